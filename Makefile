@@ -45,11 +45,10 @@ generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
 	$(TOOLS)/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Regenerate the CRD, its bounds for internal/compile, and the operator's RBAC role, in config/ and in the chart.
+manifests: $(TOOLS)/controller-gen ## Regenerate the CRD, its schema for programs, and the operator's RBAC role, in config/ and in the chart.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac
-	go generate ./internal/compile
 	hack/chart.sh
 
 .PHONY: docs

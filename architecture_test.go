@@ -125,9 +125,9 @@ var laws = []law{
 		deny: []string{module + "runner", module + "controllers", "k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 	},
 	{
-		name: "h2surge starts fast: it needs no client of the API server, and serves no metrics",
+		name: "h2surge starts fast: it needs no client and no library of the API server, and serves no metrics",
 		of:   []string{"cmd/h2surge", "internal/cli"},
-		deny: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/prometheus", module + "internal/cluster"},
+		deny: []string{"k8s.io/kube-openapi/pkg/validation", "k8s.io/apiextensions-apiserver", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/prometheus", module + "internal/cluster"},
 	},
 	{
 		name:   "a session has no input or output of its own, and knows nothing of measuring or chains",

@@ -1,10 +1,9 @@
-// Package crd holds the CustomResourceDefinition of LoadTests, for programs that have no API server to
-// ask what its fields mean.
+// Package crd has the schema of LoadTests, for programs that have no API server to ask what its fields mean.
 package crd
 
-import _ "embed" // the definition
+import _ "embed" // the schema
 
-// LoadTests is the CustomResourceDefinition, in YAML. controller-gen writes it.
+// LoadTest is the schema in the CustomResourceDefinition of LoadTests, as JSON, with that of the metadata. "make manifests" writes it.
 //
-//go:embed bases/h2surge.io_loadtests.yaml
-var LoadTests []byte
+//go:embed loadtest.json
+var LoadTest []byte

@@ -2,50 +2,93 @@
 // annotation of 256 KiB, and fields such as those of a request occur in several places with the same description. It is
 // complete at the first place, and elsewhere its first sentence with the path of the first place.
 //
+// It also writes the schema of LoadTests as JSON, which programs read faster than YAML, with the metadata that a CRD lacks.
+//
 //	go run ./hack/crd config/crd/bases/*.yaml
 package main
 
 import (
+	_ "embed" // metadata.yaml
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
+//go:embed metadata.yaml
+var metadata []byte
+
 func main() {
 	for _, name := range os.Args[1:] {
-		if err := shorten(name); err != nil {
+		if err := write(name); err != nil {
 			fmt.Fprintln(os.Stderr, "crd:", err)
 			os.Exit(1)
 		}
 	}
 }
 
-func shorten(name string) error {
-	raw, err := os.ReadFile(name)
+// write changes the file of a CRD. For that of LoadTests, it also writes the schema.
+func write(name string) error {
+	crd, err := shorten(name)
+	if err != nil || filepath.Base(name) != "h2surge.io_loadtests.yaml" {
+		return err
+	}
+	out, err := schemaFile(crd)
 	if err != nil {
 		return err
 	}
+	return os.WriteFile(filepath.Join(filepath.Dir(name), "..", "loadtest.json"), out, 0o600)
+}
+
+// shorten changes the file of a CRD, and returns its content.
+func shorten(name string) (map[string]any, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
 	var crd map[string]any
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	for _, schema := range schemas(crd) {
+		s := shortener{seen: map[string]string{}}
+		s.visit(schema, "", false)
+	}
+	out, err := yaml.Marshal(crd)
+	if err != nil {
+		return nil, err
+	}
+	return crd, os.WriteFile(name, append([]byte("---\n"), out...), 0o600)
+}
+
+// schemas returns the schema of each version.
+func schemas(crd map[string]any) (out []map[string]any) {
 	spec, _ := crd["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	for _, v := range versions {
 		version, _ := v.(map[string]any)
 		schema, _ := version["schema"].(map[string]any)
-		s := shortener{seen: map[string]string{}}
-		s.visit(schema["openAPIV3Schema"], "", false)
+		root, _ := schema["openAPIV3Schema"].(map[string]any)
+		out = append(out, root)
 	}
-	out, err := yaml.Marshal(crd)
-	if err != nil {
-		return err
+	return out
+}
+
+// schemaFile returns the schema of a CRD's first version, with that of the metadata.
+func schemaFile(crd map[string]any) ([]byte, error) {
+	var meta map[string]any
+	if err := yaml.Unmarshal(metadata, &meta); err != nil {
+		return nil, fmt.Errorf("metadata.yaml: %w", err)
 	}
-	return os.WriteFile(name, append([]byte("---\n"), out...), 0o600)
+	root := schemas(crd)[0]
+	root["properties"].(map[string]any)["metadata"] = meta
+	out, err := json.MarshalIndent(root, "", "") // a line for each field
+	return append(out, '\n'), err
 }
 
 // shortener knows the places of the descriptions that it has visited.

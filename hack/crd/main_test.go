@@ -1,10 +1,32 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	loadtests "github.com/h2surge/h2surge/config/crd"
 )
+
+func TestSchemaIsThatOfTheCRD(t *testing.T) {
+	raw, err := os.ReadFile("../../config/crd/bases/h2surge.io_loadtests.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(raw, &crd); err != nil {
+		t.Fatal(err)
+	}
+	want, err := schemaFile(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(loadtests.LoadTest)); diff != "" {
+		t.Errorf("make manifests changes config/crd/loadtest.json (-want +got):\n%s", diff)
+	}
+}
 
 func TestShortener(t *testing.T) {
 	const long = "a is a text. It has a second sentence,\nwhich makes it longer than the longest text that stays where it is used again."

@@ -28,7 +28,7 @@ func newExplainCommand() *cobra.Command {
   h2surge explain loadtest.spec.chains --recursive`,
 		Args: ExactArgs("[PATH]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root, apiVersion, err := loadTestSchema()
+			root, err := loadTestSchema()
 			if err != nil {
 				return Failf("%v", err)
 			}
@@ -36,7 +36,7 @@ func newExplainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), f.explain(apiVersion, recursive))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), f.explain(recursive))
 			return err
 		},
 	}

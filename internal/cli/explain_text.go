@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // explain is the text about a field.
-func (f explained) explain(apiVersion string, recursive bool) string {
+func (f explained) explain(recursive bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "KIND:     LoadTest\nVERSION:  %s\n\n", apiVersion)
+	fmt.Fprintf(&b, "KIND:     LoadTest\nVERSION:  %s\n\n", v1alpha1.GroupVersion)
 	if f.path != "" {
 		fmt.Fprintf(&b, "FIELD: %s <%s>%s\n\n", f.path, f.typeName(), mark(f.required))
 	}

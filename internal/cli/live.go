@@ -197,14 +197,20 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 }
 
 // maxRate is the maximum of requestsPerSecond.
-var _, maxRate = compile.Range("Rate", "requestsPerSecond")
+func maxRate() int64 {
+	_, most := compile.Range("rates.requestsPerSecond")
+	return most
+}
 
 // maxConcurrency is the maximum of concurrency.
-var _, maxConcurrency = compile.Range("ClosedLoop", "concurrency")
+func maxConcurrency() int64 {
+	_, most := compile.Range("rates.closedLoop.concurrency")
+	return most
+}
 
 // stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
 // least 1/s. A step of a ramp is a tenth of both its ends. It returns false if the result is below 1/s, or 0 for a ramp, or
-// above maxRate. In a closed loop, it changes the concurrency.
+// above the maximum. In a closed loop, it changes the concurrency.
 func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	switch {
 	case steps == 0:
@@ -219,7 +225,7 @@ func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	out := r
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
-	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate)
+	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate())
 }
 
 // steppedLoop changes the concurrency at both ends of a ramp by a tenth for each step, and by at least 1.
@@ -230,11 +236,11 @@ func steppedLoop(r rv.Rate, steps int64) (rv.Rate, bool) {
 		from := max(0, *r.RampFrom+steps*max(*r.RampFrom/10, 1))
 		r.RampFrom, highest = &from, max(from, r.Count)
 	}
-	return r, r.Count >= 1 && highest <= maxConcurrency
+	return r, r.Count >= 1 && highest <= maxConcurrency()
 }
 
 func steppedRamp(r rv.Rate, steps int64) (rv.Rate, bool) {
 	from := (10 + steps) * *r.RampFrom
 	r.Count, r.Period, r.RampFrom = (10+steps)*r.Count, 10*r.Period, &from
-	return r, steps > -10 && float64(max(r.Count, from))/r.Period.Seconds() <= float64(maxRate)
+	return r, steps > -10 && float64(max(r.Count, from))/r.Period.Seconds() <= float64(maxRate())
 }

@@ -23,7 +23,7 @@ func livePlan() *rv.Plan {
 		{Name: "many", Count: 5000, Period: time.Second, Duration: time.Minute},
 		{Name: "few", Count: 5, Period: time.Second, Duration: time.Minute},
 		{Name: "rare", Count: 30, Period: time.Minute, Duration: time.Minute},
-		{Name: "most", Count: maxRate, Period: time.Second, Duration: time.Minute},
+		{Name: "most", Count: maxRate(), Period: time.Second, Duration: time.Minute},
 		{Name: "rush", ClosedLoop: true, Duration: time.Minute},
 		{Name: "loop", ClosedLoop: true, Count: 64, Duration: time.Minute},
 		{Name: "pair", ClosedLoop: true, Count: 2, RampFrom: new(int64), Duration: time.Minute},

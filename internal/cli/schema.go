@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 const schemaLong = `Print the JSON Schema (draft-07) of manifests. With the schema, an editor completes
@@ -77,12 +79,12 @@ type jsonSchema struct {
 
 // manifestSchema is for each document of a manifest: a LoadTest, a ConfigMap or a Secret.
 func manifestSchema() (*jsonSchema, error) {
-	root, apiVersion, err := loadTestSchema()
+	root, err := loadTestSchema()
 	if err != nil {
 		return nil, err
 	}
 	loadTest := fromOpenAPI(root)
-	loadTest.Properties["apiVersion"] = &jsonSchema{Const: apiVersion, Description: "apiVersion of LoadTests."}
+	loadTest.Properties["apiVersion"] = &jsonSchema{Const: v1alpha1.GroupVersion.String(), Description: "apiVersion of LoadTests."}
 	loadTest.Properties["kind"] = &jsonSchema{Const: "LoadTest", Description: "kind of the object."}
 	loadTest.Properties["status"] = &jsonSchema{Type: "object", Description: "status is written by the operator."}
 	return &jsonSchema{

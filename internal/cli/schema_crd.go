@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/h2surge/h2surge/config/crd"
 )
 
@@ -42,58 +40,15 @@ type openAPI struct {
 }
 
 // loadTestSchema is that of a whole LoadTest.
-func loadTestSchema() (root *openAPI, apiVersion string, err error) {
-	var definition struct {
-		Spec struct {
-			Group    string
-			Versions []struct {
-				Name   string
-				Schema struct{ OpenAPIV3Schema *openAPI }
-			}
-		}
+func loadTestSchema() (*openAPI, error) {
+	root := &openAPI{}
+	if err := json.Unmarshal(crd.LoadTest, root); err != nil {
+		return nil, fmt.Errorf("the built-in schema: %w", err)
 	}
-	if err := yaml.Unmarshal(crd.LoadTests, &definition); err != nil {
-		return nil, "", fmt.Errorf("the built-in CRD: %w", err)
-	}
-	version := definition.Spec.Versions[0]
-	root = version.Schema.OpenAPIV3Schema
-	root.Properties["metadata"] = metadataSchema()
+	name := root.Properties["metadata"].Properties["name"]
+	name.Pattern, name.MaxLength = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", new(int64(50)) // what the rules say
 	root.Required = append(root.Required, "apiVersion", "kind", "metadata")
-	return root, definition.Spec.Group + "/" + version.Name, nil
-}
-
-// metadataSchema describes what the CRD leaves to the API server.
-func metadataSchema() *openAPI {
-	text := func(description string) *openAPI { return &openAPI{Type: "string", Description: description} }
-	texts := func(description string) *openAPI {
-		return &openAPI{Type: "object", Description: description, Values: &openAPI{Type: "string"}}
-	}
-	most := int64(50)
-	own := "Set by the API server."
-	return &openAPI{
-		Type:        "object",
-		Description: "metadata is the name of the LoadTest and what Kubernetes keeps about it.",
-		Properties: map[string]*openAPI{
-			"name": {
-				Type: "string", Pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", MaxLength: &most,
-				Description: "name of the LoadTest: lower-case letters, digits and -, at most 50 characters. Runner pods are named after it. Either name or generateName is required.",
-			},
-			"namespace":                  text("namespace that the LoadTest, its runner pods, ConfigMaps and Secrets are in. Default: default."),
-			"labels":                     texts("labels to select objects by."),
-			"annotations":                texts("annotations that tools keep."),
-			"finalizers":                 {Type: "array", Items: text(""), Description: "finalizers to be removed before the object is."},
-			"ownerReferences":            {Type: "array", Items: &openAPI{Type: "object", Open: true}, Description: "ownerReferences are the objects whose end is the LoadTest's end."},
-			"managedFields":              {Type: "array", Items: &openAPI{Type: "object", Open: true}, Description: own},
-			"generateName":               text("generateName is the beginning of the name, at most 45 characters. Five random characters follow. It is used if name is not set."),
-			"uid":                        text(own),
-			"resourceVersion":            text(own),
-			"creationTimestamp":          text(own),
-			"deletionTimestamp":          text(own),
-			"selfLink":                   text(own),
-			"generation":                 {Type: "integer", Description: own},
-			"deletionGracePeriodSeconds": {Type: "integer", Description: own},
-		},
-	}
+	return root, nil
 }
 
 // inside is the schema that the fields of a value have: of a list, its items'.

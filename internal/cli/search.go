@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +72,7 @@ func (s *searchFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.load, "load", string(v1alpha1.SearchRequestsPerSecond), "`what` the search changes: RequestsPerSecond, or Concurrency (requests in flight)")
 	flags.Int64Var(&s.start, "start", 0, "`load` of the first probe (default 1000 requests per second, or 16 in flight)")
 	flags.Int64Var(&s.min, "min", 1, "lowest `load` to try")
-	flags.Int64Var(&s.max, "max", 0, fmt.Sprintf("highest `load` to try (default %d, or all streams)", maxRate))
+	flags.Int64Var(&s.max, "max", 0, "highest `load` to try; default: the maximum of requestsPerSecond, or all streams")
 	flags.StringVar(&s.precision, "precision", "3%", "how far the lowest load that failed may be above the highest that held")
 	s.probe, s.settle = seconds(10*time.Second), seconds(2*time.Second)
 	flags.Var(&s.probe, "probe-duration", "`time` to measure each probe")

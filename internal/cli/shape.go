@@ -32,8 +32,8 @@ func (f *shapeFlags) register(flags *pflag.FlagSet) {
 func (f *shapeFlags) check(u *urlForm) (wrong []string) {
 	given := u.own.Changed(shapeNames[0])
 	switch {
-	case given && (f.rampFrom < 0 || f.rampFrom > maxRate):
-		wrong = append(wrong, fmt.Sprintf("--ramp-from: must be between 0 and %d", maxRate))
+	case given && (f.rampFrom < 0 || f.rampFrom > maxRate()):
+		wrong = append(wrong, fmt.Sprintf("--ramp-from: must be between 0 and %d", maxRate()))
 	case given && u.rps.count == 0 && u.concurrency == 0:
 		wrong = append(wrong, "--ramp-from: needs --rps or --concurrency, where the ramp ends")
 	case given && u.duration == 0:

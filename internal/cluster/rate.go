@@ -20,7 +20,10 @@ import (
 const minRate = 1
 
 // maxRate is the maximum of requestsPerSecond.
-var _, maxRate = compile.Range("Rate", "requestsPerSecond")
+func maxRate() int64 {
+	_, most := compile.Range("rates.requestsPerSecond")
+	return most
+}
 
 // RateChange is a new rate, or a change of the current rate in percent.
 type RateChange struct {
@@ -38,8 +41,8 @@ func ParseRate(s string) (RateChange, error) {
 		return RateChange{percent: p}, nil
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < minRate || n > maxRate {
-		return RateChange{}, fmt.Errorf("RATE: %q is not a rate; allowed: %d to %d requests per second, or a change such as +10%% or -10%%", s, minRate, maxRate)
+	if err != nil || n < minRate || n > maxRate() {
+		return RateChange{}, fmt.Errorf("RATE: %q is not a rate; allowed: %d to %d requests per second, or a change such as +10%% or -10%%", s, minRate, maxRate())
 	}
 	return RateChange{rate: n}, nil
 }
@@ -56,12 +59,12 @@ func (r RateChange) of(old int64) int64 {
 	case n == old && r.percent < 0:
 		n--
 	}
-	return min(max(n, minRate), maxRate)
+	return min(max(n, minRate), maxRate())
 }
 
 // ofRamp returns the new rate of an end of a ramp, which is changed in percent. It can be 0.
 func (r RateChange) ofRamp(old int64) int64 {
-	return min(max(int64(math.Round(float64(old)*(1+r.percent/100))), 0), maxRate)
+	return min(max(int64(math.Round(float64(old)*(1+r.percent/100))), 0), maxRate())
 }
 
 // ChangeRate changes requestsPerSecond, chainsPerSecond, or concurrency of a stage. If stage is empty, it is the active stage,

@@ -9,14 +9,12 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// minShards and maxShards are the bounds of spec.runner.shards.
-var minShards, maxShards = compile.Range("Runner", "shards")
-
 // ParseShards reads a number of shards.
 func ParseShards(s string) (int32, error) {
+	least, most := compile.Range("runner.shards")
 	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < minShards || n > maxShards {
-		return 0, fmt.Errorf("SHARDS: %q is not a number of shards; allowed: %d to %d", s, minShards, maxShards)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("SHARDS: %q is not a number of shards; allowed: %d to %d", s, least, most)
 	}
 	return int32(n), nil
 }

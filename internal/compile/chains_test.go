@@ -109,7 +109,7 @@ func TestErrorsOfChains(t *testing.T) {
 			parallel(func(*v1alpha1.Step) {})(s)
 		}, []string{`spec.templates[2].capture[0].name: "version" is captured by steps "update" and "delete" of chain "session", which are sent at the same time`}},
 
-		{"no kind of thinkTime", think(v1alpha1.ThinkTime{}), []string{steps + ".thinkTime: exactly one of fixed, uniform and exponential is needed"}},
+		{"no kind of thinkTime", think(v1alpha1.ThinkTime{}), []string{steps + ".thinkTime: exactly one of exponential, fixed and uniform is needed"}},
 		{"long thinkTime", think(v1alpha1.ThinkTime{Fixed: duration(time.Hour + 1)}), []string{steps + ".thinkTime.fixed" + pause}},
 		{"negative thinkTime", think(v1alpha1.ThinkTime{Uniform: &v1alpha1.UniformTime{Min: *duration(-1), Max: *duration(1)}}),
 			[]string{steps + ".thinkTime.uniform.min" + pause}},
@@ -137,7 +137,7 @@ func TestErrorsOfChains(t *testing.T) {
 			[]string{steps + ".onFailure: must be Abort or Continue"}},
 
 		{"condition without a value", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("", "a")} }),
-			[]string{steps + ".when[0].value: is needed"}},
+			[]string{steps + ".when[0].value: must not be empty"}},
 		{"condition on an undefined variable", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${x}", "${y}")} }),
 			[]string{steps + `.when[0].equals: variable "y" is not defined`, steps + `.when[0].value: variable "x" is not defined`}},
 		{"condition on its own capture", step(0, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "a")} }),

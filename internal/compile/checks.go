@@ -31,7 +31,7 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 	for i := range in.Status {
 		r, ok := statusRange(in.Status[i].String())
 		if !ok {
-			c.fail(at.Child("status").Index(i), "must be a status code from 100 to 599, or a class such as 2xx")
+			c.fail(at.Child("status").Index(i), "%s", wantStatus)
 			continue
 		}
 		out.status = append(out.status, r)

@@ -66,7 +66,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"no XPath", source(v1alpha1.ValueSource{XPath: "//a["}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"XPath with a variable", source(v1alpha1.ValueSource{XPath: "$a/b"}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"nothing of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{}}),
-			[]string{capture + ".request: exactly one of method, path, header, body and jsonPointer is needed"}},
+			[]string{capture + ".request: exactly one of body, header, jsonPointer, method and path is needed"}},
 		{"no header of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{Header: ":path"}}), []string{capture + ".request.header" + token}},
 		{"no pointer into the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{JSONPointer: ptr.To("a")}}),
 			[]string{capture + ".request.jsonPointer: must be empty or begin with / (RFC 6901)"}},
@@ -126,9 +126,9 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"part of a time", check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
 			[]string{expected + ".regex: does not go with responseTime"}},
 
-		{"no schema", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{}}), []string{expected + ".jsonSchema: exactly one of inline, configMapKeyRef and file is needed"}},
+		{"no schema", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{}}), []string{expected + ".jsonSchema: exactly one of configMapKeyRef, file and inline is needed"}},
 		{"two schemas", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a", Inline: &runtime.RawExtension{Raw: []byte("{}")}}}),
-			[]string{expected + ".jsonSchema: exactly one of inline, configMapKeyRef and file is needed"}},
+			[]string{expected + ".jsonSchema: exactly one of configMapKeyRef, file and inline is needed"}},
 		{"schema and comparison", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a"}, Comparison: there}),
 			[]string{expected + ": exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"}},
 		{"schema of a part", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a"}, ValueSource: v1alpha1.ValueSource{Regex: "a"}}),
@@ -192,7 +192,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestSchemaHasOneSpelling: the same schema is the same plan, and its numbers stay what they are.
+// TestSchemaHasOneSpelling: the same schema is the same plan. Its numbers are those that the API server stores.
 func TestSchemaHasOneSpelling(t *testing.T) {
 	var got []string
 	for _, schema := range []string{
@@ -206,7 +206,7 @@ func TestSchemaHasOneSpelling(t *testing.T) {
 		}
 		got = append(got, p.Chains[0].Steps[0].Expect.Checks[0].Schema.Text)
 	}
-	if want := `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"maximum":9007199254740993.10}},"type":"object"}`; got[0] != want || got[1] != want {
+	if want := `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"maximum":9007199254740994}},"type":"object"}`; got[0] != want || got[1] != want {
 		t.Errorf("got %s and %s", got[0], got[1])
 	}
 }

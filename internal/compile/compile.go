@@ -28,7 +28,24 @@ const (
 // nil if there is an error. Compile returns all errors together. Warnings are sentences about probable mistakes that are
 // not errors; each begins with the field's path. Compile does not change the spec.
 func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
-	c := &compiler{spec: withDefaults(spec), seen: map[string]bool{}, reported: map[string]bool{}}
+	document, err := generic(spec)
+	if err != nil { // such as a podTemplate that is not JSON, which neither a manifest nor the API server can have
+		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be encoded as JSON")}
+	}
+	s := &structure{}
+	s.value(specPath, loadTestSchema().Properties["spec"], document)
+	plan, warnings, errs = compileChecked(name, spec, document, s)
+	return plan, warnings, append(s.errs, errs...)
+}
+
+// compileChecked compiles a spec whose structure was checked. document is the spec in generic form. It returns a plan only if the structure is right. It does not return the
+// errors of the structure, nor any that follow from them.
+func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[string]any, s *structure) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+	spec, err := complete(given, document)
+	if err != nil {
+		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be decoded")}
+	}
+	c := &compiler{spec: spec, seen: map[string]bool{}, structure: *s}
 	c.plan = &runnerv1alpha1.Plan{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.PlanKind,
@@ -39,7 +56,6 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 		c.plan.Seed = uint64(*spec.Seed)
 	}
 	c.name(name)
-	c.bounds()
 	c.runner()
 	c.variables()
 	c.targets()
@@ -50,7 +66,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.rates()
 	c.search()
 	c.thresholds()
-	if len(c.errs) > 0 {
+	if len(s.errs)+len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}
 	c.lifetime()
@@ -64,10 +80,10 @@ type compiler struct {
 	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
 	plan *runnerv1alpha1.Plan
 
-	errs     field.ErrorList
-	seen     map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
-	reported map[string]bool // paths of values that the CRD does not allow
-	warnings []string
+	errs      field.ErrorList
+	seen      map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
+	structure structure
+	warnings  []string
 
 	targetIndex   map[string]int
 	variableIndex map[string]int
@@ -88,10 +104,10 @@ type compiler struct {
 	hidden bool
 }
 
-// fail reports a mistake, unless the value at the path is out of bounds. The message must not quote values that can be
+// fail reports a mistake, unless it follows from an error of the structure. The message must not quote values that can be
 // secret: it can have names and numbers, but not URLs, header values or bodies.
 func (c *compiler) fail(path *field.Path, format string, args ...any) {
-	if !c.reported[path.String()] {
+	if !c.structure.explains(path.String()) {
 		c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})
 	}
 }

@@ -127,7 +127,7 @@ func TestErrors(t *testing.T) {
 		{"a placeholder with an expression", body("${ue+1}"), []string{`spec.templates[0].body: ${ must be followed by a name (letters, digits and _, not beginning with a digit, at most 50 characters); write $${ for a literal ${`}},
 
 		{"header name with a space", header("a b", "c"), []string{"spec.templates[0].headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
-		{"header without a name", header("", "c"), []string{"spec.templates[0].headers[0].name: is needed"}},
+		{"header without a name", header("", "c"), []string{"spec.templates[0].headers[0].name: must not be empty"}},
 		{"pseudo-header", header(":path", "/"), []string{"spec.templates[0].headers[0].name: is a pseudo-header; method, path and the target's url set those"}},
 		{"connection", header("Connection", "close"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
 		{"proxy-connection", header("proxy-connection", "close"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 		}), []string{"spec.targets[0].tls.ca.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
 		{"certificate without its key", secure(func(t *v1alpha1.TLS) {
 			t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "a.pem"}}
-		}), []string{"spec.targets[0].tls.certificate.files.key: is needed"}},
+		}), []string{"spec.targets[0].tls.certificate.files.key: must not be empty"}},
 		{"http1 where auto is h2c", func(s *spec) { s.Targets[0].HTTP1 = &v1alpha1.HTTP1{} },
 			[]string{"spec.targets[0].http1: http1 is not allowed when the target uses only HTTP/2"}},
 		{"http1 where only h2 is offered", func(s *spec) {
@@ -239,9 +239,11 @@ func TestErrors(t *testing.T) {
 		{"width too small", func(s *spec) { s.Variables[0].Range = &v1alpha1.IntegerRange{Start: 0, End: 1001, Step: 10, Width: 3} },
 			[]string{"spec.variables[0].range.width: is smaller than the 4 digits of the largest value"}},
 		{"runner template", func(s *spec) {
-			s.Runner.PodTemplate = raw(`{"spec":{"containers":[{"nam":"runner"}],"nodeName":7},"x":1}`)
-		},
-			[]string{"spec.runner.podTemplate.spec.containers[0].nam: unknown field; did you mean name?", "spec.runner.podTemplate.spec.nodeName: must be a string; put the number in quotes: \"7\"", "spec.runner.podTemplate.x: unknown field"}},
+			s.Runner.PodTemplate = raw(`{"spec":{"containers":[{"nam":"runner"}]},"x":1}`)
+		}, []string{
+			"spec.runner.podTemplate.spec.containers[0].nam: unknown field", "spec.runner.podTemplate.x: unknown field",
+			"spec.runner.podTemplate.spec.containers[0].name: is needed; the runner's own container is called runner",
+		}},
 		{"everything at once", func(s *spec) {
 			s.Targets[0].URL = "x"
 			s.Templates[0].Body = "${x}"
@@ -250,8 +252,8 @@ func TestErrors(t *testing.T) {
 			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
-			"spec.thresholds[0]: exactly one of max and min is needed",
 			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, Lag, NameResolution, TCPConnect, TLSHandshake, Settings, Connect, Reconnecting, Blocked, Body, ErrorRate, Rate, Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, NotificationTime, NotificationErrorRate, NotificationsInTime, NotificationsMissing, NotificationsLate, NotificationsDuplicate, NotificationsUnexpected",
+			"spec.thresholds[0]: exactly one of max and min is needed",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "elsewhere"`,

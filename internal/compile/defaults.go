@@ -1,10 +1,12 @@
 package compile
 
 import (
-	"reflect"
+	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -27,11 +29,58 @@ const (
 	defaultKeep              = time.Second
 )
 
-// withDefaults returns a copy with all defaults: those of the CRD, for the command line, and those that the API server
-// cannot apply. A request in a step or template gets its defaults when its inherited fields are known.
-func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
-	spec := in.DeepCopy()
-	setDefaults(reflect.ValueOf(spec))
+// generic returns a spec as a client sends it.
+func generic(spec *v1alpha1.LoadTestSpec) (map[string]any, error) {
+	var out map[string]any
+	err := convert(spec, &out)
+	return out, err
+}
+
+// convert encodes a value and decodes it. runtime.DefaultUnstructuredConverter is slower: its first call takes 20 ms.
+func convert(from, to any) error {
+	raw, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(raw, to)
+}
+
+// complete returns a copy of a spec with all defaults: those of the CRD, for the command line, and those that the API server cannot apply.
+// document is the spec in generic form. A request in a step or template gets its defaults when its inherited fields are known.
+func complete(spec *v1alpha1.LoadTestSpec, document map[string]any) (*v1alpha1.LoadTestSpec, error) {
+	out := &v1alpha1.LoadTestSpec{}
+	if !loadTestSchema().Properties["spec"].setDefaults(document) {
+		spec.DeepCopyInto(out)
+	} else if err := convert(document, out); err != nil {
+		return nil, err
+	}
+	withDurations(out)
+	return out, nil
+}
+
+// setDefaults sets the fields that are not set and have a default in the CRD, and reports whether one of them is another value than that
+// of a field of a Go struct that is not set.
+func (s *schema) setDefaults(value any) (changed bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range s.Properties {
+			if v[name] == nil && field.Default != nil {
+				v[name] = runtime.DeepCopyJSONValue(field.Default)
+				list, isList := v[name].([]any)
+				changed = changed || v[name] != false && v[name] != 0.0 && v[name] != "" && (!isList || len(list) > 0)
+			}
+			changed = field.setDefaults(v[name]) || changed
+		}
+	case []any:
+		for _, item := range v {
+			changed = s.Items.setDefaults(item) || changed
+		}
+	}
+	return changed
+}
+
+// withDurations sets the defaults that the API server cannot apply.
+func withDurations(spec *v1alpha1.LoadTestSpec) {
 	durationOrElse(&spec.Runner.LeaseDuration, defaultLeaseDuration)
 	durationOrElse(&spec.Runner.SleepInterval, runnerv1alpha1.DefaultSleepInterval)
 	if spec.Search != nil {
@@ -62,7 +111,6 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 			stepDefaults(&spec.Chains[i].Steps[j])
 		}
 	}
-	return spec
 }
 
 func stepDefaults(s *v1alpha1.Step) {
@@ -78,7 +126,7 @@ func stepDefaults(s *v1alpha1.Step) {
 	}
 	if s.ThinkTime != nil && s.ThinkTime.Exponential != nil {
 		e := s.ThinkTime.Exponential
-		longest := limitsOf("ExponentialTime", "max").duration.high
+		longest := schemaOf("chains.steps.thinkTime.exponential.max").duration().high
 		durationOrElse(&e.Max, min(10*min(e.Mean.Duration, longest), longest))
 	}
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/url"
@@ -30,7 +31,15 @@ type Limits struct {
 
 // Check returns what a spec has above the limits. The plan is that of Compile, of the same spec.
 func (l *Limits) Check(spec *v1alpha1.LoadTestSpec, plan *runnerv1alpha1.Plan) field.ErrorList {
-	c := &compiler{spec: withDefaults(spec), plan: plan, seen: map[string]bool{}, reported: map[string]bool{}}
+	document, err := generic(spec)
+	if err != nil {
+		return nil // Compile reports it
+	}
+	completed, err := complete(spec, document)
+	if err != nil {
+		return nil // Compile reports it
+	}
+	c := &compiler{spec: completed, plan: plan, seen: map[string]bool{}}
 	c.maxRate(l.RequestsPerSecond)
 	c.maxShards(l.Shards)
 	c.maxDuration(l.Duration)
@@ -128,8 +137,8 @@ func (c *compiler) deniedPodFields(denied []string) {
 	if raw == nil || len(raw.Raw) == 0 || len(denied) == 0 {
 		return
 	}
-	template, err := decodeGeneric(raw.Raw)
-	if err != nil {
+	var template any
+	if json.Unmarshal(raw.Raw, &template) != nil {
 		return // Compile reports it
 	}
 	for _, path := range denied {

@@ -3,13 +3,11 @@ package compile
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,40 +112,21 @@ type loader struct {
 	positions *Positions
 	errs      field.ErrorList
 	document  int // counts from 1
-	// decoded: the LoadTest is decoded, except for the fields in misfits.
-	decoded bool
-	misfits field.ErrorList
+	// spec is the spec of the LoadTest; nil: it cannot be compiled. structure is what is wrong with the structure of the LoadTest.
+	spec      map[string]any
+	structure *structure
 }
 
 // mistakes returns all mistakes. The caller does not compile a manifest that cannot be loaded, so mistakes compiles what
 // could be decoded.
 func (l *loader) mistakes() *ManifestError {
 	out := &ManifestError{Errors: l.errs, Positions: l.positions}
-	if l.decoded {
-		_, warnings, errs := Compile(l.manifest.Name(), &l.manifest.LoadTest.Spec)
-		errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return l.follows(err) || l.readsMisfit(err) })
-		out.Errors, out.Warnings = append(out.Errors, errs...), warnings
+	if l.spec != nil {
+		var errs field.ErrorList
+		_, out.Warnings, errs = compileChecked(l.manifest.Name(), &l.manifest.LoadTest.Spec, l.spec, l.structure)
+		out.Errors = append(out.Errors, errs...)
 	}
 	return out
-}
-
-// follows reports whether an error is about a field that could not be decoded, or about a field above or below it.
-func (l *loader) follows(err *field.Error) bool {
-	return slices.ContainsFunc(l.misfits, func(m *field.Error) bool {
-		return begins(m.Field, err.Field) > 0 || begins(err.Field, m.Field) > 0
-	})
-}
-
-// readsMisfit reports whether an error is about columns of a variable that could not be decoded.
-func (l *loader) readsMisfit(err *field.Error) bool {
-	for i, v := range l.manifest.LoadTest.Spec.Variables {
-		at := specPath.Child("variables").Index(i).String()
-		wrong := slices.ContainsFunc(l.misfits, func(m *field.Error) bool { return begins(m.Field, at) > 0 })
-		if wrong && strings.HasPrefix(err.Detail, fmt.Sprintf("variable %q has no columns", v.Name)) {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *loader) failf(path, format string, args ...any) {
@@ -261,16 +240,22 @@ func (l *loader) jsonDocuments(input []byte) bool {
 }
 
 func (l *loader) object(doc []byte) {
-	generic, err := decodeGeneric(doc)
+	var content any
+	duplicates, err := kjson.UnmarshalStrict(doc, &content, kjson.DisallowDuplicateFields)
 	if err != nil {
 		l.failf(l.here(), "is not JSON")
 		return
 	}
-	if generic == nil {
+	if len(duplicates) > 0 && !l.repeated() {
+		for _, d := range duplicates {
+			l.failf(l.here(), "%s", d.Error())
+		}
+	}
+	if content == nil {
 		return // nothing but comments
 	}
 	var meta metav1.TypeMeta
-	m, ok := generic.(map[string]any)
+	m, ok := content.(map[string]any)
 	if !ok {
 		l.failf(l.here(), "must be an object with apiVersion and kind")
 		return
@@ -279,11 +264,11 @@ func (l *loader) object(doc []byte) {
 	meta.Kind, _ = m["kind"].(string)
 	switch {
 	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == loadTestKind:
-		l.loadTest(doc, generic)
+		l.loadTest(m)
 	case meta.APIVersion == "v1" && meta.Kind == "ConfigMap":
-		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, doc, generic))
+		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, m))
 	case meta.APIVersion == "v1" && meta.Kind == "Secret":
-		l.manifest.Secrets = append(l.manifest.Secrets, *decodeObject[corev1.Secret](l, doc, generic))
+		l.manifest.Secrets = append(l.manifest.Secrets, *decodeObject[corev1.Secret](l, m))
 	default:
 		l.otherKind(meta)
 	}
@@ -309,89 +294,49 @@ func (l *loader) otherKind(meta metav1.TypeMeta) {
 	}
 }
 
-func (l *loader) loadTest(doc []byte, generic any) {
+func (l *loader) loadTest(content map[string]any) {
 	if l.manifest.LoadTest != nil {
 		l.failf(l.here(), "is a second LoadTest; one run takes exactly one")
 		return
 	}
 	lt := &v1alpha1.LoadTest{}
 	l.manifest.LoadTest, l.positions.loadTest = lt, l.document
-	w := &walker{}
-	w.value(place{}, generic, reflect.TypeFor[v1alpha1.LoadTest](), nil)
-	l.errs = append(l.errs, w.errs...)
-	l.decoded = l.decode(doc, lt, len(w.errs) == 0)
-	if !l.decoded && len(w.errs) > 0 {
-		l.decodeRest(generic, w.errs)
+	l.structure = &structure{}
+	l.structure.value(nil, loadTestSchema(), content)
+	l.errs = append(l.errs, l.structure.errs...)
+	if l.decode(content, lt) {
+		l.spec = l.structure.rest(content)
 	}
 	orElse(&lt.Namespace, defaultNamespace)
 	l.generateName(&lt.ObjectMeta)
 }
 
-// decodeRest decodes a LoadTest without the fields that do not fit. If a name does not fit, it does nothing, because all
-// references to the name would be reported as errors.
-func (l *loader) decodeRest(generic any, misfits field.ErrorList) {
-	for _, err := range misfits {
-		if strings.HasSuffix(err.Field, ".name") {
-			return
-		}
-		prune(generic, err.Field)
+// rest returns the spec without the fields that do not fit. If a name does not fit, it returns nil, because all references to the name
+// would be reported as errors.
+func (s *structure) rest(content map[string]any) map[string]any {
+	if slices.ContainsFunc(s.removed, func(path string) bool { return strings.HasSuffix(path, ".name") }) {
+		return nil
 	}
-	doc, err := json.Marshal(generic)
-	if err != nil {
-		return
+	if spec, is := content["spec"].(map[string]any); is {
+		return spec
 	}
-	rest := &v1alpha1.LoadTest{}
-	if json.Unmarshal(doc, rest) == nil {
-		*l.manifest.LoadTest, l.decoded, l.misfits = *rest, true, misfits
-	}
-}
-
-// prune removes a field. An item of a list becomes null.
-func prune(v any, path string) {
-	path = strings.TrimPrefix(path, ".")
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			n := cmp.Or(begins(path, k), begins(path, "["+k+"]"))
-			switch {
-			case n == 0:
-			case n == len(path):
-				delete(v, k)
-			default:
-				prune(v[k], path[n:])
-			}
-		}
-	case []any:
-		m := leadingNumber().FindStringSubmatch(path)
-		if m == nil {
-			return
-		}
-		i, err := strconv.Atoi(m[1])
-		switch {
-		case err != nil || i >= len(v):
-		case len(m[0]) == len(path):
-			v[i] = nil
-		default:
-			prune(v[i], path[len(m[0]):])
-		}
-	}
+	return map[string]any{}
 }
 
 // decodeObject reads a ConfigMap or a Secret.
 func decodeObject[T any, P interface {
 	*T
 	metav1.Object
-}](l *loader, doc []byte, generic any) *T {
-	object := new(T)
-	w := &walker{}
-	w.value(place{}, generic, reflect.TypeFor[T](), nil)
-	for _, err := range w.errs {
+}](l *loader, content map[string]any) *T {
+	object, s := new(T), &structure{}
+	s.value(nil, contentSchema(content["kind"].(string)), content)
+	for _, err := range s.errs {
 		err.Field = l.here() + ": " + err.Field
 	}
-	l.errs = append(l.errs, w.errs...)
-	l.decode(doc, object, len(w.errs) == 0)
+	l.errs = append(l.errs, s.errs...)
+	l.decode(content, object)
 	o := P(object)
-	if o.GetName() == "" && len(w.errs) == 0 {
+	if o.GetName() == "" && len(s.errs) == 0 {
 		l.failf(l.here()+": metadata.name", "is needed")
 	}
 	if o.GetNamespace() == "" {
@@ -400,16 +345,11 @@ func decodeObject[T any, P interface {
 	return object
 }
 
-// decode fills the object. If the walker reported no errors, the only possible errors are fields that are given twice.
-func (l *loader) decode(doc []byte, into any, sound bool) bool {
-	duplicates, err := kjson.UnmarshalStrict(doc, into, kjson.DisallowDuplicateFields)
-	if len(duplicates) > 0 && !l.repeated() {
-		for _, d := range duplicates {
-			l.failf(l.here(), "%s", d.Error())
-		}
-	}
-	if err != nil && sound {
-		l.failf(l.here(), "cannot be decoded: %s", err.Error())
+// decode fills the object. The error of the decoder can have the value, which can be secret.
+func (l *loader) decode(content map[string]any, into any) bool {
+	err := convert(content, into)
+	if err != nil {
+		l.failf(l.here(), "cannot be decoded")
 	}
 	return err == nil
 }

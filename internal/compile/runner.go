@@ -15,7 +15,7 @@ var runnerPath = field.NewPath("spec", "runner")
 
 func (c *compiler) runner() {
 	r := &c.spec.Runner
-	if c.reported["spec.runner.shards"] {
+	if c.structure.wrong("spec.runner.shards") {
 		r.Shards = 1 // later checks use the number
 	}
 	c.plan.Shards = int(r.Shards)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/compile"
 	planpkg "github.com/h2surge/h2surge/internal/plan"
 )
 
@@ -142,12 +141,7 @@ func TestSBIMistakes(t *testing.T) {
 
 func mistakesOf(t *testing.T, p parts) []string {
 	t.Helper()
-	m, err := compile.Load(strings.NewReader(p.manifest()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
-	return compile.ErrorLines(errs)
+	return linesOf(t, p.manifest())
 }
 
 // TestSBIWarnings: manifests that run, but hardly do what they are meant for.

@@ -22,7 +22,7 @@ func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conte
 
 // inlineSchema returns the schema in one spelling, so that the same schema is the same plan.
 func (c *compiler) inlineSchema(at *field.Path, raw []byte) string {
-	doc, err := decodeGeneric(raw)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		c.fail(at, "is not JSON")
 		return ""

@@ -59,7 +59,7 @@ const (
 // searchLoads returns the load of the first probe and the highest one.
 func (c *compiler) searchLoads(path *field.Path) (start, most int64) {
 	s := c.spec.Search
-	_, limit := Range("Search", "max")
+	_, limit := Range("search.max")
 	start = defaultStartRate
 	if s.Load == v1alpha1.SearchConcurrency {
 		start = defaultStartConcurrency

@@ -3,7 +3,6 @@ package compile
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -25,7 +24,7 @@ func (c *compiler) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Su
 		out.AKA = c.aka(at.Child("aka"), in.AKA)
 	}
 	absent := addresses(in, out)
-	if c.wrong(at) {
+	if c.structure.wrong(at.String()) {
 		return out, &table{}
 	}
 	if err := out.Check(); err != nil {
@@ -49,27 +48,31 @@ func columnNames(s *rv.Subscribers) (names []string) {
 	return names
 }
 
-// orDefaults returns in, or an object with the defaults of the CRD.
-func orDefaults[T any](in *T) *T {
-	if in == nil {
-		in = new(T)
-		setDefaults(reflect.ValueOf(in))
+// orDefaults returns in, or an object with the defaults that the CRD has for a field of subscribers.
+func orDefaults[T any](in *T, name string) *T {
+	if in != nil {
+		return in
 	}
-	return in
+	out, document := new(T), map[string]any{}
+	schemaOf("variables.subscribers." + name).setDefaults(document)
+	if err := convert(document, out); err != nil {
+		panic(err) // the defaults are part of the program
+	}
+	return out
 }
 
 func supi(in *v1alpha1.SUPI) rv.SUPI {
-	in = orDefaults(in)
+	in = orDefaults(in, "supi")
 	return rv.SUPI{MCC: in.MCC, MNC: in.MNC, Digits: int(in.Digits)}
 }
 
 func gpsi(in *v1alpha1.GPSI) *rv.GPSI {
-	in = orDefaults(in)
+	in = orDefaults(in, "gpsi")
 	return &rv.GPSI{Prefix: in.Prefix, Digits: int(in.Digits)}
 }
 
 func pei(in *v1alpha1.PEI) *rv.PEI {
-	in = orDefaults(in)
+	in = orDefaults(in, "pei")
 	out := &rv.PEI{TAC: in.TAC}
 	if in.Type == "IMEISV" {
 		out.SoftwareVersion = in.SoftwareVersion
@@ -90,7 +93,7 @@ func addresses(in *v1alpha1.Subscribers, out *rv.Subscribers) (absent map[string
 		out.IPv4 = nil
 		lacks(rv.ColumnIPv4, defaultIPv4Pool)
 	}
-	six := orDefaults(in.IPv6Prefix)
+	six := orDefaults(in.IPv6Prefix, "ipv6Prefix")
 	out.IPv6Prefix = &rv.IPv6Pool{Pool: six.Pool, Length: int(six.Length)}
 	switch {
 	case in.IPv6Prefix != nil:

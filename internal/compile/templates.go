@@ -197,13 +197,13 @@ func (c *compiler) inherit(r *request, heirs []*request) {
 	c.inherit(base, heirs)
 	base.extended = true
 	r.take(base)
-	c.total(r.path.Child("headers"), limitsOf("Request", "headers"), len(r.headers))
-	c.total(r.path.Child("capture"), limitsOf("Request", "capture"), len(r.captures))
+	c.total(r.path.Child("headers"), schemaOf("templates.headers"), len(r.headers))
+	c.total(r.path.Child("capture"), schemaOf("templates.capture"), len(r.captures))
 }
 
 // total checks the number of items of a list together with the inherited ones.
-func (c *compiler) total(path *field.Path, limits bounds, n int) {
-	if problem := limits.count(n); problem != "" {
+func (c *compiler) total(path *field.Path, list *schema, n int) {
+	if problem := list.count(n); problem != "" {
 		c.fail(path, "%s", problem)
 	}
 }

@@ -88,6 +88,7 @@ func (c *compiler) traceparent(ref *syntax.Reference) {
 func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
 	table := c.tables[i]
 	switch {
+	case table == nil && c.structure.wrong(specPath.Child("variables").Index(i).String()): // its kind is not known
 	case table == nil && ref.Column != "":
 		c.fail(path, "variable %q has no columns; write ${%s}", ref.Name, ref.Name)
 	case table != nil && ref.Column == "":

@@ -84,7 +84,7 @@ func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string 
 		k := slices.IndexFunc(known, func(s *tls.CipherSuite) bool { return s.Name == name })
 		switch {
 		case k < 0:
-			c.fail(at, "%s", patternMessages[limitsOf("TLS", "cipherSuites").each.pattern])
+			c.fail(at, "%s", patternMessages[schemaOf("targets.tls.cipherSuites").Items.Pattern])
 		case !slices.Contains(known[k].SupportedVersions, uint16(tls.VersionTLS12)):
 			c.fail(at, "belongs to TLS 1.3; allowed: suites of TLS 1.2")
 		}

@@ -89,7 +89,7 @@ func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.V
 
 func (c *compiler) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
 	base := map[string]int{"Decimal": 10, "Hex": 16}[r.Format]
-	if base == 0 || c.wrong(at) {
+	if base == 0 || c.structure.wrong(at.String()) {
 		return false
 	}
 	if r.End <= r.Start {
@@ -122,7 +122,7 @@ func (c *compiler) random(at *field.Path, r *v1alpha1.Random) *rv.Random {
 }
 
 func (c *compiler) randomInteger(at *field.Path, in *v1alpha1.RandomInteger) *rv.RandomInteger {
-	if in.Max < in.Min && !c.wrong(at) {
+	if in.Max < in.Min && !c.structure.wrong(at.String()) {
 		c.fail(at, "max must not be below min")
 	}
 	return &rv.RandomInteger{Min: in.Min, Max: in.Max, Width: int(in.Width)}

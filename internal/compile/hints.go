@@ -1,0 +1,156 @@
+package compile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	wantStatus = "must be a status code from 100 to 599, or a class such as 2xx"
+	wantLimit  = "must be a duration such as 20ms for a time, a percentage such as 0.1% for ErrorRate, a number such as 1000 or \"0.5\" for Rate, or one of 10, 0.1% and 5/s for a count"
+)
+
+// patternMessages are the messages about texts that do not match a pattern of the CRD.
+var patternMessages = map[string]string{
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                             "must be lower-case letters, digits and -, beginning and ending with a letter or digit",
+	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:                            "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
+	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:                   "must be letters, digits, - and _, beginning and ending with a letter or digit",
+	`^[A-Za-z_][A-Za-z0-9_]*$`:                                    "must be letters, digits and _, not beginning with a digit",
+	`^[A-Za-z0-9][A-Za-z0-9._-]*$`:                                "must be letters, digits, dots, _ and -, beginning with a letter or digit",
+	`^[A-Za-z0-9_][A-Za-z0-9_-]*$`:                                "must be letters, digits, _ and -, not beginning with -",
+	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                                "must be letters, digits, -, _ and dots, not beginning with a digit",
+	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:                         "must be letters, digits, -, _ and dots, and not begin with two dots",
+	`^[^/]+/[^/]+$`:                                               "must be the names of a chain and a step, such as app-session/create",
+	`^(50(\.0{1,9})?|[1-4]?[0-9](\.[0-9]{1,9})?)%$`:               "must be a percentage of at most 50%, such as 3%",
+	`^[!#-\[\]-~]+$`:                                              "must be printable ASCII characters without spaces, quotation marks and backslashes",
+	`^[ -~]+$`:                                                    "must be printable ASCII characters",
+	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",
+	`^[^/\s]+$`: "must be the name of a network interface, without / and white space",
+	`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`: "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP",
+
+	`^[0-9]{3}$`:             "must have 3 digits, in quotes",
+	`^[0-9]{2,3}$`:           "must have 2 or 3 digits, in quotes",
+	`^[0-9]{2}$`:             "must have 2 digits, in quotes",
+	`^[0-9]{8}$`:             "must have 8 digits, in quotes",
+	`^[0-9]+$`:               "must consist of digits, in quotes",
+	`^[0-9A-Fa-f]{32}$`:      "must have 32 hexadecimal digits",
+	`^[1-5]([0-9][0-9]|xx)$`: wantStatus,
+	limitPattern:             wantLimit,
+	quantityPattern:          "must be a quantity such as 500m or 1Gi",
+}
+
+// mistyped is the message about a value of another type. It has an example where one is known.
+func (s *schema) mistyped(at *field.Path, value any) string {
+	path := at.String()
+	switch {
+	case value == nil:
+		return "must not be null"
+	case s.duration() != nil:
+		return wantDuration
+	case s.IntOrString:
+		return cmp.Or(patternMessages[s.Pattern], "must be an integer or a string")
+	}
+	switch s.Type {
+	case "object":
+		return s.noObject(path)
+	case "array":
+		return s.noList(path, value)
+	case "string":
+		return noString(path, value)
+	case "boolean":
+		return "must be true or false"
+	case "integer":
+		return noInteger(path, value)
+	}
+	return "must be a number"
+}
+
+func noInteger(path string, value any) string {
+	text, quoted := value.(string)
+	number, isNumber := value.(float64)
+	switch {
+	case quoted && isInteger(text):
+		return "must be an integer; remove the quotes"
+	case isNumber && number >= 1<<53:
+		return "is a number beyond 64 bits"
+	case isNumber && strings.HasSuffix(path, ".requestsPerSecond"):
+		return "must be an integer; write requestsPer: {count: 1, period: 2s} for 0.5 requests a second"
+	}
+	return "must be an integer"
+}
+
+func (s *schema) noObject(path string) string {
+	name := path[strings.LastIndex(path, ".")+1:]
+	switch {
+	case len(s.Properties) == 0 && s.Values == nil && !s.Open || name == "closedLoop":
+		return fmt.Sprintf("must be an object; write %s: {}", name)
+	case name == "expect":
+		return "must be an object; write expect: {status: [201]}"
+	case name == "csv":
+		return "must be an object; write csv: {file: FILE}"
+	}
+	return "must be an object"
+}
+
+func (s *schema) noList(path string, value any) string {
+	_, isObject := value.(map[string]any)
+	switch {
+	case !isObject && strings.HasSuffix(path, ".status"):
+		return "must be a list; write status: [200]"
+	case isObject && s.Items.Properties["name"] != nil && s.Items.Properties["value"] != nil:
+		return "must be a list; write each item as - {name: NAME, value: VALUE}"
+	}
+	return `must be a list; begin each item with "- "`
+}
+
+// otherNames are names that other tools use for a field.
+var otherNames = map[string]string{"stages": "rates", "jsonPath": "jsonPointer", "jsonpath": "jsonPointer"}
+
+// otherName is the end of the message about an unknown field.
+func otherName(name string, names []string) string {
+	if other := otherNames[name]; slices.Contains(names, other) {
+		return "; did you mean " + other + "?"
+	}
+	return didYouMean(name, names)
+}
+
+// noString is the message about a value that must be a string. YAML reads y, no and on as true and false.
+func noString(path string, value any) string {
+	number := ""
+	switch v := value.(type) {
+	case bool:
+		return fmt.Sprintf("must be a string; YAML reads the value as %v: put it in quotes", v)
+	case int64:
+		number = strconv.FormatInt(v, 10)
+	case float64:
+		number = strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return "must be a string; put quotes around a value that begins with { or ["
+	}
+	switch {
+	case strings.HasSuffix(path, ".percentile"):
+		return "must be a string such as p" + number
+	case endsWithOne(path, ".bodyHex", ".aka.k.value", ".aka.op.value", ".aka.opc.value"):
+		return "must be a string; put the hexadecimal digits in quotes"
+	case endsWithOne(path, ".supi.mcc", ".supi.mnc", ".gpsi.prefix", ".pei.tac", ".pei.softwareVersion"):
+		return "must be a string; put the digits in quotes, with their zeros" // YAML reads 001 as 1
+	case strings.Contains(number, "e"):
+		return "must be a string; put the number in quotes, with all its digits" // YAML rounds long numbers
+	}
+	return fmt.Sprintf("must be a string; put the number in quotes: %q", number)
+}
+
+func endsWithOne(s string, ends ...string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) })
+}
+
+func isInteger(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}
