@@ -60,7 +60,7 @@ var (
 )
 
 // storiesAtATime is the default of -parallel: stories wait most of the time, whatever the number of CPUs.
-const storiesAtATime = "12"
+const storiesAtATime = "8"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -150,7 +150,7 @@ type world struct {
 	ns     string
 	cfg    *configv1alpha1.OperatorConfig
 	stop   func() // ends the operator
-	// wrote is called after each update of an object by the operators, before they continue; nil: nothing is called.
+	// wrote is called after each update of an object that the next operator sends, before the operator continues; nil: nothing is called.
 	wrote func(context.Context, client.Object)
 	// checkpoints is Options.CheckpointInterval of the next operator.
 	checkpoints time.Duration
@@ -270,9 +270,7 @@ type observedClient struct {
 
 func (c observedClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	err := c.Client.Update(ctx, o, opts...)
-	if err == nil {
-		c.wrote(ctx, o)
-	}
+	c.wrote(ctx, o)
 	return err
 }
 
