@@ -56,13 +56,13 @@ func TestServerThatStopsReading(t *testing.T) {
 				_ = c.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
 				_ = c.fr.WriteSettingsAck()
 				_ = c.fr.WriteWindowUpdate(0, 1<<31-1-65535)
-				time.Sleep(3 * time.Second)
+				time.Sleep(1500 * time.Millisecond)
 			})
 			p.hostile = 1 << 20
 			p.start()
 			plan := newPlan(p.address, rv.ProtocolH2C, 0)
 			plan.Targets[0].MaxConcurrentStreams = streams
-			plan.Rates = []rv.Rate{{Name: "r", Count: 500, Period: time.Second, Duration: 2 * time.Second}}
+			plan.Rates = []rv.Rate{{Name: "r", Count: 500, Period: time.Second, Duration: time.Second}}
 			s := &plan.Chains[0].Steps[0]
 			s.Method, s.Body = http.MethodPost, text(strings.Repeat("u", size))
 			if !tt.constant {

@@ -64,6 +64,7 @@ func TestEndsThatAreAnnouncedKeepTheRate(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			plan := newPlan(row.address(t), row.protocol, requests)
 			if row.plan != nil {
 				row.plan(plan)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -61,9 +62,15 @@ const (
 	h1Rows = "HTTP/1.1"
 )
 
-// TestMain compares the page with what the tests have listed, when all of them ran.
+// TestMain compares the page with what the tests have listed, when all of them ran. Rows run in parallel and mostly wait: for
+// back-off, timeouts and the pauses of slow servers. A worker that waits in the kernel holds a P; peers get one at once only if
+// there are more.
 func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(16)
 	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" {
 		code = comparePage()
