@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,9 @@ import (
 )
 
 // TestMain lets tests that run in parallel wait at the same time: they wait for listenersKeep and for tokens, and use little CPU.
+// A worker that waits in the kernel holds a P; peers get one at once only if there are more.
 func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(32)
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)

@@ -114,9 +114,9 @@ func (t *terminal) Read(b []byte) (int, error) {
 
 const (
 	controlZ = 0x1a
-	// stopped is how long it may take until all threads have stopped. Where there is no shell to wake
+	// stopped is how long it may take until all threads have stopped, on a busy machine too. Where there is no shell to wake
 	// the job up, the system does not stop it at all.
-	stopped = 200 * time.Millisecond
+	stopped = time.Second
 )
 
 // handle takes the terminal when a stopped process continues, and gives it back before Go prints all

@@ -9,7 +9,7 @@ import (
 )
 
 // endingRequests would take minutes if a wait came before each new connection.
-const endingRequests = 600
+const endingRequests = 250
 
 const endingWant = "every request succeeds, each on a connection of its own, without waits between them"
 
