@@ -195,7 +195,7 @@ kind: LoadTest
 metadata: {name: ramp}
 spec:
   targets:
-    - {name: t, url: %q, protocol: http1, connections: 4, connectTimeout: 1s, connecting: {ramp: {connections: 1, period: 400ms}}}
+    - {name: t, url: %q, protocol: http1, connections: 4, connectTimeout: 3s, connecting: {ramp: {connections: 1, period: 1050ms}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 10}]
