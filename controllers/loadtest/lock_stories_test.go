@@ -160,7 +160,7 @@ func TestKueue(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(*batchv1.Job, int) bool { return true })
 	lt := twoShards("queued", load).Deadline(3600).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 20 * time.Second}
+		s.Runner.StartTimeout = &metav1.Duration{Duration: 30 * time.Minute}
 		s.Runner.PodTemplate = rawTemplate(`{"spec":{"tolerations":[{"key":"load","operator":"Exists"}]}}`)
 	}).Build()
 	lt.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "load"}

@@ -382,7 +382,7 @@ func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
 		w.mu.Unlock()
 		if above && runner != nil && !runner.Acked() {
 			runner.Silence()
-			_ = w.client.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}, client.GracePeriodSeconds(0))
+			w.removePod(ctx, name)
 		}
 	}
 	counted := job.DeepCopy()
@@ -422,7 +422,7 @@ func (w *world) playSuspend(ctx context.Context, job *batchv1.Job) {
 		w.mu.Unlock()
 		if runner != nil {
 			runner.Silence()
-			_ = w.client.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}, client.GracePeriodSeconds(0))
+			w.removePod(ctx, name)
 		}
 	}
 	counted := job.DeepCopy()
@@ -430,6 +430,14 @@ func (w *world) playSuspend(ctx context.Context, job *batchv1.Job) {
 	counted.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 	if len(job.Status.Conditions) == 0 || job.Status.Conditions[0].Status != corev1.ConditionTrue {
 		w.setJobStatus(ctx, job, counted)
+	}
+}
+
+// removePod deletes a pod by force. It tries again if the API server is too busy.
+func (w *world) removePod(ctx context.Context, name string) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	for ctx.Err() == nil && client.IgnoreNotFound(w.client.Delete(ctx, pod, client.GracePeriodSeconds(0))) != nil {
+		time.Sleep(poll)
 	}
 }
 
