@@ -87,6 +87,11 @@ func TestSidecarThatDoesNotEnd(t *testing.T) {
 			w.Eventually(func() bool { return w.runnerEnded(pod) }).Should(gomega.BeTrue())
 		}
 	}
+	w.Eventually(func() bool {
+		job := &batchv1.Job{}
+		return w.exists(job, "alone-1") && job.Status.CompletionTime != nil
+	}).Should(gomega.BeTrue())
+	w.operator() // its cache has the ends of all pods
 	w.later(2 * time.Minute)
 	for _, name := range []string{"sidecar", "alone"} {
 		w.edit(name, func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass

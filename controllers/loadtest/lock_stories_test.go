@@ -184,6 +184,7 @@ func TestKueue(t *testing.T) {
 	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWaitingForPods, "1 of 2 pods are running")
 	w.suspendJob("queued-1", true, nil) // another workload preempts it
 	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonQueued, "is suspended by a queue")
+	w.awaitGone(&corev1.Pod{}, "queued-1-0")
 	w.later(time.Hour)
 	w.holding(nil)
 	w.suspendJob("queued-1", false, nil)

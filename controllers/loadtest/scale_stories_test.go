@@ -91,9 +91,18 @@ func (w *world) members(name string) (out []int32) {
 	return out
 }
 
+// awaitIndices waits until the only Job has a number of indices, and the Job controller has followed.
 func (w *world) awaitIndices(want int32) {
 	w.Helper()
-	w.Eventually(func() int32 { return *w.jobs()[0].Spec.Completions }).Should(gomega.Equal(want), "indices of the Job")
+	w.Eventually(func() int32 {
+		job := w.jobs()[0]
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if *job.Spec.Completions != want {
+			return *job.Spec.Completions
+		}
+		return w.played[job.Name]
+	}).Should(gomega.Equal(want), "indices of the Job")
 }
 
 // wantSent: each slot was sent once, by whomever it was dealt to. On a busy machine, a runner can hear of a change after it is in force.

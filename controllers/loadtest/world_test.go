@@ -160,6 +160,7 @@ type world struct {
 	mu      sync.Mutex
 	runners map[string]*runnertest.Runner // by pod; guarded by mu
 	indices map[string]*index             // by Job and index; guarded by mu
+	played  map[string]int32              // the number of indices that the Job controller saw last, by Job; guarded by mu
 	// hold keeps pods from being made, or leaves them pending; guarded by mu.
 	hold func(job *batchv1.Job, index int) bool
 }
@@ -178,7 +179,7 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	t.Parallel()
 	w := &world{
 		T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), client: sharedClient,
-		runners: map[string]*runnertest.Runner{}, indices: map[string]*index{},
+		runners: map[string]*runnertest.Runner{}, indices: map[string]*index{}, played: map[string]int32{},
 	}
 	w.SetDefaultEventuallyTimeout(soon)
 	w.SetDefaultEventuallyPollingInterval(poll)
@@ -359,6 +360,9 @@ func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
 		}
 	}
 	w.playScale(ctx, job)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.played[job.Name] = *job.Spec.Completions
 }
 
 // playScale takes away what is above a Job's completions, and counts what is over below.
