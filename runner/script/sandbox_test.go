@@ -171,7 +171,7 @@ func TestEscapes(t *testing.T) {
 		{name: "vars kept", body: `local v = vars v.x = 1`, want: "vars can be used only during a call"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			limits := Limits{Heap: liveHeap() + 8<<20, Instructions: 1_000_000, Time: time.Minute}
+			limits := Limits{Heap: liveHeap() + 16<<20, Instructions: 1_000_000, Time: time.Minute}
 			if tc.want == "limit" { // whichever comes first
 				limits.Time = 50 * time.Millisecond
 			}
