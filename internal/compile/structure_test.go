@@ -50,7 +50,7 @@ func TestStructure(t *testing.T) {
 		{"nothing", `{}`, []string{"a.name: is needed"}, `{` + defaults + `}`},
 		{"empty", `{"name":"","list":[],"map":{}}`, []string{"a.name: must not be empty"}, `{` + defaults + `,"name":"","list":[],"map":{}}`},
 		{"an unknown field", `{"name":"a","objekt":{}}`, []string{"a.objekt: unknown field; did you mean object?"}, `{` + defaults + `,"name":"a"}`},
-		{"an unknown field of an item", `{"name":"a","items":[{"name":"b","nmae":"c"}]}`, []string{"a.items[0].nmae: unknown field; did you mean name?"},
+		{"an unknown field of an item", `{"name":"a","items":[{"name":"b","nam":"c"}]}`, []string{"a.items[0].nam: unknown field; did you mean name?"},
 			`{` + defaults + `,"name":"a","items":[{"name":"b","text":"x"}]}`},
 		{"unknown fields of an open object", `{"name":"a","open":{"x":null,"y":[1]}}`, nil, `{` + defaults + `,"name":"a","open":{"x":null,"y":[1]}}`},
 		{"a misspelt field that is needed", `{"Name":"a"}`, []string{"a.Name: unknown field; did you mean name?", "a.name: is needed"}, `{` + defaults + `}`},

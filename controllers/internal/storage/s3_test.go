@@ -83,8 +83,13 @@ func TestRealServer(t *testing.T) {
 	if page, err := io.ReadAll(object); err != nil || !strings.Contains(string(page), "<html") {
 		t.Errorf("report.html has %d bytes, error %v", len(page), err)
 	}
-	if response, err := http.Get(endpoint + "/results/team/smoke/1-2-3/report.html"); err != nil || response.StatusCode != http.StatusForbidden {
-		t.Errorf("without credentials: %v, error %v; want 403", response, err)
+	response, err := http.Get(endpoint + "/results/team/smoke/1-2-3/report.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("without credentials: %s; want 403", response.Status)
 	}
 	if _, err := newStorage(t, endpoint, "missing").Upload(ctx, run, nil, &runnerv1alpha1.Report{}); err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
 		t.Errorf("a bucket that does not exist: %v", err)
