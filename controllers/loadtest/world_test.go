@@ -386,6 +386,7 @@ func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
 		w.mu.Unlock()
 		if above && runner != nil && !runner.Acked() {
 			runner.Silence()
+			w.exit(name, 143, "Error", "") // the kubelet reports the end before the pod goes
 			w.removePod(ctx, name)
 		}
 	}
