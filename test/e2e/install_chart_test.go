@@ -49,7 +49,7 @@ func installedByHelm(t *testing.T) {
 	c.wantInstalled(previousVersion, 1)
 	c.wantTestFails()
 
-	s.apply(s.quickstart("through", 2, hold(500, 24*time.Second), withoutThresholds))
+	s.apply(s.quickstart("through", 2, hold(500, 5*time.Minute), withoutThresholds))
 	s.awaitLoad(1, short)
 	begun = time.Now()
 	c.helm("upgrade", release, c.current, "--wait", "--reset-then-reuse-values", "--set", "replicas=2,config.logging.level=debug")
@@ -62,11 +62,12 @@ func installedByHelm(t *testing.T) {
 	c.wantInstalled(previousVersion, 1)
 	s.wantCondition(s.loadTest("through"), v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 
+	s.mustKubectl("", "patch", "loadtest", "through", "--type=merge", "-p", `{"spec":{"stop":true}}`)
 	lt := s.awaitFinished("through")
-	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
 	s.wantSameAsTarget(lt)
-	if sent := lt.Status.Results.Requests.Sent; sent != 24*500 {
-		t.Errorf("sent %d requests in 24 s of 500/s", sent)
+	if lt.Status.Results.Partial {
+		t.Error("the results lack those of a runner")
 	}
 	c.wantPolicies()
 	c.wantUninstalled()

@@ -36,7 +36,7 @@ func installedByKustomize(t *testing.T) {
 	}
 	s.apply(s.quickstart("short", 1, hold(200, 2*time.Second), withoutThresholds))
 	lt := s.awaitCondition("short", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 
 	begun := time.Now()
 	s.withoutOperator()

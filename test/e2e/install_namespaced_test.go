@@ -42,7 +42,7 @@ func installedInNamespaces(t *testing.T) {
 	}
 	for _, s := range []*story{a, b} {
 		lt := s.awaitFinished("own")
-		s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+		s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 		s.wantSame(lt)
 	}
 
@@ -52,7 +52,7 @@ func installedInNamespaces(t *testing.T) {
 	}
 	a.apply(a.quickstart("ignored", 1, hold(200, 2*time.Second), withoutThresholds))
 	b.apply(b.quickstart("again", 1, hold(200, 2*time.Second), withoutThresholds))
-	b.wantCondition(b.awaitFinished("again"), v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+	b.wantCondition(b.awaitFinished("again"), v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 	if lt := a.loadTest("ignored"); len(lt.Status.Conditions) > 0 {
 		t.Errorf("an operator runs a LoadTest of %s:\n%s", a.ns, conditions(lt))
 	}
