@@ -51,7 +51,7 @@ func impatient() linked {
 
 // TestAdvice: what failed is said in words, with the flag to change, or with the field.
 func TestAdvice(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	plain := http1Only(t)
 	for name, tc := range map[string]struct {
@@ -76,7 +76,7 @@ func TestAdvice(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: advised}
@@ -91,7 +91,7 @@ spec:
 			}
 			for advice, args := range map[string][]string{tc.flag: append([]string{tc.url}, tc.flags...), tc.field: {"-f", "-"}} {
 				t.Run(args[0], func(t *testing.T) {
-					t.Parallel()
+					waits(t)
 					var out, errors bytes.Buffer
 					code := execute(t.Context(), append([]string{"h2surge", "run", "-q"}, args...), strings.NewReader(manifest), &out, &errors, impatient())
 					if got := errors.String(); code != 5 || !strings.Contains(got, tc.cause) || !strings.HasSuffix(got, "; "+advice+"\n") {

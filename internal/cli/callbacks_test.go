@@ -18,7 +18,7 @@ import (
 // TestSamplesWithCallbacks runs each sample that awaits notifications against the rules that send them, with less load. Report and
 // target count the same requests, and each notification that the target has sent is received in time.
 func TestSamplesWithCallbacks(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	for sample, s := range map[string]struct {
 		rules string
 		urls  []string // of targets, before the address
@@ -30,7 +30,7 @@ func TestSamplesWithCallbacks(t *testing.T) {
 		"udm-data-change":        {"udm", []string{"udm=", "udr="}},
 	} {
 		t.Run(sample, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			const dir = "../../config/samples"
 			set, err := rules.LoadFile(filepath.Join(dir, "targets", s.rules+".yaml"))
 			if err != nil {
@@ -82,7 +82,7 @@ func checkNotified(t *testing.T, r *rv.Report, st target.Stats) {
 
 // TestCallbacksOverTLS runs the page's test with https listeners. The certificates of the client and of its authority are the same.
 func TestCallbacksOverTLS(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	_, cert, key := certificate(t, "target")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"tls.crt": cert, "tls.key": key} {
@@ -95,7 +95,7 @@ func TestCallbacksOverTLS(t *testing.T) {
 		"client certificate":   {"{clientCA: {file: " + dir + "/tls.crt}}", "{insecureSkipVerify: true, certFile: tls.crt, keyFile: tls.key}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			page := pageOf(t, "docs/how-to/callbacks.md")
 			set, err := rules.Load([]byte("callbacks: "+c.callbacks+"\n"+blockOf(t, page, "Target").Text), dir)
 			if err != nil {

@@ -39,6 +39,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// waits marks a test that runs a load in real time, or waits for a timeout. Such tests wait at the same time; -short leaves them out.
+func waits(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs in real time, which -short leaves out")
+	}
+	t.Parallel()
+}
+
 const session = `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: session}
@@ -113,7 +122,7 @@ func runAny(t *testing.T, stdin string, args ...string) *rv.Report {
 }
 
 func TestEndToEnd(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	r := run(t, session, 0, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
@@ -134,7 +143,7 @@ func TestEndToEnd(t *testing.T) {
 }
 
 func TestEndToEndWithFaults(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
 	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
 	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
@@ -154,7 +163,7 @@ func TestEndToEndWithFaults(t *testing.T) {
 
 // TestEndToEndUnanswered: one request in five gets no response, so the 99th percentile is longer than the timeout.
 func TestEndToEndUnanswered(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{Unanswered: 0.2, Seed: 1})
 	const test = `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
@@ -189,7 +198,7 @@ spec:
 }
 
 func TestEndToEndURL(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	r := run(t, "", 0, "-n", "1000", "-c", "4", "-m", "10", "-t", "2", "-H", "x-a: b", "http://"+peer.Addr().String()+"/x?y=z")
 	if stats := peer.Stats(); r.Requests.Succeeded != 1000 || stats.Requests != 1000 || stats.ByMethod["GET"] != 1000 {
@@ -198,7 +207,7 @@ func TestEndToEndURL(t *testing.T) {
 }
 
 func TestEndToEndDeadTarget(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ const (
 // TestHowTo runs each LoadTest that a page marks with "run", in less time and with less load, and compares what the report says with
 // what the server has counted.
 func TestHowTo(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	n := 0
 	for _, p := range pagesOfDocs(t) {
 		for _, b := range p.Blocks {
@@ -62,7 +62,7 @@ func TestHowTo(t *testing.T) {
 			}
 			n++
 			t.Run(strings.TrimSuffix(path.Base(p.File), ".md"), func(t *testing.T) {
-				t.Parallel()
+				waits(t)
 				run(t, b)
 			})
 		}

@@ -131,7 +131,7 @@ func self(t *testing.T) (name string, args []string) {
 }
 
 func TestKeysOnATerminal(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	name, args := self(t)
 	p := onTerminal(t, name, args...)
 	p.sees(keysHint)
@@ -149,13 +149,13 @@ func TestKeysOnATerminal(t *testing.T) {
 }
 
 func TestTerminalAfterSignals(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	for _, tc := range []struct {
 		name, keys string
 		want       int
 	}{{"interrupt", "\x03", 4}, {"quit", "\x1c", 2}} { // ^C, and ^\, at which Go prints its goroutines
 		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			name, args := self(t)
 			p := onTerminal(t, name, args...)
 			p.sees(loading)
@@ -177,7 +177,7 @@ func TestTerminalAfterSignals(t *testing.T) {
 
 // A shell that stops the run and brings it back.
 func TestTerminalWhileStopped(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)

@@ -35,7 +35,7 @@ func limitedTest(duration string, thresholds ...string) string {
 
 // TestEndToEndThresholds: thresholds on parts of the requests, with the exact counts of stages.
 func TestEndToEndThresholds(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	r := run(t, limitedTest("500ms",
 		"{name: low, metric: Responses, stage: low, min: 100}",
@@ -82,7 +82,7 @@ func TestEndToEndThresholds(t *testing.T) {
 // TestEndToEndPhases: thresholds on each phase of a target observe the longest time of the report. The target needs no name resolution and
 // no TLS, so nothing was measured of them.
 func TestEndToEndPhases(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	r := run(t, limitedTest("300ms",
 		"{name: name-resolution, metric: NameResolution, percentile: p100, max: 10000000us}",
@@ -117,14 +117,14 @@ func TestEndToEndPhases(t *testing.T) {
 
 // TestEndToEndAbortOnFail: the test ends when a threshold fails, and not before its grace time.
 func TestEndToEndAbortOnFail(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	for name, threshold := range map[string]string{
 		"run":    "{name: clean, metric: ErrorRate, max: 10%, abortOnFail: true, abortAfter: 1s}",
 		"stage":  "{name: clean, metric: ErrorRate, max: 10%, stage: high, abortOnFail: true, abortAfter: 0s}",
 		"window": "{name: clean, metric: ErrorRate, max: 10%, window: 1s, abortOnFail: true, abortAfter: 0s}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			peer := serve(t, target.Options{})
 			r := run(t, limitedTest("20s", threshold), 2, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
 			if r.Verdict.Outcome != rv.OutcomeFailed || r.Verdict.Reason != verdict.ReasonThresholdsFailed {

@@ -34,7 +34,7 @@ func read(t *testing.T, url string) string {
 
 // TestEndToEndLive: the page has the figures so far while the test runs, and the report of standard output at the end.
 func TestEndToEndLive(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	name := file(t, "m.yaml", strings.Replace(manifest, "requestsPerSecond: 100, duration: 1s}", "requestsPerSecond: 500, duration: 1s}\n    - {name: slow, requestsPerSecond: 20, duration: 4s}", 1)+
 		"    - {name: each-second, metric: Rate, min: 100, window: 1s}\n") // the rate of the whole run is 116

@@ -158,7 +158,7 @@ func TestNewcomersMistakes(t *testing.T) {
 
 // TestNewcomersTargets: a target that is not there, or speaks something else, is named in one line.
 func TestNewcomersTargets(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	// With a threshold, the verdict of a run on a busy machine is Inconclusive.
 	withoutThresholds, _, _ := strings.Cut(firstManifest, "  thresholds:")
 	quick := strings.Replace(withoutThresholds, "connections: 2", "connections: 2\n      connectTimeout: 1s", 1)
@@ -190,7 +190,7 @@ func TestNewcomersTargets(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			for _, command := range []struct{ name, want string }{{"run", tc.run}, {"try", tc.try}} {
 				var out, errors bytes.Buffer
 				code := execute(t.Context(), []string{"h2surge", command.name, "-f", "-"}, strings.NewReader(tc.manifest), &out, &errors, parts())

@@ -249,7 +249,7 @@ func TestSearchUsage(t *testing.T) {
 
 // TestSearchOfATargetsTime: a search has the figures of a threshold on a time that targets have, such as Blocked.
 func TestSearchOfATargetsTime(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := serve(t, target.Options{})
 	report := run(t, `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest

@@ -121,13 +121,13 @@ func TestEndToEndOverTLS(t *testing.T) {
 }
 
 func TestEndToEndVerifies(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	for name, field := range map[string]string{
 		"an unknown authority": "{}",
 		"another name":         "{ca: {file: CA}, serverName: other.example}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 			if r := run(t, "", 0, "-n", "10", "--insecure", peer.url); r.Requests.Succeeded != 10 {
 				t.Errorf("%+v", r.Requests)
@@ -188,7 +188,7 @@ func TestEndToEndElsewhere(t *testing.T) {
 
 // TestEndToEndRamp: the ramp may take longer than one connection's timeout.
 func TestEndToEndRamp(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := newWeb(t, nil)
 	manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest

@@ -22,7 +22,7 @@ func tokenRules(t *testing.T) *target.Server {
 
 // TestSampleWithTokens: each chain instance gets a token that the target accepts.
 func TestSampleWithTokens(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	text, err := os.ReadFile("../../config/samples/nrf-token.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ spec:
 // TestTokensExpire: the target accepts the token of each request, although tokens expire after six seconds. It has seen as many
 // requests as the report counts, and the NRF has granted as many tokens; the report may lack one that was granted at the end.
 func TestTokensExpire(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	peer := tokenRules(t)
 	r := run(t, strings.ReplaceAll(tokensExpire, "ADDRESS", peer.Addr().String()), 0, "-f", "-")
 	matches := map[string]uint64{}

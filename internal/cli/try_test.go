@@ -63,7 +63,7 @@ func refused(t *testing.T) string {
 }
 
 func TestTry(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	at := "http://" + tryTarget(t).Addr().String()
 	for name, tc := range map[string]struct {
 		code int
