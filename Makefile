@@ -25,6 +25,9 @@ TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 
+# What gofmt formats and checks.
+SOURCES := *.go api cmd controllers hack internal runner test
+
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
 
@@ -60,11 +63,11 @@ docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the J
 
 .PHONY: fmt
 fmt: ## Format the Go code.
-	gofmt -s -w $$(git ls-files -co --exclude-standard '*.go')
+	gofmt -s -w $(SOURCES)
 
 .PHONY: fmt-check
 fmt-check: ## Fail if Go code is not formatted.
-	@out=$$(gofmt -s -l *.go api cmd controllers hack internal runner test) && [ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
+	@out=$$(gofmt -s -l $(SOURCES)) && [ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint, also on tests with build tags; it includes go vet and checks the rules of imports.

@@ -267,7 +267,7 @@ func TestChangeThatARunnerHearsLate(t *testing.T) {
 	w.Eventually(func() bool {
 		at := w.runner("late-1-0").Instants()[2]
 		return !at.IsZero() && time.Now().After(at)
-	}).Should(gomega.BeTrue(), "in force on the other runner")
+	}).Should(gomega.BeTrue(), "active on the other runner")
 	w.polled(w.runner("late-1-0"), 5)
 	if lt := w.get("late"); len(lt.Status.Changes) != 1 || lt.Status.Changes[0].AppliedAt != nil {
 		t.Errorf("history %+v, want one change that is not in force everywhere", lt.Status.Changes)

@@ -105,7 +105,7 @@ func (w *world) awaitIndices(want int32) {
 	}).Should(gomega.Equal(want), "indices of the Job")
 }
 
-// wantSent: each slot was sent once, by whomever it was dealt to. On a busy machine, a runner can hear of a change after it is in force.
+// wantSent: each slot was sent once, by the shard that owned it. On a busy machine, a runner can hear of a change after it takes effect.
 // Until then it sends slots that another one sends, too: 1000 a second at most.
 func (w *world) wantSent(lt *v1alpha1.LoadTest, want int64) {
 	w.Helper()

@@ -38,7 +38,7 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 	})
 }
 
-// Late is for how long together changes were in force before it heard of them, while it sent requests.
+// Late is how long changes were active, in sum, before it heard of them while it sent requests.
 func (r *Runner) Late() (d time.Duration) { r.locked(func() { d = r.late }); return }
 
 // Refuse makes it answer all further updates with an error that is no conflict.
