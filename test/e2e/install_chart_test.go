@@ -217,7 +217,7 @@ func (c *charts) wantUninstalled() {
 	if left := c.within(operatorNamespace); !slices.Equal(left, stays) {
 		c.Errorf("helm uninstall leaves %q in its namespace, want %q", left, stays)
 	}
-	if lt := c.loadTest("through"); lt.Status.Phase != v1alpha1.PhaseCompleted {
+	if lt := c.loadTest("through"); lt.Status.Phase != v1alpha1.PhaseStopped {
 		c.Errorf("the LoadTest after uninstall: phase %s", lt.Status.Phase)
 	} else {
 		c.report(lt)
