@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -127,16 +128,24 @@ func slimPod(o any) (any, error) {
 	return o, nil
 }
 
+// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB.
+func slimMetadata(o any) (any, error) {
+	if cm, ok := o.(*metav1.PartialObjectMetadata); ok {
+		cm.ManagedFields, cm.Annotations = nil, nil
+	}
+	return o, nil
+}
+
 // cacheOptions keep what belongs to runs and nothing else: not every pod of the cluster, and no
 // Secret at all.
 func cacheOptions(cfg *configv1alpha1.OperatorConfig) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{desired.LabelManagedBy: desired.Application})}
-	pods := ours
-	pods.Transform = slimPod
+	pods, configMaps := ours, ours
+	pods.Transform, configMaps.Transform = slimPod, slimMetadata
 	out := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}: ours, &corev1.Pod{}: pods, &batchv1.Job{}: ours,
+			&corev1.ConfigMap{}: configMaps, &corev1.Pod{}: pods, &batchv1.Job{}: ours,
 		},
 	}
 	for _, ns := range cfg.Namespaces {

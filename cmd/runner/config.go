@@ -14,6 +14,7 @@ import (
 // changes come over the control port.
 type config struct {
 	plan           string
+	planDigest     string
 	tlsDir         string
 	controlAddress string
 	metricsAddress string
@@ -33,6 +34,7 @@ func parseConfig(args []string, env func(string) string, output io.Writer) (conf
 	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")
+	flags.StringVar(&c.planDigest, "plan-digest", "", "SHA-256 of the plan in `hexadecimal`; a file with another plan is refused")
 	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
 	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "address for the operator, `host:port`")
 	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "address of /metrics, /healthz and /readyz, `host:port`")

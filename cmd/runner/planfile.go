@@ -13,8 +13,8 @@ import (
 // gzipMagic begins every gzip file (RFC 1952 2.3.1), and no JSON.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// readPlan reads a checked plan, compressed or not, whatever the file is called.
-func readPlan(name string) (*rv.Plan, error) {
+// readPlan reads a checked plan, compressed or not, whatever the file is called. With a digest, it must be the compressed plan that has it.
+func readPlan(name, digest string) (*rv.Plan, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -24,8 +24,8 @@ func readPlan(name string) (*rv.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(b, gzipMagic) {
-		return plan.Decode(b)
+	if bytes.HasPrefix(b, gzipMagic) || digest != "" {
+		return plan.Decode(b, digest)
 	}
 	if len(b) > plan.MaxCanonical {
 		return nil, fmt.Errorf("the plan has more than %d bytes", plan.MaxCanonical)

@@ -72,7 +72,7 @@ func run(terminated context.Context, c config, p parts) error {
 
 // load makes the engine, or one that reports the error of the plan. The plan is never nil.
 func (p parts) load(c config) (*rv.Plan, engine) {
-	plan, err := readPlan(c.plan)
+	plan, err := readPlan(c.plan, c.planDigest)
 	var e engine
 	if err == nil {
 		settings := tune.Process(max(1, plan.CPUsPerShard))

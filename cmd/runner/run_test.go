@@ -88,8 +88,8 @@ func smallPlan() *rv.Plan {
 	}
 }
 
-// startPod runs a pod on a plan file, with the real engine when e is nil.
-func startPod(t *testing.T, e engine, planFile []byte) *pod {
+// startPod runs a pod on a plan file, with the real engine when e is nil. The plan must have the digest, if there is one.
+func startPod(t *testing.T, e engine, planFile []byte, digest ...string) *pod {
 	t.Helper()
 	p := &pod{t: t, dir: t.TempDir(), ended: make(chan error, 1)}
 	p.log.fresh = make(chan map[string]any, 100)
@@ -101,6 +101,7 @@ func startPod(t *testing.T, e engine, planFile []byte) *pod {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.terminate = cancel
 	c := config{plan: name, tlsDir: p.dir, controlAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0", ackGrace: time.Minute, index: 1, pod: "pod-1", node: "node-1"}
+	c.planDigest = strings.Join(digest, "")
 	parts := linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "", "")
 	if e != nil {
 		parts.newEngine = func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil }
@@ -271,16 +272,19 @@ func TestTerminated(t *testing.T) {
 
 func TestPlanIsRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
-		file []byte
-		want string
+		file   []byte
+		digest string
+		want   string
 	}{
-		"not a plan":     {[]byte("{}"), "plan"},
-		"unknown field":  {[]byte(`{"surprise":1}`), "surprise"},
-		"cut gzip":       {encoded(t)[:40], "decompressing"},
-		"nothing at all": {nil, "EOF"},
+		"not a plan":     {[]byte("{}"), "", "plan"},
+		"unknown field":  {[]byte(`{"surprise":1}`), "", "surprise"},
+		"cut gzip":       {encoded(t)[:40], "", "decompressing"},
+		"nothing at all": {nil, "", "EOF"},
+		"another plan":   {encoded(t), strings.Repeat("ab", 32), "not the plan that the operator stored"},
+		"another file":   {[]byte("{}"), strings.Repeat("ab", 32), "decompressing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := startPod(t, nil, tc.file)
+			p := startPod(t, nil, tc.file, tc.digest)
 			s := p.snapshot()
 			if s.Problem != rv.ProblemPlan || s.State != rv.StateDone || s.Shard != 1 || !strings.Contains(s.Message, tc.want) {
 				t.Errorf("problem %q, state %q, shard %d, message %q", s.Problem, s.State, s.Shard, s.Message)

@@ -15,7 +15,7 @@ import (
 // fieldOwner is the field manager of what the operator applies.
 const fieldOwner = client.FieldOwner("h2surge")
 
-// conflictError reports that an object with a name that the run needs has another owner.
+// conflictError reports that an object with a name that the run needs is not the operator's.
 type conflictError struct {
 	what string
 	// remains reports that the owner is a deleted LoadTest of the same name. The garbage collector deletes the object.
@@ -26,7 +26,7 @@ func (e *conflictError) Error() string {
 	if e.remains {
 		return e.what + " of an earlier LoadTest of this name exists until the garbage collector deletes it; if it stays for a minute, delete it"
 	}
-	return e.what + " exists and has another owner; delete it, or give the LoadTest another name"
+	return e.what + " exists, and the operator did not create it; delete it, or give the LoadTest another name"
 }
 
 // create makes a child, or reads the one that is there into it. A child of another owner is

@@ -144,7 +144,7 @@ func TestPresent(t *testing.T) {
 			}
 			s.plan = started
 			var err error
-			if _, s.run.Plan.Hash, err = plan.Canonical(started); err != nil {
+			if s.run.Plan.Hash, err = plan.Hash(started); err != nil {
 				t.Fatal(err)
 			}
 			decided(s)

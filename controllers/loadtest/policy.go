@@ -17,9 +17,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/policy"
 )
 
@@ -134,15 +132,9 @@ func nodeRanges(nodes []corev1.Node) (out []string) {
 	return slices.Compact(out)
 }
 
-// setAddresses finds the address policy of a run. A run that has started, or has ended, has that of its stored plan. Otherwise the
-// policy stays the same as long as the run has a Job: a node that joins must not lead to another plan and another Job.
+// setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
+// must not lead to another plan and another Job.
 func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
-	if s.startDecided() || s.end != nil {
-		if stored := r.cachedPlan(s); stored != nil {
-			s.addresses = stored.Policy
-			return nil
-		}
-	}
 	c := r.memory.of(s.lt)
 	if c.addresses == nil || s.job == nil {
 		if c.addresses, err = r.addressRules.policy(ctx, s.now); err != nil {
@@ -150,22 +142,6 @@ func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
 		}
 	}
 	s.addresses = c.addresses
-	return nil
-}
-
-// cachedPlan returns the plan of the run; nil: its ConfigMap is not in the cache.
-func (r *reconciler) cachedPlan(s *scope) *runnerv1alpha1.Plan {
-	name := s.run.Plan.Name
-	if c := r.memory.of(s.lt); c.plan != nil && c.planName == name {
-		return c.plan
-	}
-	for _, cm := range s.plans {
-		if cm.Name == name {
-			if decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan]); err == nil {
-				return decoded
-			}
-		}
-	}
 	return nil
 }
 

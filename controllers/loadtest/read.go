@@ -42,7 +42,7 @@ func byOwner(o client.Object) []string {
 
 // addIndexes makes ownerIndex for the kinds that are looked up by it.
 func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
-	for _, kind := range []client.Object{&corev1.ConfigMap{}, &batchv1.Job{}, &corev1.Pod{}} {
+	for _, kind := range []client.Object{configMapMetadata(), &batchv1.Job{}, &corev1.Pod{}} {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, kind, ownerIndex, byOwner); err != nil {
 			return fmt.Errorf("indexing %T by owner: %w", kind, err)
 		}
@@ -78,19 +78,19 @@ func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UI
 	return nil
 }
 
+// configMapMetadata is what the cache has of a ConfigMap: a report has up to 1 MiB, and it stays as long as its LoadTest.
+func configMapMetadata() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+}
+
 func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
-	var list corev1.ConfigMapList
-	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, &list); err != nil {
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, list); err != nil {
 		return err
 	}
 	for i := range list.Items {
-		if cm := &list.Items[i]; cm.Labels[desired.LabelComponent] == desired.ComponentPlan {
-			s.plans = append(s.plans, cm)
-		}
+		s.configMaps = append(s.configMaps, child{list.Items[i].Name, list.Items[i].UID})
 	}
-	slices.SortFunc(s.plans, func(a, b *corev1.ConfigMap) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
 	return nil
 }
 

@@ -312,7 +312,7 @@ func TestPresentShards(t *testing.T) {
 				t.Fatal(why)
 			}
 			s.plan = compiled
-			if _, s.run.Plan.Hash, err = plan.Canonical(compiled); err != nil {
+			if s.run.Plan.Hash, err = plan.Hash(compiled); err != nil {
 				t.Fatal(err)
 			}
 			decided(s)

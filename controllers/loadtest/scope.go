@@ -23,8 +23,8 @@ type scope struct {
 	// run is the run record. Only decide replaces it. hasRecord is false if it is not stored yet.
 	run       *record.Record
 	hasRecord bool
-	// plans are the ConfigMaps of plans that the run owns, oldest first.
-	plans []*corev1.ConfigMap
+	// configMaps are those that the run owns.
+	configMaps []child
 	// endedRunners are the runners that ended before the test, oldest first.
 	endedRunners []endedRunner
 	// job is the Job of the current attempt; nil: there is none.
@@ -38,10 +38,10 @@ type scope struct {
 	// end is how the run ended; nil: it has not.
 	end *record.End
 
-	// plan is nil until syncPlan compiled or read it.
-	plan     *runnerv1alpha1.Plan
-	planHash string
-	warnings string
+	// plan is nil until syncPlan compiled or read it. planHash is its hash, planDigest its digest; see plan.Canonical.
+	plan                 *runnerv1alpha1.Plan
+	planHash, planDigest string
+	warnings             string
 	// addresses is the policy of the plan.
 	addresses *runnerv1alpha1.AddressPolicy
 	// planError is why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.

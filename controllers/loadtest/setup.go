@@ -158,7 +158,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		// means nothing to us.
 		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletionBegun()))).
 		Owns(&batchv1.Job{}).
-		Owns(&corev1.ConfigMap{}).
+		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
 		WatchesRawSource(source.Channel(news, toRequest)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).

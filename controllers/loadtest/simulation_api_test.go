@@ -229,9 +229,9 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 	for _, o := range from {
 		switch list := list.(type) {
 		case *corev1.NodeList: // the cluster has none
-		case *corev1.ConfigMapList:
+		case *metav1.PartialObjectMetadataList:
 			if o, ok := o.(*corev1.ConfigMap); ok && owned(o) {
-				list.Items = append(list.Items, *o.DeepCopy())
+				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: *o.ObjectMeta.DeepCopy()})
 			}
 		case *batchv1.JobList:
 			if o, ok := o.(*batchv1.Job); ok && owned(o) {

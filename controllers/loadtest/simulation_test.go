@@ -414,7 +414,7 @@ func (w *simulation) createPod(job *batchv1.Job, index int, x *jobIndex) {
 	var compiled *runnerv1alpha1.Plan
 	for _, cm := range all[*corev1.ConfigMap](w.api) {
 		if cm.Name == job.Annotations[desired.AnnotationPlan] {
-			decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
+			decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan], job.Annotations[desired.AnnotationPlanDigest])
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -286,7 +286,7 @@ func TestPlanDeletedWhileRunning(t *testing.T) {
 	lt := w.awaitLoad("planless", 200)
 	w.endOperator()
 	w.must(w.client.Delete(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.ns, Name: desired.PlanName(lt, lt.Status.PlanHash),
+		Namespace: w.ns, Name: w.run("planless").Plan.Name,
 	}}))
 	w.operator()
 	w.endLoad("planless")
@@ -351,6 +351,9 @@ func TestNameClash(t *testing.T) {
 				return bytes.Contains([]byte(conditionsOf(lt)), []byte("Stalled=True NameConflict"))
 			})
 			w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict)
+			if lt.Status.StartTime != nil {
+				t.Error("the load began before the conflict was found")
+			}
 			w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(other), other))
 			if other.GetResourceVersion() != version || metav1.GetControllerOf(other) != nil {
 				t.Error("the foreign object was changed")

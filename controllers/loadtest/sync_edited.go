@@ -17,9 +17,6 @@ func (r *reconciler) syncEdited(ctx context.Context, s *scope) (bool, error) {
 	}
 	c := r.memory.of(s.lt)
 	if c.editedGeneration != s.lt.Generation {
-		if err := r.setAddresses(ctx, s); err != nil {
-			return false, err
-		}
 		edited, err := s.describesAnother()
 		if err != nil {
 			return false, err
@@ -36,8 +33,7 @@ func (s *scope) describesAnother() (bool, error) {
 		return true, nil
 	}
 	if s.run.Start == nil {
-		compiled.Policy = s.addresses
-		_, hash, err := plan.Canonical(compiled)
+		hash, err := plan.Hash(compiled)
 		return hash != s.run.Plan.Hash, err
 	}
 	if compiled.Shards != s.run.Live.Shards || !slices.Equal(record.RatesOf(compiled.Rates), s.run.Live.Rates) {

@@ -3,6 +3,7 @@ package loadtest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -175,19 +177,19 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 	if err != nil {
 		return false, fmt.Errorf("storing the report: %w", err)
 	}
-	end.ReportRef = &v1alpha1.ReportReference{Name: desired.ReportName(s.lt), Dropped: dropped}
-	ref, cm := end.ReportRef, desired.Report(s.lt, gz)
-	if made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error { return r.create(ctx, s.lt, cm) }); !made {
+	stored, err := r.storeReport(ctx, s, desired.Report(s.lt, gz))
+	if stored == nil || err != nil {
 		return err == nil, err
 	}
-	if have := cm.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
+	if have := stored.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
 		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
-		var stored runnerv1alpha1.Report
-		if err := decodeGzip(have, &stored); err == nil {
-			end = s.endingOf(&stored.Verdict)
-			end.ReportRef = ref
+		var earlier runnerv1alpha1.Report
+		if err := decodeGzip(have, &earlier); err != nil {
+			return false, fmt.Errorf("reading the report that an earlier pass stored: %w", err)
 		}
+		end = s.endingOf(&earlier.Verdict)
 	}
+	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
 	if s.startDecided() {
 		if err := r.deleteBudget(ctx, s); err != nil {
 			return false, err
@@ -202,6 +204,48 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 	}
 	r.memory.of(s.lt).hasCheckpoints = s.startDecided()
 	return true, nil
+}
+
+// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
+// another object has its name. The record has the digest first, because a tenant can create a ConfigMap with the name and the owner.
+func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
+	_, err = r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
+		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
+		found, err := r.existing(ctx, s.lt, have)
+		switch {
+		case err != nil:
+			return err
+		case found && !isReport(have, s.run.Report):
+			return &conflictError{what: "ConfigMap " + cm.Name}
+		case found:
+			stored = have
+			return nil
+		}
+		if digest := reportDigest(cm); s.run.Report != digest {
+			if err := r.decide(ctx, s, func(run *record.Record) error {
+				run.Report = digest
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		if err := r.client.Create(ctx, cm); err != nil {
+			return fmt.Errorf("creating ConfigMap %s: %w", cm.Name, err)
+		}
+		stored = cm
+		return nil
+	})
+	return stored, err
+}
+
+// reportDigest returns the SHA-256 of a stored report in hexadecimal.
+func reportDigest(cm *corev1.ConfigMap) string {
+	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[desired.KeyReport]))
+}
+
+// isReport returns whether the operator stored the report: it has the digest, and nobody can change it.
+func isReport(cm *corev1.ConfigMap, digest string) bool {
+	return reportDigest(cm) == digest && ptr.Deref(cm.Immutable, false)
 }
 
 // deleteCheckpoints deletes the checkpoints of a run that ended while this operator watched it. The garbage collector

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -17,8 +19,7 @@ import (
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
-// Plans, records and reports are immutable ConfigMaps: made once, never changed, deleted by the
-// garbage collector.
+// Plans and reports are immutable ConfigMaps: made once, never changed, deleted by the garbage collector.
 //
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
@@ -35,11 +36,11 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if s.end != nil {
 		return true, nil
 	}
-	if err := r.setAddresses(ctx, s); err != nil {
-		return false, err
-	}
 	if s.startDecided() {
 		return true, r.storedPlan(ctx, s)
+	}
+	if err := r.setAddresses(ctx, s); err != nil {
+		return false, err
 	}
 	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
 	if len(errs) > 0 {
@@ -51,17 +52,32 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 		s.planError = invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, err
 	}
-	canonical, hash, err := plan.Canonical(compiled)
+	canonical, err := s.usePlan(compiled)
 	if err != nil {
 		return false, err
 	}
-	s.plan, s.planHash, s.warnings = compiled, hash, strings.Join(warnings, "\n")
+	s.warnings = strings.Join(warnings, "\n")
 	if !s.hasRecord {
 		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
 			return false, err
 		}
 	}
-	if s.planStored() {
+	return r.storePlan(ctx, s, canonical)
+}
+
+// usePlan makes a plan that of the pass, and returns its canonical bytes.
+func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (canonical []byte, err error) {
+	if canonical, s.planDigest, err = plan.Canonical(compiled); err == nil {
+		s.planHash, err = plan.Hash(compiled)
+	}
+	s.plan = compiled
+	return canonical, err
+}
+
+// storePlan sees to it that a ConfigMap has the plan, which tenants cannot change then.
+func (r *reconciler) storePlan(ctx context.Context, s *scope, canonical []byte) (bool, error) {
+	c := r.memory.of(s.lt)
+	if slices.Contains(s.configMaps, c.storedPlan) && c.storedPlan.name == desired.PlanName(s.lt, s.planDigest) {
 		return true, nil
 	}
 	gz, err := plan.Gzip(canonical)
@@ -73,8 +89,17 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	cm := desired.Plan(s.lt, hash, gz, s.warnings)
-	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error { return r.create(ctx, s.lt, cm) })
+	cm := desired.Plan(s.lt, s.planDigest, gz, s.warnings)
+	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
+		err := r.create(ctx, s.lt, cm)
+		if err == nil {
+			_, err = decodePlan(cm, s.planDigest)
+		}
+		return err
+	})
+	if made {
+		c.storedPlan = child{cm.Name, cm.UID}
+	}
 	return err == nil && (made || s.job == nil), err // without this plan, the Job of an earlier one must not start
 }
 
@@ -82,68 +107,67 @@ func invalid(reason, message string) *planError {
 	return &planError{reason: reason, message: clip(message, maxMessage), invalid: true}
 }
 
-func (s *scope) planStored() bool {
-	for _, cm := range s.plans {
-		if cm.Name == desired.PlanName(s.lt, s.planHash) {
-			return true
-		}
-	}
-	return false
-}
-
-// storedPlan reads the plan that the runners execute: the spec can be another one since, and another version of the
+// storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the
 // operator can compile it to another plan.
 func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
-	name := s.run.Plan.Name
-	s.planHash = s.run.Plan.Hash
-	cm := &corev1.ConfigMap{}
-	for _, have := range s.plans {
-		if have.Name == name {
-			cm = have
-		}
-	}
-	s.warnings = cm.Data[desired.KeyWarnings]
+	s.planHash, s.planDigest = s.run.Plan.Hash, s.run.Plan.Digest
 	c := r.memory.of(s.lt)
-	if c.plan == nil || c.planName != name {
-		decoded, err := r.decodePlan(ctx, s, name, cm)
+	if c.plan == nil || c.planDigest != s.planDigest {
+		cm, err := r.readPlan(ctx, s)
+		if err == nil {
+			c.plan, err = decodePlan(cm, s.planDigest)
+		}
+		if err != nil {
+			c.plan, err = r.recompile(ctx, s, err)
+		}
 		if err != nil {
 			return err
 		}
-		c.plan, c.planName = decoded, name
+		c.planDigest, c.warnings = s.planDigest, cm.Data[desired.KeyWarnings]
 	}
-	s.plan = c.plan
+	s.plan, s.warnings = c.plan, c.warnings
 	return nil
 }
 
-func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *corev1.ConfigMap) (*runnerv1alpha1.Plan, error) {
-	if cm.Name == "" { // the cache does not have it yet, or a user deleted it
-		cm = desired.Plan(s.lt, s.planHash, nil, "")
-		cm.Name = name
-		if found, err := r.existing(ctx, s.lt, cm); err != nil || !found {
-			return recompile(s, errors.Join(err, fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", name)))
-		}
+// readPlan returns the ConfigMap of the plan that runs. It is never nil.
+func (r *reconciler) readPlan(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
+	cm := desired.Plan(s.lt, s.planDigest, nil, "")
+	found, err := r.existing(ctx, s.lt, cm)
+	if err == nil && !found {
+		err = fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", cm.Name)
 	}
-	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
-	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %s: %w", name, err)
+	return cm, err
+}
+
+// decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant can create a
+// ConfigMap with the name and the owner of the operator's.
+func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, error) {
+	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan], digest)
+	if err != nil || !ptr.Deref(cm.Immutable, false) {
+		return nil, &conflictError{what: "ConfigMap " + cm.Name}
 	}
 	return decoded, nil
 }
 
-// recompile returns the plan of a run whose ConfigMap was deleted. The spec is frozen while a test runs, except for
-// the values in the record, so it gives the same plan, as the hash proves. If not, the error stands.
-func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
+// recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
+// the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
+func (r *reconciler) recompile(ctx context.Context, s *scope, gone error) (*runnerv1alpha1.Plan, error) {
 	compiled := s.asStarted(&s.lt.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
-	if _, hash, err := plan.Canonical(compiled); err != nil || hash != s.planHash {
+	if err := r.setAddresses(ctx, s); err != nil {
+		return nil, errors.Join(gone, err)
+	}
+	compiled.Policy = s.addresses
+	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.planDigest {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil
 }
 
-// asStarted compiles a spec with the rates and the shards that the test started with; nil: it cannot be compiled.
+// asStarted compiles a spec with the rates and the shards that the test started with, without the address policy; nil: it cannot be
+// compiled.
 func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
 	spec = spec.DeepCopy()
 	if start := s.run.Start; start != nil {
@@ -153,7 +177,6 @@ func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
 	if len(errs) > 0 {
 		return nil
 	}
-	compiled.Policy = s.addresses
 	if start := s.run.Start; start != nil && len(compiled.Rates) == len(start.Live.Rates) {
 		compiled.Rates = record.Apply(start.Live.Rates, compiled.Rates)
 	}
@@ -166,6 +189,6 @@ func (s *scope) sameBut(spec *v1alpha1.LoadTestSpec) (bool, error) {
 	if compiled == nil {
 		return false, nil
 	}
-	_, hash, err := plan.Canonical(compiled)
+	hash, err := plan.Hash(compiled)
 	return hash == s.run.Plan.Hash, err
 }

@@ -105,7 +105,7 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
-	in := desired.JobInput{LoadTest: s.lt, Runner: &r.cfg.Runner, PlanHash: s.planHash, Attempt: s.run.Attempt}
+	in := desired.JobInput{LoadTest: s.lt, Runner: &r.cfg.Runner, PlanDigest: s.planDigest, Attempt: s.run.Attempt}
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 	switch {
 	case s.run.Attempt == 0:
 		in.Attempt = s.nextAttempt()
-	case s.run.Plan.Hash != s.planHash || s.run.Plan.Template != template:
+	case s.run.Plan.Digest != s.planDigest || s.run.Plan.Template != template:
 		in.Attempt, losses = in.Attempt+1, 0
 	case s.job == nil || s.run.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
 	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
@@ -142,7 +142,9 @@ func (s *scope) nextAttempt() int {
 // prepare records an attempt. Its first change gives a share to each shard of the plan.
 func (s *scope) prepare(run *record.Record, attempt, losses int, template string) error {
 	if attempt != run.Attempt {
-		run.Plan = record.Plan{Name: desired.PlanName(s.lt, s.planHash), Hash: s.planHash, Template: template, Generation: s.lt.Generation}
+		run.Plan = record.Plan{
+			Name: desired.PlanName(s.lt, s.planDigest), Hash: s.planHash, Digest: s.planDigest, Template: template, Generation: s.lt.Generation,
+		}
 		run.Changes = nil
 		run.Append(record.Change{
 			Revision: 1, Generation: s.lt.Generation, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: s.microTime(),
@@ -170,6 +172,9 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 		return nil
 	}
 	if !found {
+		if err := r.reportIsFree(ctx, s.lt); err != nil {
+			return err
+		}
 		if existing, err = r.createRunners(ctx, s, job); existing == nil {
 			return err
 		}
@@ -179,6 +184,16 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 	}
 	s.job, s.pods, s.allPods = existing, map[int]*corev1.Pod{}, nil
 	return nil
+}
+
+// reportIsFree returns a conflictError if the name of the report is taken, which would cost the results after the load.
+func (r *reconciler) reportIsFree(ctx context.Context, lt *v1alpha1.LoadTest) error {
+	cm := desired.Report(lt, nil)
+	found, err := r.existing(ctx, lt, cm)
+	if found {
+		err = &conflictError{what: "ConfigMap " + cm.Name}
+	}
+	return err
 }
 
 // makeSecret leaves one that exists alone: its name holds the UID of the LoadTest.

@@ -57,8 +57,8 @@ func (r *reconciler) uploaded(ctx context.Context, s *scope, result *record.Uplo
 func (r *reconciler) startUpload(ctx context.Context, s *scope) (bool, error) {
 	cm := &corev1.ConfigMap{}
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: s.end.ReportRef.Name}, cm)
-	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(cm, s.lt) {
-		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("ConfigMap %s does not exist", s.end.ReportRef.Name)})
+	if apierrors.IsNotFound(err) || err == nil && !isReport(cm, s.run.Report) {
+		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("ConfigMap %s was deleted", s.end.ReportRef.Name)})
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading the report: %w", err)

@@ -473,7 +473,7 @@ func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name s
 			}
 		}
 	}
-	p, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
+	p, err := plan.Decode(cm.BinaryData[desired.KeyPlan], job.Annotations[desired.AnnotationPlanDigest])
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (s *source) compileURL() (*job, error) {
 }
 
 func newJob(p *rv.Plan, warnings []string) (*job, error) {
-	_, hash, err := plan.Canonical(p)
+	hash, err := plan.Hash(p)
 	if err != nil {
 		return nil, Usagef("%v", err)
 	}

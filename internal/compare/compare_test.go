@@ -183,7 +183,7 @@ func TestRemarks(t *testing.T) {
 		{"another name", func(b *rv.Report) { b.Name, b.PlanHash = "core/b", "x" },
 			[]string{"The tests have different names, core/pcf and core/b: without spec.seed, they draw different values"}},
 		{"another manifest", func(b *rv.Report) { b.PlanHash = "fedcba9876543210" },
-			[]string{"The plans differ, in a field of the manifest or in an address of a target: A has hash 0123456789ab, B has fedcba987654"}},
+			[]string{"The plans differ, in a field of the manifest: A has hash 0123456789ab, B has fedcba987654"}},
 		{"another version", func(b *rv.Report) { b.Version = "" }, []string{"A was measured with h2surge v0.1.0, B with an unknown version of h2surge"}},
 		{"another rate", func(b *rv.Report) { b.Stages[0].Asked, b.Rate.Asked = 0, 0 }, []string{
 			"Rate stage 1 is hold (1000 requests per second) in A and hold (closed loop) in B",

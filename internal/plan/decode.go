@@ -12,15 +12,27 @@ import (
 )
 
 // Decode reads a plan that Gzip wrote, and checks it with Check, so that a runner can use its indices without further
-// checks.
-func Decode(gz []byte) (*runnerv1alpha1.Plan, error) {
-	return DecodePlan(bytes.NewReader(gz))
+// checks. It returns a *DigestError if digest is not empty and not that of the plan.
+func Decode(gz []byte, digest string) (*runnerv1alpha1.Plan, error) {
+	canonical, err := decompress(gz)
+	if err != nil {
+		return nil, err
+	}
+	if have := digestOf(canonical); digest != "" && have != digest {
+		return nil, &DigestError{Have: have, Want: digest}
+	}
+	return Parse(canonical)
 }
 
-// DecodePlan is Decode for a stream. It returns an error if the plan is larger than the bounds of this package, or if
-// bytes follow the compressed plan.
-func DecodePlan(r io.Reader) (*runnerv1alpha1.Plan, error) {
-	zr, err := gzip.NewReader(io.LimitReader(r, MaxCompressed+1))
+// DigestError reports that a plan is not the one that the operator stored.
+type DigestError struct{ Have, Want string }
+
+func (e *DigestError) Error() string {
+	return fmt.Sprintf("this is not the plan that the operator stored: its SHA-256 is %.12s, want %.12s", e.Have, e.Want)
+}
+
+func decompress(gz []byte) ([]byte, error) {
+	zr, err := gzip.NewReader(io.LimitReader(bytes.NewReader(gz), MaxCompressed+1))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing the plan: %w", err)
 	}
@@ -31,7 +43,7 @@ func DecodePlan(r io.Reader) (*runnerv1alpha1.Plan, error) {
 	if len(canonical) > MaxCanonical {
 		return nil, &TooLargeError{What: "canonical", Size: len(canonical), Limit: MaxCanonical}
 	}
-	return Parse(canonical)
+	return canonical, nil
 }
 
 // Parse reads a plan's canonical bytes. An unknown field is an error: a runner that ignored the field would send

@@ -32,10 +32,11 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the plan has %d %s bytes; allowed: at most %d", e.Size, e.What, e.Limit)
 }
 
-// Canonical returns the canonical form of a plan, and its SHA-256 in hexadecimal.
+// Canonical returns the canonical form of a plan, and its digest: the SHA-256 in hexadecimal. The operator stores the digest where only it
+// can write, and a runner executes only the plan with that digest.
 // The same plan gives the same bytes in every process: fields come in the order of the Go types,
 // map keys sorted, no white space, and escapes only where JSON needs them.
-func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, sha256hex string, err error) {
+func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, digest string, err error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -43,8 +44,21 @@ func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, sha256hex string, err 
 		return nil, "", fmt.Errorf("encoding the plan: %w", err)
 	}
 	canonical = bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	return canonical, digestOf(canonical), nil
+}
+
+func digestOf(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
-	return canonical, hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
+}
+
+// Hash returns the hash that status and reports show: the digest of the plan without its address policy. One manifest has one hash,
+// whatever the configuration of the operator that runs it allows.
+func Hash(p *runnerv1alpha1.Plan) (string, error) {
+	without := *p
+	without.Policy = nil
+	_, hash, err := Canonical(&without)
+	return hash, err
 }
 
 // Gzip compresses canonical bytes. The same input gives the same output: the header carries

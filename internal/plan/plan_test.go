@@ -104,12 +104,38 @@ func TestBytesAndBack(t *testing.T) {
 	if err != nil || !bytes.Equal(gz, again) {
 		t.Errorf("compressed twice, the bytes differ (%v)", err)
 	}
-	back, err := plan.Decode(gz)
+	back, err := plan.Decode(gz, sum)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(p, back); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var other *plan.DigestError
+	if _, err := plan.Decode(gz, strings.Repeat("0", 64)); !errors.As(err, &other) || other.Have != sum {
+		t.Errorf("a plan with another digest: %v", err)
+	}
+}
+
+// TestHash: the policy of an operator is in the digest, which says what runs, and not in the hash, which says what a user asked for.
+func TestHash(t *testing.T) {
+	p, denying := sound(), sound()
+	denying.Policy = &runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{{Name: "Nodes", CIDRs: []string{"10.0.0.1/32"}}}}
+	_, digest, err := plan.Canonical(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hash, err := plan.Hash(p); hash != digest || err != nil {
+		t.Errorf("without a policy, hash %s (%v) is not digest %s", hash, err, digest)
+	}
+	if hash, err := plan.Hash(denying); hash != digest || err != nil {
+		t.Errorf("with a policy, hash %s (%v), want %s", hash, err, digest)
+	}
+	if _, other, err := plan.Canonical(denying); other == digest || err != nil {
+		t.Errorf("with a policy, the digest is the same (%v)", err)
+	}
+	if denying.Policy == nil {
+		t.Error("Hash changed the plan")
 	}
 }
 
@@ -181,7 +207,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"two documents", gz(t, string(canonical)+"{}"), "there is more data"},
 		{"something else", gz(t, `{"apiVersion":"v1","kind":"List"}`), `kind "List" is not "Plan"`},
 	} {
-		if _, err := plan.Decode(tc.input); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := plan.Decode(tc.input, ""); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // Plan is the ConfigMap that runners read their plan from: gz as internal/plan wrote it, and the
 // compiler's warnings, for the operator to tell after a restart.
-func Plan(lt *v1alpha1.LoadTest, hash string, gz []byte, warnings string) *corev1.ConfigMap {
-	cm := configMap(lt, PlanName(lt, hash), ComponentPlan)
-	cm.Annotations = map[string]string{AnnotationPlanHash: hash}
+func Plan(lt *v1alpha1.LoadTest, digest string, gz []byte, warnings string) *corev1.ConfigMap {
+	cm := configMap(lt, PlanName(lt, digest), ComponentPlan)
+	cm.Annotations = map[string]string{AnnotationPlanDigest: digest}
 	cm.BinaryData = map[string][]byte{KeyPlan: gz}
 	if warnings != "" {
 		cm.Data = map[string]string{KeyWarnings: warnings}

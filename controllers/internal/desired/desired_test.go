@@ -63,7 +63,7 @@ func queued(lt *v1alpha1.LoadTest) {
 func jobInput(lt *v1alpha1.LoadTest) JobInput {
 	cfg := &configv1alpha1.OperatorConfig{}
 	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:dev"})
-	return JobInput{LoadTest: lt, Runner: &cfg.Runner, PlanHash: hash, Attempt: 1}
+	return JobInput{LoadTest: lt, Runner: &cfg.Runner, PlanDigest: hash, Attempt: 1}
 }
 
 // running is a Job as the API server has it.

@@ -23,7 +23,8 @@ import (
 type JobInput struct {
 	LoadTest *v1alpha1.LoadTest
 	Runner   *configv1alpha1.Runner
-	PlanHash string
+	// PlanDigest is that of the plan that the runners execute.
+	PlanDigest string
 	// Attempt numbers the Jobs of the LoadTest from 1.
 	Attempt int
 }
@@ -59,8 +60,8 @@ func Job(in JobInput) (*batchv1.Job, error) {
 	maps.Copy(job.Annotations, map[string]string{
 		AnnotationAttempt:    strconv.Itoa(in.Attempt),
 		AnnotationGeneration: strconv.FormatInt(in.LoadTest.Generation, 10),
-		AnnotationPlan:       PlanName(in.LoadTest, in.PlanHash),
-		AnnotationPlanHash:   in.PlanHash,
+		AnnotationPlan:       PlanName(in.LoadTest, in.PlanDigest),
+		AnnotationPlanDigest: in.PlanDigest,
 		AnnotationTemplate:   hash,
 	})
 	return job, nil

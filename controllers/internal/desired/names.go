@@ -34,9 +34,9 @@ const (
 	AnnotationAttempt = "h2surge.io/attempt"
 	// AnnotationGeneration is the generation of the spec that the Job was made for.
 	AnnotationGeneration = "h2surge.io/generation"
-	// AnnotationPlan names the ConfigMap of the plan; AnnotationPlanHash is the plan's SHA-256.
-	AnnotationPlan     = "h2surge.io/plan"
-	AnnotationPlanHash = "h2surge.io/plan-hash"
+	// AnnotationPlan names the ConfigMap of the plan; AnnotationPlanDigest is the SHA-256 of the plan's canonical bytes.
+	AnnotationPlan       = "h2surge.io/plan"
+	AnnotationPlanDigest = "h2surge.io/plan-digest"
 	// AnnotationTemplate is a hash of the pod template: it is in the Job, but not in the plan.
 	AnnotationTemplate = "h2surge.io/template-hash"
 	// AnnotationStart is on a Job whose test an earlier version of the operator started. It had no run record.
@@ -55,7 +55,7 @@ const (
 
 // PlanName names the ConfigMap of a plan. Another plan needs another name, for the ConfigMap is
 // immutable.
-func PlanName(lt *v1alpha1.LoadTest, hash string) string { return lt.Name + "-plan-" + hash[:10] }
+func PlanName(lt *v1alpha1.LoadTest, digest string) string { return lt.Name + "-plan-" + digest[:10] }
 
 // JobName names the Job of an attempt.
 func JobName(lt *v1alpha1.LoadTest, attempt int) string {

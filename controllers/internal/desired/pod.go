@@ -58,7 +58,7 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	}
 	enforcePod(out, in)
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
-	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention)
+	enforceRunner(runner, in)
 	enforceListeners(out, runner, in.LoadTest)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	addPodFields(runner, compile.PodFields(&in.LoadTest.Spec))
@@ -166,7 +166,7 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	pod.Spec.Volumes = append(pod.Spec.Volumes,
 		corev1.Volume{Name: planVolume, VolumeSource: corev1.VolumeSource{
 			ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: PlanName(in.LoadTest, in.PlanHash)},
+				LocalObjectReference: corev1.LocalObjectReference{Name: PlanName(in.LoadTest, in.PlanDigest)},
 				Items:                []corev1.KeyToPath{{Key: KeyPlan, Path: KeyPlan}},
 			}}},
 		corev1.Volume{Name: tlsVolume, VolumeSource: corev1.VolumeSource{
@@ -192,14 +192,15 @@ func enforceListeners(pod *corev1.PodTemplateSpec, c *corev1.Container, lt *v1al
 	}, ours...)
 }
 
-func enforceRunner(c *corev1.Container, retention *metav1.Duration) {
+func enforceRunner(c *corev1.Container, in JobInput) {
 	c.Command = []string{command}
 	c.Args = []string{
 		"--plan=" + planDir + "/" + KeyPlan,
+		"--plan-digest=" + in.PlanDigest,
 		"--tls-dir=" + tlsDir,
 		fmt.Sprintf("--control-address=:%d", runnerv1alpha1.ControlPort),
 		fmt.Sprintf("--metrics-address=:%d", runnerv1alpha1.MetricsPort),
-		"--ack-grace=" + ackGrace(retention).String(),
+		"--ack-grace=" + ackGrace(in.LoadTest.Spec.Runner.ResultRetention).String(),
 	}
 	c.Ports = keep(c.Ports, func(p corev1.ContainerPort) bool { return p.Name != "control" && p.Name != "metrics" },
 		corev1.ContainerPort{Name: "control", ContainerPort: runnerv1alpha1.ControlPort, Protocol: corev1.ProtocolTCP},

@@ -49,6 +49,9 @@ type Record struct {
 	Shards []Shard `json:"shards,omitempty"`
 	// Thresholds are the thresholds on windows that failed while the test ran, and the one that ended the test.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Report is the SHA-256 of the report in hexadecimal, stored before the ConfigMap: another report of that name is not the operator's;
+	// empty: there is none yet.
+	Report string `json:"report,omitempty"`
 	// Stop is the decision to end the run early; nil: there is none.
 	Stop *Stop `json:"stop,omitempty"`
 	// End says how the run ended; nil: it has not.
@@ -69,7 +72,10 @@ type Upload struct {
 type Plan struct {
 	// Name is that of the ConfigMap.
 	Name string `json:"name,omitempty"`
+	// Hash is what status shows: Digest without the address policy.
 	Hash string `json:"hash,omitempty"`
+	// Digest is the SHA-256 of the canonical bytes in hexadecimal. A ConfigMap with another plan is not the operator's.
+	Digest string `json:"digest,omitempty"`
 	// Template is the hash of the pod template.
 	Template string `json:"template,omitempty"`
 	// Generation is the generation of the spec that was compiled.

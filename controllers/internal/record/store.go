@@ -139,6 +139,9 @@ func decode(run *v1alpha1.LoadTestRun) (*Record, error) {
 	if out.Version != Version {
 		return nil, fmt.Errorf("LoadTestRun %s has version %d; this operator reads version %d", run.Name, out.Version, Version)
 	}
+	if out.Plan.Digest == "" { // a version before the digest, whose hash was that of all of the plan
+		out.Plan.Digest = out.Plan.Hash
+	}
 	if err := out.State.Validate(); err != nil {
 		return nil, fmt.Errorf("LoadTestRun %s: %w", run.Name, err)
 	}

@@ -217,7 +217,7 @@ func (f *fleet) job(ctx context.Context, of *batchv1.Job) (*job, error) {
 			if err := f.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: v.ConfigMap.Name}, &cm); err != nil {
 				return nil, err
 			}
-			p, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
+			p, err := plan.Decode(cm.BinaryData[desired.KeyPlan], of.Annotations[desired.AnnotationPlanDigest])
 			if err != nil {
 				return nil, err
 			}
