@@ -8,6 +8,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
@@ -127,6 +128,8 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Probes:        s.probes(),
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
+		LoadEnd:       s.run.LoadEnd(s.plan),
+		Retention:     desired.Retention(s.lt),
 		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,
 	}
 	if d.Live = s.live; d.Live.Generation == 0 {

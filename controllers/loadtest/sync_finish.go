@@ -163,6 +163,9 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	if completed(v) && !s.aborted() {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
+	if end.Shards.Lost > 0 {
+		end.Message = clip(end.Message+": "+lostMessage(end.Runners), maxMessage)
+	}
 	if end.Started {
 		start := metav1.NewTime(s.run.Start.Time.Time)
 		end.StartTime = &start

@@ -383,7 +383,7 @@ func TestLosses(t *testing.T) {
 		snapshot bool   // a last snapshot must be there
 	}{
 		"the pod is deleted by force":                          {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "", true},
-		"the pod is deleted by force, and its process is gone": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 70 * time.Second, "no answer for 1m0s: the pod was deleted", true},
+		"the pod is deleted by force, and its process is gone": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 70 * time.Second, "no answer for 1m0s: the pod was deleted; it may still send requests", true},
 		"the container was killed": {func(f *fleet) {
 			gone(f)
 			p := f.desired.Pods[1]
@@ -405,7 +405,7 @@ func TestLosses(t *testing.T) {
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
 		}, 3 * time.Second, errRestarted.Error(), true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
-		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused", true},
+		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused; it may still send requests", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
 			f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Loss: &Loss{Message: "as recorded"}}}

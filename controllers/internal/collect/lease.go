@@ -98,17 +98,34 @@ func (r *run) reached(s *runner, now time.Time) bool {
 	return false
 }
 
-// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
-// leases, a runner is lost if it does not answer for a time while others do. When the operator reaches no runner, only the kubelet's view decides.
-func (r *run) findLoss(s *runner, now time.Time) string {
+// apartFor returns how long the runner has been out of reach although the operator's own network works: another runner answers, or there is no
+// pod. If the test should have ended, that is not asked, because no answer of any runner can be awaited for ever.
+func (r *run) apartFor(s *runner, now time.Time) time.Duration {
 	silence := now.Sub(s.lastSeen)
-	apart := silence // if there is no pod, no network can hide its runner
-	if s.pod.Name != "" && !s.pod.Gone {
-		apart = 0
-		if !s.apart.IsZero() {
-			apart = now.Sub(s.apart)
-		}
+	switch {
+	case s.pod.Name == "" || s.pod.Gone, r.d.Stop != "", r.d.Retention > 0 && silence > r.d.Retention && now.After(r.d.LoadEnd):
+		return silence
+	case s.apart.IsZero():
+		return 0
 	}
+	return now.Sub(s.apart)
+}
+
+// maySend says what a runner without a lease can do while it does not answer.
+func (r *run) maySend(now time.Time) string {
+	switch end := r.d.LoadEnd; {
+	case end.IsZero():
+		return "; it may still send requests"
+	case end.After(now):
+		return "; it may send requests until " + end.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
+// leases, a runner is lost if it does not answer for a time while others do, or after the test should have ended.
+func (r *run) findLoss(s *runner, now time.Time) string {
+	silence, apart := now.Sub(s.lastSeen), r.apartFor(s, now)
 	switch {
 	case s.over() || r.d.Stored:
 		return ""
@@ -124,7 +141,7 @@ func (r *run) findLoss(s *runner, now time.Time) string {
 	case r.leases() && r.leaseOver(s) && apart > silentAfter:
 		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
 	case !r.leases() && apart > r.opts.Unreachable:
-		return fmt.Sprintf("no answer for %s: %s", silence.Round(time.Second), s.why())
+		return fmt.Sprintf("no answer for %s: %s%s", silence.Round(time.Second), s.why(), r.maySend(now))
 	}
 	return ""
 }

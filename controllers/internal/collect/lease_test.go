@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,50 @@ func TestAllSilent(t *testing.T) {
 				}
 				if v = f.end(20 * time.Minute); !v.Over() || f.sent(v) != 600_000 || len(losses(v)) != 0 {
 					t.Errorf("states %v, sent %d, losses %v; want all done, 600000, none", states(v), f.sent(v), losses(v))
+				}
+			})
+		})
+	}
+}
+
+// TestNoAnswerAfterTheEnd: a test that should have ended waits for no runner for ever, whether the operator reaches others or not.
+func TestNoAnswerAfterTheEnd(t *testing.T) {
+	tests := map[string]struct {
+		lease  time.Duration
+		silent []int
+		stop   bool
+		// lost: the runners are not lost before the first time, and lost after the second.
+		not, lost time.Duration
+		message   string
+	}{
+		"stop, one runner":        {0, []int{0}, true, 55 * time.Second, 70 * time.Second, "it may send requests until"},
+		"stop, all runners":       {0, []int{0, 1, 2}, true, 55 * time.Second, 70 * time.Second, "it may send requests until"},
+		"stop, leases":            {30 * time.Second, []int{0, 1, 2}, true, 25 * time.Second, 45 * time.Second, "its lease is over"},
+		"plan's end, all runners": {0, []int{0, 1, 2}, false, 59 * time.Minute, 62 * time.Minute, "no answer for"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, max(1, len(tt.silent)), func(t *testing.T, f *fleet) {
+				f.plan.Rates[0].Duration = 5 * time.Minute
+				f.plan.LeaseDuration, f.desired.Rebalance = tt.lease, tt.lease > 0
+				f.desired.LoadEnd, f.desired.Retention = time.Now().Add(5*time.Minute), time.Hour
+				f.run()
+				f.wait(10 * time.Second)
+				for _, i := range tt.silent {
+					f.runners[i].Silence()
+				}
+				if tt.stop {
+					f.desired.Stop = "spec.stop"
+				}
+				if v := f.wait(tt.not); len(losses(v)) != 0 {
+					t.Fatalf("losses after %v: %v", tt.not, losses(v))
+				}
+				v := f.wait(tt.lost - tt.not)
+				if len(losses(v)) != len(tt.silent) || !v.Over() {
+					t.Fatalf("losses after %v: %v, over %v", tt.lost, losses(v), v.Over())
+				}
+				if l := v.Shards[0].Lost; !strings.Contains(l.Message, tt.message) {
+					t.Errorf("message %q, want %q in it", l.Message, tt.message)
 				}
 			})
 		})

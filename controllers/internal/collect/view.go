@@ -47,6 +47,10 @@ type Desired struct {
 	Probes Probes
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
+	// LoadEnd is when the runners send their last request if they get no more orders; zero: that is not known. Retention is how long they
+	// keep their counts then.
+	LoadEnd   time.Time
+	Retention time.Duration
 	// Failed are the thresholds that failed while the test ran, as stored.
 	Failed map[string]verdict.Observation
 	// Stored: the results are safe, runners may go.

@@ -200,7 +200,7 @@ func enforceRunner(c *corev1.Container, in JobInput) {
 		"--tls-dir=" + tlsDir,
 		fmt.Sprintf("--control-address=:%d", runnerv1alpha1.ControlPort),
 		fmt.Sprintf("--metrics-address=:%d", runnerv1alpha1.MetricsPort),
-		"--ack-grace=" + ackGrace(in.LoadTest.Spec.Runner.ResultRetention).String(),
+		"--ack-grace=" + Retention(in.LoadTest).String(),
 	}
 	c.Ports = keep(c.Ports, func(p corev1.ContainerPort) bool { return p.Name != "control" && p.Name != "metrics" },
 		corev1.ContainerPort{Name: "control", ContainerPort: runnerv1alpha1.ControlPort, Protocol: corev1.ProtocolTCP},
@@ -217,12 +217,12 @@ func enforceRunner(c *corev1.Container, in JobInput) {
 	}
 }
 
-// ackGrace is how long a runner keeps its final snapshot until the operator acknowledges it.
-func ackGrace(retention *metav1.Duration) time.Duration {
-	if retention == nil {
-		return runnerv1alpha1.DefaultResultRetention
+// Retention is how long a runner keeps its final snapshot until the operator acknowledges it.
+func Retention(lt *v1alpha1.LoadTest) time.Duration {
+	if r := lt.Spec.Runner.ResultRetention; r != nil {
+		return r.Duration
 	}
-	return retention.Duration
+	return runnerv1alpha1.DefaultResultRetention
 }
 
 func ownVolume(name string) bool {
