@@ -122,6 +122,9 @@ const (
 	// ReasonChangeNotApplied means that the spec has a change that has no effect on the test. It is a reason
 	// of ConditionReconciling and of an event.
 	ReasonChangeNotApplied = "ChangeNotApplied"
+	// ReasonRetryingAfterError means that the operator has failed three or more times in a row to continue the test, and
+	// tries again. The message has the last error. It is a reason of ConditionReconciling.
+	ReasonRetryingAfterError = "RetryingAfterError"
 	// ReasonInProgress is the reason of ConditionSucceeded and ConditionPassed until the test has finished.
 	ReasonInProgress = "InProgress"
 )

@@ -52,6 +52,8 @@ type memoryEntry struct {
 	waits  waits
 	// refused are the writes that the API server refuses, by object.
 	refused map[string]refusedWrite
+	// failures is the number of passes in a row that ended with an error.
+	failures int
 	// statusRefused: an event has reported that the API server refuses the status.
 	statusRefused bool
 	// terminating: the namespace is being deleted.

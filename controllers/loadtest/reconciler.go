@@ -92,9 +92,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
-	s, err := r.read(ctx, r.memory.newest(lt))
+	lt = r.memory.newest(lt)
+	s, err := r.read(ctx, lt)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, r.unreadable(ctx, lt, err)
 	}
 	syncErr := r.run(ctx, s)
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
@@ -111,6 +112,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		s.refuse(w)
 		syncErr = nil
 	}
+	s.failing = r.memory.of(lt).failing(syncErr)
 	err = r.write(ctx, s)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
 		return ctrl.Result{RequeueAfter: staleInterval}, nil

@@ -75,6 +75,8 @@ type scope struct {
 	// errorsSoFar is the error rate without the requests in flight.
 	errorsSoFar float64
 
+	// failing says how often, and why, passes fail; empty: they do not.
+	failing string
 	// upload is the state of the upload of the report, as this process knows it.
 	upload storage.State
 	// edited is true if the spec changed after the end.

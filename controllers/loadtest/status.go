@@ -429,6 +429,8 @@ func reconciling(s *scope, c *conditions) {
 	case len(s.refused) > 0 && (s.startDecided() || s.end != nil):
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused,
 			strings.ToUpper(s.refusedMessage()[:1])+s.refusedMessage()[1:]+"; the operator tries again")
+	case s.failing != "":
+		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, s.failing)
 	case s.end != nil || s.planError != nil:
 		c.remove(v1alpha1.ConditionReconciling)
 	case s.notApplied != "":
@@ -451,6 +453,9 @@ func stalled(s *scope, c *conditions) {
 	}
 }
 
+// maxSummary bounds the message of a summary in octets.
+const maxSummary = 1024
+
 // summaryOf returns why a test is in its phase, for kubectl get: the first condition that explains it.
 func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(st.Conditions, kind) }
@@ -467,5 +472,5 @@ func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
 	case find(v1alpha1.ConditionReconciling) != nil:
 		c = find(v1alpha1.ConditionReconciling)
 	}
-	return c.Reason, clip(c.Message, 1024)
+	return c.Reason, clip(c.Message, maxSummary)
 }

@@ -174,11 +174,13 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	return end
 }
 
-// store stores the report, and then in the record how the run ended. The run has ended when the record says so.
+// store stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
+// without its details ends without a report.
 func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool, error) {
 	gz, dropped, err := fit(*s.report, r.cfg.Report.MaxBytes, reportDetails)
 	if err != nil {
-		return false, fmt.Errorf("storing the report: %w", err)
+		end.Message = clip(end.Message+"; the report is not stored: "+err.Error(), maxMessage)
+		return r.storeEnd(ctx, s, end)
 	}
 	stored, err := r.storeReport(ctx, s, desired.Report(s.lt, gz))
 	if stored == nil || err != nil {
@@ -193,12 +195,16 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 		end = s.endingOf(&earlier.Verdict)
 	}
 	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
+	return r.storeEnd(ctx, s, end)
+}
+
+func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (bool, error) {
 	if s.startDecided() {
 		if err := r.deleteBudget(ctx, s); err != nil {
 			return false, err
 		}
 	}
-	err = r.decide(ctx, s, func(run *record.Record) error {
+	err := r.decide(ctx, s, func(run *record.Record) error {
 		run.End = end
 		return run.On(state.End)
 	})
@@ -293,8 +299,20 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 		r.Steps = nil
 		return r
 	}},
+	{"samples", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Samples, r.Slowest = nil, nil
+		return r
+	}},
+	{"operations", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Operations = nil
+		return r
+	}},
 	{"generator.cpus", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
 		r.Generator.CPUs = nil
+		return r
+	}},
+	{"causes", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Causes, r.Failures = nil, nil
 		return r
 	}},
 }

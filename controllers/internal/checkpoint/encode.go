@@ -148,6 +148,11 @@ var parts = []part{
 			}
 		},
 	},
+	{
+		name:   "causes",
+		size:   func(*runnerv1alpha1.Snapshot) int { return 0 },
+		remove: func(s *runnerv1alpha1.Snapshot) { s.Causes, s.Failures = nil, nil },
+	},
 }
 
 // size returns a lower bound of the compressed size of a histogram. Its counts are compressed already, and base64 has

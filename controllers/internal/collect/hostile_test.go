@@ -89,12 +89,17 @@ func TestOversized(t *testing.T) {
 		}
 		return out
 	}
+	long := strings.Repeat("x", maxCause+1)
 	for _, tt := range []struct {
 		want string
 		s    runnerv1alpha1.Snapshot
 	}{
 		{"", runnerv1alpha1.Snapshot{Globals: []string{"a"}, Causes: many(65), StatusCodes: many(500), Message: "connection refused"}},
-		{"causes", runnerv1alpha1.Snapshot{Causes: many(maxEntries + 1)}},
+		{"causes", runnerv1alpha1.Snapshot{Causes: many(runnerv1alpha1.MaxCauses + 2)}},
+		{"causes[]", runnerv1alpha1.Snapshot{Causes: map[string]int64{long: 1}}},
+		{"causes[]", runnerv1alpha1.Snapshot{Failures: []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Detail: long}}}}},
+		{"causes[]", runnerv1alpha1.Snapshot{Failures: []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Address: long}}}}},
+		{"step 0", runnerv1alpha1.Snapshot{Steps: []runnerv1alpha1.StepCounters{{Problems: map[string]int64{long: 1}}}}},
 		{"statusCodes", runnerv1alpha1.Snapshot{StatusCodes: many(maxEntries + 1)}},
 		{"failures", runnerv1alpha1.Snapshot{Failures: make([]runnerv1alpha1.FailureCount, maxEntries+1)}},
 		{"samples", runnerv1alpha1.Snapshot{Samples: make([]runnerv1alpha1.Sample, maxEntries+1)}},

@@ -1,0 +1,62 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// failuresShown is the number of failed passes in a row after which status shows the error. Fewer are usual, such as a conflict of two writes.
+const failuresShown = 3
+
+// failing counts the passes that failed in a row, and returns what status shows of them; empty: nothing.
+func (c *memoryEntry) failing(err error) string {
+	if err == nil {
+		c.failures = 0
+		return ""
+	}
+	if c.failures++; c.failures < failuresShown {
+		return ""
+	}
+	return clip(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", c.failures, err), maxMessage)
+}
+
+// unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status stays. It returns the error.
+func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, cause error) error {
+	message := r.memory.of(lt).failing(cause)
+	if message == "" {
+		return cause
+	}
+	written := lt.DeepCopy()
+	if len(lt.Status.Conditions) == 0 {
+		s := &scope{now: r.clock(), lt: lt, run: &record.Record{State: state.Pending}, view: &collect.View{}}
+		written.Status = *brief(statusOf(s, s.now))
+	}
+	c := &conditions{status: &written.Status, generation: lt.Generation, now: metav1.NewTime(r.clock())}
+	c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, message)
+	if written.Status.Summary != nil {
+		written.Status.Summary.Reason, written.Status.Summary.Message = v1alpha1.ReasonRetryingAfterError, clip(message, maxSummary)
+	}
+	if equality.Semantic.DeepEqual(lt.Status, written.Status) {
+		return cause
+	}
+	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return cause
+		}
+		return errors.Join(cause, fmt.Errorf("writing the status: %w", err))
+	}
+	r.memory.wrote(lt, written)
+	return cause
+}
