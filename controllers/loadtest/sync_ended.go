@@ -80,6 +80,9 @@ func (s *scope) podOf(shard int, seen *collect.Shard) types.UID {
 	return s.run.Pods[shard].UID
 }
 
+// maxLoss bounds the message of a loss in octets: there can be one for each runner, and it may quote the runner.
+const maxLoss = 256
+
 // endedRecord stores the counts of a runner and returns its entry of the record.
 func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) (record.Shard, error) {
 	rec := record.Shard{
@@ -94,7 +97,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 		}
 		rec.Time = l.Time
 		rec.Name, rec.Node = orText(l.Pod, rec.Name), orText(l.Node, rec.Node)
-		rec.Loss = &record.Loss{Message: l.Message, Time: l.Time}
+		rec.Loss = &record.Loss{Message: clip(l.Message, maxLoss), Time: l.Time}
 	}
 	if seen.Snapshot == nil {
 		return rec, r.lastCheckpoint(ctx, s, &rec)

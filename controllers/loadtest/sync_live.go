@@ -31,7 +31,7 @@ func (r *reconciler) syncLive(ctx context.Context, s *scope) (bool, error) {
 	s.notApplied = now.why
 	edits := editsOf(s, now)
 	if len(edits) > 0 && s.run.Full() {
-		s.notApplied = fmt.Sprintf("the test already has %d changes, which is the maximum", record.MaxChanges)
+		s.notApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(s.run.Changes), len(s.run.Shards))
 		edits = nil
 	}
 	if len(edits) > 0 {

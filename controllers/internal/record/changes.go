@@ -1,13 +1,18 @@
 package record
 
 import (
+	"encoding/json"
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// MaxChanges bounds Record.Changes. A run whose list is full takes no more changes of rates or of spec.suspend.
-const MaxChanges = 512
+// MaxChanges bounds Record.Changes, and MaxBytes the JSON of Changes, Shards and Edits. The rest of the 1.5 MiB that etcd takes is for the pods
+// and for Stop and End, which must always fit. A full record takes no more changes of rates, of shards or of spec.suspend.
+const (
+	MaxChanges = 512
+	MaxBytes   = 400 << 10
+)
 
 // Newest returns the last change; nil: there is none.
 func (r *Record) Newest() *Change {
@@ -33,8 +38,17 @@ func (r *Record) Accepted(revision int64) {
 	}
 }
 
-// Full returns whether the list has its greatest length.
-func (r *Record) Full() bool { return len(r.Changes) >= MaxChanges }
+// Full returns whether the record takes no more changes of a user.
+func (r *Record) Full() bool { return len(r.Changes) >= MaxChanges || r.growing() >= MaxBytes }
+
+// growing returns the length of what grows with the changes and the runners of a run.
+func (r *Record) growing() int {
+	raw, err := json.Marshal(Record{Changes: r.Changes, Shards: r.Shards, Edits: r.Edits})
+	if err != nil {
+		return MaxBytes // no such record can be stored
+	}
+	return len(raw)
+}
 
 // compress removes changes that all runners have and that changed only members, the oldest first. A runner that joins
 // later needs the rates and the pauses to compute its slots, and only the last members.

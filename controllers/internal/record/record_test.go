@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -215,4 +218,49 @@ func TestChangesAreBounded(t *testing.T) {
 	if err != nil || len(raw) > 200<<10 {
 		t.Errorf("%d bytes, %v", len(raw), err)
 	}
+}
+
+// TestRecordHasRoom: whatever a user changes and however many runners end, the record with its stop and its end can be stored.
+func TestRecordHasRoom(t *testing.T) {
+	const etcd = 1536 << 10
+	for seed := range uint64(20) {
+		r := fullRecord(rand.New(rand.NewPCG(seed, 1)))
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > etcd || !r.Full() {
+			t.Errorf("seed %d: %d bytes, full %v; etcd takes %d", seed, len(raw), r.Full(), etcd)
+		}
+	}
+}
+
+// fullRecord is the record of a run of 2000 shards that was changed until no change is possible, and has ended.
+func fullRecord(random *rand.Rand) *Record {
+	stages := 1 + random.IntN(64)
+	rates := func() (out []Rate) {
+		for range stages {
+			out = append(out, Rate{Count: random.Int64(), Period: time.Duration(random.Int64()), Ramp: true, RampFrom: random.Int64()})
+		}
+		return out
+	}
+	name := strings.Repeat("n", 63)
+	r := &Record{Version: Version, Pods: map[int]Pod{}, Start: &Start{Live: Live{Rates: rates()}}}
+	for i := range 2000 {
+		r.Pods[i] = Pod{UID: types.UID(name[:36]), Name: name, Node: name, Address: "[2001:db8:1234:5678:9abc:def0:1234:5678]:8443"}
+	}
+	r.Append(Change{Revision: 1, Rates: rates()})
+	for i := 0; i < 10_000 && !r.Full(); i++ {
+		if random.IntN(2) == 0 {
+			r.Append(Change{Revision: int64(i), At: random.Int64(), Members: Set{0, 2, 4, i + 5}, Rates: rates(), Suspended: random.IntN(2) == 0})
+		} else {
+			r.Shards = append(r.Shards, Shard{Index: i, Pod: types.UID(name[:36]), Name: name, Node: name, State: state.Done, Counts: Counts{Name: name, Dropped: []string{name}}})
+		}
+	}
+	r.Stop = &Stop{Reason: "spec.stop"}
+	r.End = &End{Message: strings.Repeat("m", 32<<10)}
+	for i := range 2000 {
+		r.End.Runners = append(r.End.Runners, v1alpha1.RunnerStatus{Shard: int32(i), Pod: name, Node: name, State: "Done", Message: "no answer"})
+	}
+	return r
 }
