@@ -137,6 +137,10 @@ func withoutFigures(st *v1alpha1.LoadTestStatus) *v1alpha1.LoadTestStatus {
 		c.Message = ""
 		out.Conditions[i] = c
 	}
+	out.Thresholds = slices.Clone(st.Thresholds)
+	for i := range out.Thresholds {
+		out.Thresholds[i].Observed = ""
+	}
 	out.Runners = nil
 	for i := range st.Runners {
 		r := &st.Runners[i]

@@ -139,6 +139,7 @@ func TestUrgent(t *testing.T) {
 			Runners:    []v1alpha1.RunnerStatus{{Shard: 1, State: "Running", Message: "the runner does not answer", LagP99Microseconds: 5}},
 			Results:    &v1alpha1.Results{},
 			Summary:    &v1alpha1.Summary{Rate: "5"},
+			Thresholds: []v1alpha1.ThresholdStatus{{Name: "fast", Observed: "5ms"}},
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -151,6 +152,7 @@ func TestUrgent(t *testing.T) {
 		"ready runners":         {func(st *v1alpha1.LoadTestStatus) { st.Shards.Ready = 1 }, false},
 		"message":               {func(st *v1alpha1.LoadTestStatus) { st.Conditions[0].Message = "x" }, false},
 		"lag":                   {func(st *v1alpha1.LoadTestStatus) { st.Runners[0].LagP99Microseconds = 6 }, false},
+		"observed value":        {func(st *v1alpha1.LoadTestStatus) { st.Thresholds[0].Observed = "6ms" }, false},
 		"phase":                 {func(st *v1alpha1.LoadTestStatus) { st.Phase = v1alpha1.PhaseFinishing }, true},
 		"reason of a condition": {func(st *v1alpha1.LoadTestStatus) { st.Conditions[0].Reason = "RunnerLost" }, true},
 		"lost runners":          {func(st *v1alpha1.LoadTestStatus) { st.Shards.Lost = 1 }, true},

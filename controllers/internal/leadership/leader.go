@@ -168,7 +168,9 @@ func (l *Leader) write(ctx context.Context, record resourcelock.LeaderElectionRe
 	send func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
 	if record.HolderIdentity != l.Identity() { // the election releases the Lease
-		l.release()
+		if !l.release() {
+			return errNotHolder
+		}
 		return send(ctx, record)
 	}
 	// The number must not fall if the Lease was deleted: runners ignore an operator with a lower term.
@@ -190,6 +192,9 @@ func (l *Leader) write(ctx context.Context, record resourcelock.LeaderElectionRe
 	return err
 }
 
+// errNotHolder: the election read the Lease, which has another holder, and releases it as if it were its own.
+var errNotHolder = errors.New("this process does not hold the Lease")
+
 var errUnread = errors.New("the Lease changed, and reading it got no answer")
 
 // renew takes over a successful renewal that began at a time.
@@ -203,10 +208,13 @@ func (l *Leader) renew(record resourcelock.LeaderElectionRecord, begin time.Time
 	l.term = max(l.term, int64(record.LeaderTransitions))
 }
 
-func (l *Leader) release() {
+// release ends the leadership of this process. It returns whether the process holds the Lease.
+func (l *Leader) release() (held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	held = l.last != nil && l.other == ""
 	l.last = nil
+	return held
 }
 
 // holdsUnknown returns the last record of this process if it was the holder and err leaves open whether it still is; else

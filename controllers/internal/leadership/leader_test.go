@@ -300,6 +300,23 @@ func TestReplacedAndReleased(t *testing.T) {
 	})
 }
 
+// TestReleasesOnlyItsOwn: a process that was stopped, and ends when it continues, does not release the Lease of its successor.
+func TestReleasesOnlyItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		p := s.start(t, "a")
+		time.Sleep(time.Second)
+		s.set(func(s *server) {
+			s.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "b", LeaderTransitions: 1}
+			s.version++
+		})
+		p.end()
+		if s.record.HolderIdentity != "b" {
+			t.Errorf("the holder is %q", s.record.HolderIdentity)
+		}
+	})
+}
+
 // TestLeaseDeleted: the process creates it again and remains the leader; the term does not fall.
 func TestLeaseDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

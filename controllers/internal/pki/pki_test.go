@@ -328,6 +328,29 @@ func TestStoreOutlivesTheAPIServer(t *testing.T) {
 	}
 }
 
+// TestSecretIsDeleted: the CA stays the one that running tests trust.
+func TestSecretIsDeleted(t *testing.T) {
+	c, api := newClock(), fake.NewClientBuilder().Build()
+	store := newStore(t, c, api)
+	first, err := store.Get(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{}
+	secret.Namespace, secret.Name = "surge", SecretName
+	if err := api.Delete(context.Background(), secret); err != nil {
+		t.Fatal(err)
+	}
+	c.t = c.t.Add(2 * reload)
+	if got, err := store.Get(context.Background()); err != nil || !got.current.cert.Equal(first.current.cert) {
+		t.Errorf("the operator has another CA (%v)", err)
+	}
+	other, err := newStore(t, c, api).Get(context.Background())
+	if err != nil || !other.current.cert.Equal(first.current.cert) {
+		t.Errorf("the Secret has another CA (%v)", err)
+	}
+}
+
 func TestStoreRefusesGarbage(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	secret := &corev1.Secret{}

@@ -97,12 +97,15 @@ func (s *Store) load(ctx context.Context) (*Authority, error) {
 	return s.renew(ctx, secret, a)
 }
 
-func (s *Store) create(ctx context.Context) (*Authority, error) {
-	first, err := newCA(s.now())
-	if err != nil {
-		return nil, err
+// create makes the CA, or stores the one in memory again if somebody deleted its Secret: running tests have certificates of it.
+func (s *Store) create(ctx context.Context) (a *Authority, err error) {
+	if a = s.loaded; a == nil {
+		first, err := newCA(s.now())
+		if err != nil {
+			return nil, err
+		}
+		a = newAuthority(first, nil, s.now)
 	}
-	a := newAuthority(first, nil, s.now)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.namespace, Name: SecretName,
