@@ -6,10 +6,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // variables once, and its steps run one after another.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'Load' || !(has(self.maxInFlight) || has(self.startDelay))",message="maxInFlight and startDelay go with phase Load"
-// +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'Load' || self.rates.size() == 0 && !has(self.startAfter)",message="rates and startAfter go with phase Load"
-// +kubebuilder:validation:XValidation:rule="!has(self.startAfter) || self.rates.size() > 0",message="startAfter needs rates",fieldPath=".startAfter"
-// +kubebuilder:validation:XValidation:rule="!has(self.startDelay) || self.rates.size() == 0",message="startDelay is not allowed with rates; use startAfter",fieldPath=".startDelay"
-// +kubebuilder:validation:XValidation:rule="!has(self.weight) || self.weight == 1 || self.rates.size() == 0",message="weight is not allowed with rates, because the chain is not in the weighted mix",fieldPath=".weight"
+// +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'Load' || (!has(self.rates) || self.rates.size() == 0) && !has(self.startAfter)",message="rates and startAfter go with phase Load"
+// +kubebuilder:validation:XValidation:rule="!has(self.startAfter) || (has(self.rates) && self.rates.size() > 0)",message="startAfter needs rates",fieldPath=".startAfter"
+// +kubebuilder:validation:XValidation:rule="!has(self.startDelay) || !has(self.rates) || self.rates.size() == 0",message="startDelay is not allowed with rates; use startAfter",fieldPath=".startDelay"
+// +kubebuilder:validation:XValidation:rule="!has(self.weight) || self.weight == 1 || !has(self.rates) || self.rates.size() == 0",message="weight is not allowed with rates, because the chain is not in the weighted mix",fieldPath=".weight"
 type Chain struct {
 	// name is the name of the chain in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.

@@ -2,7 +2,9 @@
 // annotation of 256 KiB, and fields such as those of a request occur in several places with the same description. It is
 // complete at the first place, and elsewhere its first sentence with the path of the first place.
 //
-// It also writes the schema of LoadTests as JSON, which programs read faster than YAML, with the metadata that a CRD lacks.
+// It also writes the schema of LoadTests as JSON, which programs read faster than YAML, with the metadata that a CRD lacks. The compiler takes all
+// defaults from it. The CRD has none inside of lists: the API server would store other items than the user applied, and server-side apply of equal
+// lists conflicts, kubectl apply always patches, and Argo CD always sees a difference.
 //
 //	go run ./hack/crd config/crd/bases/*.yaml
 package main
@@ -34,36 +36,67 @@ func main() {
 
 // write changes the file of a CRD. For that of LoadTests, it also writes the schema.
 func write(name string) error {
-	crd, err := shorten(name)
-	if err != nil || filepath.Base(name) != "h2surge.io_loadtests.yaml" {
-		return err
-	}
-	out, err := schemaFile(crd)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(filepath.Dir(name), "..", "loadtest.json"), out, 0o600)
-}
-
-// shorten changes the file of a CRD, and returns its content.
-func shorten(name string) (map[string]any, error) {
 	raw, err := os.ReadFile(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var crd map[string]any
+	crd, schema, err := shorten(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if filepath.Base(name) == "h2surge.io_loadtests.yaml" {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(name), "..", "loadtest.json"), schema, 0o600); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(name, append([]byte("---\n"), crd...), 0o600)
+}
+
+// shorten returns a CRD as an API server gets it, and its schema for programs.
+func shorten(raw []byte) (out, schema []byte, err error) {
+	crd, err := shortened(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if schema, err = schemaFile(crd); err != nil {
+		return nil, nil, err
+	}
+	if crd, err = shortened(raw); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range schemas(crd) {
+		removeDefaults(s, false)
+	}
+	out, err = yaml.Marshal(crd)
+	return out, schema, err
+}
+
+func shortened(raw []byte) (crd map[string]any, err error) {
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	for _, schema := range schemas(crd) {
 		s := shortener{seen: map[string]string{}}
 		s.visit(schema, "", false)
 	}
-	out, err := yaml.Marshal(crd)
-	if err != nil {
-		return nil, err
+	return crd, nil
+}
+
+// removeDefaults removes the defaults of a schema that is inside of a list, and of what it contains.
+func removeDefaults(node any, inList bool) {
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return
 	}
-	return crd, os.WriteFile(name, append([]byte("---\n"), out...), 0o600)
+	if inList {
+		delete(schema, "default")
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, property := range properties {
+		removeDefaults(property, inList)
+	}
+	removeDefaults(schema["items"], true)
+	removeDefaults(schema["additionalProperties"], inList)
 }
 
 // schemas returns the schema of each version.

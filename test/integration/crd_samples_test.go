@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -124,10 +126,86 @@ func TestTypedClientKeepsDefaults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.WeightBy != v1alpha1.WeightByChains {
+	if lt.Spec.Runner.Shards != 1 || lt.Spec.WeightBy != v1alpha1.WeightByChains {
 		t.Errorf("defaults are missing: %+v", lt.Spec)
 	}
 	if got, want := hash(t, "default/typed", &lt.Spec), hash(t, "default/typed", &builder.Minimal("typed").Build().Spec); got != want {
 		t.Errorf("the stored one compiles to %s, the one sent to %s", got, want)
 	}
+}
+
+// TestAppliedAgain: the API server stores lists as they were applied. Otherwise kubectl apply, which replaces lists, would patch each time, and a
+// second manager that applies the same lists would get conflicts.
+func TestAppliedAgain(t *testing.T) {
+	c := newClient(t)
+	for _, file := range samples(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			lt := loadTestOf(t, file)
+			once, err := applyAs(c, lt, "first")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := c.Delete(context.Background(), once); err != nil {
+					t.Error(err)
+				}
+			})
+			if diff := cmp.Diff(lists(lt.Object["spec"]), lists(once.Object["spec"])); diff != "" {
+				t.Errorf("lists as applied and as stored (-applied +stored):\n%s", diff)
+			}
+			again, err := applyAs(c, lt, "second")
+			if err != nil || again.GetGeneration() != once.GetGeneration() {
+				t.Errorf("a second manager that applies the same: %v", err)
+			}
+		})
+	}
+}
+
+// loadTestOf returns the LoadTest of a file.
+func loadTestOf(t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.SplitSeq(string(raw), "\n---\n") {
+		u := &unstructured.Unstructured{}
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		if u.GetKind() == "LoadTest" {
+			u.SetNamespace("default")
+			return u
+		}
+	}
+	t.Fatalf("%s has no LoadTest", file)
+	return nil
+}
+
+func applyAs(c client.Client, lt *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	out := lt.DeepCopy()
+	return out, c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(out), client.FieldOwner(manager))
+}
+
+// lists returns the lists of an object that are in no other list, by field.
+func lists(object any) map[string]any {
+	out := map[string]any{}
+	fields, _ := object.(map[string]any)
+	for name, value := range fields {
+		switch value := value.(type) {
+		case []any:
+			if len(value) > 0 {
+				out[name] = value
+			}
+		case map[string]any:
+			for inner, list := range lists(value) {
+				out[name+"."+inner] = list
+			}
+		}
+	}
+	return out
 }
