@@ -10,8 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,18 +24,31 @@ import (
 	"github.com/h2surge/h2surge/internal/policy"
 )
 
-// nodesInterval is how long a list of nodes is used.
-const nodesInterval = time.Minute
+// Rights for the address policy.
+//   - nodes list: rule Nodes.
+//   - endpointslices list: those of the Service of the API server, for rule APIServer.
+//
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=list
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list
+
+// listInterval is how long a list of addresses is used.
+const listInterval = time.Minute
 
 // addressRules makes the address policy from the operator's configuration and the cluster.
 type addressRules struct {
 	cfg       *configv1alpha1.TargetPolicy
-	apiServer runnerv1alpha1.AddressRule
+	apiServer runnerv1alpha1.AddressRule // without its endpoints
 	reader    client.Reader
 
-	mu     sync.Mutex // guards the fields below
-	nodes  []string   // ranges of one address, sorted
-	listed time.Time
+	mu        sync.Mutex  // guards the fields below
+	nodes     addressList // ranges of one address
+	endpoints addressList // of the API server, with their ports
+}
+
+// addressList is a sorted list of addresses in the cluster.
+type addressList struct {
+	addresses []string
+	at        time.Time
 }
 
 // newAddressRules takes the address of the API server from the URL that the operator uses, and from the environment of its pod.
@@ -76,7 +92,11 @@ func (a *addressRules) policy(ctx context.Context, now time.Time) (*runnerv1alph
 	for _, name := range a.cfg.DeniedByDefault {
 		switch name {
 		case configv1alpha1.DeniedAPIServer:
-			out.Denied = append(out.Denied, a.apiServer)
+			rule, err := a.apiServerRule(ctx, now)
+			if err != nil {
+				return nil, err
+			}
+			out.Denied = append(out.Denied, rule)
 		case configv1alpha1.DeniedMetadata:
 			out.Denied = append(out.Denied, metadata)
 		case configv1alpha1.DeniedNodes:
@@ -106,18 +126,68 @@ func rulesOf(rules []configv1alpha1.AddressRule) (out []runnerv1alpha1.AddressRu
 func (a *addressRules) nodeRanges(ctx context.Context, now time.Time) ([]string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.listed.IsZero() && now.Sub(a.listed) < nodesInterval {
-		return a.nodes, nil
+	return a.nodes.get(now, func() ([]string, error) {
+		list := &corev1.NodeList{}
+		err := a.list(ctx, configv1alpha1.DeniedNodes, list)
+		return nodeRanges(list.Items), err
+	})
+}
+
+// apiServerRule returns the rule with the endpoints of the Service: requests to them reach the API server as those to the Service do. Without the
+// right to list them, it is the Service alone.
+func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runnerv1alpha1.AddressRule, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rule, err := a.apiServer, error(nil)
+	rule.Endpoints, err = a.endpoints.get(now, func() ([]string, error) {
+		list := &discoveryv1.EndpointSliceList{}
+		err := a.list(ctx, configv1alpha1.DeniedAPIServer, list, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"})
+		return endpointsOf(list.Items), err
+	})
+	return rule, err
+}
+
+// list returns no objects and no error if the operator has no right to list them, and logs that.
+func (a *addressRules) list(ctx context.Context, rule string, list client.ObjectList, opts ...client.ListOption) error {
+	err := a.reader.List(ctx, list, opts...)
+	if apierrors.IsForbidden(err) {
+		logr.FromContextOrDiscard(ctx).Info("A rule of targets.deniedByDefault lacks addresses, because the operator has no right to list them", "rule", rule, "message", err.Error())
+		return nil
 	}
-	list := &corev1.NodeList{}
-	switch err := a.reader.List(ctx, list); {
-	case apierrors.IsForbidden(err):
-		list.Items = nil
-	case err != nil:
-		return nil, fmt.Errorf("listing nodes: %w", err)
+	if err != nil {
+		return fmt.Errorf("listing addresses for rule %s: %w", rule, err)
 	}
-	a.nodes, a.listed = nodeRanges(list.Items), now
-	return a.nodes, nil
+	return nil
+}
+
+// get returns the list, and reads it again if it is old.
+func (l *addressList) get(now time.Time, read func() ([]string, error)) ([]string, error) {
+	if !l.at.IsZero() && now.Sub(l.at) < listInterval {
+		return l.addresses, nil
+	}
+	addresses, err := read()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(addresses)
+	l.addresses, l.at = slices.Compact(addresses), now
+	return l.addresses, nil
+}
+
+// endpointsOf returns the addresses of endpoints with their ports.
+func endpointsOf(list []discoveryv1.EndpointSlice) (out []string) {
+	for i := range list {
+		for _, endpoint := range list[i].Endpoints {
+			for _, address := range endpoint.Addresses {
+				for _, port := range list[i].Ports {
+					if ip, err := netip.ParseAddr(address); err == nil && port.Port != nil {
+						out = append(out, netip.AddrPortFrom(ip, uint16(*port.Port)).String())
+					}
+				}
+			}
+		}
+	}
+	return out
 }
 
 func nodeRanges(nodes []corev1.Node) (out []string) {
@@ -128,8 +198,7 @@ func nodeRanges(nodes []corev1.Node) (out []string) {
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins

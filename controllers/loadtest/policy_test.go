@@ -2,15 +2,19 @@ package loadtest
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -21,18 +25,22 @@ import (
 // unlimited is a reconciler whose configuration has no limits.
 var unlimited = &reconciler{cfg: &configv1alpha1.OperatorConfig{}}
 
-// nodeReader lists nodes. If it is forbidden, the operator has no permission to.
+// nodeReader lists nodes, and the endpoints of the API server. If it is forbidden, the operator has no permission to.
 type nodeReader struct {
 	client.Reader
-	forbidden bool
-	nodes     []string
-	lists     int
+	forbidden        bool
+	nodes, endpoints []string
+	lists            int
 }
 
 func (r *nodeReader) List(_ context.Context, to client.ObjectList, _ ...client.ListOption) error {
 	r.lists++
 	if r.forbidden {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+	}
+	if slices, ok := to.(*discoveryv1.EndpointSliceList); ok {
+		slices.Items = []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: r.endpoints}}, Ports: []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}}}}
+		return nil
 	}
 	for _, address := range r.nodes {
 		node := corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "node"}, {Address: address}}}}
@@ -55,6 +63,11 @@ func TestDeniedByDefault(t *testing.T) {
 		{"its name", "", false, nil, "kubernetes.default.svc.cluster.local", "APIServer"},
 		{"the address that the operator uses", "https://192.0.2.7:6443", false, nil, "192.0.2.7", "APIServer"},
 		{"the name that the operator uses", "https://api.example.com:6443", false, nil, "api.example.com", "APIServer"},
+		{"an endpoint of the service", "", false, nil, "192.0.2.9:6443", "APIServer"},
+		{"an endpoint, mapped", "", false, nil, "[::ffff:192.0.2.9]:6443", "APIServer"},
+		{"an endpoint over IPv6", "", false, nil, "[fd01::9]:6443", "APIServer"},
+		{"another port of its machine", "", false, nil, "192.0.2.9:80", ""},
+		{"endpoints are not known", "", true, nil, "192.0.2.9:6443", ""},
 		{"loopback is the pod of the runner", "https://127.0.0.1:6443", false, nil, "127.0.0.1", ""},
 		{"metadata of a cloud", "", false, nil, "169.254.169.254", "Metadata"},
 		{"metadata over IPv6", "", false, nil, "fd00:ec2::254", "Metadata"},
@@ -70,7 +83,7 @@ func TestDeniedByDefault(t *testing.T) {
 			if tt.only != nil {
 				targets.DeniedByDefault = tt.only
 			}
-			rules := newAddressRules(&targets, tt.apiServer, &nodeReader{forbidden: tt.forbidden, nodes: []string{"10.0.0.5", "fd01::5"}})
+			rules := newAddressRules(&targets, tt.apiServer, &nodeReader{forbidden: tt.forbidden, nodes: []string{"10.0.0.5", "fd01::5"}, endpoints: []string{"192.0.2.9", "fd01::9"}})
 			out, err := rules.policy(t.Context(), time.Unix(1, 0))
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +92,14 @@ func TestDeniedByDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.Host(tt.host); got != tt.want {
+			host, port := tt.host, uint64(443)
+			if name, number, err := net.SplitHostPort(tt.host); err == nil {
+				host = name
+				if port, err = strconv.ParseUint(number, 10, 16); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := p.Host(host, uint16(port)); got != tt.want {
 				t.Errorf("%s: rule %q, want %q", tt.host, got, tt.want)
 			}
 		})

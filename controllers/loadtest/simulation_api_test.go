@@ -15,6 +15,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -228,7 +229,7 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 	}
 	for _, o := range from {
 		switch list := list.(type) {
-		case *corev1.NodeList: // the cluster has none
+		case *corev1.NodeList, *discoveryv1.EndpointSliceList: // the cluster has none
 		case *metav1.PartialObjectMetadataList:
 			if o, ok := o.(*corev1.ConfigMap); ok && owned(o) {
 				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: *o.ObjectMeta.DeepCopy()})

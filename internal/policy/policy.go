@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -22,9 +23,10 @@ type Policy struct {
 }
 
 type rule struct {
-	name   string
-	hosts  []string
-	ranges []netip.Prefix
+	name      string
+	hosts     []string
+	ranges    []netip.Prefix
+	endpoints []netip.AddrPort
 }
 
 // Parse returns the policy; nil: there are no rules.
@@ -62,6 +64,13 @@ func parse(rules []rv.AddressRule) (out []rule, err error) {
 			}
 			parsed.ranges = append(parsed.ranges, unmapped(p))
 		}
+		for _, e := range r.Endpoints {
+			at, err := netip.ParseAddrPort(e)
+			if err != nil {
+				return nil, fmt.Errorf("rule %s: %w", r.Name, err)
+			}
+			parsed.endpoints = append(parsed.endpoints, plain(at))
+		}
 		out = append(out, parsed)
 	}
 	return out, nil
@@ -75,6 +84,11 @@ func unmapped(p netip.Prefix) netip.Prefix {
 	return p.Masked()
 }
 
+// plain returns an address as rules have it: IPv4 is not mapped, and there is no zone.
+func plain(at netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+}
+
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 func (r *rule) matchesHost(host string) bool {
@@ -86,23 +100,23 @@ func (r *rule) matchesHost(host string) bool {
 	return false
 }
 
-func (r *rule) contains(ip netip.Addr) bool {
+func (r *rule) contains(at netip.AddrPort) bool {
 	for _, p := range r.ranges {
-		if p.Contains(ip) {
+		if p.Contains(at.Addr()) {
 			return true
 		}
 	}
-	return false
+	return slices.Contains(r.endpoints, at)
 }
 
 // Host returns the name of the rule that denies a host before its name is resolved; "": none does. The host of a URL can
 // be an IP address.
-func (p *Policy) Host(host string) string {
+func (p *Policy) Host(host string, port uint16) string {
 	if p == nil {
 		return ""
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return p.Address(host, ip)
+		return p.Address(host, netip.AddrPortFrom(ip, port))
 	}
 	host = canonical(host)
 	for i := range p.denied {
@@ -110,32 +124,32 @@ func (p *Policy) Host(host string) string {
 			return p.denied[i].name
 		}
 	}
-	if len(p.allowed) > 0 && p.onlyHosts && !p.allows(host, netip.Addr{}) {
+	if len(p.allowed) > 0 && p.onlyHosts && !p.allows(host, netip.AddrPort{}) {
 		return NotAllowed
 	}
 	return ""
 }
 
-// Address returns the name of the rule that denies a connection to an IP address of a host; "": none does.
-func (p *Policy) Address(host string, ip netip.Addr) string {
+// Address returns the name of the rule that denies a connection to an address of a host; "": none does.
+func (p *Policy) Address(host string, at netip.AddrPort) string {
 	if p == nil {
 		return ""
 	}
-	host, ip = canonical(host), ip.Unmap().WithZone("")
+	host, at = canonical(host), plain(at)
 	for i := range p.denied {
-		if p.denied[i].matchesHost(host) || p.denied[i].contains(ip) {
+		if p.denied[i].matchesHost(host) || p.denied[i].contains(at) {
 			return p.denied[i].name
 		}
 	}
-	if len(p.allowed) > 0 && !p.allows(host, ip) {
+	if len(p.allowed) > 0 && !p.allows(host, at) {
 		return NotAllowed
 	}
 	return ""
 }
 
-func (p *Policy) allows(host string, ip netip.Addr) bool {
+func (p *Policy) allows(host string, at netip.AddrPort) bool {
 	for i := range p.allowed {
-		if p.allowed[i].matchesHost(host) || p.allowed[i].contains(ip) {
+		if p.allowed[i].matchesHost(host) || p.allowed[i].contains(at) {
 			return true
 		}
 	}

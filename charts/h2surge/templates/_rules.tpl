@@ -14,6 +14,7 @@
   - ""
   resources:
   - events
+  - nodes
   verbs:
   - list
 - apiGroups:
@@ -61,6 +62,12 @@
   - list
   - patch
   - watch
+- apiGroups:
+  - discovery.k8s.io
+  resources:
+  - endpointslices
+  verbs:
+  - list
 - apiGroups:
   - events.k8s.io
   resources:
@@ -158,6 +165,10 @@
 - apiGroups: [h2surge.io]
   resources: [loadtests, loadtests/status, loadtests/scale, loadtestschedules, loadtestschedules/status]
   verbs: [get, list, watch]
+# What the operator stores, which the runbook looks at.
+- apiGroups: [h2surge.io]
+  resources: [loadtestruns, loadtestcheckpoints, loadtestlocks]
+  verbs: [get, list]
 {{- end }}
 
 {{- define "h2surge.rules.editor" -}}
