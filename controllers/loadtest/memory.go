@@ -43,8 +43,8 @@ type memoryEntry struct {
 	counts map[endedKey]*runnerv1alpha1.Snapshot
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
-	// hasCheckpoints: the run ended, and its checkpoints must be deleted.
-	hasCheckpoints bool
+	// checkpointsGone: the run ended, and this process has deleted its checkpoints.
+	checkpointsGone bool
 	// quoted are the last events of the Job and of a pod that cannot start.
 	quoted map[types.UID]quotedEvent
 	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.

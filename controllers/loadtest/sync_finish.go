@@ -208,11 +208,7 @@ func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (b
 		run.End = end
 		return run.On(state.End)
 	})
-	if err != nil {
-		return false, err
-	}
-	r.memory.of(s.lt).hasCheckpoints = s.startDecided()
-	return true, nil
+	return err == nil, err
 }
 
 // storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
@@ -257,17 +253,17 @@ func isReport(cm *corev1.ConfigMap, digest string) bool {
 	return reportDigest(cm) == digest && ptr.Deref(cm.Immutable, false)
 }
 
-// deleteCheckpoints deletes the checkpoints of a run that ended while this operator watched it. The garbage collector
-// deletes the others with the LoadTest.
+// deleteCheckpoints deletes the checkpoints of a run that has ended, once in each process: the one that stored the end may not have come to it, or
+// wrote a checkpoint when it was about to be replaced.
 func (r *reconciler) deleteCheckpoints(ctx context.Context, s *scope) error {
 	c := r.memory.of(s.lt)
-	if !c.hasCheckpoints {
+	if c.checkpointsGone || !s.end.Started {
 		return nil
 	}
 	if err := r.checkpoints.DeleteAll(ctx, s.key(), s.lt.UID); err != nil {
 		return err
 	}
-	c.hasCheckpoints, c.counts = false, nil
+	c.checkpointsGone, c.counts = true, nil
 	return nil
 }
 

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,25 @@ type Store struct {
 	mu sync.Mutex
 	// written are the objects as this process wrote them last, without their content; guarded by mu.
 	written map[objectKey]*v1alpha1.LoadTestCheckpoint
+	gates   map[types.UID]*gate // guarded by mu
+}
+
+// gate keeps the writes of a run, which hold it for reading, apart from the deletion of all its objects.
+type gate struct {
+	sync.RWMutex
+	closed bool // guarded by the RWMutex
+}
+
+// gate returns that of a run.
+func (s *Store) gate(run types.UID) *gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.gates[run]
+	if g == nil {
+		g = &gate{}
+		s.gates[run] = g
+	}
+	return g
 }
 
 type objectKey struct {
@@ -78,7 +98,7 @@ type objectKey struct {
 
 // NewStore returns a Store. reader must read past the cache.
 func NewStore(reader client.Reader, c client.Client) *Store {
-	return &Store{reader: reader, client: c, written: map[objectKey]*v1alpha1.LoadTestCheckpoint{}}
+	return &Store{reader: reader, client: c, written: map[objectKey]*v1alpha1.LoadTestCheckpoint{}, gates: map[types.UID]*gate{}}
 }
 
 // attempts is how often Put repeats a write after a conflict. Only a former leader that is about to end writes the same
@@ -86,8 +106,15 @@ func NewStore(reader client.Reader, c client.Client) *Store {
 const attempts = 3
 
 // Put stores a snapshot. It leaves the stored one if that is final, has a sequence number that is not below the new one,
-// or is of another process: the counts of a new process start at zero. received is when the operator received the snapshot.
+// or is of another process: the counts of a new process start at zero. received is when the operator received the snapshot. After DeleteAll it
+// stores nothing.
 func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
+	g := s.gate(key.Run)
+	g.RLock()
+	defer g.RUnlock()
+	if g.closed {
+		return nil
+	}
 	var err error
 	for range attempts {
 		if err = s.put(ctx, key, e, final, received); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
@@ -190,6 +217,10 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 
 // DeleteAll deletes the checkpoints of a run. Call it when the report is stored.
 func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, run types.UID) error {
+	g := s.gate(run)
+	g.Lock() // a write in flight must not create an object again
+	g.closed = true
+	g.Unlock()
 	s.mu.Lock()
 	for k := range s.written {
 		if k.run == run {
@@ -230,6 +261,7 @@ func (s *Store) retain(live map[types.UID]bool) {
 			delete(s.written, k)
 		}
 	}
+	maps.DeleteFunc(s.gates, func(run types.UID, _ *gate) bool { return !live[run] })
 }
 
 // newObject returns the object of a runner without its content. The LoadTest owns it, so that the garbage collector

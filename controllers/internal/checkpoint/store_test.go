@@ -258,3 +258,33 @@ func TestDeleteAll(t *testing.T) {
 		t.Errorf("storing after the deletion: %v", err)
 	}
 }
+
+// TestNothingAfterDeleteAll: a write in flight, or one that begins later, leaves no object behind.
+func TestNothingAfterDeleteAll(t *testing.T) {
+	s := newServer(t)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	slow := interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			close(begun)
+			<-goOn
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	store := NewStore(slow, slow)
+	put, deleted := make(chan error, 1), make(chan error, 1)
+	go func() { put <- store.Put(t.Context(), key, encoded(t, "a", 1), false, at) }()
+	<-begun
+	go func() { deleted <- store.DeleteAll(t.Context(), key.LoadTest, key.Run) }()
+	select {
+	case <-deleted:
+		t.Error("DeleteAll did not wait for the write")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(goOn)
+	if err := errors.Join(<-put, <-deleted, store.Put(t.Context(), key, encoded(t, "a", 2), false, at)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Get(t.Context(), key); got != nil || err != nil {
+		t.Errorf("%+v (%v) is left", got, err)
+	}
+}
