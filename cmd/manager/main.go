@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -82,6 +83,7 @@ func run(ctx context.Context, configFile string) error {
 		return err
 	}
 	ctrl.SetLogger(logger(cfg.Logging, os.Stderr))
+	klog.SetLogger(ctrl.Log.WithName("client-go"))
 	log := ctrl.Log.WithName("manager")
 	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
@@ -145,13 +147,17 @@ func ownImage(ctx context.Context, kube *rest.Config, key types.NamespacedName) 
 	return "", fmt.Errorf("pod %s has no container named %s", key, container)
 }
 
+// logger writes the names and the times of the runners' log, so that both can be read together.
 func logger(cfg configv1alpha1.Logging, to io.Writer) logr.Logger {
+	sameAsRunners := func(c *zapcore.EncoderConfig) {
+		c.TimeKey, c.EncodeTime, c.EncodeLevel = "time", zapcore.RFC3339NanoTimeEncoder, zapcore.CapitalLevelEncoder
+	}
 	levels := map[string]zapcore.Level{"debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}
 	opts := []zap.Opts{zap.WriteTo(to), zap.Level(levels[cfg.Level]), zap.StacktraceLevel(zapcore.PanicLevel)}
 	if cfg.Format == "text" {
-		opts = append(opts, zap.ConsoleEncoder())
+		opts = append(opts, zap.ConsoleEncoder(sameAsRunners))
 	} else {
-		opts = append(opts, zap.JSONEncoder())
+		opts = append(opts, zap.JSONEncoder(sameAsRunners))
 	}
 	return zap.New(opts...)
 }

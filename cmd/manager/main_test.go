@@ -1,13 +1,18 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -84,6 +89,27 @@ func TestConfigurationIsLogged(t *testing.T) {
 	logger(configv1alpha1.Logging{Level: "info"}, &out).Info("Starting", "config", document(cfg))
 	if got := out.String(); !strings.Contains(got, `"image":"h2surge:7"`) || strings.Contains(got, "Error") {
 		t.Errorf("logged %s", got)
+	}
+}
+
+// TestLogFormat: the names and the time are those of a runner's log, which log/slog writes.
+func TestLogFormat(t *testing.T) {
+	var operator, runner strings.Builder
+	logger(configv1alpha1.Logging{Level: "info"}, &operator).Info("Started", "note", "it runs")
+	slog.New(slog.NewJSONHandler(&runner, nil)).Info("Started", "note", "it runs")
+	var a, b map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(operator.String()), &a), json.Unmarshal([]byte(runner.String()), &b)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []map[string]any{a, b} {
+		text, _ := line["time"].(string)
+		if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
+			t.Error(err)
+		}
+		delete(line, "time")
+	}
+	if diff := cmp.Diff(b, a); diff != "" {
+		t.Errorf("(-runner +operator):\n%s", diff)
 	}
 }
 

@@ -1,10 +1,12 @@
 package loadtest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -242,8 +244,10 @@ func transition(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Con
 // maxNote is the API's bound on an event's note.
 const maxNote = 1024
 
-func (r *reconciler) sendEvents(lt *v1alpha1.LoadTest, all []userEvent) {
+// sendEvents sends events, and writes each to the log, which stays longer than an event.
+func (r *reconciler) sendEvents(ctx context.Context, lt *v1alpha1.LoadTest, all []userEvent) {
 	for _, e := range all {
+		logr.FromContextOrDiscard(ctx).Info(e.reason, "note", clip(e.note, maxNote))
 		kind := corev1.EventTypeNormal
 		if e.warning {
 			kind = corev1.EventTypeWarning

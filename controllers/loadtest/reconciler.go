@@ -198,6 +198,6 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	if !s.takenOver() {
 		known.runners = whole.Runners
 	}
-	r.sendEvents(written, eventsOf(before, whole))
+	r.sendEvents(ctx, written, eventsOf(before, whole))
 	return nil
 }

@@ -111,8 +111,7 @@ func (r *reconciler) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, e
 	}
 	if c := r.memory.of(lt); !c.statusRefused {
 		c.statusRefused = true
-		logr.FromContextOrDiscard(ctx).Info("The API server refuses the status", "message", text)
-		r.sendEvents(lt, []userEvent{warning(v1alpha1.ReasonWriteRefused, actionRun, "The API server refuses the status: "+text)})
+		r.sendEvents(ctx, lt, []userEvent{warning(v1alpha1.ReasonWriteRefused, actionRun, "The API server refuses the status: "+text)})
 	}
 	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -505,6 +508,18 @@ func TestEvents(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEventsAreLogged: the log of the operator has the start, the end and the refusals of each run, one line each.
+func TestEventsAreLogged(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	r := &reconciler{events: events.NewFakeRecorder(2)}
+	r.sendEvents(logr.NewContext(t.Context(), log), &v1alpha1.LoadTest{}, []userEvent{{reason: "Started", note: "it runs"}, {warning: true, reason: "RunnerLost", note: "gone"}})
+	want := []string{`"level"=0 "msg"="Started" "note"="it runs"`, `"level"=0 "msg"="RunnerLost" "note"="gone"`}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

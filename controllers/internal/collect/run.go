@@ -284,7 +284,6 @@ func (r *run) findEnds(now time.Time) {
 		case why != "":
 			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
 			r.happen(s, state.GaveUp)
-			r.log.Info("Runner lost", "shard", i, "pod", s.pod.Name, "reason", why)
 		case s.final() && (r.d.MayStart || r.d.Stored):
 			r.happen(s, state.Ended)
 			if slices.Contains(r.newest().Members, i) {
