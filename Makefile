@@ -274,7 +274,7 @@ cluster-down: ## Stop the cluster of hack/cluster; its binaries stay.
 
 # Tools, pinned in modules of their own.
 .PHONY: tools
-tools: $(addprefix $(TOOLS)/,image sbom helm prometheus versitygw) ## Build the tools that tests need and that take long to build.
+tools: $(addprefix $(TOOLS)/,image sbom helm prometheus) ## Build the tools that several tests need and that take long to build.
 
 $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')

@@ -78,7 +78,7 @@ type LoadTestList struct {
 // +kubebuilder:validation:XValidation:rule="self.rates.size() == 0 || self.chains.exists(c, (!has(c.phase) || c.phase == 'Load') && (!has(c.rates) || c.rates.size() == 0))",message="no chain uses them, because each chain of phase Load has rates of its own",fieldPath=".rates"
 // +kubebuilder:validation:XValidation:rule="has(self.search) || self.rates.size() == 0 || self.rates.exists(r, !has(r.warmUp) || !r.warmUp)",message="at least one stage must not be a warm-up",fieldPath=".rates"
 // +kubebuilder:validation:XValidation:rule="!has(self.search) || self.rates.all(r, has(r.warmUp) && r.warmUp)",message="all stages must be warm-up stages, because search chooses the rates after them",fieldPath=".rates"
-// +kubebuilder:validation:XValidation:rule="!has(self.search) || self.chains.all(c, c.rates.size() == 0)",message="rates of a chain are not allowed with search",fieldPath=".chains"
+// +kubebuilder:validation:XValidation:rule="!has(self.search) || self.chains.all(c, !has(c.rates) || c.rates.size() == 0)",message="rates of a chain are not allowed with search",fieldPath=".chains"
 type LoadTestSpec struct {
 	// targets are the services under load. Chains name them. Runners also connect to a target that no chain names,
 	// and a warning reports it. Bounds: 1 to 64 targets.

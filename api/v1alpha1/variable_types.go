@@ -128,7 +128,7 @@ const (
 
 // IntegerRange is the sequence start, start+step and so on, below end.
 //
-// +kubebuilder:validation:XValidation:rule="self.end > self.start",message="end must be greater than start"
+// +kubebuilder:validation:XValidation:rule="self.end > (has(self.start) ? self.start : 0)",message="end must be greater than start"
 type IntegerRange struct {
 	// start is the first value. Default: 0. Bounds: 0 to 10^18.
 	// +optional
@@ -411,7 +411,7 @@ type Random struct {
 
 // RandomInteger is an integer from min to max. Both limits are included, and all values are equally likely.
 //
-// +kubebuilder:validation:XValidation:rule="self.max >= self.min",message="max must not be below min"
+// +kubebuilder:validation:XValidation:rule="self.max >= (has(self.min) ? self.min : 0)",message="max must not be below min"
 type RandomInteger struct {
 	// min is the smallest value. Default: 0. Bounds: 0 to 10^18.
 	// +optional

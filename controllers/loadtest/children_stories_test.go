@@ -217,14 +217,45 @@ func TestPlanOfAnEditRefused(t *testing.T) {
 
 func TestJobRefused(t *testing.T) {
 	w := newWorld(t)
-	probe := &batchv1.Job{}
-	probe.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
-	lift := w.refuseObjects("count/jobs.batch", probe)
+	lift := w.refuseJobs()
 	w.apply(twoShards("refused", time.Second).Build())
 	w.awaitMessage("refused", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job refused-1: ")
 	lift()
 	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
 	w.wantEvents("refused", "PlanReady", "JobCreationFailed", "RunnersReady", "Started", "Completed")
+}
+
+// refuseJobs is refuseObjects for Jobs.
+func (w *world) refuseJobs() (lift func()) {
+	probe := &batchv1.Job{}
+	probe.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
+	return w.refuseObjects("count/jobs.batch", probe)
+}
+
+// startTimeout runs from the creation of the Job, and not from the first attempt.
+func TestStartTimeoutAfterARefusal(t *testing.T) {
+	w := newWorld(t)
+	lift := w.refuseJobs()
+	w.apply(twoShards("late", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.StartTimeout = &metav1.Duration{Duration: 20 * time.Second}
+	}).Build())
+	w.awaitMessage("late", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job late-1: ")
+	w.later(time.Minute)
+	lift()
+	w.edit("late", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	w.awaitPhase("late", v1alpha1.PhaseCompleted)
+}
+
+// A refusal of the Job has a bound of its own.
+func TestJobRefusedForTooLong(t *testing.T) {
+	w := newWorld(t)
+	w.refuseJobs()
+	w.apply(twoShards("never", time.Second).Build())
+	w.awaitMessage("never", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job never-1: ")
+	w.later(11 * time.Minute)
+	w.edit("never", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	lt := w.awaitPhase("never", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonJobCreationFailed)
 }
 
 func TestRunRecordRefused(t *testing.T) {

@@ -65,6 +65,24 @@ func TestLock(t *testing.T) {
 	w.awaitPhase("c", v1alpha1.PhaseCompleted)
 }
 
+// A holder whose Job the API server refuses is passed over after a while, and gets its turn back.
+func TestLockOfARefusedTest(t *testing.T) {
+	w := newWorld(t)
+	lift := w.refuseJobs()
+	w.apply(locked("a", time.Second).Build())
+	w.awaitMessage("a", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job a-1: ")
+	w.apply(locked("b", time.Second).Build())
+	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a")
+	w.later(time.Minute)
+	w.awaitMessage("b", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job b-1: ")
+	w.awaitLocked("a", "held by LoadTest "+w.ns+"/b")
+	w.later(time.Minute)
+	w.awaitMessage("a", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job a-1: ")
+	lift()
+	w.awaitPhase("a", v1alpha1.PhaseCompleted)
+	w.awaitPhase("b", v1alpha1.PhaseCompleted)
+}
+
 // The lock of a LoadTest that was deleted is free when its pods have ended.
 func TestLockOfADeletedTest(t *testing.T) {
 	w := newWorld(t)

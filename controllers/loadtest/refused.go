@@ -94,6 +94,19 @@ func (s *scope) refusedMessage() string {
 	return clip(strings.Join(out, "; "), maxMessage-1024)
 }
 
+// refusedForTooLong ends a test whose runners the API server refuses for as long as pods may take to run: its turn with a lock, and the patience
+// of who waits for it, are over then. nil: it does not.
+func (r *reconciler) refusedForTooLong(s *scope) *failure {
+	limit := r.cfg.Runner.PodTimeout.Duration
+	for _, w := range s.refused {
+		kind, _, _ := strings.Cut(w.what, " ")
+		if slices.Contains([]string{"Job", "Secret", "Service"}, kind) && s.now.Sub(w.since) >= limit {
+			return &failure{s.refusedReason(), fmt.Sprintf("Timed out after %s: %s", limit, s.refusedMessage())}
+		}
+	}
+	return nil
+}
+
 // refusedReason is the reason of RunnersReady for a refused write before the start.
 func (s *scope) refusedReason() string {
 	if slices.ContainsFunc(s.refused, func(w refusedWrite) bool { return strings.HasPrefix(w.what, "Job ") }) {

@@ -73,6 +73,9 @@ func (r *reconciler) neverStarted(s *scope) *failure {
 	if s.waiting != "" || s.lockedBy != "" {
 		return nil
 	}
+	if f := r.refusedForTooLong(s); f != nil {
+		return f
+	}
 	return r.startFailure(s)
 }
 

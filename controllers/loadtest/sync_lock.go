@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -149,7 +150,7 @@ func (r *reconciler) keptBy(ctx context.Context, s *scope, holder *v1alpha1.Lock
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading the holder of lock %s: %w", s.lt.Spec.Lock, err)
 	}
-	if err == nil && lt.UID == holder.UID && lt.DeletionTimestamp == nil && wantsLock(lt, s.lt.Spec.Lock) {
+	if err == nil && lt.UID == holder.UID && lt.DeletionTimestamp == nil && wantsLock(lt, s.lt.Spec.Lock) && !passedOver(lt, holder, s.now) {
 		return who, nil
 	}
 	left, err := r.leftOf(ctx, s.lt.Namespace, holder)
@@ -157,6 +158,14 @@ func (r *reconciler) keptBy(ctx context.Context, s *scope, holder *v1alpha1.Lock
 		return fmt.Sprintf("%s, whose %s has not ended", who, left), err
 	}
 	return "", err
+}
+
+// passedOver returns whether the holder has had the lock for long enough to try its Job again, and the API server still refuses it. Then it waits
+// for its next turn.
+func passedOver(lt *v1alpha1.LoadTest, holder *v1alpha1.LockHolder, now time.Time) bool {
+	c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionRunnersReady)
+	return lt.Status.StartTime == nil && c != nil && c.ObservedGeneration == lt.Generation &&
+		(c.Reason == v1alpha1.ReasonJobCreationFailed || c.Reason == v1alpha1.ReasonWriteRefused) && now.Sub(holder.Time.Time) >= maxRetryInterval
 }
 
 // wantsLock returns whether a LoadTest needs a lock: it has not finished, no user suspended it before its start, and nothing that only a user can

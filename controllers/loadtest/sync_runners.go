@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -94,6 +95,9 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 		}
 	}
 	_, err = r.attempt(ctx, s, "Job "+job.Name, func() error {
+		if err := r.beginWait(ctx, s); err != nil {
+			return err
+		}
 		applied, err = r.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
 			s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
@@ -102,6 +106,17 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 		return err
 	})
 	return applied, err
+}
+
+// beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
+func (r *reconciler) beginWait(ctx context.Context, s *scope) error {
+	if len(s.run.Changes) == 0 || s.now.Sub(s.run.Changes[0].DecidedAt.Time) < time.Second {
+		return nil
+	}
+	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Changes[0].DecidedAt = s.microTime()
+		return nil
+	})
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +52,79 @@ func TestRemoveDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, schema); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestRulesDoNotNeedDefaults: a rule asks whether a field is there if it has a default and is in a list. The CRD does not have the default, and
+// reading a field that is not there is an error, which refuses the object.
+func TestRulesDoNotNeedDefaults(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(loadtests.LoadTest, &schema); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	visit(schema, false, func(node map[string]any, inList bool) {
+		properties, _ := node["properties"].(map[string]any)
+		for name, property := range properties {
+			if property, _ := property.(map[string]any); inList && property["default"] != nil {
+				names[name] = true
+			}
+		}
+	})
+	// These are in no list.
+	known := map[string]bool{"self.rates": true, "self.spec.rates": true, "oldSelf.spec.rates": true}
+	expression := regexp.MustCompile(`[a-zA-Z_]\w*(?:\[\w+\])?(?:\.[a-zA-Z_]\w*(?:\[\w+\])?)+`)
+	rules := 0
+	visit(schema, false, func(node map[string]any, _ bool) {
+		list, _ := node["x-kubernetes-validations"].([]any)
+		for _, entry := range list {
+			rule := entry.(map[string]any)["rule"].(string)
+			rules++
+			for _, field := range fields(expression.FindAllString(rule, -1)) {
+				if strings.HasSuffix(field, "]") {
+					field = field[:strings.LastIndex(field, "[")]
+				}
+				name := field[strings.LastIndex(field, ".")+1:]
+				if !names[name] || known[field] || strings.Contains(rule, "has("+field+")") {
+					continue
+				}
+				if field == "self.min" && (strings.Contains(rule, "self.start") || strings.HasPrefix(rule, "duration(") || strings.HasPrefix(rule, "!has(self.max)")) {
+					continue // spec.search is in no list, and min of a uniform think time is required
+				}
+				t.Errorf("%s is not asked for with has: %.200s", field, rule)
+			}
+		}
+	})
+	if rules < 50 || len(names) < 30 {
+		t.Errorf("found %d rules and %d fields", rules, len(names))
+	}
+}
+
+// fields returns the fields that expressions read: a.b.c reads a.b and a.b.c.
+func fields(expressions []string) (out []string) {
+	for _, e := range expressions {
+		for i := range e {
+			if e[i] == '.' && strings.Contains(e[:i], ".") {
+				out = append(out, e[:i])
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// visit calls f for each schema in a schema.
+func visit(node any, inList bool, f func(node map[string]any, inList bool)) {
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return
+	}
+	f(schema, inList)
+	properties, _ := schema["properties"].(map[string]any)
+	for _, property := range properties {
+		visit(property, inList, f)
+	}
+	visit(schema["items"], true, f)
+	visit(schema["additionalProperties"], inList, f)
 }
 
 func TestShortener(t *testing.T) {
