@@ -283,14 +283,14 @@ func TestOperatorRestarts(t *testing.T) {
 func TestPlanDeletedWhileRunning(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("planless", load).Build())
-	lt := w.awaitLoad("planless", 200)
+	w.awaitLoad("planless", 200)
 	w.endOperator()
 	w.must(w.client.Delete(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.ns, Name: w.run("planless").Plan.Name,
 	}}))
 	w.operator()
 	w.endLoad("planless")
-	lt = w.awaitPhase("planless", v1alpha1.PhaseCompleted)
+	lt := w.awaitPhase("planless", v1alpha1.PhaseCompleted)
 	if n := lt.Status.Results.Requests.Sent; n != 300_000 {
 		t.Errorf("sent %d, want 300000", n)
 	}
