@@ -13,7 +13,9 @@ import (
 // config is the command line and the environment of a runner, which are the same for all pods of a run. The share of a shard and later
 // changes come over the control port.
 type config struct {
-	plan           string
+	plan string
+	// planDigest is the SHA-256 of the plan in hexadecimal; a file with another plan is refused. It is a variable of the environment, which a
+	// runner of an earlier version ignores. Empty: any plan is executed.
 	planDigest     string
 	tlsDir         string
 	controlAddress string
@@ -30,11 +32,10 @@ type config struct {
 }
 
 func parseConfig(args []string, env func(string) string, output io.Writer) (config, error) {
-	c := config{index: -1, pod: env("POD_NAME"), node: env("NODE_NAME"), ip: env("POD_IP")}
+	c := config{index: -1, planDigest: env("PLAN_DIGEST"), pod: env("POD_NAME"), node: env("NODE_NAME"), ip: env("POD_IP")}
 	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")
-	flags.StringVar(&c.planDigest, "plan-digest", "", "SHA-256 of the plan in `hexadecimal`; a file with another plan is refused")
 	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
 	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "address for the operator, `host:port`")
 	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "address of /metrics, /healthz and /readyz, `host:port`")

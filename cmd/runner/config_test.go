@@ -9,7 +9,7 @@ import (
 )
 
 func TestParseConfig(t *testing.T) {
-	env := map[string]string{"JOB_COMPLETION_INDEX": "3", "POD_NAME": "p", "NODE_NAME": "n"}
+	env := map[string]string{"JOB_COMPLETION_INDEX": "3", "POD_NAME": "p", "NODE_NAME": "n", "PLAN_DIGEST": "abc"}
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -24,7 +24,7 @@ func TestParseConfig(t *testing.T) {
 		{
 			name: "all", env: env,
 			args: []string{"--plan=f", "--tls-dir=d", "--control-address=:1", "--metrics-address=:2", "--ack-grace=3s"},
-			want: config{plan: "f", tlsDir: "d", controlAddress: ":1", metricsAddress: ":2", ackGrace: 3 * time.Second, index: 3, pod: "p", node: "n"},
+			want: config{plan: "f", planDigest: "abc", tlsDir: "d", controlAddress: ":1", metricsAddress: ":2", ackGrace: 3 * time.Second, index: 3, pod: "p", node: "n"},
 		},
 		{
 			name: "listeners", args: []string{"--plan", "f", "--tls-dir", "d"},

@@ -138,12 +138,15 @@ func (a *addressRules) nodeRanges(ctx context.Context, now time.Time) ([]string,
 func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runnerv1alpha1.AddressRule, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rule, err := a.apiServer, error(nil)
-	rule.Endpoints, err = a.endpoints.get(now, func() ([]string, error) {
+	endpoints, err := a.endpoints.get(now, func() ([]string, error) {
 		list := &discoveryv1.EndpointSliceList{}
 		err := a.list(ctx, configv1alpha1.DeniedAPIServer, list, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"})
-		return endpointsOf(list.Items), err
+		return endpointRanges(list.Items), err
 	})
+	rule := a.apiServer
+	rule.CIDRs = slices.Concat(rule.CIDRs, endpoints)
+	slices.Sort(rule.CIDRs)
+	rule.CIDRs = slices.Compact(rule.CIDRs)
 	return rule, err
 }
 
@@ -174,15 +177,13 @@ func (l *addressList) get(now time.Time, read func() ([]string, error)) ([]strin
 	return l.addresses, nil
 }
 
-// endpointsOf returns the addresses of endpoints with their ports.
-func endpointsOf(list []discoveryv1.EndpointSlice) (out []string) {
+// endpointRanges returns the addresses of endpoints.
+func endpointRanges(list []discoveryv1.EndpointSlice) (out []string) {
 	for i := range list {
 		for _, endpoint := range list[i].Endpoints {
 			for _, address := range endpoint.Addresses {
-				for _, port := range list[i].Ports {
-					if ip, err := netip.ParseAddr(address); err == nil && port.Port != nil {
-						out = append(out, netip.AddrPortFrom(ip, uint16(*port.Port)).String())
-					}
+				if ip, err := netip.ParseAddr(address); err == nil && !ip.IsLoopback() {
+					out = append(out, rangeOf(ip))
 				}
 			}
 		}

@@ -2,8 +2,6 @@ package loadtest
 
 import (
 	"context"
-	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -39,7 +36,7 @@ func (r *nodeReader) List(_ context.Context, to client.ObjectList, _ ...client.L
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
 	}
 	if slices, ok := to.(*discoveryv1.EndpointSliceList); ok {
-		slices.Items = []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: r.endpoints}}, Ports: []discoveryv1.EndpointPort{{Port: ptr.To[int32](6443)}}}}
+		slices.Items = []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: r.endpoints}}}}
 		return nil
 	}
 	for _, address := range r.nodes {
@@ -63,11 +60,10 @@ func TestDeniedByDefault(t *testing.T) {
 		{"its name", "", false, nil, "kubernetes.default.svc.cluster.local", "APIServer"},
 		{"the address that the operator uses", "https://192.0.2.7:6443", false, nil, "192.0.2.7", "APIServer"},
 		{"the name that the operator uses", "https://api.example.com:6443", false, nil, "api.example.com", "APIServer"},
-		{"an endpoint of the service", "", false, nil, "192.0.2.9:6443", "APIServer"},
-		{"an endpoint, mapped", "", false, nil, "[::ffff:192.0.2.9]:6443", "APIServer"},
-		{"an endpoint over IPv6", "", false, nil, "[fd01::9]:6443", "APIServer"},
-		{"another port of its machine", "", false, nil, "192.0.2.9:80", ""},
-		{"endpoints are not known", "", true, nil, "192.0.2.9:6443", ""},
+		{"an endpoint of the service", "", false, nil, "192.0.2.9", "APIServer"},
+		{"an endpoint, mapped", "", false, nil, "::ffff:192.0.2.9", "APIServer"},
+		{"an endpoint over IPv6", "", false, nil, "fd01::9", "APIServer"},
+		{"endpoints are not known", "", true, nil, "192.0.2.9", ""},
 		{"loopback is the pod of the runner", "https://127.0.0.1:6443", false, nil, "127.0.0.1", ""},
 		{"metadata of a cloud", "", false, nil, "169.254.169.254", "Metadata"},
 		{"metadata over IPv6", "", false, nil, "fd00:ec2::254", "Metadata"},
@@ -92,14 +88,7 @@ func TestDeniedByDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			host, port := tt.host, uint64(443)
-			if name, number, err := net.SplitHostPort(tt.host); err == nil {
-				host = name
-				if port, err = strconv.ParseUint(number, 10, 16); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := p.Host(host, uint16(port)); got != tt.want {
+			if got := p.Host(tt.host); got != tt.want {
 				t.Errorf("%s: rule %q, want %q", tt.host, got, tt.want)
 			}
 		})

@@ -1,13 +1,11 @@
 package compile
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -120,19 +118,15 @@ func (c *compiler) deniedTargets(p *policy.Policy) {
 		}
 		if t.Auth != nil && t.Auth.OAuth2 != nil {
 			if u, err := url.Parse(t.Auth.OAuth2.TokenURL); err == nil {
-				c.deniedHost(at.Child("auth", "oauth2", "tokenURL"), p, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme])))
+				c.deniedHost(at.Child("auth", "oauth2", "tokenURL"), p, net.JoinHostPort(u.Hostname(), "0"))
 			}
 		}
 	}
 }
 
-// defaultPorts are those of URLs without a port (RFC 9110 4.2).
-var defaultPorts = map[string]string{"http": "80", "https": "443"}
-
 func (c *compiler) deniedHost(path *field.Path, p *policy.Policy, address string) {
-	if host, port, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "unix:") {
-		number, _ := strconv.ParseUint(port, 10, 16) // what compiles has a port
-		if rule := p.Host(host, uint16(number)); rule != "" {
+	if host, _, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "unix:") {
+		if rule := p.Host(host); rule != "" {
 			c.deny(path, "rule "+rule+" in targets", "no LoadTest can send requests to this host")
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
-	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -23,10 +22,9 @@ type Policy struct {
 }
 
 type rule struct {
-	name      string
-	hosts     []string
-	ranges    []netip.Prefix
-	endpoints []netip.AddrPort
+	name   string
+	hosts  []string
+	ranges []netip.Prefix
 }
 
 // Parse returns the policy; nil: there are no rules.
@@ -64,13 +62,6 @@ func parse(rules []rv.AddressRule) (out []rule, err error) {
 			}
 			parsed.ranges = append(parsed.ranges, unmapped(p))
 		}
-		for _, e := range r.Endpoints {
-			at, err := netip.ParseAddrPort(e)
-			if err != nil {
-				return nil, fmt.Errorf("rule %s: %w", r.Name, err)
-			}
-			parsed.endpoints = append(parsed.endpoints, plain(at))
-		}
 		out = append(out, parsed)
 	}
 	return out, nil
@@ -84,11 +75,6 @@ func unmapped(p netip.Prefix) netip.Prefix {
 	return p.Masked()
 }
 
-// plain returns an address as rules have it: IPv4 is not mapped, and there is no zone.
-func plain(at netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
-}
-
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 func (r *rule) matchesHost(host string) bool {
@@ -100,23 +86,23 @@ func (r *rule) matchesHost(host string) bool {
 	return false
 }
 
-func (r *rule) contains(at netip.AddrPort) bool {
+func (r *rule) contains(ip netip.Addr) bool {
 	for _, p := range r.ranges {
-		if p.Contains(at.Addr()) {
+		if p.Contains(ip) {
 			return true
 		}
 	}
-	return slices.Contains(r.endpoints, at)
+	return false
 }
 
 // Host returns the name of the rule that denies a host before its name is resolved; "": none does. The host of a URL can
 // be an IP address.
-func (p *Policy) Host(host string, port uint16) string {
+func (p *Policy) Host(host string) string {
 	if p == nil {
 		return ""
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return p.Address(host, netip.AddrPortFrom(ip, port))
+		return p.Address(host, ip)
 	}
 	host = canonical(host)
 	for i := range p.denied {
@@ -124,32 +110,32 @@ func (p *Policy) Host(host string, port uint16) string {
 			return p.denied[i].name
 		}
 	}
-	if len(p.allowed) > 0 && p.onlyHosts && !p.allows(host, netip.AddrPort{}) {
+	if len(p.allowed) > 0 && p.onlyHosts && !p.allows(host, netip.Addr{}) {
 		return NotAllowed
 	}
 	return ""
 }
 
-// Address returns the name of the rule that denies a connection to an address of a host; "": none does.
-func (p *Policy) Address(host string, at netip.AddrPort) string {
+// Address returns the name of the rule that denies a connection to an IP address of a host; "": none does.
+func (p *Policy) Address(host string, ip netip.Addr) string {
 	if p == nil {
 		return ""
 	}
-	host, at = canonical(host), plain(at)
+	host, ip = canonical(host), ip.Unmap().WithZone("")
 	for i := range p.denied {
-		if p.denied[i].matchesHost(host) || p.denied[i].contains(at) {
+		if p.denied[i].matchesHost(host) || p.denied[i].contains(ip) {
 			return p.denied[i].name
 		}
 	}
-	if len(p.allowed) > 0 && !p.allows(host, at) {
+	if len(p.allowed) > 0 && !p.allows(host, ip) {
 		return NotAllowed
 	}
 	return ""
 }
 
-func (p *Policy) allows(host string, at netip.AddrPort) bool {
+func (p *Policy) allows(host string, ip netip.Addr) bool {
 	for i := range p.allowed {
-		if p.allowed[i].matchesHost(host) || p.allowed[i].contains(at) {
+		if p.allowed[i].matchesHost(host) || p.allowed[i].contains(ip) {
 			return true
 		}
 	}

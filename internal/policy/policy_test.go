@@ -21,7 +21,6 @@ func TestHost(t *testing.T) {
 	denied := []rv.AddressRule{
 		{Name: "metadata", Hosts: []string{"metadata.*"}, CIDRs: []string{"169.254.0.0/16", "fd00:ec2::254/128"}},
 		{Name: "api", Hosts: []string{"Kubernetes.default.svc"}},
-		{Name: "endpoint", Endpoints: []string{"192.0.2.7:443", "[fd01::7]:443", "192.0.2.8:6443"}},
 		{Name: "mapped", CIDRs: []string{"::ffff:10.9.0.0/112"}},
 	}
 	hosts := []rv.AddressRule{{Name: "shop", Hosts: []string{"*.shop.svc"}}}
@@ -38,10 +37,6 @@ func TestHost(t *testing.T) {
 		{"an IPv6 address", nil, "fd00:ec2::254", "metadata"},
 		{"an IPv6 address with a zone", nil, "fd00:ec2::254%eth0", "metadata"},
 		{"a range of mapped addresses", nil, "10.9.1.2", "mapped"},
-		{"an endpoint", nil, "192.0.2.7", "endpoint"},
-		{"a mapped endpoint", nil, "::ffff:192.0.2.7", "endpoint"},
-		{"an IPv6 endpoint", nil, "fd01:0::7", "endpoint"},
-		{"another port of an endpoint", nil, "192.0.2.8", ""},
 		{"a pattern", nil, "metadata.google.internal", "metadata"},
 		{"a final dot", nil, "metadata.google.internal.", "metadata"},
 		{"other case", nil, "KUBERNETES.default.svc", "api"},
@@ -54,7 +49,7 @@ func TestHost(t *testing.T) {
 		{"denied although allowed", ranges, "10.9.0.1", "mapped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := parse(t, rv.AddressPolicy{Allowed: tt.allowed, Denied: denied}).Host(tt.host, 443); got != tt.want {
+			if got := parse(t, rv.AddressPolicy{Allowed: tt.allowed, Denied: denied}).Host(tt.host); got != tt.want {
 				t.Errorf("rule %q, want %q", got, tt.want)
 			}
 		})
@@ -73,12 +68,12 @@ func TestAddress(t *testing.T) {
 		{"other.svc", "::ffff:10.1.2.3", ""},
 		{"other.svc", "192.0.2.1", policy.NotAllowed},
 	} {
-		if got := p.Address(tt.host, netip.AddrPortFrom(netip.MustParseAddr(tt.ip), 443)); got != tt.want {
+		if got := p.Address(tt.host, netip.MustParseAddr(tt.ip)); got != tt.want {
 			t.Errorf("%s at %s: rule %q, want %q", tt.host, tt.ip, got, tt.want)
 		}
 	}
 	var none *policy.Policy
-	if got := none.Address("a", netip.MustParseAddrPort("169.254.1.1:80")); got != "" {
+	if got := none.Address("a", netip.MustParseAddr("169.254.1.1")); got != "" {
 		t.Errorf("no policy: rule %q", got)
 	}
 }

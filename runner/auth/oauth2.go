@@ -74,7 +74,7 @@ func dialAllowed(addresses *policy.Policy) func(context.Context, string, string)
 			if err != nil {
 				return err
 			}
-			if rule := addresses.Address(host, at); rule != "" {
+			if rule := addresses.Address(host, at.Addr()); rule != "" {
 				return &failure.Error{Cause: failure.Cause{Kind: rv.CauseDenied, Detail: rule, Address: address}}
 			}
 			return nil

@@ -140,7 +140,7 @@ func allowed(p *policy.Policy, hostPort string, all []string) error {
 		if err != nil {
 			return err
 		}
-		if rule := p.Address(host, at); rule != "" {
+		if rule := p.Address(host, at.Addr()); rule != "" {
 			return &failure.Error{Cause: failure.Cause{Kind: rv.CauseDenied, Detail: rule, Address: address}}
 		}
 	}

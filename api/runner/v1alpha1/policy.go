@@ -13,6 +13,4 @@ type AddressRule struct {
 	Name  string   `json:"name"`
 	Hosts []string `json:"hosts,omitempty"`
 	CIDRs []string `json:"cidrs,omitempty"`
-	// Endpoints are addresses with a port, such as 192.0.2.1:6443.
-	Endpoints []string `json:"endpoints,omitempty"`
 }

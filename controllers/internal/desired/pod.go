@@ -196,7 +196,6 @@ func enforceRunner(c *corev1.Container, in JobInput) {
 	c.Command = []string{command}
 	c.Args = []string{
 		"--plan=" + planDir + "/" + KeyPlan,
-		"--plan-digest=" + in.PlanDigest,
 		"--tls-dir=" + tlsDir,
 		fmt.Sprintf("--control-address=:%d", runnerv1alpha1.ControlPort),
 		fmt.Sprintf("--metrics-address=:%d", runnerv1alpha1.MetricsPort),
@@ -205,8 +204,10 @@ func enforceRunner(c *corev1.Container, in JobInput) {
 	c.Ports = keep(c.Ports, func(p corev1.ContainerPort) bool { return p.Name != "control" && p.Name != "metrics" },
 		corev1.ContainerPort{Name: "control", ContainerPort: runnerv1alpha1.ControlPort, Protocol: corev1.ProtocolTCP},
 		corev1.ContainerPort{Name: "metrics", ContainerPort: runnerv1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP})
-	c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_NAME" && e.Name != "NODE_NAME" },
-		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"))
+	c.Env = keep(c.Env, func(e corev1.EnvVar) bool {
+		return e.Name != "POD_NAME" && e.Name != "NODE_NAME" && e.Name != "PLAN_DIGEST"
+	},
+		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"), corev1.EnvVar{Name: "PLAN_DIGEST", Value: in.PlanDigest})
 	c.VolumeMounts = keep(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !reserved(m) },
 		corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true},
 		corev1.VolumeMount{Name: tlsVolume, MountPath: tlsDir, ReadOnly: true})
