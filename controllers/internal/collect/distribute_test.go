@@ -231,7 +231,7 @@ func TestStartWithSome(t *testing.T) {
 			t.Fatalf("members (-want +got):\n%s", diff)
 		}
 		f.operator()
-		if v = f.wait(2 * time.Second); v.Rate < 900 || v.Rate > 1100 {
+		if v = f.wait(2500 * time.Millisecond); v.Rate < 900 || v.Rate > 1100 {
 			t.Errorf("rate %.0f, want the whole one", v.Rate)
 		}
 		v = f.wait(10 * time.Second)

@@ -477,7 +477,7 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	if err := r.limits.Add(n); err != nil {
 		r.log.Error(err, "Cannot compare the thresholds while the test runs", "shard", s.index)
 	}
-	s.rate = rate(before, n)
+	s.meter.add(n)
 	if n.Globals != nil {
 		s.globals, n.Globals = n.Globals, nil
 	}
@@ -513,7 +513,7 @@ func (r *run) publish(now time.Time) {
 			v.Offsets[i] = s.offset
 		}
 		if !s.over() && !s.silent {
-			v.Rate += s.rate
+			v.Rate += s.meter.rate
 		}
 		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
 			at := r.zero.Add(time.Duration(s.snapshot.StartedAt + s.offset))

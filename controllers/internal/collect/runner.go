@@ -40,7 +40,7 @@ type runner struct {
 	// waits: it has answered, and its snapshot waits to be read.
 	waits atomic.Bool
 	acked bool
-	rate  float64
+	meter rateMeter
 	// globals are what setup captured, if this shard ran it. They may be secret, so they are
 	// kept here and taken out of the snapshot, which others store.
 	globals []string
@@ -237,13 +237,26 @@ func (s *runner) slim() {
 	s.snapshot = &slim
 }
 
-// rate counts warm-up too: it is what the target sees.
-func rate(old, n *runnerv1alpha1.Snapshot) float64 {
-	if old == nil || n.Clock <= old.Clock || n.State == runnerv1alpha1.StateDone {
-		return 0
+// leastSpan is the least time over which a rate is measured. Two snapshots can be milliseconds apart, for example while a runner joins, and one
+// request between them is no rate of hundreds a second.
+const leastSpan = 500 * time.Millisecond
+
+// rateMeter measures the requests sent a second. It counts warm-up, too: it is what the target sees.
+type rateMeter struct {
+	clock, sent int64 // at the begin of the present span; clock 0: there is none
+	rate        float64
+}
+
+func (m *rateMeter) add(n *runnerv1alpha1.Snapshot) {
+	sent, span := n.Counters.Sent+n.Counters.WarmUpSent, time.Duration(n.Clock-m.clock)
+	switch {
+	case n.State == runnerv1alpha1.StateDone:
+		m.rate = 0
+	case m.clock == 0:
+		m.clock, m.sent = n.Clock, sent
+	case span >= leastSpan:
+		*m = rateMeter{n.Clock, sent, float64(sent-m.sent) / span.Seconds()}
 	}
-	sent := n.Counters.Sent + n.Counters.WarmUpSent - old.Counters.Sent - old.Counters.WarmUpSent
-	return float64(sent) / time.Duration(n.Clock-old.Clock).Seconds()
 }
 
 func orElse(s, fallback string) string {
