@@ -79,6 +79,7 @@ func TestLockOfARefusedTest(t *testing.T) {
 	w.later(time.Minute)
 	w.awaitMessage("a", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job a-1: ")
 	lift()
+	w.later(time.Minute) // the next attempt is due
 	w.awaitPhase("a", v1alpha1.PhaseCompleted)
 	w.awaitPhase("b", v1alpha1.PhaseCompleted)
 }

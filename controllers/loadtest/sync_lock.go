@@ -31,6 +31,9 @@ func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
 	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.held() || s.stop() != "" {
 		return true, nil
 	}
+	if len(r.memory.of(s.lt).refused) > 0 {
+		s.again(5 * r.lockInterval) // another test may take the lock before the next attempt
+	}
 	lock, err := r.lock(ctx, s)
 	if err != nil {
 		return false, err
