@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
@@ -50,13 +49,8 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 	if equality.Semantic.DeepEqual(lt.Status, written.Status) {
 		return cause
 	}
-	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			return cause
-		}
-		return errors.Join(cause, fmt.Errorf("writing the status: %w", err))
+	if err := r.patchStatus(ctx, lt, written); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return errors.Join(cause, err)
 	}
-	r.memory.wrote(lt, written)
 	return cause
 }

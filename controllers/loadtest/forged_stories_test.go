@@ -6,6 +6,7 @@ import (
 
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -164,10 +165,6 @@ func TestForgedReport(t *testing.T) {
 }
 
 func hasCondition(lt *v1alpha1.LoadTest, kind, reason string) bool {
-	for _, c := range lt.Status.Conditions {
-		if c.Type == kind && c.Status == metav1.ConditionTrue && c.Reason == reason {
-			return true
-		}
-	}
-	return false
+	c := meta.FindStatusCondition(lt.Status.Conditions, kind)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
 }

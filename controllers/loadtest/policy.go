@@ -42,7 +42,7 @@ type addressRules struct {
 
 	mu        sync.Mutex  // guards the fields below
 	nodes     addressList // ranges of one address
-	endpoints addressList // of the API server, with their ports
+	endpoints addressList // ranges of one address, of the API server
 }
 
 // addressList is a sorted list of addresses in the cluster.
@@ -182,9 +182,7 @@ func endpointRanges(list []discoveryv1.EndpointSlice) (out []string) {
 	for i := range list {
 		for _, endpoint := range list[i].Endpoints {
 			for _, address := range endpoint.Addresses {
-				if ip, err := netip.ParseAddr(address); err == nil && !ip.IsLoopback() {
-					out = append(out, rangeOf(ip))
-				}
+				out = appendRange(out, address)
 			}
 		}
 	}
@@ -194,12 +192,18 @@ func endpointRanges(list []discoveryv1.EndpointSlice) (out []string) {
 func nodeRanges(nodes []corev1.Node) (out []string) {
 	for i := range nodes {
 		for _, address := range nodes[i].Status.Addresses {
-			if ip, err := netip.ParseAddr(address.Address); err == nil && !ip.IsLoopback() {
-				out = append(out, rangeOf(ip))
-			}
+			out = appendRange(out, address.Address)
 		}
 	}
 	return out
+}
+
+// appendRange appends the range of an IP address, but no name and no loopback address, which is the runner's own pod.
+func appendRange(dst []string, address string) []string {
+	if ip, err := netip.ParseAddr(address); err == nil && !ip.IsLoopback() {
+		dst = append(dst, rangeOf(ip))
+	}
+	return dst
 }
 
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins

@@ -178,15 +178,13 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	}
 	written := s.lt.DeepCopy()
 	written.Status = *after
-	// What follows from an old status must not be written: a transition would be reported twice.
-	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(s.lt, client.MergeFromWithOptimisticLock{}))
+	err := r.patchStatus(ctx, s.lt, written)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
 	if err != nil {
-		return fmt.Errorf("writing the status: %w", err)
+		return err
 	}
-	r.memory.wrote(s.lt, written)
 	r.pace.wrote(s.key(), after, s.now)
 	r.memory.of(s.lt).statusRefused = false
 	r.metrics.Observe(s.key(), before, after)
@@ -199,5 +197,16 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 		known.runners = whole.Runners
 	}
 	r.sendEvents(ctx, written, eventsOf(before, whole))
+	return nil
+}
+
+// patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written: a transition would be
+// reported twice. So it is a conflict if lt is not the newest version.
+func (r *reconciler) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
+	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	r.memory.wrote(lt, written)
 	return nil
 }

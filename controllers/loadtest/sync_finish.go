@@ -251,7 +251,7 @@ func reportDigest(cm *corev1.ConfigMap) string {
 	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[desired.KeyReport]))
 }
 
-// isReport returns whether the operator stored the report: it has the digest, and nobody can change it.
+// isReport returns whether the operator stored the report: it has the digest, and it is immutable.
 func isReport(cm *corev1.ConfigMap, digest string) bool {
 	return reportDigest(cm) == digest && ptr.Deref(cm.Immutable, false)
 }

@@ -84,7 +84,7 @@ func (c *compiler) maxDuration(limit time.Duration) {
 	if d := c.spec.ActiveDeadlineSeconds; d != nil && time.Duration(*d)*time.Second <= limit {
 		return
 	}
-	switch stages, bounded := c.stages(); {
+	switch stages, bounded := c.plan.Length(); {
 	case !bounded:
 		c.deny(specPath.Child("activeDeadlineSeconds"), "limits.duration", "is required, and must be at most %.0f, because a stage ends by requests", limit.Seconds())
 	case stages > limit:

@@ -178,7 +178,7 @@ func (c *compiler) lifetime() {
 	if d := c.spec.GracefulStop; d != nil {
 		c.plan.GracefulStop = d.Duration
 	}
-	stages, bounded := c.stages()
+	stages, bounded := c.plan.Length()
 	for i := range c.plan.Chains {
 		if delay := c.plan.Chains[i].Delay; bounded && delay > 0 && delay >= stages {
 			c.warn(specPath.Child("chains").Index(i).Child("startDelay"), "the chain never starts, because the stages end after %v", stages)
@@ -201,23 +201,6 @@ func (c *compiler) lifetime() {
 		waits = max(waits, c.longestWait(chain))
 	}
 	c.plan.Deadline += waits
-}
-
-// stages returns the length of the load, if each stage has a duration: the longest of the mix and of the chains with stages
-// of their own.
-func (c *compiler) stages() (longest time.Duration, bounded bool) {
-	ends := map[int]time.Duration{}
-	for _, r := range c.plan.Rates {
-		if r.Duration == 0 {
-			return 0, false
-		}
-		if _, known := ends[r.Chain]; !known && r.Chain > 0 {
-			ends[r.Chain] = c.plan.Chains[r.Chain-1].StartAfter
-		}
-		ends[r.Chain] += r.Duration
-		longest = max(longest, ends[r.Chain])
-	}
-	return longest, true
 }
 
 // longestWait returns how long the steps of a chain can wait for notifications, and their listeners for late ones.

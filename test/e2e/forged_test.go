@@ -113,7 +113,7 @@ func TestStoppedWithoutAnAnswer(t *testing.T) {
 	t.Logf("FIGURE spec.stop to the end without an answer: %v", time.Since(begun).Round(time.Second))
 	s.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonRunnerLost)
 	s.wantMessage(lt, v1alpha1.ConditionFinished, "mute-1-0", "it may send requests until")
-	thaw() // it catches up until it is told to end
+	thaw() // it catches up until it gets SIGTERM
 	time.Sleep(5 * time.Second)
 	received := s.stats().Requests
 	time.Sleep(3 * time.Second)

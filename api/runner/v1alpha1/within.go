@@ -5,6 +5,23 @@ import "time"
 // MaxOnce is the maximum duration of chains that run once, because their repeats and retries could take very long.
 const MaxOnce = time.Hour
 
+// Length returns how long the stages of the load take, from its start to the end of the last one; false: a stage ends by requests.
+func (p *Plan) Length() (longest time.Duration, bounded bool) {
+	ends := map[int]time.Duration{} // by the chain with rates of its own; 0: the other chains
+	for i := range p.Rates {
+		r := &p.Rates[i]
+		if r.Duration == 0 {
+			return 0, false
+		}
+		if _, begun := ends[r.Chain]; !begun && r.Chain > 0 {
+			ends[r.Chain] = p.Chains[r.Chain-1].StartAfter
+		}
+		ends[r.Chain] += r.Duration
+		longest = max(longest, ends[r.Chain])
+	}
+	return longest, true
+}
+
 // SetupWithin returns how long the setup chains can take: the sum over these chains, but at most MaxOnce. It returns
 // zero if there are no setup chains.
 func (p *Plan) SetupWithin() time.Duration {

@@ -47,7 +47,7 @@ type Desired struct {
 	Probes Probes
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
-	// LoadEnd is when the runners send their last request if they get no more orders; zero: that is not known. Retention is how long they
+	// LoadEnd is when the runners have had their last response if they get no more orders; zero: that is not known. Retention is how long they
 	// keep their counts then.
 	LoadEnd   time.Time
 	Retention time.Duration

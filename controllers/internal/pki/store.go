@@ -97,7 +97,7 @@ func (s *Store) load(ctx context.Context) (*Authority, error) {
 	return s.renew(ctx, secret, a)
 }
 
-// create makes the CA, or stores the one in memory again if somebody deleted its Secret: running tests have certificates of it.
+// create makes the CA, or stores the one in memory again if a user deleted its Secret: running tests have certificates of it.
 func (s *Store) create(ctx context.Context) (a *Authority, err error) {
 	if a = s.loaded; a == nil {
 		first, err := newCA(s.now())

@@ -12,8 +12,8 @@ func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 	if r.Start == nil {
 		return time.Time{}
 	}
-	end, known := sending(p)
-	if known {
+	end, known := p.Length()
+	if known = known && p.Search == nil; known {
 		end, known = r.withPauses(end)
 	}
 	if deadline := p.Deadline; deadline > 0 && (!known || deadline < end) {
@@ -23,26 +23,6 @@ func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 		return time.Time{}
 	}
 	return r.Start.Time.Add(end + p.GracefulStop + p.Drain)
-}
-
-// sending returns how long the stages of a plan take.
-func sending(p *runnerv1alpha1.Plan) (longest time.Duration, known bool) {
-	if p.Search != nil {
-		return 0, false
-	}
-	ends := map[int]time.Duration{}
-	for i := range p.Rates {
-		r := &p.Rates[i]
-		if r.Duration == 0 {
-			return 0, false
-		}
-		if _, begun := ends[r.Chain]; !begun && r.Chain > 0 {
-			ends[r.Chain] = p.Chains[r.Chain-1].StartAfter
-		}
-		ends[r.Chain] += r.Duration
-		longest = max(longest, ends[r.Chain])
-	}
-	return longest, true
 }
 
 // withPauses adds the times in which the load was suspended; false: it is suspended.
