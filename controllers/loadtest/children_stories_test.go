@@ -240,9 +240,14 @@ func TestStartTimeoutAfterARefusal(t *testing.T) {
 		s.Runner.StartTimeout = &metav1.Duration{Duration: 20 * time.Second}
 	}).Build())
 	w.awaitMessage("late", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job late-1: ")
+	began := w.run("late").Changes[0].DecidedAt.Time
 	w.later(time.Minute)
-	lift()
 	w.edit("late", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	w.Eventually(func() bool { // a pass that began before the minute must not create the Job
+		return w.run("late").Changes[0].DecidedAt.Sub(began) >= time.Minute
+	}).Should(gomega.BeTrue())
+	lift()
+	w.edit("late", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3601) }) // brings a pass
 	w.awaitPhase("late", v1alpha1.PhaseCompleted)
 }
 
