@@ -119,6 +119,7 @@ type gauges struct {
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
 	gaps               rv.LeaseGaps
+	limited            rv.Limited
 	listeners          []rv.ListenerCounters
 	// begun is true for stages that have started on a worker, and lasts for those that have not ended on every worker.
 	// sending is true if a worker has not ended its last stage.
@@ -138,6 +139,8 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds, w.LeaseGaps.Nanoseconds)
 	g.gaps.Dropped += w.LeaseGaps.Dropped
+	g.limited.Dropped += w.Limited.Dropped
+	g.limited.Waited += w.Limited.Waited
 	for i := range w.Listeners {
 		g.listeners[i].Add(&w.Listeners[i])
 	}
@@ -213,7 +216,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	s.Listeners = g.listeners
 	r.addSentWithout(s)
 	s.Selections = r.selectionCounters(g.listeners)
-	s.LeaseGaps = g.gaps
+	s.LeaseGaps, s.Limited = g.gaps, g.limited
 	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)

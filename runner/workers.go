@@ -99,7 +99,7 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	w := &worker{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
 	cfg := loop.Config{
 		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
-		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
+		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop, RequestLimit: r.plan.RequestLimit,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
 		Listeners: listeners, Callers: r.callers, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}

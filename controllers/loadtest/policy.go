@@ -219,6 +219,11 @@ func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
 	return nil
 }
 
+// restrict adds what the operator's configuration allows to a plan.
+func (r *reconciler) restrict(s *scope, compiled *runnerv1alpha1.Plan) {
+	compiled.Policy, compiled.RequestLimit = s.addresses, r.cfg.Limits.RequestsPerSecond
+}
+
 // denied returns what the operator's configuration does not allow in a plan.
 func (r *reconciler) denied(s *scope, compiled *runnerv1alpha1.Plan) (field.ErrorList, error) {
 	addresses, err := policy.Parse(compiled.Policy)

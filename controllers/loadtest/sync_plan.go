@@ -47,7 +47,7 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, nil
 	}
-	compiled.Policy = s.addresses
+	r.restrict(s, compiled)
 	if errs, err := r.denied(s, compiled); len(errs) > 0 || err != nil {
 		s.planError = invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, err
@@ -159,7 +159,7 @@ func (r *reconciler) recompile(ctx context.Context, s *scope, gone error) (*runn
 	if err := r.setAddresses(ctx, s); err != nil {
 		return nil, errors.Join(gone, err)
 	}
-	compiled.Policy = s.addresses
+	r.restrict(s, compiled)
 	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.planDigest {
 		return nil, errors.Join(gone, err)
 	}

@@ -34,6 +34,7 @@ var said = map[rv.Cause]string{
 	rv.CauseNoChain:         "no chain could start",
 	rv.CauseScript:          "the script that makes the request failed",
 	rv.CauseLeaseExpired:    "the lease of the runner expired",
+	rv.CauseRequestLimit:    "limits.requestsPerSecond of the operator was reached",
 	rv.CauseStopped:         "the run ended while the request waited",
 }
 

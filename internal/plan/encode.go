@@ -52,11 +52,11 @@ func digestOf(canonical []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Hash returns the hash that status and reports show: the digest of the plan without its address policy. One manifest has one hash,
+// Hash returns the hash that status and reports show: the digest of the plan without its address policy and request limit. One manifest has one hash,
 // whatever the configuration of the operator that runs it allows.
 func Hash(p *runnerv1alpha1.Plan) (string, error) {
 	without := *p
-	without.Policy = nil
+	without.Policy, without.RequestLimit = nil, 0
 	_, hash, err := Canonical(&without)
 	return hash, err
 }

@@ -65,7 +65,7 @@ func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
 	lag := lagOf(was)
 	for _, pair := range [][2]any{
 		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Targets, &was.Targets}, {&s.Chains, &was.Chains}, {&s.Selections, &was.Selections}, {&s.Listeners, &was.Listeners}, {&s.Causes, &was.Causes},
-		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}, {&s.LeaseGaps, &was.LeaseGaps},
+		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}, {&s.LeaseGaps, &was.LeaseGaps}, {&s.Limited, &was.Limited},
 		{&s.Generator.CPUSeconds, &was.Generator.CPUSeconds}, {&s.Generator.ThrottledMicroseconds, &was.Generator.ThrottledMicroseconds},
 		{&s.Generator.GCPauseMicroseconds, &was.Generator.GCPauseMicroseconds}, {&s.Generator.BatchedNanoseconds, &was.Generator.BatchedNanoseconds},
 		{&s.Generator.Naps, &was.Generator.Naps}, {&s.Generator.NapNanoseconds, &was.Generator.NapNanoseconds},

@@ -282,6 +282,8 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 			out.LeaseExpired.Seconds = max(out.LeaseExpired.Seconds, time.Duration(g.Nanoseconds).Seconds())
 			out.LeaseExpired.Dropped += g.Dropped
 		}
+		out.Limited.Dropped += snapshots[i].Limited.Dropped
+		out.Limited.Waited += snapshots[i].Limited.Waited
 	}
 	out.LeaseExpired.Shards = len(paused)
 	return out

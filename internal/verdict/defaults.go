@@ -74,11 +74,11 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 	return nil
 }
 
-// errorRate returns the error rate without the requests that runners dropped because their leases expired.
+// errorRate returns the error rate without the requests that runners dropped because their leases expired, or because of the operator's limit.
 func errorRate(r *runnerv1alpha1.Report) float64 {
 	all := r.Requests.Sent + r.Requests.Dropped
 	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && f.Cause == runnerv1alpha1.CauseLeaseExpired {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && (f.Cause == runnerv1alpha1.CauseLeaseExpired || f.Cause == runnerv1alpha1.CauseRequestLimit) {
 			all -= f.Count
 		}
 	}

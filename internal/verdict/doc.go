@@ -34,6 +34,9 @@
 //	Inconclusive  LeaseExpired       a runner sent nothing for some time, because its lease expired; as with a
 //	                                 tolerated loss, a minimum of the rate that failed does not make the outcome
 //	                                 Failed, and no limit on the error rate does: dropped requests count as errors
+//	Inconclusive  GeneratorBound     limits.requestsPerSecond of the operator's configuration held back more than
+//	                                 defaultMaxErrorRate of the requests, or a threshold failed that this excuses,
+//	                                 as with LeaseExpired
 //	Passed        Passed             all thresholds passed
 //	Passed        NoThresholds       the plan has no thresholds
 //

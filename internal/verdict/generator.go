@@ -75,14 +75,14 @@ func (in *input) beyondLag(c *comparison) bool {
 }
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate, and
-// the share of a lost shard is missing or a runner was paused; or it is a maximum of the error rate or of a response time, and
-// dropped requests of a paused runner count as errors, and as requests without a response.
+// the share of a lost shard is missing or a runner withheld requests; or it is a maximum of the error rate or of a response time, and
+// dropped requests of such a runner count as errors, and as requests without a response.
 func (in *input) tooFew(c *comparison) bool {
 	switch c.result.Metric {
 	case runnerv1alpha1.MetricRate:
-		return c.isMinimum && (in.tolerated() || in.paused())
+		return c.isMinimum && (in.tolerated() || in.withheld())
 	case runnerv1alpha1.MetricErrorRate:
-		return !c.isMinimum && in.paused()
+		return !c.isMinimum && in.withheld()
 	}
-	return c.unanswered && !c.isMinimum && in.paused()
+	return c.unanswered && !c.isMinimum && in.withheld()
 }

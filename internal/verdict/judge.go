@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, neverAuthorized, noSuccess, stopped, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
+var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, neverAuthorized, noSuccess, stopped, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired, limited}
 
 // usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -258,7 +259,7 @@ func (in *input) shortStages() (what []string) {
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
 		switch {
-		case in.tolerated() || in.paused() || s.WarmUp || !ran(s):
+		case in.tolerated() || in.withheld() || s.WarmUp || !ran(s):
 		case s.Asked > 0 && s.Achieved < minAchieved*s.Asked:
 			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
 				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
@@ -295,18 +296,33 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 		strings.Join(append([]string{missing}, in.unproven(in.tooFew)...), "; "))
 }
 
-// paused returns whether a runner sent nothing for some time because its lease expired.
-func (in *input) paused() bool { return in.report.Generator.LeaseExpired.Shards > 0 }
+// withheld returns whether a runner did not send what the test asked for, because its lease expired or because of the operator's limit.
+func (in *input) withheld() bool {
+	g := &in.report.Generator
+	closed := func(r runnerv1alpha1.Rate) bool { return r.ClosedLoop }
+	return g.LeaseExpired.Shards > 0 || g.Limited.Dropped > 0 || g.Limited.Waited > 0 && slices.ContainsFunc(in.plan.Rates, closed)
+}
 
 func leaseExpired(in *input) *runnerv1alpha1.Verdict {
-	if !in.paused() {
+	g := &in.report.Generator
+	if g.LeaseExpired.Shards == 0 {
 		return nil
 	}
-	g := &in.report.Generator
 	what := fmt.Sprintf("the leases of %d of %d shards expired, because the operator could not reach them; they sent nothing for up to %s and dropped %d requests",
 		g.LeaseExpired.Shards, g.Shards, result.FormatTime(int64(g.LeaseExpired.Seconds*1e6)), g.LeaseExpired.Dropped)
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonLeaseExpired, "%s",
 		strings.Join(append([]string{what}, in.unproven(in.tooFew)...), "; "))
+}
+
+// limited compares what the operator's limit held back with the default limit on the error rate.
+func limited(in *input) *runnerv1alpha1.Verdict {
+	r, unproven := in.report, in.unproven(in.tooFew)
+	held := r.Generator.Limited
+	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) && len(unproven) == 0 || !in.withheld() {
+		return nil
+	}
+	what := fmt.Sprintf("limits.requestsPerSecond of the operator's configuration held back requests: %d were due and were dropped, %d waited", held.Dropped, held.Waited)
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s", strings.Join(append([]string{what}, unproven...), "; "))
 }
 
 func passed(in *input) *runnerv1alpha1.Verdict {

@@ -82,6 +82,22 @@ func (r *run) pauses() {
 	}}
 }
 
+// isLimited drops requests because of the operator's limit.
+func (r *run) isLimited(dropped int64) {
+	r.report.Requests = runnerv1alpha1.Requests{Sent: 1000 - dropped, Done: 1000 - dropped, Succeeded: 1000 - dropped, Dropped: dropped}
+	r.report.ErrorRate = runnerv1alpha1.ErrorRate(float64(dropped) / 1000)
+	r.report.Generator.Limited.Dropped = dropped
+	r.report.Failures = []runnerv1alpha1.FailureCount{{
+		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseRequestLimit}, Count: dropped,
+	}}
+}
+
+// waits has a closed loop that the operator's limit held back.
+func (r *run) waits() {
+	r.plan.Rates[0].ClosedLoop = true
+	r.report.Generator.Limited.Waited = 900
+}
+
 // mostlyDropped could not send 71 % of its requests.
 func (r *run) mostlyDropped() {
 	r.report.Requests = runnerv1alpha1.Requests{Sent: 290, Done: 290, Succeeded: 290, Dropped: 710}
@@ -193,6 +209,13 @@ func TestJudge(t *testing.T) {
 		{"lease expired, failed checks", func(r *run) { r.pauses(); r.noThresholds(); r.report.Requests.Succeeded = 800 }, failed, ReasonTooManyErrors, "", 2},
 		{"lease expired, the generator lags", func(r *run) { r.pauses(); r.lags(); r.shortOfRate(90) }, inconclusive, ReasonLeaseExpired, "", 3},
 		{"lease expired and a loss", func(r *run) { r.pauses(); r.losesOne() }, inconclusive, ReasonPartialResult, "1 of 2 shards were lost", 3},
+		{"limited", func(r *run) { r.isLimited(100) }, inconclusive, ReasonGeneratorBound, "limits.requestsPerSecond of the operator's configuration held back requests: 100 were due and were dropped, 0 waited; clean", 3},
+		{"limited, no thresholds", func(r *run) { r.isLimited(100); r.noThresholds() }, inconclusive, ReasonGeneratorBound, "100 were due", 0},
+		{"hardly limited, no thresholds", func(r *run) { r.isLimited(9); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
+		{"limited, failed checks", func(r *run) { r.isLimited(100); r.noThresholds(); r.report.Requests.Succeeded = 800 }, failed, ReasonTooManyErrors, "", 2},
+		{"limited, slow responses", func(r *run) { r.isLimited(100); r.slowResponses() }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"a closed loop is limited", (*run).waits, pass, ReasonPassed, "", 0},
+		{"a closed loop is limited, too few requests", func(r *run) { r.waits(); r.shortOfRate(90) }, inconclusive, ReasonGeneratorBound, "900 waited; much: Rate 90 < 100", 3},
 		{"lease expired and stopped", func(r *run) { r.pauses(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 
 		// Not one success.

@@ -19,6 +19,7 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 // worker has missed that starts late: it walks through the stages as those did that were there.
 func (w *Worker) Start(at int64, globals []string, changes ...Change) {
 	w.schedules.start(at, changes)
+	w.limit.begin(w.cfg.Share.Slots.Portion(), w.now)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -74,6 +75,8 @@ type Gauges struct {
 	Suspended, Changed bool
 	// LeaseGaps are the pauses because the lease expired.
 	LeaseGaps rv.LeaseGaps
+	// Limited is what the request limit held back.
+	Limited rv.Limited
 	// Listeners are the counts of all listeners since the start, without the times.
 	Listeners []rv.ListenerCounts
 }
@@ -97,7 +100,7 @@ func (w *Worker) Gauge() Gauges {
 	for i := range w.cfg.Rates {
 		g.Stages = append(g.Stages, w.schedules.span(i, w.now))
 	}
-	g.LeaseGaps = w.lease.gapsAt(w.now)
+	g.LeaseGaps, g.Limited = w.lease.gapsAt(w.now), w.limit.held
 	g.Listeners = w.listenerCounters()
 	g.Suspended, g.Changed = w.schedules.suspended(), w.schedules.all[0].Changed()
 	return g

@@ -98,6 +98,9 @@ func (w *Worker) runTeardown() {
 		if w.run.phase != TearingDown && w.schedules.numbered {
 			w.sources.Slot(w.schedules.numberAfterAll(w.chains.perSlot)) // behind all slots
 		}
+		if w.run.phase != TearingDown {
+			w.limit.begin(1, w.now)
+		}
 		w.run.phase = TearingDown
 		w.runOnce(&w.once.teardown)
 	default:
@@ -123,6 +126,7 @@ func (w *Worker) finish() {
 	}
 	w.run.loadOver = true
 	w.schedules.halt(w.now)
+	w.limit.lift()
 	w.admitUnpaced()
 	w.dropWaiting(never)
 	if w.trial != nil {
@@ -192,7 +196,11 @@ func (w *Worker) stallsAt() int64 {
 	if !w.mayStall() {
 		return never
 	}
-	return max(w.requests.progressAt, w.chains.pausedUntil) + w.run.stall.limit
+	since := max(w.requests.progressAt, w.chains.pausedUntil)
+	if at := w.limit.wakeAt; at != never {
+		since = max(since, at)
+	}
+	return since + w.run.stall.limit
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may

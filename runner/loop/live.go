@@ -60,6 +60,9 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	w.schedules.endExhausted(w.now) // the worker may have sent all requests of its new share
 	w.schedules.share(w.sources.SetShare(s, w.schedules.drawn(at, w.chains.perSlot), idle))
 	w.bound()
+	if w.schedules.startAt != never {
+		w.limit.share(s.Slots.Portion(), w.now)
+	}
 	for t := range s.Connections {
 		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}

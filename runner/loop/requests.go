@@ -40,6 +40,8 @@ type request struct {
 	rooted bool
 	// overloadControl and loadControl are true if the response has 3gpp-Sbi-Oci or 3gpp-Sbi-Lci.
 	overloadControl, loadControl bool
+	// admitted: it has a token of the request limit.
+	admitted bool
 	// starts is true for the request that counts for a slot of a stage of chainsPerSecond: the first of its instance.
 	starts bool
 	// sampled: the header is gathered for a sample.

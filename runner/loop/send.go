@@ -23,11 +23,16 @@ func (w *Worker) sendWaiting() {
 	w.dropWaiting(w.now)
 }
 
-// send renders a request on a connection that has a free stream. It returns false when a script that
-// hasRequestScript the request failed, so that there is none.
+// send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or
+// the request limit is reached.
 func (w *Worker) send(tok int32, c *conn) bool {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
+	if w.limit.total > 0 && !w.limit.allows(r, w.now) {
+		w.conns.offer(c)
+		w.dropRequest(tok, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
+		return false
+	}
 	stream, ok := w.open(c, tok)
 	if !ok {
 		w.conns.offer(c)
@@ -246,10 +251,18 @@ func (w *Worker) admitUnpaced() {
 				continue
 			}
 			stage = gracefulStage
+		}
+		if !w.limit.ready(w.now) {
+			w.chains.unpaced.PushFront(s)
+			return
+		}
+		if stage == gracefulStage {
 			in.late = true
 			w.numberLater(s.instance)
 		}
-		w.requests.wait(w.newRequest(s.activation, s.target, s.since, stage))
+		tok := w.newRequest(s.activation, s.target, s.since, stage)
+		w.limit.admit(&w.requests.all[tok], w.now)
+		w.requests.wait(tok)
 	}
 }
 

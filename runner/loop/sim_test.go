@@ -539,7 +539,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	selections, _ := p.Selections()
 	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
-		Program: g, Rates: p.Rates, Selections: selections, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,
+		Program: g, Rates: p.Rates, Selections: selections, Share: share, MaxWait: p.Drain, Deadline: p.Deadline, RequestLimit: p.RequestLimit,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch {

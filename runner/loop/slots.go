@@ -203,7 +203,7 @@ func (w *Worker) closedLoops() (ended bool) {
 func (w *Worker) fillConcurrency(s *schedule) {
 	most, rises := s.Concurrency(w.now)
 	s.riseAt(rises)
-	for s.ClosedLoop() && !s.Exhausted() && w.inUse(s) < most {
+	for s.ClosedLoop() && !s.Exhausted() && w.inUse(s) < most && w.limit.ready(w.now) {
 		if w.schedules.numbered {
 			w.number(s, s.Slot())
 		}
@@ -216,6 +216,7 @@ func (w *Worker) fillConcurrency(s *schedule) {
 			break
 		}
 		tok := w.newRequest(a, t, w.now, int16(s.stage()))
+		w.limit.admit(&w.requests.all[tok], w.now)
 		s.Take()
 		c := w.conns.takeAvailable(t)
 		switch {
@@ -240,7 +241,7 @@ func (w *Worker) inUse(s *schedule) int64 {
 // fillStreams makes a request for every free stream while the stage allows it.
 func (w *Worker) fillStreams(s *schedule) {
 	for i := range w.targets {
-		for s.ClosedLoop() && !s.Exhausted() {
+		for s.ClosedLoop() && !s.Exhausted() && w.limit.ready(w.now) {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {
 				break
@@ -258,6 +259,7 @@ func (w *Worker) fillStreams(s *schedule) {
 				break
 			}
 			tok := w.newRequest(a, int32(i), w.now, int16(s.stage()))
+			w.limit.admit(&w.requests.all[tok], w.now)
 			s.Take()
 			if !w.send(tok, c) {
 				w.skipWait() // let time pass: this may repeat without an end

@@ -29,6 +29,8 @@ type Config struct {
 	Deadline time.Duration
 	// GracefulStop is how long chain instances may continue after the load; zero: they do not.
 	GracefulStop time.Duration
+	// RequestLimit is that of the plan, for the whole test; zero: none.
+	RequestLimit int64
 	// Spin makes the worker poll for events without sleeping while it has load. See idleFor.
 	Spin bool
 	// SleepInterval has no effect with Spin. It is the shortest time between two turns that send requests at a rate: slots
@@ -65,6 +67,7 @@ type Worker struct {
 	run        run
 	schedules  schedules
 	lease      leaseState
+	limit      limiter
 	requests   requests
 	chains     chains
 	once       once
@@ -115,6 +118,7 @@ func New(cfg Config) (*Worker, error) {
 		w.sources.SetListener(i, url)
 	}
 	w.once = w.newOnce()
+	w.limit = newLimiter(&cfg)
 	w.run = run{stall: stall{limit: w.stallLimit()}}
 	w.chains = w.newChains()
 	w.bound()
@@ -244,6 +248,7 @@ func (w *Worker) runMessages() {
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
+	w.limit.beginTurn()
 	w.admitLate()
 	w.admitUnpaced()
 	if w.lease.paused {

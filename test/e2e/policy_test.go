@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -22,7 +25,7 @@ func (c *charts) wantPolicies() {
 	c.must(err)
 	values, err := yaml.Marshal(map[string]any{
 		"config": map[string]any{
-			"limits":  map[string]any{"shards": 1},
+			"limits":  map[string]any{"shards": 1, "requestsPerSecond": 200},
 			"targets": map[string]any{"denied": []any{map[string]any{"name": "billing", "cidrs": []string{service.Spec.ClusterIP + "/32"}}}},
 		},
 		"tenants": []any{map[string]any{"name": "story", "namespaces": []string{c.ns}, "limits": map[string]any{"shards": 2}}},
@@ -33,6 +36,7 @@ func (c *charts) wantPolicies() {
 	c.helm("upgrade", release, c.current, "--wait", "--reset-then-reuse-values", "--set", "replicas=1", "-f", file)
 
 	c.wantLimited()
+	c.wantHeldBack()
 	c.wantBound()
 	c.wantDenied()
 }
@@ -45,6 +49,28 @@ func (c *charts) wantLimited() {
 	c.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonDeniedByPolicy)
 	if message := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionPlanReady).Message; !strings.Contains(message, "denied by limits.shards of the operator's configuration") {
 		c.Errorf("message %q names no limit", message)
+	}
+}
+
+// wantHeldBack: retries do not exceed the operator's limit, which the rates are below. The address of the target's pod is not denied.
+func (c *charts) wantHeldBack() {
+	c.Helper()
+	pods, err := core.CoreV1().Pods(c.ns).List(c.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=h2surge-target"})
+	c.must(err)
+	before := c.stats().Requests
+	c.apply(c.quickstart("retries", 1, withoutThresholds, func(spec *v1alpha1.LoadTestSpec) {
+		spec.Targets[0].URL = "http://" + net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
+		spec.Chains[0].Steps[0].Request.Expect = &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(418)}}
+		spec.Chains[0].Steps[0].Retry = &v1alpha1.Retry{Attempts: 20, Backoff: &metav1.Duration{Duration: time.Millisecond}}
+		spec.Rates = []v1alpha1.Rate{{Name: "hold", ChainsPerSecond: ptr.To[int64](60), Duration: &metav1.Duration{Duration: 5 * time.Second}}}
+	}))
+	lt := c.awaitCondition("retries", v1alpha1.ConditionFinished, metav1.ConditionTrue, time.Minute)
+	sent, received := c.wantCounts(lt), c.stats().Requests-before
+	if sent != received || received < 200*5 || received > 200*(5+1) {
+		c.Errorf("sent %d, received %d; want from 1000 to 1200", sent, received)
+	}
+	if held := c.report(lt).Generator.Limited.Dropped; held == 0 {
+		c.Error("the report has no request that was held back")
 	}
 }
 

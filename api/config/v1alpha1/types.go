@@ -38,8 +38,9 @@ type OperatorConfig struct {
 // is False with reason DeniedByPolicy. It does not apply a change of a running test above a limit either.
 type Limits struct {
 	// requestsPerSecond is the maximum rate: the highest rate of spec.rates plus the highest rate of each chain with
-	// rates of its own. A chain instance counts with all its steps. A closedLoop stage has no rate, so limit its
-	// connections. Default 0: no limit.
+	// rates of its own. A chain instance counts with all its steps. All runners of a LoadTest together send at most this number of requests
+	// per second, and those of one second more after a pause. A request that is due above it, such as a retry, is dropped. One that has no due time
+	// waits: in a closedLoop stage, and in setup and teardown. The report counts both. Default 0: no limit.
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
 	// shards is the maximum of spec.runner.shards. Default 0: no limit.
 	Shards int32 `json:"shards,omitempty"`

@@ -28,8 +28,8 @@ const (
 // did not report a version. Version 2 has leases. Version 3 has
 // Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Step.Parts. Version 6
 // has Listeners with measured counts, retries that wait for Retry-After, and Step.Operation. It also
-// has Variable.Subscribers.
-const ProtocolVersion = 6
+// has Variable.Subscribers. Version 7 has Plan.RequestLimit.
+const ProtocolVersion = 7
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
 const DefaultResultRetention = time.Hour
@@ -47,6 +47,9 @@ type Slots struct {
 	// Residues is sorted, each in [0, Of).
 	Residues []int64 `json:"residues"`
 }
+
+// Portion is which part of all slots are in the set: from 0 to 1.
+func (s *Slots) Portion() float64 { return float64(len(s.Residues)) / float64(max(s.Of, 1)) }
 
 // Span is the half-open interval [From, To) of indices into a variable's sequence.
 type Span struct {

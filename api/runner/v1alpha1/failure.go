@@ -117,6 +117,8 @@ const (
 	CauseScript Cause = "script"
 	// CauseLeaseExpired: the lease of the runner expired.
 	CauseLeaseExpired Cause = "leaseExpired"
+	// CauseRequestLimit: Plan.RequestLimit.
+	CauseRequestLimit Cause = "requestLimit"
 	// CauseStopped: the run ended while the request waited.
 	CauseStopped Cause = "stopped"
 )

@@ -33,6 +33,10 @@ type Plan struct {
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Policy limits the addresses that runners connect to; nil: no limits.
 	Policy *AddressPolicy `json:"policy,omitempty"`
+	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on average over more than
+	// a second. Zero: no limit. Each worker has a token bucket with its share of the limit, which is its share of the slots. A request that
+	// is due when the bucket is empty is dropped. A request of a closed loop, of setup, of teardown, and after the load waits for a token before it is due.
+	RequestLimit int64 `json:"requestLimit,omitempty"`
 	// Drain is how long a request can wait for a stream, and how long the runner waits for responses after the last
 	// request. It is a little longer than the longest timeout of all steps.
 	Drain time.Duration `json:"drain"`

@@ -351,6 +351,8 @@ type GeneratorResult struct {
 	ShardsLeft   int `json:"shardsLeft,omitempty"`
 	// LeaseExpired sums up the pauses of runners whose lease expired. Such a runner sends nothing.
 	LeaseExpired LeaseExpiredResult `json:"leaseExpired,omitzero"`
+	// Limited sums up what limits.requestsPerSecond of the operator's configuration held back.
+	Limited Limited `json:"limited,omitzero"`
 	// Workers of all runners.
 	Workers int `json:"workers"`
 	// CPUs of all workers that were pinned, shard after shard.

@@ -34,6 +34,8 @@ type Snapshot struct {
 	// reason so far.
 	LeaseExpired bool      `json:"leaseExpired,omitempty"`
 	LeaseGaps    LeaseGaps `json:"leaseGaps,omitzero"`
+	// Limited is what Plan.RequestLimit held back.
+	Limited Limited `json:"limited,omitzero"`
 	// Problem is why the runner does not become ready, or why it ended early (ProblemX constants). Message is the
 	// text. Empty: no problem.
 	Problem Problem `json:"problem,omitempty"`
@@ -101,6 +103,14 @@ type LeaseGaps struct {
 	// Dropped counts the slots that became due in these pauses. Counters.Dropped includes those of measured stages. A
 	// runner counts the slots of a pause when the pause ends, when an update takes effect, or when the load ends.
 	Dropped int64 `json:"dropped"`
+}
+
+// Limited counts the requests that Plan.RequestLimit held back.
+type Limited struct {
+	// Dropped counts the requests that were due and not sent, those of warm-up stages too.
+	Dropped int64 `json:"dropped,omitempty"`
+	// Waited counts the requests that had no due time, and waited until the limit allowed them.
+	Waited int64 `json:"waited,omitempty"`
 }
 
 // SnapshotKind is the kind of a Snapshot document.

@@ -15,6 +15,8 @@ func (p *Plan) RequiredProtocol() int {
 	certificates := slices.ContainsFunc(p.Targets, Target.presentsToEndpoint)
 	selections, _ := p.Selections()
 	switch {
+	case p.RequestLimit > 0:
+		return 7
 	case len(p.Listeners) > 0 || controlled || slices.ContainsFunc(p.Targets, Target.asserts) || slices.ContainsFunc(p.Chains, Chain.needs6):
 		return 6
 	case slices.ContainsFunc(p.Targets, Target.sharesCredentials) || slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Subscribers != nil }):

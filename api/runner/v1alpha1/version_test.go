@@ -7,12 +7,13 @@ import (
 
 func TestMismatch(t *testing.T) {
 	const (
-		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 6, and the test needs version 2. Use a runner image and an operator of the same version"
-		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 6, and the test needs version 3. Use a runner image and an operator of the same version"
-		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 6, and the test needs version 4. Use a runner image and an operator of the same version"
-		notified = "The runner (build v1) has protocol version 5, the operator (build v2) has version 6, and the test needs version 6. Use a runner image and an operator of the same version"
-		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 6, and the test needs version 4. Use a runner image and an operator of the same version"
-		rejected = "The runner (build v3) has protocol version 7, the operator (build v2) has version 6, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
+		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 7, and the test needs version 2. Use a runner image and an operator of the same version"
+		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 7, and the test needs version 3. Use a runner image and an operator of the same version"
+		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 7, and the test needs version 4. Use a runner image and an operator of the same version"
+		notified = "The runner (build v1) has protocol version 5, the operator (build v2) has version 7, and the test needs version 6. Use a runner image and an operator of the same version"
+		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 7, and the test needs version 4. Use a runner image and an operator of the same version"
+		limited  = "The runner (build v1) has protocol version 6, the operator (build v2) has version 7, and the test needs version 7. Use a runner image and an operator of the same version"
+		rejected = "The runner (build v3) has protocol version 8, the operator (build v2) has version 7, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
 	)
 	for name, tt := range map[string]struct {
 		lease     time.Duration
@@ -20,6 +21,7 @@ func TestMismatch(t *testing.T) {
 		interval  time.Duration
 		batch     bool
 		listeners []Listener
+		limit     int64
 		chains    bool
 		trace     *Traceparent
 		snapshot  Snapshot
@@ -34,12 +36,13 @@ func TestMismatch(t *testing.T) {
 		"previous build, chains":     {chains: true, snapshot: Snapshot{Protocol: 3, Version: "v1"}, want: chains},
 		"previous build, traces":     {trace: &Traceparent{Ratio: 0.1}, snapshot: Snapshot{Protocol: 3, Version: "v2"}, want: traced},
 		"previous build, listeners":  {listeners: []Listener{{}}, snapshot: Snapshot{Protocol: 5, Version: "v1"}, want: notified},
-		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 7, Version: "v3"}},
-		"later build rejects":        {snapshot: Snapshot{Protocol: 7, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
+		"previous build, a limit":    {limit: 1, snapshot: Snapshot{Protocol: 6, Version: "v1"}, want: limited},
+		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 8, Version: "v3"}},
+		"later build rejects":        {snapshot: Snapshot{Protocol: 8, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
-		"another problem of a later": {snapshot: Snapshot{Protocol: 7, Problem: ProblemConnect}},
+		"another problem of a later": {snapshot: Snapshot{Protocol: 8, Problem: ProblemConnect}},
 	} {
-		p := Plan{Listeners: tt.listeners, LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{Count: 1, ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
+		p := Plan{RequestLimit: tt.limit, Listeners: tt.listeners, LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{Count: 1, ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
 		if got := tt.snapshot.Mismatch(&p, "v2"); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
