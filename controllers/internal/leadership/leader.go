@@ -27,6 +27,9 @@ const (
 	LeaseDuration = 15 * time.Second
 	RenewDeadline = 10 * time.Second
 	RetryPeriod   = 2 * time.Second
+	// deniedAfter is how long the API server must refuse this process (401, 403) in a row until the election is lost. An API server that starts
+	// refuses all requests until it knows the roles.
+	deniedAfter = time.Minute
 )
 
 // Options are the parameters of a Leader.
@@ -57,6 +60,8 @@ type Leader struct {
 	renewed time.Time
 	// away: Options.Away was called since. Guarded by mu.
 	away bool
+	// denied is when the API server began to refuse this process without another answer since; zero: it does not. Guarded by mu.
+	denied time.Time
 	// unread is true between a Get without an answer and the next write. Guarded by mu.
 	unread bool
 	// term is the greatest number of transitions of the Lease that this process knows. Guarded by mu.
@@ -204,7 +209,7 @@ func (l *Leader) renew(record resourcelock.LeaderElectionRecord, begin time.Time
 	if l.away {
 		l.opts.Log.Info("The API server answers again, and this process is still the leader", "after", begin.Sub(l.renewed).Round(time.Second).String())
 	}
-	l.last, l.renewed, l.away = &record, begin, false
+	l.last, l.renewed, l.away, l.denied = &record, begin, false, time.Time{}
 	l.term = max(l.term, int64(record.LeaderTransitions))
 }
 
@@ -218,11 +223,11 @@ func (l *Leader) release() (held bool) {
 }
 
 // holdsUnknown returns the last record of this process if it was the holder and err leaves open whether it still is; else
-// nil. It calls Away when that is so for RenewDeadline.
+// nil: for example, it may not renew. It calls Away when that is so for RenewDeadline.
 func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil || l.other != "" || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+	if l.last == nil || l.other != "" || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || l.isDenied(err) {
 		return nil
 	}
 	l.retry()
@@ -234,6 +239,18 @@ func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
 	}
 	last := *l.last
 	return &last
+}
+
+// isDenied returns whether the API server has refused this process for so long that waiting does not help. The election is then lost and the
+// process ends, so that its restarts and the metric of the election show it.
+func (l *Leader) isDenied(err error) bool {
+	switch {
+	case !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err):
+		l.denied = time.Time{}
+	case l.denied.IsZero():
+		l.denied = time.Now()
+	}
+	return !l.denied.IsZero() && time.Since(l.denied) >= deniedAfter
 }
 
 // see takes over the record of the API server. Another holder, or a later term, ends the leadership of this process.

@@ -182,7 +182,6 @@ func TestAway(t *testing.T) {
 		"refuses connections": func(s *server) { s.fault = errGone },
 		"hangs":               func(s *server) { s.hangs = true },
 		"answers with 500":    func(s *server) { s.fault = apierrors.NewInternalError(errGone) },
-		"has no roles yet":    func(s *server) { s.fault = apierrors.NewForbidden(resource, "manager", errGone) },
 		"writes late":         func(s *server) { s.fault, s.late = errGone, true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +207,32 @@ func TestAway(t *testing.T) {
 				if p.Term() != 0 || s.record.LeaderTransitions != 0 || len(p.log) != 2 {
 					t.Errorf("term %d, %d transitions, log %q; want the same term, and a message", p.Term(), s.record.LeaderTransitions, p.log)
 				}
+			})
+		})
+	}
+}
+
+// TestDenied: a process that may no longer renew its Lease ends. It waits for an API server that starts, and knows no roles yet.
+func TestDenied(t *testing.T) {
+	for name, fault := range map[string]error{
+		"forbidden":    apierrors.NewForbidden(resource, "manager", errGone),
+		"unauthorized": apierrors.NewUnauthorized("the token has expired"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				p := s.start(t, "a")
+				defer p.end()
+				time.Sleep(time.Minute)
+				s.set(func(s *server) { s.fault = fault })
+				time.Sleep(deniedAfter - maxAttemptInterval)
+				p.want(t, "while the roles may come", true, false, false)
+				s.set(func(s *server) { s.fault = nil })
+				time.Sleep(maxAttemptInterval)
+				p.want(t, "with roles again", true, true, false)
+				s.set(func(s *server) { s.fault = fault })
+				time.Sleep(deniedAfter + RenewDeadline + 2*maxAttemptInterval)
+				p.want(t, "without the right for good", true, false, true)
 			})
 		})
 	}
