@@ -1,6 +1,7 @@
 package loadtest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +66,47 @@ func TestCheckpointsRefused(t *testing.T) {
 	w.awaitMessage("unsafe", v1alpha1.ConditionReconciling, v1alpha1.ReasonRunning, "")
 	w.Eventually(w.sequences).Should(gomega.HaveLen(2))
 	w.wantEvents("unsafe", "PlanReady", "RunnersReady", "Started", "WriteRefused")
+}
+
+// TestDamagedCheckpoint: what is stored of a lost runner cannot be read. The test ends without its counts, and says so.
+func TestDamagedCheckpoint(t *testing.T) {
+	for name, recorded := range map[string]bool{"before the loss": false, "after the loss": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.checkpoints = checkpointsAtOnce
+			w.operator()
+			w.apply(twoShards("damaged", load).Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostContinue }).Build())
+			w.awaitLoad("damaged", 500)
+			w.Eventually(w.sequences).Should(gomega.HaveLen(2))
+			if recorded {
+				w.kill("damaged-1-1")
+				w.await("damaged", "aware of the loss", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
+			}
+			w.endOperator()
+			if !recorded {
+				w.kill("damaged-1-1")
+			}
+			w.damageCheckpoints()
+			w.operator()
+			lt := w.await("damaged", "aware of the loss", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
+			if !recorded && !strings.Contains(conditionsOf(lt), "its counts are missing: LoadTestCheckpoint ") {
+				t.Errorf("conditions do not say that counts are missing:\n%s", conditionsOf(lt))
+			}
+			w.endLoad("damaged")
+			lt = w.awaitPhase("damaged", v1alpha1.PhaseCompleted)
+			if got := w.report(lt).Requests.Sent; got != 150_000 || !lt.Status.Results.Partial {
+				t.Errorf("%d requests, partial %t; want those of the other runner", got, lt.Status.Results.Partial)
+			}
+		})
+	}
+}
+
+func (w *world) damageCheckpoints() {
+	w.Helper()
+	var list v1alpha1.LoadTestCheckpointList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+	for i := range list.Items {
+		list.Items[i].Checkpoint.Snapshot = []byte("damaged")
+		w.must(w.client.Update(w.ctx, &list.Items[i]))
+	}
 }

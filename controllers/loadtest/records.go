@@ -81,7 +81,7 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 		if err != nil {
 			return nil, err
 		}
-		var snapshot *runnerv1alpha1.Snapshot // nil: a user deleted the checkpoint
+		var snapshot *runnerv1alpha1.Snapshot // nil: a user deleted or damaged the checkpoint
 		if stored != nil {
 			snapshot = stored.Snapshot
 		}

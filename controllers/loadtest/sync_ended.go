@@ -104,10 +104,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 	}
 	encoded, err := checkpoint.Encode(seen.Snapshot, r.cfg.Report.MaxBytes)
 	if err != nil { // the others must not wait for it, because they send load
-		if rec.Loss == nil {
-			rec.Loss = &record.Loss{Message: "left", Time: s.now}
-		}
-		rec.Loss.Message += "; its counts are missing: " + err.Error()
+		s.withoutCounts(&rec, err.Error())
 		return rec, nil
 	}
 	key := s.checkpointKey(shard, rec.Pod)
@@ -133,6 +130,10 @@ func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.S
 	if err != nil || stored == nil {
 		return err
 	}
+	if stored.Snapshot == nil {
+		s.withoutCounts(rec, stored.Damage)
+		return nil
+	}
 	since := metav1.NewMicroTime(stored.Time)
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: stored.Snapshot.Sequence, Dropped: stored.Dropped}
 	rec.Member = rec.Member || collect.HadSlots(stored.Snapshot)
@@ -142,6 +143,14 @@ func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.S
 	}
 	r.memory.of(s.lt).keepCounts(endedKey{rec.Index, rec.Pod}, stored.Snapshot)
 	return nil
+}
+
+// withoutCounts notes why a runner has no counts in the results.
+func (s *scope) withoutCounts(rec *record.Shard, why string) {
+	if rec.Loss == nil {
+		rec.Loss = &record.Loss{Message: "left", Time: s.now}
+	}
+	rec.Loss.Message += "; its counts are missing: " + clip(why, maxLoss)
 }
 
 func (s *scope) checkpointKey(shard int, pod types.UID) checkpoint.Key {

@@ -53,7 +53,9 @@ func short(uid types.UID) string {
 
 // Checkpoint is what is stored of a runner.
 type Checkpoint struct {
+	// Snapshot is nil if Damage says why what is stored is not one of the runner.
 	Snapshot *runnerv1alpha1.Snapshot
+	Damage   string
 	// Final is true if the runner sends no more requests.
 	Final bool
 	// Time is when the operator received the snapshot.
@@ -205,10 +207,10 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 	}
 	snapshot, err := Decode(o.Checkpoint.Snapshot)
 	if err != nil {
-		return nil, fmt.Errorf("LoadTestCheckpoint %s: %w", o.Name, err)
+		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s: %v", o.Name, err)}, nil
 	}
 	if snapshot.Shard != key.Shard {
-		return nil, fmt.Errorf("LoadTestCheckpoint %s has a snapshot of shard %d, not of shard %d", o.Name, snapshot.Shard, key.Shard)
+		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s has a snapshot of shard %d, not of shard %d", o.Name, snapshot.Shard, key.Shard)}, nil
 	}
 	return &Checkpoint{
 		Snapshot: snapshot, Final: o.Checkpoint.Final, Time: o.Checkpoint.Time.Time, Dropped: o.Checkpoint.Dropped,
