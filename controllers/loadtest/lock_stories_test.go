@@ -134,6 +134,26 @@ func TestLockTakesNoTime(t *testing.T) {
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
 }
 
+// A suspended test does not wait for its lock, so the deadline counts; the time in which it waited before does not.
+func TestDeadlineOfASuspendedTestWithALock(t *testing.T) {
+	w := newWorld(t)
+	w.apply(locked("a", load).Build())
+	w.awaitLoad("a", 100)
+	w.apply(locked("b", load).Deadline(3600).Build())
+	w.awaitLocked("b", "a")
+	w.later(2 * time.Hour)
+	w.suspend("b", true)
+	w.awaitMessage("b", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonSuspended, "")
+	w.later(59 * time.Minute)
+	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](36000) }) // brings a pass
+	lt := w.await("b", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 3 })
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
+	w.later(time.Minute)
+	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](36001) }) // brings a pass
+	lt = w.awaitPhase("b", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
+}
+
 // A test that lost its lock, because an administrator gave it to another one, does not start while another one runs.
 func TestLockTaken(t *testing.T) {
 	w := newWorld(t)

@@ -28,8 +28,15 @@ import (
 // based on an old version, so two tests cannot both become the holder. The operator looks at it in each pass before the start, and
 // again just before the start: a test whose lock has another holder loses its runners and waits again.
 func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
-	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.held() || s.stop() != "" {
+	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.stop() != "" {
 		return true, nil
+	}
+	if s.held() { // it waits for its user and not for its lock, so the deadline counts
+		if s.run.Admitted != nil {
+			return true, nil
+		}
+		err := r.decide(ctx, s, s.admit)
+		return err == nil, err
 	}
 	if len(r.memory.of(s.lt).refused) > 0 {
 		s.again(5 * r.lockInterval) // another test may take the lock before the next attempt

@@ -27,7 +27,7 @@ type Record struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
 	Losses int `json:"losses,omitempty"`
-	// Admitted is when the test last got its lock, or a queue last admitted its Job. activeDeadlineSeconds counts from then;
+	// Admitted is when the test last got its lock, was suspended before it had it, or a queue last admitted its Job. activeDeadlineSeconds counts from then;
 	// nil: from Created.
 	Admitted *metav1.MicroTime `json:"admitted,omitempty"`
 	// Queued: a queue suspends the Job of the test, which has not started.
