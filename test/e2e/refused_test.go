@@ -42,6 +42,21 @@ func TestQuotaRefusesReport(t *testing.T) {
 	w.wantGrowing()
 }
 
+// TestJobsRefused: a quota refuses the Job of the runners. The test starts when the quota allows it.
+func TestJobsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "jobs").withTarget()
+	s.forbid(corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")})
+	s.apply(s.quickstart("jobs", 1, hold(50, 4*time.Second), withoutThresholds, smallRunner))
+	s.eventually(short, func() string {
+		return lacks(s.loadTest("jobs"), v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "exceeded quota: forbidden")
+	})
+	s.must(core.CoreV1().ResourceQuotas(s.ns).Delete(s.ctx, "forbidden", metav1.DeleteOptions{}))
+	lt := s.awaitCondition("jobs", v1alpha1.ConditionFinished, metav1.ConditionTrue, time.Minute)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	s.wantAll(lt, 50*4)
+}
+
 // forbid makes a quota and waits until the API server enforces it.
 func (s *story) forbid(hard corev1.ResourceList) {
 	s.Helper()
