@@ -243,7 +243,7 @@ func TestStartTimeoutAfterARefusal(t *testing.T) {
 	began := w.run("late").Changes[0].DecidedAt.Time
 	w.later(time.Minute)
 	w.edit("late", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
-	w.Eventually(func() bool { // a pass that began before the minute must not create the Job
+	w.Eventually(func() bool {                                                                         // a pass that began before the minute must not create the Job
 		return w.run("late").Changes[0].DecidedAt.Sub(began) >= time.Minute
 	}).Should(gomega.BeTrue())
 	lift()

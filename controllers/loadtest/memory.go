@@ -45,6 +45,8 @@ type memoryEntry struct {
 	runners []v1alpha1.RunnerStatus
 	// checkpointsGone: the run ended, and this process has deleted its checkpoints.
 	checkpointsGone bool
+	// secretGone: the run ended, and this process has deleted its Secret.
+	secretGone bool
 	// quoted are the last events of the Job and of a pod that cannot start.
 	quoted map[types.UID]quotedEvent
 	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.

@@ -87,23 +87,14 @@ func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
 	return err == nil, err
 }
 
-// syncLeftovers deletes the budget and the Job of a finished test whose record was deleted. As with a record, the pods have podGrace to end, and a
-// Job that ended stays.
+// syncLeftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go with a record.
 func (r *reconciler) syncLeftovers(ctx context.Context, s *scope) (bool, error) {
 	if err := r.deleteBudget(ctx, s); err != nil {
 		return false, err
 	}
-	left := s.lt.Status.CompletionTime.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
-	for _, job := range s.formerJobs {
-		switch {
-		case jobEnded(job):
-		case left > 0:
-			s.again(left)
-		default:
-			if err := r.deleteJob(ctx, job); err != nil {
-				return false, err
-			}
-		}
+	if err := r.deleteSecret(ctx, s); err != nil {
+		return false, err
 	}
-	return true, nil
+	err := r.expireFormer(ctx, s, s.lt.Status.CompletionTime.Time)
+	return err == nil, err
 }

@@ -36,7 +36,7 @@ import (
 //     answers.
 //
 // After the end of all faults, the test finishes, its result has each request that was sent unless it says that counts are missing, and no
-// runner remains.
+// runner and no Secret of it remains. After the TTL of finished tests, no Job and no pod remains, and the status has not changed.
 func TestSimulation(t *testing.T) {
 	events := *simulatedEvents
 	switch {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -106,6 +107,8 @@ type sender struct {
 const (
 	simulated    = "pcf" // the name of the LoadTest
 	simulatedUID = "0a1b2c3d-0000"
+	// simulatedTTL is longer than the simulation waits for the end of the runners.
+	simulatedTTL = 10 * time.Minute
 )
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
@@ -120,6 +123,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	w.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	w.cfg.Runner.PodTimeout.Duration, w.cfg.Runner.ReadyTimeout.Duration = time.Minute, 20*time.Second
 	w.cfg.Runner.UnreachableTimeout.Duration, w.cfg.Report.PodGrace.Duration = 15*time.Second, 15*time.Second
+	w.cfg.Runner.TTLAfterFinished.Duration = simulatedTTL
 	lt := builder.Minimal(simulated).Shards(2+w.random.Int32N(4)).Connections(16).
 		Rates(builder.PerSecond("warm-up", 10, 3*time.Second), builder.PerSecond("hold", 20, 40*time.Second)).
 		Edit(func(s *v1alpha1.LoadTestSpec) {
@@ -704,6 +708,31 @@ func (w *simulation) finish() {
 	if left := len(all[*policyv1.PodDisruptionBudget](w.api)); left > 0 {
 		w.failf("%d PodDisruptionBudgets are left", left)
 	}
+	w.expire()
+}
+
+// expire checks that the Secret went with the end of the test, and lets its TTL pass, which changes no status.
+func (w *simulation) expire() {
+	if secret := (objectID{"Secret", desired.TLSName(all[*v1alpha1.LoadTest](w.api)[0])}); w.object(secret) != nil {
+		w.failf("the Secret of the runners is left: %s", w.describe())
+	}
+	lt := all[*v1alpha1.LoadTest](w.api)[0]
+	time.Sleep(simulatedTTL)
+	for range 60 {
+		w.step(2 * time.Second)
+	}
+	if left := len(all[*batchv1.Job](w.api)) + len(all[*corev1.Pod](w.api)); left > 0 {
+		w.failf("%d Jobs and pods are left: %s", left, w.describe())
+	}
+	if now := all[*v1alpha1.LoadTest](w.api)[0]; now != lt {
+		w.failf("the LoadTest changed after its end:\n%s", cmp.Diff(lt, now))
+	}
+}
+
+// object returns an object of the API server; nil: it does not exist.
+func (w *simulation) object(id objectID) (o client.Object) {
+	w.api.set(func(a *memoryAPI) { o = a.objects[id] })
+	return o
 }
 
 func (w *simulation) describe() string {

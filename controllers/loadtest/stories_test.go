@@ -97,13 +97,14 @@ func TestHappyPath(t *testing.T) {
 		}
 	}
 	w.wantEvents("happy", "PlanReady", "RunnersReady", "Started", "Completed")
+	w.awaitGone(&corev1.Secret{}, desired.TLSName(lt))
 	w.wantOwned(lt)
 }
 
-// wantOwned: everything of a run goes with it, since the garbage collector follows the owner.
+// wantOwned: what remains of a run goes with its LoadTest, because the garbage collector follows the owner.
 func (w *world) wantOwned(lt *v1alpha1.LoadTest) {
 	w.Helper()
-	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
+	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.ConfigMapList{}} {
 		w.must(w.client.List(w.ctx, list, client.InNamespace(w.ns), client.MatchingLabels{desired.LabelLoadTest: lt.Name}))
 		n := 0
 		for _, o := range itemsOf(list) {

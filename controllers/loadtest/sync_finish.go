@@ -317,7 +317,7 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 }
 
 // syncRelease ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
-// final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run.
+// final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run, and later if all have.
 func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil {
 		return true, nil
@@ -325,9 +325,19 @@ func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 	if err := r.deleteCheckpoints(ctx, s); err != nil {
 		return false, err
 	}
-	if s.job == nil || s.job.DeletionTimestamp != nil || s.podsEnded() {
+	if err := r.deleteSecret(ctx, s); err != nil {
+		return false, err
+	}
+	if err := r.expireFormer(ctx, s, s.end.Time.Time); err != nil {
+		return false, err
+	}
+	if s.job == nil || s.job.DeletionTimestamp != nil {
 		r.registry.Forget(s.lt.UID)
 		return true, nil
+	}
+	if s.podsEnded() {
+		r.registry.Forget(s.lt.UID)
+		return true, r.expire(ctx, s, s.job, true, s.end.Time.Time)
 	}
 	left := s.end.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
 	if !s.end.Started || left <= 0 {
@@ -351,7 +361,7 @@ func jobEnded(job *batchv1.Job) bool {
 	})
 }
 
-// podsEnded returns whether all pods of the Job have ended by themselves. The Job then stays, because the logs of
+// podsEnded returns whether all pods of the Job have ended without a deletion. The Job then stays for ttlAfterFinished, because the logs of
 // its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
 func (s *scope) podsEnded() bool {
 	if jobEnded(s.job) {

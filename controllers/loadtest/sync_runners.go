@@ -21,11 +21,11 @@ import (
 
 // Rights to make runners.
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
-//     kubelet mounts it, the garbage collector deletes it.
+//     kubelet mounts it.
 //   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads a Service
 //     of the same name only to see whose it is; the garbage collector deletes it.
 //   - jobs create and patch: server-side apply, of the Job and of the number of its indices.
-//   - jobs delete: those of earlier attempts, and the one whose pods do not end.
+//   - jobs delete: those of earlier attempts, the one whose pods do not end, and those of a test that finished long ago.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
@@ -85,7 +85,7 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 // away.
 func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.Job) (applied *batchv1.Job, err error) {
 	secret := "Secret " + desired.TLSName(s.lt)
-	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s.lt) }); !made {
+	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s) }); !made {
 		return nil, err
 	}
 	if desired.HasNames(&s.lt.Spec) {
@@ -211,20 +211,27 @@ func (r *reconciler) reportIsFree(ctx context.Context, lt *v1alpha1.LoadTest) er
 	return err
 }
 
-// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest.
-func (r *reconciler) makeSecret(ctx context.Context, lt *v1alpha1.LoadTest) error {
+// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
+// run deletes only that.
+func (r *reconciler) makeSecret(ctx context.Context, s *scope) error {
 	authority, err := r.pki.Get(ctx)
 	if err != nil {
 		return err
 	}
-	files, err := authority.RunnerFiles(lt.UID)
+	files, err := authority.RunnerFiles(s.lt.UID)
 	if err != nil {
 		return err
 	}
-	if err := r.client.Create(ctx, desired.TLS(lt, files)); err != nil && !apierrors.IsAlreadyExists(err) {
+	secret := desired.TLS(s.lt, files)
+	if err := r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("creating the runners' certificate: %w", err)
 	}
-	return nil
+	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Secret = secret.UID
+		return nil
+	})
 }
 
 // applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.

@@ -10,6 +10,8 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +24,8 @@ import (
 )
 
 // The operator, as the ServiceAccount and with the configuration that the chart installs, leads and
-// takes a LoadTest as far as an API server without nodes lets it: to its Job. With watchNamespaces
-// it does so in those namespaces only, without rights elsewhere.
+// takes a LoadTest as far as an API server without nodes lets it: to its Job, and after a stop to its end, with which
+// Job and Secret go. With watchNamespaces it does so in those namespaces only, without rights elsewhere.
 func TestOperatorHasItsRights(t *testing.T) {
 	c := startCluster(t)
 	for _, tc := range []struct {
@@ -51,6 +53,13 @@ func TestOperatorHasItsRights(t *testing.T) {
 			} else if lt := (&v1alpha1.LoadTest{}); c.get(t, lt, other, "test") != nil || lt.Status.Phase != "" {
 				t.Errorf("elsewhere the LoadTest is %q", lt.Status.Phase)
 			}
+			for _, ns := range []string{a, b} {
+				if n := c.secrets(t.Context(), t, ns); n != 1 {
+					t.Errorf("%d Secrets of a test in %s", n, ns)
+				}
+				c.stop(t, ns, "test")
+				eventually(t, "the end in "+ns, func(ctx context.Context) bool { return c.jobs(ctx, t, ns)+c.secrets(ctx, t, ns) == 0 })
+			}
 		})
 	}
 }
@@ -62,6 +71,23 @@ func (c *cluster) jobs(ctx context.Context, t *testing.T, namespace string) int 
 		t.Error(err)
 	}
 	return len(list.Items)
+}
+
+func (c *cluster) secrets(ctx context.Context, t *testing.T, namespace string) int {
+	t.Helper()
+	list := &corev1.SecretList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace), client.HasLabels{"h2surge.io/loadtest"}); err != nil {
+		t.Error(err)
+	}
+	return len(list.Items)
+}
+
+func (c *cluster) stop(t *testing.T, namespace, name string) {
+	t.Helper()
+	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := c.Patch(t.Context(), lt, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"stop":true}}`))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (c *cluster) install(t *testing.T, namespace, values string) {

@@ -73,6 +73,9 @@ func (r *Runner) setDefaults(env Environment) {
 	orDuration(&r.ControlTimeout, 2*time.Second)
 	orDuration(&r.UnreachableTimeout, time.Minute)
 	orDuration(&r.StartLead, 750*time.Millisecond)
+	if r.TTLAfterFinished == nil {
+		r.TTLAfterFinished = &metav1.Duration{Duration: time.Hour}
+	}
 }
 
 func orString(p *string, v string) {

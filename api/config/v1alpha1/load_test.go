@@ -83,6 +83,28 @@ func TestInheritedKeys(t *testing.T) {
 	}
 }
 
+// A TTL of zero is not the default.
+func TestTTLAfterFinished(t *testing.T) {
+	for data, want := range map[string]time.Duration{
+		"":                                      time.Hour,
+		"runner: {}\n":                          time.Hour,
+		"runner: {ttlAfterFinished: 0s}\n":      0,
+		"runner: {ttlAfterFinished: 10m}\n":     10 * time.Minute,
+		"runner: {ttlAfterFinished: 8760h}\n":   8760 * time.Hour,
+		"runner: {ttlAfterFinished: null}\n":    time.Hour,
+		"report: {podGrace: 5m}\n":              time.Hour,
+		"runner: {ttlAfterFinished: 1h30m0s}\n": 90 * time.Minute,
+	} {
+		cfg, err := Load([]byte(head+data), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Runner.TTLAfterFinished.Duration; got != want {
+			t.Errorf("%q: ttlAfterFinished = %v, want %v", data, got, want)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	tests := map[string]struct{ data, want string }{
 		"unknown key":        {head + "runer: {}\n", `unknown field "runer"`},
@@ -97,6 +119,7 @@ func TestLoadRefuses(t *testing.T) {
 		"bad address":        {head + "metrics: {bindAddress: here}\n", "metrics.bindAddress"},
 		"bad quantity":       {head + "runner: {memoryPerCPU: lots}\n", "runner.memoryPerCPU"},
 		"short interval":     {head + "runner: {snapshotInterval: 1ms}\n", "runner.snapshotInterval"},
+		"a negative TTL":     {head + "runner: {ttlAfterFinished: -1s}\n", "runner.ttlAfterFinished"},
 		"report too large":   {head + "report: {maxBytes: 2000000}\n", "report.maxBytes"},
 		"no checkpoints":     {head + "checkpoint: {bytesPerSecond: 100}\n", "checkpoint.bytesPerSecond"},
 		"kept for no time":   {head + "metrics: {keepFinished: 1ms}\n", "metrics.keepFinished"},

@@ -163,6 +163,10 @@ type Runner struct {
 	// startLead is the time between the start message and the start of the load, so that the message reaches all
 	// runners in time. Default 750ms.
 	StartLead metav1.Duration `json:"startLead,omitzero"`
+	// ttlAfterFinished is how long the operator keeps the Job and the pods of a test after its end, so that users can
+	// read their logs. Default 1h. 0 deletes them when all pods have ended. Pods that do not end have report.podGrace
+	// instead.
+	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 	// podTemplate is merged over the operator's own pod template, and runner.podTemplate of a LoadTest over both. Default:
 	// nothing.
 	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`

@@ -121,6 +121,7 @@ func (r *Runner) validate(p *field.Path) field.ErrorList {
 		{"controlTimeout", r.ControlTimeout, 100 * time.Millisecond},
 		{"unreachableTimeout", r.UnreachableTimeout, time.Second},
 		{"startLead", r.StartLead, time.Millisecond},
+		{"ttlAfterFinished", *r.TTLAfterFinished, 0},
 	} {
 		errs = append(errs, noShorter(p.Child(d.name), d.d, d.min)...)
 	}

@@ -8,6 +8,7 @@ package v1alpha1
 
 import (
 	"k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -253,6 +254,11 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 	out.ControlTimeout = in.ControlTimeout
 	out.UnreachableTimeout = in.UnreachableTimeout
 	out.StartLead = in.StartLead
+	if in.TTLAfterFinished != nil {
+		in, out := &in.TTLAfterFinished, &out.TTLAfterFinished
+		*out = new(metav1.Duration)
+		**out = **in
+	}
 	if in.PodTemplate != nil {
 		in, out := &in.PodTemplate, &out.PodTemplate
 		*out = new(runtime.RawExtension)

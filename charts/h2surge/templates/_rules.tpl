@@ -32,6 +32,7 @@
   - secrets
   verbs:
   - create
+  - delete
 - apiGroups:
   - ""
   resources:

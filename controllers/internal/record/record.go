@@ -25,6 +25,8 @@ type Record struct {
 	Plan    Plan             `json:"plan,omitzero"`
 	// Attempt numbers the Jobs of the run from 1. Zero: no Job was created.
 	Attempt int `json:"attempt,omitempty"`
+	// Secret is the UID of the Secret with the certificate of the runners; empty: it was not created, or its UID is not known.
+	Secret types.UID `json:"secret,omitempty"`
 	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
 	Losses int `json:"losses,omitempty"`
 	// Admitted is when the test last got its lock, was suspended before it had it, or a queue last admitted its Job. activeDeadlineSeconds counts from then;
