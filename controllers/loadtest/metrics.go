@@ -22,8 +22,15 @@ import (
 // own are the operator's metrics of LoadTests.
 var own = metric.NewSet("h2surge_loadtest_")
 
+// rules has the metric of the address policy.
+var rules = metric.NewSet("h2surge_operator_")
+
+var descIncomplete = rules.Gauge("rule_incomplete", "1 for each rule of targets.deniedByDefault that lacks addresses, because the operator has no right to list them.", "rule")
+
 // Families are the operator's metrics: those of a Collector, and those of checkpoints.
-func Families() []metric.Family { return slices.Concat(own.Families(), checkpoint.Families()) }
+func Families() []metric.Family {
+	return slices.Concat(own.Families(), rules.Families(), checkpoint.Families())
+}
 
 // gauge and counter have one series for each LoadTest, or as many as the further labels have values.
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -70,6 +77,7 @@ type Collector struct {
 	mu    sync.Mutex
 	ended map[string]int64                                  // runs by outcome; guarded by mu
 	tests map[types.NamespacedName]*v1alpha1.LoadTestStatus // guarded by mu
+	rules []string                                          // rules that lack addresses; guarded by mu
 }
 
 // NewCollector keeps what has ended for the time keep, and of no more than most LoadTests.
@@ -108,6 +116,13 @@ func (c *Collector) Observe(key types.NamespacedName, before, after *v1alpha1.Lo
 	c.prune()
 }
 
+// ObserveRules takes the rules of the address policy that lack addresses.
+func (c *Collector) ObserveRules(incomplete []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rules = incomplete
+}
+
 // Forget says that the LoadTest was deleted.
 func (c *Collector) Forget(key types.NamespacedName) {
 	c.mu.Lock()
@@ -141,7 +156,10 @@ func (c *Collector) prune() {
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) { own.Describe(to) }
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	own.Describe(to)
+	rules.Describe(to)
+}
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
@@ -150,6 +168,9 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.prune()
 	for outcome, n := range c.ended {
 		to <- prometheus.MustNewConstMetric(descRuns, prometheus.CounterValue, float64(n), outcome)
+	}
+	for _, rule := range c.rules {
+		to <- prometheus.MustNewConstMetric(descIncomplete, prometheus.GaugeValue, 1, rule)
 	}
 	for key, st := range c.tests {
 		s := seriesOf{to, key}

@@ -211,3 +211,14 @@ func TestLastValuesAreBounded(t *testing.T) {
 		t.Errorf("LoadTests with series (-want +got):\n%s", diff)
 	}
 }
+
+func TestIncompleteRules(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	c := NewCollector(time.Minute, 10, time.Now).register(reg)
+	for _, rules := range [][]string{{"APIServer", "Nodes"}, {"Nodes"}, nil} {
+		c.ObserveRules(rules)
+		if got := series(t, reg)["h2surge_operator_rule_incomplete"]; got != len(rules) {
+			t.Errorf("%d series of %q", got, rules)
+		}
+	}
+}

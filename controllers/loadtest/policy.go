@@ -43,6 +43,7 @@ type addressRules struct {
 	mu        sync.Mutex  // guards the fields below
 	nodes     addressList // ranges of one address
 	endpoints addressList // ranges of one address, of the API server
+	lacking   []string    // rules whose addresses the operator has no right to list
 }
 
 // addressList is a sorted list of addresses in the cluster.
@@ -150,10 +151,12 @@ func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runner
 	return rule, err
 }
 
-// list returns no objects and no error if the operator has no right to list them, and logs that.
+// list returns no objects and no error if the operator has no right to list them, and notes that. The caller holds mu.
 func (a *addressRules) list(ctx context.Context, rule string, list client.ObjectList, opts ...client.ListOption) error {
 	err := a.reader.List(ctx, list, opts...)
+	a.lacking = slices.DeleteFunc(a.lacking, func(lacks string) bool { return lacks == rule })
 	if apierrors.IsForbidden(err) {
+		a.lacking = append(a.lacking, rule)
 		logr.FromContextOrDiscard(ctx).Info("A rule of targets.deniedByDefault lacks addresses, because the operator has no right to list them", "rule", rule, "message", err.Error())
 		return nil
 	}
@@ -161,6 +164,21 @@ func (a *addressRules) list(ctx context.Context, rule string, list client.Object
 		return fmt.Errorf("listing addresses for rule %s: %w", rule, err)
 	}
 	return nil
+}
+
+// incomplete returns the rules of the last policies that lack addresses.
+func (a *addressRules) incomplete() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(slices.Values(a.lacking))
+}
+
+// ruleWarnings returns a warning for each rule of the address policy that lacks addresses.
+func (r *reconciler) ruleWarnings() (out []string) {
+	for _, rule := range r.addressRules.incomplete() {
+		out = append(out, "rule "+rule+" of targets.deniedByDefault lacks addresses: the operator has no right to list them")
+	}
+	return out
 }
 
 // get returns the list, and reads it again if it is old.
@@ -214,6 +232,7 @@ func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
 		if c.addresses, err = r.addressRules.policy(ctx, s.now); err != nil {
 			return err
 		}
+		r.metrics.ObserveRules(r.addressRules.incomplete())
 	}
 	s.addresses = c.addresses
 	return nil

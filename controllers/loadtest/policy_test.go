@@ -84,6 +84,9 @@ func TestDeniedByDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if got := rules.incomplete(); tt.forbidden != (len(got) > 0) {
+				t.Errorf("incomplete rules: %q", got)
+			}
 			p, err := policy.Parse(out)
 			if err != nil {
 				t.Fatal(err)

@@ -56,7 +56,7 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.warnings = strings.Join(warnings, "\n")
+	s.warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
 	if !s.hasRecord {
 		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
 			return false, err

@@ -43,6 +43,7 @@ var labels = []struct{ name, values string }{
 	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`; of times: `name_resolution`, " +
 		"`tcp_connect`, `tls_handshake`, `settings`, `reconnecting`, `blocked`, `first_byte`, `body`, as in docs/report.md"},
 	{"state", "state of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},
+	{"rule", "a built-in rule: `APIServer`, `Nodes`"},
 	{"percentile", "`50`, `90`, `95`, `99`, `99.9`, `100`"},
 	{"version", "version of h2surge; each process has one"},
 	{"commit", "commit that h2surge was built from"},
