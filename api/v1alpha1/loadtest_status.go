@@ -63,7 +63,7 @@ type LoadTestStatus struct {
 	// scaling.
 	// +optional
 	Shards *ShardCounts `json:"shards,omitempty"`
-	// planHash is the SHA-256 of the plan's canonical bytes without the operator's address policy, in hexadecimal. Two
+	// planHash is the SHA-256 of the plan's canonical bytes without the operator's address policy and limits, in hexadecimal. Two
 	// runs with the same hash executed the same plan. The command line prints the same hash for the same manifest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -42,6 +43,11 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 		return true, nil
 	}
 	s.report.Search = s.searched()
+	policyHash, err := plan.PolicyHash(s.plan)
+	if err != nil {
+		return false, err
+	}
+	s.report.PolicyHash = policyHash
 	judged, err := verdict.Judge(s.plan, s.report, s.facts())
 	if err != nil {
 		return false, fmt.Errorf("computing the verdict: %w", err)

@@ -61,6 +61,15 @@ func Hash(p *runnerv1alpha1.Plan) (string, error) {
 	return hash, err
 }
 
+// PolicyHash returns the digest of what Hash leaves out; empty: the plan has no address policy and no request limit.
+func PolicyHash(p *runnerv1alpha1.Plan) (string, error) {
+	if p.Policy == nil && p.RequestLimit == 0 {
+		return "", nil
+	}
+	_, hash, err := Canonical(&runnerv1alpha1.Plan{Policy: p.Policy, RequestLimit: p.RequestLimit})
+	return hash, err
+}
+
 // Gzip compresses canonical bytes. The same input gives the same output: the header carries
 // neither a time nor a name. It returns a *TooLargeError when input or output is over its bound.
 func Gzip(canonical []byte) ([]byte, error) {

@@ -120,6 +120,11 @@ func TestBytesAndBack(t *testing.T) {
 // TestHash: the policy of an operator is in the digest, which says what runs, and not in the hash, which says what a user asked for.
 func TestHash(t *testing.T) {
 	p, denying := sound(), sound()
+	denying.RequestLimit = 500
+	if hash, err := plan.PolicyHash(p); hash != "" || err != nil {
+		t.Errorf("without a policy, its hash is %q (%v)", hash, err)
+	}
+	limited, err := plan.PolicyHash(denying)
 	denying.Policy = &runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{{Name: "Nodes", CIDRs: []string{"10.0.0.1/32"}}}}
 	_, digest, err := plan.Canonical(p)
 	if err != nil {
@@ -134,7 +139,10 @@ func TestHash(t *testing.T) {
 	if _, other, err := plan.Canonical(denying); other == digest || err != nil {
 		t.Errorf("with a policy, the digest is the same (%v)", err)
 	}
-	if denying.Policy == nil {
+	if hash, err := plan.PolicyHash(denying); len(hash) != 64 || hash == limited || err != nil {
+		t.Errorf("the policy has the hash %q, and without addresses %q (%v)", hash, limited, err)
+	}
+	if denying.Policy == nil || denying.RequestLimit == 0 {
 		t.Error("Hash changed the plan")
 	}
 }

@@ -10,8 +10,10 @@ type Report struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	// Name is "namespace/name" of the LoadTest.
-	Name     string `json:"name"`
-	PlanHash string `json:"planHash,omitempty"`
+	Name string `json:"name"`
+	// PlanHash is the hash of the plan without Policy and RequestLimit, PolicyHash that of these two.
+	PlanHash   string `json:"planHash,omitempty"`
+	PolicyHash string `json:"policyHash,omitempty"`
 	// Version of h2surge that made the report.
 	Version string `json:"version,omitempty"`
 	// StartTime and EndTime are RFC 3339 instants of the first and the last request.
