@@ -125,6 +125,9 @@ func TestHash(t *testing.T) {
 		t.Errorf("without a policy, its hash is %q (%v)", hash, err)
 	}
 	limited, err := plan.PolicyHash(denying)
+	if err != nil {
+		t.Fatal(err)
+	}
 	denying.Policy = &runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{{Name: "Nodes", CIDRs: []string{"10.0.0.1/32"}}}}
 	_, digest, err := plan.Canonical(p)
 	if err != nil {

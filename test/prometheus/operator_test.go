@@ -57,6 +57,7 @@ func startOperator(t *testing.T, key types.NamespacedName) *operator {
 	running.Go(func() { lead(ctx) })
 	running.Go(func() { reconcileForever(ctx) })
 	o.observe(v1alpha1.PhasePending, nil)
+	o.collector.ObserveRules([]string{"Nodes"}) // as if the operator had no right to list them
 	return o
 }
 

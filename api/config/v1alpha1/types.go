@@ -39,7 +39,7 @@ type OperatorConfig struct {
 type Limits struct {
 	// requestsPerSecond is the maximum rate: the highest rate of spec.rates plus the highest rate of each chain with
 	// rates of its own. A chain instance counts with all its steps. All runners of a LoadTest together send at most this number of requests
-	// per second, and those of one second more after a pause. A request that is due above it, such as a retry, is dropped. One that has no due time
+	// per second, and those of one second more after a pause. A request that is due above it, such as a retry, is dropped. One that has no scheduled time
 	// waits: in a closedLoop stage, and in setup and teardown. The report counts both. Default 0: no limit.
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
 	// shards is the maximum of spec.runner.shards. Default 0: no limit.
