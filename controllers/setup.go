@@ -128,10 +128,15 @@ func slimPod(o any) (any, error) {
 	return o, nil
 }
 
-// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB.
+// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB, and labels, finalizers and owners without
+// a bound.
 func slimMetadata(o any) (any, error) {
 	if cm, ok := o.(*metav1.PartialObjectMetadata); ok {
-		cm.ManagedFields, cm.Annotations = nil, nil
+		owner := metav1.GetControllerOf(cm)
+		cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
+		if owner != nil {
+			cm.OwnerReferences = []metav1.OwnerReference{*owner}
+		}
 	}
 	return o, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 func TestSlimPod(t *testing.T) {
@@ -25,5 +26,30 @@ func TestSlimPod(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSlimMetadata(t *testing.T) {
+	controller := metav1.OwnerReference{Kind: "LoadTest", Name: "test", UID: "owner", Controller: ptr.To(true)}
+	for name, owner := range map[string]*metav1.OwnerReference{"of a LoadTest": &controller, "of a tenant": nil} {
+		t.Run(name, func(t *testing.T) {
+			typeMeta := metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+			cm := &metav1.PartialObjectMetadata{TypeMeta: typeMeta, ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: "cm", UID: "uid", ResourceVersion: "7", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"},
+				Finalizers: []string{"e.example/f"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+				OwnerReferences: []metav1.OwnerReference{{Kind: "Secret", Name: "other"}},
+			}}
+			want := &metav1.PartialObjectMetadata{TypeMeta: typeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cm", UID: "uid", ResourceVersion: "7"}}
+			if owner != nil {
+				cm.OwnerReferences, want.OwnerReferences = append(cm.OwnerReferences, *owner), []metav1.OwnerReference{*owner}
+			}
+			got, err := slimMetadata(cm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

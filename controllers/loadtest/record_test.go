@@ -9,9 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/test/builder"
 )
 
 // recording is a reconciler over a fake API server that has the record of a scope.
@@ -39,4 +42,19 @@ func recording(t *testing.T, s *scope) *reconciler {
 		s.take(stored)
 	}
 	return r
+}
+
+// TestReleaseForgetsThePlan: memory follows the tests that run, not those that finished.
+func TestReleaseForgetsThePlan(t *testing.T) {
+	s := &scope{lt: builder.Minimal("a").Build(), run: &record.Record{}, end: &record.End{}}
+	r := recording(t, s)
+	r.registry = &collect.Registry{}
+	c := r.memory.of(s.lt)
+	c.plan, c.present, c.addresses = &runnerv1alpha1.Plan{}, &present{}, &runnerv1alpha1.AddressPolicy{}
+	if next, err := r.syncRelease(t.Context(), s); !next || err != nil {
+		t.Fatalf("got %v, %v", next, err)
+	}
+	if c.plan != nil || c.present != nil || c.addresses != nil {
+		t.Errorf("the memory has plan %v, values of the spec %v and policy %v of a test that finished", c.plan, c.present, c.addresses)
+	}
 }

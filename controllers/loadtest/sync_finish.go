@@ -338,16 +338,16 @@ func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	if s.job == nil || s.job.DeletionTimestamp != nil {
-		r.registry.Forget(s.lt.UID)
+		r.release(s.lt)
 		return true, nil
 	}
 	if s.podsEnded() {
-		r.registry.Forget(s.lt.UID)
+		r.release(s.lt)
 		return true, r.expire(ctx, s, s.job, true, s.end.Time.Time)
 	}
 	left := s.end.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
 	if !s.end.Started || left <= 0 {
-		r.registry.Forget(s.lt.UID)
+		r.release(s.lt)
 		return true, r.deleteJob(ctx, s.job)
 	}
 	s.again(left)
@@ -358,6 +358,13 @@ func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 	}
 	_, err := r.registry.Ensure(r.wanted(s))
 	return err == nil, err
+}
+
+// release ends the polls of a run, and forgets what only a running test needs: a plan can have megabytes.
+func (r *reconciler) release(lt *v1alpha1.LoadTest) {
+	r.registry.Forget(lt.UID)
+	c := r.memory.of(lt)
+	c.plan, c.present, c.addresses = nil, nil, nil
 }
 
 // jobEnded returns whether the Job controller reports the end of a Job.

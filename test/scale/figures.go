@@ -33,7 +33,8 @@ type sample struct {
 	at        time.Time
 	cpu       time.Duration // of the operator
 	rss, peak int64
-	heap      float64
+	heap      float64            // in use, with garbage
+	live      float64            // bytes that garbage collections left alive; only quiet sets it
 	series    float64            // that the operator's /metrics has
 	writes    map[string]float64 // requests to the API server that write, by resource
 	wal       float64            // bytes
@@ -146,6 +147,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	req.Header.Set("Accept-Encoding", "identity") // a compressor has a megabyte, which is not the cost of a LoadTest
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
@@ -187,8 +189,9 @@ func sum(families map[string]*dto.MetricFamily, name string, want map[string]str
 
 // Figures are the result. Figures per shard do not include what the operator costs without LoadTests.
 type Figures struct {
-	Runs, Shards, Steps, RatePerShard int
-	Seconds                           float64
+	Runs, Shards, Steps, Thresholds, RatePerShard int
+	Seconds                                       float64
+	Kept                                          *Kept `json:",omitempty"` // nil: not measured
 
 	MillicoresPerShard float64
 	KiBPerShard        float64 // of resident memory
@@ -209,28 +212,28 @@ type Figures struct {
 	BusyPercent float64
 }
 
-func (w *world) figures(ctx context.Context, idle *sample) (*Figures, error) {
+func (w *world) figures(ctx context.Context, idle *sample, f *Figures) error {
 	before, err := w.sample(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	profile := w.profileFor(ctx)
 	ages, largest, err := w.ages(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after, err := w.sample(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := profile(); err != nil {
-		return nil, err
+		return err
 	}
 	seconds := after.at.Sub(before.at).Seconds()
 	shards := float64(w.shards)
 	cpu := (after.cpu - before.cpu).Seconds() / seconds * 1000
-	f := &Figures{
-		Runs: w.runs, Shards: w.shards, Steps: w.steps, RatePerShard: w.rate, Seconds: seconds,
+	*f = Figures{
+		Runs: w.runs, Shards: w.shards, Steps: w.steps, Thresholds: w.thresholds, RatePerShard: w.rate, Seconds: seconds, Kept: f.Kept,
 		MillicoresPerShard: cpu / shards, KiBPerShard: float64(after.rss-idle.rss) / shards, HeapKiBPerShard: (after.heap - idle.heap) / 1024 / shards,
 		EtcdBytes:          (after.wal - before.wal) / seconds,
 		StatusAge:          slices.Max(ages),
@@ -247,7 +250,7 @@ func (w *world) figures(ctx context.Context, idle *sample) (*Figures, error) {
 		}
 	}
 	f.StatusWrites = f.Writes["loadtests/status"]
-	return f, nil
+	return nil
 }
 
 // end stops all LoadTests, waits until they have ended, and adds what that cost.
@@ -263,7 +266,7 @@ func (w *world) end(ctx context.Context, f *Figures) error {
 			return err
 		}
 	}
-	if err := w.reach(ctx, "all LoadTests to end", func(s *v1alpha1.LoadTestStatus) bool { return s.CompletionTime != nil }); err != nil {
+	if err := w.reach(ctx, namespace, "all LoadTests to end", func(s *v1alpha1.LoadTestStatus) bool { return s.CompletionTime != nil }); err != nil {
 		return err
 	}
 	f.EndSeconds = time.Since(began).Seconds()
@@ -350,17 +353,19 @@ func (w *world) profileFor(ctx context.Context) func() error {
 		return func() error { return nil }
 	}
 	done := make(chan error, 1)
-	save := func(path, file string) error {
-		body, err := get(ctx, "http://"+w.pprof+"/debug/pprof/"+path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(file, body, 0o600)
-	}
 	go func() {
-		done <- errors.Join(save(fmt.Sprintf("profile?seconds=%d", int(w.measure.Seconds())), w.profile), save("heap", w.profile+".heap"))
+		done <- errors.Join(w.save(ctx, fmt.Sprintf("profile?seconds=%d", int(w.measure.Seconds())), w.profile), w.save(ctx, "heap", w.profile+".heap"))
 	}()
 	return func() error { return <-done }
+}
+
+// save writes a profile of the operator to a file.
+func (w *world) save(ctx context.Context, path, file string) error {
+	body, err := get(ctx, "http://"+w.pprof+"/debug/pprof/"+path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, body, 0o600)
 }
 
 // Marks for 2 000 shards in 10 runs.
@@ -372,14 +377,20 @@ const (
 	markAge        = 6
 )
 
-func (f *Figures) rows() []row {
-	return []row{
+func (f *Figures) rows() (out []row) {
+	if f.Kept != nil {
+		out = f.Kept.rows()
+	}
+	if f.Runs == 0 {
+		return out
+	}
+	return append(out, []row{
 		{"CPU, millicores a shard", f.MillicoresPerShard, markMillicores},
 		{"resident memory, KiB a shard", f.KiBPerShard, markKiB},
 		{"status writes a second", f.StatusWrites, markWrites},
 		{"bytes to etcd a second", f.EtcdBytes, markBytes},
 		{"age of status, seconds, at most", f.StatusAge, markAge},
-	}
+	}...)
 }
 
 type row struct {
@@ -399,14 +410,38 @@ func (f *Figures) check() error {
 
 func (f *Figures) table() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d shards in %d runs, %d steps, %d requests per second and shard; %.0f s on %d CPUs, %.0f %% busy\n\n",
-		f.Shards, f.Runs, f.Steps, f.RatePerShard, f.Seconds, f.CPUs, f.BusyPercent)
+	if f.Runs > 0 {
+		fmt.Fprintf(&out, "%d shards in %d runs, %d steps, %d thresholds, %d requests per second and shard; %.0f s on %d CPUs, %.0f %% busy\n",
+			f.Shards, f.Runs, f.Steps, f.Thresholds, f.RatePerShard, f.Seconds, f.CPUs, f.BusyPercent)
+	}
+	if f.Kept != nil {
+		out.WriteString(f.Kept.title())
+	}
+	out.WriteString("\n")
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "figure\tmeasured\tmark")
 	for _, r := range f.rows() {
 		_, _ = fmt.Fprintf(t, "%s\t%.2f\t%g\n", r.name, r.value, r.mark)
 	}
-	for _, r := range []row{
+	for _, r := range f.unmarked() {
+		_, _ = fmt.Fprintf(t, "%s\t%.2f\t\n", r.name, r.value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Writes)) {
+		_, _ = fmt.Fprintf(t, "writes of %s a second\t%.2f\t\n", name, f.Writes[name])
+	}
+	_ = t.Flush()
+	return out.String()
+}
+
+// unmarked are the rows without a mark.
+func (f *Figures) unmarked() (out []row) {
+	if f.Kept != nil {
+		out = f.Kept.unmarked()
+	}
+	if f.Runs == 0 {
+		return out
+	}
+	return append(out, []row{
 		{"age of status, seconds, median", f.StatusAgeMedian, 0},
 		{"heap, KiB a shard", f.HeapKiBPerShard, 0},
 		{"CPU of the operator, millicores", f.OperatorMillicores, 0},
@@ -417,12 +452,5 @@ func (f *Figures) table() string {
 		{"seconds until all tests have ended", f.EndSeconds, 0},
 		{"largest status, bytes", float64(f.StatusBytes), 0},
 		{"series in the operator's metrics", float64(f.MetricSeries), 0},
-	} {
-		_, _ = fmt.Fprintf(t, "%s\t%.2f\t\n", r.name, r.value)
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Writes)) {
-		_, _ = fmt.Fprintf(t, "writes of %s a second\t%.2f\t\n", name, f.Writes[name])
-	}
-	_ = t.Flush()
-	return out.String()
+	}...)
 }
