@@ -15,7 +15,6 @@ func (cs *connections) resetAbandoned(c *conn) {
 	if c.h2.Abandoned() < before {
 		cs.markDirty(c)
 		cs.offer(c)
-		cs.skipWait() // streams have come free after this turn's requests were made
 	}
 	cs.armReset(c)
 }

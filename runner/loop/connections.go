@@ -78,7 +78,7 @@ type pool struct {
 	// spare are sessions over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
 	// at once.
 	spare []*h1.Client
-	// connecting is how many connections are in a state from Resolving to Opening.
+	// connecting is the sum of conn.connecting.
 	connecting int
 	// streams is how many requests the connection that was opened last can hold.
 	streams int64

@@ -142,11 +142,11 @@ func (cs *connections) handle(c *conn, ev connEvent) {
 	if cs.watch != nil {
 		cs.watch(c, e)
 	}
+	before := c.connecting()
 	if c.state != e.to {
 		c.state, c.since = e.to, cs.now
 	}
-	t := &cs.pools[c.target]
-	t.connecting += connectingIn[e.to] - connectingIn[e.from]
+	cs.pools[c.target].connecting += c.connecting() - before
 	for a := action(1); a <= e.does; a <<= 1 {
 		if e.does&a != 0 {
 			cs.act(c, a)
@@ -156,6 +156,14 @@ func (cs *connections) handle(c *conn, ev connEvent) {
 
 // connectingIn is 1 for the states between the decision to connect and open.
 var connectingIn = [connStates]int{resolving: 1, dialing: 1, handshaking: 1, opening: 1}
+
+// connecting is 1 for a connection that will take requests and takes none yet, and else 0.
+func (c *conn) connecting() int {
+	if c.h1 != nil {
+		return 0
+	}
+	return connectingIn[c.state]
+}
 
 func (cs *connections) act(c *conn, a action) {
 	switch a {

@@ -263,7 +263,7 @@ func (s *storm) check() {
 			}
 			tried[first] = true
 		}
-		connecting += connectingIn[c.state]
+		connecting += c.connecting()
 		if what := s.broken(c); what != "" {
 			s.t.Errorf("a connection in state %v %s", c.state, what)
 		}

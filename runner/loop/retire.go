@@ -127,9 +127,6 @@ func (cs *connections) connectAgain(c *conn) {
 		cs.arm(c, wantTimer, reopenAfter)
 	}
 	cs.addIdle(c)
-	if cs.isNeeded(c.target) {
-		cs.skipWait() // let the next turn look, if this one has done so already
-	}
 }
 
 // addIdle puts an idle connection at the end of its target's queue.

@@ -7,20 +7,26 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// sendWaiting sends waiting requests, oldest first, as long as a stream is free.
+// sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
 func (w *Worker) sendWaiting() {
 	for i := range w.targets {
-		waiting := &w.requests.waiting[i]
-		for waiting.Len() > 0 {
-			c := w.conns.takeAvailable(int32(i))
-			if c == nil {
-				break
-			}
-			w.send(waiting.Pop(), c)
-		}
-		w.conns.connectIdle(int32(i))
+		w.sendWaitingTo(int32(i))
+		w.conns.connectIdle(int32(i)) // a closed loop needs all connections
 	}
 	w.dropWaiting(w.now)
+}
+
+func (w *Worker) sendWaitingTo(target int32) {
+	for waiting := &w.requests.waiting[target]; waiting.Len() > 0; {
+		c := w.conns.takeAvailable(target)
+		if c == nil {
+			w.conns.connectIdle(target)
+			if c = w.conns.takeAvailable(target); c == nil { // one that the loop connects takes requests at once
+				return
+			}
+		}
+		w.send(waiting.Pop(), c)
+	}
 }
 
 // send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or

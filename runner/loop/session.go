@@ -27,9 +27,10 @@ type session interface {
 // beginSession gives a connected socket the session of its protocol.
 func (cs *connections) beginSession(c *conn, d *dial.Connection) {
 	t := &cs.pools[c.target]
-	if d.Protocol == rv.ProtocolHTTP1 {
+	if d.Protocol == rv.ProtocolHTTP1 { // it takes requests from now on
 		c.h1 = t.newHTTP1(cs.handler)
 		c.session, c.head = c.h1, t.heads[c.endpoint]
+		t.connecting -= connectingIn[c.state]
 		return
 	}
 	c.h2 = h2.NewClient(t.http2, cs.handler)

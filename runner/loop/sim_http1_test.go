@@ -39,6 +39,9 @@ func (c *simConn) answer1(_ *simRequest, p reply) {
 	if p.announces {
 		last = "connection: close\r\n"
 	}
+	for i := 0; i < len(p.headers); i += 2 {
+		last += p.headers[i] + ": " + p.headers[i+1] + "\r\n"
+	}
 	fmt.Fprintf(&c.out, "HTTP/1.1 %d x\r\n%scontent-length: %d\r\n\r\n", p.status, last, len(p.body))
 	rest := func() {
 		c.out.Write(p.body)

@@ -71,6 +71,8 @@ type sim struct {
 	protocol  rv.Protocol
 	// everyTurn is called before the worker waits.
 	everyTurn func()
+	// asleep is called when the worker is to wait for events.
+	asleep func()
 	// why is the error of the last Read or Send that said Closed.
 	why error
 	// sendCost is how long each Send takes.
@@ -176,6 +178,9 @@ func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 	s.waits++
 	if s.everyTurn != nil {
 		s.everyTurn()
+	}
+	if s.asleep != nil && timeout != 0 {
+		s.asleep()
 	}
 	s.clock += int64(s.turnCost)
 	limit := int64(never)

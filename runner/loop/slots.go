@@ -222,7 +222,7 @@ func (w *Worker) fillConcurrency(s *schedule) {
 		switch {
 		case c == nil:
 			w.requests.wait(tok)
-			w.conns.connectIdle(t)
+			w.sendWaitingTo(t)
 		case !w.send(tok, c):
 			w.skipWait() // let time pass: this may repeat without an end
 			return

@@ -209,15 +209,16 @@ func (w *Worker) turn() error {
 		}
 	}
 	w.waitAgain()
-	w.expire() // first, because this turn can use the streams that become free
+	// What frees streams or makes steps ready comes before the requests of the turn, and what writes after them.
+	w.expire()
 	w.expireWaits()
+	w.conns.fireTimers()
 	if w.now < w.deadline() {
 		w.wakeSleepers()
 		w.checkLease()
 		w.applyChanges()
 		w.generate()
 	}
-	w.conns.fireTimers()
 	w.connectFollowed()
 	w.conns.flush()
 	w.conns.freeEnded()

@@ -1,0 +1,240 @@
+package loop
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestLiveness: a worker never waits while it has a request to send and may send it. FuzzLiveness is the long form.
+func TestLiveness(t *testing.T) {
+	for seed := range uint64(2000) {
+		checkLiveness(t, seed)
+	}
+}
+
+// FuzzLiveness is TestLiveness with any seed.
+func FuzzLiveness(f *testing.F) {
+	f.Add(uint64(0))
+	f.Fuzz(func(t *testing.T, seed uint64) { checkLiveness(t, seed) })
+}
+
+// lively is a worker with a random load in front of servers that close connections, refuse and redirect requests.
+type lively struct {
+	*bench
+	random *rand.Rand
+	// one returns true once in n calls, on average.
+	one func(n int) bool
+}
+
+func checkLiveness(t *testing.T, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 2))
+	l := &lively{random: r, one: func(n int) bool { return r.IntN(n) == 0 }}
+	p := l.plan()
+	l.bench = newBench(t, p, l.reply)
+	l.w.cfg.GracefulStop = p.GracefulStop
+	l.direct = !l.one(3)
+	if l.one(4) {
+		l.w.cfg.SleepInterval = 2 * time.Millisecond
+	}
+	if l.one(4) {
+		l.lease(60*time.Millisecond, renewal{at: 90 * time.Millisecond, until: time.Hour})
+	}
+	if l.one(4) {
+		l.change(40*time.Millisecond, 0, true, p.Rates...)
+		l.change(70*time.Millisecond, 0, false, p.Rates...)
+	}
+	asleep := ""
+	l.asleep = func() {
+		if asleep == "" {
+			asleep = sleepsOn(l.w)
+		}
+	}
+	if l.run(); asleep != "" {
+		t.Errorf("the worker waits although %s", asleep)
+	}
+	if t.Failed() {
+		t.Fatalf("seed %d", seed)
+	}
+}
+
+// sleepsOn returns what a worker that waits for events could do, or "".
+func sleepsOn(w *Worker) string {
+	if w.lease.paused || w.run.phase == Done {
+		return ""
+	}
+	for i := range w.targets {
+		name := fmt.Sprint("target ", i)
+		if w.requests.waitingFor(int32(i)) == 0 {
+			continue
+		}
+		for _, c := range w.conns.all {
+			switch {
+			case c.target != int32(i):
+			case c.capacity() > 0:
+				return "a request waits and a connection has a free stream: " + name
+			case c.state == idle && c.isIdle && w.conns.pools[i].connecting == 0:
+				return "a request waits and no connection is opened: " + name
+			}
+		}
+	}
+	if w.limit.total > 0 && w.limit.wakeAt != never {
+		return ""
+	}
+	if w.chains.unpaced.Len() > 0 {
+		return "a step is ready that needs no slot"
+	}
+	for i := range w.schedules.all {
+		if s := &w.schedules.all[i]; s.ClosedLoop() && !s.Exhausted() {
+			if why := loopSleepsOn(w, s); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// loopSleepsOn returns why a closed loop could send a request, or "".
+func loopSleepsOn(w *Worker, s *schedule) string {
+	var most int64
+	if !s.fillsStreams() {
+		most, _ = s.Concurrency(w.now)
+	}
+	for i := range w.targets {
+		hasStep := s.ready[i].Len() > 0
+		for _, c := range s.roundRobin.Chains() {
+			hasStep = hasStep || w.targets[i].serves != nil && w.targets[i].serves(c)
+		}
+		switch {
+		case !hasStep:
+		case !s.fillsStreams():
+			if w.inUse(s) < most {
+				return fmt.Sprintf("%d of %d requests of a closed loop are in flight", w.inUse(s), most)
+			}
+		default:
+			for _, c := range w.conns.all {
+				if c.target == int32(i) && c.capacity() > 0 {
+					return fmt.Sprint("a closed loop has a step and a free stream: target ", i)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (l *lively) plan() *rv.Plan {
+	p := gets(l.rates()...)
+	p.Drain = 50 * time.Millisecond
+	p.Deadline = 2 * time.Second
+	p.Targets = p.Targets[:0]
+	for i := range 1 + l.random.IntN(2) {
+		p.Targets = append(p.Targets, l.target(fmt.Sprint("t", i)))
+		p.Targets[i].Protocol = p.Targets[0].Protocol // one for all
+	}
+	p.Chains = p.Chains[:0]
+	for i := range 1 + l.random.IntN(2) {
+		p.Chains = append(p.Chains, l.chain(p, fmt.Sprint("load", i), rv.PhaseLoad))
+	}
+	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseTeardown} {
+		for i := range l.random.IntN(3) {
+			p.Chains = append(p.Chains, l.chain(p, fmt.Sprint(phase, i), phase))
+		}
+	}
+	if l.one(3) {
+		p.GracefulStop = 30 * time.Millisecond
+	}
+	if l.one(5) {
+		p.RequestLimit = 300
+	}
+	return p
+}
+
+func (l *lively) rates() (out []rv.Rate) {
+	for i := range 1 + l.random.IntN(2) {
+		r := rv.Rate{Name: fmt.Sprint("r", i), Duration: 60 * time.Millisecond}
+		switch l.random.IntN(4) {
+		case 0:
+			r.Count, r.Period = 50+l.random.Int64N(1000), time.Second
+		case 1:
+			r.Count, r.Period, r.ChainsPerSecond = 50+l.random.Int64N(500), time.Second, true
+		case 2:
+			r.ClosedLoop = true
+		default:
+			r.ClosedLoop, r.Count = true, 1+l.random.Int64N(10)
+		}
+		if l.one(4) {
+			r.Requests = 1 + l.random.Int64N(20)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (l *lively) target(name string) rv.Target {
+	t := rv.Target{
+		Name: name, Connections: 1 + l.random.IntN(3), MaxConcurrentStreams: 1 + l.random.IntN(4), ConnectTimeout: 30 * time.Millisecond,
+		Endpoints: []rv.Endpoint{{Scheme: "http", Authority: name, Address: name + ":80"}}, Batch: l.one(2),
+	}
+	if !l.one(3) {
+		t.Protocol = rv.ProtocolHTTP1
+		t.HTTP1.NoKeepAlive, t.HTTP1.Pipeline = l.one(3), l.random.IntN(3)
+	}
+	t.Connecting.OnDemand = l.one(3)
+	t.Connecting.MaxRequests = int64([]int{0, 0, 1, 3}[l.random.IntN(4)])
+	if l.one(4) {
+		t.Connecting.MaxAge = 10 * time.Millisecond
+	}
+	return t
+}
+
+func (l *lively) chain(p *rv.Plan, name string, phase rv.Phase) rv.Chain {
+	c := rv.Chain{Name: name, Weight: 1, Phase: phase, Target: l.random.IntN(len(p.Targets))}
+	if phase == rv.PhaseLoad && l.one(4) {
+		c.MaxInFlight = 1 + l.random.IntN(4)
+	}
+	for i := range 1 + l.random.IntN(3) {
+		c.Steps = append(c.Steps, step(fmt.Sprintf("%s-%d", name, i), func(s *rv.Step) {
+			s.Target, s.Timeout = l.random.IntN(len(p.Targets)), 20*time.Millisecond
+			if i == 0 {
+				s.Target = c.Target
+			}
+			s.OnFailure = rv.OnFailure{Retries: l.random.IntN(2), Backoff: time.Duration(l.random.IntN(2)) * 2 * time.Millisecond, Continue: l.one(2)}
+			s.MaxRedirects = l.random.IntN(3)
+			if l.one(3) {
+				s.Think = &rv.Think{Min: 2 * time.Millisecond, Max: 2 * time.Millisecond}
+			}
+		}))
+	}
+	return c
+}
+
+func (l *lively) reply(*simRequest) reply {
+	r := reply{after: time.Duration(l.random.IntN(4)) * time.Millisecond, status: 200}
+	switch l.random.IntN(24) {
+	case 0:
+		r.status = 0
+	case 1:
+		r.hangUp = true
+	case 2, 3:
+		r.announces = true
+	case 4:
+		r.status = 503
+	case 5, 6:
+		r.status, r.headers = 307, []string{"location", "/other"}
+	case 7:
+		if l.protocol != rv.ProtocolHTTP1 {
+			r.status, r.goaway = 0, true
+		}
+	case 8:
+		if l.protocol != rv.ProtocolHTTP1 {
+			r.status, r.resets = 0, true
+		}
+	case 9:
+		r.body, r.bodyAfter = []byte("body"), 2*time.Millisecond
+	}
+	return r
+}
