@@ -56,7 +56,7 @@ func (w *Worker) idleFor() time.Duration {
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
-	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.nextWait(), w.limit.wakeAt)
+	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.nextWait(), w.limit.wakeAt)
 	if until := w.gracefulUntil(); until > w.now {
 		next = min(next, until)
 	}

@@ -48,6 +48,9 @@ func checkLiveness(t *testing.T, seed uint64) {
 		l.change(40*time.Millisecond, 0, true, p.Rates...)
 		l.change(70*time.Millisecond, 0, false, p.Rates...)
 	}
+	if last := p.Targets[len(p.Targets)-1]; last.Connecting.OnDemand && l.one(3) {
+		l.w.cfg.Dialer = unreachable{l.sim, last.Name}
+	}
 	asleep := ""
 	l.asleep = func() {
 		if asleep == "" {
@@ -57,10 +60,16 @@ func checkLiveness(t *testing.T, seed uint64) {
 	if l.run(); asleep != "" {
 		t.Errorf("the worker waits although %s", asleep)
 	}
+	if l.waits > mostTurns {
+		t.Errorf("%d turns", l.waits)
+	}
 	if t.Failed() {
 		t.Fatalf("seed %d", seed)
 	}
 }
+
+// mostTurns is more than a run of checkLiveness takes, unless turns find nothing to do.
+const mostTurns = 5000
 
 // sleepsOn returns what a worker that waits for events could do, or "".
 func sleepsOn(w *Worker) string {

@@ -186,6 +186,7 @@ func (w *Worker) closedLoops() (ended bool) {
 		}
 		at := s.Stage()
 		if s.fillsStreams() {
+			w.dropStarved(s)
 			w.fillStreams(s)
 		} else {
 			w.fillConcurrency(s)
@@ -236,6 +237,55 @@ func (w *Worker) inUse(s *schedule) int64 {
 		return s.inUse
 	}
 	return int64(w.requests.inUse)
+}
+
+// dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream, and the oldest beyond
+// maxWaiting. The streams of other targets start instances without an end. While the request limit holds the loop back, its steps wait.
+func (w *Worker) dropStarved(s *schedule) {
+	if w.limit.waited {
+		return
+	}
+	total := w.requests.inUse
+	for i := range w.targets {
+		total += s.ready[i].Len()
+	}
+	for i := range w.targets {
+		for ready := &s.ready[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
+			why := failure.Cause{Kind: rv.CauseMaxWaiting}
+			if total <= maxWaiting {
+				if ready.Front().since+int64(w.cfg.MaxWait) > w.now {
+					break
+				}
+				why = w.noStreamCause(i, w.now)
+			}
+			step := ready.Pop()
+			if w.chains.all[step.instance].aborted == "" {
+				s.Take()
+				w.countDropped(s.stage(), why)
+			}
+			w.abortStep(step.instance, rv.AbortDropped)
+		}
+	}
+}
+
+// nextStarved returns when dropStarved has something to do.
+func (w *Worker) nextStarved() int64 {
+	next := int64(never)
+	if w.lease.paused || w.limit.wakeAt != never {
+		return next
+	}
+	for k := range w.schedules.all {
+		s := &w.schedules.all[k]
+		if !s.ClosedLoop() || !s.fillsStreams() {
+			continue
+		}
+		for i := range w.targets {
+			if s.ready[i].Len() > 0 {
+				next = min(next, s.ready[i].Front().since+int64(w.cfg.MaxWait))
+			}
+		}
+	}
+	return next
 }
 
 // fillStreams makes a request for every free stream while the stage allows it.
