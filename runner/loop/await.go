@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -58,7 +60,6 @@ func (w *Worker) await(a activation) {
 	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt, Began: in.began}
 	n, ok := l.table.Await(key, s.Await.Timeout, from, w.now)
 	if !ok {
-		w.chains.pauseUntil(w.now + int64(l.plan.Timeouts[s.Await.Timeout]))
 		return
 	}
 	w.arrived(l, from, w.listeners.take(n.Handle), n.At)
@@ -166,6 +167,11 @@ func (w *Worker) listens() bool {
 		}
 	}
 	return false
+}
+
+// awaits returns whether a step waits for a notification.
+func (w *Worker) awaits() bool {
+	return slices.ContainsFunc(w.listeners.all, func(l listener) bool { return l.table.Waiting() > 0 })
 }
 
 // endWaits ends all waits and connections of listeners, because the worker ends.

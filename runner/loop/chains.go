@@ -53,8 +53,6 @@ type chains struct {
 	unpaced ring.Ring[readyStep]
 	// sleepers are steps that become ready later.
 	sleepers dueHeap[sleeper]
-	// pausedUntil is the latest end of all pauses longer than longPause.
-	pausedUntil, longPause int64
 	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may.
 	mayBegin func(chain int) bool
 	// delays are the delays of chains that have not passed, the shortest first.
@@ -93,14 +91,8 @@ func (s *chains) alloc() int32 {
 	return int32(len(s.all) - 1)
 }
 
-// pauseUntil notes that instances wait until an instant, so that the load has not stalled before it.
-func (s *chains) pauseUntil(at int64) { s.pausedUntil = max(s.pausedUntil, at) }
-
 // sleep lets a step become ready after a pause.
 func (s *chains) sleep(a activation, now, pause int64) {
-	if pause > s.longPause {
-		s.pauseUntil(now + pause)
-	}
 	s.sleepers.push(sleeper{at: now + pause, activation: a})
 }
 
@@ -170,7 +162,7 @@ func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
-		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
+		direct: make([]bool, len(p.Chains)), perSlot: 1,
 	}
 	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {
@@ -275,7 +267,7 @@ func (w *Worker) noStartCause(s *schedule) failure.Cause {
 	return failure.Cause{Kind: rv.CauseNoChain}
 }
 
-// stallLimit returns how long the worker waits for progress. Only longer pauses count as progress to come.
+// stallLimit returns how long the worker waits for progress.
 func (w *Worker) stallLimit() int64 {
 	var connect, delay time.Duration
 	for i := range w.program.Targets {

@@ -177,8 +177,19 @@ type stall struct {
 	// limit is how long the worker waits for progress: the longest timeout, the longest connect timeout and the
 	// longest delay of a chain.
 	limit int64
+	// rests is Worker.rests of the last turn. restedAt is when it was last true.
+	rests    bool
+	restedAt int64
 	// why says why the load has ended; empty: it has not stalled.
 	why string
+}
+
+// rest notes whether the worker rests now, and that it has rested until now.
+func (s *stall) rest(now bool, at int64) {
+	if now || s.rests {
+		s.restedAt = at
+	}
+	s.rests = now
 }
 
 // mayStall returns true if a stage ends after a number of requests only.
@@ -191,21 +202,24 @@ func (w *Worker) mayStall() bool {
 	return false
 }
 
-// stallsAt is when the load has stalled if nothing happens until then, or never.
+// stallsAt is when the load has stalled if nothing happens until then, or never. A request in flight gets an outcome.
 func (w *Worker) stallsAt() int64 {
-	if !w.mayStall() {
+	if !w.mayStall() || w.run.stall.rests || w.requests.anyInFlight() {
 		return never
 	}
-	since := max(w.requests.progressAt, w.chains.pausedUntil)
-	if at := w.limit.wakeAt; at != never {
-		since = max(since, at)
-	}
-	return since + w.run.stall.limit
+	return max(w.requests.progressAt, w.run.stall.restedAt) + w.run.stall.limit
+}
+
+// rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
+// or the pause of the lease or of the request limit.
+func (w *Worker) rests() bool {
+	return len(w.chains.sleepers) > 0 || w.awaits() || w.lease.paused || w.limit.wakeAt != never
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may
 // stall counts from its begin.
 func (w *Worker) endStalled() {
+	w.run.stall.rest(w.rests(), w.now)
 	if !w.mayStall() {
 		w.requests.progress(w.now)
 	}

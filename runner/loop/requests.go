@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -100,6 +101,11 @@ func (s *requests) beginTurn() { s.doneInTurn = 0 }
 
 // progress notes that requests get outcomes.
 func (s *requests) progress(now int64) { s.progressAt = now }
+
+// anyInFlight returns whether a request is in flight.
+func (s *requests) anyInFlight() bool {
+	return slices.ContainsFunc(s.expiries, func(e expiry) bool { return e.first != none })
+}
 
 // closing sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
 func (s *requests) closing(why failure.Cause) { s.ending = why }

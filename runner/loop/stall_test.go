@@ -30,7 +30,7 @@ func TestStall(t *testing.T) {
 			}
 			return reply{status: 200}
 		}, "no request was answered"},
-		{"GOAWAY in a loop", nil, func(b *bench, _ *simRequest) reply { return reply{goaway: len(b.served) > 5, status: 200} }, "no request was answered"},
+		{"GOAWAY in a loop", nil, func(b *bench, _ *simRequest) reply { return reply{goaway: len(b.served) > 5, status: 200} }, ""},
 		{"every request is lost", nil, func(b *bench, _ *simRequest) reply { return reply{hangUp: len(b.served) > 5, status: 200} }, "closed"},
 		{"slow, but answered", func(p *rv.Plan) { p.Targets[0].MaxConcurrentStreams = 1 }, func(*bench, *simRequest) reply {
 			return reply{status: 200, after: 900 * time.Millisecond}
@@ -42,6 +42,19 @@ func TestStall(t *testing.T) {
 			second.Name, second.Think = "later", &rv.Think{Min: time.Minute, Max: time.Minute}
 			p.Chains[0].Steps = append(p.Chains[0].Steps, second)
 		}, func(*bench, *simRequest) reply { return reply{status: 200} }, ""},
+		{"think time below the limit, and then a slow answer", func(p *rv.Plan) {
+			p.Chains[0].MaxInFlight = 1
+			second := p.Chains[0].Steps[0]
+			second.Name, second.Think = "later", &rv.Think{Min: 1900 * time.Millisecond, Max: 1900 * time.Millisecond}
+			p.Chains[0].Steps = append(p.Chains[0].Steps, second)
+		}, func(*bench, *simRequest) reply { return reply{status: 200, after: 500 * time.Millisecond} }, ""},
+		{"the lease pauses", nil, func(b *bench, _ *simRequest) reply {
+			if len(b.served) == 5 {
+				b.w.cfg.Lease.Set(b.clock)
+				b.in(10*time.Second, func() { b.w.cfg.Lease.Renew(b.clock+int64(time.Hour), b.clock); b.w.Do(func(*Worker) {}) })
+			}
+			return reply{status: 200, after: time.Millisecond}
+		}, ""},
 		{"with a duration", func(p *rv.Plan) { p.Rates[0].Duration = 10 * time.Second }, func(b *bench, _ *simRequest) reply {
 			b.down[0] = true
 			return reply{hangUp: true}
@@ -56,6 +69,7 @@ func TestStall(t *testing.T) {
 			var b *bench
 			b = newBench(t, p, func(r *simRequest) reply { return tt.serve(b, r) })
 			b.down = map[int]bool{}
+			b.w.cfg.Lease = &Lease{}
 			got := b.run()
 			why := b.w.Stalled()
 			if (why == "") != (tt.want == "") || !strings.Contains(why, tt.want) {
