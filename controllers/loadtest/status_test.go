@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -179,6 +181,35 @@ const (
 	tearingDown = runnerv1alpha1.StateTearingDown
 	done        = runnerv1alpha1.StateDone
 )
+
+// TestStatusIsAsStored: the API server has seconds, while a run starts and ends within one. A status that differs from what it stored is
+// written in each pass, and each time at once.
+func TestStatusIsAsStored(t *testing.T) {
+	for name, scopes := range states() {
+		for _, s := range scopes {
+			if s.run.Start != nil {
+				s.run.Start.Time.Time = s.run.Start.Time.Add(345 * time.Millisecond)
+			}
+			if s.end != nil {
+				s.end.Time.Time = s.end.Time.Add(678 * time.Millisecond)
+				start := metav1.NewTime(s.end.Time.Add(-time.Minute))
+				s.end.StartTime = &start
+			}
+			want := statusOf(s, now.Add(789*time.Millisecond))
+			raw, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := &v1alpha1.LoadTestStatus{}
+			if err := json.Unmarshal(raw, stored); err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(want, stored) {
+				t.Errorf("%s (-computed +stored):\n%s", name, cmp.Diff(want, stored))
+			}
+		}
+	}
+}
 
 // states are those of the truth table in docs/spec/loadtest.md, by its first column. Where a
 // cell has two values, there is a scope for each.
