@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -22,7 +21,7 @@ import (
 func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	st := s.lt.Status.DeepCopy()
 	st.ObservedGeneration = s.lt.Generation
-	c := &conditions{status: st, generation: s.lt.Generation, now: *asStored(now)}
+	c := &conditions{status: st, generation: s.lt.Generation, now: *asStored(&metav1.Time{Time: now})}
 	if s.end == nil && st.CompletionTime != nil {
 		c.markFinished(s)
 		return st // the report was deleted: what status says is all that is left
@@ -48,15 +47,17 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	return st
 }
 
-// asStored returns an instant as the API server stores it, in seconds: any other differs from what is stored in each pass.
-func asStored(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.Truncate(time.Second))) }
+// asStored returns a time as the API server stores it, in seconds: any other differs from what is stored in each pass. Nil stays nil.
+func asStored(t *metav1.Time) *metav1.Time {
+	if t == nil {
+		return nil
+	}
+	return &metav1.Time{Time: t.Truncate(time.Second)}
+}
 
 func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	e := s.end
-	st.CompletionTime = asStored(e.Time.Time)
-	if st.StartTime = nil; e.StartTime != nil {
-		st.StartTime = asStored(e.StartTime.Time)
-	}
+	st.CompletionTime, st.StartTime = asStored(&e.Time), asStored(e.StartTime)
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
 	st.Generator = generatorOf(st.Runners)
@@ -70,7 +71,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	st.PlanHash, st.StartedGeneration, st.Search = s.planHash, s.startedGeneration(), s.searchStatus(false)
 	if s.startDecided() {
-		st.StartTime = asStored(s.run.Start.Time.Time)
+		st.StartTime = asStored(&metav1.Time{Time: s.run.Start.Time.Time})
 	}
 	if s.takenOver() {
 		return // figures of a part of the runners would be a step back

@@ -219,10 +219,11 @@ func (w *Worker) rests() bool {
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may
 // stall counts from its begin.
 func (w *Worker) endStalled() {
-	w.run.stall.rest(w.rests(), w.now)
 	if !w.mayStall() {
 		w.requests.progress(w.now)
+		return
 	}
+	w.run.stall.rest(w.rests(), w.now)
 	if w.now < w.stallsAt() {
 		return
 	}

@@ -26,14 +26,14 @@ func FuzzLiveness(f *testing.F) {
 type lively struct {
 	*bench
 	random *rand.Rand
-	// one returns true once in n calls, on average.
-	one func(n int) bool
 }
+
+// one returns true once in n calls, on average.
+func (l *lively) one(n int) bool { return l.random.IntN(n) == 0 }
 
 func checkLiveness(t *testing.T, seed uint64) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 2))
-	l := &lively{random: r, one: func(n int) bool { return r.IntN(n) == 0 }}
+	l := &lively{random: rand.New(rand.NewPCG(seed, 2))}
 	p := l.plan()
 	l.bench = newBench(t, p, l.reply)
 	l.w.cfg.GracefulStop = p.GracefulStop
