@@ -18,6 +18,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -63,7 +64,8 @@ type run struct {
 	tests                  map[test][]string
 	passed, failed, broken int // broken counts packages that failed without a failed test
 	skipped                []test
-	failedIn               string // the last package with a failed test
+	failedIn               string   // the last package with a failed test
+	reasons                []string // of the failed tests, for the end of the output
 }
 
 func (r *run) read(in io.Reader) error {
@@ -123,6 +125,7 @@ func (r *run) end(e event) {
 		r.failed++
 		r.failedIn = e.Package
 		r.show(t)
+		r.reasons = append(r.reasons, reason(e.Test, r.tests[t]))
 	}
 	delete(r.tests, t)
 }
@@ -155,6 +158,22 @@ func (r *run) show(t test) {
 	}
 }
 
+// located matches what a test logs: the place in its file, and the text.
+var located = regexp.MustCompile(`^ {4}\w+_test\.go:\d+: `)
+
+// reason is a failed test with the first lines that it logged: a failure comes before what the test dumps because of it.
+func reason(name string, output []string) string {
+	const most = 3
+	text, n := "failed: "+name+"\n", 0
+	for _, line := range output {
+		if n < most && located.MatchString(line) {
+			text += line
+			n++
+		}
+	}
+	return text
+}
+
 // judge prints the sum and says why the run has failed, if it has.
 func (r *run) judge(allowed []skip, ci bool) error {
 	unlisted := 0
@@ -165,6 +184,9 @@ func (r *run) judge(allowed []skip, ci bool) error {
 			unlisted++
 		}
 		fmt.Fprintf(r.out, "skip  %s %s: %s\n", t.pkg, t.name, reason)
+	}
+	for _, text := range r.reasons {
+		fmt.Fprint(r.out, text)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed+r.broken, len(r.skipped))
 	switch {

@@ -29,9 +29,9 @@ func TestRun(t *testing.T) {
 		{
 			name: "a failed test is shown, others are not",
 			in: `{"Action":"output","Package":"m/a","Test":"TestQ","Output":"quiet\n"}` + "\n" + `{"Action":"pass","Package":"m/a","Test":"TestQ"}` + "\n" +
-				`{"Action":"output","Package":"m/a","Test":"TestF","Output":"got 1, want 2\n"}` + "\n" + `{"Action":"fail","Package":"m/a","Test":"TestF"}` + "\n" +
+				`{"Action":"output","Package":"m/a","Test":"TestF","Output":"    a_test.go:7: got 1, want 2\n"}` + "\n" + `{"Action":"fail","Package":"m/a","Test":"TestF"}` + "\n" +
 				`{"Action":"fail","Package":"m/a","Elapsed":1.5}` + "\n",
-			out: "got 1, want 2\nFAIL" + okLine[4:] + "1 passed, 1 failed, 0 skipped\n", err: "1 tests failed",
+			out: "    a_test.go:7: got 1, want 2\nFAIL" + okLine[4:] + "failed: TestF\n    a_test.go:7: got 1, want 2\n1 passed, 1 failed, 0 skipped\n", err: "1 tests failed",
 		},
 		{
 			name: "a package that does not compile",
