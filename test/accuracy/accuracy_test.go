@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,10 +159,14 @@ func TestTables(t *testing.T) {
 
 // TestManifests: the compiler accepts each LoadTest, and the target each file of rules.
 func TestManifests(t *testing.T) {
-	for _, manifest := range []string{
+	manifests := []string{
 		getManifest("http://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", "idleStrategy: Spin"),
 		postManifest("http://a.example", 3),
-	} {
+	}
+	for _, w := range waits {
+		manifests = append(manifests, w.manifest("http://a.example"))
+	}
+	for _, manifest := range manifests {
 		m, err := compile.Load(strings.NewReader(manifest))
 		if err != nil {
 			t.Fatal(err)
@@ -176,6 +181,27 @@ func TestManifests(t *testing.T) {
 	}
 	if _, err := rules.LoadFile(file); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBetween: the longest time between two responses, of requests that follow each other.
+func TestBetween(t *testing.T) {
+	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+	var log serverLog
+	for i := range 20 {
+		log.requests = append(log.requests, handled{at(20 * i), at(20*i + 10)})
+	}
+	log.requests[7] = handled{at(148), at(158)} // it was 8 ms late
+	if got, err := log.between(); got != 28*time.Millisecond || err != nil {
+		t.Errorf("%v, %v, want 28 ms", got, err)
+	}
+	log.requests[7] = handled{at(129), at(150)}
+	if _, err := log.between(); err == nil || err.Error() != "two requests at the same time" {
+		t.Errorf("requests at the same time: %v", err)
+	}
+	log.requests = log.requests[1:]
+	if _, err := log.between(); err == nil || err.Error() != "the server counted 19 requests" {
+		t.Errorf("a lost request: %v", err)
 	}
 }
 
