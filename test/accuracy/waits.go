@@ -38,13 +38,13 @@ const (
   rates: [{name: load, closedLoop: {concurrency: 1}, requests: 20}]`
 	graceful = `
   chains: [{name: get, target: target, steps: [{name: get, repeat: {count: 20}, request: {path: /}}]}]
-  rates: [{name: load, requestsPerSecond: 1000, requests: 1}]
+  rates: [{name: load, closedLoop: {concurrency: 1}, requests: 1}]
   gracefulStop: 1m`
 	teardown = `
   chains:
     - {name: get, target: target, steps: [{name: get, request: {path: /}}]}
     - {name: end, phase: Teardown, target: target, steps: [{name: get, repeat: {count: 20}, request: {path: /}}]}
-  rates: [{name: load, requestsPerSecond: 1000, requests: 1}]`
+  rates: [{name: load, closedLoop: {concurrency: 1}, requests: 1}]`
 )
 
 var waits = []wait{
