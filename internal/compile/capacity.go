@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -22,13 +24,22 @@ func (c *compiler) capacity() {
 	}
 	for i, load := range all {
 		t := &c.plan.Targets[i]
-		streams := streamsOf(t)
-		if need := load.unanswered * unansweredShare; need > float64(streams) {
-			c.warn(specPath.Child("targets").Index(i).Child("connections"),
-				"%.0f requests a second leave no free stream as soon as %.2g %% of them are unanswered until their timeout of %v: all connections together hold %d requests, and 1 %% unanswered ones take %.0f; raise connections or maxConcurrentStreams, or lower the timeout",
-				load.requests, 100*float64(streams)/load.unanswered, load.timeout().Round(time.Millisecond), streams, need)
+		streams, open := streamsOf(t), int(math.Ceil(load.unanswered*unansweredShare))
+		if open <= streams {
+			continue
 		}
+		each := streams / t.Connections
+		c.warn(specPath.Child("targets").Index(i).Child("connections"),
+			"%s %d requests at a time; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
+			carry(t.Connections), streams, load.requests, load.timeout().Round(time.Millisecond), open, (open+each-1)/each)
 	}
+}
+
+func carry(connections int) string {
+	if connections == 1 {
+		return "1 connection carries"
+	}
+	return fmt.Sprintf("%d connections carry", connections)
 }
 
 // concurrency warns of closed loops with more requests in flight than all streams can carry.

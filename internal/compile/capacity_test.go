@@ -21,7 +21,9 @@ func TestCapacity(t *testing.T) {
 		timeout              time.Duration
 		want                 string
 	}{
-		{"too few", 60_000, 16, 64, 2 * time.Second, "60000 requests a second leave no free stream as soon as 0.85 % of them are unanswered until their timeout of 2s: all connections together hold 1024 requests, and 1 % unanswered ones take 1200"},
+		{"too few", 60_000, 16, 64, 2 * time.Second, "16 connections carry 1024 requests at a time; if 1 % of 60000 requests a second get no response within their timeout of 2s, 1200 are open: set connections: 19, or lower the timeout"},
+		{"what the message says is enough", 60_000, 19, 64, 2 * time.Second, ""},
+		{"one connection", 1000, 1, 4, time.Second, "1 connection carries 4 requests at a time; if 1 % of 1000 requests a second get no response within their timeout of 1s, 10 are open: set connections: 3, or lower the timeout"},
 		{"just enough", 60_000, 12, 100, 2 * time.Second, ""},
 		{"a short timeout", 60_000, 16, 64, 200 * time.Millisecond, ""},
 		{"a low rate", 100, 1, 100, 10 * time.Second, ""},
@@ -37,7 +39,7 @@ func TestCapacity(t *testing.T) {
 				t.Fatal(compile.ErrorLines(errs))
 			}
 			got := strings.Join(warnings, "\n")
-			if !strings.Contains(got, tc.want) || tc.want == "" && strings.Contains(got, "unanswered") {
+			if !strings.Contains(got, tc.want) || tc.want == "" && strings.Contains(got, "get no response") {
 				t.Errorf("warnings %q, want %q", got, tc.want)
 			}
 		})

@@ -94,7 +94,7 @@ func TestManifests(t *testing.T) {
 			}
 			plan, warnings, errs := compile.Compile("default/perf", &m.LoadTest.Spec)
 			// At 60 000/s, few unanswered requests take all streams until their timeout; the servers of this harness answer all.
-			warnings = slices.DeleteFunc(warnings, func(w string) bool { return strings.Contains(w, "leave no free stream") })
+			warnings = slices.DeleteFunc(warnings, func(w string) bool { return strings.Contains(w, "get no response within") })
 			if len(errs)+len(warnings) > 0 {
 				t.Errorf("%s: %v %v", r.name, errs, warnings)
 				continue
