@@ -16,7 +16,9 @@ import (
 type dialer struct {
 	ctx      context.Context
 	resolver *dial.Resolver
-	tls      []*tls.Config // by target of the plan; nil: cleartext
+	// discovery has the protocols of the targets that leave them to the server.
+	discovery dial.Discovery
+	tls       []*tls.Config // by target of the plan; nil: cleartext
 	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
 	slots  []chan struct{}
 	policy *policy.Policy
@@ -40,7 +42,7 @@ func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, den
 func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 	t := r.Target
 	req := &dial.Request{
-		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
+		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Discovery: &d.discovery, Timeout: t.ConnectTimeout,
 		TLS: d.tls[r.Origin], Address: r.Address, Number: r.Number, LocalAddresses: t.Connecting.LocalAddresses,
 		Resolver: d.resolver, Policy: d.policy, Progress: func(s dial.Step) { w.Progress(r, s) },
 	}

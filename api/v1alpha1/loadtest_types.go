@@ -300,7 +300,7 @@ const (
 type Protocol string
 
 const (
-	// ProtocolAuto is h2c for http:// and what ALPN chooses for https://.
+	// ProtocolAuto is what the server speaks: what ALPN chooses for https://, and what the runner finds for http://.
 	ProtocolAuto Protocol = "Auto"
 	// ProtocolHTTP1 is HTTP/1.1 (RFC 9112), over TLS or not.
 	ProtocolHTTP1 Protocol = "http1"
@@ -352,9 +352,10 @@ type Target struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
-	// protocol is the protocol of the target. Auto uses ALPN with https and h2c with http. http1 is HTTP/1.1. h2
-	// is HTTP/2 over TLS and needs https. h2c is HTTP/2 without TLS, with prior knowledge, and needs http.
-	// Default: Auto.
+	// protocol is the protocol of the target. Auto lets the server decide. With https it chooses by ALPN. With http,
+	// each runner offers HTTP/2 with prior knowledge on a connection of its own, and uses HTTP/1.1 if the server does
+	// not answer with SETTINGS; with sbi, Auto is h2c. http1 is HTTP/1.1. h2 is HTTP/2 over TLS and needs https. h2c is
+	// HTTP/2 without TLS, with prior knowledge, and needs http. Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	Protocol Protocol `json:"protocol,omitempty"`

@@ -9,7 +9,6 @@ import (
 
 // adviceFlags says in flags what the advice of a runner says in fields of a manifest.
 var adviceFlags = strings.NewReplacer(
-	string(failure.AdviceHTTP1), "use --h1 if the server has no HTTP/2",
 	string(failure.AdviceHTTP2), "leave --h1 out if the server speaks HTTP/2 only",
 	string(failure.AdviceALPN), "leave --alpn out to take what the server chooses",
 	string(failure.AdviceServerName), "give a name the certificate has with --sni",

@@ -53,17 +53,12 @@ func impatient() linked {
 func TestAdvice(t *testing.T) {
 	waits(t)
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
-	plain := http1Only(t)
 	for name, tc := range map[string]struct {
 		url, tls    string
 		flags       []string
 		cause       string
 		flag, field string
 	}{
-		"HTTP/1.1 to the preface": {
-			"http://" + plain, "", nil,
-			"the server answered HTTP/1.1 to the HTTP/2 preface (" + plain + "); ", "use --h1 if the server has no HTTP/2", "set protocol: http1 if the server has no HTTP/2",
-		},
 		"unknown authority": {
 			peer.url, "", nil,
 			"TLS failed: x509: certificate signed by unknown authority (" + strings.TrimPrefix(peer.url, "https://") + "); ",

@@ -157,7 +157,7 @@ func (c *connectionFlags) apply(t *v1alpha1.Target, pipelined bool) {
 	t.TLS = c.tls(secure)
 	t.ConnectTo = c.address(t.URL)
 	t.HTTP2 = c.http2()
-	t.HTTP1 = c.http1Of(t.MaxConcurrentStreams, pipelined, secure)
+	t.HTTP1 = c.http1Of(t.MaxConcurrentStreams, pipelined)
 	t.Connecting = c.connecting()
 }
 
@@ -223,11 +223,10 @@ func (c *connectionFlags) http2() *v1alpha1.HTTP2 {
 	return &h
 }
 
-// http1Of: a server that chooses HTTP/1.1 by ALPN gets as many requests at once as --h1 would
-// send.
-func (c *connectionFlags) http1Of(streams int32, pipelined, secure bool) *v1alpha1.HTTP1 {
+// http1Of: a server that chooses HTTP/1.1 gets as many requests at once as --h1 would send.
+func (c *connectionFlags) http1Of(streams int32, pipelined bool) *v1alpha1.HTTP1 {
 	offered := list(c.alpn)
-	if !c.http1 && (!secure || len(offered) > 0 && !slices.Contains(offered, "http/1.1")) {
+	if !c.http1 && len(offered) > 0 && !slices.Contains(offered, "http/1.1") {
 		return nil
 	}
 	h := v1alpha1.HTTP1{}

@@ -196,7 +196,7 @@ func (r *renderer) request(s *chain.Step, t *rv.Target, out *rendered) error {
 		return r.lines(out, h.AppendHead(nil, s, &r.instance, len(body), nil), string(body))
 	}
 	out.HTTP = "HTTP/2"
-	if t.Protocol == rv.ProtocolALPN {
+	if t.Protocol == rv.ProtocolALPN || t.Protocol == rv.ProtocolDiscovered {
 		out.Notes = append(out.Notes, "as HTTP/1.1 if the server chooses that")
 	}
 	enc := chain.NewEncoder(r.program, s.Target, e)

@@ -35,10 +35,12 @@ func TestURLForm(t *testing.T) {
 		{"nothing but a URL", nil, "http://h:1", base(func(*v1alpha1.LoadTestSpec) {})},
 		{"numbers", []string{"-n", "100", "-c", "20", "-m", "10"}, "http://h:1/", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Connections, s.Targets[0].MaxConcurrentStreams = ptr.To[int32](20), 10
+			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 10} // if the server chooses it
 			s.Rates[0].Requests = ptr.To[int64](100)
 		})},
 		{"numbers stuck to their flags", []string{"-n100", "-c20", "-m10"}, "http://h:1/", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Connections, s.Targets[0].MaxConcurrentStreams = ptr.To[int32](20), 10
+			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 10}
 			s.Rates[0].Requests = ptr.To[int64](100)
 		})},
 		{"a duration wins over a number", []string{"-n", "100", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
@@ -90,7 +92,7 @@ func TestURLForm(t *testing.T) {
 			s.Rates = []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), RequestsPerSecond: ptr.To[int64](500)}}
 		})},
 		{"requests in flight, in the warm-up too", []string{"--concurrency", "3", "-m", "9", "-n", "9", "--warm-up-time", "500ms"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Targets[0].MaxConcurrentStreams = 9
+			s.Targets[0].MaxConcurrentStreams, s.Targets[0].HTTP1 = 9, &v1alpha1.HTTP1{Pipeline: 9}
 			loop := &v1alpha1.ClosedLoop{Concurrency: ptr.To[int64](3)}
 			s.Rates = []v1alpha1.Rate{
 				{Name: "warm-up", WarmUp: true, ClosedLoop: loop, Duration: duration(500 * time.Millisecond)},

@@ -196,7 +196,7 @@ func TestErrors(t *testing.T) {
 		{"certificate without its key", secure(func(t *v1alpha1.TLS) {
 			t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "a.pem"}}
 		}), []string{"spec.targets[0].tls.certificate.files.key: must not be empty"}},
-		{"http1 where auto is h2c", func(s *spec) { s.Targets[0].HTTP1 = &v1alpha1.HTTP1{} },
+		{"http1 with h2c", func(s *spec) { s.Targets[0].Protocol, s.Targets[0].HTTP1 = v1alpha1.ProtocolH2C, &v1alpha1.HTTP1{} },
 			[]string{"spec.targets[0].http1: http1 is not allowed when the target uses only HTTP/2"}},
 		{"http1 where only h2 is offered", func(s *spec) {
 			secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2"} })(s)
@@ -430,8 +430,8 @@ func TestProtocols(t *testing.T) {
 		want     string
 		alpn     string // empty: no TLS
 	}{
-		{"http://a", "", "h2c", ""},
-		{"http://a", "Auto", "h2c", ""},
+		{"http://a", "", "discovered", ""},
+		{"http://a", "Auto", "discovered", ""},
 		{"http://a", "h2c", "h2c", ""},
 		{"http://a", "http1", "http1", ""},
 		{"https://a", "", "alpn", "h2 http/1.1"},

@@ -40,6 +40,9 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	}
 	if len(out.Endpoints) > 0 {
 		out.Protocol = c.protocol(at.Child("protocol"), t.Protocol, out.Endpoints[0].Scheme)
+		if t.SBI != nil && out.Protocol == runnerv1alpha1.ProtocolDiscovered {
+			out.Protocol = runnerv1alpha1.ProtocolH2C // network functions use HTTP/2 (TS 29.500 5.2.1)
+		}
 	}
 	c.tls(at.Child("tls"), t, &out)
 	c.http2(at.Child("http2"), t.HTTP2, &out)
@@ -142,7 +145,9 @@ func (c *compiler) protocol(path *field.Path, p v1alpha1.Protocol, scheme string
 	switch {
 	case p == v1alpha1.ProtocolAuto && tls:
 		return runnerv1alpha1.ProtocolALPN
-	case p == v1alpha1.ProtocolAuto, p == v1alpha1.ProtocolH2C && !tls:
+	case p == v1alpha1.ProtocolAuto:
+		return runnerv1alpha1.ProtocolDiscovered
+	case p == v1alpha1.ProtocolH2C && !tls:
 		return runnerv1alpha1.ProtocolH2C
 	case p == v1alpha1.ProtocolHTTP1:
 		return runnerv1alpha1.ProtocolHTTP1

@@ -85,7 +85,7 @@ func (c *checker) connections(i int, t *runnerv1alpha1.Target) {
 	for _, e := range t.Endpoints {
 		c.require((e.Scheme == "https") == (t.TLS != nil), "targets[%d] has an endpoint of %s, and tls is %v", i, e.Scheme, t.TLS != nil)
 	}
-	cleartext := t.Protocol == runnerv1alpha1.ProtocolH2C
+	cleartext := t.Protocol == runnerv1alpha1.ProtocolH2C || t.Protocol == runnerv1alpha1.ProtocolDiscovered
 	secure := t.Protocol == runnerv1alpha1.ProtocolH2 || t.Protocol == runnerv1alpha1.ProtocolALPN
 	c.require(cleartext || secure || t.Protocol == runnerv1alpha1.ProtocolHTTP1, "targets[%d] has protocol %q", i, t.Protocol)
 	c.require(t.TLS == nil && !secure || t.TLS != nil && !cleartext, "targets[%d] has protocol %s, and tls is %v", i, t.Protocol, t.TLS != nil)

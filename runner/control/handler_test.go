@@ -35,7 +35,7 @@ func TestBadMessages(t *testing.T) {
 		{name: "path below a path", method: "PUT", path: rv.PathStop + "/x", want: 404},
 		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
 		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
-		{name: "a path of the previous build", method: "GET", path: "/v1alpha1/changes", want: 404, message: "protocol version 7"},
+		{name: "a path of the previous build", method: "GET", path: "/v1alpha1/changes", want: 404, message: "protocol version 8"},
 		{name: "lease that is not a number", method: "GET", path: rv.PathSnapshot + "?leaseUntil=soon", want: 400, message: `leaseUntil is "soon"`},
 		{name: "negative term", method: "GET", path: rv.PathSnapshot + "?leaseUntil=1&term=-1", want: 400, message: `term is "-1"`},
 		{name: "bad query", method: "GET", path: rv.PathSnapshot + "?leaseUntil=%zz", want: 400, message: "query"},

@@ -24,7 +24,7 @@ type Connection struct {
 	Conn net.Conn
 	// Secure is nil on a cleartext connection.
 	Secure *Secure
-	// Protocol is h2c, h2 or http1: what the target says, or what ALPN chose.
+	// Protocol is h2c, h2 or http1: what the target says, what ALPN chose, or what was discovered.
 	Protocol rv.Protocol
 	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
 	Address string
@@ -46,7 +46,9 @@ type Phases struct {
 type Request struct {
 	Endpoint *rv.Endpoint
 	Protocol rv.Protocol
-	Timeout  time.Duration
+	// Discovery finds the protocol for rv.ProtocolDiscovered.
+	Discovery *Discovery
+	Timeout   time.Duration
 	// TLS is nil for cleartext.
 	TLS *tls.Config
 	// Address is the number of the first address to try, modulo the number of the host's addresses. The others follow in
@@ -165,12 +167,21 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
 		d.ControlContext = lateBind
 	}
+	connect := func() (net.Conn, error) { return d.DialContext(ctx, network, address) }
+	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
+	var err error
+	if r.Protocol == rv.ProtocolDiscovered {
+		asked := time.Now()
+		if out.Protocol, err = r.Discovery.of(r.Endpoint, connect); err != nil {
+			return nil, err
+		}
+		begin = begin.Add(time.Since(asked)) // it is not a part of this connection
+	}
 	dialed := time.Now()
-	c, err := d.DialContext(ctx, network, address)
+	c, err := connect()
 	if err != nil {
 		return nil, err
 	}
-	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	connected := time.Now()
 	out.Phases.TCPConnect = connected.Sub(dialed)
 	if r.TLS != nil {

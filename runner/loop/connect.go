@@ -79,7 +79,8 @@ func (cs *connections) connect(c *conn) {
 // that had an open connection before is connected so, because HTTP/1.1 requests are put on the connection before it
 // is known to work. If it fails, they are put on another one.
 func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
-	if t.TLS != nil || len(t.Connecting.LocalAddresses) > 0 {
+	unknown := t.Protocol == rv.ProtocolDiscovered && len(t.Endpoints) > 1 // each endpoint may have another protocol
+	if t.TLS != nil || unknown || len(t.Connecting.LocalAddresses) > 0 {
 		return false
 	}
 	began := cs.net.Now()
@@ -92,7 +93,7 @@ func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
 		cs.dialFailed(c, err)
 		return true
 	}
-	d.Protocol = t.Protocol
+	d.Protocol = cs.pools[c.target].protocol
 	if cs.adopt(c, d) {
 		c.since = began
 		cs.arm(c, connectTimer, t.ConnectTimeout)

@@ -68,6 +68,8 @@ const readSize = 256 << 10
 // pool is the connections to a target.
 type pool struct {
 	*target
+	// protocol is that of the connection that was opened last. Empty: none was opened.
+	protocol rv.Protocol
 	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
 	// plan.Batch at the end of the turn.
 	available ring.Ring[int32]

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"cmp"
+
 	"time"
 
 	"golang.org/x/net/http2"
@@ -147,7 +149,7 @@ func (cs *connections) connectIdle(target int32) {
 	need := t.idle.Len()
 	if !cs.load.fillsStreams() {
 		per := max(1, t.plan.MaxConcurrentStreams)
-		if t.plan.Protocol == rv.ProtocolHTTP1 {
+		if cmp.Or(t.protocol, t.plan.Protocol) == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)
 		}
 		need = (cs.requests.waitingFor(target)+per-1)/per - t.connecting

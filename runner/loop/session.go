@@ -27,6 +27,7 @@ type session interface {
 // beginSession gives a connected socket the session of its protocol.
 func (cs *connections) beginSession(c *conn, d *dial.Connection) {
 	t := &cs.pools[c.target]
+	t.protocol = d.Protocol
 	if d.Protocol == rv.ProtocolHTTP1 { // it takes requests from now on
 		c.h1 = t.newHTTP1(cs.handler)
 		c.session, c.head = c.h1, t.heads[c.endpoint]

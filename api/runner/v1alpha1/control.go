@@ -29,7 +29,8 @@ const (
 // Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Step.Parts. Version 6
 // has Listeners with measured counts, retries that wait for Retry-After, and Step.Operation. It also
 // has Variable.Subscribers. Version 7 has Plan.RequestLimit.
-const ProtocolVersion = 7
+// Version 8 has ProtocolDiscovered.
+const ProtocolVersion = 8
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
 const DefaultResultRetention = time.Hour

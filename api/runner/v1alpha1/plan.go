@@ -115,6 +115,9 @@ const (
 	ProtocolHTTP1 Protocol = "http1"
 	// ProtocolALPN lets the TLS server choose between h2 and http/1.1 (RFC 7301).
 	ProtocolALPN Protocol = "alpn"
+	// ProtocolDiscovered is h2c if a server without TLS answers the preface of HTTP/2 with SETTINGS, else http1. The runner
+	// asks each endpoint before its first connection.
+	ProtocolDiscovered Protocol = "discovered"
 )
 
 // Target is a group of addresses that serve the same thing.

@@ -15,6 +15,8 @@ func (p *Plan) RequiredProtocol() int {
 	certificates := slices.ContainsFunc(p.Targets, Target.presentsToEndpoint)
 	selections, _ := p.Selections()
 	switch {
+	case slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Protocol == ProtocolDiscovered }):
+		return 8
 	case p.RequestLimit > 0:
 		return 7
 	case len(p.Listeners) > 0 || controlled || slices.ContainsFunc(p.Targets, Target.asserts) || slices.ContainsFunc(p.Chains, Chain.needs6):

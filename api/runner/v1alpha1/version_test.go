@@ -7,13 +7,13 @@ import (
 
 func TestMismatch(t *testing.T) {
 	const (
-		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 7, and the test needs version 2. Use a runner image and an operator of the same version"
-		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 7, and the test needs version 3. Use a runner image and an operator of the same version"
-		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 7, and the test needs version 4. Use a runner image and an operator of the same version"
-		notified = "The runner (build v1) has protocol version 5, the operator (build v2) has version 7, and the test needs version 6. Use a runner image and an operator of the same version"
-		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 7, and the test needs version 4. Use a runner image and an operator of the same version"
-		limited  = "The runner (build v1) has protocol version 6, the operator (build v2) has version 7, and the test needs version 7. Use a runner image and an operator of the same version"
-		rejected = "The runner (build v3) has protocol version 8, the operator (build v2) has version 7, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
+		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 8, and the test needs version 2. Use a runner image and an operator of the same version"
+		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 8, and the test needs version 3. Use a runner image and an operator of the same version"
+		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 8, and the test needs version 4. Use a runner image and an operator of the same version"
+		notified = "The runner (build v1) has protocol version 5, the operator (build v2) has version 8, and the test needs version 6. Use a runner image and an operator of the same version"
+		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 8, and the test needs version 4. Use a runner image and an operator of the same version"
+		limited  = "The runner (build v1) has protocol version 6, the operator (build v2) has version 8, and the test needs version 7. Use a runner image and an operator of the same version"
+		rejected = "The runner (build v3) has protocol version 9, the operator (build v2) has version 8, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
 	)
 	for name, tt := range map[string]struct {
 		lease     time.Duration
@@ -38,7 +38,7 @@ func TestMismatch(t *testing.T) {
 		"previous build, listeners":  {listeners: []Listener{{}}, snapshot: Snapshot{Protocol: 5, Version: "v1"}, want: notified},
 		"previous build, a limit":    {limit: 1, snapshot: Snapshot{Protocol: 6, Version: "v1"}, want: limited},
 		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 8, Version: "v3"}},
-		"later build rejects":        {snapshot: Snapshot{Protocol: 8, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
+		"later build rejects":        {snapshot: Snapshot{Protocol: 9, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
 		"another problem of a later": {snapshot: Snapshot{Protocol: 8, Problem: ProblemConnect}},
 	} {
@@ -76,6 +76,7 @@ func TestRequiredProtocol(t *testing.T) {
 		"a search":              {Plan{Rates: []Rate{{Count: 1, Hold: true}}}, 4},
 		"a stage of a chain":    {Plan{Rates: []Rate{{Count: 1, Chain: 1}}}, 4},
 		"gracefulStop":          {Plan{GracefulStop: time.Second}, 4},
+		"an http URL":           {Plan{Targets: []Target{{Protocol: ProtocolDiscovered}}}, 8},
 		"rules of targets":      {Plan{Policy: &AddressPolicy{}}, 4},
 		"a time of opening":     {Plan{Thresholds: []Threshold{{Metric: MetricTLSHandshake, Percentile: "p99", Max: "1s"}}}, 5},
 		"a time of connections": {Plan{Thresholds: []Threshold{{Metric: MetricConnect, Percentile: "p99", Max: "1s"}}}, 4},

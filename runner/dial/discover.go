@@ -1,0 +1,124 @@
+package dial
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/sync/singleflight"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+)
+
+// answerWithin is how long a server may take for the first octets of its answer. A server that knows HTTP/2 sends SETTINGS
+// at once (RFC 9113 3.4).
+const answerWithin = time.Second
+
+// Discovery knows the protocols of servers without TLS. It asks each endpoint once, with connections of its own, and is
+// safe for concurrent use.
+type Discovery struct {
+	asking singleflight.Group
+	mu     sync.Mutex
+	// found has the protocol of each address of an endpoint. An endpoint that gave no answer is asked again.
+	found map[string]rv.Protocol
+}
+
+// Found returns the protocol of an endpoint's address; empty: it was not found yet.
+func (d *Discovery) Found(address string) rv.Protocol {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.found[address]
+}
+
+// of returns the protocol of an endpoint. ask is called unless the protocol is known.
+func (d *Discovery) of(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
+	if p := d.Found(e.Address); p != "" {
+		return p, nil
+	}
+	p, err, _ := d.asking.Do(e.Address, func() (any, error) {
+		p, err := discover(e, connect)
+		if err == nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.found == nil {
+				d.found = map[string]rv.Protocol{}
+			}
+			d.found[e.Address] = p
+		}
+		return p, err
+	})
+	return p.(rv.Protocol), err
+}
+
+// discover offers HTTP/2 with prior knowledge (RFC 9113 3.3). A server of HTTP/1.1 takes the preface for a request with an
+// unknown method and answers it, or closes, or waits. Only in the last two cases it gets a request, OPTIONS * (RFC 9110
+// 9.3.7), so that no resource of the server is touched.
+func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
+	var preface bytes.Buffer
+	preface.WriteString(http2.ClientPreface)
+	if err := http2.NewFramer(&preface, nil).WriteSettings(); err != nil {
+		return "", err
+	}
+	first, err := exchange(connect, preface.Bytes())
+	switch {
+	case err != nil:
+		return "", err
+	case isSettings(first):
+		return rv.ProtocolH2C, nil
+	case isHTTP1(first):
+		return rv.ProtocolHTTP1, nil
+	}
+	then, err := exchange(connect, fmt.Appendf(nil, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", e.Authority))
+	switch {
+	case err != nil:
+		return "", err
+	case isHTTP1(then):
+		return rv.ProtocolHTTP1, nil
+	}
+	return "", failure.New(rv.CauseProtocol, fmt.Sprintf(
+		"the server speaks neither HTTP/2 with prior knowledge, to which it answered %s, nor HTTP/1.1, to which it answered %s", octets(first), octets(then)))
+}
+
+// exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header has.
+// They are fewer if the server closes, or sends no more in time.
+func exchange(connect func() (net.Conn, error), message []byte) ([]byte, error) {
+	c, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(message); err != nil {
+		return nil, nil // the server has closed
+	}
+	answer := make([]byte, frameHeader)
+	n, _ := io.ReadFull(c, answer)
+	return answer[:n], nil
+}
+
+// frameHeader is the size of a frame header (RFC 9113 4.1).
+const frameHeader = 9
+
+// isSettings returns whether an answer begins as the server's preface must (RFC 9113 3.4).
+func isSettings(answer []byte) bool {
+	return len(answer) == frameHeader && http2.FrameType(answer[3]) == http2.FrameSettings &&
+		!http2.Flags(answer[4]).Has(http2.FlagSettingsAck) && binary.BigEndian.Uint32(answer[5:])<<1 == 0
+}
+
+func isHTTP1(answer []byte) bool { return bytes.HasPrefix(answer, []byte("HTTP/1.")) }
+
+// octets shows what a server answered.
+func octets(answer []byte) string {
+	if len(answer) == 0 {
+		return fmt.Sprintf("nothing within %v", answerWithin)
+	}
+	return fmt.Sprintf("%q", answer)
+}

@@ -1,0 +1,126 @@
+package dial
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// answers plays a server: what it sends when a message has come, by the first word of the message. It closes after it, or
+// without an answer at once. silent sends nothing and does not close.
+type answers map[string]string
+
+const silent = "silent"
+
+func (a answers) connect() (net.Conn, error) {
+	client, server := net.Pipe()
+	go func() {
+		defer server.Close()
+		in := bufio.NewReader(server)
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		answer := a[strings.Fields(line)[0]]
+		if answer == silent {
+			_, _ = io.Copy(io.Discard, in)
+			return
+		}
+		go io.Copy(io.Discard, in) //nolint:errcheck // until the pipe closes
+		_, _ = io.WriteString(server, answer)
+	}()
+	return client, nil
+}
+
+// TestDiscover: servers that are odd about the preface of HTTP/2.
+func TestDiscover(t *testing.T) {
+	const (
+		settings   = "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
+		badRequest = "HTTP/1.1 400 Bad Request\r\n\r\n"
+		ok         = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	)
+	for _, tc := range []struct {
+		name string
+		peer answers
+		want rv.Protocol
+		err  string
+		took time.Duration
+	}{
+		{"HTTP/2", answers{"PRI": settings}, rv.ProtocolH2C, "", 0},
+		{"400", answers{"PRI": badRequest}, rv.ProtocolHTTP1, "", 0},
+		{"505", answers{"PRI": "HTTP/1.0 505 HTTP Version Not Supported\r\n\r\n"}, rv.ProtocolHTTP1, "", 0},
+		{"closes", answers{"OPTIONS": ok}, rv.ProtocolHTTP1, "", 0},
+		{"says nothing", answers{"PRI": silent, "OPTIONS": ok}, rv.ProtocolHTTP1, "", time.Second},
+		{"a body first", answers{"PRI": "<html>no</html>", "OPTIONS": badRequest}, rv.ProtocolHTTP1, "", 0},
+		{"less than a frame header", answers{"PRI": settings[:8]}, "", `neither HTTP/2 with prior knowledge, to which it answered "\x00\x00\x06\x04\x00\x00\x00\x00", nor HTTP/1.1, to which it answered nothing`, 0},
+		{"SETTINGS with ACK", answers{"PRI": "\x00\x00\x00\x04\x01\x00\x00\x00\x00"}, "", "neither HTTP/2", 0},
+		{"SETTINGS on a stream", answers{"PRI": "\x00\x00\x00\x04\x00\x00\x00\x00\x01"}, "", "neither HTTP/2", 0},
+		{"another protocol", answers{"PRI": "SSH-2.0-OpenSSH", "OPTIONS": "SSH-2.0-OpenSSH"}, "", `answered "SSH-2.0-O", nor HTTP/1.1, to which it answered "SSH-2.0-O"`, 0},
+		{"never says anything", answers{"PRI": silent, "OPTIONS": silent}, "", "nor HTTP/1.1, to which it answered nothing", 2 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				got, err := discover(&rv.Endpoint{Authority: "a.example"}, tc.peer.connect)
+				if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("%q, %v, want %q, %s", got, err, tc.want, tc.err)
+				}
+				if took := time.Since(begun); took != tc.took {
+					t.Errorf("took %v, want %v", took, tc.took)
+				}
+			})
+		})
+	}
+}
+
+// TestDiscoveryAsksOnce: all connections to an endpoint wait for one answer. An endpoint that cannot be asked is asked
+// again.
+func TestDiscoveryAsksOnce(t *testing.T) {
+	var asked atomic.Int32
+	peer := answers{"PRI": "HTTP/1.1 400 Bad Request\r\n\r\n"}
+	connect := func() (net.Conn, error) {
+		if asked.Add(1) == 1 {
+			return nil, errors.New("refused")
+		}
+		return peer.connect()
+	}
+	var d Discovery
+	e := &rv.Endpoint{Address: "a.example:80", Authority: "a.example"}
+	if p, err := d.of(e, connect); p != "" || err == nil || d.Found(e.Address) != "" {
+		t.Errorf("%q, %v of an endpoint that refuses", p, err)
+	}
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if p, err := d.of(e, connect); p != rv.ProtocolHTTP1 || err != nil {
+				t.Errorf("%q, %v", p, err)
+			}
+		})
+	}
+	all.Wait()
+	if p, n := d.Found(e.Address), asked.Load(); p != rv.ProtocolHTTP1 || n != 2 {
+		t.Errorf("%q after %d questions, want %q after 2", p, n, rv.ProtocolHTTP1)
+	}
+}
+
+// TestIsSettings: the frame header that x/net writes.
+func TestIsSettings(t *testing.T) {
+	var b strings.Builder
+	if err := http2.NewFramer(&b, nil).WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if !isSettings([]byte(b.String()[:frameHeader])) {
+		t.Errorf("%q is SETTINGS", b.String())
+	}
+}
