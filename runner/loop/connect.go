@@ -54,7 +54,7 @@ func (cs *connections) resize(t int32, n, first int, awaited bool) {
 func (cs *connections) connect(c *conn) {
 	t := cs.pools[c.target].plan
 	c.generation++
-	c.armed &= recordTimers
+	cs.endTimers(c)
 	c.answered, c.sentNothing, c.opened, c.pingedAt = false, false, 0, 0
 	n := int32(len(t.Endpoints))
 	c.endpoint = (c.number + c.shift) % n

@@ -230,10 +230,10 @@ func TestHTTP2SettingsAreAnnounced(t *testing.T) {
 	}
 }
 
-func TestTimersHeap(t *testing.T) {
-	var h dueHeap[timer]
+func TestDueHeap(t *testing.T) {
+	var h dueHeap[sleeper]
 	for _, at := range []int64{5, 3, 9, 1, 7, 3, 8, 2} {
-		h.push(timer{at: at})
+		h.push(sleeper{at: at})
 	}
 	var got []int64
 	for len(h) > 0 {

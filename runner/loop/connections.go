@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"container/heap"
 	"log/slog"
+	"slices"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -41,7 +43,7 @@ type connections struct {
 	dirty []int32
 	// batches are the targets with a batch in this turn.
 	batches []int32
-	timers  dueHeap[timer]
+	timers  timerHeap
 	// awaited counts the connections without which the worker is not ready. problem is the last connection failure
 	// until they are open.
 	awaited int
@@ -149,8 +151,6 @@ type conn struct {
 	awaitsWritable bool
 	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is connected.
 	sentNothing bool
-	// armed has a bit for each timerKind that is in the heap for this connection.
-	armed uint8
 	// opened counts the requests that the socket has carried.
 	opened int64
 	// address is what the socket is connected to.
@@ -168,8 +168,13 @@ type conn struct {
 	// original is the connection whose first endpoint a trial tries; it has ended if its incarnation has changed.
 	original            *conn
 	originalIncarnation uint32
+	// timers has the instant of each timer that is set; 0: it is not set. firesAt is the first of them, and inTimers is the
+	// connection's place in connections.timers, counted from 1; 0: no timer is set.
+	timers   [timerKinds]int64
+	firesAt  int64
+	inTimers int
 
-	_ [56]byte // whole cache lines
+	_ [40]byte // whole cache lines
 }
 
 // role is what a connection counts as.
@@ -208,7 +213,7 @@ func (cs *connections) closeSocket(c *conn) {
 	}
 	c.fd = -1
 	c.generation++
-	c.armed &= recordTimers
+	cs.endTimers(c)
 	c.secure, c.awaitsWritable = nil, false
 	cs.endSession(c)
 }
@@ -355,11 +360,84 @@ func (cs *connections) endpoint(c *conn) *rv.Endpoint {
 
 // arm sets a timer for a connection unless it is set already or d is zero.
 func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
-	if d <= 0 || c.armed&(1<<kind) != 0 {
-		return
+	if d > 0 && c.timers[kind] == 0 {
+		c.timers[kind] = cs.now + int64(d)
+		cs.timers.update(c)
 	}
-	c.armed |= 1 << kind
-	cs.timers.push(timer{at: cs.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
+}
+
+// endTimers ends the timers of a connection when its socket ends. The timer of the next trial survives.
+func (cs *connections) endTimers(c *conn) {
+	c.timers = [timerKinds]int64{failbackTimer: c.timers[failbackTimer]}
+	cs.timers.update(c)
+}
+
+// endAllTimers ends the timers of a connection that has ended for good.
+func (cs *connections) endAllTimers(c *conn) {
+	c.timers = [timerKinds]int64{}
+	cs.timers.update(c)
+}
+
+// takeTimer returns the timer that fires first, and ends it.
+func (cs *connections) takeTimer() (*conn, timerKind) {
+	c := cs.timers[0]
+	kind := slices.Index(c.timers[:], c.firesAt)
+	c.timers[kind] = 0
+	cs.timers.update(c)
+	return c, timerKind(kind)
+}
+
+// timerHeap is a heap of the connections with a timer, the one whose timer fires first at the front. It has each
+// connection once, so that short connections leave nothing behind.
+type timerHeap []*conn
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].firesAt < h[j].firesAt }
+
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].inTimers, h[j].inTimers = i+1, j+1
+}
+
+func (h *timerHeap) Push(c any) {
+	*h = append(*h, c.(*conn))
+	(*h)[len(*h)-1].inTimers = len(*h)
+}
+
+func (h *timerHeap) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	c.inTimers = 0
+	return c
+}
+
+// update gives a connection whose timers have changed its place in the heap.
+func (h *timerHeap) update(c *conn) {
+	before := c.firesAt
+	c.firesAt = 0
+	for _, at := range c.timers {
+		if at != 0 && (c.firesAt == 0 || at < c.firesAt) {
+			c.firesAt = at
+		}
+	}
+	switch {
+	case c.firesAt == before:
+	case c.firesAt == 0:
+		heap.Remove(h, c.inTimers-1)
+	case before == 0:
+		heap.Push(h, c)
+	default:
+		heap.Fix(h, c.inTimers-1)
+	}
+}
+
+// next returns when the first timer fires, or never.
+func (h timerHeap) next() int64 {
+	if len(h) == 0 {
+		return never
+	}
+	return h[0].firesAt
 }
 
 // choices is how many endpoints a connection may use.
@@ -406,11 +484,4 @@ func (cs *connections) countDialed(c *conn, d *dial.Connection) {
 // timesOf returns where the times of a connection are recorded.
 func (cs *connections) timesOf(c *conn) *measure.Target {
 	return &cs.rec.Targets[cs.pools[c.target].origin]
-}
-
-func (c *conn) owner(kind timerKind) uint32 {
-	if recordTimers&(1<<kind) != 0 {
-		return c.incarnation
-	}
-	return c.generation
 }

@@ -219,7 +219,7 @@ func (cs *connections) release(c *conn) {
 		cs.endTrial(c)
 	}
 	cs.makeSurplus(c)
-	c.armed = 0
+	cs.endAllTimers(c)
 	c.incarnation++
 	cs.ended = append(cs.ended, c.index)
 }

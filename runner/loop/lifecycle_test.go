@@ -248,11 +248,12 @@ func (s *storm) strikeConn() {
 }
 
 // check looks at every connection after each turn: the number of connections is within bounds, the counts add up, each
-// connection has what takes it to its next state, and no timer is set twice or for a connection that has ended.
+// connection has what takes it to its next state, and no connection that has ended has a timer.
 func (s *storm) check() {
 	w := s.w
 	places, connecting := 0, 0
-	armed, tried := s.armedTimers(), map[*conn]bool{}
+	tried := map[*conn]bool{}
+	s.checkTimers()
 	for _, c := range w.conns.all {
 		if c.role == place {
 			places++
@@ -266,9 +267,6 @@ func (s *storm) check() {
 		connecting += c.connecting()
 		if what := s.broken(c); what != "" {
 			s.t.Errorf("a connection in state %v %s", c.state, what)
-		}
-		if c.armed != armed[c.index] {
-			s.t.Errorf("a connection in state %v has the timers %b, the heap %b", c.state, c.armed, armed[c.index])
 		}
 	}
 	switch {
@@ -286,13 +284,13 @@ func (s *storm) check() {
 func (s *storm) broken(c *conn) string {
 	socket := c.fd >= 0
 	session := c.state == opening || c.state == open || c.state == draining
-	timer := func(k timerKind) bool { return c.armed&(1<<k) != 0 }
+	timer := func(k timerKind) bool { return c.timers[k] != 0 }
 	switch {
 	case socket != (c.session != nil), session && !socket, socket && !session && c.state != dialing:
 		return "has a socket without a session, or in a state without one"
 	case socket && s.conns[c.fd].hungUp:
 		return "uses a closed socket"
-	case c.state == closing && (c.role == place || c.armed != 0):
+	case c.state == closing && (c.role == place || c.inTimers != 0):
 		return "holds a place or a timer"
 	case c.state == idle && !c.isIdle && !timer(wantTimer), c.state == backoff && !timer(wantTimer):
 		return "will never connect"
@@ -308,21 +306,29 @@ func (s *storm) broken(c *conn) string {
 	return ""
 }
 
-// armedTimers returns the timers in the heap that would fire, by connection.
-func (s *storm) armedTimers() map[int32]uint8 {
-	armed := map[int32]uint8{}
-	for _, t := range s.w.conns.timers {
-		c := s.w.conns.all[t.conn]
-		if c.owner(t.kind) != t.owner {
-			continue
+// checkTimers compares the heap with the timers of the connections.
+func (s *storm) checkTimers() {
+	h, set := s.w.conns.timers, 0
+	for _, c := range s.w.conns.all {
+		first := int64(0)
+		for _, at := range c.timers {
+			if at != 0 && (first == 0 || at < first) {
+				first = at
+			}
 		}
-		if bit := uint8(1) << t.kind; armed[t.conn]&bit == 0 {
-			armed[t.conn] |= bit
-		} else {
-			s.t.Errorf("timer %d is set twice", t.kind)
+		if c.firesAt != first || (first != 0) != (c.inTimers != 0) || first != 0 && h[c.inTimers-1] != c {
+			s.t.Errorf("a connection in state %v has the timers %v and fires at %d, at place %d", c.state, c.timers, c.firesAt, c.inTimers)
+		}
+		set += min(c.inTimers, 1)
+	}
+	if set != len(h) {
+		s.t.Errorf("%d connections have timers, the heap %d", set, len(h))
+	}
+	for i := 1; i < len(h); i++ {
+		if h.Less(i, (i-1)/2) {
+			s.t.Error("the heap is out of order")
 		}
 	}
-	return armed
 }
 
 // checkCounts compares the counters with the requests in flight.

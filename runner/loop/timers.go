@@ -6,7 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// timerKind is what a connection waits for. These timers are rare and one heap keeps them all;
+// timerKind is what a connection waits for. These timers are rare, and one heap has the connections with a timer;
 // requests' timeouts are in lists of their own (requests.go).
 type timerKind uint8
 
@@ -29,9 +29,7 @@ const (
 	// resetTimer: streams are abandoned, and the budget for resetting them refills.
 	resetTimer
 
-	// recordTimers survive the socket, because a target that closes each connection after a request must not cost a
-	// timer for each. The others belong to the socket and end with it.
-	recordTimers = 1<<failbackTimer | 1<<connectTimer
+	timerKinds = iota
 )
 
 // firesIn has a bit for each state in which a timer has an effect.
@@ -46,28 +44,11 @@ var firesIn = [...]uint16{
 	resetTimer:      1 << open,
 }
 
-type timer struct {
-	at   int64
-	conn int32
-	// owner is the connection's generation, or its incarnation for recordTimers.
-	owner uint32
-	kind  timerKind
-}
-
-func (t timer) due() int64 { return t.at }
-
-// fireTimers fires what is due. A timer of an earlier socket or connection, or one that has no effect in the state, is
-// dropped.
+// fireTimers fires what is due. A timer that has no effect in the state of its connection is dropped.
 func (cs *connections) fireTimers() {
 	for cs.timers.next() <= cs.now {
-		t := cs.timers.pop()
-		c := cs.all[t.conn]
-		if c.owner(t.kind) != t.owner {
-			continue
-		}
-		c.armed &^= 1 << t.kind
-		if firesIn[t.kind]&(1<<c.state) != 0 {
-			cs.fire(c, t.kind)
+		if c, kind := cs.takeTimer(); firesIn[kind]&(1<<c.state) != 0 {
+			cs.fire(c, kind)
 		}
 	}
 }
@@ -95,12 +76,9 @@ func (cs *connections) fire(c *conn, kind timerKind) {
 	}
 }
 
-// fireConnect loses a connection that is not open within the limit. As the timer is the record's, it may have been set
-// for an earlier socket.
+// fireConnect loses a connection that is not open within the limit. The timer may have been set while the loop connected,
+// and the wait for SETTINGS begins after that.
 func (cs *connections) fireConnect(c *conn, limit time.Duration) {
-	if c.fd < 0 || c.role == failbackTrial && c.h1 != nil {
-		return // the dialer has its own limit, and so has a trial over HTTP/1.1
-	}
 	if left := limit - time.Duration(cs.now-c.since); left > 0 {
 		cs.arm(c, connectTimer, left)
 		return
