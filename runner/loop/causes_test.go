@@ -148,6 +148,25 @@ func TestCauses(t *testing.T) {
 				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Address: at}: 1,
 			},
 		},
+		{
+			name: "given back, and given up while the place tries another endpoint",
+			plan: func(p *rv.Plan) {
+				p.Drain = 300 * time.Millisecond
+				p.Targets[0].Endpoints = append(p.Targets[0].Endpoints, rv.Endpoint{Scheme: "http", Authority: "u", Address: "u:80"})
+			},
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 10 {
+					b.down = map[int]bool{0: true, 1: true}
+					return reply{goaway: true}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:              -1,
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: "u:80"}:          -1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Address: at}: 1,
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,5 +190,27 @@ func TestCauses(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTrialShowsTheConnection: a trial shows the connection that a request was sent on, and not the one that has its place
+// when the request is given up.
+func TestTrialShowsTheConnection(t *testing.T) {
+	p := gets(perSecond(2, time.Second))
+	p.Targets[0].Endpoints = append(p.Targets[0].Endpoints, rv.Endpoint{Scheme: "http", Authority: "u", Address: "u:80"})
+	var b *bench
+	b = newBench(t, p, func(*simRequest) reply {
+		if len(b.served) == 1 {
+			return reply{status: 200}
+		}
+		b.down = map[int]bool{0: true, 1: true}
+		return reply{goaway: true}
+	})
+	b.w.program.InspectAll(1 << 10)
+	got := map[string]bool{}
+	b.w.trial = &trial{sent: map[int32]sentHead{}, Trial: Trial{Exchange: func(e *Exchange) { got[e.Address] = true }}}
+	b.run()
+	if diff := cmp.Diff(map[string]bool{"t:80": true}, got); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
 }

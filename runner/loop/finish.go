@@ -403,6 +403,7 @@ func (w *Worker) retry(tok int32) {
 	if !r.retried && w.measured(r) {
 		w.rec.Retried++
 	}
+	r.givenBackBy = w.conns.all[r.conn].address
 	r.retried, r.state, r.first, r.status, r.captures, r.retryAfter, r.located = true, waiting, 0, 0, 0, 0, false
 	r.rooted, r.overloadControl, r.loadControl = false, false, false
 	if r.exchange != nil {

@@ -47,6 +47,8 @@ type request struct {
 	starts bool
 	// sampled: the header is gathered for a sample.
 	sampled bool
+	// givenBackBy is the address of the connection that did not process the request, if it is retried.
+	givenBackBy string
 	// exchange gathers what the step looks at; nil when that is the status and header fields only.
 	exchange *exchange
 }

@@ -118,7 +118,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	switch {
 	case r.retried:
-		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Address: cause.Address})
+		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Address: r.givenBackBy})
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
 		w.countDropped(int(r.stage), cause)

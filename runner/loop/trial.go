@@ -77,9 +77,12 @@ type trial struct {
 	script string
 }
 
+// sentHead is a header as it was sent, and the connection.
 type sentHead struct {
-	head  []byte
-	http1 bool
+	head    []byte
+	http1   bool
+	address string
+	number  int32
 }
 
 // connectAttempts is after how many failures in a row, for each endpoint, a trial stops waiting for a connection.
@@ -93,7 +96,7 @@ func (w *Worker) unreachable(t *pool) bool {
 
 // sentInTrial keeps the header of a request that was rendered for a connection.
 func (w *Worker) sentInTrial(tok int32, head []byte, c *conn) {
-	w.trial.sent[tok] = sentHead{bytes.Clone(head), c.h1 != nil}
+	w.trial.sent[tok] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
 }
 
 // showDone reports a request that got a whole response. Failed is the check that failed, why the reason why the
@@ -144,9 +147,7 @@ func (w *Worker) shown(tok int32, why string, cause failure.Cause) *Exchange {
 	}
 	if sent, ok := w.trial.sent[tok]; ok {
 		delete(w.trial.sent, tok)
-		c := w.conns.all[r.conn]
-		e.Head, e.HTTP1 = sent.head, sent.http1
-		e.Address, e.Connection = c.address, int(c.number)
+		e.Head, e.HTTP1, e.Address, e.Connection = sent.head, sent.http1, sent.address, int(sent.number)
 		e.Took, e.Status = time.Duration(w.now-r.sent), int(r.status)
 	}
 	return e
