@@ -43,14 +43,14 @@ func dropped(r *runnerv1alpha1.Report, cause runnerv1alpha1.Cause, detail string
 
 func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int, n int64) runnerv1alpha1.BoundResult {
 	t := &plan.Targets[target]
-	streams, isPeers := streamsOf(t, snapshots, target)
+	streams, isFixed := streamsOf(t, snapshots, target)
 	sent, mean := s.occupied(plan, target)
 	rate := peak(r) * ratio(sent+n, r.Requests.Sent+r.Requests.Dropped)
 	out := runnerv1alpha1.BoundResult{
 		Bound: runnerv1alpha1.BoundStreams, Of: t.Name, Dropped: n,
 		Allowed: int64(t.Connections) * streams, Needed: Needed(rate, mean),
 	}
-	if isPeers || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+	if isFixed || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		out.Bound = runnerv1alpha1.BoundConnections
 	}
 	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests per second with an average duration of %s need about %d",
@@ -67,18 +67,22 @@ func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.
 	return out
 }
 
-// streamsOf is how many requests a connection to a target can hold, and whether the peer has set it.
-func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) (streams int64, isPeers bool) {
+// streamsOf is how many requests a connection to a target can hold. isFixed: the peer or maxRequests says so, and not
+// maxConcurrentStreams.
+func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) (streams int64, isFixed bool) {
 	streams = int64(t.MaxConcurrentStreams)
 	if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		streams = int64(max(1, t.HTTP1.Pipeline))
 	}
 	for i := range snapshots {
 		if own := snapshots[i].Streams; target < len(own) && own[target] > 0 && own[target] < streams {
-			streams, isPeers = own[target], true
+			streams, isFixed = own[target], true
 		}
 	}
-	return max(1, streams), isPeers
+	if most := t.Connecting.MaxRequests; most > 0 && most < streams {
+		streams, isFixed = most, true
+	}
+	return max(1, streams), isFixed
 }
 
 // occupied is how many requests to a target were sent, and for how many seconds each has occupied a stream on

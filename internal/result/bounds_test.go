@@ -37,6 +37,12 @@ func TestBounds(t *testing.T) {
 			Bound: "connections", Of: "t", Allowed: 512, Needed: 3840, Dropped: dropped,
 			Message: "target t: 16 connections of 32 streams can hold 512 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840: set connections to 120",
 		}}},
+		{"each connection ends with its second request", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			s.Failures, p.Targets[0].Connecting.MaxRequests = noStream, 2
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "connections", Of: "t", Allowed: 32, Needed: 3840, Dropped: dropped,
+			Message: "target t: 16 connections of 2 streams can hold 32 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840: set connections to 1920",
+		}}},
 		{"the target stalled", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, p.Targets[0].MaxConcurrentStreams = noStream, 1000
 		}, []runnerv1alpha1.BoundResult{{

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/net/http2"
 
@@ -52,6 +53,22 @@ func (cs *connections) disconnected(c *conn, why failure.Cause) {
 		detail += ": " + why.Detail
 	}
 	cs.pools[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
+}
+
+// unavailable returns why no connection to a target took a request in time: all were busy, all were connecting, or the last
+// failure.
+func (cs *connections) unavailable(target int32) failure.Cause {
+	p := &cs.pools[target]
+	switch all, busy, connecting := cs.placesOf(target); {
+	case busy > 0:
+		return p.noStream
+	case p.unconnected.Failed() && (p.failures > 0 || connecting < all):
+		return p.unconnected
+	default:
+		return failure.Cause{
+			Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, all, p.plan.Name),
+		}
+	}
 }
 
 // countEnd counts a lost connection and returns the cause. If the peer has sent GOAWAY, the cause is the code

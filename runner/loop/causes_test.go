@@ -122,6 +122,44 @@ func TestCauses(t *testing.T) {
 			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
 		},
 		{
+			name: "busy with slow bodies, without keep-alive",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].Protocol, p.Targets[0].HTTP1.NoKeepAlive = rv.ProtocolHTTP1, true
+				p.Chains[0].Steps[0].Timeout, p.Drain = 10*time.Second, 300*time.Millisecond
+			},
+			serve: func(*bench, *simRequest) reply {
+				return reply{status: 200, announces: true, body: []byte("slow"), bodyAfter: 2 * time.Second}
+			},
+			want: map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
+		},
+		{
+			name: "busy with the last request of each connection",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].Connecting.MaxRequests = 1
+				p.Chains[0].Steps[0].Timeout, p.Drain = 10*time.Second, 300*time.Millisecond
+			},
+			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 2 * time.Second} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
+		},
+		{
+			name: "connecting for long",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].ConnectTimeout, p.Drain = 10*time.Second, 300*time.Millisecond
+			},
+			setup: func(b *bench) { b.direct, b.hangs = true, true },
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 5 {
+					return reply{hangUp: true}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:                                          1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseClosed, Address: at}:                                      1,
+				{Of: rv.FailureDropped, Cause: rv.CauseNoConnection, Detail: "1 of 1 connections to t were connecting"}: 5,
+			},
+		},
+		{
 			name:  "maxInFlight",
 			plan:  func(p *rv.Plan) { p.Chains[0].MaxInFlight = 1 },
 			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 250 * time.Millisecond} },

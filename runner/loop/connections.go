@@ -86,8 +86,8 @@ type pool struct {
 	connecting int
 	// streams is how many requests the connection that was opened last can hold.
 	streams int64
-	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or the last
-	// failure to open one.
+	// unconnected is why requests are dropped while no connection is open or connecting: the last end of a connection, or the
+	// last failure to open one.
 	unconnected failure.Cause
 	// failures counts the failures in a row to open a connection, over all connections.
 	failures int
@@ -334,14 +334,20 @@ func (cs *connections) isWornOut(c *conn) bool {
 	return most > 0 && c.opened >= most
 }
 
-// hasOpen returns true if a connection to a target is open.
-func (cs *connections) hasOpen(target int32) bool {
+// placesOf returns how many places a target has, and how many of them are busy, because their connections are open or wait
+// for their last responses, or connecting.
+func (cs *connections) placesOf(target int32) (all, busy, connecting int) {
 	for _, c := range cs.all {
-		if c.target == target && c.state == open {
-			return true
+		if c.target != target || c.role != place {
+			continue
 		}
+		all++
+		if c.state == open || c.state == draining {
+			busy++
+		}
+		connecting += connectingIn[c.state]
 	}
-	return false
+	return all, busy, connecting
 }
 
 // downWithin returns for how much of the time from an instant until now a connection was not open.

@@ -321,10 +321,6 @@ func (w *Worker) noStreamCause(i int, at int64) failure.Cause {
 		return failure.Cause{Kind: rv.CauseLeaseExpired}
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
-	case w.conns.hasOpen(int32(i)):
-		return w.targets[i].noStream
-	case w.conns.pools[i].unconnected.Failed():
-		return w.conns.pools[i].unconnected
 	}
-	return failure.Cause{Kind: rv.CauseNoConnection}
+	return w.conns.unavailable(int32(i))
 }

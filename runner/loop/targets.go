@@ -27,7 +27,7 @@ type target struct {
 	encoderTable uint32
 	// serves says whether a chain goes to this target.
 	serves func(chain int) bool
-	// noStream is why requests are dropped while connections are open.
+	// noStream is why requests are dropped while connections are busy.
 	noStream failure.Cause
 }
 
