@@ -12,11 +12,14 @@ type Client struct {
 	conn
 	h         protocol.Handler
 	fields    fieldSink
-	abandoned int           // streams with that flag
-	overdue   int           // streams with that flag
-	peerCode  http2.ErrCode // of the peer's last GOAWAY
-	peerGone  bool          // the peer sent a GOAWAY
-	draining  bool
+	abandoned int    // streams with that flag
+	overdue   int    // streams with that flag
+	answered  uint32 // the newest stream with a complete response
+	// answeredBefore is answered at the last ResetAbandoned.
+	answeredBefore uint32
+	peerCode       http2.ErrCode // of the peer's last GOAWAY
+	peerGone       bool          // the peer sent a GOAWAY
+	draining       bool
 }
 
 // NewClient returns a session whose preface and SETTINGS are pending.
@@ -52,9 +55,12 @@ func (c *Client) InFlight() int { return c.streams.count - c.abandoned }
 // handler gets no more events of them.
 func (c *Client) Abandoned() int { return c.abandoned }
 
+// Answered reports that a response was complete, also one of an abandoned stream.
+func (c *Client) Answered() bool { return c.answered != 0 }
+
 // Draining reports that no more streams can be opened: after a GOAWAY, when the
-// ids have run out, or when the peer answers while so many streams are abandoned
-// that the reset budget cannot free them soon. The owner opens another connection,
+// ids have run out, or when the peer passed over so many abandoned streams that the
+// reset budget cannot free them soon. The owner opens another connection,
 // and closes this one when InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
 
@@ -153,11 +159,11 @@ func (c *Client) Close() {
 // finish ends a stream and reports its outcome, unless it is abandoned.
 func (c *Client) finish(s *stream, o protocol.Outcome) {
 	tok, report := s.tok, !s.is(abandoned)
+	if o.Kind == protocol.Completed {
+		c.answered = max(c.answered, s.id)
+	}
 	c.drop(s)
 	if report {
-		if o.Kind == protocol.Completed {
-			c.checkBudget()
-		}
 		c.h.OnDone(tok, o)
 	}
 }

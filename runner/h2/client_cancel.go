@@ -72,10 +72,17 @@ func (c *Client) ResetAfter(now int64) time.Duration {
 
 // ResetAbandoned resets abandoned streams as far as the budget allows. A stream
 // whose response is complete is reset at the second call that finds it.
+//
+// The connection drains if too many streams are left that the peer passed over,
+// because it had answered a newer one before the last call: more than an eighth of
+// all, or more than the budget allows to reset in a second. A new connection has a
+// new budget. While the peer does not answer, or is only late, a new connection
+// would not help.
 func (c *Client) ResetAbandoned(now int64) {
 	if c.abandoned == 0 || c.err != nil {
 		return
 	}
+	passedOver := 0
 	for s := range c.streams.all {
 		switch {
 		case !s.is(abandoned):
@@ -88,16 +95,12 @@ func (c *Client) ResetAbandoned(now int64) {
 			}
 			c.sendReset(s.id, code)
 			c.drop(s)
+		case s.id < c.answeredBefore:
+			passedOver++
 		}
 	}
-}
-
-// checkBudget is called when the peer has answered. The connection drains when its
-// budget is used up and too many streams are overdue: more than an eighth of all,
-// or more than the budget allows to reset in a second. A new connection has a new
-// budget. While the peer does not answer, a new connection would not help.
-func (c *Client) checkBudget() {
-	if c.overdue > min(c.cfg.ResetsPerSecond, c.limit()/8) && !c.resets.has(c.now) {
+	c.answeredBefore = c.answered
+	if passedOver > min(c.cfg.ResetsPerSecond, c.limit()/8) {
 		c.draining = true
 	}
 }

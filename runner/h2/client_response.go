@@ -98,9 +98,9 @@ func (c *Client) endResponse(s *stream) {
 func (c *Client) endEarly(s *stream) {
 	tok, report := s.tok, !s.is(abandoned)
 	s.flags |= remoteClosed
+	c.answered = max(c.answered, s.id)
 	c.abandon(s)
 	if report {
-		c.checkBudget()
 		c.h.OnDone(tok, protocol.Outcome{Kind: protocol.Completed})
 	}
 }

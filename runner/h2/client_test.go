@@ -399,15 +399,15 @@ func TestEarlyResponse(t *testing.T) {
 
 // TestResetAbandoned: streams that were cancelled without budget are reset when it is back.
 func TestResetAbandoned(t *testing.T) {
-	v := converse(t, Config{MaxConcurrentStreams: 4, ResetsPerSecond: 10, ResetBurst: 1},
+	v := converse(t, Config{MaxConcurrentStreams: 32, ResetsPerSecond: 10, ResetBurst: 1},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
 	for range 3 {
 		v.Cancel(v.get(), 0)
 	}
 	v.Cancel(v.post("abc"), 0)
 	v.sent()
-	if v.Abandoned() != 3 || v.Free() != 1 || v.bodies.count != 0 {
-		t.Errorf("%d abandoned, %d free, %d bodies, want 3, 1, 0", v.Abandoned(), v.Free(), v.bodies.count)
+	if v.Abandoned() != 3 || v.Free() != 29 || v.bodies.count != 0 {
+		t.Errorf("%d abandoned, %d free, %d bodies, want 3, 29, 0", v.Abandoned(), v.Free(), v.bodies.count)
 	}
 	// The request of stream 7 was cut off, so its response does not end the stream.
 	v.mustReceive(headers(7, true, ok200...))
@@ -421,27 +421,31 @@ func TestResetAbandoned(t *testing.T) {
 		want(t, fmt.Sprint("at ", step.now), v.sent(), step.want...)
 	}
 	want(t, "events", v.take())
-	if v.Abandoned() != 0 || v.overdue != 0 || v.Free() != 4 {
-		t.Errorf("%d abandoned, %d overdue, %d free, want 0, 0, 4", v.Abandoned(), v.overdue, v.Free())
+	if v.Abandoned() != 0 || v.overdue != 0 || v.Free() != 32 {
+		t.Errorf("%d abandoned, %d overdue, %d free, want 0, 0, 32", v.Abandoned(), v.overdue, v.Free())
 	}
 }
 
-// TestBudgetIsUsedUp: a connection on which more streams are abandoned than a second's budget gives back
-// drains as soon as the peer answers a request, and not before.
+// TestBudgetIsUsedUp: a connection drains if the peer has passed over more abandoned streams than a second's budget gives
+// back, that is, it has answered a newer one.
 func TestBudgetIsUsedUp(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		cfg       Config
 		cancelled int
-		now       int64 // of the answer
-		want      bool
+		// older: the peer answers a request that is older than those that were cancelled. late: the answer is too late.
+		older, late bool
+		now         int64 // of ResetAbandoned
+		want        bool
 	}{
-		{"more than a second's budget", Config{ResetsPerSecond: 3, ResetBurst: 2}, 6, 0, true},
-		{"no more than a second's budget", Config{ResetsPerSecond: 3, ResetBurst: 2}, 5, 0, false},
-		{"an eighth of few streams", Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, 4, 0, false},
-		{"more than an eighth of few streams", Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, 5, 0, true},
-		{"the budget is back", Config{ResetsPerSecond: 3, ResetBurst: 2}, 6, 1e9, false},
-		{"no bound", Config{ResetsPerSecond: -1}, 6, 0, false},
+		{name: "more than a second's budget", cfg: Config{ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 6, want: true},
+		{name: "a late answer", cfg: Config{ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 6, late: true, want: true},
+		{name: "an answer to an older request", cfg: Config{ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 6, older: true},
+		{name: "no more than a second's budget", cfg: Config{ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 5},
+		{name: "an eighth of few streams", cfg: Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 4},
+		{name: "more than an eighth of few streams", cfg: Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 5, want: true},
+		{name: "the budget is back", cfg: Config{ResetsPerSecond: 3, ResetBurst: 2}, cancelled: 6, now: 1e9},
+		{name: "no bound", cfg: Config{ResetsPerSecond: -1}, cancelled: 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := converse(t, tt.cfg)
@@ -449,14 +453,24 @@ func TestBudgetIsUsedUp(t *testing.T) {
 			for range tt.cancelled {
 				v.Cancel(v.get(), 0)
 			}
-			if v.Draining() {
-				t.Error("drains before the peer answers")
+			if !tt.older {
+				id = v.get()
 			}
-			if err := v.Receive(headers(id, true, ok200...), tt.now); err != nil {
+			if tt.late {
+				v.Cancel(id, 0)
+			}
+			if v.ResetAbandoned(0); v.Draining() || v.Answered() {
+				t.Errorf("draining %v, answered %v before the peer answers", v.Draining(), v.Answered())
+			}
+			if err := v.Receive(headers(id, true, ok200...), 0); err != nil {
 				t.Fatal(err)
 			}
-			if v.Draining() != tt.want || (v.Free() == 0) != tt.want {
-				t.Errorf("draining %v, %d free, want %v", v.Draining(), v.Free(), tt.want)
+			if v.ResetAbandoned(0); v.Draining() {
+				t.Error("drains although the other answers may be about to come")
+			}
+			v.ResetAbandoned(tt.now)
+			if v.Draining() != tt.want || (v.Free() == 0) != tt.want || !v.Answered() {
+				t.Errorf("draining %v, %d free, want %v; answered %v", v.Draining(), v.Free(), tt.want, v.Answered())
 			}
 		})
 	}

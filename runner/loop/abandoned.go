@@ -8,10 +8,18 @@ func (cs *connections) armReset(c *conn) {
 	}
 }
 
-// resetAbandoned resets what the budget allows.
+// resetAbandoned resets what the budget allows, or retires the connection. A response that came too late for its request
+// shows that the peer works, too.
 func (cs *connections) resetAbandoned(c *conn) {
 	before := c.h2.Abandoned()
 	c.h2.ResetAbandoned(cs.now)
+	if !c.answered && c.h2.Answered() {
+		cs.handle(c, responded)
+	}
+	if c.h2.Draining() {
+		cs.handle(c, retired)
+		return
+	}
 	if c.h2.Abandoned() < before {
 		cs.markDirty(c)
 		cs.offer(c)
