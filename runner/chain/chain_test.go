@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,6 +155,33 @@ func TestEveryOrderDecodes(t *testing.T) {
 		c.state = next
 		if s.Index == 2 && fields[3] != ":path: "+path {
 			t.Fatalf("path of %d bytes came out as %q", len(path), fields[3])
+		}
+	}
+}
+
+// TestEncodersShareBlocks: the workers of a program share the blocks of an endpoint, and nothing with other endpoints.
+func TestEncodersShareBlocks(t *testing.T) {
+	g := program(t, lifeCycle())
+	e := g.Targets[0].Endpoints[0]
+	other := e
+	other.Authority = "other:81"
+	// block returns where the block of the first step is, after an encoder has made or found it.
+	block := func(at *rv.Endpoint) *byte {
+		enc := NewEncoder(g, 0, at)
+		var in Instance
+		in.Start(g, 0, sources(g), 0)
+		enc.AppendHeaders(nil, &g.Steps[0], &in, 0, 0, nil)
+		return &enc.blocks[0][1].ops[0].literal[0]
+	}
+	var workers sync.WaitGroup
+	var found [8]*byte
+	for i := range found {
+		workers.Go(func() { found[i] = block(&e) })
+	}
+	workers.Wait()
+	for _, at := range found {
+		if at != found[0] || at == block(&other) {
+			t.Error("a block of its own for a worker, or one for two endpoints")
 		}
 	}
 }

@@ -3,24 +3,58 @@ package chain
 import (
 	"bytes"
 	"strconv"
+	"sync"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// Encoder makes the HPACK header blocks of the requests to one endpoint (RFC 7541). It belongs to
-// one worker; its connections to the endpoint share it.
+// Encoder makes the HPACK header blocks of the requests to one endpoint (RFC 7541). It belongs to one worker; its
+// connections to the endpoint share it. The encoders of all workers for an endpoint share an encoding.
+type Encoder struct {
+	*encoding
+	// blocks are those that the worker has used, by Step.Order, then by TableState+1. The first request of a step makes its
+	// row.
+	blocks [][]block
+}
+
+// encoding has the header blocks of the requests to one endpoint. It makes each when a worker needs it for the first time.
 //
 // A dynamic index counts from the newest entry, so an encoded block is valid only for a table with the same entries. To
 // share blocks between requests and connections, the table of each connection grows in one fixed order. The steps of a
 // target have an order. In state k, the table has the constant fields of the steps before step k. Only step k inserts
 // more fields, and the state becomes k+1. After the last step the table does not change. There is one block for each
 // pair of step and state. Values with placeholders are never inserted.
-type Encoder struct {
-	steps  [][]field // by Step.Order
-	needed int       // size of the table that all insertions together need
-	blocks [][]block // by Step.Order, then by TableState+1
+type encoding struct {
+	steps             []*Step // by Step.Order
+	endpoint          rv.Endpoint
+	scheme, authority field
+	// table has all insertions, oldest first, and lengths how many of them the table has in each state. Both are empty if
+	// they do not fit into MaxTable.
+	table   []field
+	lengths []int
+	needed  int // size of the table that all insertions together need
+
+	mu sync.Mutex // guards made
+	// made are the blocks, by Step.Order and TableState.
+	made map[blockKey]block
+}
+
+type blockKey struct {
+	order int
+	state TableState
+}
+
+// encodings are those of a program, for all workers.
+type encodings struct {
+	mu  sync.Mutex // guards all
+	all map[encodingKey]*encoding
+}
+
+type encodingKey struct {
+	target                      int
+	scheme, authority, basePath string
 }
 
 // TableState is the content of the encoder table of a connection, see Encoder. A new connection has 0.
@@ -38,6 +72,8 @@ type field struct {
 	value    text
 	// omitEmpty omits the field from requests in which value is empty.
 	omitEmpty bool
+	// indexable: it is constant, not secret, and not complete in the static table.
+	indexable bool
 }
 
 // block is an encoded header block with placeholders.
@@ -58,27 +94,88 @@ type op struct {
 	omit int
 }
 
-// NewEncoder returns an encoder for the steps of a target and one of its endpoints.
+// NewEncoder returns an encoder for the steps of a target and one of its endpoints. It costs little, so that a worker
+// can follow an authority while it sends requests.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
-	enc := &Encoder{}
+	key := encodingKey{target, e.Scheme, e.Authority, e.BasePath}
+	g.encodings.mu.Lock()
+	defer g.encodings.mu.Unlock()
+	shared := g.encodings.all[key]
+	if shared == nil {
+		shared = newEncoding(g.stepsTo(target), e)
+		g.encodings.all[key] = shared
+	}
+	return &Encoder{encoding: shared, blocks: make([][]block, len(shared.steps))}
+}
+
+// stepsTo returns the steps to a target, by Step.Order.
+func (g *Program) stepsTo(target int) []*Step {
+	var steps []*Step
 	for i := range g.Steps {
-		if g.Steps[i].Target != target {
-			continue
+		if g.Steps[i].Target == target {
+			steps = append(steps, &g.Steps[i])
 		}
-		var fields []field
-		for _, f := range g.Steps[i].fields {
-			fields = append(fields, field{name: f.name, nameText: f.nameText, kind: f.kind, value: f.at(e).harmless(f.kind), omitEmpty: f.omitEmpty})
+	}
+	return steps
+}
+
+func newEncoding(steps []*Step, e *rv.Endpoint) *encoding {
+	enc := &encoding{
+		steps: steps, endpoint: *e, made: map[blockKey]block{},
+		scheme:    newField(&fieldSource{name: ":scheme", kind: fieldScheme}, e),
+		authority: newField(&fieldSource{name: ":authority", kind: fieldAuthority}, e),
+	}
+	for _, s := range steps {
+		enc.lengths = append(enc.lengths, len(enc.table))
+		for i := range s.fields {
+			f := enc.field(s, i)
+			if !f.indexable || find(enc.table, f) >= 0 {
+				continue
+			}
+			enc.table = append(enc.table, *f)
+			if enc.needed += hpack.EntrySize(f.name, f.value.literal()); enc.needed > MaxTable {
+				enc.table, enc.lengths = nil, nil
+				return enc
+			}
 		}
-		enc.steps = append(enc.steps, fields)
 	}
-	enc.blocks = make([][]block, len(enc.steps))
-	for i := range enc.blocks {
-		enc.blocks[i] = make([]block, len(enc.steps)+2)
-	}
-	for _, f := range enc.inserted(len(enc.steps)) {
-		enc.needed += hpack.EntrySize(f.name, f.value.literal())
-	}
+	enc.lengths = append(enc.lengths, len(enc.table))
 	return enc
+}
+
+// field returns the i-th field of a step at the endpoint.
+func (e *encoding) field(s *Step, i int) *field {
+	switch f := &s.fields[i]; {
+	case f.kind == fieldScheme:
+		return &e.scheme
+	case f.kind == fieldAuthority:
+		return &e.authority
+	case f.kind == fieldPath && e.endpoint.BasePath != "":
+		at := newField(f, &e.endpoint)
+		return &at
+	}
+	return &s.encoded[i]
+}
+
+// newField returns a field at an endpoint.
+func newField(f *fieldSource, e *rv.Endpoint) field {
+	out := field{name: f.name, nameText: f.nameText, kind: f.kind, value: f.at(e).harmless(f.kind), omitEmpty: f.omitEmpty}
+	if !out.dynamic() && !secret(out.name) {
+		full, _ := hpack.StaticIndex(out.name, out.value.literal())
+		out.indexable = full == 0
+	}
+	return out
+}
+
+// encode returns the fields of a step. Those of the endpoint are in encoding; a path is that without a base path.
+func encode(fields []fieldSource) []field {
+	out := make([]field, len(fields))
+	for i := range fields {
+		if k := fields[i].kind; k != fieldScheme && k != fieldAuthority {
+			out[i] = newField(&fields[i], &rv.Endpoint{})
+		}
+	}
+	return out
 }
 
 // MaxTable bounds the size of all insertions. It is the default that peers allow (RFC 9113 6.5.2).
@@ -95,9 +192,14 @@ func (e *Encoder) Begin(tableSize uint32) TableState {
 // AppendHeaders appends the header block of a step and returns the connection's new state.
 // bodyLen is the length of the rendered body. A cookie that is not empty makes a field.
 func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState, cookie []byte) ([]byte, TableState) {
-	b := &e.blocks[s.Order][state+1]
+	row := e.blocks[s.Order]
+	if row == nil {
+		row = make([]block, len(e.lengths)+1)
+		e.blocks[s.Order] = row
+	}
+	b := &row[state+1]
 	if !b.made {
-		*b = e.make(s.Order, state)
+		*b = e.block(s.Order, state)
 	}
 	for i := range b.ops {
 		o := &b.ops[i]
@@ -155,34 +257,12 @@ func closeString(dst []byte, at int) []byte {
 	return dst
 }
 
-// inserted lists the fields in the table at a state, oldest first.
-func (e *Encoder) inserted(state int) []field {
-	var table []field
-	for _, fields := range e.steps[:state] {
-		for _, f := range fields {
-			if f.indexable() && find(table, f) < 0 {
-				table = append(table, f)
-			}
-		}
-	}
-	return table
-}
-
-// indexable fields are constant, not secret, and not complete in the static table.
-func (f *field) indexable() bool {
-	if f.dynamic() || secret(f.name) {
-		return false
-	}
-	full, _ := hpack.StaticIndex(f.name, f.value.literal())
-	return full == 0
-}
-
 // dynamic fields differ from request to request.
 func (f *field) dynamic() bool {
 	return f.nameText != nil || f.kind == fieldLength || !f.value.constant()
 }
 
-func find(table []field, f field) int {
+func find(table []field, f *field) int {
 	for i := range table {
 		if table[i].name == f.name && table[i].value.literal() == f.value.literal() {
 			return i
@@ -195,18 +275,34 @@ func find(table []field, f field) int {
 // entry follows it.
 const staticEntries = 61
 
-func (e *Encoder) make(order int, state TableState) block {
+// block returns the block of a step in a state, and makes it if no worker has.
+func (e *encoding) block(order int, state TableState) block {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := blockKey{order, state}
+	b, ok := e.made[key]
+	if !ok {
+		b = e.makeBlock(order, state)
+		e.made[key] = b
+	}
+	return b
+}
+
+func (e *encoding) makeBlock(order int, state TableState) block {
 	b := block{next: state, made: true}
 	var table []field
 	if state > 0 {
-		table = e.inserted(int(state))
+		n := e.lengths[state]
+		table = e.table[:n:n]
 	}
 	inserting := state == TableState(order)
 	if inserting {
 		b.next = state + 1
 	}
+	step := e.steps[order]
 	var lit []byte
-	for _, f := range e.steps[order] {
+	for i := range step.fields {
+		f := e.field(step, i)
 		if f.dynamic() {
 			b.ops = append(b.ops, f.ops(lit)...)
 			lit = nil
@@ -224,7 +320,7 @@ func (e *Encoder) make(order int, state TableState) block {
 			lit = hpack.AppendLiteral(lit, hpack.Never, name, f.name, value)
 		case inserting:
 			lit = hpack.AppendLiteral(lit, hpack.Incremental, name, f.name, value)
-			table = append(table, f)
+			table = append(table, *f)
 		default:
 			lit = hpack.AppendLiteral(lit, hpack.Without, name, f.name, value)
 		}

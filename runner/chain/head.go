@@ -7,7 +7,7 @@ import (
 )
 
 // Head renders the heads of HTTP/1.1 requests to one endpoint (RFC 9112 3). The fields are those that Encoder renders
-// for HTTP/2. A Head does not change after NewHead.
+// for HTTP/2. It belongs to one worker.
 //
 // A head is text, so a value must not end its line: otherwise the peer sees another request than the one of the plan
 // (RFC 9112 11.1). The compiler checks the values of the plan, and the sessions refuse responses with such values (RFC
@@ -19,7 +19,8 @@ import (
 // Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes "-".
 type Head struct {
 	keepAlive bool
-	steps     [][]headOp // by Step.Order
+	endpoint  *rv.Endpoint
+	steps     [][]headOp // by Step.Order; the first request of a step makes its own
 }
 
 // headOp appends literal and then the value of the placeholder.
@@ -54,14 +55,7 @@ const (
 // NewHead returns the renderer for the steps of a target and one of its endpoints. Without keepAlive, each request
 // announces that it is the last of its connection (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
-	h := &Head{keepAlive: keepAlive}
-	for i := range g.Steps {
-		if g.Steps[i].Target == target {
-			s := &g.Steps[i]
-			h.steps = append(h.steps, headOps(s.fields, e, keepAlive, s.Cookies))
-		}
-	}
-	return h
+	return &Head{keepAlive: keepAlive, endpoint: e, steps: make([][]headOp, len(g.stepsTo(target)))}
 }
 
 // headOps returns the operations of a head. The pseudo-header fields become the request line and host, which is the
@@ -183,6 +177,10 @@ func (b *headBuilder) end() []headOp {
 // cookies.
 func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cookie []byte) []byte {
 	ops := h.steps[s.Order]
+	if ops == nil {
+		ops = headOps(s.fields, h.endpoint, h.keepAlive, s.Cookies)
+		h.steps[s.Order] = ops
+	}
 	for i := range ops {
 		o := &ops[i]
 		dst = append(dst, o.literal...)

@@ -19,6 +19,7 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 		return nil, fmt.Errorf("targets, chains and rates are required")
 	}
 	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
+	g.encodings.all = map[encodingKey]*encoding{}
 	for i := range p.Variables {
 		v, err := newVariable(&p.Variables[i], seedOf(p.Seed, uint64(i)), &r)
 		if err != nil {
@@ -126,6 +127,7 @@ func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resou
 		}
 		s.Index, s.Chain, s.Cookies = len(g.Steps), len(g.Chains), c.Cookies
 		s.Last = i == len(c.Steps)-1
+		s.encoded = encode(s.fields)
 		if s.Await == nil {
 			s.Order = order[s.Target]
 			order[s.Target]++

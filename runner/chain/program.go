@@ -26,6 +26,8 @@ type Program struct {
 	// Seed is the plan's.
 	Seed uint64
 
+	encodings encodings
+
 	variables []*variable
 	// globalURIs has, for each global, whether a path begins with it.
 	globalURIs []bool
@@ -108,8 +110,10 @@ type Step struct {
 	// authority is host and port of the request; nil: those of the endpoint.
 	authority text
 	fields    []fieldSource
-	body      text
-	draws     []draw
+	// encoded are the fields for HTTP/2; see encode.
+	encoded []field
+	body    text
+	draws   []draw
 	// trace is the first traceparent of the step; nil: none.
 	trace *piece
 	names map[string]text // variables and captures that the script can read

@@ -5,6 +5,9 @@ package loop
 import (
 	"bytes"
 	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,5 +159,36 @@ func TestProblemsAllocateNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { w.countProblem(&r, &x) }); n != 0 {
 			t.Errorf("%s: %v allocations", body, n)
 		}
+	}
+}
+
+// TestFollowingAnAuthorityIsCheap: a new authority costs little, whatever the number of steps, because the worker follows it
+// in its loop. Its header blocks are made when they are needed, and another worker uses the same.
+func TestFollowingAnAuthorityIsCheap(t *testing.T) {
+	const authorities, limit = 8, 64 << 10
+	for name, path := range map[string]string{"no dynamic table": "/step/%d", "a dynamic table": "/step"} {
+		t.Run(name, func(t *testing.T) {
+			var all []rv.Step
+			for i := range 256 {
+				all = append(all, step("s", func(s *rv.Step) {
+					s.Path = lit(strings.ReplaceAll(path, "%d", strconv.Itoa(i)))
+					s.Headers = []rv.Header{{Name: lit("accept"), Value: lit("application/json")}}
+				}))
+			}
+			p := steps(slots(1), all...)
+			p.Targets[0].FollowAuthority = true
+			w := newBench(t, p, ok(0)).w
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for i := range authorities {
+				if w.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == none {
+					t.Fatal("not followed")
+				}
+			}
+			runtime.ReadMemStats(&after)
+			if n := (after.TotalAlloc - before.TotalAlloc) / authorities; n > limit {
+				t.Errorf("%d bytes for each authority, want at most %d", n, limit)
+			}
+		})
 	}
 }
