@@ -165,7 +165,10 @@ func (x *execution) watch() error {
 		var err error
 		select {
 		case <-x.engine.Done():
+			x.live.end()
 			return nil
+		case c := <-x.live.reading:
+			x.live.took(c)
 		case <-looks:
 			if looks, err = x.look(looks); err != nil {
 				return err

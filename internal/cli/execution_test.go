@@ -124,6 +124,47 @@ func TestExecution(t *testing.T) {
 	}
 }
 
+// A manifest that cannot be read for an hour, such as a FIFO without a writer, delays neither progress nor the end.
+func TestReadingTheManifestHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine(nil)
+		e.lasting = true
+		if _, err := e.given(testPlan(), []int{0}, ""); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		l := newLive(e, rv.Share{}, &job{plan: testPlan()}, &progress{w: &said, errs: &said, plan: testPlan()})
+		l.name, l.reread = "m.yaml", func() (*job, error) {
+			time.Sleep(time.Hour)
+			return &job{plan: testPlan()}, nil
+		}
+		signals := make(chan os.Signal)
+		go func() {
+			<-e.started
+			signals <- syscall.SIGHUP
+			signals <- syscall.SIGHUP
+			time.Sleep(2500 * time.Millisecond)
+			signals <- os.Interrupt
+		}()
+		begun, shown := time.Now(), 0
+		x := &execution{
+			engine: e, connect: 5 * time.Second, signals: signals, live: l,
+			every: func(*rv.Snapshot) { shown++ }, aborts: func() string { return "" },
+		}
+		if _, err := x.run(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > time.Minute || shown != 2 || len(e.stops) != 1 {
+			t.Errorf("the run took %v, shown %d, stops %+v", took, shown, e.stops)
+		}
+		want := "m.yaml: is still being read\nm.yaml: was not read before the end\n"
+		if got := said.String(); got != want {
+			t.Errorf("says %q, want %q", got, want)
+		}
+		<-l.reading // synctest wants every goroutine to end
+	})
+}
+
 func TestSetupFailureIsReported(t *testing.T) {
 	e := newFakeEngine(nil)
 	e.setup, e.fails = time.Nanosecond, true

@@ -21,6 +21,8 @@ type live struct {
 	// reread compiles the manifest again; nil: it cannot be read twice. name is the name of the manifest.
 	reread func() (*job, error)
 	name   string
+	// reading delivers the manifest that is being read; nil: none is. Reading may take forever, for example that of a FIFO without a writer.
+	reading chan recompiled
 	// changed receives new rates, nil while the load is suspended, and the time from which they are active.
 	changed func(at time.Duration, rates []rv.Rate)
 
@@ -33,6 +35,12 @@ type live struct {
 	// startAt is on the engine's clock. Before begin, the file is not read but noted to be.
 	begun, noted bool
 	startAt      int64
+}
+
+// recompiled is a LoadTest that was compiled again, or why it could not be compiled.
+type recompiled struct {
+	job *job
+	err error
 }
 
 // newLive is for an engine that has had the share's first revision.
@@ -132,8 +140,8 @@ func (l *live) pause() {
 	}
 }
 
-// again reads the manifest and applies its rates. It returns false if there is no file to read, or if the terminal has closed, so that
-// SIGHUP does not mean that a user changed the file. It shows mistakes, and the test continues unchanged.
+// again begins to read the manifest; took applies its rates. It returns false if there is no file to read, or if the terminal has closed, so
+// that SIGHUP does not mean that a user changed the file.
 func (l *live) again() bool {
 	if l.reread == nil || l.shown.gone() {
 		return false
@@ -142,19 +150,40 @@ func (l *live) again() bool {
 		l.shown.show("the manifest will be read again at the start")
 		return true
 	}
-	j, err := l.reread()
-	if err == nil {
-		err = refusal(l.name, l.job, j)
-	}
-	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			l.shown.warn(OneLine(line))
-		}
-		l.shown.warn("the test continues unchanged")
+	if l.reading != nil {
+		l.shown.warn(l.name + ": is still being read")
 		return true
 	}
-	l.adopt(j.plan.Rates)
+	read := make(chan recompiled, 1)
+	l.reading = read
+	go func() {
+		j, err := l.reread()
+		read <- recompiled{j, err}
+	}()
 	return true
+}
+
+// took applies the rates of a manifest that was read again. It shows mistakes, and the test continues unchanged.
+func (l *live) took(c recompiled) {
+	l.reading = nil
+	if c.err == nil {
+		c.err = refusal(l.name, l.job, c.job)
+	}
+	if c.err == nil {
+		l.adopt(c.job.plan.Rates)
+		return
+	}
+	for line := range strings.SplitSeq(c.err.Error(), "\n") {
+		l.shown.warn(OneLine(line))
+	}
+	l.shown.warn("the test continues unchanged")
+}
+
+// end shows that a manifest has not been read.
+func (l *live) end() {
+	if l.reading != nil {
+		l.shown.warn(l.name + ": was not read before the end")
+	}
 }
 
 // adopt takes the rates of a manifest that was read again; what keys have changed is over.

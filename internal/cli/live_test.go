@@ -202,6 +202,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 			if !l.again() {
 				t.Fatal("it is not read")
 			}
+			l.took(<-l.reading)
 			says := strings.ReplaceAll(said.String(), strings.TrimSuffix(s.files[0], "m.yaml"), "")
 			if tc.count == 0 && !strings.HasSuffix(says, "\nthe test continues unchanged\n") || !strings.HasPrefix(says, tc.says) {
 				t.Errorf("says %q, want %q", says, tc.says)
@@ -220,7 +221,8 @@ func TestTheSameManifestChangesNothing(t *testing.T) {
 	var said strings.Builder
 	l, e := inStage(t, 0, &said)
 	l.reread = func() (*job, error) { return l.job, nil }
-	if l.again(); len(e.updates) > 0 || said.String() != "the manifest has the active rates\n" {
+	l.again()
+	if l.took(<-l.reading); len(e.updates) > 0 || said.String() != "the manifest has the active rates\n" {
 		t.Errorf("%d updates, says %q", len(e.updates), said.String())
 	}
 }
@@ -238,6 +240,7 @@ func TestManifestIsReadAtTheStart(t *testing.T) {
 	}
 	at := rv.Clock() + int64(time.Hour)
 	l.begin(at)
+	l.took(<-l.reading)
 	if len(e.updates) != 1 || e.updates[0].At != 1 || e.updates[0].Rates[0].Count != 1 {
 		t.Errorf("updates %+v", e.updates)
 	}
