@@ -67,6 +67,34 @@ func TestInitialisation(t *testing.T) {
 	}
 }
 
+// TestStandardOutput runs the program with a standard output that takes no report.
+func TestStandardOutput(t *testing.T) {
+	h2surge := program(t)
+	for _, tc := range []struct {
+		args, to string
+		code     int
+		says     string
+	}{
+		{"run http://127.0.0.1:1/", ">&-", 1, "standard output: is closed, "},
+		{"search http://127.0.0.1:1/ --p99 20ms", ">&-", 1, "standard output: is closed, "},
+		{"run --dry-run http://127.0.0.1:1/", ">&-", 1, "standard output: is closed, "},
+		{"run --dry-run http://127.0.0.1:1/", ">/dev/full", 5, "write /dev/stdout: no space left on device\n"},
+		{"explain spec", ">/dev/full", 5, "write /dev/stdout: no space left on device\n"},
+		{"run --dry-run http://127.0.0.1:1/", ">/dev/null", 0, ""},
+		{"run --dry-run http://127.0.0.1:1/", "| cat >/dev/null", 0, ""},
+	} {
+		t.Run(tc.args+" "+tc.to, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", "\"$0\" "+tc.args+" "+tc.to, h2surge)
+			var says strings.Builder
+			cmd.Stderr = &says
+			_ = cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.Contains(says.String(), tc.says) || code == 0 && says.Len() > 0 {
+				t.Errorf("exit code %d, says %q, want %d and %q", code, says.String(), tc.code, tc.says)
+			}
+		})
+	}
+}
+
 // TestKube runs the program that users run: h2surge becomes the plugin, with its standard output and its exit code.
 func TestKube(t *testing.T) {
 	h2surge := program(t)

@@ -313,7 +313,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 		return err
 	}
 	if err := cli.WriteReport(r.stdout, r.output, report); err != nil {
-		return cli.Failf("writing the report: %v", err)
+		return cli.Failf("standard output: %v", err)
 	}
 	if err := r.push.Send(ctx, report); err != nil {
 		return err

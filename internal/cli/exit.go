@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,14 +46,18 @@ func Failf(format string, args ...any) error {
 	return &exitError{code: verdict.ExitError, lines: []string{fmt.Sprintf(format, args...)}}
 }
 
-// report writes an error to standard error, one line each, and returns the exit code. Errors of other types than exitError come from
-// cobra and are about the command line.
+// report writes an error to standard error, one line each, and returns the exit code. An error of another type than exitError is one of
+// standard output, or comes from cobra and is about the command line.
 func report(err error, cmd *cobra.Command, w io.Writer) int {
 	if err == nil {
 		return verdict.ExitPassed
 	}
-	exit := new(exitError)
+	exit, file := new(exitError), new(fs.PathError)
 	if !errors.As(err, &exit) {
+		if errors.As(err, &file) && file.Op == "write" {
+			fmt.Fprintln(w, "standard output: "+OneLine(err.Error()))
+			return verdict.ExitError
+		}
 		fmt.Fprintln(w, argumentProblem(OneLine(err.Error()))+seeHelp(cmd))
 		return verdict.ExitUsage
 	}

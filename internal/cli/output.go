@@ -86,12 +86,17 @@ func jsonAsYAML(w io.Writer, text []byte) error {
 	if err != nil {
 		return err
 	}
-	e := yaml.NewEncoder(w)
+	var b bytes.Buffer // the encoder hides the type of an error of w
+	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(document); err != nil {
 		return err
 	}
-	return e.Close()
+	if err := e.Close(); err != nil {
+		return err
+	}
+	_, err = b.WriteTo(w)
+	return err
 }
 
 // writeLoadTest writes a manifest of one LoadTest.

@@ -178,6 +178,9 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 
 // run runs the test, or prints its LoadTest.
 func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
+	if len(o.outputFiles) == 0 && !o.push.Given() && lost(cmd.OutOrStdout()) {
+		return Usagef("standard output: is closed, or is /dev/null opened for reading and writing, so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
+	}
 	stderr := cmd.ErrOrStderr()
 	allowed := parts.allowed()
 	var d *demo
@@ -322,11 +325,11 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 		return err
 	}
 	if err := WriteReport(stdout, o.output, c.report); err != nil {
-		return Failf("writing the report: %v", err)
+		return Failf("standard output: %v", err)
 	}
 	if o.histogram {
 		if err := writeHistogram(stdout, c.report); err != nil {
-			return Failf("writing the histogram: %v", err)
+			return Failf("standard output: %v", err)
 		}
 	}
 	if err := o.push.Send(ctx, c.report); err != nil {
