@@ -71,11 +71,9 @@ func (f *CompareFlags) Check() error {
 
 // Show writes the comparison, and ends as its outcome says.
 func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
-	c, err := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate), ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
-	if err != nil {
-		return Usagef("%v", err)
-	}
+	c := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate), ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
 	write := func(w io.Writer) error { return writeComparison(w, f.output, c, a.Report, b.Report) }
+	var err error
 	if f.file == "" {
 		err = write(cmd.OutOrStdout())
 	} else {

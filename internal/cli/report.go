@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compare"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -137,7 +139,7 @@ func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
 	return r, nil
 }
 
-// ReadReport takes fields it does not know: a newer h2surge may have added some.
+// ReadReport reads a report and checks its figures. It accepts fields that it does not know: a newer h2surge may have added some.
 func ReadReport(in io.Reader) (*rv.Report, error) {
 	buffered := bufio.NewReader(in)
 	var plain io.Reader = buffered
@@ -161,6 +163,10 @@ func ReadReport(in io.Reader) (*rv.Report, error) {
 	}
 	if r.APIVersion != rv.APIVersion || r.Kind != rv.ReportKind {
 		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
+	}
+	if err := result.Check(r); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("its figures contradict each other: %s; the file is damaged, or has the format of an earlier version: %s wrote it", first, compare.Writer(r))
 	}
 	return r, nil
 }

@@ -48,3 +48,43 @@ func TestReportExitCode(t *testing.T) {
 		})
 	}
 }
+
+// TestReportsThatContradictThemselves: report and compare refuse the same files, with the same message.
+func TestReportsThatContradictThemselves(t *testing.T) {
+	good := savedRun(t, 1000, 5, 1000)
+	raw, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*rv.Report)
+		want   string
+	}{
+		{"a negative counter", func(r *rv.Report) { r.Requests.Sent = -5 }, "requests: a counter is -5"},
+		{"a negative counter of a stage", func(r *rv.Report) { r.Stages[0].Sent = -5 }, "sent in measured stages is -5, want 1000"},
+		{"errorRatio instead of errorRate", func(r *rv.Report) { r.ErrorRate = 0 }, "errorRate is 0%, but the counters give 0.5%"},
+		{"no p99.9", func(r *rv.Report) { r.ResponseTime.P999 = 0 }, "the percentiles of responseTime are not in ascending order"},
+		{"no steps", func(r *rv.Report) { r.Steps = nil }, "sent of all steps is 0, want 1000"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := &rv.Report{}
+			if err := json.Unmarshal(raw, r); err != nil {
+				t.Fatal(err)
+			}
+			tc.change(r)
+			r.Version = "v0.1.0"
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := file(t, "bad.json", string(b))
+			want := bad + ": its figures contradict each other: " + tc.want + "; the file is damaged, or has the format of an earlier version: h2surge v0.1.0 wrote it\n"
+			for _, args := range [][]string{{"report", bad}, {"compare", good, bad}, {"compare", bad, good}} {
+				if got := h2surge(t, nil, nil, args...); got.code != verdict.ExitUsage || got.errors != want || got.out != "" {
+					t.Errorf("%s: exit code %d, %s\nwant %s", args[0], got.code, got.errors, want)
+				}
+			}
+		})
+	}
+}

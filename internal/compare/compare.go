@@ -2,14 +2,10 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
 )
 
 // Kind is the kind of a Comparison document.
@@ -67,20 +63,15 @@ type Input struct {
 	Report *rv.Report
 }
 
-// Reports compares two reports. The error is for a report that cannot be compared.
-func Reports(a, b Input, o Options) (*Comparison, error) {
-	for _, in := range []Input{a, b} {
-		if err := check(in.Report); err != nil {
-			return nil, fmt.Errorf("%s: %w", in.Source, err)
-		}
-	}
+// Reports compares two reports whose figures result.Check has accepted.
+func Reports(a, b Input, o Options) *Comparison {
 	c := &Comparison{
 		APIVersion: rv.APIVersion, Kind: Kind, A: a.run(), B: b.run(),
 		Tolerance: rv.ErrorRate(o.Tolerance), ErrorTolerance: rv.ErrorRate(o.ErrorTolerance),
 		Remarks: remarks(a.Report, b.Report), Figures: figures(a.Report, b.Report, o),
 	}
 	c.judge(lagged(a.Report) || lagged(b.Report))
-	return c, nil
+	return c
 }
 
 func (in Input) run() Run {
@@ -91,27 +82,8 @@ func (in Input) run() Run {
 	}
 }
 
-// check finds reports of versions whose fields had other names or meanings: in these, counters do not add up, or
-// values are missing.
-func check(r *rv.Report) error {
-	wrong := result.Check(r)
-	if all := r.Requests.Sent + r.Requests.Dropped; wrong == nil && all > 0 {
-		rate := 1 - float64(r.Requests.Succeeded)/float64(all)
-		if math.Abs(rate-float64(r.ErrorRate)) > 1e-9 {
-			wrong = fmt.Errorf("errorRate is %s, but the counters give %s", result.FormatPercent(float64(r.ErrorRate)), result.FormatPercent(rate))
-		}
-	}
-	if t := &r.ResponseTime; wrong == nil && !slices.IsSorted([]int64{t.P50, t.P90, t.P95, t.P99, t.P999, t.Max}) {
-		wrong = errors.New("the percentiles of responseTime are not in ascending order")
-	}
-	if wrong == nil {
-		return nil
-	}
-	first, _, _ := strings.Cut(wrong.Error(), "\n")
-	return fmt.Errorf("the report cannot be compared: %s; %s wrote it, probably in the format of an earlier version", first, writer(r))
-}
-
-func writer(r *rv.Report) string {
+// Writer returns the version that wrote a report, in words.
+func Writer(r *rv.Report) string {
 	if r.Version == "" {
 		return "an unknown version of h2surge"
 	}

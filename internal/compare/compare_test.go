@@ -56,11 +56,7 @@ func found(c *Comparison) map[Result][]string {
 
 func compared(t *testing.T, a, b *rv.Report) *Comparison {
 	t.Helper()
-	c, err := Reports(Input{"a.json", a}, Input{"b.json", b}, Options{Tolerance: 0.05, ErrorTolerance: 0.001})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return Reports(Input{"a.json", a}, Input{"b.json", b}, Options{Tolerance: 0.05, ErrorTolerance: 0.001})
 }
 
 func TestReports(t *testing.T) {
@@ -233,29 +229,6 @@ func empty(r *rv.Report) *rv.Report {
 	return &out
 }
 
-// TestOtherVersions: a report in an earlier format is an error, not a comparison with zeros.
-func TestOtherVersions(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(*rv.Report)
-		want   string
-	}{
-		{"errorRatio instead of errorRate", func(r *rv.Report) { fail(r, 500); r.ErrorRate = 0 }, "errorRate is 0%, but the counters give 0.5%"},
-		{"no p99.9", func(r *rv.Report) { r.ResponseTime.P999 = 0 }, "the percentiles of responseTime are not in ascending order"},
-		{"a counter has another name", func(r *rv.Report) { r.Requests.Done = 0 }, "requests: sent is 100000, want 0"},
-		{"no steps", func(r *rv.Report) { r.Steps = nil }, "sent of all steps is 0, want 100000"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			old := report(100_000)
-			tt.change(old)
-			want := "b.json: the report cannot be compared: " + tt.want + "; h2surge v0.1.0 wrote it, probably in the format of an earlier version"
-			if _, err := Reports(Input{"a.json", report(1)}, Input{"b.json", old}, Options{}); err == nil || err.Error() != want {
-				t.Errorf("%v, want %s", err, want)
-			}
-		})
-	}
-}
-
 // TestPhases: the phases of a target that both runs have are shown and not judged. A phase that neither run measured is absent.
 func TestPhases(t *testing.T) {
 	a, b := rv.TargetResult{Name: "api"}, rv.TargetResult{Name: "api"}
@@ -288,10 +261,7 @@ func TestNotifications(t *testing.T) {
 	a, b := report(2000), report(2000)
 	a.Listeners = []rv.ListenerResult{listener("events", 0, 1000), listener("a", 0, 1)}
 	b.Listeners = []rv.ListenerResult{listener("b", 0, 1), listener("events", 20, 1500)}
-	c, err := Reports(Input{"a", a}, Input{"b", b}, Options{Tolerance: DefaultTolerance, ErrorTolerance: DefaultErrorTolerance})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := Reports(Input{"a", a}, Input{"b", b}, Options{Tolerance: DefaultTolerance, ErrorTolerance: DefaultErrorTolerance})
 	var got []string
 	for i := range c.Figures {
 		if f := &c.Figures[i]; f.Listener != "" {

@@ -18,7 +18,7 @@ func remarks(a, b *rv.Report) []string {
 	}
 	note(a.Name != b.Name, "The tests have different names, %s and %s: without spec.seed, they draw different values", a.Name, b.Name)
 	note(a.Name == b.Name && a.PlanHash != b.PlanHash, "The plans differ, in a field of the manifest: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
-	note(a.Version != b.Version, "A was measured with %s, B with %s", writer(a), writer(b))
+	note(a.Version != b.Version, "A was measured with %s, B with %s", Writer(a), Writer(b))
 	out = append(out, stages(a, b)...)
 	note(!sameRate(a.Rate.Asked, b.Rate.Asked), "The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
 		asked(a.Rate.Asked), asked(b.Rate.Asked))

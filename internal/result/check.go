@@ -3,11 +3,13 @@ package result
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Check verifies the sums of a report, and returns an error for each wrong sum. The rules also apply to a partial report, because
+// Check verifies the sums of a report, its error rate and the order of its percentiles, and returns an error for each that is wrong. The rules also apply to a partial report, because
 // they apply to each snapshot:
 //
 //	sent = done + timedOut + reset + connectionLost + inFlightAtEnd
@@ -62,8 +64,24 @@ func Check(r *runnerv1alpha1.Report) error {
 			atMost("measured notifications of "+l.Name+" that are missing", l.Measured.Missing, l.Missing),
 			sumsTo("failed checks of "+l.Name+" by name", l.FailedBy, l.Measured.FailedChecks))
 	}
-	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped))
+	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped), checkRate(r))
+	if t := &r.ResponseTime; !slices.IsSorted([]int64{t.P50, t.P90, t.P95, t.P99, t.P999, t.Max}) {
+		errs = append(errs, errors.New("the percentiles of responseTime are not in ascending order"))
+	}
 	return errors.Join(errs...)
+}
+
+// checkRate compares the error rate with the counters.
+func checkRate(r *runnerv1alpha1.Report) error {
+	all := r.Requests.Sent + r.Requests.Dropped
+	if all == 0 {
+		return nil
+	}
+	rate := 1 - float64(r.Requests.Succeeded)/float64(all)
+	if math.Abs(rate-float64(r.ErrorRate)) > 1e-9 {
+		return fmt.Errorf("errorRate is %s, but the counters give %s", FormatPercent(float64(r.ErrorRate)), FormatPercent(rate))
+	}
+	return nil
 }
 
 func checkStages(r *runnerv1alpha1.Report) []error {
