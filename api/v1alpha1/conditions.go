@@ -143,7 +143,7 @@ const (
 	// ReasonStalled means that a stage without a duration had requests left, and nothing could be sent any
 	// more.
 	ReasonStalled = "Stalled"
-	// ReasonNoSuccess means that no request succeeded.
+	// ReasonNoSuccess means that no request got a response.
 	ReasonNoSuccess = "NoSuccess"
 	// ReasonVersionMismatch means that the runner image and the operator have different versions, and cannot run this
 	// test together.

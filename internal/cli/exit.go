@@ -22,8 +22,8 @@ const exitCodes = `Exit codes:
   3  inconclusive: the generator, not the target, was the bottleneck; without
      thresholds, the code is 0
   4  interrupted; the report has everything that was sent until the interrupt
-  5  the test could not run: the target cannot be reached, no request succeeded, or the
-     counters do not add up`
+  5  the test could not run: the target cannot be reached, no request got a response, or
+     the counters do not add up`
 
 // exitError ends the process with a code. Its lines go to standard error.
 type exitError struct {

@@ -177,6 +177,17 @@ func answered(n, failed, microseconds int64) func(*rv.Snapshot) {
 	}
 }
 
+// unanswered makes a final snapshot of n requests that timed out.
+func unanswered(n int64) func(*rv.Snapshot) {
+	return func(s *rv.Snapshot) {
+		s.Counters = rv.Counters{Sent: n, TimedOut: n}
+		s.Steps[0] = rv.StepCounters{Sent: n, TimedOut: n}
+		s.Chains[0] = rv.ChainCounters{Started: n, Aborted: n}
+		s.Stages[0].Sent = n
+		s.Histograms = &rv.Histograms{}
+	}
+}
+
 // outcome is what a command line came to.
 type outcome struct {
 	code        int

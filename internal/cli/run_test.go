@@ -42,7 +42,12 @@ func TestExitCodes(t *testing.T) {
 			answered(100, 0, 1000)(s)
 			s.Stopped = "spec.stop"
 		})},
-		{name: "not one success", file: loadTest, engine: newFakeEngine(answered(100, 100, 1000)), want: 5, errors: "none of 100 requests succeeded"},
+		{name: "no response", file: loadTest, engine: newFakeEngine(unanswered(100)), want: 5, errors: "none of 100 requests succeeded: 100 timed out"},
+		{name: "every response is wrong", file: noThresholds, want: 2, errors: "of 100 requests, 100 failed their checks (status 401)", engine: newFakeEngine(func(s *rv.Snapshot) {
+			answered(100, 100, 1000)(s)
+			s.StatusCodes = map[string]int64{"401": 100}
+			s.Steps[0].StatusCodes, s.Steps[0].FailedBy = s.StatusCodes, map[string]int64{"status": 100}
+		})},
 		{name: "the counters do not add up", file: loadTest, want: 5, errors: "the counters do not add up", engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 0, 1000)(s)
 			s.Counters.Done--
@@ -104,6 +109,21 @@ func TestDeadTarget(t *testing.T) {
 	var r rv.Report
 	if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.Verdict.Reason != "TargetUnreachable" || r.Requests.Sent != 0 {
 		t.Errorf("report: %v, %+v", err, r.Verdict)
+	}
+}
+
+// TestInterruptWithoutResponses: an interrupt is an interrupt, also if each request timed out.
+func TestInterruptWithoutResponses(t *testing.T) {
+	signals := make(chan os.Signal, 2)
+	e := newFakeEngine(unanswered(10))
+	e.lasting = true
+	go func() {
+		<-e.started
+		signals <- os.Interrupt
+	}()
+	got := h2surge(t, e, signals, "run", "-f", "-")
+	if got.code != 4 || !strings.Contains(OneLine(got.out), "none of 10 requests succeeded: 10 timed out") {
+		t.Errorf("exit code %d, want 4\n%s%s", got.code, got.out, got.errors)
 	}
 }
 

@@ -29,7 +29,7 @@ Exit codes:
   1  bad manifest or command line; nothing was sent
   2  failed: a step failed
   4  interrupted
-  5  could not run: the target cannot be reached, or no request succeeded`
+  5  could not run: the target cannot be reached, or no request got a response`
 
 const tryExample = `  h2surge try -f loadtest.yaml
   h2surge try -f loadtest.yaml --chain session --target-url http://127.0.0.1:8080
@@ -158,7 +158,7 @@ func (t *tried) exit(problem string) error {
 		return &exitError{code: verdict.ExitStopped, lines: []string{"interrupted"}}
 	case problem != "" && t.failed == 0:
 		return Failf("%s", problem)
-	case t.failed > 0 && t.succeeded == 0:
+	case t.failed > 0 && t.answered == 0:
 		return &exitError{code: verdict.ExitError}
 	case t.failed > 0:
 		return &exitError{code: verdict.ExitFailed}

@@ -23,9 +23,9 @@ type tried struct {
 	mu sync.Mutex // guards the fields below, which the worker's goroutine writes
 	// chains are the results by the index of the chain in the plan.
 	chains []triedChain
-	// succeeded counts requests, failed counts steps: a step without the value of a capture failed, although its request succeeded.
-	succeeded, failed int
-	interrupted       bool
+	// answered counts requests with a response, failed counts steps.
+	answered, failed int
+	interrupted      bool
 }
 
 func newTried(j *job, full, showSecrets bool) *tried {
@@ -149,8 +149,8 @@ func (t *tried) exchange(e *loop.Exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := t.describe(e)
-	if out.Outcome == outcomePassed || e.Why == rv.AbortMissingCapture {
-		t.succeeded++
+	if out.Response != nil {
+		t.answered++
 	}
 	if out.Outcome == outcomeFailed && !out.retried {
 		t.failed++

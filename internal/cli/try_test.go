@@ -156,7 +156,7 @@ func TestTryForPrograms(t *testing.T) {
 	for _, format := range []string{"json", "yaml"} {
 		got := tries(t, "", "-f", "testdata/try/failed.yaml", "--target-url", at, "--chain", "checks", "-o", format)
 		var r triedResult
-		if err := yaml.Unmarshal([]byte(got.out), &r); err != nil || got.code != 5 {
+		if err := yaml.Unmarshal([]byte(got.out), &r); err != nil || got.code != 2 {
 			t.Fatalf("-o %s: exit code %d, %v", format, got.code, err)
 		}
 		for _, e := range r.Chains[0].Exchanges {

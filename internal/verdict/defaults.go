@@ -123,7 +123,7 @@ func failed(r *runnerv1alpha1.Report) string {
 		what string
 		of   runnerv1alpha1.FailureOf
 	}{
-		{q.FailedChecks, "failed their checks", ""},
+		{q.FailedChecks, "failed their checks" + checks(r), ""},
 		{q.TimedOut, "timed out", ""},
 		{q.Reset, "were reset", runnerv1alpha1.FailureReset},
 		{q.ConnectionLost, "lost their connection", runnerv1alpha1.FailureConnectionLost},
@@ -139,6 +139,33 @@ func failed(r *runnerv1alpha1.Report) string {
 		return "none was sent"
 	}
 	return strings.Join(out, ", ")
+}
+
+// checks returns in parentheses the checks that failed most often, and the statuses in place of the check of the status. A status that a
+// step had more often than its check failed is one that the step expects.
+func checks(r *runnerv1alpha1.Report) string {
+	by := map[string]int64{}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		for name, n := range s.FailedBy {
+			if name != runnerv1alpha1.CheckStatus || len(s.StatusCodes) == 0 {
+				by["check "+name] += n
+			}
+		}
+		for code, n := range s.StatusCodes {
+			if n <= s.FailedBy[runnerv1alpha1.CheckStatus] {
+				by["status "+code] += n
+			}
+		}
+	}
+	var out []string
+	for _, n := range result.MostFrequent(by, maxNamed) {
+		out = append(out, n.Name)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(out, ", ") + ")"
 }
 
 // causes returns the most frequent causes of a kind of failure, in parentheses.

@@ -12,12 +12,10 @@
 //	                                 compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
 //	Error         Stalled            a stage without a duration had requests left, and nothing could be sent
-//	Stopped       Interrupted,       ended early on request before any measured request had an
-//	              Stopped            outcome
-//	Error         NotAuthorized      not one measured request succeeded, and some were sent without authorization
-//	Error         NoSuccess          not one measured request succeeded
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with the
 //	              Stopped            known results, but decide nothing
+//	Error         NotAuthorized      not one measured request succeeded, and some were sent without authorization
+//	Error         NoSuccess          not one measured request got a response
 //	Inconclusive  NotAuthorized      requests were sent without authorization, because a token had expired: the
 //	                                 message has the thresholds that failed
 //	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it

@@ -14,7 +14,7 @@ const (
 	ExitInconclusive = 3
 	// ExitStopped: interrupted or stopped; a partial report has been written.
 	ExitStopped = 4
-	// ExitError: could not run: a dead target, a lost shard, not one success.
+	// ExitError: could not run: a dead target, a lost shard, not one response.
 	ExitError = 5
 )
 

@@ -106,7 +106,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, neverAuthorized, noSuccess, stopped, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired, limited}
+var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired, limited}
 
 // usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -197,20 +197,24 @@ func (in *input) tolerated() bool {
 	return in.facts.LossTolerated && in.report.Generator.ShardsLost > 0
 }
 
-func stoppedAtOnce(in *input) *runnerv1alpha1.Verdict {
-	q := &in.report.Requests
-	if q.Done+q.TimedOut+q.Reset+q.ConnectionLost+q.Dropped > 0 {
+// noSuccess finds runs without a response. A service that answers every request wrongly has been tested: the limits on errors decide.
+func noSuccess(in *input) *runnerv1alpha1.Verdict {
+	if in.report.Requests.Done > 0 {
 		return nil
 	}
-	return stopped(in)
+	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess, "%s", noneSucceeded(in.report))
 }
 
-func noSuccess(in *input) *runnerv1alpha1.Verdict {
-	q := &in.report.Requests
-	if q.Succeeded > 0 {
-		return nil
+func noneSucceeded(r *runnerv1alpha1.Report) string {
+	return fmt.Sprintf("none of %d requests succeeded: %s", r.Requests.Sent+r.Requests.Dropped, failed(r))
+}
+
+// withoutSuccess returns the end of a message about a run without a success; "": a request succeeded, or none has failed yet.
+func withoutSuccess(r *runnerv1alpha1.Report) string {
+	if q := &r.Requests; q.Succeeded > 0 || q.Sent+q.Dropped == q.InFlightAtEnd {
+		return ""
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess, "none of %d requests succeeded: %s", q.Sent+q.Dropped, failed(in.report))
+	return "; " + noneSucceeded(r)
 }
 
 func stopped(in *input) *runnerv1alpha1.Verdict {
@@ -218,10 +222,10 @@ func stopped(in *input) *runnerv1alpha1.Verdict {
 	case in.facts.Aborted != "" && !in.facts.Interrupted:
 		return nil // the threshold decides
 	case in.facts.Interrupted:
-		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed")
+		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed%s", withoutSuccess(in.report))
 	case in.report.Stopped != "":
 		return verdict(runnerv1alpha1.OutcomeStopped, ReasonStopped,
-			"stopped before the run completed: %s", in.report.Stopped)
+			"stopped before the run completed: %s%s", in.report.Stopped, withoutSuccess(in.report))
 	}
 	return nil
 }
@@ -239,7 +243,7 @@ func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	if name := in.facts.Aborted; name != "" {
 		names = append(names, fmt.Sprintf("threshold %s ended the test after %s because of abortOnFail", name, in.facts.Seen[name].After.Round(time.Second)))
 	}
-	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s%s", strings.Join(names, "; "), in.droppedBy())
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s%s%s", strings.Join(names, "; "), withoutSuccess(in.report), in.droppedBy())
 }
 
 func generatorBound(in *input) *runnerv1alpha1.Verdict {

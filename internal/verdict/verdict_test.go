@@ -61,6 +61,19 @@ func (r *run) timesOut() {
 	r.report.Histograms.ResponseTime = h.Encode()
 }
 
+// timesOutAlways gets no response at all.
+func (r *run) timesOutAlways() {
+	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, TimedOut: 1000}, 1
+}
+
+// answersWrongly gets status 401 for every request.
+func (r *run) answersWrongly() {
+	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, Done: 1000, FailedChecks: 1000}, 1
+	r.report.Steps = []runnerv1alpha1.StepResult{{
+		Chain: "c", Step: "s", FailedBy: map[string]int64{"status": 1000}, StatusCodes: map[string]int64{"401": 1000},
+	}}
+}
+
 func (r *run) shortOfRate(achieved float64) {
 	r.report.Rate.Achieved = achieved
 	r.report.Stages[0].Achieved = achieved
@@ -197,7 +210,7 @@ func TestJudge(t *testing.T) {
 		{"tolerated, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "fast", 3},
 		{"tolerated, too few requests, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "much", 3},
 		{"tolerated and stopped", func(r *run) { r.losesOne(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
-		{"tolerated, no success", func(r *run) { r.losesOne(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
+		{"tolerated, no response", func(r *run) { r.losesOne(); r.timesOutAlways() }, broken, ReasonNoSuccess, "", 5},
 		{"tolerated, and the deadline", func(r *run) { r.losesOne(); r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "", 5},
 		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
 
@@ -219,20 +232,42 @@ func TestJudge(t *testing.T) {
 		{"lease expired and stopped", func(r *run) { r.pauses(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 
 		// Not one success.
-		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 failed", 5},
+		{"no response", (*run).timesOutAlways, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 timed out", 5},
 		{"nothing sent", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "", 5},
-		{"no success and no thresholds", func(r *run) { r.noThresholds(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
-		{"no success, stopped", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Stopped = "spec.stop" }, broken, ReasonNoSuccess, "", 5},
+		{"no response and no thresholds", func(r *run) { r.noThresholds(); r.timesOutAlways() }, broken, ReasonNoSuccess, "", 5},
+		{"no response, stopped", func(r *run) { r.timesOutAlways(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "stopped before the run completed: spec.stop; none of 1000 requests succeeded: 1000 timed out", 4},
+		{"no response, interrupted", func(r *run) { r.timesOutAlways(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "interrupted before the run completed; none of 1000 requests succeeded: 1000 timed out", 4},
+		{"no response, without authorization, interrupted", func(r *run) { r.timesOutAlways(); r.unauthorized(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
+		{"one response in all, and it is wrong", func(r *run) {
+			r.noThresholds()
+			r.answersWrongly()
+			r.report.Requests.Done, r.report.Requests.FailedChecks, r.report.Requests.TimedOut = 1, 1, 999
+			r.report.Steps[0].FailedBy, r.report.Steps[0].StatusCodes = map[string]int64{"status": 1}, map[string]int64{"401": 1}
+		}, failed, ReasonTooManyErrors, "1 failed their checks (status 401), 999 timed out", 2},
+		{"wrong responses only", (*run).answersWrongly, failed, ReasonThresholdsFailed, "clean: ErrorRate 100% > 0.1%; none of 1000 requests succeeded: 1000 failed their checks (status 401)", 2},
+		{"wrong responses only, no thresholds", func(r *run) { r.noThresholds(); r.answersWrongly() }, failed, ReasonTooManyErrors, "the error rate is 100%, above the default limit of 1%: of 1000 requests, 1000 failed their checks (status 401); set a threshold", 2},
+		{"wrong responses only, a threshold on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[3:]; r.answersWrongly() }, failed, ReasonTooManyErrors, "", 2},
+		{"wrong responses only, which a threshold allows", func(r *run) { r.plan.Thresholds[2].Max = "100%"; r.answersWrongly() }, pass, ReasonPassed, "", 0},
+		{"wrong bodies only", func(r *run) {
+			r.answersWrongly()
+			r.report.Steps[0].FailedBy, r.report.Steps[0].StatusCodes = map[string]int64{"hasID": 990, "status": 10}, map[string]int64{"200": 990, "500": 10}
+		}, failed, ReasonThresholdsFailed, "1000 failed their checks (check hasID, status 500)", 2},
+		{"wrong responses only, interrupted", func(r *run) { r.answersWrongly(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "; none of 1000 requests succeeded: 1000 failed their checks (status 401)", 4},
 		{"stopped before any outcome", func(r *run) {
 			r.report.Requests = runnerv1alpha1.Requests{Sent: 3, InFlightAtEnd: 3}
 			r.report.Stopped = "spec.stop"
 		}, halted, ReasonStopped, "spec.stop", 4},
 		{"interrupted before anything", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{}; r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
-		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, broken, ReasonNoSuccess, "1 were never sent", 5},
+		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, halted, ReasonInterrupted, "none of 1 requests succeeded: 1 were never sent", 4},
 
 		// The default limit on errors.
 		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRate = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
 		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error rate is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream became free in time)", 2},
+		{"statuses above it, next to expected ones", func(r *run) {
+			r.noThresholds()
+			r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 980, FailedChecks: 20}, 0.02
+			r.report.Steps = []runnerv1alpha1.StepResult{{FailedBy: map[string]int64{"status": 20}, StatusCodes: map[string]int64{"404": 980, "503": 15, "200": 5}}}
+		}, failed, ReasonTooManyErrors, "20 failed their checks (status 503, status 200)", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3; set a threshold", 2},
 		{"errors above it that are no drops, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonTooManyErrors, "1 failed their checks; set a threshold", 2},
