@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -67,5 +68,5 @@ func report(err error, cmd *cobra.Command, w io.Writer) int {
 	return exit.code
 }
 
-// OneLine replaces each sequence of white space by a blank.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine replaces each sequence of white space by a blank, and makes other characters visible that would steer a terminal.
+func OneLine(s string) string { return text.Visible(strings.Join(strings.Fields(s), " ")) }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -106,7 +107,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	}
 	t := newTried(j, o.full, o.showSecrets)
 	if o.output == OutputText {
-		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.text()+"\n") }
+		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), text.Visible(e.text())+"\n") }
 	}
 	problem, err := t.run(chains, o.listen.String(), parts)
 	if err != nil {
@@ -145,7 +146,7 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 
 func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 	if o.output == OutputText {
-		_, err := fmt.Fprint(w, r.text())
+		_, err := fmt.Fprint(w, text.Visible(r.text()))
 		return err
 	}
 	return WriteDocument(w, o.output, r)

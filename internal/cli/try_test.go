@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -125,6 +128,41 @@ func TestTryBinding(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTryOfATargetThatSteersTerminals: no octet of a response reaches the terminal as a control character.
+func TestTryOfATargetThatSteersTerminals(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // the test is over
+	const body = "one\rtwo \u202ethree\n"
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				fmt.Fprintf(c, "HTTP/1.1 200 \x1b[2Jdone\r\nx-color: \x1b[31mred\xc2\x9b1m\r\nx-id: \x1b]0;title\x07\r\ncontent-length: %d\r\n\r\n%s", len(body), body)
+			}
+			_ = c.Close()
+		}
+	}()
+	got := tries(t, `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: steers}, spec: {
+		targets: [{name: t, url: "http://`+l.Addr().String()+`", protocol: http1}],
+		templates: [{name: get, path: /, capture: [{name: id, header: x-id}]}],
+		chains: [{name: c, target: t, steps: [{template: get}]}],
+		rates: [{name: r, duration: 1s, requestsPerSecond: 1}]}}`, "-f", "-")
+	if i := strings.IndexFunc(got.out+got.errors, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("the character %q is in the output", (got.out + got.errors)[i:min(i+4, len(got.out))])
+	}
+	for _, want := range []string{"\n< x-color: \\x1b[31mred\\u009b1m\n", "\n< one\\rtwo \\u202ethree\n", "capture id = \\x1b]0;title\\a\n"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no %q in\n%s%s", want, got.out, got.errors)
+		}
 	}
 }
 

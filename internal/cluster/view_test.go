@@ -165,7 +165,7 @@ func TestView(t *testing.T) {
 func TestPlain(t *testing.T) {
 	lt := busy()
 	lt.Status.Runners[0].Message = "red \x1b[31m\u009b31m\u202e\nline"
-	want := "red ?[31m?31m? line"
+	want := `red \x1b[31m\u009b31m\u202e line`
 	m := Frame{Look: Look{Test: lt}, Now: at(60)}
 	for name, lines := range map[string][]string{
 		"view": View(&m, Size{120, 50}), "status": Status(lt, at(60), func(command string) string { return command }),
