@@ -49,6 +49,8 @@ type explained struct {
 	*openAPI
 	path     string
 	required bool
+	// about are messages of rules of the objects around the field that are about the field.
+	about []string
 }
 
 var (
@@ -62,15 +64,22 @@ func findField(root *openAPI, path string) (explained, error) {
 	if slices.Contains(rootNames, strings.ToLower(names[0])) || names[0] == "" {
 		names = names[1:]
 	}
-	at := explained{openAPI: root}
+	at, wanted := explained{openAPI: root}, strings.Join(names, ".")
+	var about []string
 	for _, name := range names {
 		inside := at.inside()
+		for _, r := range inside.Rules {
+			if r.FieldPath != "" && !strings.Contains(r.Rule, "oldSelf") && strings.TrimPrefix(at.path+r.FieldPath, ".") == wanted {
+				about = append(about, r.Message)
+			}
+		}
 		child := inside.Properties[name]
 		if child == nil {
 			return at, noField(root, at, name)
 		}
-		at = explained{child, strings.TrimPrefix(at.path+"."+name, "."), slices.Contains(inside.Required, name)}
+		at = explained{child, strings.TrimPrefix(at.path+"."+name, "."), slices.Contains(inside.Required, name), nil}
 	}
+	at.about = about
 	return at, nil
 }
 

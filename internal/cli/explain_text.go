@@ -36,21 +36,34 @@ func (f explained) explain(recursive bool) string {
 	return b.String()
 }
 
-// rules are those of a value. Rules about changes of a value are in descriptions.
+// rules are those about a value and the fields below it, whose rules name the field. Rules about changes of a value are in descriptions.
 func (f explained) rules() (out []string) {
-	seen := map[string]bool{}
+	messages := slices.Clone(f.about)
 	for _, s := range []*openAPI{f.openAPI, f.inside()} {
 		for _, r := range s.Rules {
-			if r.Message == "" || seen[r.Message] || strings.Contains(r.Rule, "oldSelf") {
-				continue
-			}
-			seen[r.Message] = true
-			for i, line := range wrapped(r.Message, UsageWidth-6) {
-				out = append(out, [2]string{"- ", "  "}[min(i, 1)]+line)
+			if r.Message != "" && !strings.Contains(r.Rule, "oldSelf") {
+				messages = append(messages, r.text())
 			}
 		}
 	}
+	for i, message := range messages {
+		if slices.Contains(messages[:i], message) {
+			continue
+		}
+		for i, line := range wrapped(message, UsageWidth-6) {
+			out = append(out, [2]string{"- ", "  "}[min(i, 1)]+line)
+		}
+	}
 	return out
+}
+
+// text is the message after the name of the field that it is about, unless it has the name.
+func (r *celRule) text() string {
+	field := strings.TrimPrefix(r.FieldPath, ".")
+	if field == "" || strings.Contains(r.Message, field[strings.LastIndexByte(field, '.')+1:]) {
+		return r.Message
+	}
+	return field + ": " + r.Message
 }
 
 func mark(required bool) string {

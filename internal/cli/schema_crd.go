@@ -31,12 +31,17 @@ type openAPI struct {
 	Items  *openAPI `json:"items"`
 
 	// Open objects may have fields that are not in Properties.
-	Open        bool `json:"x-kubernetes-preserve-unknown-fields"`
-	IntOrString bool `json:"x-kubernetes-int-or-string"`
-	Rules       []struct {
-		Rule    string `json:"rule"`
-		Message string `json:"message"`
-	} `json:"x-kubernetes-validations"`
+	Open        bool      `json:"x-kubernetes-preserve-unknown-fields"`
+	IntOrString bool      `json:"x-kubernetes-int-or-string"`
+	Rules       []celRule `json:"x-kubernetes-validations"`
+}
+
+// celRule is a rule of an object. FieldPath is the field below the object that the message is about, such as ".clientSecret"; empty: the
+// object.
+type celRule struct {
+	Rule      string `json:"rule"`
+	Message   string `json:"message"`
+	FieldPath string `json:"fieldPath"`
 }
 
 // loadTestSchema is that of a whole LoadTest.
