@@ -44,20 +44,22 @@ func dropped(r *runnerv1alpha1.Report, cause runnerv1alpha1.Cause, detail string
 func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int, n int64) runnerv1alpha1.BoundResult {
 	t := &plan.Targets[target]
 	streams, isFixed := streamsOf(t, snapshots, target)
-	sent, mean := s.occupied(plan, target)
-	rate := peak(r) * ratio(sent+n, r.Requests.Sent+r.Requests.Dropped)
+	on := s.occupied(plan, target)
+	rate := peak(r) * ratio(on.sent+n, r.Requests.Sent+r.Requests.Dropped)
 	out := runnerv1alpha1.BoundResult{
 		Bound: runnerv1alpha1.BoundStreams, Of: t.Name, Dropped: n,
-		Allowed: int64(t.Connections) * streams, Needed: Needed(rate, mean),
+		Allowed: int64(t.Connections) * streams, Needed: Needed(rate, on.mean),
 	}
 	if isFixed || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		out.Bound = runnerv1alpha1.BoundConnections
 	}
 	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests per second with an average duration of %s need about %d",
-		t.Name, t.Connections, streams, out.Allowed, FormatRate(rate), FormatTime(int64(mean*1e6)), out.Needed)
+		t.Name, t.Connections, streams, out.Allowed, FormatRate(rate), FormatTime(int64(on.mean*1e6)), out.Needed)
 	switch {
 	case out.Needed <= out.Allowed:
 		out.Message += ", so the target stalled, or answered in bursts"
+	case on.timedOut > 0 && (on.timedOut*10 >= on.sent || Needed(rate, on.others) <= out.Allowed):
+		out.Message += fmt.Sprintf(", because %d of %d requests timed out: the target answers late, or not at all; more connections would hold more requests that wait", on.timedOut, on.sent)
 	case out.Bound == runnerv1alpha1.BoundConnections:
 		out.Message += fmt.Sprintf(": set connections to %d", above(out.Needed, streams))
 	default:
@@ -85,18 +87,26 @@ func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, ta
 	return max(1, streams), isFixed
 }
 
-// occupied is how many requests to a target were sent, and for how many seconds each has occupied a stream on
-// average.
-func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (sent int64, mean float64) {
-	var ended, us int64
+// occupancy is how many requests to a target were sent and timed out, and for how many seconds a request has occupied a stream on average: mean
+// of all requests, and others of those that did not time out.
+type occupancy struct {
+	sent, timedOut int64
+	mean, others   float64
+}
+
+func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (out occupancy) {
+	var ended, us, lost int64
 	plan.EachStep(func(i int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
 		if n := &s.steps[i].counters; step.Target == target {
-			sent += n.Sent
+			out.sent += n.Sent
+			out.timedOut += n.TimedOut
 			ended += n.Sent - n.InFlightAtEnd
 			us += n.OccupiedMicroseconds
+			lost += n.TimedOut * step.Timeout.Microseconds()
 		}
 	})
-	return sent, ratio(us, ended) / 1e6
+	out.mean, out.others = ratio(us, ended)/1e6, ratio(max(0, us-lost), ended-out.timedOut)/1e6
+	return out
 }
 
 // peak is the highest rate that a measured stage asked for.

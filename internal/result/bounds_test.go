@@ -49,6 +49,21 @@ func TestBounds(t *testing.T) {
 			Bound: "streams", Of: "t", Allowed: 16_000, Needed: 3840, Dropped: dropped,
 			Message: "target t: 16 connections of 1000 streams can hold 16000 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840, so the target stalled, or answered in bursts",
 		}}},
+		{"requests that time out hold the streams", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			s.Failures, p.Chains[0].Steps[0].Timeout = noStream, 2*time.Second
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "streams", Of: "t", Allowed: 1024, Needed: 3840, Dropped: dropped,
+			Message: "target t: 16 connections of 64 streams can hold 1024 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840, because 8880 of 296000 requests timed out: the target answers late, or not at all; more connections would hold more requests that wait",
+		}}},
+		{"every tenth request times out, and the others are slow", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			s.Failures, p.Chains[0].Steps[0].Timeout = noStream, 2*time.Second
+			s.Counters.TimedOut, s.Counters.Done, s.Counters.Succeeded = sent/10, sent-sent/10, sent-sent/10
+			s.Steps[0].TimedOut, s.Steps[0].Done, s.Steps[0].Succeeded = sent/10, sent-sent/10, sent-sent/10
+			s.Steps[0].OccupiedMicroseconds = sent * 1_500_000
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "streams", Of: "t", Allowed: 1024, Needed: 90900, Dropped: dropped,
+			Message: "target t: 16 connections of 64 streams can hold 1024 requests at a time; 60000 requests per second with an average duration of 1.5s need about 90900, because 29600 of 296000 requests timed out: the target answers late, or not at all; more connections would hold more requests that wait",
+		}}},
 		{"maxInFlight", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, p.Chains[0].MaxInFlight = failed(runnerv1alpha1.CauseMaxInFlight, "c"), 100
 		}, []runnerv1alpha1.BoundResult{{
