@@ -207,7 +207,7 @@ func TestFullDisk(t *testing.T) {
 // TestCounts: the counts of an operation add up to its requests. Without operations, they are those of the steps.
 func TestCounts(t *testing.T) {
 	r := full()
-	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 95, InTime: 90, Late: 3, Duplicate: 2, Awaited: 100, Missing: 10}}}
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 95, InTime: 90, Late: 3, Duplicate: 2, Awaited: 100, Missing: 10, Measured: runnerv1alpha1.AwaitCounts{Awaited: 100, InTime: 90, Missing: 10}}}}
 	var b bytes.Buffer
 	if err := Counts(&b, r); err != nil {
 		t.Fatal(err)
@@ -226,6 +226,24 @@ func TestCounts(t *testing.T) {
 	b.Reset()
 	if err := Counts(&b, r); err != nil || !strings.Contains(b.String(), "request,,app-session/create,response,503,NF_CONGESTION,900\n") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestCountsWithoutWarmUp: requests and notifications are those of measured stages.
+func TestCountsWithoutWarmUp(t *testing.T) {
+	r := full()
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{
+		Received: 95, InTime: 90, FailedChecks: 9, Late: 3, Duplicate: 2, Awaited: 110, Missing: 15, WaitingAtEnd: 5,
+		Measured: runnerv1alpha1.AwaitCounts{Awaited: 100, InTime: 86, FailedChecks: 6, Missing: 10},
+	}}}
+	var b bytes.Buffer
+	if err := Counts(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"inTime,,,86", "failedChecks,,,6", "missing,,,10", "waitingAtEnd,,,4", "late,,,3"} {
+		if !strings.Contains(b.String(), "notification,events,,"+want+"\n") {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
 	}
 }
 

@@ -143,6 +143,7 @@ func quantileTable(all []timed) *table {
 		for _, us := range []int64{d.times.Min, d.times.Mean, d.times.P50, d.times.P90, d.times.P95, d.times.P99, d.times.P999} {
 			row = append(row, measured(d.times.Count, us))
 		}
+		row[3] = mean(d.times, micro)
 		further := "-"
 		if d.h != nil {
 			further = micro(d.h.Quantile(0.9999))

@@ -21,7 +21,7 @@ func notifications(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		}
 		if t := &l.Time; t.Count > 0 {
 			line(b, "  %-22s%9s%9s%9s%9s%9s", "", "mean", "p50", "p99", "p99.9", "max")
-			line(b, "  %-22s%9s%9s%9s%9s%9s", "after the request", narrow(t.Mean), narrow(t.P50), narrow(t.P99), narrow(t.P999), narrow(t.Max))
+			line(b, "  %-22s%9s%9s%9s%9s%9s", "after the request", mean(t, narrow), narrow(t.P50), narrow(t.P99), narrow(t.P999), narrow(t.Max))
 		}
 	}
 }

@@ -124,7 +124,8 @@ func statusOf(p runnerv1alpha1.ProblemResult) string {
 // countsHead has the columns of Counts.
 var countsHead = []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}
 
-// Counts writes the requests of each operation by outcome, status code and cause as CSV, and the notifications of each listener. The
+// Counts writes the requests of each operation by outcome, status code and cause as CSV, and the notifications of each listener, both without
+// warm-up. Notifications that no step took are those of the whole run: which stage they belong to is not known. The
 // counts of an operation add up to its requests. A report without operations has those of its steps, without targets.
 func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	out := csv.NewWriter(w)
@@ -138,11 +139,11 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		for _, c := range []outcomeCount{
-			{outcome: "inTime", count: l.InTime}, {outcome: "failedChecks", count: l.FailedChecks}, {outcome: "late", count: l.Late},
-			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected},
+			{outcome: "inTime", count: l.Measured.InTime}, {outcome: "failedChecks", count: l.Measured.FailedChecks}, {outcome: "late", count: l.Late},
+			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected}, {outcome: "early", count: l.Early},
 			{outcome: "refusedToken", count: l.RefusedToken}, {outcome: "refusedCertificate", count: l.RefusedCertificate},
 			{outcome: "failedHandshakes", count: l.FailedHandshakes},
-			{outcome: "missing", count: l.Missing}, {outcome: "waitingAtEnd", count: l.WaitingAtEnd},
+			{outcome: "missing", count: l.Measured.Missing}, {outcome: "waitingAtEnd", count: l.Measured.Waiting()},
 		} {
 			_ = out.Write([]string{"notification", l.Name, "", c.outcome, "", "", decimal(c.count)})
 		}

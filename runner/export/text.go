@@ -168,6 +168,7 @@ func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 			for i, us := range [8]int64{t.Min, t.Mean, t.P50, t.P90, t.P95, t.P99, t.P999, t.Max} {
 				f[i] = narrow(us)
 			}
+			f[1] = mean(t, narrow)
 		}
 		line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", row.name, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
 	}
@@ -183,6 +184,14 @@ func unansweredNote(r *runnerv1alpha1.Report) string {
 	}
 	return fmt.Sprintf("response time includes %s requests without a response, as longer than all measured times, but the mean does not; successful has only requests that succeeded",
 		grouped(r.ResponseTime.Unanswered))
+}
+
+// mean writes the mean of the measured times; "-": no request got a response.
+func mean(t *runnerv1alpha1.Times, format func(us int64) string) string {
+	if t.Count == t.Unanswered {
+		return "-"
+	}
+	return format(t.Mean)
 }
 
 // narrow is a time in at most 7 columns: "> 12.3ms" becomes ">12.3ms".

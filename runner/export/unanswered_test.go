@@ -66,6 +66,33 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// TestMeanWithoutResponses: nothing was measured, so there is no mean.
+func TestMeanWithoutResponses(t *testing.T) {
+	h := histogram.New()
+	h.AddUnanswered(20, 5_000_000)
+	r := full()
+	r.ResponseTime, r.Histograms = h.Times(), &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode()}
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: "calls", Time: h.Times(), ListenerCounts: runnerv1alpha1.ListenerCounts{Awaited: 20, Missing: 20}}}
+	var text, page bytes.Buffer
+	if err := Text(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := HTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		text *bytes.Buffer
+		want string
+	}{
+		{&text, "  response time    > 5s       -    > 5s    > 5s"}, {&text, "  after the request             -     > 5s     > 5s"},
+		{&page, "<td>&gt; 5 s</td><td>-</td><td>&gt; 5 s</td>"},
+	} {
+		if !strings.Contains(of.text.String(), of.want) {
+			t.Errorf("no %q in\n%s", of.want, of.text)
+		}
+	}
+}
+
 func TestUnansweredOTLP(t *testing.T) {
 	var b bytes.Buffer
 	if err := OTLP(&b, unansweredReport(t)); err != nil {
