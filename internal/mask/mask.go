@@ -22,14 +22,15 @@ var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
 	member = lazy.Regexp(`(?i)"(` + name + `)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
 	param  = lazy.Regexp(`(?i)\b(` + name + `)=([^&\s"';,]+)`)
-	// session is what makes names such as pduSessionId match: a PDU session of the 5G core is not one of a user agent.
-	session = lazy.Regexp(`(?i)pdu-?session`)
-	scheme  = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
+	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent, and authenticationMethod (TS 29.505)
+	// is the name of a method.
+	public = lazy.Regexp(`(?i)pdu-?session|authentication-?(?:method|type|managementfield)`)
+	scheme = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
 )
 
 // IsSecret reports whether the value of a header field, parameter or JSON member with this name may be secret.
 func IsSecret(fieldName string) bool {
-	return field().MatchString(fieldName) && field().MatchString(session().ReplaceAllString(fieldName, ""))
+	return field().MatchString(fieldName) && field().MatchString(public().ReplaceAllString(fieldName, ""))
 }
 
 // Text hides the values of JSON members and parameters with secret names, and credentials that follow an

@@ -28,6 +28,8 @@ func TestText(t *testing.T) {
 		`{"encPermanentKey":"a1","encOpcKey":"b2","encTopcKey":"c3","sqn":1}`:    `{"encPermanentKey":"***","encOpcKey":"***","encTopcKey":"***","sqn":1}`,
 		`{"permanentKey":{"permanentKeyValue":"a1"},"opc":{"opcValue":"b2"}}`:    `{"permanentKey":"***","opc":"***"}`,
 		`{"opc":"a1","linkAmfId":"b2"}`:                                          `{"opc":"***","linkAmfId":"b2"}`,
+		`{"authenticationMethod":"5G_AKA","authenticationVector":{"rand":"a1"}}`: `{"authenticationMethod":"5G_AKA","authenticationVector":"***"}`,
+		`authenticationMethod=5G_AKA&authentication=a1`:                          `authenticationMethod=5G_AKA&authentication=***`,
 		// Objects and arrays.
 		`{"credentials":{"user":"a","value":"}]\"s"},"b":1}`: `{"credentials":"***","b":1}`,
 		`{"tokens":["a","b"],"b":[1]}`:                       `{"tokens":"***","b":[1]}`,
@@ -44,6 +46,7 @@ func TestIsSecret(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true, "3gpp-sbi-client-credentials": true, "3gpp-sbi-access-token": true, "opc": true, "op": false,
 		"pduSessionId": false, "pdu-session-id": false, "pduSessionSecret": true, "session": true,
+		"authenticationMethod": false, "authentication-type": false, "authenticationManagementField": false, "authenticationMethodToken": true, "x-authentication": true,
 		"content-type": false, "location": false, "": false, "x token": false,
 	} {
 		if got := mask.IsSecret(name); got != want {
