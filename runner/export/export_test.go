@@ -333,6 +333,12 @@ func TestProgressLine(t *testing.T) {
 		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"chains per second", with(func(l *result.Live) { l.Asked, l.AskedChains, l.AchievedChains = 0, 2000, 1999.7 }), "  12s  60003/s, 2000 of 2000 chains/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"warm-up", with(func(l *result.Live) { l.WarmUp = true }), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
+		{"after the warm-up, before the first measured response", with(func(l *result.Live) {
+			l.Interval, l.WarmUpSent, l.Sent = runnerv1alpha1.Times{}, 900, 40
+		}), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
+		{"no response in an interval after measured ones", with(func(l *result.Live) {
+			l.Interval, l.WarmUpSent, l.ResponseTime.Count = runnerv1alpha1.Times{}, 900, 40
+		}), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
 		{"draining", with(func(l *result.Live) {
 			l.Stage, l.Asked, l.Achieved, l.State = "", 0, 0, runnerv1alpha1.StateDraining
 		}), "  12s      0 of      -/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},

@@ -12,7 +12,8 @@ import (
 //
 //	12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%
 //
-// Rate and times are of the last interval, errors since the start. It has at most 80 columns up to
+// Rate and times are of the last interval, errors since the start. The rate includes the warm-up; until the first measured response, the line
+// has "warm-up" in place of the times. It has at most 80 columns up to
 // a million requests a second and ten hours. With chainsPerSecond, it has the rate of requests and that of chain instances,
 // and is longer.
 func ProgressLine(l result.Live) string {
@@ -35,7 +36,7 @@ func ProgressLine(l result.Live) string {
 		asked = askedRate(l.Asked, l.AskedChains)
 	}
 	times := fmt.Sprintf("%-21s", "warm-up")
-	if !l.WarmUp {
+	if onlyWarmUp := l.WarmUpSent > 0 && l.ResponseTime.Count == 0; !l.WarmUp && !onlyWarmUp {
 		times = fmt.Sprintf("p50 %-6s p99 %-6s", interval(l, l.Interval.P50), interval(l, l.Interval.P99))
 	}
 	rate := fmt.Sprintf("%6s of %6s/s", result.FormatRate(l.Achieved), asked)
