@@ -61,6 +61,32 @@ func TestJUnit(t *testing.T) {
 	golden(t, "bare.junit.xml", []byte(second(parsedJUnit(t, bare()))))
 }
 
+// TestScopesOfThresholds: each format says what a threshold is on, and a time of a part of the run is no limit in a plot of the run.
+func TestScopesOfThresholds(t *testing.T) {
+	r := full()
+	r.Verdict.Thresholds = nil
+	for _, stage := range []string{"before", "after"} {
+		r.Verdict.Thresholds = append(r.Verdict.Thresholds, runnerv1alpha1.ThresholdResult{
+			Name: "fast-" + stage, Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "31ms", Window: "30s",
+			Of: runnerv1alpha1.Selector{Chain: "app", Step: "create", Stage: stage},
+		})
+	}
+	for name, write := range map[string]func(io.Writer, *runnerv1alpha1.Report) error{"text": Text, "HTML": HTML, "Markdown": Markdown, "JUnit": JUnit} {
+		var b bytes.Buffer
+		if err := write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Verdict.Thresholds {
+			if want := r.Verdict.Thresholds[i].Figure(); !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+	if got := timeLimits(r, runnerv1alpha1.MetricResponseTime); len(got) > 0 {
+		t.Errorf("limits of the run: %+v", got)
+	}
+}
+
 // TestJUnitCases: which case fails depends on the verdict.
 func TestJUnitCases(t *testing.T) {
 	exceeded := []runnerv1alpha1.ThresholdResult{

@@ -167,7 +167,7 @@ type timeLimit struct {
 	q, us float64
 }
 
-// timeLimits are the greatest times that thresholds on the metrics allow.
+// timeLimits are the greatest times that thresholds on the metrics of the whole run allow.
 func timeLimits(r *runnerv1alpha1.Report, metrics ...runnerv1alpha1.Metric) (out []timeLimit) {
 	for i := range r.Verdict.Thresholds {
 		t := &r.Verdict.Thresholds[i]
@@ -175,7 +175,7 @@ func timeLimits(r *runnerv1alpha1.Report, metrics ...runnerv1alpha1.Metric) (out
 			text, isMax := strings.CutPrefix(t.Limit, "<= ")
 			limit, err := time.ParseDuration(text)
 			q, errQ := runnerv1alpha1.ParsePercentile(t.Percentile)
-			if t.Metric == m && isMax && err == nil && errQ == nil {
+			if t.Metric == m && t.Of == (runnerv1alpha1.Selector{}) && isMax && err == nil && errQ == nil {
 				out = append(out, timeLimit{t.Name, q, float64(limit.Microseconds())})
 			}
 		}

@@ -88,14 +88,11 @@ func thresholdTable(r *runnerv1alpha1.Report) *table {
 	t := &table{Caption: "Thresholds", Left: 2, Head: []string{"threshold", "of", "observed", "limit", "result"}}
 	for i := range r.Verdict.Thresholds {
 		h := &r.Verdict.Thresholds[i]
-		of, passed := string(h.Metric), "passed"
-		if h.Percentile != "" {
-			of = h.Percentile + " of " + of
-		}
+		passed := "passed"
 		if !h.Passed {
 			passed = "FAILED"
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []string{h.Name, of, h.Observed, h.Limit, passed}})
+		t.Rows = append(t.Rows, tableRow{Cells: []string{h.Name, h.Figure(), h.Observed, h.Limit, passed}})
 	}
 	return t
 }
