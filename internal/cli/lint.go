@@ -92,10 +92,14 @@ func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile
 		}
 	}
 	if len(lines) > 0 {
-		return nil, nil, Exit(verdict.ExitUsage, lines...)
+		return nil, nil, Exit(verdict.ExitUsage, bounded(lines)...)
 	}
-	for _, m := range found {
+	shown, more := mostImportant(found)
+	for _, m := range shown {
 		fmt.Fprintln(warnings, m.in(text))
+	}
+	if more > 0 {
+		fmt.Fprintln(warnings, text.place(0)+moreOf(more))
 	}
 	m, err := compile.Load(bytes.NewReader(text.content))
 	if err != nil {
@@ -120,18 +124,60 @@ func lintAll(cmd *cobra.Command, names []string, strict bool) (bad bool) {
 	}
 	bad = len(unreadable) > 0
 	for _, text := range texts {
-		for _, m := range lintManifest(bytes.NewReader(text.content)) {
-			bad = bad || strict || !m.warning
+		found := lintManifest(bytes.NewReader(text.content))
+		bad = bad || slices.ContainsFunc(found, func(m mistake) bool { return strict || !m.warning })
+		shown, more := mostImportant(found)
+		for _, m := range shown {
 			show(m.in(text))
+		}
+		if more > 0 {
+			show(text.place(0) + moreOf(more))
 		}
 	}
 	return bad
+}
+
+// maxMistakes is how many mistakes of a manifest are printed.
+const maxMistakes = 100
+
+// mostImportant returns the mistakes to print, errors rather than warnings, in their order, and how many are left out.
+func mostImportant(found []mistake) (shown []mistake, more int) {
+	if len(found) <= maxMistakes {
+		return found, 0
+	}
+	warnings := maxMistakes
+	for _, m := range found {
+		if !m.warning {
+			warnings--
+		}
+	}
+	for _, m := range found {
+		if m.warning {
+			warnings--
+		}
+		if len(shown) < maxMistakes && (!m.warning || warnings >= 0) {
+			shown = append(shown, m)
+		}
+	}
+	return shown, len(found) - len(shown)
+}
+
+// moreOf is the line about the mistakes that are not printed.
+func moreOf(n int) string { return fmt.Sprintf("%d more are not printed; correct these first", n) }
+
+// bounded returns the lines to print of those about the errors of a manifest.
+func bounded(lines []string) []string {
+	if more := len(lines) - maxMistakes; more > 0 {
+		lines = append(lines[:maxMistakes:maxMistakes], moreOf(more))
+	}
+	return lines
 }
 
 // linter gathers what is wrong with one manifest.
 type linter struct {
 	at    *compile.Positions
 	found []mistake
+	seen  map[mistake]bool
 }
 
 func (l *linter) errors(errs field.ErrorList) {
@@ -155,9 +201,14 @@ func (l *linter) compiled(warnings []string) {
 }
 
 func (l *linter) add(m mistake) {
-	if !slices.Contains(l.found, m) {
-		l.found = append(l.found, m)
+	if l.seen[m] {
+		return
 	}
+	if l.seen == nil {
+		l.seen = map[mistake]bool{}
+	}
+	l.seen[m] = true
+	l.found = append(l.found, m)
 }
 
 // sorted is the order of the file.

@@ -53,6 +53,45 @@ func TestLintOfManyAndStrict(t *testing.T) {
 	}
 }
 
+// TestManyMistakes: 100 are printed, errors rather than warnings, and a line says how many more there are.
+func TestManyMistakes(t *testing.T) {
+	sound, err := os.ReadFile("testdata/lint/sound.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repeated := func(format string, n int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, format, i)
+		}
+		return out.String()
+	}
+	unused := strings.Replace(string(sound), "  templates:", "  variables:\n"+repeated("    - {name: unused%d, uuid: {}}\n", 32)+"  templates:", 1)
+	for _, tc := range []struct {
+		name, manifest   string
+		errors, warnings int
+		last             string
+	}{
+		{"errors", string(sound) + repeated("  unknown%d: 1\n", 150), 100, 0, "stdin: 50 more are not printed; correct these first"},
+		{"errors rather than warnings", unused + repeated("  unknown%d: 1\n", 90), 90, 10, "stdin: 22 more are not printed; correct these first"},
+		{"as many as are printed", string(sound) + repeated("  unknown%d: 1\n", 100), 100, 0, "stdin:108: spec.unknown99: unknown field"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out, errs strings.Builder
+			if code := execute(t.Context(), []string{"h2surge", "lint", "-"}, strings.NewReader(tc.manifest), &out, &errs, parts()); code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if errors, warnings := strings.Count(out.String(), ": unknown field"), strings.Count(out.String(), ": warning: "); errors != tc.errors || warnings != tc.warnings {
+				t.Errorf("%d errors and %d warnings, want %d and %d", errors, warnings, tc.errors, tc.warnings)
+			}
+			if got := lines[len(lines)-1]; got != tc.last {
+				t.Errorf("the last line is %q, want %q", got, tc.last)
+			}
+		})
+	}
+}
+
 // TestLintOfALargePlan has bodies that gzip cannot compress to the size of a ConfigMap.
 func TestLintOfALargePlan(t *testing.T) {
 	noise := make([]byte, plan.MaxCompressed+64<<10)

@@ -77,13 +77,13 @@ func (t *manifestText) name() string {
 	return strings.Join(names, ", ")
 }
 
-// errorLines returns each error after its file and line.
+// errorLines returns the errors to print, each after its file and line.
 func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
 	lines := compile.ErrorLines(errs)
 	for i := range lines {
 		lines[i] = t.place(at.OfError(errs[i])) + lines[i]
 	}
-	return lines
+	return bounded(lines)
 }
 
 // shownName is the name of a file in messages.

@@ -208,7 +208,7 @@ func (l *loader) repeated() bool {
 		return false
 	}
 	prefix := l.here() + ": "
-	if kind, _ := lookUp(root, "kind", 0); kind.node != nil && kind.node.Value == loadTestKind {
+	if kind, _ := d.lookUp(root, "kind", 0); kind.node != nil && kind.node.Value == loadTestKind {
 		prefix = ""
 	}
 	twice(root, "", func(path string, line, first int) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,8 @@ type document struct {
 	json   bool
 	parsed bool
 	root   *yaml.Node // nil: it cannot be parsed
+	// keys are those of the mappings in which a field was looked up.
+	keys map[*yaml.Node]map[string]entry
 }
 
 func (p *Positions) add(source []byte, line int, json bool) {
@@ -188,7 +191,7 @@ func (d *document) find(path string) int {
 		line = at.Line
 	}
 	for at != nil && path != "" {
-		child, rest := step(at, path)
+		child, rest := d.step(at, path)
 		if child.node == nil {
 			break
 		}
@@ -204,7 +207,7 @@ type entry struct {
 }
 
 // step follows the first name, index or key of a path, and returns the rest of the path.
-func step(at *yaml.Node, path string) (found entry, rest string) {
+func (d *document) step(at *yaml.Node, path string) (found entry, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	at = dereference(at)
 	if at.Kind == yaml.SequenceNode {
@@ -218,24 +221,26 @@ func step(at *yaml.Node, path string) (found entry, rest string) {
 		}
 		return entry{at.Content[i], at.Content[i].Line}, path[len(m[0]):]
 	}
-	return lookUp(at, path, maxMerges)
+	return d.lookUp(at, path, maxMerges)
 }
 
 // maxMerges is the maximum depth of "<<": a mapping can merge itself.
 const maxMerges = 16
 
 // lookUp finds the longest key with which a path begins: names can have dots, and the text in brackets can be a key, too.
-func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
+func (d *document) lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 	at = dereference(at)
 	if at.Kind != yaml.MappingNode {
 		return entry{}, ""
 	}
-	longest := 0
-	for i := 0; i+1 < len(at.Content); i += 2 {
-		key := at.Content[i]
-		n := cmp.Or(begins(path, key.Value), begins(path, "["+key.Value+"]"))
-		if key.Value != "" && n > longest {
-			longest, found = n, entry{at.Content[i+1], key.Line}
+	keys, longest := d.keysOf(at), 0
+	for n := range elements(path) {
+		key, has := keys[path[:n]]
+		if !has && path[0] == '[' && path[n-1] == ']' {
+			key, has = keys[path[1:n-1]]
+		}
+		if has {
+			longest, found = n, key
 		}
 	}
 	if longest > 0 {
@@ -246,7 +251,7 @@ func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 			continue
 		}
 		for _, base := range bases(at.Content[i+1]) {
-			if found, rest = lookUp(base, path, merges-1); found.node != nil {
+			if found, rest = d.lookUp(base, path, merges-1); found.node != nil {
 				return found, rest
 			}
 		}
@@ -254,13 +259,43 @@ func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 	return entry{}, ""
 }
 
-// begins returns the length of name if it is the first element of path, else 0.
-func begins(path, name string) int {
-	rest, ok := strings.CutPrefix(path, name)
-	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
-		return 0
+// keysOf returns the entries of a mapping by their keys. It reads a mapping once, so that the lines of n fields cost n steps.
+func (d *document) keysOf(mapping *yaml.Node) map[string]entry {
+	keys := d.keys[mapping]
+	if keys == nil {
+		keys = make(map[string]entry, len(mapping.Content)/2)
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			key := mapping.Content[i]
+			if _, taken := keys[key.Value]; !taken && key.Value != "" {
+				keys[key.Value] = entry{mapping.Content[i+1], key.Line}
+			}
+		}
+		if d.keys == nil {
+			d.keys = map[*yaml.Node]map[string]entry{}
+		}
+		d.keys[mapping] = keys
 	}
-	return len(name)
+	return keys
+}
+
+// maxElements is how many elements of a path are looked at. A path of the schema has fewer; the name of an unknown field can have a million dots.
+const maxElements = 64
+
+// elements returns where the elements of a path end, the nearest first: 1, 4 and 6 of a[0].b.
+func elements(path string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n, found := 1, 0; n < len(path) && found < maxElements; n++ {
+			if path[n] == '.' || path[n] == '[' {
+				found++
+				if !yield(n) {
+					return
+				}
+			}
+		}
+		if path != "" {
+			yield(len(path))
+		}
+	}
 }
 
 // bases returns the mappings that "<<" refers to.

@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -138,4 +139,24 @@ func FuzzPositions(f *testing.F) {
 			t.Errorf("line %d of %d", n, 1+strings.Count(manifest, "\n"))
 		}
 	})
+}
+
+// TestLinesOfManyFields: the lines of twice as many fields cost twice as much. A look at a key of more than 32 bytes used to allocate, so that
+// allocations count the looks.
+func TestLinesOfManyFields(t *testing.T) {
+	allocations := func(fields int) float64 {
+		var manifest strings.Builder
+		manifest.WriteString("apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: many}\nspec:\n")
+		for i := range fields {
+			fmt.Fprintf(&manifest, "  a-field-with-a-long-name-that-is-unknown-%d: 1\n", i)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if got := placed(t, manifest.String()); len(got) < fields || !strings.HasPrefix(got[0], "f:5: spec.a-field") {
+				t.Fatalf("%d mistakes of %d fields, the first is %s", len(got), fields, got[0])
+			}
+		})
+	}
+	if few, many := allocations(200), allocations(800); many > 6*few {
+		t.Errorf("%.0f allocations for 200 unknown fields, %.0f for 800", few, many)
+	}
 }

@@ -17,15 +17,40 @@ type structure struct {
 	errs field.ErrorList
 	// removed are the paths of the fields that are unknown or of another type. The document does not have them any more, so that it can be decoded.
 	removed []string
+	// marks are what is known about each path that has an error at it or below it.
+	marks map[string]mark
+}
+
+// mark is a set of facts about a path.
+type mark uint8
+
+const (
+	isWrong    mark = 1 << iota // the path has an error
+	hasWrong                    // the path, or a path below it, has an error
+	hasRemoved                  // the same for a field that was removed
+)
+
+// mark adds own to a path, and inherited to the path and all paths above it.
+func (s *structure) mark(path string, own, inherited mark) {
+	if s.marks == nil {
+		s.marks = map[string]mark{}
+	}
+	for n := range elements(path) {
+		s.marks[path[:n]] |= inherited
+	}
+	s.marks[path] |= own
 }
 
 func (s *structure) fail(at *field.Path, message string) {
-	s.errs = append(s.errs, field.Invalid(at, field.OmitValueType{}, message))
+	err := field.Invalid(at, field.OmitValueType{}, message)
+	s.errs = append(s.errs, err)
+	s.mark(err.Field, isWrong, hasWrong)
 }
 
 func (s *structure) remove(at *field.Path, message string) {
 	s.fail(at, message)
 	s.removed = append(s.removed, at.String())
+	s.mark(at.String(), 0, hasRemoved)
 }
 
 // value checks a value and all that is in it. It returns the value, or nil if it has another type.
@@ -104,11 +129,13 @@ func (s *structure) list(at *field.Path, of *schema, list []any) {
 // explains reports whether an error at a path follows from one of the structure: one at the path, one above it, or one below it for which
 // a field was removed.
 func (s *structure) explains(path string) bool {
-	return slices.ContainsFunc(s.errs, func(err *field.Error) bool { return begins(path, err.Field) > 0 }) ||
-		slices.ContainsFunc(s.removed, func(field string) bool { return begins(field, path) > 0 })
+	for n := range elements(path) {
+		if s.marks[path[:n]]&isWrong != 0 {
+			return true
+		}
+	}
+	return s.marks[path]&hasRemoved != 0
 }
 
 // wrong reports whether a value at or below a path is wrong.
-func (s *structure) wrong(path string) bool {
-	return slices.ContainsFunc(s.errs, func(err *field.Error) bool { return begins(err.Field, path) > 0 })
-}
+func (s *structure) wrong(path string) bool { return s.marks[path]&hasWrong != 0 }
