@@ -35,6 +35,16 @@ var flagHints = map[string]string{
 	"url":                   "write the URL without a flag",
 }
 
+// urlFlagHints are the flags of other load generators for what the flags of a URL do.
+var urlFlagHints = map[string]string{
+	"R":       "use --rps N",
+	"z":       "use -D TIME",
+	"u":       "use -c N for connections, or --concurrency N for requests in flight; for a user and a password, use a manifest with targets[].auth.basic",
+	"vus":     "use --concurrency N for requests in flight, and -c N for connections",
+	"users":   "use --concurrency N for requests in flight, and -c N for connections",
+	"latency": "use --histogram",
+}
+
 // FlagError writes errors of flags as "--FLAG: problem".
 func FlagError(cmd *cobra.Command, err error) error {
 	line := err.Error()
@@ -66,12 +76,19 @@ func cause(err error) string {
 }
 
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
-	name := err.GetSpecifiedName()
-	if err.GetSpecifiedShortnames() != "" {
-		return fmt.Sprintf("-%s: unknown flag", name)
+	name, dashes := err.GetSpecifiedName(), "--"
+	hint := flagHints[name]
+	if cmd.Flags().Lookup("rps") != nil && hint == "" {
+		hint = urlFlagHints[name]
 	}
-	if hint, ok := flagHints[name]; ok {
-		return fmt.Sprintf("--%s: unknown flag; %s", name, hint)
+	if err.GetSpecifiedShortnames() != "" {
+		dashes = "-"
+	}
+	switch {
+	case hint != "":
+		return fmt.Sprintf("%s%s: unknown flag; %s", dashes, name, hint)
+	case dashes == "-":
+		return fmt.Sprintf("-%s: unknown flag", name)
 	}
 	names := map[string]bool{}
 	add := func(f *pflag.Flag) {
@@ -126,11 +143,28 @@ func argumentProblem(line string) string {
 	if m == nil {
 		return line
 	}
-	line = m[1] + ": unknown command"
-	if m[2] != "" {
-		line += "; did you mean " + m[2] + "?"
+	name := m[1]
+	switch {
+	case isURL(name) || isManifestName(name):
+		return fmt.Sprintf("%s: unknown command; write h2surge run %s", name, name)
+	case m[2] != "":
+		return name + ": unknown command; did you mean " + m[2] + "?"
 	}
-	return line
+	return name + ": unknown command"
+}
+
+// notConverted are the tools for which convert has no command, with what to do in its place.
+var notConverted = map[string]string{
+	"k6":        "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"locust":    "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"gatling":   "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"jmeter":    "test plans cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"artillery": "scenarios cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"wrk":       "use h2surge run URL with the flags -c and -D",
+	"wrk2":      "use h2surge run URL with the flags -c, -D and --rps",
+	"hey":       "use h2surge run URL with the flags -n, -c and -D",
+	"oha":       "use h2surge run URL with the flags -n, -c and -D",
+	"vegeta":    "use h2surge run URL with the flags --rps and -D",
 }
 
 // group makes a command that only has subcommands refuse arguments.
@@ -141,9 +175,14 @@ func group(cmd *cobra.Command) {
 			return cmd.Help()
 		}
 		line := args[0] + ": unknown command"
-		cmd.SuggestionsMinimumDistance = 2
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			line += "; did you mean " + near[0] + "?"
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		if hint := notConverted[args[0]]; hint != "" && cmd.Name() == "convert" {
+			line += "; " + hint
+		} else if near := compile.Nearest(args[0], names); near != "" {
+			line += "; did you mean " + near + "?"
 		}
 		return Usagef("%s%s", line, seeHelp(cmd))
 	}

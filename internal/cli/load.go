@@ -141,7 +141,7 @@ func (s *source) compileURL() (*job, error) {
 	if len(errs) > 0 {
 		return nil, s.form.mistakes(errs)
 	}
-	j, err := newJob(p, s.form.warnings(warnings))
+	j, err := newJob(p, append(s.form.warnings(warnings), s.form.unusual()...))
 	if err == nil {
 		j.threads, j.mistakes, j.loadTest = s.form.threads, s.form.mistakes, lt
 	}

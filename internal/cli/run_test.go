@@ -73,6 +73,20 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestBodyOfADuration: -d 2s sends a body, and is probably meant to be -D 2s.
+func TestBodyOfADuration(t *testing.T) {
+	for _, tc := range []struct{ body, want string }{
+		{"2s", "warning: -d: the body of the requests is \"2s\"; -D sets the duration\n"},
+		{"1.5m", "warning: -d: the body of the requests is \"1.5m\"; -D sets the duration\n"},
+		{"2", ""},
+		{"a=2s", ""},
+	} {
+		if got := h2surge(t, nil, nil, "run", "--dry-run", "-d", tc.body, "http://a.example"); got.code != 0 || got.errors != tc.want {
+			t.Errorf("%s: exit code %d, %q, want %q", tc.body, got.code, got.errors, tc.want)
+		}
+	}
+}
+
 // TestShardsToTry: if the generator was the bottleneck, the report recommends a number in the words that the user wrote.
 func TestShardsToTry(t *testing.T) {
 	late := func(s *rv.Snapshot) {
@@ -261,6 +275,17 @@ func TestMistakes(t *testing.T) {
 		{"report", "loadtest.yaml", "-o", "xml"},
 		{"convert", "h2laod"},
 		{"rnu"},
+		{"loadtest.yaml"},
+		{url},
+		{"convert", "k6", "script.js"},
+		{"convert", "vegeta"},
+		{"run", "-R", "5", url},
+		{"run", "-z", "5s", url},
+		{"run", "-u", "5", url},
+		{"run", "--vus", "5", url},
+		{"lint", "-R", "loadtest.yaml"},
+		{"run", "-D", "1d", url},
+		{"run", "-D", "10sec", url},
 	} {
 		got := h2surge(t, nil, nil, args...)
 		if got.code != 1 || got.out != "" || got.errors == "" {

@@ -99,7 +99,7 @@ func (s *seconds) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is not a duration; allowed: durations such as 10s, 500ms or 2m", text)
+		return fmt.Errorf("%q is not a duration; allowed: durations such as 10s, 500ms or 2m%s", text, compile.DurationHint(text))
 	}
 	*s = seconds(d)
 	return nil
@@ -270,6 +270,19 @@ func (u *urlForm) warnings(in []string) (out []string) {
 		path, text, _ := strings.Cut(w, ": ")
 		named := u.onFlags(field.ErrorList{{Field: path}})
 		out = append(out, named[0].Field+": "+text)
+	}
+	return out
+}
+
+// bodyTime matches a body that is probably a duration.
+var bodyTime = lazy.Regexp(`^[0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)$`)
+
+// unusual returns warnings about flags that are probably mistaken for others.
+func (u *urlForm) unusual() (out []string) {
+	for _, text := range u.data {
+		if bodyTime().MatchString(text) {
+			out = append(out, fmt.Sprintf("-d: the body of the requests is %q; -D sets the duration", text))
+		}
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func (s *schema) malformed(text string) string {
 	switch {
 	case s.duration() != nil:
 		_, err = time.ParseDuration(text)
-		problem = wantDuration
+		problem = wantDuration + DurationHint(text)
 	case s.Pattern == quantityPattern:
 		_, err = resource.ParseQuantity(text)
 		problem = patternMessages[quantityPattern]
@@ -142,12 +142,21 @@ func (s *schema) text(text string) string {
 		return fmt.Sprintf("has %d characters, at most %d are possible", n, *s.MaxLength)
 	case isOther && len(s.Enum) == 2:
 		return fmt.Sprintf("must be %v or %v", s.Enum[0], s.Enum[1])
+	case isOther && len(s.Enum) > 8:
+		return "is not known" + nearestThree(text, allowedTexts(s.Enum))
 	case isOther && len(s.Enum) > 0:
 		return "must be one of " + strings.ReplaceAll(strings.Trim(fmt.Sprint(s.Enum), "[]"), " ", ", ")
 	case isOther:
 		return cmp.Or(patternMessages[s.Pattern], "must match "+s.Pattern)
 	}
 	return ""
+}
+
+func allowedTexts(enum []any) (out []string) {
+	for _, value := range enum {
+		out = append(out, fmt.Sprint(value))
+	}
+	return out
 }
 
 func (s *schema) number(isLow, isHigh bool) string {

@@ -52,13 +52,13 @@ func (s *schema) mistyped(at *field.Path, value any) string {
 	case value == nil:
 		return "must not be null"
 	case s.duration() != nil:
-		return wantDuration
+		return wantDuration + DurationHint(shown(value))
 	case s.IntOrString:
 		return cmp.Or(patternMessages[s.Pattern], "must be an integer or a string")
 	}
 	switch s.Type {
 	case "object":
-		return s.noObject(path)
+		return s.noObject(path, value)
 	case "array":
 		return s.noList(path, value)
 	case "string":
@@ -85,39 +85,39 @@ func noInteger(path string, value any) string {
 	return "must be an integer"
 }
 
-func (s *schema) noObject(path string) string {
+// noObject is the message about a value that must be an object. It has what to write for the value.
+func (s *schema) noObject(path string, value any) string {
 	name := path[strings.LastIndex(path, ".")+1:]
+	_, isBool := value.(bool)
+	_, isList := value.([]any)
+	wrapped := s.wrapped(name, value)
 	switch {
-	case len(s.Properties) == 0 && s.Values == nil && !s.Open || name == "closedLoop":
+	case len(s.Properties) == 0 && s.Values == nil && !s.Open, name == "closedLoop" && isBool:
 		return fmt.Sprintf("must be an object; write %s: {}", name)
 	case name == "expect":
-		return "must be an object; write expect: {status: [201]}"
-	case name == "csv":
-		return "must be an object; write csv: {file: FILE}"
+		return fmt.Sprintf("must be an object; write expect: {status: [%s]}", cmp.Or(shown(value), "201"))
+	case wrapped != "" && !isList:
+		return fmt.Sprintf("must be an object; write %s: %s", name, wrapped)
+	case s.Properties["values"] != nil && isList:
+		return fmt.Sprintf("must be an object; write %s: {values: [...]}", name)
 	}
 	return "must be an object"
 }
 
 func (s *schema) noList(path string, value any) string {
 	_, isObject := value.(map[string]any)
+	name := path[strings.LastIndex(path, ".")+1:]
+	text := shown(value)
+	if text == "" && name == "status" {
+		text = "200"
+	}
 	switch {
-	case !isObject && strings.HasSuffix(path, ".status"):
-		return "must be a list; write status: [200]"
+	case !isObject && text != "" && s.Items.accepts(value):
+		return fmt.Sprintf("must be a list; write %s: [%s]", name, text)
 	case isObject && s.Items.Properties["name"] != nil && s.Items.Properties["value"] != nil:
 		return "must be a list; write each item as - {name: NAME, value: VALUE}"
 	}
 	return `must be a list; begin each item with "- "`
-}
-
-// otherNames are names that other tools use for a field.
-var otherNames = map[string]string{"stages": "rates", "jsonPath": "jsonPointer", "jsonpath": "jsonPointer"}
-
-// otherName is the end of the message about an unknown field.
-func otherName(name string, names []string) string {
-	if other := otherNames[name]; slices.Contains(names, other) {
-		return "; did you mean " + other + "?"
-	}
-	return didYouMean(name, names)
 }
 
 // noString is the message about a value that must be a string. YAML reads y, no and on as true and false.

@@ -102,7 +102,7 @@ spec:
 			"spec.targets[0].conections: unknown field; did you mean connections?",
 			"spec.targets[0].connectTimeout: must be a duration such as 500ms or 1m30s",
 			"spec.targets[0].maxConcurrentStreams: must be an integer; remove the quotes",
-			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s",
+			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s; write 5s",
 			"spec.templates[1].Name: unknown field; did you mean name?",
 			"spec.templates[1].name: is needed",
 			`spec.templates[0].path: variable "x" is not defined`,

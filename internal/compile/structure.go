@@ -91,7 +91,7 @@ func (s *structure) object(at *field.Path, of *schema, object map[string]any) {
 		switch {
 		case field == nil && of.Open:
 		case field == nil:
-			s.remove(path, "unknown field"+otherName(name, slices.Sorted(maps.Keys(of.Properties))))
+			s.remove(path, "unknown field"+otherName(name, object[name], slices.Sorted(maps.Keys(of.Properties))))
 			delete(object, name)
 		case object[name] == nil || s.value(path, field, object[name]) == nil:
 			delete(object, name)

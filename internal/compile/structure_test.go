@@ -72,7 +72,7 @@ func TestStructure(t *testing.T) {
 			"a.set[0]: " + wantStatus, "a.set[1]: " + wantStatus, "a.set[2]: " + wantStatus, "a.set[3]: is a number beyond 32 bits",
 		}, `{` + defaults + `,"name":"a","set":[null,null,"6xx",null]}`},
 		{"a time", `{"name":"a","time":"hunter2"}`, []string{"a.time: must be a time such as 2006-01-02T15:04:05Z"}, `{` + defaults + `,"name":"a"}`},
-		{"no unit", `{"name":"a","wait":"5"}`, []string{"a.wait: " + wantDuration}, `{` + defaults + `,"name":"a"}`},
+		{"no unit", `{"name":"a","wait":"5"}`, []string{"a.wait: " + wantDuration + "; write 5s"}, `{` + defaults + `,"name":"a"}`},
 		{"another unit", `{"name":"a","wait":"5m"}`, []string{"a.wait: wait a minute"}, `{` + defaults + `,"name":"a","wait":"5m"}`},
 		{"no wait", `{"name":"a","wait":"0s"}`, []string{"a.wait: wait a minute"}, `{` + defaults + `,"name":"a","wait":"0s"}`},
 		{"a minute", `{"name":"a","wait":"60s","cel":{}}`, nil, `{` + defaults + `,"name":"a","wait":"60s","cel":{}}`},
