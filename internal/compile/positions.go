@@ -96,6 +96,9 @@ func (d *document) syntax(message string) (absolute string, line int) {
 	if problem := message[len(m[0]):]; strings.HasPrefix(problem, "did not find expected") {
 		n = cmp.Or(d.rejected(strings.HasPrefix(problem, flowProblem)), n)
 	}
+	if trap, corrected := d.flowTrap(n); trap > 0 {
+		return "not valid YAML: ${...} inside { } or [ ] needs quotes; write " + corrected, d.line - 1 + trap
+	}
 	line = d.line - 1 + min(n, max(1, bytes.Count(d.source, []byte("\n")))) // not the one behind the last
 	return "not valid YAML: " + syntaxHint(message[len(m[0]):], d.lineText(n)), line
 }
@@ -154,8 +157,6 @@ func syntaxHint(message, line string) string {
 		return "unexpected \":\"; check the indentation of this line and of the line above, and put quotes around a value with \": \" in it"
 	case message == "did not find expected '-' indicator":
 		return "the line is neither an item of the list above nor a field of its last item; check the indentation"
-	case strings.HasPrefix(message, flowProblem) && strings.Contains(line, "${"):
-		return message + "; put quotes around a value with ${...} inside { } or [ ]"
 	case strings.HasPrefix(message, flowProblem):
 		return message + "; check the quotes and brackets of this line and of the lines above"
 	case message == "did not find expected key" && strings.Contains(line, "}") && strings.Contains(line, "${"):
