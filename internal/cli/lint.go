@@ -23,10 +23,12 @@ const lintLong = `Check manifests without running them. h2surge prints one line 
 
   FILE:LINE: FIELD: problem
 
-It checks everything that needs no connection: the fields, the names that refer to each
-other, the size of the compiled plan, and the content of the manifest's ConfigMaps and
-Secrets and of the files that it names: tables, bodies with variables, scripts, JSON
-Schemas, certificates. Of a directory it checks each .yaml, .yml and .json file.
+h2surge checks each LoadTest, each LoadTestSchedule and each file of h2surge target.
+Objects of other kinds pass with a note. It checks everything that needs no connection:
+the fields, the names that refer to each other, the size of the compiled plan, and the
+content of the manifest's ConfigMaps and Secrets and of the files that it names: tables,
+bodies with variables, scripts, JSON Schemas, certificates. Of a directory it checks
+each .yaml, .yml and .json file.
 
 A warning is about something unusual, or about something that cannot be checked here: a
 ConfigMap that only the cluster has, a variable of the environment.
@@ -36,8 +38,7 @@ Exit codes:
   1  there are errors; with --strict, errors or warnings`
 
 func newLintCommand() *cobra.Command {
-	strict := false
-	var files []string
+	o := lintOptions{output: OutputText}
 	cmd := &cobra.Command{
 		Use:   "lint {-f FILE | FILE...}",
 		Short: "Check manifests and print each mistake with its line",
@@ -47,32 +48,41 @@ func newLintCommand() *cobra.Command {
   h2surge lint -f config/samples
   helm template . | h2surge lint -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names := append(slices.Clone(files), args...)
-			if len(names) == 0 {
+			o.files = append(o.files, args...)
+			if len(o.files) == 0 {
 				return Usagef("-f FILE: the argument is missing")
 			}
-			if lintAll(cmd, names, strict) {
-				return &exitError{code: verdict.ExitUsage}
-			}
-			return nil
+			return o.run(cmd)
 		},
 	}
-	AddFilename(cmd.Flags(), &files)
-	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	AddFilename(cmd.Flags(), &o.files)
+	cmd.Flags().StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json, github (annotations of GitHub Actions) or sarif")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	return cmd
 }
 
 // mistake is a line of lint's.
 type mistake struct {
-	line    int
-	warning bool
-	text    string
+	line  int
+	level level
+	text  string
 }
+
+// level is how bad a mistake is: the manifest is refused, is unusual, or has something that is not checked.
+type level int
+
+const (
+	isError level = iota
+	isWarning
+	isNote
+)
+
+func (l level) String() string { return [...]string{"error", "warning", "note"}[l] }
 
 func (m mistake) in(text *manifestText) string {
 	kind := ""
-	if m.warning {
-		kind = "warning: "
+	if m.level != isError {
+		kind = m.level.String() + ": "
 	}
 	return text.place(m.line) + kind + m.text
 }
@@ -87,7 +97,7 @@ func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile
 	found := lintManifest(bytes.NewReader(text.content))
 	var lines []string
 	for _, m := range found {
-		if !m.warning {
+		if m.level == isError {
 			lines = append(lines, m.in(text))
 		}
 	}
@@ -108,35 +118,6 @@ func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile
 	return m, text.content, nil
 }
 
-// lintAll prints the mistakes of all manifests, and reports whether one of them is an error. A mistake in a file that belongs to several
-// manifests is printed once.
-func lintAll(cmd *cobra.Command, names []string, strict bool) (bad bool) {
-	printed := map[string]bool{}
-	show := func(line string) {
-		if !printed[line] {
-			printed[line] = true
-			fmt.Fprintln(cmd.OutOrStdout(), line)
-		}
-	}
-	texts, unreadable := readManifests(names, cmd.InOrStdin())
-	for _, line := range unreadable {
-		show(line)
-	}
-	bad = len(unreadable) > 0
-	for _, text := range texts {
-		found := lintManifest(bytes.NewReader(text.content))
-		bad = bad || slices.ContainsFunc(found, func(m mistake) bool { return strict || !m.warning })
-		shown, more := mostImportant(found)
-		for _, m := range shown {
-			show(m.in(text))
-		}
-		if more > 0 {
-			show(text.place(0) + moreOf(more))
-		}
-	}
-	return bad
-}
-
 // maxMistakes is how many mistakes of a manifest are printed.
 const maxMistakes = 100
 
@@ -147,15 +128,15 @@ func mostImportant(found []mistake) (shown []mistake, more int) {
 	}
 	warnings := maxMistakes
 	for _, m := range found {
-		if !m.warning {
+		if m.level == isError {
 			warnings--
 		}
 	}
 	for _, m := range found {
-		if m.warning {
+		if m.level != isError {
 			warnings--
 		}
-		if len(shown) < maxMistakes && (!m.warning || warnings >= 0) {
+		if len(shown) < maxMistakes && (m.level == isError || warnings >= 0) {
 			shown = append(shown, m)
 		}
 	}
@@ -175,28 +156,35 @@ func bounded(lines []string) []string {
 
 // linter gathers what is wrong with one manifest.
 type linter struct {
-	at    *compile.Positions
+	at *compile.Positions
+	// under is what stands before the paths of a spec that is in a template.
+	under string
 	found []mistake
 	seen  map[mistake]bool
 }
 
 func (l *linter) errors(errs field.ErrorList) {
+	errs = compile.Below(l.under, errs)
 	for i, text := range compile.ErrorLines(errs) {
 		l.add(mistake{line: l.at.OfError(errs[i]), text: text})
 	}
 }
 
 func (l *linter) warnings(errs field.ErrorList) {
+	errs = compile.Below(l.under, errs)
 	for i, text := range compile.ErrorLines(errs) {
-		l.add(mistake{line: l.at.OfError(errs[i]), warning: true, text: text})
+		l.add(mistake{line: l.at.OfError(errs[i]), level: isWarning, text: text})
 	}
 }
 
 // compiled are the warnings of the compiler, which begin with the path of the field.
 func (l *linter) compiled(warnings []string) {
 	for _, w := range warnings {
+		if strings.HasPrefix(w, "spec") {
+			w = l.under + w
+		}
 		path, _, _ := strings.Cut(w, ": ")
-		l.add(mistake{line: l.at.Line(path), warning: true, text: OneLine(w)})
+		l.add(mistake{line: l.at.Line(path), level: isWarning, text: OneLine(w)})
 	}
 }
 
@@ -217,6 +205,7 @@ func (l *linter) sorted() []mistake {
 	return l.found
 }
 
+// lintManifest checks the manifest of one LoadTest.
 func lintManifest(r io.Reader) []mistake {
 	l := &linter{}
 	m, err := compile.Load(r)
@@ -230,6 +219,12 @@ func lintManifest(r io.Reader) []mistake {
 	case err != nil:
 		return []mistake{{text: OneLine(err.Error())}}
 	}
+	l.loadTest(m)
+	return l.sorted()
+}
+
+// loadTest checks a LoadTest that could be loaded.
+func (l *linter) loadTest(m *compile.Manifest) {
 	l.at = m.Positions
 	compiled, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	l.errors(errs)
@@ -242,7 +237,6 @@ func lintManifest(r io.Reader) []mistake {
 			}
 		}
 	}
-	return l.sorted()
 }
 
 // size checks that the plan fits into a ConfigMap, as the operator does (reason PlanTooLarge).
@@ -256,7 +250,7 @@ func (l *linter) size(compiled *runnerv1alpha1.Plan) error {
 	if !errors.As(err, &large) {
 		return err
 	}
-	l.add(mistake{line: l.at.Line("spec"), text: fmt.Sprintf("spec: %v; shorten bodies and lists (%s)", large, v1alpha1.ReasonPlanTooLarge)})
+	l.errors(field.ErrorList{field.Invalid(field.NewPath("spec"), field.OmitValueType{}, fmt.Sprintf("%v; shorten bodies and lists (%s)", large, v1alpha1.ReasonPlanTooLarge))})
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,7 +18,7 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "helm": 0, "several": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
@@ -31,15 +32,19 @@ func TestLintOfManyAndStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	found, _ := strings.CutSuffix(string(warnings), "1 LoadTest is valid\n")
 	for _, tc := range []struct {
 		name, want string
 		code       int
 		args       []string
 	}{
-		{"strict", string(warnings), 1, []string{"--strict", "testdata/lint/sound.yaml", "testdata/lint/warnings.yaml"}},
-		{"nothing at all", "", 0, []string{"--strict", "testdata/lint/sound.yaml"}},
-		{"one cannot be read", "/does/not/exist: no such file or directory\n" + string(warnings), 1, []string{"/does/not/exist", "testdata/lint/warnings.yaml"}},
-		{"standard input", "", 0, []string{"-"}},
+		{"strict", found, 1, []string{"--strict", "testdata/lint/sound.yaml", "testdata/lint/warnings.yaml"}},
+		{"nothing at all", "1 LoadTest is valid\n", 0, []string{"--strict", "testdata/lint/sound.yaml"}},
+		{"one cannot be read", "/does/not/exist: no such file or directory\n" + found, 1, []string{"/does/not/exist", "testdata/lint/warnings.yaml"}},
+		{"standard input", "1 LoadTest is valid\n", 0, []string{"-"}},
+		{"notes are not warnings", "testdata/lint/helm.yaml:3: note: 2 objects of other kinds: not checked (Deployment, Service)\n2 LoadTests are valid\n", 0, []string{"--strict", "testdata/lint/helm.yaml"}},
+		{"a target", "1 Target is valid\n", 0, []string{"../../config/samples/targets/nrf.yaml"}},
+		{"a directory", "7 Targets are valid\n", 0, []string{"-f", "../../config/samples/targets"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := h2surge(t, nil, nil, append([]string{"lint"}, tc.args...)...)
@@ -49,6 +54,26 @@ func TestLintOfManyAndStrict(t *testing.T) {
 		})
 	}
 	if got := h2surge(t, nil, nil, "lint"); got.code != 1 || !strings.HasPrefix(got.errors, "-f FILE: the argument is missing") {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintFormats has the formats for other programs. The golden files of SARIF are checked by hand with the schema of SARIF 2.1.0.
+func TestLintFormats(t *testing.T) {
+	for _, format := range []string{"json", "github", "sarif"} {
+		got := h2surge(t, nil, nil, "lint", "-o", format, "testdata/lint/several.yaml", "testdata/lint/does,not:exist.yaml")
+		if got.code != 1 || got.errors != "" {
+			t.Errorf("%s: exit code %d, errors %q", format, got.code, got.errors)
+		}
+		clitest.Golden(t, "lint/several."+format+".txt", got.out)
+		if format != "github" && !json.Valid([]byte(got.out)) {
+			t.Errorf("%s: the output is not JSON", format)
+		}
+		if sound := h2surge(t, nil, nil, "lint", "-o", format, "testdata/lint/sound.yaml"); sound.code != 0 || strings.Contains(sound.out, "null") {
+			t.Errorf("%s of a sound manifest: exit code %d\n%s", format, sound.code, sound.out)
+		}
+	}
+	if got := h2surge(t, nil, nil, "lint", "-o", "xml", "-"); got.code != 1 || got.errors != "-o: \"xml\" is not a format; allowed: github, json, sarif, text\n" {
 		t.Errorf("exit code %d: %s", got.code, got.errors)
 	}
 }
@@ -72,8 +97,8 @@ func TestManyMistakes(t *testing.T) {
 		errors, warnings int
 		last             string
 	}{
-		{"errors", string(sound) + repeated("  unknown%d: 1\n", 150), 100, 0, "stdin: 50 more are not printed; correct these first"},
-		{"errors rather than warnings", unused + repeated("  unknown%d: 1\n", 90), 90, 10, "stdin: 22 more are not printed; correct these first"},
+		{"errors", string(sound) + repeated("  unknown%d: 1\n", 150), 100, 0, "stdin: note: 50 more are not printed; correct these first"},
+		{"errors rather than warnings", unused + repeated("  unknown%d: 1\n", 90), 90, 10, "stdin: note: 22 more are not printed; correct these first"},
 		{"as many as are printed", string(sound) + repeated("  unknown%d: 1\n", 100), 100, 0, "stdin:108: spec.unknown99: unknown field"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -115,7 +140,7 @@ func TestLintOfALargePlan(t *testing.T) {
 		t.Fatalf("no mistake says %s", v1alpha1.ReasonPlanTooLarge)
 	}
 	want := regexp.MustCompile(`^spec: the plan has \d+ compressed bytes; allowed: at most 1044480; shorten bodies and lists \(PlanTooLarge\)$`)
-	if m := found[i]; m.line != 4 || m.warning || !want.MatchString(m.text) {
+	if m := found[i]; m.line != 4 || m.level != isError || !want.MatchString(m.text) {
 		t.Errorf("%+v, want an error of line 4 that matches %s", m, want)
 	}
 	if len(large) > plan.MaxCanonical {
@@ -149,7 +174,7 @@ func samples(t *testing.T) (out []string) {
 
 // FuzzLint: whatever the manifest, nothing panics, and each mistake is a line of its own.
 func FuzzLint(f *testing.F) {
-	for _, name := range []string{"mistakes", "files", "sound", "warnings"} {
+	for _, name := range []string{"mistakes", "files", "sound", "warnings", "several", "helm"} {
 		b, err := os.ReadFile("testdata/lint/" + name + ".yaml")
 		if err != nil {
 			f.Fatal(err)
@@ -160,8 +185,10 @@ func FuzzLint(f *testing.F) {
 		if strings.Contains(manifest, "file") {
 			return // of this machine
 		}
-		for _, m := range lintManifest(strings.NewReader(manifest)) {
-			if line := m.in(&manifestText{files: []manifestFile{{name: "f", first: 1}}}); strings.Contains(line, "\n") || m.line < 0 || m.line > 1+strings.Count(manifest, "\n") {
+		text := &manifestText{content: []byte(manifest), files: []manifestFile{{name: "f", first: 1}}}
+		every := (&linted{checked: map[string]int{}}).every(text)
+		for _, m := range append(lintManifest(strings.NewReader(manifest)), every...) {
+			if line := m.in(text); strings.Contains(line, "\n") || m.line < 0 || m.line > 1+strings.Count(manifest, "\n") {
 				t.Errorf("%q", line)
 			}
 		}

@@ -57,15 +57,15 @@ type manifestFile struct {
 
 // place returns what stands before a message about a line: the file, and the line in that file. Line 0 means that the line is not
 // known.
-func (t *manifestText) place(line int) string {
-	if line == 0 {
-		return compile.Place(t.name(), 0)
-	}
+func (t *manifestText) place(line int) string { return compile.Place(t.at(line)) }
+
+// at returns the file of a line, and the line in that file.
+func (t *manifestText) at(line int) (file string, inFile int) {
 	i := sort.Search(len(t.files), func(i int) bool { return t.files[i].first > line }) - 1
-	if i < 0 {
-		return compile.Place(t.name(), line)
+	if line == 0 || i < 0 {
+		return t.name(), line
 	}
-	return compile.Place(shownName(t.files[i].name), line-t.files[i].first+1)
+	return shownName(t.files[i].name), line - t.files[i].first + 1
 }
 
 // name is what messages about the whole manifest call it: its only file, or all of them.

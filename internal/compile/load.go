@@ -87,46 +87,80 @@ func (e *ManifestError) Error() string { return strings.Join(ErrorLines(e.Errors
 // the wrong type is an error. A *ManifestError holds all that is wrong, in the order of the
 // documents, and what Compile says; any other error is one of reading.
 func Load(r io.Reader) (*Manifest, error) {
-	input, err := io.ReadAll(io.LimitReader(r, MaxManifest+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
+	l := &loader{}
+	if err := l.read(r); err != nil {
+		return nil, err
 	}
-	l := &loader{manifest: &Manifest{}, positions: &Positions{lines: map[*field.Error]int{}}}
-	if len(input) > MaxManifest {
-		l.failf("", "the manifest has more than %d bytes", MaxManifest)
-		return nil, l.mistakes()
-	}
-	l.documents(input)
-	if l.manifest.LoadTest == nil && len(l.errs) == 0 {
+	if len(l.tests) == 0 && len(l.errs) == 0 {
 		l.failf("", "the manifest has no LoadTest")
 	}
 	if len(l.errs) > 0 {
-		return nil, l.mistakes()
+		wrong := &ManifestError{Errors: l.errs, Positions: l.positions}
+		if len(l.tests) > 0 {
+			more, warnings := l.tests[0].compile()
+			wrong.Errors, wrong.Warnings = append(wrong.Errors, more...), warnings
+		}
+		return nil, wrong
 	}
-	l.manifest.Positions = l.positions
-	return l.manifest, nil
+	return l.of(l.tests[0]), nil
 }
 
 type loader struct {
-	manifest  *Manifest
-	positions *Positions
-	errs      field.ErrorList
-	document  int // counts from 1
-	// spec is the spec of the LoadTest; nil: it cannot be compiled. structure is what is wrong with the structure of the LoadTest.
+	positions  *Positions
+	configMaps []corev1.ConfigMap
+	secrets    []corev1.Secret
+	tests      []*test
+	errs       field.ErrorList
+	document   int // counts from 1
+	// every allows any number of LoadTests, and documents of other kinds: others and targets.
+	every   bool
+	others  []Other
+	targets []Target
+}
+
+// test is a LoadTest that was read, or the template of a LoadTestSchedule.
+type test struct {
+	loadTest *v1alpha1.LoadTest
+	// under is templateOfSchedule if the test is a template.
+	under    string
+	document int
+	// errs are the errors of the document. Load has them in loader.errs.
+	errs field.ErrorList
+	// spec is the spec in generic form; nil: it cannot be compiled. structure is what is wrong with its structure.
 	spec      map[string]any
 	structure *structure
 }
 
-// mistakes returns all mistakes. The caller does not compile a manifest that cannot be loaded, so mistakes compiles what
-// could be decoded.
-func (l *loader) mistakes() *ManifestError {
-	out := &ManifestError{Errors: l.errs, Positions: l.positions}
-	if l.spec != nil {
-		var errs field.ErrorList
-		_, out.Warnings, errs = compileChecked(l.manifest.Name(), &l.manifest.LoadTest.Spec, l.spec, l.structure)
-		out.Errors = append(out.Errors, errs...)
+// compile compiles what could be decoded of a LoadTest that has errors. It returns the errors that do not follow from those of the structure.
+func (t *test) compile() (errs field.ErrorList, warnings []string) {
+	if t.spec == nil {
+		return nil, nil
 	}
-	return out
+	m := Manifest{LoadTest: t.loadTest}
+	_, warnings, errs = compileChecked(m.Name(), &t.loadTest.Spec, t.spec, t.structure)
+	return errs, warnings
+}
+
+// of returns the manifest of a LoadTest.
+func (l *loader) of(t *test) *Manifest {
+	at := *l.positions
+	at.loadTest = t.document
+	return &Manifest{LoadTest: t.loadTest, ConfigMaps: l.configMaps, Secrets: l.secrets, Positions: &at}
+}
+
+// read reads all documents.
+func (l *loader) read(r io.Reader) error {
+	input, err := io.ReadAll(io.LimitReader(r, MaxManifest+1))
+	if err != nil {
+		return fmt.Errorf("reading the manifest: %w", err)
+	}
+	l.positions = &Positions{lines: map[*field.Error]int{}}
+	if len(input) > MaxManifest {
+		l.failf("", "the manifest has more than %d bytes", MaxManifest)
+		return nil
+	}
+	l.documents(input)
+	return nil
 }
 
 func (l *loader) failf(path, format string, args ...any) {
@@ -266,9 +300,10 @@ func (l *loader) object(doc []byte) {
 	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == loadTestKind:
 		l.loadTest(m)
 	case meta.APIVersion == "v1" && meta.Kind == "ConfigMap":
-		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, m))
+		l.configMaps = append(l.configMaps, *decodeObject[corev1.ConfigMap](l, m))
 	case meta.APIVersion == "v1" && meta.Kind == "Secret":
-		l.manifest.Secrets = append(l.manifest.Secrets, *decodeObject[corev1.Secret](l, m))
+		l.secrets = append(l.secrets, *decodeObject[corev1.Secret](l, m))
+	case l.every && l.other(meta, m):
 	default:
 		l.otherKind(meta)
 	}
@@ -277,12 +312,12 @@ func (l *loader) object(doc []byte) {
 // otherKind reports a document of a kind that a manifest cannot have.
 func (l *loader) otherKind(meta metav1.TypeMeta) {
 	const allowed = "allowed: LoadTest, ConfigMap, Secret"
-	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
+	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), scheduleKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
 	want, known := versions[meta.Kind]
 	switch {
 	case meta.Kind == "":
 		l.failf(l.here()+": kind", "is required; %s", allowed)
-	case meta.Kind == "LoadTestSchedule":
+	case meta.Kind == scheduleKind && meta.APIVersion == versions[loadTestKind]:
 		l.failf(l.here()+": kind", "a LoadTestSchedule runs in a cluster only: apply it with kubectl apply, look at its condition Ready, and run its template with "+
 			"kubectl h2surge run --from schedule/NAME; %s", allowed)
 	case !known:
@@ -295,20 +330,21 @@ func (l *loader) otherKind(meta metav1.TypeMeta) {
 }
 
 func (l *loader) loadTest(content map[string]any) {
-	if l.manifest.LoadTest != nil {
+	if len(l.tests) > 0 && !l.every {
 		l.failf(l.here(), "is a second LoadTest; one run takes exactly one")
 		return
 	}
-	lt := &v1alpha1.LoadTest{}
-	l.manifest.LoadTest, l.positions.loadTest = lt, l.document
-	l.structure = &structure{}
-	l.structure.value(nil, loadTestSchema(), content)
-	l.errs = append(l.errs, l.structure.errs...)
-	if l.decode(content, lt) {
-		l.spec = l.structure.rest(content)
+	t := &test{loadTest: &v1alpha1.LoadTest{}, document: l.document, structure: &structure{}}
+	l.tests, l.positions.loadTest = append(l.tests, t), l.document
+	before := len(l.errs)
+	t.structure.value(nil, loadTestSchema(), content)
+	l.errs = append(l.errs, t.structure.errs...)
+	if l.decode(content, t.loadTest) {
+		t.spec = t.structure.rest(content)
 	}
-	orElse(&lt.Namespace, defaultNamespace)
-	l.generateName(&lt.ObjectMeta)
+	orElse(&t.loadTest.Namespace, defaultNamespace)
+	l.generateName(&t.loadTest.ObjectMeta)
+	l.own(t, before)
 }
 
 // rest returns the spec without the fields that do not fit. If a name does not fit, it returns nil, because all references to the name

@@ -1,0 +1,73 @@
+package compile
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	scheduleKind = "LoadTestSchedule"
+	// templateOfSchedule is what stands before "spec" in the path of a field of the LoadTest of a schedule.
+	templateOfSchedule = "spec.template."
+	// maxScheduleName leaves space for the time in the names of LoadTests.
+	maxScheduleName = 41
+	schedulePattern = `^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @]+( +[^ @]+){4})$`
+)
+
+// scheduleSchema is that of a LoadTestSchedule. The spec of its template is open: it has the schema of LoadTests.
+var scheduleSchema = sync.OnceValue(func() *schema {
+	between := func(low, high float64) *schema { return &schema{Type: "integer", Minimum: &low, Maximum: &high} }
+	text := func(most int) *schema { return &schema{Type: "string", MinLength: 1, MaxLength: &most} }
+	labels := &schema{Type: "object", Values: &schema{Type: "string"}, MaxFields: new(64)}
+	limits := map[string]*schema{}
+	for _, outcome := range []string{"passed", "failed", "inconclusive", "error", "stopped"} {
+		limits[outcome] = between(0, 1000)
+	}
+	template := map[string]*schema{
+		"metadata": {Type: "object", Properties: map[string]*schema{"labels": labels, "annotations": labels}},
+		"spec":     {Type: "object", Open: true},
+	}
+	root := loadTestSchema().Properties
+	return &schema{Type: "object", Required: []string{"spec"}, Properties: map[string]*schema{
+		"apiVersion": root["apiVersion"], "kind": root["kind"], "metadata": root["metadata"], "status": {Type: "object", Open: true},
+		"spec": {Type: "object", Required: []string{"schedule", "template"}, Properties: map[string]*schema{
+			"schedule": text(256), "timeZone": text(64), "suspend": {Type: "boolean"},
+			"concurrencyPolicy":       {Type: "string", Enum: []any{"Allow", "Forbid", "Replace"}},
+			"startingDeadlineSeconds": between(10, 604800),
+			"historyLimits":           {Type: "object", Properties: limits},
+			"template":                {Type: "object", Required: []string{"spec"}, Properties: template},
+		}},
+	}}
+})
+
+// schedule reads a LoadTestSchedule. Its template is checked as a LoadTest of the same name.
+func (l *loader) schedule(content map[string]any) {
+	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, structure: &structure{}}
+	l.tests, l.positions.loadTest = append(l.tests, t), l.document
+	before := len(l.errs)
+	outer := &structure{}
+	outer.value(nil, scheduleSchema(), content)
+	l.errs = append(l.errs, outer.errs...)
+	metadata, _ := content["metadata"].(map[string]any)
+	if name, _ := metadata["name"].(string); len(name) > maxScheduleName {
+		l.failf("metadata.name", "must have at most %d characters", maxScheduleName)
+	}
+	spec, _ := content["spec"].(map[string]any)
+	if times, is := spec["schedule"].(string); is && times != "" && !matches(schedulePattern, times) {
+		l.failf("spec.schedule", "must have five fields (minute, hour, day of the month, month, day of the week), or be @hourly, @daily, @weekly, @monthly or @yearly")
+	}
+	template, _ := spec["template"].(map[string]any)
+	if inner, is := template["spec"].(map[string]any); is {
+		t.structure.value(field.NewPath("spec"), loadTestSchema().Properties["spec"], inner)
+		l.errs = append(l.errs, Below(t.under, t.structure.errs)...)
+		of := map[string]any{"metadata": metadata, "spec": inner}
+		if l.decode(of, t.loadTest) {
+			t.spec = t.structure.rest(of)
+		}
+	}
+	orElse(&t.loadTest.Namespace, defaultNamespace)
+	l.own(t, before)
+}
