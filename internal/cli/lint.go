@@ -230,7 +230,9 @@ func (l *linter) loadTest(m *compile.Manifest) {
 	l.errors(errs)
 	l.compiled(warnings)
 	files := l.files(m)
+	l.paths(&m.LoadTest.Spec)
 	if compiled != nil {
+		l.never(compiled)
 		for _, err := range []error{l.program(&m.LoadTest.Spec, compiled, files), l.size(compiled)} {
 			if err != nil {
 				l.add(mistake{text: OneLine(err.Error())})
@@ -272,10 +274,7 @@ func (l *linter) files(m *compile.Manifest) []compile.File {
 			l.errors(field.ErrorList{err})
 		}
 	}
-	for _, err := range missing(compile.OwnFiles(&m.LoadTest.Spec)) {
-		err.Detail += "; it is not checked"
-		l.warnings(field.ErrorList{err})
-	}
+	l.ownFiles(&m.LoadTest.Spec)
 	return slices.DeleteFunc(files, func(f compile.File) bool { return f.Content == nil })
 }
 

@@ -11,14 +11,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "helm": 0, "several": 1} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
@@ -75,6 +77,62 @@ func TestLintFormats(t *testing.T) {
 	}
 	if got := h2surge(t, nil, nil, "lint", "-o", "xml", "-"); got.code != 1 || got.errors != "-o: \"xml\" is not a format; allowed: github, json, sarif, text\n" {
 		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintOfAMissingFile: run refuses the file that lint does, unless only a pod may have it.
+func TestLintOfAMissingFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tc := range []struct {
+		file, pod string
+		code      int
+	}{
+		{"absent.csv", "", 1},
+		{"/does/not/exist.csv", "", 0},
+		{"absent.csv", "\n  runner: {podTemplate: {metadata: {labels: {a: b}}}}", 0},
+	} {
+		text := strings.Replace(firstManifest, "range: {start: 0, end: 100}", "csv: {file: "+tc.file+"}", 1) + tc.pod
+		if err := os.WriteFile("first.yaml", []byte(strings.Replace(text, "${ue}", "${ue.id}", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := h2surge(t, nil, nil, "lint", "first.yaml")
+		if warns := strings.Contains(got.out, "first.yaml:12: warning: spec.variables[0].csv.file: "); got.code != tc.code || warns != (tc.code == 0) ||
+			!strings.Contains(got.out, tc.file+": no such file or directory") {
+			t.Errorf("%s%s: exit code %d, want %d\n%s", tc.file, tc.pod, got.code, tc.code, got.out)
+		}
+		if run := h2surge(t, nil, nil, "run", "--dry-run", "first.yaml"); run.code != 1 || run.errors == "" {
+			t.Errorf("%s: run ends with exit code %d", tc.file, run.code)
+		}
+	}
+}
+
+// TestMeasured has the size of a test, as thresholds see it.
+func TestMeasured(t *testing.T) {
+	from := int64(0)
+	warm := rv.Rate{Name: "warm", WarmUp: true, Count: 100, Period: time.Second, Duration: time.Hour}
+	hold := rv.Rate{Name: "hold", Count: 10, Period: time.Second, Duration: 20 * time.Second}
+	ramp := rv.Rate{Name: "ramp", Count: 10, RampFrom: &from, Period: time.Second, Duration: 20 * time.Second}
+	counted := rv.Rate{Name: "counted", ClosedLoop: true, Requests: 500}
+	loop := rv.Rate{Name: "loop", ClosedLoop: true, Duration: time.Minute}
+	own := rv.Rate{Name: "own", Chain: 1, Count: 1, Period: time.Second, Duration: 10 * time.Second}
+	instances := rv.Rate{Name: "instances", ChainsPerSecond: true, Count: 1, Period: time.Second, Duration: time.Second}
+	for _, tc := range []struct {
+		name, stage string
+		rates       []rv.Rate
+		want        size
+	}{
+		{"a warm-up does not count", "", []rv.Rate{warm, hold}, size{20 * time.Second, 200}},
+		{"stages one after another", "", []rv.Rate{hold, ramp}, size{40 * time.Second, 300}},
+		{"one stage", "ramp", []rv.Rate{hold, ramp, counted}, size{20 * time.Second, 100}},
+		{"a number of requests", "", []rv.Rate{counted}, size{0, 500}},
+		{"a closed loop", "", []rv.Rate{hold, loop}, size{80 * time.Second, 0}},
+		{"a chain with stages of its own", "", []rv.Rate{hold, own}, size{40 * time.Second, 210}},
+		{"instances", "", []rv.Rate{instances}, size{time.Second, 0}},
+	} {
+		plan := &rv.Plan{Chains: []rv.Chain{{StartAfter: 30 * time.Second}}, Rates: tc.rates}
+		if got := measured(plan, tc.stage); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
 	}
 }
 

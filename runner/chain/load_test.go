@@ -200,7 +200,7 @@ func TestLoadTellsTheFault(t *testing.T) {
 		{"env", variable(rv.Variable{Name: "e", Env: &rv.Env{Name: "NONE"}}), "variables[1] (e): env: NONE is not set in the environment of the runner, and there is no default"},
 		{"file", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/none"}}), "variables[1] (f): constant: file: open /none: file does not exist"},
 		{"base64", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/bad64", Base64: true}}), "variables[1] (f): constant: file /bad64: byte 1 is not base64 (RFC 4648 4)"},
-		{"csv", variable(rv.Variable{Name: "c", CSV: &rv.CSV{Content: rv.Content{File: "/secret"}}}), "variables[1] (c): csv: the table has no rows"},
+		{"csv", variable(rv.Variable{Name: "c", CSV: &rv.CSV{Content: rv.Content{File: "/secret"}}}), "variables[1] (c): csv: /secret: the table has no rows"},
 		{"nothing", variable(rv.Variable{Name: "n"}), "variables[1] (n): a source of values is required"},
 		{"order", variable(rv.Variable{Name: "n", List: []string{"a"}, Order: "up"}), `variables[1] (n): order: there is no "up"`},
 		{"scope", variable(rv.Variable{Name: "n", List: []string{"a"}, Scope: "up"}), `variables[1] (n): scope: there is no "up"`},

@@ -116,7 +116,7 @@ func (out *variable) csv(c *rv.CSV, r *Resources) error {
 	}
 	t, err := newTable(c, content)
 	if err != nil {
-		return fmt.Errorf("csv: %w", err)
+		return fmt.Errorf("csv: %s%w", fileOf(c.Content), err)
 	}
 	out.values, out.size, out.inParts = t, t.rows(), true
 	return nil
@@ -191,4 +191,12 @@ func (out *variable) column(name string) (int, error) {
 		return i, nil
 	}
 	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, t.names())
+}
+
+// fileOf is the beginning of an error about the content of a file.
+func fileOf(c rv.Content) string {
+	if c.File == "" {
+		return ""
+	}
+	return c.File + ": "
 }
