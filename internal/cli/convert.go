@@ -21,8 +21,8 @@ ConfigMaps and Secrets that it refers to, as "h2surge run -f" reads them. Where 
 meaning changes, the manifest has a comment, and standard error has a line: the field or
 flag, a colon, and the change. docs/convert.md lists every field.
 
-Write the flags of h2load and ab after --, so that h2surge does not read them as its
-own.
+Write the flags of h2load, ab and curl after --, so that h2surge does not read them as
+its own. "convert curl -" reads a line that a browser copied ("copy as cURL").
 
 Exit codes:
   0  converted, with or without warnings
@@ -32,6 +32,8 @@ Exit codes:
 const convertExample = `  h2surge convert h2loadrunner config.json > loadtest.yaml
   h2surge convert h2load -- -n 100000 -c 100 -m 10 http://shop:8080/ | h2surge run -f -
   h2surge convert ab --output-file loadtest.yaml -- -n 1000 -c 10 -k http://shop:8080/
+  h2surge convert curl -- -H 'accept: text/plain' -d a=b https://shop:8443/items
+  h2surge convert curl - < copied.txt > loadtest.yaml
   h2surge convert har --think shop.har
   h2surge convert openapi --target http://pcf:8080 --resources TS29514.yaml
   h2surge convert maock server.json > rules.yaml && h2surge target -f rules.yaml`

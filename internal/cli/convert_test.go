@@ -218,6 +218,9 @@ func TestConvert(t *testing.T) {
 		{"a name", "  name: other\n", "", 0, []string{"har", "--name", "other", har}},
 		{"the name of the file", "  name: my\n", "", 0, []string{"har", har}},
 		{"references next to the file", "value: imsi-1\n", "", 0, []string{"openapi", "--target", "http://a", "--operation", "getUe", spec}},
+		{"a line of curl", "path: /a?b=1&c=2\n", "rates: curl sends one request", 0, []string{"curl", "curl 'http://a/a?b=1&c=2' -H $'x: y'"}},
+		{"arguments of curl", "method: PUT\n", "", 0, []string{"curl", "--", "curl", "-X", "PUT", "http://a/"}},
+		{"a line that a shell would change", "", "curl: the line has a variable or a command of the shell; write its value\n", 1, []string{"curl", "curl http://a/$HOME"}},
 		{"rules", "\nkind: Target\n", "", 0, []string{"maock", mock}},
 		{"a directory to write to", "", "--output-file: open " + dir + ": is a directory\n", 5, []string{"har", "--output-file", dir, har}},
 	} {
@@ -227,6 +230,20 @@ func TestConvert(t *testing.T) {
 				t.Errorf("exit code %d\n%s\n%s", got.code, got.out, got.errors)
 			}
 		})
+	}
+}
+
+// TestConvertCopiedLine: what "convert curl -" writes is what "run" reads.
+func TestConvertCopiedLine(t *testing.T) {
+	line := "curl 'http://shop.example/orders' \\\n  -H 'content-type: application/json' \\\n  --data-raw $'{\"it\\'s\":1}'\n"
+	var manifest, warnings strings.Builder
+	if code := execute(t.Context(), []string{"h2surge", "convert", "curl", "-"}, strings.NewReader(line), &manifest, &warnings, parts()); code != 0 {
+		t.Fatal(code, warnings.String())
+	}
+	var out, errs strings.Builder
+	code := execute(t.Context(), []string{"h2surge", "run", "--dry-run", "-"}, strings.NewReader(manifest.String()), &out, &errs, parts())
+	if code != 0 || errs.String() != "" || !strings.Contains(out.String(), `body: '{"it''s":1}'`) {
+		t.Errorf("exit code %d, %s\n%s", code, errs.String(), out.String())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/ab"
+	"github.com/h2surge/h2surge/internal/convert/curl"
 	"github.com/h2surge/h2surge/internal/convert/h2load"
 	"github.com/h2surge/h2surge/internal/convert/h2loadrunner"
 	"github.com/h2surge/h2surge/internal/convert/har"
@@ -25,12 +26,39 @@ func (o *convertOptions) tools() []*cobra.Command {
 		}),
 		o.commandLine("h2load", "Convert a command line of h2load", h2load.Convert),
 		o.commandLine("ab", "Convert a command line of ab", ab.Convert),
+		o.curl(),
 		o.har(),
 		o.openAPI(),
 		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target", func(in inputFile) ([]byte, []string, error) {
 			return maock.Convert(in.content, filepath.Dir(in.name))
 		}),
 	}
+}
+
+// curl is a conversion of arguments, or of a line as browsers copy it: in one argument, or on standard input.
+func (o *convertOptions) curl() *cobra.Command {
+	cmd := o.commandLine("curl", "Convert a command line of curl", curl.Convert)
+	cmd.Use = "curl {-- FLAGS URL | LINE | -}"
+	convertArguments := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] != "-" && !strings.ContainsAny(args[0], " \n") {
+			return convertArguments(cmd, args)
+		}
+		line := args[0]
+		if line == "-" {
+			content, err := input(cmd, line)
+			if err != nil {
+				return err
+			}
+			line = string(content)
+		}
+		words, err := curl.Words(line)
+		if err != nil {
+			return Usagef("curl: %v", err)
+		}
+		return convertArguments(cmd, words)
+	}
+	return cmd
 }
 
 func (o *convertOptions) har() *cobra.Command {

@@ -1,0 +1,199 @@
+package curl
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+type converter struct {
+	*convert.Draft
+	convert.FlagValues
+	given []convert.SetFlag
+	url   convert.URL
+	// user is that of the URL, or of --user.
+	user string
+}
+
+// Convert turns the arguments of a command line, without the program's name, into a manifest. Each warning and each line of the error
+// begins with a flag.
+func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, err error) {
+	d := convert.New("Converted from a command line of curl.", o)
+	given, operands := d.Flags(args, known)
+	c := &converter{Draft: d, FlagValues: d.FlagValues(given, without), given: given}
+	if c.Has("--http3") {
+		c.Fail("--http3", "HTTP/3 is not supported")
+	}
+	if c.address(append(operands, c.All["--url"]...)) {
+		c.target()
+		c.template()
+		c.WarnAt("spec.rates", "rates", "curl sends one request; set the rate that you want here")
+		c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+		c.Spec().Chains = []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}}
+	}
+	return d.Manifest()
+}
+
+func (c *converter) address(urls []string) bool {
+	if len(urls) != 1 {
+		c.Fail("URL", "exactly one is needed, not %d", len(urls))
+		return false
+	}
+	raw := urls[0]
+	if !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+	}
+	u, user, err := convert.SplitURL(raw)
+	if err != nil {
+		c.Fail("URL", "%v", err)
+		return false
+	}
+	if user != nil {
+		password, _ := user.Password()
+		c.user = user.Username() + ":" + password
+	}
+	if c.Has("--user") {
+		c.user = c.Last["--user"]
+	}
+	if strings.ContainsAny(u.Path, "{[") && !c.Has("--globoff") {
+		c.Warn("URL", "{...} and [...] are sent as they are; curl would make several URLs of them")
+	}
+	c.url = u
+	return true
+}
+
+func (c *converter) target() {
+	t := v1alpha1.Target{Name: "target", URL: c.url.Base()}
+	secure := c.url.Scheme == "https"
+	switch {
+	case c.Has("--http1.1"), !secure && !c.Has("--http2-prior-knowledge"):
+		t.Protocol = v1alpha1.ProtocolHTTP1
+	case !secure:
+		t.Protocol = v1alpha1.ProtocolH2C
+	case c.Has("--http2-prior-knowledge"):
+		t.Protocol = v1alpha1.ProtocolH2
+	}
+	if secure {
+		t.TLS = c.tls()
+	}
+	t.ConnectTo = c.connectTo()
+	if limit := c.seconds("--connect-timeout"); limit > 0 {
+		t.ConnectTimeout = convert.Given(limit)
+	}
+	if c.user != "" {
+		name, password, _ := strings.Cut(c.user, ":")
+		secret := c.GatherSecret("basic", corev1.SecretTypeBasicAuth, map[string]string{
+			corev1.BasicAuthUsernameKey: name, corev1.BasicAuthPasswordKey: password,
+		})
+		t.Auth = &v1alpha1.Auth{Basic: &v1alpha1.BasicAuth{SecretRef: &v1alpha1.SecretReference{Name: secret}}}
+		c.WarnAt("spec.targets[0].auth", "--user", "the password is in the Secret below; do not commit this file as it is")
+	}
+	for field, flag := range map[string]string{"": "URL", ".tls": "--cacert, --cert", ".connectTo": "--resolve", ".connectTimeout": "--connect-timeout"} {
+		c.Origin("spec.targets[0]"+field, flag)
+	}
+	c.Spec().Targets = []v1alpha1.Target{t}
+}
+
+// tls returns nil if the defaults apply.
+func (c *converter) tls() *v1alpha1.TLS {
+	t := v1alpha1.TLS{InsecureSkipVerify: c.Has("--insecure")}
+	if file := c.Last["--cacert"]; file != "" {
+		t.CA = &v1alpha1.CertificateAuthority{File: file}
+		c.WarnAt("spec.targets[0].tls.ca", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
+	}
+	if file := c.Last["--cert"]; file != "" {
+		file, password, _ := strings.Cut(file, ":")
+		if password != "" {
+			c.Warn("--cert", "the password is left out; keys with passwords are not supported")
+		}
+		key := c.Last["--key"]
+		if key == "" {
+			key = file
+		}
+		t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: file, Key: key}}
+		c.WarnAt("spec.targets[0].tls.certificate", "--cert", "is a path on the machine of the runner: in a cluster, use secretRef")
+	}
+	switch {
+	case c.Has("--tlsv1.3"):
+		t.MinVersion = v1alpha1.TLS13
+	case c.Has("--tlsv1.2"):
+		t.MinVersion = v1alpha1.TLS12
+	}
+	if !t.InsecureSkipVerify && t.CA == nil && t.Certificate == nil && t.MinVersion == "" {
+		return nil
+	}
+	return &t
+}
+
+// connectTo returns where the connections go, if not to the host of the URL.
+func (c *converter) connectTo() string {
+	host, port, _ := net.SplitHostPort(c.url.Dialled())
+	if socket := c.Last["--unix-socket"]; socket != "" {
+		return "unix:" + socket
+	}
+	for _, entry := range c.All["--connect-to"] {
+		if part := addresses(entry); len(part) == 4 && (part[0] == "" || strings.EqualFold(part[0], host)) && (part[1] == "" || part[1] == port) {
+			return net.JoinHostPort(first(part[2], host), first(part[3], port))
+		}
+		c.Warn("--connect-to", "an entry is not about the URL, and left out")
+	}
+	for _, entry := range c.All["--resolve"] {
+		part := addresses(strings.TrimPrefix(entry, "+"))
+		if len(part) >= 3 && (part[0] == "*" || strings.EqualFold(part[0], host)) && part[1] == port {
+			to, _, more := strings.Cut(strings.Join(part[2:], ":"), ",")
+			if more {
+				c.WarnAt("spec.targets[0].connectTo", "--resolve", "only the first address is used")
+			}
+			return net.JoinHostPort(strings.Trim(to, "[]"), port)
+		}
+		c.Warn("--resolve", "an entry is not about the URL, and left out")
+	}
+	return ""
+}
+
+// addresses splits at colons that are not in brackets.
+func addresses(s string) (out []string) {
+	for s != "" || len(out) == 0 {
+		skip := 0
+		if strings.HasPrefix(s, "[") {
+			skip = strings.IndexByte(s, ']') + 1
+		}
+		i := strings.IndexByte(s[skip:], ':')
+		if i < 0 {
+			return append(out, strings.Trim(s, "[]"))
+		}
+		out = append(out, strings.Trim(s[:skip+i], "[]"))
+		if s = s[skip+i+1:]; s == "" {
+			return append(out, "")
+		}
+	}
+	return out
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// seconds is a number of seconds, with decimals.
+func (c *converter) seconds(name string) time.Duration {
+	text, has := c.Last[name]
+	if !has {
+		return 0
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	d, ok := convert.Seconds(n)
+	if err != nil || !ok || d <= 0 {
+		c.Fail(name, "must be a number of seconds above 0")
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,130 @@
+package curl
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/convert/converttest"
+)
+
+var commandLine = converttest.CommandLine{
+	Tool: "curl", Known: known, Convert: Convert,
+	Files: map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n"},
+}
+
+func TestConvert(t *testing.T) {
+	commandLine.Goldens(t, map[string]string{
+		"plain":     "http://shop.example:8080/items?price=5$",
+		"tls":       "-sS -k --cacert ca.pem --cert me.pem:secret --key key.pem --tlsv1.2 --resolve shop.example:443:192.0.2.1,192.0.2.2 --resolve other.example:443:192.0.2.3 -L --max-redirs 3 -m 2.5 --connect-timeout 1 https://shop.example/",
+		"data":      "-d @lines.txt --data-urlencode 'q=a b&c' --data-urlencode 'name@a b.txt' --data-raw @x https://shop.example/form",
+		"query":     "-G -d a=1 --data-urlencode 'b=ü' https://shop.example/search?x=y",
+		"json":      "--json '{\"price\":\"5$\"}' -X PUT https://shop.example/items/1",
+		"form":      "-F 'comment=a \"text\"' -F 'logo=@logo.png;filename=l.png' -F 'note=@a b.txt;type=text/x-note' --form-string raw=@x https://shop.example/upload",
+		"user":      "-u me:secret -H 'Host: other.example' --http2-prior-knowledge -b 'a=b; c=d' -b jar.txt http://shop.example/",
+		"connectto": "--connect-to shop.example:443:[2001:db8::1]: -A agent -e http://from.example/ --oauth2-bearer token -H accept: -H 'X-Empty;' --nonsense 3 https://shop.example/{a,b}",
+	})
+}
+
+// TestLines has lines as browsers copy them.
+func TestLines(t *testing.T) {
+	for _, name := range []string{"chrome", "firefox"} {
+		line, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words, err := Words(string(line))
+		if err != nil || words[0] != "curl" {
+			t.Fatal(words, err)
+		}
+		out, _, err := Convert(words[1:], convert.Options{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		converttest.Golden(t, name+".yaml", string(out))
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	commandLine.Mistakes(t, []converttest.Mistake{
+		{"", "URL: exactly one is needed, not 0"},
+		{"http://a/ http://b/", "URL: exactly one is needed, not 2"},
+		{"ftp://a/", "URL: must be a URL that begins with http:// or https://"},
+		{"--http3 https://a/", "--http3: HTTP/3 is not supported"},
+		{"-H nothing http://a/", "--header: must be of the form 'name: value'"},
+		{"-H @file http://a/", "--header: the file of @FILE is not read; write the fields"},
+		{"-d @none http://a/", "--data: open none: no such file"},
+		{"-F nothing http://a/", "--form: must be of the form name=value"},
+		{"-m soon http://a/", "--max-time: must be a number of seconds above 0"},
+		{"-X 'G T' http://a/", "--request: cannot be converted: spec.chains[0].steps[0].request.method: must be a token such as GET (RFC 9110 9.1)"},
+	})
+}
+
+func TestWords(t *testing.T) {
+	for _, tc := range []struct {
+		line string
+		want []string
+		err  error
+	}{
+		{"", nil, nil},
+		{"curl  a\tb", []string{"curl", "a", "b"}, nil},
+		{`'a b' "c d" e\ f`, []string{"a b", "c d", "e f"}, nil},
+		{`a'b'"c"d`, []string{"abcd"}, nil},
+		{`'' ""`, []string{"", ""}, nil},
+		{`"a\"b\\c\$d\e"`, []string{`a"b\c$d\e`}, nil},
+		{`'it'\''s'`, []string{"it's"}, nil},
+		{"a \\\n  b \\\r\n c", []string{"a", "b", "c"}, nil},
+		{`$'a\'b\n\t\\ \x41\101\u00fc\U0001F600 \q'`, []string{"a'b\n\t\\ AAü\U0001F600 \\q"}, nil},
+		{`$'\u0021' $"x"`, []string{"!", "x"}, nil},
+		{`a$ "b$" c$1`, []string{"a$", "b$", "c$1"}, nil},
+		{"'http://a/?a=1&b=2'", []string{"http://a/?a=1&b=2"}, nil},
+		{"a $HOME", nil, errExpansion},
+		{`a "${HOME}"`, nil, errExpansion},
+		{"a `date`", nil, errExpansion},
+		{`a 'b`, nil, errOpen},
+		{`a "b`, nil, errOpen},
+		{`a $'b\'`, nil, errOpen},
+	} {
+		got, err := Words(tc.line)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != tc.err { //nolint:errorlint // they are not wrapped
+			t.Errorf("%q: %v (-want +got):\n%s", tc.line, err, diff)
+		}
+	}
+	for _, line := range []string{"curl http://a/?a=1&b=2", "curl a; curl b", "curl a\ncurl b", "curl a > b", `curl ^"http://a/^"`} {
+		if got, err := Words(line); err == nil {
+			t.Errorf("%q: %q, want an error", line, got)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for in, want := range map[string][]string{
+		"a:443:192.0.2.1": {"a", "443", "192.0.2.1"}, "a:443:[2001:db8::1]": {"a", "443", "2001:db8::1"}, ":::": {"", "", "", ""}, "a": {"a"}, "": {""},
+	} {
+		if diff := cmp.Diff(want, addresses(in)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", in, diff)
+		}
+	}
+}
+
+func TestDocs(t *testing.T) { commandLine.Documented(t) }
+
+func FuzzConvert(f *testing.F) {
+	commandLine.Fuzz(f,
+		"-X POST -H a:b -d @lines.txt --data-urlencode =a http://a/b?c=${d}",
+		"-F a=@logo.png;type=x -F b=<lines.txt --resolve +a:80:[::1] -u x http://u:p@a",
+		"--json {} --json x -G -L -I -T lines.txt https://[::1]:1/",
+	)
+}
+
+func FuzzWords(f *testing.F) {
+	f.Add(`curl 'a' "b" $'c\n\x41\u00fc' \` + "\n d")
+	f.Fuzz(func(t *testing.T, line string) {
+		words, err := Words(line)
+		if err != nil && words != nil {
+			t.Errorf("%q and %v", words, err)
+		}
+	})
+}
