@@ -2,6 +2,7 @@ package h2
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // answering makes every request get a body of n octets.
@@ -432,3 +434,39 @@ func TestServerResetStream(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// TestServerForgetsLargeHeaders: a connection without open streams takes little memory, whatever the header was that came last.
+func TestServerForgetsLargeHeaders(t *testing.T) {
+	block := []byte{0x83, 0x86, 0x84, 0x40, 1, 'x', 0} // POST http /; x, indexed
+	block = append(block, bytes.Repeat([]byte{0xbe}, 1900)...)
+	in := append([]byte(http2.ClientPreface), AppendHeaders(AppendSettings(nil), 1, true, true, block)...)
+	servers := make([]*Server, 100)
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	for i := range servers {
+		h := &answerAll{}
+		h.s = NewServer(Config{}, protocol.WantHeaders, h)
+		if err := h.s.Receive(in, 0); err != nil || h.s.Open() != 0 {
+			t.Fatalf("%v, %d open streams", err, h.s.Open())
+		}
+		servers[i] = h.s
+	}
+	if each := (live() - before) / uint64(len(servers)); each > 12<<10 {
+		t.Errorf("a connection takes %d octets after a request with 1900 fields, want at most 12 KiB", each)
+	}
+	runtime.KeepAlive(servers)
+}
+
+// answerAll answers each request with 204.
+type answerAll struct{ s *Server }
+
+func (h *answerAll) OnRequest(id uint32, _, _ []byte) uint32 { return id }
+func (h *answerAll) OnHeader(uint32, uint32, []byte, []byte) {}
+func (h *answerAll) OnData(uint32, uint32, []byte)           {}
+func (h *answerAll) OnReset(uint32, uint32)                  {}
+func (h *answerAll) OnEnd(id, _ uint32)                      { h.s.Respond(id, hpack.AppendIndexed(h.s.Begin(), 9), nil) }

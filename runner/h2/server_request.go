@@ -36,6 +36,7 @@ func (s *Server) onBlock(id uint32, p []byte, end bool) {
 	default:
 		s.begin(id, sum.ContentLength, end)
 	}
+	r.shrink()
 }
 
 // begin adds the stream and reports the request to the handler.
@@ -127,6 +128,19 @@ func (r *requestFields) reset(want bool) {
 	r.method, r.path = r.method[:0], r.path[:0]
 	r.want = want
 	r.arena, r.fields = r.arena[:0], r.fields[:0]
+}
+
+// arenaKept and fieldsKept are the sizes of the buffers that a connection keeps, in octets and in fields. Most requests need less.
+const (
+	arenaKept  = 4096
+	fieldsKept = 128
+)
+
+// shrink drops large buffers, because there may be many connections.
+func (r *requestFields) shrink() {
+	if cap(r.arena) > arenaKept || cap(r.fields) > fieldsKept || cap(r.path) > arenaKept {
+		*r = requestFields{}
+	}
 }
 
 // Field implements hpack.Sink.

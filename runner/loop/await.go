@@ -17,12 +17,15 @@ const (
 	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
 	// 100 MiB.
 	maxKeys = 1 << 20
-	// maxEarly and maxEarlySize bound the notifications of a listener that no step awaits yet, and their octets.
+	// maxEarly bounds the notifications of a listener that no step awaits yet, and maxEarlySize the memory for those of all listeners.
 	maxEarly, maxEarlySize = 1 << 14, 64 << 20
 )
 
 func (w *Worker) newListeners() listeners {
-	ls := listeners{clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, exchanges: &w.requests.exchanges, notified: w.notified}
+	ls := listeners{
+		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, notified: w.notified,
+		exchanges: exchanges{limit: maxIncoming, largestIdle: largestIdleNotification},
+	}
 	for i := range w.program.Listeners {
 		p := &w.program.Listeners[i]
 		var policy *caller.Policy
@@ -30,9 +33,9 @@ func (w *Worker) newListeners() listeners {
 			policy = w.cfg.Callers[i]
 		}
 		ls.all = append(ls.all, listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
-			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
+			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize / len(w.program.Listeners),
 			Missed:  w.missed,
-			Discard: func(n notification.Notification) { w.requests.exchanges.release(w.listeners.take(n.Handle)) },
+			Discard: func(n notification.Notification) { w.listeners.exchanges.release(w.listeners.takeEarly(n.Handle).x) },
 		})})
 	}
 	if len(ls.all) > 0 {
@@ -62,28 +65,29 @@ func (w *Worker) await(a activation) {
 	if !ok {
 		return
 	}
-	w.arrived(l, from, w.listeners.take(n.Handle), n.At)
+	w.arrived(l, from, w.listeners.whole(w.listeners.takeEarly(n.Handle)), n.At)
 }
 
 // notified takes a notification.
-func (w *Worker) notified(i int32, x *exchange) {
+func (w *Worker) notified(i int32, n notice) {
 	l := &w.listeners.all[i]
 	l.received++
-	key, ok := l.plan.AppendKey(w.buffers.scratch[:0], &x.Exchange)
+	key, ok := l.plan.AppendKey(w.buffers.scratch[:0], &n.x.Exchange)
 	w.buffers.scratch = key
 	if !ok {
 		l.table.Unexpected()
-		w.requests.exchanges.release(x)
+		w.listeners.exchanges.release(n.x)
 		return
 	}
-	handle := w.listeners.keep(x)
-	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: w.now, Size: x.size()})
+	handle := w.listeners.keep(n)
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: w.now, Size: n.earlySize()})
 	switch outcome {
 	case notification.Kept:
+		w.listeners.keepEarly(handle)
 	case notification.Received:
-		w.arrived(l, to, w.listeners.take(handle), w.now)
+		w.arrived(l, to, w.listeners.take(handle).x, w.now)
 	case notification.Dropped:
-		w.requests.exchanges.release(w.listeners.take(handle))
+		w.listeners.exchanges.release(w.listeners.take(handle).x)
 	}
 }
 
@@ -109,7 +113,7 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 		w.showNotification(a, s, x, failed, why)
 	}
 	w.requests.progress(w.now)
-	w.requests.exchanges.release(x)
+	w.listeners.exchanges.release(x)
 	w.stepEnded(a, why, 0)
 }
 

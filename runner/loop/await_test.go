@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"bytes"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -419,72 +421,99 @@ func TestListenerBoundsConnections(t *testing.T) {
 	}
 }
 
-// TestListenerBoundsNotifications: notifications that do not end take a limited part of the memory. Complete ones are
-// received before and after.
+// TestListenerBoundsNotifications: notifications that do not end, and those that no step awaits, take a limited part of the heap. Others
+// are received after them.
 func TestListenerBoundsNotifications(t *testing.T) {
-	for name, size := range map[string]int{"bodies": 1 << 20, "headers": 60 << 10} {
+	for name, tt := range map[string]struct {
+		// n are the notifications. They have fields of one octet, and a body in pieces of 16 KiB.
+		n, fields, pieces int
+		whole             bool
+		// most and least are how much of the limit they take, in percent.
+		most, least int
+	}{
+		"without an end, small fields":     {n: 8000, fields: 1900, most: 115, least: 85},
+		"without an end, bodies":           {n: 1000, pieces: 12, most: 115, least: 85},
+		"without an end, both":             {n: 1000, fields: 1000, pieces: 6, most: 115, least: 85},
+		"that no step awaits, small":       {n: 18000, fields: 10, whole: true, most: 60, least: 10},
+		"that no step awaits, many fields": {n: 6000, fields: 1900, whole: true, most: 115, least: 70},
+		"that no step awaits, bodies":      {n: 1000, fields: 10, pieces: 8, whole: true, most: 115, least: 85},
+	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, awaits(1), ok(time.Millisecond))
-			most, reset := 0, 0
-			b.everyTurn = func() {
-				held := 0
-				for i := range b.w.listeners.open {
-					if x := b.w.listeners.open[i].x; x != nil {
-						held += x.size()
+			b := newBench(t, awaits(1, func(p *rv.Plan) { p.Listeners[0].Keep, p.Rates[1].Duration = 5*time.Second, 10*time.Second }), ok(time.Millisecond))
+			var before, during, after int64
+			b.onStart = append(b.onStart, func() {
+				peers := make([]*notifier, 20)
+				for i := range peers {
+					peers[i] = b.newCaller()
+					peers[i].c.raw = true
+				}
+				before = b.heap()
+				head := manyFields(tt.fields)
+				for i := range tt.n {
+					b.in(time.Duration(i)*50*time.Microsecond, func() { peers[i%20].head(uint32(2*(i/20)+1), head, tt.whole && tt.pieces == 0) })
+				}
+				for k := range tt.pieces {
+					for i := range tt.n {
+						b.in(time.Second+time.Duration(k*tt.n+i)*50*time.Microsecond, func() { peers[i%20].piece(uint32(2*(i/20)+1), tt.whole && k == tt.pieces-1) })
 					}
 				}
-				most = max(most, held)
-			}
-			b.onStart = append(b.onStart, func() {
-				peers := []*notifier{b.newCaller(), b.newCaller()}
-				n := maxIncoming/size + 100
-				for i := range n {
-					b.in(time.Duration(i)*100*time.Microsecond, func() { peers[i%2].begin(name, size) })
-				}
-				b.in(400*time.Millisecond, func() {
+				b.in(2*time.Second, func() { during = b.heap() })
+				b.in(2500*time.Millisecond, func() {
 					for _, p := range peers {
-						reset += len(p.c.resets)
 						p.c.closed = true
 					}
-					b.newCaller().notify("/n/0", "")
 				})
+				for s := range 3 * time.Second / time.Second {
+					b.in((6+s)*time.Second, func() { b.newCaller().notify("/n/x", "") }) // the worker wakes up
+				}
+				b.in(9*time.Second, func() { after = b.heap() })
 			})
 			b.run()
-			if most > maxIncoming+1<<20 || most < maxIncoming/2 || reset == 0 {
-				t.Errorf("%d octets were held, want at most %d; %d streams were reset", most, maxIncoming, reset)
+			if took := 100 * (during - before) / maxIncoming; took > int64(tt.most) || took < int64(tt.least) {
+				t.Errorf("the notifications took %d %% of the limit, want %d to %d %%", took, tt.least, tt.most)
 			}
-			if got := b.w.Gauge().Listeners[0]; got.Received != 1 {
+			if left := 100 * (after - before) / maxIncoming; left > 15 {
+				t.Errorf("%d %% of the limit are left after the last one", left)
+			}
+			if got := b.w.Gauge().Listeners[0]; got.Received < 3 || got.Unexpected+got.Duplicate != got.Received {
 				t.Errorf("counters %+v", got)
-			}
-			if n := b.w.listeners.incoming; n != 0 {
-				t.Errorf("%d octets are held at the end", n)
 			}
 		})
 	}
 }
 
-// begin sends a notification with a body or a header field of a size, and no end.
-func (c *notifier) begin(what string, size int) {
-	c.c.block.Reset()
-	fields := [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/"}}
-	if what == "headers" {
-		fields = append(fields, [2]string{"x", strings.Repeat("\x80", size)}) // of 30 bits each in Huffman's code, so sent as it is
+// manyFields is a header block whose fields have one octet each. HPACK needs one octet for a field that is repeated.
+func manyFields(n int) []byte {
+	block := []byte{0x83, 0x86, 4, 2, '/', 'n', 0x40, 1, 'x', 0} // POST http /n; x, indexed
+	return append(block, bytes.Repeat([]byte{0xbe}, n)...)
+}
+
+// head sends a header block. It is the beginning of a notification, or all of it.
+func (c *notifier) head(stream uint32, block []byte, end bool) {
+	_ = http2.NewFramer(&c.c.out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: end})
+}
+
+// piece sends 16 KiB of the body of a notification.
+func (c *notifier) piece(stream uint32, end bool) {
+	_ = http2.NewFramer(&c.c.out, nil).WriteData(stream, end, make([]byte, 16<<10))
+}
+
+// heap returns what is live, without the buffers of the peers.
+func (b *bench) heap() int64 {
+	for _, c := range b.conns {
+		if c.raw || c.in.Len() == 0 {
+			c.in = bytes.Buffer{}
+		}
+		if c.out.Len() == 0 {
+			c.out = bytes.Buffer{}
+		}
 	}
-	for _, f := range fields {
-		_ = c.c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true})
-	}
-	fr, block := http2.NewFramer(&c.c.out, nil), c.c.block.Bytes()
-	const frame = 16 << 10
-	n := min(len(block), frame)
-	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: block[:n], EndHeaders: n == len(block)})
-	for block = block[n:]; len(block) > 0; block = block[n:] {
-		n = min(len(block), frame)
-		_ = fr.WriteContinuation(c.stream, n == len(block), block[:n])
-	}
-	for n := size; what == "bodies" && n > 0; n -= frame {
-		_ = fr.WriteData(c.stream, false, make([]byte, min(n, frame)))
-	}
-	c.stream += 2
+	b.served = nil
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // the first one ran finalizers
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestListenerHead: the response to HEAD has no content.

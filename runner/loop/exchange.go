@@ -2,6 +2,7 @@ package loop
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -15,31 +16,45 @@ type exchange struct {
 	// rendered has the octets of the request as rendered, kept those after a script changed them.
 	rendered, kept []byte
 	parts          []*[]byte
-	// fields are the positions of names and values in octets.
+	// fields are the positions of names and values in octets. A value ends where the next name begins.
 	fields []fieldSpan
 	octets []byte
 	body   []byte
 	// limit is the largest size of body. Octets beyond it are counted, not stored.
 	limit int
+	// memory is its part of exchanges.memory.
+	memory int
 
-	_ [16]byte // whole cache lines
+	_ [8]byte // whole cache lines
 }
 
-type fieldSpan struct{ name, value, end int }
+type fieldSpan struct{ name, value uint32 }
 
-// exchanges is the pool of exchanges.
+// exchanges is a pool of exchanges.
 type exchanges struct {
-	idle []*exchange
+	// limit bounds memory, which is what the exchanges take, in octets. Idle ones count, too.
+	limit, memory int
+	// largestIdle is the most that an exchange takes that is used again.
+	largestIdle int
+	idle        []*exchange
 	// unused is how many of them, at the beginning of idle, were not used since shrink was called.
 	unused int
 }
 
-// releaseMemory drops what was not used since the last call.
+// shrink drops what was not used since the last call.
 func (s *exchanges) shrink() {
 	if s.unused > 0 {
-		s.idle = slices.Delete(s.idle, 0, s.unused)
+		s.drop(s.unused)
 	}
 	s.unused = len(s.idle)
+}
+
+// drop forgets the first n idle exchanges.
+func (s *exchanges) drop(n int) {
+	for _, x := range s.idle[:n] {
+		s.memory -= x.memory
+	}
+	s.idle = slices.Delete(s.idle, 0, n)
 }
 
 func (s *exchanges) alloc(limit int) *exchange {
@@ -50,6 +65,7 @@ func (s *exchanges) alloc(limit int) *exchange {
 		s.unused = min(s.unused, n-1)
 	} else {
 		x = &exchange{}
+		s.settle(x)
 	}
 	x.limit = limit
 	x.Request = nil
@@ -57,17 +73,53 @@ func (s *exchanges) alloc(limit int) *exchange {
 	return x
 }
 
-// largestIdleBody is the largest buffer that is kept for the next response.
-const largestIdleBody = 1 << 20
-
 func (s *exchanges) release(x *exchange) {
 	if x == nil {
 		return
 	}
-	if cap(x.body) > largestIdleBody {
-		x.body = nil
+	if s.memory > s.limit || max(x.memory, cap(x.kept), cap(x.rendered)) > s.largestIdle {
+		s.memory -= x.memory
+		return
 	}
 	s.idle = append(s.idle, x)
+}
+
+// full returns whether the exchanges in use take all that they may. It drops idle ones if that helps.
+func (s *exchanges) full() bool {
+	if s.memory >= s.limit {
+		s.drop(len(s.idle))
+		s.unused = 0
+	}
+	return s.memory >= s.limit
+}
+
+// settle counts what an exchange takes now.
+func (s *exchanges) settle(x *exchange) {
+	s.memory -= x.memory
+	x.memory = x.takes()
+	s.memory += x.memory
+}
+
+// lend stops counting an exchange, which another owner counts until it gives it back.
+func (s *exchanges) lend(x *exchange)     { s.memory -= x.memory }
+func (s *exchanges) takeBack(x *exchange) { s.memory += x.memory }
+
+// takes returns how much memory an exchange takes, without its request.
+func (x *exchange) takes() int {
+	return int(unsafe.Sizeof(*x)) + cap(x.octets) + cap(x.body) + cap(x.fields)*int(unsafe.Sizeof(fieldSpan{})) +
+		cap(x.response.Fields)*int(unsafe.Sizeof(message.Field{}))
+}
+
+// needs is what takes would return if no memory was spare.
+func (x *exchange) needs() int {
+	return int(unsafe.Sizeof(*x)) + len(x.octets) + len(x.body) + len(x.fields)*int(unsafe.Sizeof(fieldSpan{}))
+}
+
+// compact frees what is spare, and the messages, which complete makes again.
+func (s *exchanges) compact(x *exchange) {
+	x.octets, x.body, x.fields = slices.Clone(x.octets), slices.Clone(x.body), slices.Clone(x.fields)
+	x.request, x.response = message.Message{}, message.Message{}
+	s.settle(x)
 }
 
 // keepRequest copies the request into kept. A script may have put octets into the request that are valid during its
@@ -96,33 +148,68 @@ func (x *exchange) clear() {
 	x.BodySize, x.Cut, x.ResponseTime = 0, false, 0
 }
 
-func (x *exchange) field(name, value []byte) {
-	f := fieldSpan{name: len(x.octets)}
-	x.octets = append(x.octets, name...)
-	f.value = len(x.octets)
-	x.octets = append(x.octets, value...)
-	f.end = len(x.octets)
-	x.fields = append(x.fields, f)
+// head keeps octets that come before the header fields.
+func (s *exchanges) head(x *exchange, parts ...[]byte) {
+	for _, p := range parts {
+		x.octets = append(x.octets, p...)
+	}
+	s.settle(x)
 }
 
-func (x *exchange) data(p []byte) {
+// field keeps a header field. A session has checked the size of the header, so this memory has no other bound.
+func (s *exchanges) field(x *exchange, name, value []byte) {
+	grows := len(x.fields) == cap(x.fields) || len(name)+len(value) > cap(x.octets)-len(x.octets)
+	at := len(x.octets)
+	x.fields = append(x.fields, fieldSpan{name: uint32(at), value: uint32(at + len(name))})
+	x.octets = append(append(x.octets, name...), value...)
+	if grows {
+		s.settle(x)
+	}
+}
+
+// header returns the name and the value of field i.
+func (x *exchange) header(i int) (name, value []byte) {
+	f, end := x.fields[i], uint32(len(x.octets))
+	if i+1 < len(x.fields) {
+		end = x.fields[i+1].name
+	}
+	return x.octets[f.name:f.value], x.octets[f.value:end]
+}
+
+// data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the pool: ok is then
+// false.
+func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
 	x.BodySize += int64(len(p))
+	if x.Cut {
+		return true
+	}
 	if free := x.limit - len(x.body); len(p) > free {
 		x.Cut = true
 		p = p[:free]
 	}
+	if len(p) <= cap(x.body)-len(x.body) {
+		x.body = append(x.body, p...)
+		return true
+	}
+	if s.full() {
+		x.Cut = true
+		return false
+	}
 	x.body = append(x.body, p...)
+	s.settle(x)
+	return true
 }
 
-// size returns the octets that the exchange keeps.
-func (x *exchange) size() int { return len(x.kept) + len(x.octets) + len(x.body) }
-
 // complete returns the exchange with the response that was received.
-func (x *exchange) complete(status int, responseTime int64) *message.Exchange {
+func (s *exchanges) complete(x *exchange, status int, responseTime int64) *message.Exchange {
 	r := &x.response
-	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:0]
-	for _, f := range x.fields {
-		r.Fields = append(r.Fields, message.Field{Name: x.octets[f.name:f.value], Value: x.octets[f.value:f.end]})
+	if len(x.fields) > cap(r.Fields) {
+		r.Fields = make([]message.Field, len(x.fields))
+		s.settle(x)
+	}
+	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:len(x.fields)]
+	for i := range r.Fields {
+		r.Fields[i].Name, r.Fields[i].Value = x.header(i)
 	}
 	x.Response, x.ResponseTime = r, responseTime
 	return &x.Exchange

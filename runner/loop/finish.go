@@ -88,7 +88,7 @@ func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 func (w *Worker) judge(r *request, s *chain.Step) string {
 	var x *message.Exchange
 	if r.exchange != nil {
-		x = r.exchange.complete(int(r.status), w.now-r.due)
+		x = w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
 		if r.status >= 400 && w.measured(r) {
 			w.countProblem(r, x)
 		}
@@ -261,7 +261,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		w.takeRedirect(r, s, name, value)
 	}
 	if s.Inspect {
-		r.exchange.field(name, value)
+		w.requests.exchanges.field(r.exchange, name, value)
 		return
 	}
 	if r.sampled {
@@ -356,7 +356,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 	if r.exchange == nil {
 		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
-	r.exchange.data(p)
+	w.requests.exchanges.data(r.exchange, p)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.

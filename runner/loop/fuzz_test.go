@@ -245,8 +245,12 @@ func (n *fuzzNet) checkListeners() {
 		}
 	}
 	l := &n.w.listeners
-	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) || l.incoming != 0 {
-		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free, %d octets", len(l.spare), len(l.open), len(l.vacant), len(l.kept), l.incoming)
+	left := l.exchanges.memory
+	for _, x := range l.exchanges.idle {
+		left -= x.memory
+	}
+	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) || left != 0 {
+		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free, %d octets", len(l.spare), len(l.open), len(l.vacant), len(l.kept), left)
 	}
 }
 

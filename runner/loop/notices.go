@@ -7,26 +7,29 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// maxIncoming bounds the octets of notifications that have not all come. A peer need not send the rest.
-const maxIncoming = 64 << 20
+const (
+	// maxIncoming bounds the memory for notifications that have not all come. A peer need not send the rest.
+	maxIncoming = 64 << 20
+	// largestIdleNotification is the most that an exchange takes that is used for the next notification.
+	largestIdleNotification = 64 << 10
+)
 
-// notice is a notification whose octets have not all come.
+// notice is a notification in an exchange.
 type notice struct {
 	x *exchange
-	// method, path and authority are the sizes of these parts of the request, which exchange.kept has in this order.
+	// method, path and authority are the sizes of these parts of the request, which exchange.octets begins with in this order.
 	method, path, authority int
 }
 
 // OnRequest implements h2.ServerHandler.
 func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	ls := c.ls
-	if ls.incoming >= maxIncoming {
+	if ls.exchanges.full() {
 		c.refuseNotification(id, http2.ErrCodeRefusedStream)
 		return 0
 	}
-	ls.incoming += len(method) + len(path)
 	n := notice{x: ls.exchanges.alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
-	n.x.kept = append(append(n.x.kept[:0], method...), path...)
+	ls.exchanges.head(n.x, method, path)
 	if k := len(ls.spare); k > 0 {
 		tok = ls.spare[k-1]
 		ls.spare = ls.spare[:k-1]
@@ -40,30 +43,25 @@ func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 // OnHeader implements h2.ServerHandler.
 func (c *served) OnHeader(_, tok uint32, name, value []byte) {
 	n := &c.ls.open[tok]
-	before := n.x.size()
 	switch {
 	case string(name) == ":authority":
-		n.x.kept = append(n.x.kept, value...)
+		c.ls.exchanges.head(n.x, value)
 		n.authority = len(value)
 	case name[0] != ':':
-		n.x.field(name, value)
+		c.ls.exchanges.field(n.x, name, value)
 	}
-	c.ls.incoming += n.x.size() - before
 }
 
 // OnData implements h2.ServerHandler.
 func (c *served) OnData(id, tok uint32, p []byte) {
 	ls := c.ls
-	x := ls.open[tok].x
-	before := x.size()
-	x.data(p)
-	if ls.incoming += x.size() - before; ls.incoming > maxIncoming {
+	if !ls.exchanges.data(ls.open[tok].x, p) {
 		c.OnReset(id, tok)
 		c.refuseNotification(id, http2.ErrCodeEnhanceYourCalm)
 	}
 }
 
-// refuseNotification resets a stream because too many octets of notifications wait for the rest.
+// refuseNotification resets a stream because notifications that are not complete take too much memory.
 func (c *served) refuseNotification(id uint32, code http2.ErrCode) {
 	c.h2.ResetStream(id, code)
 	if ls := c.ls; !ls.overloaded {
@@ -76,7 +74,8 @@ func (c *served) refuseNotification(id uint32, code http2.ErrCode) {
 // OnEnd implements h2.ServerHandler. The notification is answered whether a step awaits it or not.
 func (c *served) OnEnd(id, tok uint32) {
 	ls := c.ls
-	x := ls.open[tok].whole()
+	n := ls.open[tok]
+	x := ls.whole(n)
 	ls.release(tok)
 	l := &ls.all[c.listener]
 	if v := l.callers.Check(c.isNamed, x.Request, ls.wall()); v != caller.Accepted {
@@ -87,7 +86,7 @@ func (c *served) OnEnd(id, tok uint32) {
 		return
 	}
 	c.respond(id, x, l.plan.Response, l.plan.Body)
-	ls.notified(c.listener, x)
+	ls.notified(c.listener, n)
 }
 
 // respond sends a response. That to HEAD has no content (RFC 9110 9.3.2).
@@ -105,9 +104,8 @@ func (c *served) OnReset(_, tok uint32) {
 	c.ls.exchanges.release(x)
 }
 
-// release frees the record of a notification. Its exchange must have all octets.
+// release frees the record of a notification, not its exchange.
 func (ls *listeners) release(tok uint32) {
-	ls.incoming -= ls.open[tok].x.size()
 	ls.open[tok] = notice{}
 	ls.spare = append(ls.spare, tok)
 }
@@ -117,34 +115,62 @@ const acceptedStatus = 200
 
 // whole returns the exchange with the notification as its request, and also as its response, so that checks and captures find
 // it there.
-func (n *notice) whole() *exchange {
+func (ls *listeners) whole(n notice) *exchange {
 	x := n.x
-	method, rest := x.kept[:n.method], x.kept[n.method:]
+	method, rest := x.octets[:n.method], x.octets[n.method:]
 	x.request = message.Message{Method: method, Scheme: schemeHTTP, Path: rest[:n.path], Authority: rest[n.path : n.path+n.authority]}
 	x.Request = &x.request
-	r := x.complete(acceptedStatus, 0).Response
+	r := ls.exchanges.complete(x, acceptedStatus, 0).Response
 	x.request.Fields, x.request.Body = r.Fields, r.Body
 	return x
 }
 
 var schemeHTTP = []byte("http")
 
-// keep keeps a notification for a step to come.
-func (ls *listeners) keep(x *exchange) (handle int32) {
-	if n := len(ls.vacant); n > 0 {
-		handle = ls.vacant[n-1]
-		ls.vacant = ls.vacant[:n-1]
-		ls.kept[handle] = x
+// keep keeps a notification until take.
+func (ls *listeners) keep(n notice) (handle int32) {
+	if k := len(ls.vacant); k > 0 {
+		handle = ls.vacant[k-1]
+		ls.vacant = ls.vacant[:k-1]
+		ls.kept[handle] = n
 		return handle
 	}
-	ls.kept = append(ls.kept, x)
+	ls.kept = append(ls.kept, n)
 	return int32(len(ls.kept) - 1)
 }
 
 // take returns a notification that was kept.
-func (ls *listeners) take(handle int32) *exchange {
-	x := ls.kept[handle]
-	ls.kept[handle] = nil
+func (ls *listeners) take(handle int32) notice {
+	n := ls.kept[handle]
+	ls.kept[handle] = notice{}
 	ls.vacant = append(ls.vacant, handle)
-	return x
+	return n
+}
+
+// earlySize returns the memory that a notification takes after keepEarly.
+func (n notice) earlySize() int {
+	if n.isSpacious() {
+		return n.x.needs()
+	}
+	return n.x.memory
+}
+
+// isSpacious returns whether the buffers of a notification were made for a much larger one.
+func (n notice) isSpacious() bool { return n.x.memory > 2*n.x.needs() }
+
+// keepEarly lets a notification wait for a step to come. The table counts its memory until takeEarly, so that early ones do not keep
+// others out.
+func (ls *listeners) keepEarly(handle int32) {
+	n := ls.kept[handle]
+	if n.isSpacious() {
+		ls.exchanges.compact(n.x)
+	}
+	ls.exchanges.lend(n.x)
+}
+
+// takeEarly returns a notification that has waited for a step. The caller calls whole if it reads it.
+func (ls *listeners) takeEarly(handle int32) notice {
+	n := ls.take(handle)
+	ls.exchanges.takeBack(n.x)
+	return n
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -86,11 +87,15 @@ type requests struct {
 	ending failure.Cause
 }
 
+// largestIdleResponse is the most that an exchange takes that is used for the next response.
+const largestIdleResponse = 1 << 20
+
 func newRequests(p *chain.Program) requests {
 	s := requests{
-		slab:     slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
-		waiting:  make([]ring.Ring[int32], len(p.Targets)+maxFollowed),
-		expiries: cacheline.Make[expiry](len(p.Timeouts)),
+		slab:      slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
+		waiting:   make([]ring.Ring[int32], len(p.Targets)+maxFollowed),
+		expiries:  cacheline.Make[expiry](len(p.Timeouts)),
+		exchanges: exchanges{limit: math.MaxInt, largestIdle: largestIdleResponse},
 	}
 	for i, t := range p.Timeouts {
 		s.expiries[i] = expiry{timeout: t, first: none, last: none}

@@ -112,8 +112,9 @@ func (w *Worker) newSample(r *request, s *chain.Step, failed, outcome string, wh
 
 func sampleHeader(x *exchange) (out []rv.SampleField) {
 	left := rv.MaxSampleOctets
-	for _, f := range x.fields {
-		name, value := string(x.octets[f.name:f.value]), string(x.octets[f.value:f.end])
+	for i := range x.fields {
+		n, v := x.header(i)
+		name, value := string(n), string(v)
 		if mask.IsSecret(name) {
 			value = mask.Hidden
 		}
@@ -141,7 +142,7 @@ func (w *Worker) gatherField(r *request, name, value []byte) {
 		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
 	if len(r.exchange.octets)+len(name)+len(value) <= sampleOctets {
-		r.exchange.field(name, value)
+		w.requests.exchanges.field(r.exchange, name, value)
 	}
 }
 

@@ -20,7 +20,7 @@ type listeners struct {
 	net       Net
 	log       *slog.Logger
 	rec       *recorder
-	exchanges *exchanges
+	exchanges exchanges
 	all       []listener
 	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
 	// used again, closed those that may be after the turn.
@@ -29,15 +29,13 @@ type listeners struct {
 	// dirty connections may have octets to send.
 	dirty []int32
 	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
-	// incoming are the octets of open.
-	open     []notice
-	spare    []uint32
-	incoming int
-	// kept are the notifications that no step awaits yet, by handle. vacant are the handles that can be used again.
-	kept   []*exchange
+	open  []notice
+	spare []uint32
+	// kept are the whole notifications, by handle: those that no step awaits yet, and one that is being handled. vacant are the handles that can be used again.
+	kept   []notice
 	vacant []int32
 	// notified takes a whole notification. It owns the exchange.
-	notified func(listener int32, x *exchange)
+	notified func(listener int32, n notice)
 	read     []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
 	plain []byte

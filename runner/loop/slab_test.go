@@ -66,12 +66,12 @@ func TestSlabShrinks(t *testing.T) {
 
 // TestIdleExchangesAreGivenBack: those that were not used since the last look go, the others stay.
 func TestIdleExchangesAreGivenBack(t *testing.T) {
-	var s exchanges
+	s := exchanges{limit: 1 << 20, largestIdle: 1 << 20}
 	use := func(n int) {
 		var all []*exchange
 		for range n {
 			x := s.alloc(1 << 20)
-			x.data(make([]byte, 1000))
+			s.data(x, make([]byte, 1000))
 			all = append(all, x)
 		}
 		for _, x := range all {

@@ -116,7 +116,7 @@ func (w *Worker) showRedirected(tok int32) {
 	r := &w.requests.all[tok]
 	e := w.shown(tok, "", failure.Cause{})
 	e.Redirected = true
-	x := r.exchange.complete(int(r.status), w.now-r.due)
+	x := w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
 	e.Response, e.BodySize, e.Cut = cloneMessage(x.Response), x.BodySize, x.Cut
 	w.trial.Exchange(e)
 }

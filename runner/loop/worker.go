@@ -237,6 +237,7 @@ func (w *Worker) releaseMemory() {
 	w.giveBackAt = w.now + int64(time.Second)
 	w.requests.shrink()
 	w.requests.exchanges.shrink()
+	w.listeners.exchanges.shrink()
 }
 
 // runMessages runs what is in the inbox.
