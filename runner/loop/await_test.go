@@ -421,6 +421,64 @@ func TestListenerBoundsConnections(t *testing.T) {
 	}
 }
 
+// TestListenerClosesSilentConnections: of the most connections that a worker serves, the one that has been silent longest makes place for
+// another one. Those that have sent something a short time ago stay.
+func TestListenerClosesSilentConnections(t *testing.T) {
+	b := newBench(t, awaits(1, func(p *rv.Plan) { p.Rates[1].Duration = 20 * time.Second }), ok(time.Millisecond))
+	var all []*notifier
+	var others []*simConn
+	open := func() {
+		other := b.newCaller()
+		other.notify("/n/x", "")
+		others = append(others, other.c)
+	}
+	b.onStart = append(b.onStart, func() {
+		for i := range maxServed {
+			b.in(time.Duration(i)*time.Microsecond, func() { all = append(all, b.newCaller()) })
+		}
+		b.in(time.Second, func() { all[0].head(1, manyFields(1), false) }) // and no end
+		b.in(2*time.Second, func() { all[1].notify("/n/x", "") })
+		b.in(4*time.Second, open)
+		b.in(5500*time.Millisecond, func() {
+			for range 3 {
+				open()
+			}
+		})
+		b.in(7*time.Second, func() {
+			for _, c := range all[2:] {
+				_ = http2.NewFramer(&c.c.out, nil).WritePing(false, [8]byte{})
+			}
+		})
+		b.in(8*time.Second, func() { open(); open() })
+		b.in(9*time.Second, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
+	})
+	var closed []int // before the worker ends
+	b.everyTurn = func() {
+		for i, c := range all {
+			if c.c.hungUp && !slices.Contains(closed, i) && b.clock-b.startAt < int64(9*time.Second-20*time.Millisecond) {
+				closed = append(closed, i)
+				if !c.c.goodbye {
+					t.Errorf("connection %d was closed without GOAWAY", i)
+				}
+			}
+		}
+	}
+	b.run()
+	if diff := cmp.Diff([]int{2, 3, 4, 0, 1}, closed); diff != "" {
+		t.Errorf("closed connections (-want +got):\n%s", diff)
+	}
+	var served []bool
+	for _, c := range others {
+		served = append(served, c.watching)
+	}
+	if diff := cmp.Diff([]bool{false, true, true, true, true, true}, served); diff != "" {
+		t.Errorf("served (-want +got):\n%s", diff)
+	}
+	if got := b.w.Gauge().Listeners[0]; got.Received != 6 {
+		t.Errorf("counters %+v, want all notifications of connections that were served", got)
+	}
+}
+
 // TestListenerBoundsNotifications: notifications that do not end, and those that no step awaits, take a limited part of the heap. Others
 // are received after them.
 func TestListenerBoundsNotifications(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -71,18 +72,23 @@ type served struct {
 	isNamed bool
 	// isDirty: listeners.dirty has the connection. awaitsWritable: the poller reports when the socket takes octets.
 	isDirty, awaitsWritable bool
+	// heardAt is when the peer sent something last.
+	heardAt int64
 }
 
 // maxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
 // not read can make the worker store 1 MiB for each.
 const maxServed = 1024
 
+// maxSilence is how long a peer may be silent before its connection makes place for another one.
+const maxSilence = 5 * time.Second
+
 // connData is the first data of the events of served connections. Those of connections to targets are indices below it.
 const connData = 1 << 30
 
 // serve takes a connection that a peer has opened to a listener.
 func (ls *listeners) serve(i int32, d *dial.Connection) {
-	if ls.ended || len(ls.conns) >= maxServed && len(ls.free) == 0 {
+	if ls.ended || len(ls.conns)-len(ls.free)-len(ls.closed) >= maxServed && !ls.closeSilent() {
 		ls.refuseConnection(i)
 		d.Close()
 		return
@@ -94,7 +100,7 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 		ls.free = append(ls.free, c.index)
 		return
 	}
-	c.listener, c.fd, c.secure = i, fd, d.Secure
+	c.listener, c.fd, c.secure, c.heardAt = i, fd, d.Secure, ls.now
 	var certificates []*x509.Certificate
 	if c.secure != nil {
 		certificates = c.secure.State().PeerCertificates
@@ -107,11 +113,26 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 	}
 }
 
+// closeSilent closes the connection that has been silent longest. It returns false if all peers have sent something a short time ago.
+func (ls *listeners) closeSilent() bool {
+	var silent *served
+	for _, c := range ls.conns {
+		if c.fd >= 0 && (silent == nil || c.heardAt < silent.heardAt) {
+			silent = c
+		}
+	}
+	if silent == nil || ls.now-silent.heardAt < int64(maxSilence) {
+		return false
+	}
+	silent.end()
+	return true
+}
+
 // refuseConnection logs the first connection that is not served.
 func (ls *listeners) refuseConnection(i int32) {
 	if !ls.ended && !ls.overloaded {
 		ls.overloaded = true
-		ls.log.Warn("the peers of listeners have too many connections; further ones are closed, but not logged", "listener", ls.all[i].plan.Name, "limit", maxServed)
+		ls.log.Warn("the peers of listeners have too many connections, and all of them sent something within maxSilence; further ones are closed, but not logged", "listener", ls.all[i].plan.Name, "limit", maxServed, "maxSilence", maxSilence)
 	}
 }
 
@@ -155,6 +176,7 @@ func (c *served) receive() {
 			return
 		}
 		ls.rec.BytesReceived += int64(n)
+		c.heardAt = ls.now
 		if !c.take(ls.read[:n]) {
 			return
 		}
@@ -373,16 +395,20 @@ func (c *served) close() {
 func (ls *listeners) closeAll() {
 	ls.ended = true
 	for _, c := range ls.conns {
-		if c.fd < 0 {
-			continue
-		}
-		c.h2.Shutdown()
-		c.write()
 		if c.fd >= 0 {
-			c.closeNotify()
+			c.end()
 		}
-		if c.fd >= 0 {
-			c.close()
-		}
+	}
+}
+
+// end closes the connection with GOAWAY, so that the peer knows which notifications it must send again.
+func (c *served) end() {
+	c.h2.Shutdown()
+	c.write()
+	if c.fd >= 0 {
+		c.closeNotify()
+	}
+	if c.fd >= 0 {
+		c.close()
 	}
 }
