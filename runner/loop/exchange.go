@@ -30,10 +30,15 @@ type exchange struct {
 
 type fieldSpan struct{ name, value uint32 }
 
+// smallIdle is the most that an exchange takes that is used again while more than half of the limit is in use.
+const smallIdle = 4 << 10
+
 // exchanges is a pool of exchanges.
 type exchanges struct {
 	// limit bounds memory, which is what the exchanges take, in octets. Idle ones count, too.
 	limit, memory int
+	// bodiesOnly: memory is what the bodies take, not the header fields and the records.
+	bodiesOnly bool
 	// largestIdle is the most that an exchange takes that is used again.
 	largestIdle int
 	idle        []*exchange
@@ -77,7 +82,14 @@ func (s *exchanges) release(x *exchange) {
 	if x == nil {
 		return
 	}
-	if s.memory > s.limit || max(x.memory, cap(x.kept), cap(x.rendered)) > s.largestIdle {
+	largest := s.largestIdle
+	switch { // a small response in a large buffer would keep memory from others
+	case s.memory > s.limit:
+		largest = 0
+	case s.memory > s.limit/2:
+		largest = min(largest, smallIdle)
+	}
+	if max(x.memory, cap(x.kept), cap(x.rendered)) > largest {
 		s.memory -= x.memory
 		return
 	}
@@ -96,7 +108,9 @@ func (s *exchanges) full() bool {
 // settle counts what an exchange takes now.
 func (s *exchanges) settle(x *exchange) {
 	s.memory -= x.memory
-	x.memory = x.takes()
+	if x.memory = cap(x.body); !s.bodiesOnly {
+		x.memory = x.takes()
+	}
 	s.memory += x.memory
 }
 
@@ -176,6 +190,9 @@ func (x *exchange) header(i int) (name, value []byte) {
 	return x.octets[f.name:f.value], x.octets[f.value:end]
 }
 
+// cutKept is what is kept of a body that was cut for its memory, so that samples show how it begins, and others get the memory.
+const cutKept = 4 << 10
+
 // data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the pool: ok is then
 // false.
 func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
@@ -193,6 +210,8 @@ func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
 	}
 	if s.full() {
 		x.Cut = true
+		x.body = slices.Clone(x.body[:min(len(x.body), cutKept)])
+		s.settle(x)
 		return false
 	}
 	x.body = append(x.body, p...)

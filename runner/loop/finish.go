@@ -356,7 +356,15 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 	if r.exchange == nil {
 		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
-	w.requests.exchanges.data(r.exchange, p)
+	if !w.requests.exchanges.data(r.exchange, p) && w.program.Steps[r.step].WantBody && w.requests.firstCut() {
+		w.logCut(r)
+	}
+}
+
+// logCut logs the first body that a step needs and that is cut because of maxBodies.
+func (w *Worker) logCut(r *request) {
+	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets[r.target].plan.Name, "limitBytes", maxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.

@@ -209,6 +209,7 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	}
 	n.checkChains(p)
 	n.checkListeners()
+	n.checkResponses()
 }
 
 // checkChains: each instance that was counted has ended, or not.
@@ -245,12 +246,37 @@ func (n *fuzzNet) checkListeners() {
 		}
 	}
 	l := &n.w.listeners
-	left := l.exchanges.memory
-	for _, x := range l.exchanges.idle {
+	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) {
+		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free", len(l.spare), len(l.open), len(l.vacant), len(l.kept))
+	}
+	checkMemory(n.t, "listeners", &l.exchanges)
+}
+
+// checkResponses: each response that is not in use is in the pool.
+func (n *fuzzNet) checkResponses() {
+	var inUse []*exchange
+	for i := range n.w.requests.all {
+		if x := n.w.requests.all[i].exchange; x != nil {
+			inUse = append(inUse, x)
+		}
+	}
+	for _, in := range n.w.chains.all {
+		if in.previous != nil {
+			inUse = append(inUse, in.previous)
+		}
+	}
+	checkMemory(n.t, "responses", &n.w.requests.exchanges, inUse...)
+}
+
+// checkMemory checks that a pool counts the memory of its idle exchanges, and of those that are in use.
+func checkMemory(t *testing.T, pool string, s *exchanges, inUse ...*exchange) {
+	t.Helper()
+	left := s.memory
+	for _, x := range append(inUse, s.idle...) {
 		left -= x.memory
 	}
-	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) || left != 0 {
-		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free, %d octets", len(l.spare), len(l.open), len(l.vacant), len(l.kept), left)
+	if left != 0 {
+		t.Errorf("%s: %d octets of %d are counted and not there", pool, left, s.memory)
 	}
 }
 

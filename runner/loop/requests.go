@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -81,21 +80,28 @@ type requests struct {
 	// serviceTime is a moving average, doneInTurn how many responses this turn has completed; see idle.go.
 	serviceTime int64
 	doneInTurn  int
+	// cut: a body that was cut because of maxBodies was logged.
+	cut bool
 	// progressAt is when a request was last answered, timed out or was reset.
 	progressAt int64
 	// ending is why a connection ends, valid while its session is closed.
 	ending failure.Cause
 }
 
-// largestIdleResponse is the most that an exchange takes that is used for the next response.
-const largestIdleResponse = 1 << 20
+const (
+	// maxBodies bounds the memory for the bodies that a worker keeps, because checks, captures or scripts read them. It is several times
+	// the largest body.
+	maxBodies = 256 << 20
+	// largestIdleResponse is the most that an exchange takes that is used for the next response.
+	largestIdleResponse = 1 << 20
+)
 
 func newRequests(p *chain.Program) requests {
 	s := requests{
 		slab:      slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
 		waiting:   make([]ring.Ring[int32], len(p.Targets)+maxFollowed),
 		expiries:  cacheline.Make[expiry](len(p.Timeouts)),
-		exchanges: exchanges{limit: math.MaxInt, largestIdle: largestIdleResponse},
+		exchanges: exchanges{limit: maxBodies, bodiesOnly: true, largestIdle: largestIdleResponse},
 	}
 	for i, t := range p.Timeouts {
 		s.expiries[i] = expiry{timeout: t, first: none, last: none}
@@ -112,6 +118,13 @@ func (s *requests) progress(now int64) { s.progressAt = now }
 // anyInFlight returns whether a request is in flight.
 func (s *requests) anyInFlight() bool {
 	return slices.ContainsFunc(s.expiries, func(e expiry) bool { return e.first != none })
+}
+
+// firstCut returns true if no body was cut before because of maxBodies.
+func (s *requests) firstCut() bool {
+	before := s.cut
+	s.cut = true
+	return !before
 }
 
 // closing sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.

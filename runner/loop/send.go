@@ -273,7 +273,7 @@ func (w *Worker) admitUnpaced() {
 }
 
 // maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
-// 100 MB. Slots that come due beyond it are dropped at once.
+// 400 MB with their chain instances. Slots that come due beyond it are dropped at once.
 const maxWaiting = 1 << 20
 
 // expire gives up the requests whose timeout has passed. The lists are in the order of sending,
