@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -13,6 +14,8 @@ type exchange struct {
 	message.Exchange
 	request  message.Message
 	response message.Message
+	// endpoint is the one that the request is rendered for.
+	endpoint *rv.Endpoint
 	// rendered has the octets of the request as rendered, kept those after a script changed them.
 	rendered, kept []byte
 	parts          []*[]byte

@@ -117,6 +117,8 @@ func (w *Worker) dropWaiting(at int64) {
 func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	switch {
+	case r.retried && why == rv.AbortScript: // for another endpoint
+		w.countFailed(r, byLoss, cause)
 	case r.retried:
 		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Address: r.givenBackBy})
 		why = rv.AbortConnectionLost
@@ -174,10 +176,12 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 }
 
 // openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
-// can change its path. A request that is sent again is not rendered again.
+// can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
+// its authority, base path and cookies. The values of variables are the same then, and the script runs again.
 func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
-	if x.Request == nil {
+	if x.Request == nil || x.endpoint != e {
+		x.endpoint = e
 		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
 		if w.hasRequestScript(s) && !w.make(in, s, x) {
 			return 0, false
