@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -79,6 +81,25 @@ func addCookie(m *message.Message, buf, cookie []byte) []byte {
 	buf, f.Value = part(neutralise2(append(buf, cookie...), at, inValue), at)
 	m.Fields = append(m.Fields, f)
 	return buf
+}
+
+// WithholdSecrets removes the fields of a rendered request in which a user writes secrets, as browsers and curl do if a redirect leads to
+// another origin. The credentials of the target stay, because Sources.Withhold decides about them, and so does cookie, which
+// is that of the instance for this origin.
+func (s *Step) WithholdSecrets(m *message.Message, src *Sources, cookie []byte) {
+	m.Fields = slices.DeleteFunc(m.Fields, func(f message.Field) bool {
+		return withheld(string(f.Name)) && !slices.ContainsFunc(s.Credentials, func(c Credential) bool {
+			return bytes.Equal(src.credential(c), f.Value)
+		})
+	})
+	if len(cookie) > 0 {
+		m.Fields = append(m.Fields, message.Field{Name: cookieName, Value: cookie})
+	}
+}
+
+// withheld returns whether WithholdSecrets removes a field: the secret ones, and those that clients also remove.
+func withheld(name string) bool {
+	return secret(name) || name == "cookie2" || name == "proxy-authenticate" || name == "www-authenticate"
 }
 
 var cookieName = []byte("cookie")

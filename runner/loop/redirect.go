@@ -15,6 +15,8 @@ type redirect struct {
 	location.Reference
 	// elsewhere is true if the authority of the URI is not one of the target that answered.
 	elsewhere bool
+	// left is true from the first redirect of the attempt to such an authority on.
+	left bool
 	// origin is the next value of Step.RedirectField. Empty: the field does not change.
 	origin []byte
 }
@@ -53,6 +55,7 @@ func (w *Worker) mayFollow(r *request, s *chain.Step) bool {
 // does not, the origin stays that of the response, else that of the hop before.
 func (x *redirect) takeAuthority(r *request, own bool) {
 	x.elsewhere = !own
+	x.left = x.elsewhere || x.left && r.hop > 0
 	switch {
 	case x.elsewhere:
 		x.origin = append(append(append(x.origin[:0], x.Scheme...), "://"...), x.Authority...)
@@ -91,7 +94,8 @@ func (x *redirect) appendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte 
 }
 
 // readdress replaces the path of a request that follows a redirect, and the field with the origin that the target forwards
-// it to. The connection decides the authority.
+// it to. The connection decides the authority. A request that has left its target has no secrets of the user any more: a response
+// decided which server gets it.
 func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoint) {
 	if r.hop == 0 {
 		return
@@ -99,7 +103,10 @@ func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoin
 	at, to := len(x.rendered), w.chains.all[r.instance].redirectOf(r.step)
 	x.rendered = to.appendPath(x.rendered, s, e)
 	x.request.Path = x.rendered[at:]
-	if s.RedirectField != nil && len(to.origin) > 0 {
+	switch {
+	case s.RedirectField == nil && to.left:
+		s.WithholdSecrets(&x.request, w.sources, w.buffers.cookie)
+	case s.RedirectField != nil && len(to.origin) > 0:
 		x.request.Set(s.RedirectField, to.origin)
 	}
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -341,6 +342,130 @@ func TestCookiesOfRedirects(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"/a ", "/b ", "/c c=4; all=2"}, got); diff != "" {
 		t.Errorf("cookies (-want +got):\n%s", diff)
+	}
+}
+
+// TestSecretsOfRedirects: a request that a redirect sends to another origin has no field with a secret of the user any more, also not after a
+// redirect back. The target's own credentials and the cookies of the instance follow their own rules.
+func TestSecretsOfRedirects(t *testing.T) {
+	away, back := redirectTo(307, "http://other:81/b"), redirectTo(307, "http://t/c")
+	for name, tt := range map[string]struct {
+		change  func(*rv.Plan)
+		replies map[string]reply
+		// want are the requests with the names of their secret fields.
+		want []string
+	}{
+		"to a path of the target": {
+			replies: map[string]reply{"t /a": redirectTo(307, "/b")},
+			want:    []string{"t /a authorization cookie proxy-authorization", "t /b authorization cookie proxy-authorization"},
+		},
+		"to another URL of the target": {
+			change: func(p *rv.Plan) {
+				p.Targets[0].Endpoints = append(p.Targets[0].Endpoints, rv.Endpoint{Scheme: "http", Authority: "other:81", Address: "other:81"})
+			},
+			replies: map[string]reply{"t /a": away},
+			want:    []string{"t /a authorization cookie proxy-authorization", "t /b authorization cookie proxy-authorization"},
+		},
+		"to another origin": {
+			replies: map[string]reply{"t /a": away}, want: []string{"t /a authorization cookie proxy-authorization", "other:81 /b"},
+		},
+		"to another port": {
+			replies: map[string]reply{"t /a": redirectTo(307, "http://t:81/b")}, want: []string{"t /a authorization cookie proxy-authorization", "t:81 /b"},
+		},
+		"to another origin, and on": {
+			replies: map[string]reply{"t /a": away, "other:81 /b": redirectTo(308, "c")},
+			want:    []string{"t /a authorization cookie proxy-authorization", "other:81 /b", "other:81 /c"},
+		},
+		"to another origin, and back": {
+			replies: map[string]reply{"t /a": away, "other:81 /b": back},
+			want:    []string{"t /a authorization cookie proxy-authorization", "other:81 /b", "t /c"},
+		},
+		"again by a retry": {
+			change:  func(p *rv.Plan) { p.Chains[0].Steps[0].OnFailure.Retries = 1 },
+			replies: map[string]reply{"t /a": away, "other:81 /b": {status: 500}},
+			want: []string{"t /a authorization cookie proxy-authorization", "other:81 /b",
+				"t /a authorization cookie proxy-authorization", "other:81 /b"},
+		},
+		"behind the target": {
+			change: func(p *rv.Plan) {
+				p.Chains[0].Steps[0].RedirectField = "apiroot"
+			},
+			replies: map[string]reply{"t /a": away},
+			want:    []string{"t /a authorization cookie proxy-authorization", "t /b authorization cookie proxy-authorization"},
+		},
+		"set by a script": {
+			change: func(p *rv.Plan) {
+				s := &p.Chains[0].Steps[0]
+				s.Headers = nil
+				s.Script = &rv.Script{Name: "s", Content: rv.Content{Text: `function on_request(req) req:set_header("Authorization", "lua") end`}}
+			},
+			replies: map[string]reply{"t /a": away}, want: []string{"t /a authorization", "other:81 /b"},
+		},
+		"with a token of the target": {
+			change:  withToken(false),
+			replies: map[string]reply{"t /a": away, "other:81 /b": back}, want: []string{"t /a authorization", "other:81 /b", "t /c authorization"},
+		},
+		"with a token of the target, which follows": {
+			change:  withToken(true),
+			replies: map[string]reply{"t /a": away}, want: []string{"t /a authorization", "other:81 /b authorization"},
+		},
+		"with cookies of the responses": {
+			change: func(p *rv.Plan) { p.Chains[0].Cookies = true },
+			replies: map[string]reply{
+				"t /a":        {status: 307, headers: []string{"set-cookie", "x=1; Path=/", "location", "http://other:81/b"}},
+				"other:81 /b": {status: 307, headers: []string{"set-cookie", "y=2; Path=/", "location", "http://other:81/c"}},
+			},
+			want: []string{"t /a authorization cookie proxy-authorization", "other:81 /b", "other:81 /c cookie=y=2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := steps(slots(int64(len(tt.want))), step("a", func(s *rv.Step) {
+				s.MaxRedirects = 2
+				for _, name := range []string{"Authorization", "x-sent", "Cookie", "Proxy-Authorization"} {
+					s.Headers = append(s.Headers, rv.Header{Name: lit(name), Value: lit("user=s")})
+				}
+			}))
+			p.Targets[0].FollowAuthority = true
+			if tt.change != nil {
+				tt.change(p)
+			}
+			b := newBench(t, p, func(r *simRequest) reply {
+				if got, found := tt.replies[r.fields[":authority"]+" "+r.fields[":path"]]; found {
+					return got
+				}
+				return reply{status: 200, after: time.Millisecond}
+			})
+			b.w.Do(func(w *Worker) { w.SetCredential(0, []byte("user=s")) })
+			b.run()
+			var seen []string
+			for _, r := range b.served {
+				s := r.fields[":authority"] + " " + r.fields[":path"]
+				for _, name := range []string{"authorization", "cookie", "proxy-authorization"} {
+					switch v := r.fields[name]; {
+					case v == "":
+					case name == "cookie" && !strings.Contains(v, "user"):
+						s += " " + name + "=" + v
+					default:
+						s += " " + name
+					}
+				}
+				if len(p.Chains[0].Steps[0].Headers) > 0 && r.fields["x-sent"] != "user=s" {
+					s += " without x-sent"
+				}
+				seen = append(seen, s)
+			}
+			if diff := cmp.Diff(tt.want, seen); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// withToken gives the target a token. It follows to other authorities if follows is true.
+func withToken(follows bool) func(*rv.Plan) {
+	return func(p *rv.Plan) {
+		p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/token"}}
+		p.Targets[0].FollowWithCredentials, p.Chains[0].Steps[0].Headers = follows, nil
 	}
 }
 
