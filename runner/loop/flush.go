@@ -67,42 +67,19 @@ func (cs *connections) awaitWritable(c *conn, want bool) {
 	}
 }
 
-// writeSecure encrypts what the session has, piece by piece, and sends what the socket takes.
+// writeSecure is write over TLS.
 func (cs *connections) writeSecure(c *conn) {
-	for cs.flushSecure(c) {
-		p := c.session.Pending()
-		if len(p) == 0 {
-			cs.awaitWritable(c, false)
-			return
-		}
-		p = p[:min(len(p), secureAhead)]
-		if err := c.secure.Write(p); err != nil {
-			return // the next read returns the error
-		}
-		c.session.Wrote(len(p))
+	n, st, err := writeEncrypted(cs.net, c.fd, c.secure, c.session)
+	cs.rec.BytesSent += int64(n)
+	if err == nil { // else the next read returns it
+		cs.awaitWritable(c, st == Again)
 	}
 }
 
-// flushSecure sends what is encrypted; false: something is left.
-func (cs *connections) flushSecure(c *conn) bool {
-	for {
-		p := c.secure.Pending()
-		if len(p) == 0 {
-			return true
-		}
-		n, st := cs.net.Send(c.fd, p)
-		switch st {
-		case OK:
-			c.secure.Sent(n)
-			cs.rec.BytesSent += int64(n)
-		case Again:
-			cs.awaitWritable(c, true)
-			return false
-		case Closed:
-			cs.awaitWritable(c, false)
-			return false
-		}
-	}
+// flushSecure sends what is encrypted, as far as the socket takes it.
+func (cs *connections) flushSecure(c *conn) {
+	n, _ := sendEncrypted(cs.net, c.fd, c.secure)
+	cs.rec.BytesSent += int64(n)
 }
 
 func (cs *connections) closeNotify(c *conn) {
@@ -111,7 +88,3 @@ func (cs *connections) closeNotify(c *conn) {
 		cs.flushSecure(c)
 	}
 }
-
-// secureAhead is how much is encrypted before the socket has taken it: three records. What is encrypted
-// cannot be taken back when its request times out.
-const secureAhead = 3 * plainSize

@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "chains.go", "redirect.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "trial.go", "samples.go", "script.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go",
+	"authorization.go", "trial.go", "samples.go", "script.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go", "encrypted.go",
 	"net.go", "heap.go", "doc.go",
 }
 

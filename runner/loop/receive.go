@@ -147,6 +147,12 @@ func (cs *connections) receiveSecure(c *conn) bool {
 		if n > 0 && !cs.parse(c, cs.plain[:n]) {
 			return false
 		}
+		if isFlooded(c.secure) {
+			if cs.flushSecure(c); isFlooded(c.secure) {
+				cs.lose(c, cs.brokenBy(c, rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
+				return false
+			}
+		}
 		if errors.Is(err, dial.ErrMore) {
 			break
 		}
@@ -175,7 +181,3 @@ func (cs *connections) closeNotified(c *conn) {
 	cs.endResponse(c)
 	c.secure = secure
 }
-
-// plainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at
-// most.
-const plainSize = 16 << 10

@@ -235,13 +235,9 @@ func (c *served) parse(p []byte) (open bool) {
 	return c.fd >= 0
 }
 
-// maxEncrypted is more than writeSecure encrypts before the socket has taken it. The rest are answers to KeyUpdate (RFC 8446
-// 4.6.3).
-const maxEncrypted = 2 * secureAhead
-
 // congested returns whether the peer does not read what it makes the worker send.
 func (c *served) congested() bool {
-	return c.h2.Congested() || c.secure != nil && len(c.secure.Pending()) > maxEncrypted
+	return c.h2.Congested() || c.secure != nil && isFlooded(c.secure)
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.
@@ -319,51 +315,33 @@ func (c *served) write() {
 	}
 }
 
-// writeSecure encrypts what is pending, piece by piece, and sends it until the socket is full.
+// writeSecure is write over TLS.
 func (c *served) writeSecure() {
-	for c.sendEncrypted() {
-		p := c.h2.Pending()
-		if len(p) == 0 {
-			c.awaitWritable(false)
-			return
-		}
-		p = p[:min(len(p), secureAhead)]
-		if err := c.secure.Write(p); err != nil {
-			c.close()
-			return
-		}
-		c.h2.Wrote(len(p))
+	n, st, err := writeEncrypted(c.ls.net, c.fd, c.secure, c.h2)
+	if err != nil {
+		st = Closed
 	}
+	c.sent(n, st)
 }
 
-// sendEncrypted sends what is encrypted. It returns false if something is left, or the connection is closed.
-func (c *served) sendEncrypted() bool {
-	for {
-		p := c.secure.Pending()
-		if len(p) == 0 {
-			return true
-		}
-		n, ok := c.send(p)
-		if !ok {
-			return false
-		}
-		c.secure.Sent(n)
-	}
-}
+// sendEncrypted sends what is encrypted, as far as the socket takes it.
+func (c *served) sendEncrypted() { c.sent(sendEncrypted(c.ls.net, c.fd, c.secure)) }
 
 // send sends octets. It returns false if the socket takes none: it is full, or broken and now closed.
 func (c *served) send(p []byte) (n int, ok bool) {
 	n, st := c.ls.net.Send(c.fd, p)
-	switch st {
-	case OK:
-		c.ls.rec.BytesSent += int64(n)
-		return n, true
-	case Again:
-		c.awaitWritable(true)
-	case Ended, Closed:
+	c.sent(n, st)
+	return n, st == OK
+}
+
+// sent counts what the socket has taken. The connection waits until the socket takes more, or is closed, if the status says so.
+func (c *served) sent(n int, st Status) {
+	c.ls.rec.BytesSent += int64(n)
+	if st == Ended || st == Closed {
 		c.close()
+		return
 	}
-	return 0, false
+	c.awaitWritable(st == Again)
 }
 
 func (c *served) awaitWritable(want bool) {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -73,6 +74,17 @@ func (p *tlsPeer) appendKeyUpdate(dst []byte) []byte {
 	return dst
 }
 
+// appendFlood appends a preface and SETTINGS, and then many updates of keys with PRIORITY between them, because crypto/tls allows few of them
+// in a row.
+func (p *tlsPeer) appendFlood(dst []byte, preface string) []byte {
+	dst = p.appendRecord(dst, 23, []byte(preface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+	for range 20_000 {
+		dst = p.appendKeyUpdate(dst)
+		dst = p.appendRecord(dst, 23, []byte("\x00\x00\x05\x02\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00"))
+	}
+	return dst
+}
+
 // newTLSPeer returns a connection after its handshake, and its peer. The roles of TLS have no effect after the handshake.
 func newTLSPeer(t *testing.T) (*dial.Secure, *tlsPeer) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -114,7 +126,6 @@ func newTLSPeer(t *testing.T) (*dial.Secure, *tlsPeer) {
 // TestListenerOfATLSPeerThatDoesNotRead: a peer that asks for new keys again and again, and does not read the answers, is
 // disconnected before these fill the memory.
 func TestListenerOfATLSPeerThatDoesNotRead(t *testing.T) {
-	const updates = 20_000
 	for name, reads := range map[string]bool{"it reads": true, "it does not read": false} {
 		t.Run(name, func(t *testing.T) {
 			secure, peer := newTLSPeer(t)
@@ -123,11 +134,7 @@ func TestListenerOfATLSPeerThatDoesNotRead(t *testing.T) {
 			b.onStart = append(b.onStart, func() {
 				c = b.accept(0, rv.ProtocolHTTP1)
 				c.raw, c.full, c.http1 = true, !reads, false
-				out := peer.appendRecord(nil, 23, []byte(http2.ClientPreface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00")) // and SETTINGS
-				for range updates {
-					out = peer.appendKeyUpdate(out)
-					out = peer.appendRecord(out, 23, []byte("\x00\x00\x05\x02\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00")) // PRIORITY
-				}
+				out := peer.appendFlood(nil, http2.ClientPreface)
 				c.out.Write(out)
 				b.w.Serve(0, &dial.Connection{FD: noFD + c.fd, Secure: secure})
 			})
@@ -141,6 +148,42 @@ func TestListenerOfATLSPeerThatDoesNotRead(t *testing.T) {
 			b.run()
 			if read := c.out.Len() == 0; read != reads || most > 2*maxEncrypted {
 				t.Errorf("all was read: %v, want %v; up to %d octets were pending", read, reads, most)
+			}
+		})
+	}
+}
+
+// TestTLSTargetThatDoesNotRead: the same holds for a target, whose connection is lost with the cause.
+func TestTLSTargetThatDoesNotRead(t *testing.T) {
+	for name, reads := range map[string]bool{"it reads": true, "it does not read": false} {
+		t.Run(name, func(t *testing.T) {
+			secure, peer := newTLSPeer(t)
+			b := newBench(t, gets(perSecond(10, 2*time.Second)), ok(time.Millisecond))
+			b.secure = secure
+			b.bad = map[int]func(*simConn){0: func(c *simConn) {
+				c.raw = true
+				c.out.Write(peer.appendRecord(nil, 23, []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))) // SETTINGS
+				b.bad = nil
+			}}
+			b.onStart = append(b.onStart, func() {
+				c := b.conns[0]
+				c.full = !reads
+				c.out.Write(peer.appendFlood(nil, ""))
+			})
+			most := 0
+			b.everyTurn = func() {
+				most = max(most, len(secure.Pending()))
+				if len(b.conns) > 0 && b.conns[0].out.Len() == 0 {
+					b.conns[0].full = false // else the socket is reported as writable without an end
+				}
+			}
+			got := b.run()
+			want := map[rv.Failure]int64{}
+			if !reads {
+				want[rv.Failure{Of: rv.FailureConnection, Cause: rv.CauseProtocol, Detail: "no answer to KeyUpdate is read (RFC 8446 4.6.3)", Address: "t:80"}] = 1
+			}
+			if diff := cmp.Diff(want, causesOf(b)); diff != "" || most > 2*maxEncrypted {
+				t.Errorf("up to %d octets were pending, %+v, causes (-want +got):\n%s", most, got, diff)
 			}
 		})
 	}

@@ -15,8 +15,7 @@ import (
 type session interface {
 	Receive(p []byte, now int64) error
 	Ready() bool
-	Pending() []byte
-	Wrote(n int)
+	output
 	InFlight() int
 	Draining() bool
 	Cancel(id uint32, now int64) bool

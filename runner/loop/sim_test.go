@@ -56,6 +56,8 @@ type sim struct {
 	// returned, requests on them are not answered.
 	down map[int]bool
 	bad  map[int]func(*simConn)
+	// secure is the TLS of the next connection that is dialled; nil: cleartext.
+	secure *dial.Secure
 	// refuse makes the next n connects fail.
 	refuse int
 	// silent makes the next n peers accept and say nothing.
@@ -314,7 +316,9 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 			return
 		}
 		c := s.accept(r.Endpoint, r.Target.Protocol)
-		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol}, nil)
+		secure := s.secure
+		s.secure = nil
+		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol, Secure: secure}, nil)
 	})
 }
 
