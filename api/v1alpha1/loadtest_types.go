@@ -515,8 +515,8 @@ type Rate struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// requests is the number of requests of the stage over all shards. Default: no limit; then duration must be
-	// set. Bounds: 1 to 10^12.
+	// requests is the number of requests of the stage over all shards. Each step, retry and redirect is a request. Default: no
+	// limit; then duration must be set. Bounds: 1 to 10^12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000

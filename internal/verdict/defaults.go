@@ -89,18 +89,36 @@ func errorRate(r *runnerv1alpha1.Report) float64 {
 }
 
 // noChainCompleted finds runs whose requests succeed and whose chains do not: the responses do not contain what later
-// steps need.
+// steps need, or the load ended within the first instances.
 func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
-	c := &in.report.Chains
-	if in.judgesErrors() || c.Completed > 0 || c.Aborted == 0 {
+	what := uncompleted(in.report)
+	if in.judgesErrors() || what == "" {
 		return nil
 	}
-	var by []string
-	for _, n := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
-		by = append(by, fmt.Sprintf("%d by %s", n.Count, n.Name))
+	if in.report.Chains.Aborted == 0 {
+		what += "; set gracefulStop, or more requests or a longer duration of the stages"
 	}
-	return verdict(runnerv1alpha1.OutcomeFailed, ReasonNoChainCompleted,
-		"none of %d chain instances was completed; aborted: %s", c.Started, strings.Join(by, ", "))
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonNoChainCompleted, "%s", what)
+}
+
+// uncompleted returns a message if chain instances started and none was completed, within gracefulStop either.
+func uncompleted(r *runnerv1alpha1.Report) string {
+	c := &r.Chains
+	if c.Started == 0 || c.Completed+r.Graceful.Completed > 0 {
+		return ""
+	}
+	out := fmt.Sprintf("none of %d chain instances was completed", c.Started)
+	for i, n := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
+		separator := ", "
+		if i == 0 {
+			separator = "; aborted: "
+		}
+		out += fmt.Sprintf("%s%d by %s", separator, n.Count, n.Name)
+	}
+	if c.Unfinished > 0 {
+		out += fmt.Sprintf("; under way at the end of the load: %d", c.Unfinished)
+	}
+	return out
 }
 
 func teardownFailed(in *input) *runnerv1alpha1.Verdict {

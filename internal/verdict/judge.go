@@ -335,6 +335,9 @@ func passed(in *input) *runnerv1alpha1.Verdict {
 		reason = ReasonNoThresholds
 		message = "the run completed; it has no thresholds, and the error rate is at most the default limit of " + limit
 	}
+	if what := uncompleted(in.report); what != "" {
+		message += "; " + what
+	}
 	if g := &in.report.Generator; g.ExclusiveWanted && g.ExclusiveShards < g.Shards {
 		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards, g.Shards)
 	}

@@ -127,6 +127,11 @@ func (r *run) nothingCompleted() {
 	}
 }
 
+// nothingEnded has chains that take longer than the load.
+func (r *run) nothingEnded() {
+	r.report.Chains = runnerv1alpha1.ChainTotals{Started: 7, Unfinished: 7}
+}
+
 // awaits notifications of a listener, all of them in measured stages.
 func (r *run) awaits(c runnerv1alpha1.ListenerCounts) {
 	c.Measured = runnerv1alpha1.AwaitCounts{Awaited: c.Awaited, InTime: c.InTime, FailedChecks: c.FailedChecks, Missing: c.Missing}
@@ -275,12 +280,16 @@ func TestJudge(t *testing.T) {
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "80%"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
 		{"above a limit of one's own, the generator lags", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[2:3]; r.lags(); r.mostlyDropped() }, failed, ReasonThresholdsFailed, "clean: ErrorRate 71% > 0.1%; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3", 2},
-		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut", 2},
-		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "", 0},
-		{"no chain has ended yet", func(r *run) {
+		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut; under way at the end of the load: 1", 2},
+		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "all thresholds passed; none of 7 chain instances was completed; aborted: 5 by missingCapture", 0},
+		{"all chains were under way at the end", func(r *run) { r.noThresholds(); r.nothingEnded() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; under way at the end of the load: 7; set gracefulStop, or more requests or a longer duration of the stages", 2},
+		{"all chains were under way at the end, and a threshold on errors", (*run).nothingEnded, pass, ReasonPassed, "all thresholds passed; none of 7 chain instances was completed; under way at the end of the load: 7", 0},
+		{"all chains were under way at the end, and gracefulStop completed one", func(r *run) {
 			r.noThresholds()
-			r.report.Chains = runnerv1alpha1.ChainTotals{Started: 7, Unfinished: 7}
-		}, pass, ReasonNoThresholds, "", 0},
+			r.nothingEnded()
+			r.report.Graceful.Completed = 1
+		}, pass, ReasonNoThresholds, "the default limit of 1%", 0},
+		{"all chains began in a warm-up", func(r *run) { r.noThresholds(); r.report.Chains = runnerv1alpha1.ChainTotals{} }, pass, ReasonNoThresholds, "the default limit of 1%", 0},
 
 		// Teardown.
 		{"teardown failed", func(r *run) { r.report.TeardownFailure = "chain free: timedOut" }, failed, ReasonTeardownFailed, "teardown failed: chain free: timedOut", 2},
