@@ -210,11 +210,11 @@ func TestNewcomersTargets(t *testing.T) {
 		run, try string // a line of standard error, and of the output
 	}{
 		"nothing listens": {
-			to("http://"+nothing, ""), "target web: the connection was refused (" + nothing + ")",
+			to("http://"+nothing, ""), "target web (http://" + nothing + "): the connection was refused (" + nothing + ")",
 			"chain users, step create: failed: not sent: no connection was open: refused (" + nothing + ")",
 		},
 		"HTTP/2 to a server of HTTP/1.1": {
-			to("http://"+old, "\n      protocol: h2c"), "target web: the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
+			to("http://"+old, "\n      protocol: h2c"), "target web (http://" + old + "): the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
 			"set protocol: http1 if the server has no HTTP/2",
 		},
 		"TLS to a server without": {

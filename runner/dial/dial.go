@@ -167,7 +167,13 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
 		d.ControlContext = lateBind
 	}
-	connect := func() (net.Conn, error) { return d.DialContext(ctx, network, address) }
+	connect := func() (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: address}}
+		}
+		return c, err
+	}
 	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	var err error
 	if r.Protocol == rv.ProtocolDiscovered {
@@ -213,7 +219,7 @@ func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error
 	out.Secure = NewSecure(c, config)
 	err := out.Secure.Handshake(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = failure.New(rv.CauseTLS, "the handshake timed out")
+		err = failure.New(rv.CauseTLS, "the handshake timed out after "+r.Timeout.String())
 	}
 	if err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)

@@ -52,8 +52,8 @@ func TestStepsAreReported(t *testing.T) {
 		{name: "the second address of a name", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), steps: []Step{Connecting, Connecting}},
 		{name: "no such name", host: "a", resolver: missing, cause: rv.CauseNotResolved, detail: "a: no such host"},
 		{name: "the name server is silent", host: "a", resolver: silent, cause: rv.CauseNotResolved, detail: "a: no answer in time"},
-		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out"},
-		{name: "nor does another address", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), tls: shakesHands, steps: []Step{Connecting, Connecting, Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out"},
+		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
+		{name: "nor does another address", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), tls: shakesHands, steps: []Step{Connecting, Connecting, Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var steps []Step

@@ -1,6 +1,9 @@
 package h2
 
 import (
+	"strconv"
+	"strings"
+
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
@@ -19,6 +22,7 @@ type Client struct {
 	answeredBefore uint32
 	peerCode       http2.ErrCode // of the peer's last GOAWAY
 	peerGone       bool          // the peer sent a GOAWAY
+	peerDebug      string        // the debug data of the peer's last GOAWAY, at most maxDebug octets
 	draining       bool
 }
 
@@ -66,6 +70,17 @@ func (c *Client) Draining() bool { return c.draining }
 
 // GoAway returns the code of the peer's last GOAWAY, and whether there was one.
 func (c *Client) GoAway() (code http2.ErrCode, seen bool) { return c.peerCode, c.peerGone }
+
+// GoAwayWords returns the code of the peer's last GOAWAY, and its debug data in quotes if there is some.
+func (c *Client) GoAwayWords() string {
+	if c.peerDebug == "" {
+		return c.peerCode.String()
+	}
+	return c.peerCode.String() + ": " + strconv.Quote(c.peerDebug)
+}
+
+// maxDebug bounds the debug data that is kept of a GOAWAY.
+const maxDebug = 64
 
 // Open sends the request whose header block was appended to what Begin returned,
 // and its body as far as the windows and the out buffer allow. The rest is copied,
@@ -203,8 +218,9 @@ func (c *Client) onReset(s *stream, code http2.ErrCode) {
 // onGoAway implements role: the peer has not processed streams above the last id,
 // and will not. A later GOAWAY may lower the id. It cannot raise it, because those
 // streams have ended.
-func (c *Client) onGoAway(last uint32, code http2.ErrCode) {
+func (c *Client) onGoAway(last uint32, code http2.ErrCode, debug []byte) {
 	c.draining, c.peerGone, c.peerCode = true, true, code
+	c.peerDebug = strings.ToValidUTF8(string(debug[:min(len(debug), maxDebug)]), "")
 	for s := range c.streams.all {
 		if s.id > last {
 			c.finish(s, protocol.Outcome{Kind: protocol.Unprocessed, Code: code})

@@ -46,7 +46,7 @@ type role interface {
 	// onReset handles RST_STREAM. s is nil if the stream is closed.
 	onReset(s *stream, code http2.ErrCode)
 	// onGoAway handles GOAWAY (RFC 9113 6.8).
-	onGoAway(last uint32, code http2.ErrCode)
+	onGoAway(last uint32, code http2.ErrCode, debug []byte)
 	// onLateData handles DATA on a closed stream.
 	onLateData(id uint32)
 	// onSent is called when the last octet of a body is in the out buffer. The

@@ -24,6 +24,9 @@ func (c *conn) inPlace(h FrameHeader) bool {
 	return c.ready && c.block.id == 0 && h.Type != http2.FrameContinuation || c.checkPlace(h)
 }
 
+// notSettings is the reason of an invalid preface (RFC 9113 3.4).
+const notSettings = "the first frame is not SETTINGS"
+
 // checkPlace checks that SETTINGS come first (RFC 9113 3.4), and that the frames
 // of a header block come together (RFC 9113 6.2, 6.10).
 func (c *conn) checkPlace(h FrameHeader) bool {
@@ -32,10 +35,12 @@ func (c *conn) checkPlace(h FrameHeader) bool {
 		c.fail(http2.ErrCodeProtocol, "CONTINUATION expected or out of place")
 	case c.ready || h.Type == http2.FrameSettings && !h.Flags.Has(http2.FlagSettingsAck):
 		return true
+	case c.client && h.Type == http2.FrameGoAway:
+		return true // onGoAway fails after it has read why the peer refuses the connection
 	case h.isHTTP1():
 		c.fail(http2.ErrCodeProtocol, AnsweredHTTP1)
 	default:
-		c.fail(http2.ErrCodeProtocol, "the first frame is not SETTINGS")
+		c.fail(http2.ErrCodeProtocol, notSettings)
 	}
 	return false
 }
@@ -267,7 +272,10 @@ func (c *conn) onGoAway(h FrameHeader, p []byte) {
 	case len(p) < goAwayMinLen:
 		c.fail(http2.ErrCodeFrameSize, "GOAWAY is shorter than 8 octets")
 	default:
-		c.role.onGoAway(binary.BigEndian.Uint32(p)&idMask, http2.ErrCode(binary.BigEndian.Uint32(p[4:])))
+		c.role.onGoAway(binary.BigEndian.Uint32(p)&idMask, http2.ErrCode(binary.BigEndian.Uint32(p[4:])), p[goAwayMinLen:])
+		if !c.ready {
+			c.fail(http2.ErrCodeProtocol, notSettings)
+		}
 	}
 }
 

@@ -201,7 +201,7 @@ func (s *Server) onReset(st *stream, _ http2.ErrCode) {
 }
 
 // onGoAway implements role: the client opens no more streams. The open ones continue.
-func (s *Server) onGoAway(uint32, http2.ErrCode) {}
+func (s *Server) onGoAway(uint32, http2.ErrCode, []byte) {}
 
 // onLateData implements role.
 func (s *Server) onLateData(id uint32) {

@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/h2surge/h2surge/runner/chain"
 )
@@ -11,6 +13,8 @@ type authorizations struct {
 	// missing counts the credentials that have had no value yet.
 	missing int
 	all     []credential // by chain.Credential
+	// since is when the worker began to wait for a value.
+	since int64
 }
 
 // credential is the state of a chain.Credential.
@@ -77,6 +81,9 @@ func (w *Worker) authorized() bool {
 	return w.authorizations.missing == 0 || w.once.setup.running || len(w.Awaited()) == 0
 }
 
+// begin notes that the worker waits for a value from now on.
+func (a *authorizations) begin(now int64) { a.since = now }
+
 // set notes that a credential has a value.
 func (a *authorizations) set(c chain.Credential) {
 	to := &a.all[c]
@@ -96,6 +103,18 @@ func (w *Worker) Lapsed() string {
 	for i := range w.authorizations.all {
 		if c := &w.authorizations.all[i]; c.why != "" {
 			return c.why
+		}
+	}
+	return ""
+}
+
+// slowToken describes the token that the worker waits for, if it does so for half a second; "": it does not.
+func (w *Worker) slowToken() string {
+	waited := time.Duration(w.now - w.authorizations.since)
+	for _, c := range w.Awaited() {
+		i, assertion := w.program.TargetOf(c)
+		if t := &w.program.Targets[i]; !assertion && t.Auth.OAuth2 != nil && waited >= time.Second/2 {
+			return fmt.Sprintf("target %s: auth.oauth2.tokenURL %s: no answer for %v", t.Name, t.Auth.OAuth2.TokenURL, waited.Round(100*time.Millisecond))
 		}
 	}
 	return ""

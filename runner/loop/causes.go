@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -28,6 +29,11 @@ func (cs *connections) violation(c *conn, err error) failure.Cause {
 			why.Kind, why.Detail = rv.CauseHTTP1, ""
 		}
 	}
+	if c.h2 != nil && !c.h2.Ready() {
+		if _, seen := c.h2.GoAway(); seen {
+			why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
+		}
+	}
 	if e := (*h1.Error)(nil); errors.As(err, &e) {
 		why.Detail = e.Rule()
 		if e.Reason == h1.AnsweredHTTP2 {
@@ -40,9 +46,37 @@ func (cs *connections) violation(c *conn, err error) failure.Cause {
 // connectFailed counts a connection that could not be opened.
 func (cs *connections) connectFailed(c *conn, why failure.Cause) {
 	cs.rec.count(rv.FailureConnect, why)
-	cs.problem = "target " + cs.pools[c.target].plan.Name + ": " + why.Advised()
+	cs.problem = cs.describe(c) + ": " + why.Advised()
 	cs.pools[c.target].failures++
 	cs.disconnected(c, why)
+}
+
+// describe returns the name of a connection's target and the URL of its endpoint, for messages.
+func (cs *connections) describe(c *conn) string {
+	t := cs.pools[c.target].plan
+	e := &t.Endpoints[c.endpoint]
+	return fmt.Sprintf("target %s (%s://%s%s)", t.Name, e.Scheme, e.Authority, e.BasePath)
+}
+
+// awaitedOf is what a connection waits for in each state in which it is not open yet.
+var awaitedOf = [connStates]string{
+	resolving: "name resolution has not ended", dialing: "TCP has not connected", handshaking: "the TLS handshake has not ended",
+	opening: "connected, but the peer has sent no SETTINGS (RFC 9113 3.4)",
+}
+
+// slow describes the first connection without which the worker is not ready, and that has waited in its state for half of
+// connectTimeout; "": there is none. It says what hangs before the attempt has failed.
+func (cs *connections) slow() string {
+	if cs.awaited == 0 {
+		return ""
+	}
+	for _, c := range cs.all {
+		waited := time.Duration(cs.now - c.since)
+		if what := awaitedOf[c.state]; c.awaited && what != "" && waited >= cs.pools[c.target].plan.ConnectTimeout/2 {
+			return fmt.Sprintf("%s: %s for %v (%s)", cs.describe(c), what, waited.Round(100*time.Millisecond), c.address)
+		}
+	}
+	return ""
 }
 
 // disconnected stores why a connection to a target was lost or could not be opened. It becomes the cause of
@@ -76,8 +110,8 @@ func (cs *connections) unavailable(target int32) failure.Cause {
 // connect. An idle connection that the peer closes is not counted.
 func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
-		if code, seen := c.h2.GoAway(); seen {
-			why.Kind, why.Detail = rv.CauseGoAway, code.String()
+		if _, seen := c.h2.GoAway(); seen {
+			why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
 		}
 	}
 	if connectingIn[c.state] != 0 {
@@ -95,12 +129,18 @@ func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 	return why
 }
 
-// countGoAway counts a GOAWAY that announces an error.
+// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an error.
 func (cs *connections) countGoAway(c *conn) {
 	if c.h2 == nil {
 		return
 	}
-	if code, seen := c.h2.GoAway(); seen && code != http2.ErrCodeNo {
-		cs.rec.count(rv.FailureConnection, cs.brokenBy(c, rv.CauseGoAway, code.String()))
+	code, seen := c.h2.GoAway()
+	if !seen {
+		return
+	}
+	why := cs.brokenBy(c, rv.CauseGoAway, c.h2.GoAwayWords())
+	cs.disconnected(c, why)
+	if code != http2.ErrCodeNo {
+		cs.rec.count(rv.FailureConnection, why)
 	}
 }

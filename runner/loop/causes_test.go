@@ -47,7 +47,7 @@ func TestCauses(t *testing.T) {
 			name:  "no SETTINGS",
 			setup: func(b *bench) { b.silent = 1 },
 			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
-			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseNoSettings, Address: at}: 1},
+			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseNoSettings, Detail: "1s", Address: at}: 1},
 		},
 		{
 			name:  "RST_STREAM",
@@ -182,8 +182,8 @@ func TestCauses(t *testing.T) {
 				return reply{status: 200}
 			},
 			want: map[rv.Failure]int64{
-				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:              -1,
-				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Address: at}: 1,
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:                                 -1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Detail: "refused", Address: at}: 1,
 			},
 		},
 		{
@@ -202,7 +202,7 @@ func TestCauses(t *testing.T) {
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:              -1,
 				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: "u:80"}:          -1,
-				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Address: at}: 1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Detail: "refused", Address: at}: 1,
 			},
 		},
 	}

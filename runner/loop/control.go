@@ -32,14 +32,21 @@ func (w *Worker) Started() int64 { return w.schedules.startedAt }
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
 func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 
-// Problem returns the last failure to connect, or to get an authorization. It returns "" if neither keeps the worker from
+// Problem returns the last failure to connect, or to get an authorization, or what hangs. It returns "" if neither keeps the worker from
 // being ready.
 func (w *Worker) Problem() (kind rv.Problem, message string) {
+	slow := w.conns.slow()
 	switch why := w.Lapsed(); {
 	case w.conns.problem != "":
 		return rv.ProblemConnect, w.conns.problem
+	case slow != "":
+		return rv.ProblemConnect, slow
 	case !w.authorized() && why != "":
 		return rv.ProblemAuthorization, why
+	case w.run.phase == Authorizing:
+		if slow := w.slowToken(); slow != "" {
+			return rv.ProblemAuthorization, slow
+		}
 	}
 	return "", ""
 }

@@ -74,6 +74,9 @@ func (w *Worker) advance() {
 	default:
 		w.run.phase = Ready
 	}
+	if w.run.phase == Authorizing && was != Authorizing {
+		w.authorizations.begin(w.now)
+	}
 	if w.run.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
 	}

@@ -403,7 +403,7 @@ func resetCause(o protocol.Outcome) failure.Cause {
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	if w.now-r.picked >= int64(w.cfg.MaxWait) {
-		w.finishFailed(tok, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting})
+		w.finishFailed(tok, byLoss, w.gaveUp(r))
 		return
 	}
 	s := &w.program.Steps[r.step]
@@ -418,6 +418,17 @@ func (w *Worker) retry(tok int32) {
 		r.exchange.clear()
 	}
 	w.requests.waitFirst(tok)
+}
+
+// gaveUp returns why a request is not sent again, with the words of the last GOAWAY of its connection.
+func (w *Worker) gaveUp(r *request) failure.Cause {
+	why := failure.Cause{Kind: rv.CauseGaveUpWaiting}
+	if c := w.conns.all[r.conn]; c.h2 != nil {
+		if _, seen := c.h2.GoAway(); seen {
+			why.Detail = string(rv.CauseGoAway) + ": " + c.h2.GoAwayWords()
+		}
+	}
+	return why
 }
 
 // appendPath appends the path that a request was sent with.

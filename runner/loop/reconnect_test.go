@@ -232,7 +232,11 @@ func TestUnsentRequestsAreNotLost(t *testing.T) {
 				if want := (&rvTotals{Sent: 100, Done: 100, Succeeded: 100, Retried: got.Retried}); !cmp.Equal(want, got) {
 					t.Errorf("got %+v", got)
 				}
-				if n := causesOf(b)[rv.Failure{Of: rv.FailureConnect, Cause: tt.cause, Address: "t:80"}]; n == 0 {
+				detail := ""
+				if tt.cause == rv.CauseConnectTimeout {
+					detail = "100ms"
+				}
+				if n := causesOf(b)[rv.Failure{Of: rv.FailureConnect, Cause: tt.cause, Detail: detail, Address: "t:80"}]; n == 0 {
 					t.Errorf("no connect failed by %q: %v", tt.cause, causesOf(b))
 				}
 			})

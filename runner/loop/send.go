@@ -120,7 +120,10 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 	case r.retried && why == rv.AbortScript: // for another endpoint
 		w.countFailed(r, byLoss, cause)
 	case r.retried:
-		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Address: r.givenBackBy})
+		if cause.Kind != rv.CauseNoConnection {
+			cause.Detail = ""
+		}
+		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.givenBackBy})
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
 		w.countDropped(int(r.stage), cause)

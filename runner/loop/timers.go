@@ -92,7 +92,7 @@ func (cs *connections) fireConnect(c *conn, limit time.Duration) {
 	if c.state == dialing {
 		kind = rv.CauseConnectTimeout
 	}
-	cs.lose(c, cs.brokenBy(c, kind, ""))
+	cs.lose(c, cs.brokenBy(c, kind, limit.String()))
 }
 
 // fireInactivity loses a connection that owes responses and is silent. The timer is not moved

@@ -68,7 +68,7 @@ const (
 	CauseALPN Cause = "alpn"
 	// CauseHTTP1: the server answered HTTP/1.1 to the HTTP/2 preface.
 	CauseHTTP1 Cause = "http1"
-	// CauseNoSettings: the peer sent no SETTINGS within connectTimeout.
+	// CauseNoSettings: the peer sent no SETTINGS within connectTimeout, which is Detail.
 	CauseNoSettings Cause = "noSettings"
 	// CauseClosed (e): the peer closed the connection.
 	CauseClosed Cause = "closed"
@@ -84,7 +84,7 @@ const (
 	CauseHTTP2 Cause = "http2"
 	// CauseProtocol: the peer broke a rule of the protocol, which Detail names with its code.
 	CauseProtocol Cause = "protocol"
-	// CauseGoAway: the peer ended the connection with GOAWAY; Detail is its code.
+	// CauseGoAway: the peer ended the connection with GOAWAY; Detail is its code and its debug data.
 	CauseGoAway Cause = "goAway"
 	// CauseRstStream: the peer reset the stream with RST_STREAM; Detail is its code.
 	CauseRstStream Cause = "rstStream"
@@ -96,6 +96,7 @@ const (
 	// request only by closing the connection.
 	CauseOtherTimedOut Cause = "otherTimedOut"
 	// CauseGaveUpWaiting: the peer gave the request back unprocessed, and no stream came free for it in time.
+	// Detail says why no connection was open.
 	CauseGaveUpWaiting Cause = "gaveUpWaiting"
 )
 
