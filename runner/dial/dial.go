@@ -72,7 +72,7 @@ type Step uint8
 const (
 	// Connecting: TCP connects to an address, of a name or as given.
 	Connecting Step = iota
-	// Handshaking: TCP is connected, and TLS shakes hands.
+	// Handshaking: TLS shakes hands, or a server without TLS is asked for its protocol.
 	Handshaking
 )
 
@@ -177,6 +177,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	var err error
 	if r.Protocol == rv.ProtocolDiscovered {
+		r.report(Handshaking)
 		asked := time.Now()
 		if out.Protocol, err = r.Discovery.of(r.Endpoint, connect); err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	switch {
 	case err != nil:
 		return "", err
-	case isSettings(first):
+	case isHTTP2(first):
 		return rv.ProtocolH2C, nil
 	case isHTTP1(first):
 		return rv.ProtocolHTTP1, nil
@@ -81,8 +81,7 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	case isHTTP1(then):
 		return rv.ProtocolHTTP1, nil
 	}
-	return "", failure.New(rv.CauseProtocol, fmt.Sprintf(
-		"the server speaks neither HTTP/2 with prior knowledge, to which it answered %s, nor HTTP/1.1, to which it answered %s", octets(first), octets(then)))
+	return "", failure.New(rv.CauseProtocol, fmt.Sprintf("answered %s to HTTP/2, and %s to HTTP/1.1", octets(first), octets(then)))
 }
 
 // exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header has.
@@ -107,10 +106,13 @@ func exchange(connect func() (net.Conn, error), message []byte) ([]byte, error) 
 // frameHeader is the size of a frame header (RFC 9113 4.1).
 const frameHeader = 9
 
-// isSettings returns whether an answer begins as the server's preface must (RFC 9113 3.4).
-func isSettings(answer []byte) bool {
-	return len(answer) == frameHeader && http2.FrameType(answer[3]) == http2.FrameSettings &&
-		!http2.Flags(answer[4]).Has(http2.FlagSettingsAck) && binary.BigEndian.Uint32(answer[5:])<<1 == 0
+// isHTTP2 returns whether an answer begins with the server's preface, which is SETTINGS (RFC 9113 3.4), or with GOAWAY.
+func isHTTP2(answer []byte) bool {
+	if len(answer) < frameHeader || binary.BigEndian.Uint32(answer[5:])<<1 != 0 { // the reserved bit has no meaning
+		return false
+	}
+	kind := http2.FrameType(answer[3])
+	return kind == http2.FrameGoAway || kind == http2.FrameSettings && !http2.Flags(answer[4]).Has(http2.FlagSettingsAck)
 }
 
 func isHTTP1(answer []byte) bool { return bytes.HasPrefix(answer, []byte("HTTP/1.")) }
@@ -118,7 +120,7 @@ func isHTTP1(answer []byte) bool { return bytes.HasPrefix(answer, []byte("HTTP/1
 // octets shows what a server answered.
 func octets(answer []byte) string {
 	if len(answer) == 0 {
-		return fmt.Sprintf("nothing within %v", answerWithin)
+		return "nothing"
 	}
 	return fmt.Sprintf("%q", answer)
 }

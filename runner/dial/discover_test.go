@@ -58,16 +58,17 @@ func TestDiscover(t *testing.T) {
 		took time.Duration
 	}{
 		{"HTTP/2", answers{"PRI": settings}, rv.ProtocolH2C, "", 0},
+		{"GOAWAY", answers{"PRI": "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0b"}, rv.ProtocolH2C, "", 0},
 		{"400", answers{"PRI": badRequest}, rv.ProtocolHTTP1, "", 0},
 		{"505", answers{"PRI": "HTTP/1.0 505 HTTP Version Not Supported\r\n\r\n"}, rv.ProtocolHTTP1, "", 0},
 		{"closes", answers{"OPTIONS": ok}, rv.ProtocolHTTP1, "", 0},
 		{"says nothing", answers{"PRI": silent, "OPTIONS": ok}, rv.ProtocolHTTP1, "", time.Second},
 		{"a body first", answers{"PRI": "<html>no</html>", "OPTIONS": badRequest}, rv.ProtocolHTTP1, "", 0},
-		{"less than a frame header", answers{"PRI": settings[:8]}, "", `neither HTTP/2 with prior knowledge, to which it answered "\x00\x00\x06\x04\x00\x00\x00\x00", nor HTTP/1.1, to which it answered nothing`, 0},
-		{"SETTINGS with ACK", answers{"PRI": "\x00\x00\x00\x04\x01\x00\x00\x00\x00"}, "", "neither HTTP/2", 0},
-		{"SETTINGS on a stream", answers{"PRI": "\x00\x00\x00\x04\x00\x00\x00\x00\x01"}, "", "neither HTTP/2", 0},
-		{"another protocol", answers{"PRI": "SSH-2.0-OpenSSH", "OPTIONS": "SSH-2.0-OpenSSH"}, "", `answered "SSH-2.0-O", nor HTTP/1.1, to which it answered "SSH-2.0-O"`, 0},
-		{"never says anything", answers{"PRI": silent, "OPTIONS": silent}, "", "nor HTTP/1.1, to which it answered nothing", 2 * time.Second},
+		{"less than a frame header", answers{"PRI": settings[:8]}, "", `answered "\x00\x00\x06\x04\x00\x00\x00\x00" to HTTP/2, and nothing to HTTP/1.1`, 0},
+		{"SETTINGS with ACK", answers{"PRI": "\x00\x00\x00\x04\x01\x00\x00\x00\x00"}, "", "to HTTP/2, and nothing to HTTP/1.1", 0},
+		{"SETTINGS on a stream", answers{"PRI": "\x00\x00\x00\x04\x00\x00\x00\x00\x01"}, "", "to HTTP/2, and nothing to HTTP/1.1", 0},
+		{"another protocol", answers{"PRI": "SSH-2.0-OpenSSH", "OPTIONS": "SSH-2.0-OpenSSH"}, "", `answered "SSH-2.0-O" to HTTP/2, and "SSH-2.0-O" to HTTP/1.1`, 0},
+		{"never says anything", answers{"PRI": silent, "OPTIONS": silent}, "", "answered nothing to HTTP/2, and nothing to HTTP/1.1", 2 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,13 +115,13 @@ func TestDiscoveryAsksOnce(t *testing.T) {
 	}
 }
 
-// TestIsSettings: the frame header that x/net writes.
-func TestIsSettings(t *testing.T) {
+// TestIsHTTP2: the frame header that x/net writes.
+func TestIsHTTP2(t *testing.T) {
 	var b strings.Builder
 	if err := http2.NewFramer(&b, nil).WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	if !isSettings([]byte(b.String()[:frameHeader])) {
+	if !isHTTP2([]byte(b.String()[:frameHeader])) {
 		t.Errorf("%q is SETTINGS", b.String())
 	}
 }

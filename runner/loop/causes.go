@@ -72,7 +72,11 @@ func (cs *connections) slow() string {
 	}
 	for _, c := range cs.all {
 		waited := time.Duration(cs.now - c.since)
-		if what := awaitedOf[c.state]; c.awaited && what != "" && waited >= cs.pools[c.target].plan.ConnectTimeout/2 {
+		what := awaitedOf[c.state]
+		if c.state == handshaking && cs.pools[c.target].plan.TLS == nil {
+			what = "the server has answered neither the preface of HTTP/2 nor OPTIONS * of HTTP/1.1"
+		}
+		if c.awaited && what != "" && waited >= cs.pools[c.target].plan.ConnectTimeout/2 {
 			return fmt.Sprintf("%s: %s for %v (%s)", cs.describe(c), what, waited.Round(100*time.Millisecond), c.address)
 		}
 	}

@@ -200,8 +200,8 @@ func TestCauses(t *testing.T) {
 				return reply{status: 200}
 			},
 			want: map[rv.Failure]int64{
-				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:              -1,
-				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: "u:80"}:          -1,
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:                                 -1,
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: "u:80"}:                             -1,
 				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Detail: "refused", Address: at}: 1,
 			},
 		},
