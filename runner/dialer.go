@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -65,4 +66,22 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 			c.Close()
 		}
 	}()
+}
+
+// protocols returns what was found at each endpoint of each target, or nil if no target leaves its protocol to the server.
+func (ws *workers) protocols(p *rv.Plan) [][]rv.Protocol {
+	asks := func(t rv.Target) bool { return t.Protocol == rv.ProtocolDiscovered }
+	if !slices.ContainsFunc(p.Targets, asks) {
+		return nil
+	}
+	out := make([][]rv.Protocol, len(p.Targets))
+	for i, t := range p.Targets {
+		if !asks(t) {
+			continue
+		}
+		for _, e := range t.Endpoints {
+			out[i] = append(out[i], ws.discovery.Found(e.Address))
+		}
+	}
+	return out
 }

@@ -64,6 +64,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 	if r.workers == nil {
 		return nil
 	}
+	s.Protocols = r.workers.protocols(r.plan)
 	n := len(r.workers.all)
 	s.Generator.Workers = n
 	if len(r.cpus) > 0 {

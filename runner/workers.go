@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/poll"
@@ -25,6 +26,7 @@ type workers struct {
 	once bool
 	// authorizing has the credentials that are kept up to date. Only Runner.authorize uses it.
 	authorizing map[chain.Credential]bool
+	discovery   *dial.Discovery
 	cancel      context.CancelFunc
 	group       sync.WaitGroup
 }
@@ -62,6 +64,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}}
 	d := newDialer(ctx, r.tls, r.policy, ws.deny)
+	ws.discovery = &d.discovery
 	for i, part := range shard.Workers(s, n) {
 		w, err := r.newWorker(ctx, ws, i, program, part, d, urls[i])
 		if err != nil {

@@ -179,7 +179,7 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	if note := spinNote(r); note != "" {
 		out = append(out, note)
 	}
-	for _, note := range authorizationNotes(r) {
+	for _, note := range append(protocolNotes(r), authorizationNotes(r)...) {
 		out = append(out, strings.ToUpper(note[:1])+note[1:]+".")
 	}
 	if r.TeardownFailure != "" {

@@ -100,7 +100,7 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if r.TeardownFailure != "" {
 		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
 	}
-	for _, note := range authorizationNotes(r) {
+	for _, note := range append(protocolNotes(r), authorizationNotes(r)...) {
 		wrap(b, "  ", note)
 	}
 	line(b, "  %-20s %14s  %s", "error rate", errorRate(float64(r.ErrorRate), r.Requests.Sent+r.Requests.Dropped), "1 - succeeded / (sent + dropped)")

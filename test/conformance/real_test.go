@@ -140,6 +140,10 @@ http2.createSecureServer({key: fs.readFileSync('%s'), cert: fs.readFileSync('%s'
 http.createServer({maxHeaderSize: 65536}, answer).listen(%d, '127.0.0.1');
 `, s.ports[0], s.key, s.cert, s.ports[1], s.ports[2]))}
 	}},
+	// It speaks HTTP/1.0, and answers the preface of HTTP/2 with a body without a header.
+	{"python3", "python3", func(s *site) []door { return []door{{rv.ProtocolHTTP1, false, s.ports[0]}} }, func(_ *testing.T, s *site) []string {
+		return []string{"-m", "http.server", "--bind", "127.0.0.1", "--directory", s.dir + "/www", fmt.Sprint(s.ports[0])}
+	}},
 }
 
 func write(t *testing.T, s *site, name, text string) string {
@@ -310,6 +314,29 @@ func TestRealServers(t *testing.T) {
 							t.Errorf("%+v", got)
 						}
 					})
+				}
+			}
+		})
+	}
+}
+
+// TestDiscovery: the protocol that each server speaks without TLS is found.
+func TestDiscovery(t *testing.T) {
+	for i := range realServers {
+		r := &realServers[i]
+		t.Run(r.program, func(t *testing.T) {
+			s := newSite(t, time.Now().Add(time.Hour))
+			r.start(t, s)
+			want := map[int]rv.Protocol{}
+			for _, d := range r.doors(s) {
+				if !d.secure && want[d.port] != rv.ProtocolH2C {
+					want[d.port] = d.protocol
+				}
+			}
+			for port, protocol := range want {
+				got := mustExecute(t, s.through(door{rv.ProtocolDiscovered, false, port}, 50))
+				if found := got.Found(0, 0); found != protocol || got.Counters.Sent != 50 || got.Counters.Succeeded != 50 {
+					t.Errorf("port %d: found %q, want %q, %+v", port, found, protocol, got.Counters)
 				}
 			}
 		})

@@ -44,6 +44,8 @@ type Report struct {
 	Teardown OnceCounters `json:"teardown,omitzero"`
 	// Authorizations has one entry for each target with an authorization or a client assertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
+	// Protocols has the protocols that runners found at http URLs.
+	Protocols []FoundProtocol `json:"protocols,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
@@ -279,6 +281,13 @@ type OperationResult struct {
 	Problems    []ProblemResult  `json:"problems,omitempty"`
 	// ResponseTime is that of all requests of the operation.
 	ResponseTime Times `json:"responseTime"`
+}
+
+// FoundProtocol is what the server at a URL speaks. A URL has several if shards found different protocols there.
+type FoundProtocol struct {
+	Target   string   `json:"target"`
+	URL      string   `json:"url"`
+	Protocol Protocol `json:"protocol"`
 }
 
 // TargetResult has the times of one target over all shards. A time without values is absent.

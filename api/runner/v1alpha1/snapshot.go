@@ -70,6 +70,9 @@ type Snapshot struct {
 	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// Authorizations has one entry for each target with an Auth or a ClientAssertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
+	// Protocols has the protocol that the runner found at each endpoint of each target of the plan. It is empty where the
+	// runner did not ask, or has no answer.
+	Protocols [][]Protocol `json:"protocols,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on this runner, so that a chain starts no
@@ -495,4 +498,12 @@ type Generator struct {
 	// Node and Pod are the names of the runner's node and pod, if known.
 	Node string `json:"node,omitempty"`
 	Pod  string `json:"pod,omitempty"`
+}
+
+// Found returns the protocol that the runner found at an endpoint of a target of the plan, or "".
+func (s *Snapshot) Found(target, endpoint int) Protocol {
+	if target >= len(s.Protocols) || endpoint >= len(s.Protocols[target]) {
+		return ""
+	}
+	return s.Protocols[target][endpoint]
 }

@@ -29,7 +29,7 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"failures", len(s.Failures), 2 * runnerv1alpha1.MaxFailures}, {"causes[]", longestCause(s), maxCause},
 		{"streams", len(s.Streams), maxEntries}, {"statusCodes", len(s.StatusCodes), maxEntries},
 		{"generator.cpus", len(s.Generator.CPUs), maxEntries}, {"globals", len(s.Globals), len(plan.Globals)},
-		{"authorizations", len(s.Authorizations), len(plan.Targets)}, {"authorizations[].lastFailure", longestFailure(s), maxText},
+		{"authorizations", len(s.Authorizations), len(plan.Targets)}, {"protocols", len(s.Protocols), len(plan.Targets)}, {"protocols[]", mostProtocols(s), maxEntries}, {"authorizations[].lastFailure", longestFailure(s), maxText},
 	} {
 		if f.n > f.limit {
 			return fmt.Errorf("the snapshot's %s has a length of %d; allowed: at most %d", f.name, f.n, f.limit)
@@ -57,6 +57,17 @@ func longestCause(s *runnerv1alpha1.Snapshot) (longest int) {
 		longest = max(longest, len(f.Of), len(f.Cause), len(f.Detail), len(f.Address))
 	}
 	return longest
+}
+
+// mostProtocols returns the number of protocols of the target with the most, or their octets if one of them is longer.
+func mostProtocols(s *runnerv1alpha1.Snapshot) (most int) {
+	for _, found := range s.Protocols {
+		most = max(most, len(found))
+		for _, p := range found {
+			most = max(most, len(p))
+		}
+	}
+	return most
 }
 
 func longestFailure(s *runnerv1alpha1.Snapshot) (longest int) {
