@@ -118,7 +118,7 @@ What hostile, broken and unusual servers do, and how h2surge reacts. Each line i
 connection, and all other requests succeed. Every test checks that the counts of the report add up, that the client itself breaks no rule,
 and that the run ends.
 
-` + "`make conformance`" + ` also runs the engine against real servers: nginx, nghttpd, haproxy, h2o, Apache, Caddy, Node and Go.
+` + "`make conformance`" + ` also runs the engine against real servers: nginx, nghttpd, haproxy, h2o, Apache, Caddy, Node, Python and Go.
 It also sends requests of a 5G core (3GPP TS 29.500) through haproxy as a service communication proxy.
 
 - *origin* is the section of the RFC that defines the behaviour, or *observed*: servers do it, and no RFC covers it.

@@ -67,7 +67,10 @@ func TestSkew(t *testing.T) {
 			w := newWorld(t, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"))
 			lt := builder.Minimal("mixed").Namespace(namespace).TargetURL(url).Shards(2).Connections(2).
 				Rates(builder.PerSecond("steady", 100, 3*time.Second)).
-				Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost, s.Runner.IdleStrategy = tt.onShardLost, tt.idle }).Build()
+				Edit(func(s *v1alpha1.LoadTestSpec) {
+					s.Targets[0].Protocol = v1alpha1.ProtocolH2C // a runner before version 8 cannot ask the server
+					s.Runner.OnShardLost, s.Runner.IdleStrategy = tt.onShardLost, tt.idle
+				}).Build()
 			w.must(w.client.Create(w.ctx, lt))
 			w.await("the end of the test", func() error {
 				w.kubelet()
