@@ -111,7 +111,7 @@ func pathsTo(root *openAPI, name string) (out []string) {
 	var walk func(s *openAPI, path string)
 	walk = func(s *openAPI, path string) {
 		inside := s.inside()
-		for _, n := range slices.Sorted(maps.Keys(inside.Properties)) {
+		for _, n := range inside.names {
 			if n == name {
 				out = append(out, path+n)
 			}
