@@ -111,7 +111,9 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Chains []Chain `json:"chains"`
-	// rates are the stages of the load. They run one after another without a gap. Warm-up stages come first, and at
+	// rates are the stages of the load. Each entry is a stage, and a threshold refers to it with stage. requestsPerSecond
+	// counts requests, not chains; chainsPerSecond counts chains.
+	// Stages run one after another without a gap. Warm-up stages come first, and at
 	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and rates may be empty. All
 	// chains of phase Load use them, except chains with rates of their own. While the test runs, requestsPerSecond,
 	// requestsPer, chainsPerSecond and rampFrom of the active stage and of later stages can change. A stage that has
@@ -457,8 +459,8 @@ type Rate struct {
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. Each step of a
-	// chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
+	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. It counts
+	// requests, not chains: each step of a chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
 	// start at the scheduled time. 0 is a pause. Bounds: 0 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
