@@ -26,7 +26,8 @@ func newExplainCommand() *cobra.Command {
 		Example: `  h2surge explain
   h2surge explain spec.templates.capture.jsonPointer
   h2surge explain loadtest.spec.chains --recursive`,
-		Args: ExactArgs("[PATH]"),
+		Args:              ExactArgs("[PATH]"),
+		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := loadTestSchema()
 			if err != nil {
