@@ -143,25 +143,6 @@ type Step struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	Template string `json:"template,omitempty"`
-	// parallel are 2 to 16 requests that are sent at the same time.
-	// Each of them is a template, and each takes a slot of its own.
-	// The next step follows when all of them have a result.
-	// Later steps can read what they capture, but the requests of the group cannot.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=2
-	// +kubebuilder:validation:MaxItems=16
-	Parallel []ParallelStep `json:"parallel,omitempty"`
-	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no slot.
-	// It cannot be the first step.
-	// +optional
-	Await *Await `json:"await,omitempty"`
-	// target is the name of the target of the step.
-	// Default: the target of the chain.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	Target string `json:"target,omitempty"`
 	// thinkTime is the pause before the step.
 	// It begins at the end of the previous step.
 	// The first request of an instance has no pause.
@@ -191,10 +172,29 @@ type Step struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Abort;Continue
 	OnFailure FailureAction `json:"onFailure,omitempty"`
+	// target is the name of the target of the step.
+	// Default: the target of the chain.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Target string `json:"target,omitempty"`
+	// parallel are 2 to 16 requests that are sent at the same time.
+	// Each of them is a template, and each takes a slot of its own.
+	// The next step follows when all of them have a result.
+	// Later steps can read what they capture, but the requests of the group cannot.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=16
+	Parallel []ParallelStep `json:"parallel,omitempty"`
 	// clearCookies empties the cookie store of the instance before the request.
 	// Default: false.
 	// +optional
 	ClearCookies bool `json:"clearCookies,omitempty"`
+	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no slot.
+	// It cannot be the first step.
+	// +optional
+	Await *Await `json:"await,omitempty"`
 }
 
 // ParallelStep is one of several requests that are sent at the same time.

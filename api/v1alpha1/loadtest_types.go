@@ -103,13 +103,6 @@ type LoadTestSpec struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=256
 	Templates []Template `json:"templates,omitempty"`
-	// listeners are servers of each runner for the notifications that steps await. Bounds: 8 listeners. Default: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:default={}
-	// +kubebuilder:validation:MaxItems=8
-	Listeners []Listener `json:"listeners,omitempty"`
 	// chains are sequences of requests. Each instance of a chain runs its steps in order and has its own values.
 	// Bounds: 1 to 32 chains, and 256 steps in all chains together, because status has an entry for each step.
 	// +required
@@ -118,6 +111,43 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Chains []Chain `json:"chains"`
+	// rates are the stages of the load. Each entry is a stage, and a threshold refers to it with stage. requestsPerSecond
+	// counts requests, not chains; chainsPerSecond counts chains.
+	// Stages run one after another without a gap. Warm-up stages come first, and at
+	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and rates may be empty. All
+	// chains of phase Load use them, except chains with rates of their own. While the test runs, requestsPerSecond,
+	// requestsPer, chainsPerSecond and rampFrom of the active stage and of later stages can change. A stage that has
+	// ended does not change. Default: none; then each chain of phase Load must have rates
+	// of its own. Bounds: at most 64 stages, also together with those of all chains.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
+	Rates []Rate `json:"rates,omitempty"`
+	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them
+	// with the figures of all shards, at the end and while the test runs. If no threshold is on ErrorRate,
+	// the test passes only if the error rate is at most 1% and at least one chain instance was completed. Bounds:
+	// 64 thresholds. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=64
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// search makes the test look for the highest rate at which all thresholds pass. Its probes follow the stages of rates.
+	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. Only the
+	// command line runs a search: h2surge search. In a cluster, PlanReady is False with reason InvalidSpec. Default: no
+	// search.
+	// +optional
+	Search *Search `json:"search,omitempty"`
+	// listeners are servers of each runner for the notifications that steps await. Bounds: 8 listeners. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=8
+	Listeners []Listener `json:"listeners,omitempty"`
 	// weightBy is what the weights of chains divide: Chains, the chain instances that start, or Requests, the
 	// requests that are sent. With Requests, a chain of four steps starts a quarter as often as a chain of one
 	// step with the same weight. A repeated step counts as often as it repeats, and a step with a condition counts
@@ -130,34 +160,6 @@ type LoadTestSpec struct {
 	// value computed from the namespace and name of the LoadTest.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
-	// rates are the stages of the load. They run one after another without a gap. Warm-up stages come first, and at
-	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and rates may be empty. All
-	// chains of phase Load use them, except chains with rates of their own. While the test runs, requestsPerSecond,
-	// requestsPer, chainsPerSecond and rampFrom of the active stage and of later stages can change. A stage that has
-	// ended does not change. Default: none; then each chain of phase Load must have rates
-	// of its own. Bounds: at most 64 stages, also together with those of all chains.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:default={}
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
-	Rates []Rate `json:"rates,omitempty"`
-	// search makes the test look for the highest rate at which all thresholds pass. Its probes follow the stages of rates.
-	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. Only the
-	// command line runs a search: h2surge search. In a cluster, PlanReady is False with reason InvalidSpec. Default: no
-	// search.
-	// +optional
-	Search *Search `json:"search,omitempty"`
-	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them
-	// with the figures of all shards, at the end and while the test runs. If no threshold is on ErrorRate,
-	// the test passes only if the error rate is at most 1% and at least one chain instance was completed. Bounds:
-	// 64 thresholds. Default: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:default={}
-	// +kubebuilder:validation:MaxItems=64
-	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// runner controls the runner pods: their number, their CPUs, their pod template, and what happens if one is
 	// lost. Default: one shard with one worker.
 	// +optional
@@ -335,23 +337,6 @@ type Target struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// urls are the base URLs of a group of servers that share the load. Connection k of the test uses entry k
-	// modulo the number of entries. All entries must have the same scheme. A step of a chain can use any
-	// connection, so the servers must share their state. Bounds: 1 to 256 entries, each as in url.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=2048
-	URLs []string `json:"urls,omitempty"`
-	// connectTo is the address to which the runner connects in place of the host and port of the URL: host:port,
-	// or unix:/path of a socket. Requests still carry the authority of the URL. Default: the host and port of the
-	// URL. Bounds: at most 2048 characters, and 107 bytes for the path of a socket.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=2048
-	ConnectTo string `json:"connectTo,omitempty"`
 	// protocol is the protocol of the target. Auto lets the server decide. With https it chooses by ALPN. With http,
 	// each runner offers HTTP/2 with prior knowledge on a connection of its own, and uses HTTP/1.1 if the server does
 	// not answer with SETTINGS; with sbi, Auto is h2c. http1 is HTTP/1.1. h2 is HTTP/2 over TLS and needs https. h2c is
@@ -375,6 +360,31 @@ type Target struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentStreams int32 `json:"maxConcurrentStreams,omitempty"`
+	// tls controls how the runner secures connections. It needs an https url. Default: an empty object; the runner
+	// verifies the certificate of the target with the authorities of the system.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// auth is the source of the authorization header. The runner adds the header to each request to this target
+	// whose template does not set one. Default: the runner adds no header.
+	// +optional
+	Auth *Auth `json:"auth,omitempty"`
+	// urls are the base URLs of a group of servers that share the load. Connection k of the test uses entry k
+	// modulo the number of entries. All entries must have the same scheme. A step of a chain can use any
+	// connection, so the servers must share their state. Bounds: 1 to 256 entries, each as in url.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=2048
+	URLs []string `json:"urls,omitempty"`
+	// connectTo is the address to which the runner connects in place of the host and port of the URL: host:port,
+	// or unix:/path of a socket. Requests still carry the authority of the URL. Default: the host and port of the
+	// URL. Bounds: at most 2048 characters, and 107 bytes for the path of a socket.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	ConnectTo string `json:"connectTo,omitempty"`
 	// connectionChoice is how a runner chooses the connections of requests that it sends at the same time. Spread
 	// uses all connections with a free stream in turn. Batch fills the free streams of one connection first, then
 	// those of the next. The next requests begin with another connection, so all connections are used equally
@@ -393,10 +403,6 @@ type Target struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	ConnectTimeout *metav1.Duration `json:"connectTimeout,omitempty"`
-	// tls controls how the runner secures connections. It needs an https url. Default: an empty object; the runner
-	// verifies the certificate of the target with the authorities of the system.
-	// +optional
-	TLS *TLS `json:"tls,omitempty"`
 	// http2 controls HTTP/2 connections. It is not allowed when the target uses only HTTP/1.1. Default: the
 	// defaults of its fields.
 	// +optional
@@ -405,14 +411,10 @@ type Target struct {
 	// defaults of its fields.
 	// +optional
 	HTTP1 *HTTP1 `json:"http1,omitempty"`
-	// auth is the source of the authorization header. The runner adds the header to each request to this target
-	// whose template does not set one. Default: the runner adds no header.
+	// connecting controls how the runner opens, closes and replaces connections. Default: the defaults of its
+	// fields.
 	// +optional
-	Auth *Auth `json:"auth,omitempty"`
-	// clientAssertion is the source of the 3gpp-Sbi-Client-Credentials header (3GPP TS 29.500 5.2.3.2.11). The runner adds
-	// the header to each request to this target whose template does not set one. Default: the runner adds no header.
-	// +optional
-	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
+	Connecting *Connecting `json:"connecting,omitempty"`
 	// followAuthority lets requests follow an absolute URL to another authority. If the path of a request starts
 	// with a capture, such as the location of a response, and the captured value is an absolute URL, the runner
 	// connects to the authority of that URL and sends the request there. The scheme must be that of this target.
@@ -432,10 +434,10 @@ type Target struct {
 	// runner does not add them.
 	// +optional
 	SBI *SBI `json:"sbi,omitempty"`
-	// connecting controls how the runner opens, closes and replaces connections. Default: the defaults of its
-	// fields.
+	// clientAssertion is the source of the 3gpp-Sbi-Client-Credentials header (3GPP TS 29.500 5.2.3.2.11). The runner adds
+	// the header to each request to this target whose template does not set one. Default: the runner adds no header.
 	// +optional
-	Connecting *Connecting `json:"connecting,omitempty"`
+	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
 }
 
 // Rate is a stage of the load. Set exactly one mode (requestsPerSecond, requestsPer, chainsPerSecond or closedLoop)
@@ -457,17 +459,13 @@ type Rate struct {
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. Each step of a
-	// chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
+	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. It counts
+	// requests, not chains: each step of a chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
 	// start at the scheduled time. 0 is a pause. Bounds: 0 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
 	RequestsPerSecond *int64 `json:"requestsPerSecond,omitempty"`
-	// requestsPer is an arrival rate as a count and a period. Use it for rates below one request per second, and
-	// for rates that are not whole numbers.
-	// +optional
-	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// chainsPerSecond is the arrival rate of chain instances, in instances per second over all shards. The scheduled
 	// times of instances do not depend on earlier responses. The first step of an instance is scheduled when the
 	// instance starts. Each later step is scheduled when it is ready: when the step before it has
@@ -484,28 +482,10 @@ type Rate struct {
 	// user of a loaded target sees.
 	// +optional
 	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
-	// rampFrom is the rate at the start of the stage, in the unit of the mode: requests per second, requests in each
-	// period, chain instances per second, or requests in flight. The rate changes linearly from rampFrom to the rate of the mode over
-	// duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes while the
-	// stage is active, the rate is the one that the stage would have if it had started with the new value. Default:
-	// the rate is constant. With closedLoop it needs concurrency. Bounds: 0 to 100000000.
+	// requestsPer is an arrival rate as a count and a period. Use it for rates below one request per second, and
+	// for rates that are not whole numbers.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100000000
-	RampFrom *int64 `json:"rampFrom,omitempty"`
-	// arrivals controls the spacing of the scheduled times. Even: equal intervals. Poisson: random intervals, as of
-	// users who do not know of each other. The intervals are independent and exponentially distributed, and follow
-	// from seed. Burst: burstSize requests, or chain instances, at the same time, and the bursts at equal intervals.
-	// All shards together have these arrivals. Only Even is allowed with closedLoop. Default: Even.
-	// +optional
-	// +kubebuilder:default=Even
-	Arrivals Arrivals `json:"arrivals,omitempty"`
-	// burstSize is the number of requests, or chain instances, of a burst over all shards. Required with arrivals
-	// Burst, and not allowed without it. Bounds: 1 to 1000000.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000
-	BurstSize *int64 `json:"burstSize,omitempty"`
+	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// duration is the length of the stage. Default: no limit; then requests must be set. Bounds: greater than 0,
 	// at most 720h (30 days).
 	// +optional
@@ -521,10 +501,32 @@ type Rate struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000
 	Requests *int64 `json:"requests,omitempty"`
+	// rampFrom is the rate at the start of the stage, in the unit of the mode: requests per second, requests in each
+	// period, chain instances per second, or requests in flight. The rate changes linearly from rampFrom to the rate of the mode over
+	// duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes while the
+	// stage is active, the rate is the one that the stage would have if it had started with the new value. Default:
+	// the rate is constant. With closedLoop it needs concurrency. Bounds: 0 to 100000000.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000000
+	RampFrom *int64 `json:"rampFrom,omitempty"`
 	// warmUp makes the stage a warm-up. Results count its requests in warmUpSent only. Warm-up stages must be
 	// before all other stages. Default: false.
 	// +optional
 	WarmUp bool `json:"warmUp,omitempty"`
+	// arrivals controls the spacing of the scheduled times. Even: equal intervals. Poisson: random intervals, as of
+	// users who do not know of each other. The intervals are independent and exponentially distributed, and follow
+	// from seed. Burst: burstSize requests, or chain instances, at the same time, and the bursts at equal intervals.
+	// All shards together have these arrivals. Only Even is allowed with closedLoop. Default: Even.
+	// +optional
+	// +kubebuilder:default=Even
+	Arrivals Arrivals `json:"arrivals,omitempty"`
+	// burstSize is the number of requests, or chain instances, of a burst over all shards. Required with arrivals
+	// Burst, and not allowed without it. Bounds: 1 to 1000000.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	BurstSize *int64 `json:"burstSize,omitempty"`
 }
 
 // EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a

@@ -43,30 +43,6 @@ type Template struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom), has(self.parts)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64, bodyFrom and parts is possible"
 type Request struct {
-	// extends is the name of a template. The request takes each field that it does not set from that template.
-	// Headers and captures are merged by name: those of the template come first, and those of the request
-	// replace the ones with the same name. The template may extend another one; a cycle is refused.
-	// Default: none.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	Extends string `json:"extends,omitempty"`
-	// method is the HTTP method. Methods are case-sensitive.
-	// It has at most 32 characters. CONNECT is refused.
-	// Default: GET.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	Method string `json:"method,omitempty"`
-	// operation is the name of the service operation that the request executes, such as
-	// Nnrf_NFManagement_NFRegister. Results by operation add up the requests of a target with the same operation.
-	// It has at most 100 letters, digits and . _ -, and begins with a letter or a digit.
-	// Default: the step is an operation of its own.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	Operation string `json:"operation,omitempty"`
 	// path is the path of the request, with its query.
 	// It begins with /, or with a capture such as ${session}, or it is * with the method OPTIONS.
 	// It can also be an absolute URL such as http://${address}:${port}/a, to send the request to a server that a response
@@ -78,6 +54,13 @@ type Request struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Path string `json:"path,omitempty"`
+	// method is the HTTP method. Methods are case-sensitive.
+	// It has at most 32 characters. CONNECT is refused.
+	// Default: GET.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Method string `json:"method,omitempty"`
 	// headers are up to 64 header fields. The runner sends them in this order, after the pseudo-headers.
 	// A name may occur more than once.
 	// Default: none.
@@ -91,35 +74,6 @@ type Request struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Body string `json:"body,omitempty"`
-	// bodyBase64 is the content of the request in base64 (RFC 4648 4).
-	// It has no placeholders.
-	// It has at most 349528 characters, which are 256 KiB of content.
-	// +optional
-	// +kubebuilder:validation:MaxLength=349528
-	BodyBase64 string `json:"bodyBase64,omitempty"`
-	// bodyFrom is the source of the content of the request: a ConfigMap, a Secret or a file.
-	// +optional
-	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
-	// parts are the parts of a multipart/related content (RFC 2387), 1 to 8 of them. The first part is the root.
-	// The runner sets content-type, with a boundary that is not in the parts, the type of the root, and its
-	// contentID as start. Do not add content-type to headers.
-	// Default: the content is not multipart.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=8
-	Parts []BodyPart `json:"parts,omitempty"`
-	// timeout is the longest time from sending the request to the end of its response.
-	// A request that takes longer counts as timedOut, and its step fails.
-	// The drain at the end of the test lasts as long as the longest timeout.
-	// It is greater than 0 and at most 1h. Default: 5s.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// expect is what a response must be to count as a success.
 	// Default: a status below 400.
 	// +optional
@@ -132,6 +86,43 @@ type Request struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Capture []Capture `json:"capture,omitempty"`
+	// timeout is the longest time from sending the request to the end of its response.
+	// A request that takes longer counts as timedOut, and its step fails.
+	// The drain at the end of the test lasts as long as the longest timeout.
+	// It is greater than 0 and at most 1h. Default: 5s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+	// extends is the name of a template. The request takes each field that it does not set from that template.
+	// Headers and captures are merged by name: those of the template come first, and those of the request
+	// replace the ones with the same name. The template may extend another one; a cycle is refused.
+	// Default: none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Extends string `json:"extends,omitempty"`
+	// bodyFrom is the source of the content of the request: a ConfigMap, a Secret or a file.
+	// +optional
+	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
+	// bodyBase64 is the content of the request in base64 (RFC 4648 4).
+	// It has no placeholders.
+	// It has at most 349528 characters, which are 256 KiB of content.
+	// +optional
+	// +kubebuilder:validation:MaxLength=349528
+	BodyBase64 string `json:"bodyBase64,omitempty"`
+	// parts are the parts of a multipart/related content (RFC 2387), 1 to 8 of them. The first part is the root.
+	// The runner sets content-type, with a boundary that is not in the parts, the type of the root, and its
+	// contentID as start. Do not add content-type to headers.
+	// Default: the content is not multipart.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Parts []BodyPart `json:"parts,omitempty"`
 	// maxBodyBytes is the largest size in bytes of a response body that captures, checks or scripts read.
 	// A larger body fails the check maxBodyBytes.
 	// A body that they do not read has no bound, and the runner does not keep it.
@@ -156,6 +147,15 @@ type Request struct {
 	// Default: none.
 	// +optional
 	Script *Script `json:"script,omitempty"`
+	// operation is the name of the service operation that the request executes, such as
+	// Nnrf_NFManagement_NFRegister. Results by operation add up the requests of a target with the same operation.
+	// It has at most 100 letters, digits and . _ -, and begins with a letter or a digit.
+	// Default: the step is an operation of its own.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	Operation string `json:"operation,omitempty"`
 }
 
 // Header is a header field of a request. Exactly one of value and valueFrom is needed.

@@ -1658,13 +1658,6 @@ func (in *LoadTestSpec) DeepCopyInto(out *LoadTestSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.Listeners != nil {
-		in, out := &in.Listeners, &out.Listeners
-		*out = make([]Listener, len(*in))
-		for i := range *in {
-			(*in)[i].DeepCopyInto(&(*out)[i])
-		}
-	}
 	if in.Chains != nil {
 		in, out := &in.Chains, &out.Chains
 		*out = make([]Chain, len(*in))
@@ -1672,14 +1665,16 @@ func (in *LoadTestSpec) DeepCopyInto(out *LoadTestSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.Seed != nil {
-		in, out := &in.Seed, &out.Seed
-		*out = new(int64)
-		**out = **in
-	}
 	if in.Rates != nil {
 		in, out := &in.Rates, &out.Rates
 		*out = make([]Rate, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Thresholds != nil {
+		in, out := &in.Thresholds, &out.Thresholds
+		*out = make([]Threshold, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -1689,12 +1684,17 @@ func (in *LoadTestSpec) DeepCopyInto(out *LoadTestSpec) {
 		*out = new(Search)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Thresholds != nil {
-		in, out := &in.Thresholds, &out.Thresholds
-		*out = make([]Threshold, len(*in))
+	if in.Listeners != nil {
+		in, out := &in.Listeners, &out.Listeners
+		*out = make([]Listener, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.Seed != nil {
+		in, out := &in.Seed, &out.Seed
+		*out = new(int64)
+		**out = **in
 	}
 	in.Runner.DeepCopyInto(&out.Runner)
 	if in.TTLSecondsAfterFinished != nil {
@@ -2137,11 +2137,6 @@ func (in *Rate) DeepCopyInto(out *Rate) {
 		*out = new(int64)
 		**out = **in
 	}
-	if in.RequestsPer != nil {
-		in, out := &in.RequestsPer, &out.RequestsPer
-		*out = new(RequestsPer)
-		**out = **in
-	}
 	if in.ChainsPerSecond != nil {
 		in, out := &in.ChainsPerSecond, &out.ChainsPerSecond
 		*out = new(int64)
@@ -2152,14 +2147,9 @@ func (in *Rate) DeepCopyInto(out *Rate) {
 		*out = new(ClosedLoop)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.RampFrom != nil {
-		in, out := &in.RampFrom, &out.RampFrom
-		*out = new(int64)
-		**out = **in
-	}
-	if in.BurstSize != nil {
-		in, out := &in.BurstSize, &out.BurstSize
-		*out = new(int64)
+	if in.RequestsPer != nil {
+		in, out := &in.RequestsPer, &out.RequestsPer
+		*out = new(RequestsPer)
 		**out = **in
 	}
 	if in.Duration != nil {
@@ -2169,6 +2159,16 @@ func (in *Rate) DeepCopyInto(out *Rate) {
 	}
 	if in.Requests != nil {
 		in, out := &in.Requests, &out.Requests
+		*out = new(int64)
+		**out = **in
+	}
+	if in.RampFrom != nil {
+		in, out := &in.RampFrom, &out.RampFrom
+		*out = new(int64)
+		**out = **in
+	}
+	if in.BurstSize != nil {
+		in, out := &in.BurstSize, &out.BurstSize
 		*out = new(int64)
 		**out = **in
 	}
@@ -2251,14 +2251,14 @@ func (in *Request) DeepCopyInto(out *Request) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.BodyFrom != nil {
-		in, out := &in.BodyFrom, &out.BodyFrom
-		*out = new(BodyFrom)
+	if in.Expect != nil {
+		in, out := &in.Expect, &out.Expect
+		*out = new(Expect)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Parts != nil {
-		in, out := &in.Parts, &out.Parts
-		*out = make([]BodyPart, len(*in))
+	if in.Capture != nil {
+		in, out := &in.Capture, &out.Capture
+		*out = make([]Capture, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -2268,14 +2268,14 @@ func (in *Request) DeepCopyInto(out *Request) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
-	if in.Expect != nil {
-		in, out := &in.Expect, &out.Expect
-		*out = new(Expect)
+	if in.BodyFrom != nil {
+		in, out := &in.BodyFrom, &out.BodyFrom
+		*out = new(BodyFrom)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Capture != nil {
-		in, out := &in.Capture, &out.Capture
-		*out = make([]Capture, len(*in))
+	if in.Parts != nil {
+		in, out := &in.Parts, &out.Parts
+		*out = make([]BodyPart, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -2673,18 +2673,6 @@ func (in *Step) DeepCopyInto(out *Step) {
 		*out = new(Request)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Parallel != nil {
-		in, out := &in.Parallel, &out.Parallel
-		*out = make([]ParallelStep, len(*in))
-		for i := range *in {
-			(*in)[i].DeepCopyInto(&(*out)[i])
-		}
-	}
-	if in.Await != nil {
-		in, out := &in.Await, &out.Await
-		*out = new(Await)
-		(*in).DeepCopyInto(*out)
-	}
 	if in.ThinkTime != nil {
 		in, out := &in.ThinkTime, &out.ThinkTime
 		*out = new(ThinkTime)
@@ -2705,6 +2693,18 @@ func (in *Step) DeepCopyInto(out *Step) {
 	if in.Retry != nil {
 		in, out := &in.Retry, &out.Retry
 		*out = new(Retry)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.Parallel != nil {
+		in, out := &in.Parallel, &out.Parallel
+		*out = make([]ParallelStep, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Await != nil {
+		in, out := &in.Await, &out.Await
+		*out = new(Await)
 		(*in).DeepCopyInto(*out)
 	}
 }
@@ -2883,25 +2883,30 @@ func (in *TTLByOutcome) DeepCopy() *TTLByOutcome {
 // DeepCopyInto is an autogenerated deepcopy function, copying the receiver, writing into out. in must be non-nil.
 func (in *Target) DeepCopyInto(out *Target) {
 	*out = *in
-	if in.URLs != nil {
-		in, out := &in.URLs, &out.URLs
-		*out = make([]string, len(*in))
-		copy(*out, *in)
-	}
 	if in.Connections != nil {
 		in, out := &in.Connections, &out.Connections
 		*out = new(int32)
-		**out = **in
-	}
-	if in.ConnectTimeout != nil {
-		in, out := &in.ConnectTimeout, &out.ConnectTimeout
-		*out = new(v1.Duration)
 		**out = **in
 	}
 	if in.TLS != nil {
 		in, out := &in.TLS, &out.TLS
 		*out = new(TLS)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.Auth != nil {
+		in, out := &in.Auth, &out.Auth
+		*out = new(Auth)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.URLs != nil {
+		in, out := &in.URLs, &out.URLs
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.ConnectTimeout != nil {
+		in, out := &in.ConnectTimeout, &out.ConnectTimeout
+		*out = new(v1.Duration)
+		**out = **in
 	}
 	if in.HTTP2 != nil {
 		in, out := &in.HTTP2, &out.HTTP2
@@ -2913,14 +2918,9 @@ func (in *Target) DeepCopyInto(out *Target) {
 		*out = new(HTTP1)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Auth != nil {
-		in, out := &in.Auth, &out.Auth
-		*out = new(Auth)
-		(*in).DeepCopyInto(*out)
-	}
-	if in.ClientAssertion != nil {
-		in, out := &in.ClientAssertion, &out.ClientAssertion
-		*out = new(ClientAssertion)
+	if in.Connecting != nil {
+		in, out := &in.Connecting, &out.Connecting
+		*out = new(Connecting)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.SBI != nil {
@@ -2928,9 +2928,9 @@ func (in *Target) DeepCopyInto(out *Target) {
 		*out = new(SBI)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Connecting != nil {
-		in, out := &in.Connecting, &out.Connecting
-		*out = new(Connecting)
+	if in.ClientAssertion != nil {
+		in, out := &in.ClientAssertion, &out.ClientAssertion
+		*out = new(ClientAssertion)
 		(*in).DeepCopyInto(*out)
 	}
 }

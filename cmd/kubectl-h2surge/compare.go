@@ -36,7 +36,7 @@ func (k *kube) newCompare() *cobra.Command {
 			return show.Show(cmd, in[0], in[1])
 		},
 	}
-	show.Register(cmd.Flags())
+	show.Register(cmd)
 	w.register(cmd)
 	return cmd
 }

@@ -25,7 +25,7 @@ the response times, the errors, the verdict and the age.`,
   kubectl h2surge list -l app=pcf -o json`,
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.OneOf(output, cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
+			if err := cli.OneOf(output, cli.DocumentFormats...); err != nil {
 				return err
 			}
 			c, err := w.connect(k, cmd)
@@ -51,6 +51,7 @@ the response times, the errors, the verdict and the age.`,
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the tests of all namespaces")
 	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` that the tests must have, such as app=pcf")
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
+	cli.CompleteFlag(cmd, "output", cli.DocumentFormats...)
 	w.register(cmd)
 	return cmd
 }

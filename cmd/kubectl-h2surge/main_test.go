@@ -64,6 +64,10 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+func TestCompletionOfOutput(t *testing.T) {
+	clitest.Outputs(t, func() *cobra.Command { return newRootCommand("kubectl-h2surge", newKube()) })
+}
+
 // TestMistakes: a mistake ends the command before it connects. testdata/messages.txt has the messages.
 func TestMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -39,7 +39,7 @@ func (k *kube) newReport() *cobra.Command {
 			return show.Show(cmd, r)
 		},
 	}
-	show.Register(cmd.Flags())
+	show.Register(cmd)
 	w.register(cmd)
 	return cmd
 }

@@ -106,6 +106,7 @@ func (k *kube) newRun() *cobra.Command {
 	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
 	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
+	cli.CompleteOutput(cmd)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
 	r.push.Register(flags)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")

@@ -22,7 +22,7 @@ func (k *kube) newStatus() *cobra.Command {
   kubectl h2surge status pcf -o json`,
 		Args: cli.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.OneOf(output, cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
+			if err := cli.OneOf(output, cli.DocumentFormats...); err != nil {
 				return err
 			}
 			c, lt, err := w.get(k, cmd, args[0])
@@ -37,6 +37,7 @@ func (k *kube) newStatus() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
+	cli.CompleteFlag(cmd, "output", cli.DocumentFormats...)
 	w.register(cmd)
 	return cmd
 }

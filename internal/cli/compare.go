@@ -53,11 +53,13 @@ func (p *percentage) Set(text string) error {
 func (p *percentage) Type() string { return "percentage" }
 
 // Register adds the flags to a command.
-func (f *CompareFlags) Register(flags *pflag.FlagSet) {
+func (f *CompareFlags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	f.tolerance, f.errorTolerance, f.flags = percentage{compare.DefaultTolerance}, percentage{compare.DefaultErrorTolerance}, flags
 	flags.Var(&f.tolerance, "tolerance", "`percentage` of the value of A by which a rate may be lower, and a response time higher")
 	flags.Var(&f.errorTolerance, "error-tolerance", "`percentage` points by which an error rate may be higher")
 	flags.StringVarP(&f.output, "output", "o", OutputText, "`format`: text, json, yaml, html or markdown")
+	CompleteFlag(cmd, "output", compareFormats...)
 	flags.StringVar(&f.file, "output-file", "", "`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON; -o overrides the ending")
 }
 
@@ -143,6 +145,6 @@ func newCompareCommand() *cobra.Command {
 			return show.Show(cmd, in[0], in[1])
 		},
 	}
-	show.Register(cmd.Flags())
+	show.Register(cmd)
 	return cmd
 }

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -24,4 +27,26 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	clitest.Docs(t, root, func(words []string) ([]string, bool) {
 		return words[1:], words[0] == "h2surge" || words[0] == "bin/h2surge"
 	}, 50)
+}
+
+// TestFlagsOfOtherToolsInDocs: the page has each flag of urlFlagHints, in a row with the flag that the message says to use.
+func TestFlagsOfOtherToolsInDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/words-of-other-tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, hint := range urlFlagHints {
+		typed := "`--" + name + "`"
+		if len(name) == 1 {
+			typed = "`-" + name + "`"
+		}
+		use := "`" + regexp.MustCompile(`use (-\S+( [A-Z]+)?)`).FindStringSubmatch(hint)[1]
+		found := false
+		for line := range strings.Lines(string(page)) {
+			found = found || strings.Contains(line, typed) && strings.Contains(line, use)
+		}
+		if !found {
+			t.Errorf("docs/words-of-other-tools.md has no row for %s with %s`", typed, use)
+		}
+	}
 }

@@ -26,7 +26,8 @@ func newExplainCommand() *cobra.Command {
 		Example: `  h2surge explain
   h2surge explain spec.templates.capture.jsonPointer
   h2surge explain loadtest.spec.chains --recursive`,
-		Args: ExactArgs("[PATH]"),
+		Args:              ExactArgs("[PATH]"),
+		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := loadTestSchema()
 			if err != nil {
@@ -111,7 +112,7 @@ func pathsTo(root *openAPI, name string) (out []string) {
 	var walk func(s *openAPI, path string)
 	walk = func(s *openAPI, path string) {
 		inside := s.inside()
-		for _, n := range slices.Sorted(maps.Keys(inside.Properties)) {
+		for _, n := range inside.names {
 			if n == name {
 				out = append(out, path+n)
 			}

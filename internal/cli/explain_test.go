@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestExplainTop(t *testing.T) {
 func TestExplainUnknown(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.templatez":                   "spec has no field \"templatez\"; did you mean templates?\n",
-		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is a field of: spec.chains.steps.parallel.template, spec.chains.steps.template\n",
+		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is a field of: spec.chains.steps.template, spec.chains.steps.parallel.template\n",
 		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; allowed: cookies, maxInFlight, ...",
 		"spec.runner.podTemplate.spec":     "spec.runner.podTemplate has the fields of Kubernetes: use kubectl explain\n",
 		"spec.chains.name.first":           "spec.chains.name has no fields: its type is string\n",
@@ -71,6 +72,34 @@ func TestExplainUnknown(t *testing.T) {
 	}
 }
 
+// TestExplainOrder: the fields of an object are those that it must have, then the others in the order of use.
+func TestExplainOrder(t *testing.T) {
+	for path, want := range map[string]struct{ first, last string }{
+		"":                           {"kind apiVersion metadata spec", "status"},
+		"spec":                       {"targets chains variables templates rates thresholds", "activeDeadlineSeconds"},
+		"spec.templates":             {"name path method headers body expect capture", "operation"},
+		"spec.templates.expect":      {"status checks", "checks"},
+		"spec.chains":                {"name target steps", "cookies"},
+		"spec.chains.steps":          {"name request template", "await"},
+		"spec.chains.steps.request":  {"path method headers body expect capture", "operation"},
+		"spec.chains.steps.parallel": {"template name target", "onFailure"},
+		"spec.targets":               {"name url protocol connections", "sbi clientAssertion"},
+		"spec.rates":                 {"name requestsPerSecond chainsPerSecond closedLoop requestsPer duration", "burstSize"},
+		"spec.thresholds":            {"name metric percentile max min", "abortAfter"},
+	} {
+		for _, recursive := range []string{"--recursive=false", "--recursive"} {
+			got := h2surge(t, nil, nil, "explain", path, recursive)
+			names := ""
+			for _, m := range regexp.MustCompile(`(?m)^  (\w+) <`).FindAllStringSubmatch(got.out, -1) {
+				names += m[1] + " "
+			}
+			if !strings.HasPrefix(names, want.first+" ") || !strings.HasSuffix(names, " "+want.last+" ") {
+				t.Errorf("%q %s: the fields are %s; want %s ... %s", path, recursive, names, want.first, want.last)
+			}
+		}
+	}
+}
+
 // TestEveryFieldIsExplained: every path that the tree shows is found, and says something.
 func TestEveryFieldIsExplained(t *testing.T) {
 	root, err := loadTestSchema()
@@ -80,6 +109,9 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	fields := 0
 	var walk func(s *openAPI, path string)
 	walk = func(s *openAPI, path string) {
+		if inside := s.inside(); len(inside.names) != len(inside.Properties) {
+			t.Errorf("%s: the order of fields has %v; want each of %d fields once", path, inside.names, len(inside.Properties))
+		}
 		for name, child := range s.inside().Properties {
 			at := strings.TrimPrefix(path+"."+name, ".")
 			f, err := findField(root, at)

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func (f explained) explain(recursive bool) string {
 		tree(&b, inside, "  ")
 		return b.String()
 	}
-	for _, name := range slices.Sorted(maps.Keys(inside.Properties)) {
+	for _, name := range inside.names {
 		s := inside.Properties[name]
 		fmt.Fprintf(&b, "  %s <%s>%s\n    %s\n", name, s.typeName(), mark(slices.Contains(inside.Required, name)), summary(s.Description))
 	}
@@ -85,7 +84,7 @@ func section(b *strings.Builder, title string, lines []string) {
 }
 
 func tree(b *strings.Builder, s *openAPI, indent string) {
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range s.names {
 		child := s.Properties[name]
 		fmt.Fprintf(b, "%s%s <%s>%s\n", indent, name, child.typeName(), mark(slices.Contains(s.Required, name)))
 		tree(b, child.inside(), indent+"  ")

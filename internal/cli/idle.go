@@ -36,13 +36,14 @@ func (f *idleFlags) apply(r *v1alpha1.Runner) {
 
 type idleStrategy v1alpha1.IdleStrategy
 
+var idleStrategies = []string{string(v1alpha1.IdleStrategyAuto), string(v1alpha1.IdleStrategySpin), string(v1alpha1.IdleStrategySleep)}
+
 func (*idleStrategy) Type() string     { return "strategy" }
 func (s *idleStrategy) String() string { return string(*s) }
 
 func (s *idleStrategy) Set(text string) error {
-	allowed := []string{string(v1alpha1.IdleStrategyAuto), string(v1alpha1.IdleStrategySpin), string(v1alpha1.IdleStrategySleep)}
-	if !slices.Contains(allowed, text) {
-		return fmt.Errorf("%q is not an idle strategy; allowed: %s", text, strings.Join(allowed, ", "))
+	if !slices.Contains(idleStrategies, text) {
+		return fmt.Errorf("%q is not an idle strategy; allowed: %s", text, strings.Join(idleStrategies, ", "))
 	}
 	*s = idleStrategy(text)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,6 +58,7 @@ func newLintCommand() *cobra.Command {
 	}
 	AddFilename(cmd.Flags(), &o.files)
 	cmd.Flags().StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json, github (annotations of GitHub Actions) or sarif")
+	CompleteFlag(cmd, "output", slices.Sorted(maps.Keys(lintFormats))...)
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	return cmd
 }

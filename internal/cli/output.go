@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
@@ -39,6 +40,9 @@ var reportFormats = []string{
 	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputCounts, outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
 
+// DocumentFormats are the formats of results that are not reports.
+var DocumentFormats = []string{OutputText, OutputJSON, OutputYAML}
+
 // OutputUsage is the usage of -o of the commands that show a report.
 const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, counts, hlog, hgrm, otlp or h2load"
 
@@ -48,6 +52,9 @@ var writers = map[string]func(io.Writer, *rv.Report) error{
 	outputCSV: export.CSV, outputCounts: export.Counts, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputOTLP: export.OTLP,
 	outputH2load: writeH2load,
 }
+
+// CompleteOutput makes shell completion offer reportFormats for -o.
+func CompleteOutput(cmd *cobra.Command) { CompleteFlag(cmd, "output", reportFormats...) }
 
 // CheckOutput returns an error for a value of -o that is not one of reportFormats.
 func CheckOutput(format string) error { return OneOf(format, reportFormats...) }

@@ -65,10 +65,14 @@ func newRenderCommand() *cobra.Command {
 	flags.IntVar(&o.shard, "shard", 0, "print the requests of one shard: its `number`, from 0")
 	flags.StringVar(&o.step, "step", "", "print only the steps with this `name`")
 	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json or curl")
+	CompleteFlag(cmd, "output", renderFormats...)
+	completeFlag(cmd, "step", o.source.completeNames(stepNames, 0))
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "print the values of Secrets; OAuth 2.0 tokens are not fetched")
 	flags.StringVar(&o.at, "at", "", "`time` to use instead of now, such as 2026-01-02T15:04:05Z")
 	return cmd
 }
+
+var renderFormats = []string{OutputText, OutputJSON, outputCurl}
 
 // allShards is the value of --shard that is not given.
 const allShards = -1
@@ -81,9 +85,10 @@ func (o *renderOptions) complete(whole bool) error {
 	if whole {
 		o.shard = allShards
 	}
+	if err := OneOf(o.output, renderFormats...); err != nil {
+		return err
+	}
 	switch {
-	case OneOf(o.output, OutputText, OutputJSON, outputCurl) != nil:
-		return OneOf(o.output, OutputText, OutputJSON, outputCurl)
 	case o.count < 0 || o.count > maxRendered:
 		return Usagef("--count: must be between 0 and %d", maxRendered)
 	case !whole && o.shard < 0:

@@ -29,9 +29,11 @@ type ReportFlags struct {
 }
 
 // Register adds the flags to a command.
-func (f *ReportFlags) Register(flags *pflag.FlagSet) {
+func (f *ReportFlags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	f.flags = flags
 	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
+	CompleteOutput(cmd)
 	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too", "in instead of printing it", 1)+"; -o overrides the ending")
 	f.push.Register(flags)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
@@ -105,7 +107,7 @@ no report.`,
 			return show.Show(cmd, r)
 		},
 	}
-	show.Register(cmd.Flags())
+	show.Register(cmd)
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -118,6 +119,10 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.BoolVar(&o.keep, flagLive+"-keep", false, "serve the final report until an interrupt")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
+	CompleteOutput(cmd)
+	CompleteFlag(cmd, "idle-strategy", idleStrategies...)
+	CompleteFlag(cmd, "connection-choice", string(v1alpha1.ConnectionChoiceSpread), string(v1alpha1.ConnectionChoiceBatch))
+	completeFlag(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
 	cmd.SetUsageFunc(o.usage)
 	return cmd
 }

@@ -3,7 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/config/crd"
 )
 
@@ -29,6 +33,8 @@ type openAPI struct {
 	// Values are those of a map, which has no Properties.
 	Values *openAPI `json:"additionalProperties"`
 	Items  *openAPI `json:"items"`
+	// names are the names of Properties: those in Required, then the others, each in the order of the Go type.
+	names []string
 
 	// Open objects may have fields that are not in Properties.
 	Open        bool      `json:"x-kubernetes-preserve-unknown-fields"`
@@ -53,7 +59,35 @@ func loadTestSchema() (*openAPI, error) {
 	name := root.Properties["metadata"].Properties["name"]
 	name.Pattern, name.MaxLength = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", new(int64(50)) // what the rules say
 	root.Required = append(root.Required, "apiVersion", "kind", "metadata")
+	root.sort(reflect.TypeFor[v1alpha1.LoadTest]())
 	return root, nil
+}
+
+// sort sets names of the schema of a Go type, and of all schemas below it.
+func (s *openAPI) sort(t reflect.Type) {
+	s = s.inside()
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if child := s.Properties[name]; child != nil {
+			s.names = append(s.names, name)
+			child.sort(f.Type)
+		}
+	}
+	slices.SortStableFunc(s.names, func(a, b string) int { return s.rank(a) - s.rank(b) })
+}
+
+// rank is 0 of a required field, and 1 of another one.
+func (s *openAPI) rank(name string) int {
+	if slices.Contains(s.Required, name) {
+		return 0
+	}
+	return 1
 }
 
 // inside is the schema that the fields of a value have: of a list, its items'.

@@ -63,6 +63,7 @@ func newSearchCommand(parts linked) *cobra.Command {
 	for _, name := range append([]string{"requests", "duration", "rps", "warm-up-time", "concurrency"}, shapeNames...) { // the search chooses rates and lengths
 		_ = cmd.Flags().MarkHidden(name)
 	}
+	CompleteFlag(cmd, "load", string(v1alpha1.SearchRequestsPerSecond), string(v1alpha1.SearchConcurrency))
 	return cmd
 }
 

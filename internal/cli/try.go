@@ -68,6 +68,9 @@ func newTryCommand(parts linked) *cobra.Command {
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.listen.register(flags)
 	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json or yaml")
+	CompleteFlag(cmd, "output", DocumentFormats...)
+	completeFlag(cmd, "chain", o.source.completeNames(loadChains, 0))
+	completeFlag(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
 	flags.BoolVar(&o.full, "full", false, "show bodies whole")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not mask secrets")
 	return cmd
@@ -84,7 +87,7 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	if len(o.source.files) == 0 {
 		return Usagef("-f FILE: the argument is missing")
 	}
-	return OneOf(o.output, OutputText, OutputJSON, OutputYAML)
+	return OneOf(o.output, DocumentFormats...)
 }
 
 func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {

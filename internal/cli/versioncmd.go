@@ -24,7 +24,7 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := OneOf(output, OutputText, OutputJSON, OutputYAML); err != nil {
+			if err := OneOf(output, DocumentFormats...); err != nil {
 				return err
 			}
 			v := version.Get()
@@ -36,5 +36,6 @@ func newVersionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
+	CompleteFlag(cmd, "output", DocumentFormats...)
 	return cmd
 }

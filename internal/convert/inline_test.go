@@ -50,9 +50,9 @@ func TestInline(t *testing.T) {
       steps:
         - name: once
           request:
-            extends: base
             # flag: is odd
             path: /once
+            extends: base
         - template: twice
         - name: again
           template: twice

@@ -3,8 +3,10 @@ package clitest
 
 import (
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,44 @@ func Help(t *testing.T, program string, root func() *cobra.Command, elsewhere ..
 	}
 }
 
+// Outputs holds the completion of -o of each command against its help: both have the same formats.
+func Outputs(t *testing.T, root func() *cobra.Command) {
+	commands := 0
+	for _, path := range commandPaths(root()) {
+		cmd, _, err := root().Find(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flag := cmd.Flags().ShorthandLookup("o")
+		if flag == nil {
+			continue
+		}
+		commands++
+		var out strings.Builder
+		cmd = root()
+		cmd.SetArgs(append(append([]string{cobra.ShellCompNoDescRequestCmd}, path...), "-o", ""))
+		cmd.SetOut(&out)
+		cmd.SetErr(io.Discard)
+		if err := cmd.Execute(); err != nil {
+			t.Errorf("completion of %v: %v", path, err)
+		}
+		_, formats, _ := strings.Cut(flag.Usage, ": ")
+		want := strings.Fields(notFormat.ReplaceAllString(formats, " "))
+		got := strings.Fields(strings.TrimSuffix(out.String(), ":4\n"))
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v -o: completion differs from help (-help +completion):\n%s", path, diff)
+		}
+	}
+	if commands < 3 {
+		t.Errorf("only %d commands have -o", commands)
+	}
+}
+
+// notFormat matches what stands between the formats in the help of -o: "text, json, github (annotations of GitHub Actions) or sarif".
+var notFormat = regexp.MustCompile(`\([^)]*\)|\bor\b|,`)
+
 // commandPaths are the commands that users see, each with the names above it.
 func commandPaths(root *cobra.Command) [][]string {
 	paths := [][]string{nil}
@@ -136,6 +176,7 @@ func Docs(t *testing.T, root func() *cobra.Command, arguments func(words []strin
 // place of values.
 func parse(root *cobra.Command, args []string, prose bool) error {
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// CompleteFlag makes shell completion offer values for a flag.
+func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
+	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// completePath offers the fields of the object that a path is in.
+func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	object := path[:strings.LastIndex(path, ".")+1]
+	root, err := loadTestSchema()
+	if err != nil {
+		return nil, directive
+	}
+	parent, err := findField(root, object)
+	if err != nil {
+		return nil, directive
+	}
+	fields := parent.inside()
+	var out []string
+	for _, name := range fields.names {
+		out = append(out, cobra.CompletionWithDesc(object+name, summary(fields.Properties[name].Description)))
+	}
+	return starting(out, path), directive
+}
+
+// completeNames offers names of the manifest that the command line has. A manifest with mistakes has none.
+func (s *source) completeNames(names func(*job) []string, directive cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		directive := directive | cobra.ShellCompDirectiveNoFileComp
+		manifest := *s
+		manifest.overrides = nil
+		manifest.files = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(s.files), args...)))) // cobra parses flags twice
+		if len(manifest.files) == 0 || slices.ContainsFunc(manifest.files, notStored) {
+			return nil, directive
+		}
+		j, err := manifest.compile()
+		if err != nil {
+			return nil, directive
+		}
+		return starting(names(j), start), directive
+	}
+}
+
+// notStored reports whether a name is not that of a file or a directory. To read standard input or a FIFO could block the shell.
+func notStored(name string) bool {
+	info, err := os.Stat(name)
+	return err != nil || !info.Mode().IsRegular() && !info.IsDir()
+}
+
+func starting(values []string, start string) []string {
+	return slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(v, start) })
+}
+
+// targetPrefixes are what --target-url can begin with.
+func targetPrefixes(j *job) (out []string) {
+	for i := range j.plan.Targets {
+		out = append(out, j.plan.Targets[i].Name+"=")
+	}
+	return out
+}
+
+func loadChains(j *job) (out []string) {
+	for i := range j.plan.Chains {
+		if c := &j.plan.Chains[i]; c.Phase == rv.PhaseLoad {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// stepNames are those of all chains, each once.
+func stepNames(j *job) (out []string) {
+	for i := range j.plan.Chains {
+		for k := range j.plan.Chains[i].Steps {
+			if name := j.plan.Chains[i].Steps[k].Name; !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
