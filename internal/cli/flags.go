@@ -29,8 +29,8 @@ var flagHints = map[string]string{
 	"export":                "use --output-file FILE; the ending of the name selects the format",
 	"to":                    "use --output-file FILE",
 	"http1.1":               "use --h1",
-	"http2":                 "https:// selects HTTP/2 by ALPN, and http:// is HTTP/2 without TLS (h2c)",
-	"http2-prior-knowledge": "http:// is HTTP/2 without TLS (h2c)",
+	"http2":                 "leave it out: the server is asked for HTTP/2, with https:// by ALPN",
+	"http2-prior-knowledge": "leave it out: with http://, the server is asked for HTTP/2",
 	"unix-socket":           "use --unix PATH",
 	"url":                   "write the URL without a flag",
 }

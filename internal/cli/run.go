@@ -29,8 +29,9 @@ The ConfigMaps and Secrets that the LoadTest refers to must be in the same manif
 shards run in this process, with one worker for each CPU. --target-url replaces the
 addresses of the targets.
 
-With URLs, the flags are those of h2load. http:// means HTTP/2 without TLS (h2c, prior
-knowledge). https:// means the protocol that the server chooses, HTTP/2 or HTTP/1.1.
+With URLs, the flags are those of h2load. The server decides between HTTP/2 and
+HTTP/1.1: with https:// by ALPN; with http:// the run uses HTTP/1.1 if the server does
+not answer the preface of HTTP/2.
 Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
 takes the body or @FILE, as in curl; certificates are verified unless -k is given.
 
