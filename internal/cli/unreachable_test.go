@@ -57,7 +57,7 @@ func TestUnreachable(t *testing.T) {
 		url, more string
 		want      []string
 	}{
-		"silent TLS":      {"https://" + silent, "", []string{"a target could not be reached: target t (https://" + silent + "): ", "handshake ", "s (" + silent + ")"}},
+		"silent TLS": {"https://" + silent, "", []string{"a target could not be reached: target t (https://" + silent + "): ", "handshake ", "s (" + silent + ")"}},
 		// What the run says depends on whether it or the runner gives up first.
 		"no answer":       {"http://" + silent, "", []string{"target t (http://" + silent + "): ", " HTTP/2", " HTTP/1.1 ", "(" + silent + ")"}},
 		"no SETTINGS":     {"http://" + silent, "protocol: h2c, ", []string{"a target could not be reached: target t (http://" + silent + "): ", "no SETTINGS", "s (" + silent}},
