@@ -15,6 +15,16 @@ import (
 // http1Only answers whatever comes as a server does that knows nothing but HTTP/1.1.
 func http1Only(t *testing.T) (address string) {
 	t.Helper()
+	return listen(t, func(c net.Conn) {
+		defer c.Close() //nolint:errcheck // a test's
+		_, _ = c.Read(make([]byte, 1<<10))
+		_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"))
+	})
+}
+
+// listen accepts connections until the test ends, and serves each in a goroutine.
+func listen(t *testing.T, serve func(net.Conn)) (address string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -26,11 +36,7 @@ func http1Only(t *testing.T) (address string) {
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close() //nolint:errcheck // a test's
-				_, _ = c.Read(make([]byte, 1<<10))
-				_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"))
-			}()
+			go serve(c)
 		}
 	}()
 	return l.Addr().String()

@@ -15,28 +15,14 @@ import (
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
-// peer accepts connections, reads what comes first, and sends octets. It does not close the connections.
+// peer accepts connections, reads what comes first, and sends octets. It does not close a connection before the other side does.
 func peer(t *testing.T, sends []byte) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { _ = c.Close() })
-			go func() {
-				_, _ = c.Write(sends)
-				_, _ = io.Copy(io.Discard, c)
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return listen(t, func(c net.Conn) {
+		defer c.Close() //nolint:errcheck // a test's
+		_, _ = c.Write(sends)
+		_, _ = io.Copy(io.Discard, c)
+	})
 }
 
 // TestUnreachable: the message of a run that cannot begin has the URL, what the runner waited for, how long, and the words of the peer.

@@ -50,6 +50,32 @@ type URL struct {
 // Base is the URL of a target.
 func (u URL) Base() string { return u.Scheme + "://" + u.Authority }
 
+// OneURL returns the only URL of a command line, which is one of http if it has no scheme, and its user. It returns false, with a
+// mistake, if there is not exactly one.
+func (d *Draft) OneURL(given []string) (u URL, user *url.Userinfo, ok bool) {
+	if len(given) != 1 {
+		d.Fail("URL", "exactly one is needed, not %d", len(given))
+		return u, nil, false
+	}
+	raw := given[0]
+	if !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+	}
+	u, user, err := SplitURL(raw)
+	if err != nil {
+		d.Fail("URL", "%v", err)
+		return u, nil, false
+	}
+	return u, user, true
+}
+
+// Named returns the URL of a host that requests name in place of that of u. It returns false if the text is not a host with an
+// optional port.
+func (u URL) Named(host string) (named URL, ok bool) {
+	named, user, err := SplitURL(u.Scheme + "://" + host)
+	return named, err == nil && user == nil && named.Path == "/"
+}
+
 // SplitURL parses an absolute URL of http or https. It drops the fragment, which is never sent (RFC 9110 7.1), and
 // returns the user separately.
 func SplitURL(raw string) (u URL, user *url.Userinfo, err error) {

@@ -30,15 +30,21 @@ func (cs *connections) violation(c *conn, err error) failure.Cause {
 		}
 	}
 	if c.h2 != nil && !c.h2.Ready() {
-		if _, seen := c.h2.GoAway(); seen {
-			why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
-		}
+		why = c.orGoAway(why)
 	}
 	if e := (*h1.Error)(nil); errors.As(err, &e) {
 		why.Detail = e.Rule()
 		if e.Reason == h1.AnsweredHTTP2 {
 			why.Kind, why.Detail = rv.CauseHTTP2, ""
 		}
+	}
+	return why
+}
+
+// orGoAway returns the GOAWAY of an HTTP/2 peer in place of a cause, if the peer has sent one.
+func (c *conn) orGoAway(why failure.Cause) failure.Cause {
+	if _, seen := c.h2.GoAway(); seen {
+		why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
 	}
 	return why
 }
@@ -114,9 +120,7 @@ func (cs *connections) unavailable(target int32) failure.Cause {
 // connect. An idle connection that the peer closes is not counted.
 func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
-		if _, seen := c.h2.GoAway(); seen {
-			why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
-		}
+		why = c.orGoAway(why)
 	}
 	if connectingIn[c.state] != 0 {
 		cs.connectFailed(c, why)

@@ -39,24 +39,12 @@ func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, 
 }
 
 func (c *converter) address(operands []string) bool {
-	if len(operands) != 1 {
-		c.Fail("URL", "exactly one is needed, not %d", len(operands))
-		return false
-	}
-	raw := operands[0]
-	if !strings.Contains(raw, "://") {
-		raw = "http://" + raw
-	}
-	u, user, err := convert.SplitURL(raw)
-	if err != nil {
-		c.Fail("URL", "%v", err)
-		return false
-	}
+	u, user, ok := c.OneURL(operands)
 	if user != nil {
 		c.Warn("URL", "user and password are left out; -A has them")
 	}
 	c.url = u
-	return true
+	return ok
 }
 
 func (c *converter) target() {

@@ -88,8 +88,8 @@ func (c *converter) headers(t *v1alpha1.Template) {
 
 // host is what requests name in place of the host that is dialled.
 func (c *converter) host(value string) {
-	u, user, err := convert.SplitURL(c.url.Scheme + "://" + strings.TrimSpace(value))
-	if err != nil || user != nil || u.Path != "/" {
+	u, ok := c.url.Named(strings.TrimSpace(value))
+	if !ok {
 		c.Fail("-H", "the host cannot be one")
 		return
 	}

@@ -41,17 +41,8 @@ func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, 
 }
 
 func (c *converter) address(urls []string) bool {
-	if len(urls) != 1 {
-		c.Fail("URL", "exactly one is needed, not %d", len(urls))
-		return false
-	}
-	raw := urls[0]
-	if !strings.Contains(raw, "://") {
-		raw = "http://" + raw
-	}
-	u, user, err := convert.SplitURL(raw)
-	if err != nil {
-		c.Fail("URL", "%v", err)
+	u, user, ok := c.OneURL(urls)
+	if !ok {
 		return false
 	}
 	if user != nil {

@@ -135,8 +135,8 @@ func (c *converter) standard(t *v1alpha1.Template, removed map[string]bool, name
 
 // host is the host of requests in place of that of the URL.
 func (c *converter) host(value string) {
-	u, user, err := convert.SplitURL(c.url.Scheme + "://" + strings.TrimSpace(value))
-	if err != nil || user != nil || u.Path != "/" {
+	u, ok := c.url.Named(strings.TrimSpace(value))
+	if !ok {
 		c.Fail("--header", "the host cannot be one")
 		return
 	}

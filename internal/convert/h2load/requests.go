@@ -103,8 +103,8 @@ func (c *converter) headerLine(t *v1alpha1.Template, line string) {
 // authority is what requests name in place of the host that is dialled.
 func (c *converter) authority(value string) {
 	t := &c.Spec().Targets[0]
-	u, user, err := convert.SplitURL(c.urls[0].Scheme + "://" + value)
-	if err != nil || user != nil || u.Path != "/" {
+	u, ok := c.urls[0].Named(value)
+	if !ok {
 		c.Fail("--header", "the authority cannot be one")
 		return
 	}
