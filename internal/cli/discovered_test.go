@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,33 +14,53 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
+// discoverable starts a server without TLS that speaks one protocol. It counts the requests for /asked.
+func discoverable(t *testing.T, p rv.Protocol) (url string, requests *atomic.Int64) {
+	t.Helper()
+	requests = &atomic.Int64{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/asked" && (r.ProtoMajor == 1) == (p == rv.ProtocolHTTP1) {
+			requests.Add(1)
+		}
+	}))
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetHTTP1(p == rv.ProtocolHTTP1)
+	server.Config.Protocols.SetUnencryptedHTTP2(p == rv.ProtocolH2C)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
 // TestDiscovered: with an http URL, the run uses what the server speaks, says so, and the server gets no request more.
+// A URL with placeholders is shown with their values.
 func TestDiscovered(t *testing.T) {
 	waits(t)
-	for _, want := range []rv.Protocol{rv.ProtocolHTTP1, rv.ProtocolH2C} {
-		t.Run(string(want), func(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		protocol     rv.Protocol
+		target, want string // HOST is the server's host and port
+	}{
+		{"http1", rv.ProtocolHTTP1, `url: "http://HOST"`, "http://HOST"},
+		{"h2c", rv.ProtocolH2C, `url: "http://HOST"`, "http://HOST"},
+		{"placeholder", rv.ProtocolH2C, `url: "http://${at}/"`, "http://HOST"},
+		{"placeholder and connectTo", rv.ProtocolHTTP1, `url: "http://${name}.example", connectTo: "HOST"`, "http://web.example"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
 			waits(t)
-			var requests atomic.Int64
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/asked" && (r.ProtoMajor == 1) == (want == rv.ProtocolHTTP1) {
-					requests.Add(1)
-				}
-			}))
-			server.Config.Protocols = &http.Protocols{}
-			server.Config.Protocols.SetHTTP1(want == rv.ProtocolHTTP1)
-			server.Config.Protocols.SetUnencryptedHTTP2(want == rv.ProtocolH2C)
-			server.Start()
-			t.Cleanup(server.Close)
-			manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
+			url, requests := discoverable(t, tc.protocol)
+			host := strings.TrimPrefix(url, "http://")
+			manifest := `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: discovered}
 spec:
-  targets: [{name: web, url: %q, connections: 2}]
-  chains: [{name: c, target: web, steps: [{name: a, request: {path: /asked}}]}]
+  targets: [{name: web, ` + tc.target + `, connections: 2}]
+  variables: [{name: at, perShard: {values: ["HOST"]}}, {name: name, constant: {value: web}}]
+  chains: [{name: c, target: web, steps: [{name: a, request: {path: "/asked?${at}${name}"}}]}]
   rates: [{name: r, requests: 20, closedLoop: {concurrency: 2}}]
-`, server.URL)
+`
 			var out, errors bytes.Buffer
-			code := execute(t.Context(), []string{"h2surge", "run", "-q", "-o", "json", "-f", "-"}, strings.NewReader(manifest), &out, &errors, parts())
+			in := strings.NewReader(strings.ReplaceAll(manifest, "HOST", host))
+			code := execute(t.Context(), []string{"h2surge", "run", "-q", "-o", "json", "-f", "-"}, in, &out, &errors, parts())
 			var report rv.Report
 			if err := json.Unmarshal(out.Bytes(), &report); err != nil || code != 0 {
 				t.Fatalf("exit code %d, %v: %s", code, err, errors.String())
@@ -49,7 +68,8 @@ spec:
 			if report.Requests.Done != 20 || requests.Load() != 20 {
 				t.Errorf("%d requests done, the server counted %d, want 20", report.Requests.Done, requests.Load())
 			}
-			if diff := cmp.Diff([]rv.FoundProtocol{{Target: "web", URL: server.URL, Protocol: want}}, report.Protocols); diff != "" {
+			want := []rv.FoundProtocol{{Target: "web", URL: strings.ReplaceAll(tc.want, "HOST", host), Protocol: tc.protocol}}
+			if diff := cmp.Diff(want, report.Protocols); diff != "" {
 				t.Errorf("protocols (-want +got):\n%s", diff)
 			}
 		})

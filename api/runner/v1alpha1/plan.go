@@ -319,6 +319,9 @@ type Endpoint struct {
 	URL Text `json:"url,omitempty"`
 }
 
+// Base returns the URL that the paths of requests are added to. It is not known if URL is set.
+func (e *Endpoint) Base() string { return e.Scheme + "://" + e.Authority + e.BasePath }
+
 // Variable is a source of values. Exactly one of Range, List, CSV, Subscribers, Random, UUID, Counter, Timestamp,
 // Env, PerShard and Constant is set.
 type Variable struct {
