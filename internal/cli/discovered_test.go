@@ -75,3 +75,36 @@ spec:
 		})
 	}
 }
+
+// TestTryDiscovered: a trial shows what each server without TLS speaks.
+func TestTryDiscovered(t *testing.T) {
+	waits(t)
+	for _, tc := range []struct {
+		protocol rv.Protocol
+		words    string
+	}{{rv.ProtocolHTTP1, "HTTP/1.1"}, {rv.ProtocolH2C, "HTTP/2"}} {
+		t.Run(string(tc.protocol), func(t *testing.T) {
+			waits(t)
+			url, _ := discoverable(t, tc.protocol)
+			manifest := `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: discovered}
+spec:
+  targets: [{name: web, url: "` + url + `/v1"}]
+  chains: [{name: c, target: web, steps: [{name: a, request: {path: /}}]}]
+  rates: [{name: r, requests: 20, closedLoop: {concurrency: 2}}]
+`
+			got := tries(t, manifest, "-f", "-")
+			if want := "\ntarget web speaks " + tc.words + " at " + url + "/v1\n1 of 1 chains passed\n"; got.code != 0 || !strings.HasSuffix(got.out, want) {
+				t.Errorf("exit code %d:\n%s%s\nwant at the end %s", got.code, got.out, got.errors, want)
+			}
+			var result triedResult
+			if err := json.Unmarshal([]byte(tries(t, manifest, "-f", "-", "-o", "json").out), &result); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]rv.FoundProtocol{{Target: "web", URL: url + "/v1", Protocol: tc.protocol}}, result.Protocols); diff != "" {
+				t.Errorf("protocols (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

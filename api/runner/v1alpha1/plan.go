@@ -120,6 +120,14 @@ const (
 	ProtocolDiscovered Protocol = "discovered"
 )
 
+// HTTP returns the version of HTTP of a connection with this protocol, for users.
+func (p Protocol) HTTP() string {
+	if p == ProtocolHTTP1 {
+		return "HTTP/1.1"
+	}
+	return "HTTP/2"
+}
+
 // Target is a group of addresses that serve the same thing.
 type Target struct {
 	Name string `json:"name"`

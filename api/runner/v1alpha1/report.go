@@ -290,6 +290,11 @@ type FoundProtocol struct {
 	Protocol Protocol `json:"protocol"`
 }
 
+// String is a sentence for users.
+func (f FoundProtocol) String() string {
+	return "target " + f.Target + " speaks " + f.Protocol.HTTP() + " at " + f.URL
+}
+
 // TargetResult has the times of one target over all shards. A time without values is absent.
 type TargetResult struct {
 	Name string `json:"name"`
