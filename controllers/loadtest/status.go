@@ -59,7 +59,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	e := s.end
 	st.CompletionTime, st.StartTime = asStored(&e.Time), asStored(e.StartTime)
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
-	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
+	st.Results, st.Verdict, st.Runners, st.Protocols = e.Results, e.Verdict, e.Runners, e.Protocols
 	st.Generator = generatorOf(st.Runners)
 	st.StartSkewMicroseconds, st.ReportRef, st.Search, st.Thresholds = e.Skew, e.ReportRef, e.Search, nil
 	st.Summary = e.Summary.DeepCopy()
@@ -77,7 +77,7 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 		return // figures of a part of the runners would be a step back
 	}
 	counts := s.counts()
-	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
+	st.Shards, st.Summary, st.Runners, st.Protocols = &counts, s.summary(), s.runners(), s.protocols()
 	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
 	if s.startDecided() && s.report != nil {
 		st.Results, st.StartSkewMicroseconds, st.Thresholds = s.results(), s.skew(), s.thresholds()
@@ -259,6 +259,9 @@ func runnersReady(s *scope, c *conditions) {
 		if p := s.startProblem(n); p != nil {
 			reason, message = p.reason, ready+": "+p.message
 		}
+	}
+	if note := protocolsDiffer(c.status); note != "" && status == metav1.ConditionTrue {
+		message += "; " + note
 	}
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }

@@ -167,7 +167,7 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 		Reason: v.Reason, Message: clip(v.Message, maxMessage), Time: metav1.NewTime(s.now),
 		Started: s.startDecided(), StartedGeneration: s.startedGeneration(),
 		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
-		Runners: s.runners(), Verdict: compactVerdict(v),
+		Runners: s.runners(), Protocols: s.protocols(), Verdict: compactVerdict(v),
 	}
 	if completed(v) && !s.aborted() {
 		end.Reason = v1alpha1.ReasonCompleted
