@@ -73,6 +73,9 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, s
 		return nil, err
 	}
 	report.Verdict.Message = j.advise(report.Verdict.Message)
+	for i := range report.Bounds {
+		report.Bounds[i].Message = j.advise(report.Bounds[i].Message)
+	}
 	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0 || searched != nil)}
 	if needsMessage(report) {
 		c.lines = append(c.lines, report.Verdict.Message)

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -31,8 +32,8 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	}
 	reached := in.droppedBy()
-	if len(r.Bounds) > 0 {
-		reached = "; " + r.Bounds[0].Message
+	if i := slices.IndexFunc(r.Bounds, func(b runnerv1alpha1.BoundResult) bool { return b.Dropped > 0 }); i >= 0 {
+		reached = "; " + r.Bounds[i].Message
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
 		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",

@@ -275,6 +275,16 @@ func TestJudge(t *testing.T) {
 		}, failed, ReasonTooManyErrors, "20 failed their checks (status 503, status 200)", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3; set a threshold", 2},
+		{"errors above it, and a limit that dropped none", func(r *run) {
+			r.noThresholds()
+			r.report.ErrorRate = 0.5
+			r.report.Bounds = []runnerv1alpha1.BoundResult{{Message: "one"}}
+		}, failed, ReasonTooManyErrors, "1 failed their checks; set a threshold", 2},
+		{"errors above it, and a limit that dropped some", func(r *run) {
+			r.noThresholds()
+			r.mostlyDropped()
+			r.report.Bounds = []runnerv1alpha1.BoundResult{{Message: "one"}, {Message: "two", Dropped: 710}}
+		}, failed, ReasonTooManyErrors, "; two; set a threshold", 2},
 		{"errors above it that are no drops, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonTooManyErrors, "1 failed their checks; set a threshold", 2},
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},

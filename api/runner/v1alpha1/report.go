@@ -51,7 +51,8 @@ type Report struct {
 	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
-	// Bounds are the limits of the test on requests in flight that caused dropped requests.
+	// Bounds are the limits of the test on requests in flight that caused dropped requests, and the connections of HTTP/1.1
+	// that cannot carry the rate.
 	Bounds []BoundResult `json:"bounds,omitempty"`
 	// ErrorRate is 1 - succeeded / (sent + dropped).
 	ErrorRate ErrorRate `json:"errorRate"`
