@@ -82,7 +82,8 @@ func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
 		for k := range p.Targets[i].Endpoints {
 			e := &ws.targets[i].Endpoints[k]
 			found := rv.EndpointProtocol{Protocol: ws.discovery.Found(e.Address)}
-			if url := e.Base(); found.Protocol != "" && len(p.Targets[i].Endpoints[k].URL) > 0 {
+			if found.Protocol != "" && len(p.Targets[i].Endpoints[k].URL) > 0 {
+				url := e.Scheme + "://" + e.Authority // without the path, which may have a secret
 				found.URL = url[:min(len(url), rv.MaxFoundURL)]
 			}
 			out[i] = append(out[i], found)

@@ -503,8 +503,8 @@ type Generator struct {
 // EndpointProtocol is what a runner found at an endpoint.
 type EndpointProtocol struct {
 	Protocol Protocol `json:"protocol,omitempty"`
-	// URL is the URL of the endpoint if the one in the plan has placeholders, with their values on this runner. It has at
-	// most MaxFoundURL octets; the rest is left out.
+	// URL is scheme and authority of the endpoint if its URL in the plan has placeholders, with their values on this
+	// runner. It has at most MaxFoundURL octets; the rest is left out.
 	URL string `json:"url,omitempty"`
 }
 
