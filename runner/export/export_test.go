@@ -326,11 +326,13 @@ func TestProgressLine(t *testing.T) {
 		{"tearing down", with(func(l *result.Live) { l.State = runnerv1alpha1.StateTearingDown }), "  12s tearing down"},
 		{"drained", with(func(l *result.Live) {
 			l.Stage, l.Achieved, l.InFlight, l.State = "", 0, 0, runnerv1alpha1.StateDrained
-		}), "  12s      0 of      -/s     0 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		}), "  12s      0/s              0 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"connected", result.Live{State: runnerv1alpha1.StateReady}, "   0s connected"},
-		{"no response in the interval", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
+		{"no response in the interval", with(func(l *result.Live) { l.Interval, l.ResponseTime.Count = runnerv1alpha1.Times{}, 40 }), "  12s  60003 of  60000/s    64 in flight  no response           errors 0.02%"},
+		{"no response yet", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  no response yet       errors 0.02%"},
+		{"a slow closed loop", with(func(l *result.Live) { l.Asked, l.Achieved, l.InFlight = 0, 2.04, 2 }), "  12s   2.04/s              2 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"paused", with(func(l *result.Live) { l.Suspended, l.Asked, l.Achieved = true, 0, 0 }), "  12s      0 of      0/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
-		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003/s             64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"chains per second", with(func(l *result.Live) { l.Asked, l.AskedChains, l.AchievedChains = 0, 2000, 1999.7 }), "  12s  60003/s, 2000 of 2000 chains/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"warm-up", with(func(l *result.Live) { l.WarmUp = true }), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
 		{"after the warm-up, before the first measured response", with(func(l *result.Live) {
@@ -338,10 +340,10 @@ func TestProgressLine(t *testing.T) {
 		}), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
 		{"no response in an interval after measured ones", with(func(l *result.Live) {
 			l.Interval, l.WarmUpSent, l.ResponseTime.Count = runnerv1alpha1.Times{}, 900, 40
-		}), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
+		}), "  12s  60003 of  60000/s    64 in flight  no response           errors 0.02%"},
 		{"draining", with(func(l *result.Live) {
 			l.Stage, l.Asked, l.Achieved, l.State = "", 0, 0, runnerv1alpha1.StateDraining
-		}), "  12s      0 of      -/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		}), "  12s      0/s             64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"large", with(func(l *result.Live) {
 			l.Elapsed, l.Asked, l.Achieved, l.InFlight = 9*time.Hour+59*time.Minute, 999_999, 999_999, 12_345
 			l.ErrorRate = 0.999999
