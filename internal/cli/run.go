@@ -75,6 +75,7 @@ type runOptions struct {
 	// outputFiles are the files of --output-file.
 	outputFiles []string
 	push        Push
+	full        Full
 	listen      listenAddress
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
@@ -108,6 +109,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
 	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
+	o.full.Register(flags)
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
 	o.push.Register(flags)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
@@ -157,14 +159,15 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.source.check(o.form.given()); err != nil {
 		return err
 	}
-	formats := reportFormats
 	if o.dryRun {
-		formats = []string{OutputYAML, OutputJSON}
 		if !cmd.Flags().Changed("output") {
 			o.output = OutputYAML
 		}
+		if err := OneOf(o.output, OutputYAML, OutputJSON); err != nil {
+			return err
+		}
 	}
-	if err := OneOf(o.output, formats...); err != nil {
+	if err := o.full.Check(o.output); err != nil {
 		return err
 	}
 	switch {
@@ -330,7 +333,7 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if err := files.Save(c.report); err != nil {
 		return err
 	}
-	if err := WriteReport(stdout, o.output, c.report); err != nil {
+	if err := o.full.Print(stdout, o.output, c.report, o.outputFiles); err != nil {
 		return Failf("standard output: %v", err)
 	}
 	if o.histogram {
@@ -344,5 +347,5 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if c.code == 0 {
 		return nil
 	}
-	return &exitError{code: c.code, lines: c.lines}
+	return &exitError{code: c.code, lines: c.shown(Reported(stdout, o.output))}
 }

@@ -76,7 +76,7 @@ func TestTextOfAScaledRun(t *testing.T) {
 	if err := Text(&b, watchedReport()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"hold, paused 2.5s", "1 joined late, 1 left early, 0 lost; "} {
+	for _, want := range []string{"hold, paused for 2.5 s", "1 joined late, 1 left early, 0 lost; "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
