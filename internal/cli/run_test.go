@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 			s.Stopped = "spec.stop"
 		})},
 		{name: "no response", file: loadTest, engine: newFakeEngine(unanswered(100)), want: 5, errors: "none of 100 requests succeeded: 100 timed out"},
-		{name: "every response is wrong", file: noThresholds, want: 2, errors: "of 100 requests, 100 failed their checks (status 401)", engine: newFakeEngine(func(s *rv.Snapshot) {
+		{name: "every response is wrong", file: noThresholds, want: 2, errors: "of 100 requests, 100 x status 401", engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 100, 1000)(s)
 			s.StatusCodes = map[string]int64{"401": 100}
 			s.Steps[0].StatusCodes, s.Steps[0].FailedBy = s.StatusCodes, map[string]int64{"status": 100}

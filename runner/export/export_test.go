@@ -258,6 +258,27 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestWideText: large figures and long names stay within the columns.
+func TestWideText(t *testing.T) {
+	r := watchedReport()
+	long, most := strings.Repeat("a-name/", 20), runnerv1alpha1.Times{Count: 9e15, Min: 3.5e9, Mean: 3.5e9, P50: 3.5e9, P90: 3.5e9, P95: 3.5e9, P99: 3.5e9, P999: 3.5e9, Max: 3.5e9}
+	r.Name, r.Requests.Sent, r.Requests.FailedChecks, r.ResponseTime, r.Targets[0].Blocked = long, 9e15, 9e15, most, most
+	r.Steps[0].Chain, r.Steps[1].Step, r.Steps[0].Sent, r.Steps[0].ResponseTime, r.Steps[0].ServiceTime = long, long, 9e15, most, most
+	r.Operations[0].Target, r.Operations[1].Operation, r.Operations[0].Sent, r.Operations[0].ResponseTime = long, long, 9e15, most
+	r.Stages[0].Name, r.Stages[0].Asked, r.Stages[0].Achieved, r.Stages[0].Sent, r.Stages[0].Dropped = long, 1e9, 1e9, 9e15, 9e15
+	r.Shards[0].Sent, r.Shards[0].ResponseTime, r.Shards[0].LagP99Microseconds, r.Shards[0].CPUSeconds = 9e15, most, 3.5e9, 1e6
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: long, Time: most, ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 9e15, Unexpected: 9e15}}}
+	var b bytes.Buffer
+	if err := Text(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(b.String()) {
+		if l = strings.TrimSuffix(l, "\n"); len(l) > columns && strings.Contains(strings.TrimSpace(l), " ") {
+			t.Errorf("%d columns: %q", len(l), l)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := JSON(&b, full()); err != nil {

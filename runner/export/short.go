@@ -138,16 +138,7 @@ func urgent(r *runnerv1alpha1.Report) (out []string) {
 
 // errorCauses counts the failed requests by cause: "status 503", "check fast", "timed out", "reset: the peer reset the stream".
 func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
-	q, out := &r.Requests, map[string]int64{}
-	for s := range stepsOf(r) {
-		for name, n := range s.FailedBy {
-			if name == runnerv1alpha1.CheckStatus {
-				addStatuses(out, s.StatusCodes, n)
-			} else {
-				out["check "+name] += n
-			}
-		}
-	}
+	q, out := &r.Requests, result.FailedChecks(r)
 	out["timed out"], out["in flight at the end"] = q.TimedOut, q.InFlightAtEnd
 	for of, n := range map[runnerv1alpha1.FailureOf]int64{
 		runnerv1alpha1.FailureReset: q.Reset, runnerv1alpha1.FailureConnectionLost: q.ConnectionLost, runnerv1alpha1.FailureDropped: q.Dropped,
@@ -166,32 +157,6 @@ func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
 		}
 	}
 	return out
-}
-
-// addStatuses adds the statuses that failed the check of the status n times. A status that a step had more often is one that it expects. If the
-// statuses are not certain, it adds the check.
-func addStatuses(out map[string]int64, codes map[string]int64, n int64) {
-	for _, wrong := range []func(code string) bool{
-		func(code string) bool { return codes[code] <= n },
-		func(code string) bool { return code >= "400" },
-	} {
-		var sum int64
-		for code, count := range codes {
-			if wrong(code) {
-				sum += count
-			}
-		}
-		if sum != n {
-			continue
-		}
-		for code, count := range codes {
-			if wrong(code) {
-				out["status "+code] += count
-			}
-		}
-		return
-	}
-	out["check "+runnerv1alpha1.CheckStatus] += n
 }
 
 // worstStep returns the step with the highest error rate and, among those with the same, the longest p99; nil if there is only one step.

@@ -106,37 +106,16 @@ func TestSummaryColours(t *testing.T) {
 	}
 }
 
-// TestErrorCauses: a failed check of the status is counted by status if the statuses are certain.
+// TestErrorCauses: the requests without a response are counted by cause, and those whose cause is not known by outcome.
 func TestErrorCauses(t *testing.T) {
-	step := func(failedBy, codes map[string]int64) *runnerv1alpha1.Report {
-		return &runnerv1alpha1.Report{Steps: []runnerv1alpha1.StepResult{{FailedBy: failedBy, StatusCodes: codes}}}
+	r := deniedReport()
+	r.Requests.TimedOut, r.Requests.Reset, r.Requests.Dropped = 7, 3, 12
+	r.Failures = []runnerv1alpha1.FailureCount{
+		{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureReset, Cause: runnerv1alpha1.CauseRstStream, Address: "a:1"}, Count: 2},
+		{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 12},
 	}
-	for name, tc := range map[string]struct {
-		report *runnerv1alpha1.Report
-		want   map[string]int64
-	}{
-		"all": {deniedReport(), map[string]int64{"status 401": 100}},
-		"some are expected": {
-			step(map[string]int64{"status": 30, "fast": 4}, map[string]int64{"201": 70, "503": 20, "429": 10}),
-			map[string]int64{"status 503": 20, "status 429": 10, "check fast": 4},
-		},
-		"few are expected":           {step(map[string]int64{"status": 100}, map[string]int64{"201": 50, "503": 100}), map[string]int64{"status 503": 100}},
-		"an error is expected":       {step(map[string]int64{"status": 10}, map[string]int64{"404": 90, "200": 10}), map[string]int64{"status 200": 10}},
-		"the statuses are not known": {step(map[string]int64{"status": 10}, nil), map[string]int64{"check status": 10}},
-		"the statuses do not add up": {step(map[string]int64{"status": 15}, map[string]int64{"404": 20, "200": 10, "503": 12}), map[string]int64{"check status": 15}},
-		"without a response": {
-			&runnerv1alpha1.Report{
-				Requests: runnerv1alpha1.Requests{TimedOut: 7, Reset: 3, Dropped: 12},
-				Failures: []runnerv1alpha1.FailureCount{
-					{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureReset, Cause: runnerv1alpha1.CauseRstStream, Address: "a:1"}, Count: 2},
-					{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 12},
-				},
-			},
-			map[string]int64{"timed out": 7, "reset: the peer reset the stream": 2, "reset": 1, "dropped: no stream became free in time": 12},
-		},
-	} {
-		if diff := cmp.Diff(tc.want, errorCauses(tc.report)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+	want := map[string]int64{"status 401": 100, "timed out": 7, "reset: the peer reset the stream": 2, "reset": 1, "dropped: no stream became free in time": 12}
+	if diff := cmp.Diff(want, errorCauses(r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
