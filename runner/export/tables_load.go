@@ -112,7 +112,9 @@ func chainTable(r *runnerv1alpha1.Report) *table {
 	t.count(c.Started, "started")
 	t.count(c.Completed, "completed")
 	t.count(c.Unfinished, "unfinished")
-	t.count(c.Aborted, "aborted")
+	if len(c.AbortedBy) != 1 {
+		t.count(c.Aborted, "aborted")
+	}
 	for _, by := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
 		t.count(by.Count, "aborted by "+printable(by.Name))
 	}
