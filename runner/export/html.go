@@ -127,9 +127,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	if len(r.Windows) > 0 {
 		p.Rate = []*plot{ratePlot(r), inFlightPlot(r)}
 		p.Times = []*plot{timesPlot(r)}
-		if len(p.Kinds) > 0 {
-			p.Errors = []*plot{errorsPlot(r)}
-		}
+		p.Errors = []*plot{errorsPlot(r)}
 		p.Health = []*plot{lagPlot(r)}
 		if r.Generator.Shards > 1 {
 			p.Health = append(p.Health, shardsPlot(r))
