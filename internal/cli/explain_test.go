@@ -15,6 +15,7 @@ func TestExplain(t *testing.T) {
 		"retry":    {"LoadTest.spec.chains.steps.retry"},
 		"metadata": {"metadata"},
 		"steps":    {"spec.chains.steps", "--recursive"},
+		"rate":     {"spec.rates.requestsPerSecond"}, // chains.rates has the same description, and it is complete here, too
 	} {
 		got := h2surge(t, nil, nil, append([]string{"explain"}, args...)...)
 		if got.code != 0 || got.errors != "" {
