@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,14 +47,23 @@ func parts() linked {
 	}
 }
 
-// Execute runs a command line without the program's name and returns the exit code.
+// Execute runs a command line without the program's name and returns the exit code. A command whose result could not be written fails.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	stdout := &output{Writer: out}
+	root.SetOut(stdout)
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
-	return report(err, cmd, errs)
+	if err == nil && stdout.failed != nil {
+		err = Failf("standard output: %v", stdout.failed)
+	}
+	code := report(err, cmd, errs)
+	if stdout.used && onlyPrints(cmd) && lost(stdout) {
+		fmt.Fprintln(errs, isLost+"; redirect it to a file, or open /dev/null for writing only")
+		code = cmp.Or(code, verdict.ExitError)
+	}
+	return code
 }
 
 // NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.

@@ -64,7 +64,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		r.text(text, o.strict)
 	}
 	if err := lintFormats[o.output](cmd.OutOrStdout(), r); err != nil {
-		return Failf("writing the result: %v", err)
+		return err
 	}
 	if r.failed {
 		return &exitError{code: verdict.ExitUsage}

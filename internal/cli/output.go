@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/term"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -153,10 +152,4 @@ func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
 		// Spec is that of the LoadTest.
 		Spec *v1alpha1.LoadTestSpec `json:"spec"`
 	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
-}
-
-// isTerminal is false for everything but a file, such as a test's buffer.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

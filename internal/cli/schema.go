@@ -39,10 +39,7 @@ func writeSchema(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(schema); err != nil {
-		return Failf("writing the schema: %v", err)
-	}
-	return nil
+	return e.Encode(schema)
 }
 
 // jsonSchema is a JSON Schema of draft-07, the newest that all editors know.
