@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
@@ -20,7 +22,7 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
@@ -56,6 +58,26 @@ func TestLintOfManyAndStrict(t *testing.T) {
 		})
 	}
 	if got := h2surge(t, nil, nil, "lint"); got.code != 1 || !strings.HasPrefix(got.errors, "-f FILE: the argument is missing") {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestListOfALoadTest: run, try and lint read what kubectl get -o json prints.
+func TestListOfALoadTest(t *testing.T) {
+	item := must(yaml.YAMLToJSON([]byte(firstManifest)))
+	list := fmt.Sprintf("{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n%s\n]}\n", item)
+	got := h2surge(t, nil, nil, "run", "--dry-run", "-f", file(t, "list.json", list))
+	if got.code != 0 || !strings.Contains(got.out, "name: first\n") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.errors)
+	}
+	wrong := file(t, "wrong.json", strings.Replace(list, `"requestsPerSecond":10`, `"requestsPerSecond":-1`, 1))
+	for _, command := range []string{"run", "try", "lint"} {
+		if got := h2surge(t, nil, nil, command, "-f", wrong); got.code != 1 || !strings.Contains(got.out+got.errors, wrong+":2: spec.rates[0].requestsPerSecond: ") {
+			t.Errorf("%s: exit code %d: %s%s", command, got.code, got.out, got.errors)
+		}
+	}
+	two := file(t, "two.json", strings.Replace(list, "\n]", ",\n"+string(item)+"]", 1))
+	if got := h2surge(t, nil, nil, "run", "-f", two); got.code != 1 || !strings.Contains(got.errors, "two.json:3: document 1: items[1]: is a second LoadTest") {
 		t.Errorf("exit code %d: %s", got.code, got.errors)
 	}
 }
@@ -232,7 +254,7 @@ func samples(t *testing.T) (out []string) {
 
 // FuzzLint: whatever the manifest, nothing panics, and each mistake is a line of its own.
 func FuzzLint(f *testing.F) {
-	for _, name := range []string{"mistakes", "files", "sound", "warnings", "several", "helm"} {
+	for _, name := range []string{"mistakes", "files", "sound", "warnings", "several", "helm", "list"} {
 		b, err := os.ReadFile("testdata/lint/" + name + ".yaml")
 		if err != nil {
 			f.Fatal(err)

@@ -23,8 +23,8 @@ var scheduleSchema = sync.OnceValue(func() *schema { return parsedSchema(crd.Loa
 
 // schedule reads a LoadTestSchedule. Its template is checked as a LoadTest of the same name.
 func (l *loader) schedule(content map[string]any) {
-	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, structure: &structure{}}
-	l.tests, l.positions.loadTest = append(l.tests, t), l.document
+	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, item: l.item, structure: &structure{}}
+	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
 	outer := &structure{}
 	outer.value(nil, scheduleSchema(), content)
