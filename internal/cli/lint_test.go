@@ -82,7 +82,7 @@ func TestListOfALoadTest(t *testing.T) {
 	}
 }
 
-// TestLintFormats has the formats for other programs. The golden files of SARIF are checked by hand with the schema of SARIF 2.1.0.
+// TestLintFormats has the formats for other programs.
 func TestLintFormats(t *testing.T) {
 	for _, format := range []string{"json", "github", "sarif"} {
 		got := h2surge(t, nil, nil, "lint", "-o", format, "testdata/lint/several.yaml", "testdata/lint/does,not:exist.yaml")

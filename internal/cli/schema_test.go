@@ -31,15 +31,21 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	if err := writeSchema(&out); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(&out)
+	return schemaOf(t, out.String())
+}
+
+// schemaOf compiles the text of a schema.
+func schemaOf(t *testing.T, text string) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("loadtest.json", doc); err != nil {
+	if err := c.AddResource("schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("loadtest.json")
+	s, err := c.Compile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
