@@ -206,7 +206,7 @@ type Response struct {
 	Status *int `yaml:"status,omitempty"`
 	// headers are the header fields. The target sets content-length.
 	Headers []Header `yaml:"headers,omitempty"`
-	// body is the body, a text that can have placeholders. Default: the document of the resource, else none. An empty text is no body.
+	// body is the body, a text that can have placeholders. Default: the document of the resource, else none. An empty text sends none.
 	Body *string `yaml:"body,omitempty"`
 	// bodyFile is a file with the body, a text that can have placeholders. It is not allowed with body.
 	BodyFile string `yaml:"bodyFile,omitempty"`
