@@ -215,11 +215,11 @@ func TestNewcomersTargets(t *testing.T) {
 	}{
 		"nothing listens": {
 			to("http://"+nothing, ""), "target web (http://" + nothing + "): the connection was refused (" + nothing + ")",
-			"chain users, step create: failed: not sent: no connection was open: refused (" + nothing + ")",
+			"chain users, step create: failed: not sent: no connection was open: the connection was refused (" + nothing + ")",
 		},
 		"HTTP/2 to a server of HTTP/1.1": {
 			to("http://"+old, "\n      protocol: h2c"), "target web (http://" + old + "): the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
-			"set protocol: http1 if the server has no HTTP/2",
+			"chain users, step create: failed: not sent: no connection was open: the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
 		},
 		"TLS to a server without": {
 			to("https://"+here, ""), "use an http URL if the server has no TLS on this port",
