@@ -128,6 +128,34 @@ func TestLintOfAMissingFile(t *testing.T) {
 	}
 }
 
+// TestTables: lint, run, try and render name the line of the manifest, the variable, the file and its line.
+func TestTables(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := strings.NewReplacer("range: {start: 0, end: 100}", "csv: {file: items.csv}", "${ue}", "${ue.id}").Replace(firstManifest)
+	if err := os.WriteFile("first.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ table, want string }{
+		{"id,name\n1,a\n2\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 3: the number of fields is 1, and that of columns is 2\n"},
+		{"id,name\n1,a\n2,b,c\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 3: the number of fields is 3, and that of columns is 2\n"},
+		{"id,name\n1,a\"b\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 2: bare \" in non-quoted-field\n"},
+		{"", "first.yaml:12: spec.variables[0].csv: items.csv: the row with the column names: the table is empty\n"},
+		{"id,name\n", "first.yaml:12: spec.variables[0].csv: items.csv: the table has no rows\n"},
+		{"nr,name\n1,a\n", "first.yaml:23: spec.chains[0].steps[0].request.path: the variable ue has no column \"id\"; the first row names 2\n"},
+	} {
+		if err := os.WriteFile("items.csv", []byte(tc.table), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"lint", "run", "try", "render"} {
+			var out, errs strings.Builder
+			code := execute(t.Context(), []string{"h2surge", command, "-f", "first.yaml"}, strings.NewReader(""), &out, &errs, parts())
+			if code != 1 || !strings.Contains("\n"+out.String()+errs.String(), "\n"+tc.want) {
+				t.Errorf("%q: %s: exit code %d\n%s%swant %s", tc.table, command, code, out.String(), errs.String(), tc.want)
+			}
+		}
+	}
+}
+
 // TestMeasured has the size of a test, as thresholds see it.
 func TestMeasured(t *testing.T) {
 	from := int64(0)

@@ -36,6 +36,8 @@ type job struct {
 	loadTest *v1alpha1.LoadTest
 	// manifest is the manifest of the LoadTest; nil: the LoadTest was made of flags.
 	manifest *compile.Manifest
+	// text is the text of manifest.
+	text *manifestText
 	// mistakes returns errors in fields of the spec at the line or the flag that the user wrote.
 	mistakes func(field.ErrorList) error
 }
@@ -100,10 +102,9 @@ func (s *source) compile() (*job, error) {
 	}
 	j, err := newJob(p, warnings)
 	if err == nil {
-		text := s.text
-		j.files, j.manifest, j.loadTest = files, m, m.LoadTest
+		j.files, j.manifest, j.text, j.loadTest = files, m, s.text, m.LoadTest
 		j.mistakes = func(errs field.ErrorList) error {
-			return &exitError{code: verdict.ExitUsage, lines: text.errorLines(m.Positions, errs)}
+			return &exitError{code: verdict.ExitUsage, lines: j.text.errorLines(m.Positions, errs)}
 		}
 	}
 	return j, err

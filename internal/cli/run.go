@@ -264,7 +264,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	}
 	e, err := parts.newEngine(plan, cpus, o.listen.String())
 	if err != nil {
-		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
+		return nil, j.refused(err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	shown, limits := page.shown, newLimits(j.plan)

@@ -82,7 +82,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	}
 	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
 	if err != nil {
-		return "", Usagef("%v", err) // it only reads the plan and the files that the plan names
+		return "", t.job.refused(err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	share := shard.Whole(placed)
