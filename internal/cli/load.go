@@ -142,7 +142,7 @@ func (s *source) compileURL() (*job, error) {
 	if len(errs) > 0 {
 		return nil, s.form.mistakes(errs)
 	}
-	j, err := newJob(p, append(s.form.warnings(warnings), s.form.unusual()...))
+	j, err := newJob(p, slices.Concat(s.form.warnings(warnings), s.form.notes, s.form.unusual()))
 	if err == nil {
 		j.threads, j.mistakes, j.loadTest = s.form.threads, s.form.mistakes, lt
 	}
@@ -217,7 +217,9 @@ var fieldsOfFlags = map[string]string{
 	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
 	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.chains[].steps[].request.timeout",
 	"request": "spec.chains[].steps[].request.method", "header": "spec.chains[].steps[].request.headers",
-	"data": "spec.chains[].steps[].request.body",
+	"data": "spec.chains[].steps[].request.body", "json": "spec.chains[].steps[].request.body", "form": "spec.chains[].steps[].request.body",
+	"user": "spec.targets[].auth.basic", "oauth2-bearer": "spec.targets[].auth", "location": "spec.chains[].steps[].request.maxRedirects",
+	"resolve": "spec.targets[].connectTo", "connect-timeout": "spec.targets[].connectTimeout",
 }
 
 // check allows one of the two forms, and no flags of the other.
@@ -225,6 +227,8 @@ func (s *source) check(urlFlags []string) error {
 	switch {
 	case len(s.files) == 0 && len(s.urls) == 0 && s.form.input == "":
 		return Usagef("-f FILE or URL: the argument is missing")
+	case slices.ContainsFunc(s.files, isURL):
+		return Usagef("-f: is the file of a manifest; write the URL without -f, which sets the exit code in curl")
 	case len(s.files) > 0 && len(s.urls) > 0:
 		return Usagef("-f: not allowed with a URL")
 	case s.form.input != "" && len(s.urls) > 0:

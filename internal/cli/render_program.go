@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/shard"

@@ -34,6 +34,9 @@ HTTP/1.1: with https:// by ALPN; with http:// the run uses HTTP/1.1 if the serve
 not answer the preface of HTTP/2.
 Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
 takes the body or @FILE, as in curl; certificates are verified unless -k is given.
+The flags of curl for a request work, too, such as --json, -F, -u, -G and --resolve.
+These letters are h2load's and not curl's: -c -D -f -i -m -N -n -r -t -T -w. -o is the
+format of the report. -d adds no content-type; --data-binary does, as in curl.
 
 h2surge writes the report to standard output, and progress, warnings and errors to
 standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses
@@ -53,6 +56,7 @@ const runExample = `  h2surge run -f loadtest.yaml
   h2surge run -n 10 --rps 0.5 -X DELETE http://127.0.0.1:8080/items/1
   h2surge run -n 10000 -c 10 --cacert ca.pem --cert me.pem --key me-key.pem \
       https://pcf.example/status https://pcf.example/info
+  h2surge run -n 100 -u user:password --json '{"price":5}' http://127.0.0.1:8080/items
   h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/
   h2surge run -D 1m --rps 100 http://127.0.0.1:8080/ --dry-run > loadtest.yaml`
 
@@ -210,7 +214,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		return Usagef("-f: the manifest has no spec.search; h2surge run runs it")
 	}
 	if o.dryRun {
-		writeWarnings(stderr, j.warnings)
+		writeWarnings(stderr, append(j.warnings, o.form.curl.secrets()...))
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
 	files, err := OpenReportFiles(o.outputFiles)
