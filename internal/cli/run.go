@@ -35,8 +35,8 @@ not answer the preface of HTTP/2.
 Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
 takes the body or @FILE, as in curl; certificates are verified unless -k is given.
 The flags of curl for a request work, too, such as --json, -F, -u, -G and --resolve.
-These letters are h2load's and not curl's: -c -D -f -i -m -N -n -r -t -T -w. -o is the
-format of the report. -d adds no content-type; --data-binary does, as in curl.
+These letters do not mean what they mean in curl: -c -D -f -i -m -N -n -o -r -t -T -w.
+-d adds no content-type; --data-binary does, as in curl.
 
 h2surge writes the report to standard output, and progress, warnings and errors to
 standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses
