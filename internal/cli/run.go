@@ -192,7 +192,7 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 // run runs the test, or prints its LoadTest.
 func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	if len(o.outputFiles) == 0 && !o.push.Given() && lost(cmd.OutOrStdout()) {
-		return Usagef(isLost + ", so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
+		return Usagef("standard output: is closed, or is /dev/null opened for reading and writing, so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
 	}
 	stderr := cmd.ErrOrStderr()
 	allowed := parts.allowed()
