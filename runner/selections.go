@@ -51,9 +51,9 @@ func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounter
 func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 	out := &measure.Selection{}
 	for i := range r.total.Steps {
-		step, from := &r.program.Steps[i], &r.total.Steps[i]
+		from := &r.total.Steps[i]
 		h := timeOfStep(from, sel.Time)
-		if h == nil || !sel.Has(r.program.Targets[step.Target].Name, r.program.Chains[step.Chain].Name, step.Name) {
+		if h == nil || !r.program.Selects(&sel.Selector, i) {
 			continue
 		}
 		out.Time.Merge(h)
