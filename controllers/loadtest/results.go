@@ -46,10 +46,31 @@ func (s *scope) results() *v1alpha1.Results {
 		Rate:         rateStatus(&r.Rate),
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
+		Stages:       stageResults(r.Stages),
 		Chains:       s.chainResults(),
 		Listeners:    listenerResults(r.Listeners, s.view.Over()),
 		Partial:      s.incomplete(),
 	}
+}
+
+// stageResults are the stages with figures, which the report has after the end.
+func stageResults(all []runnerv1alpha1.StageResult) (out []v1alpha1.StageResult) {
+	for i := range all {
+		s := &all[i]
+		if s.Figures == nil {
+			continue
+		}
+		stage := v1alpha1.StageResult{
+			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded, ErrorRate: percentage(s.Figures.ErrorRate),
+			Rate: rateStatus(&runnerv1alpha1.RateResult{Asked: s.Asked, Achieved: s.Achieved, AskedChains: s.AskedChains, AchievedChains: s.AchievedChains}),
+		}
+		if s.Figures.ResponseTime.Count > 0 {
+			times := compactTimes(&s.Figures.ResponseTime)
+			stage.ResponseTime = &times
+		}
+		out = append(out, stage)
+	}
+	return out
 }
 
 func rateStatus(r *runnerv1alpha1.RateResult) v1alpha1.RateStatus {
