@@ -51,7 +51,7 @@ func figureCells(f *runnerv1alpha1.StageFigures) (out []string) {
 	for _, n := range []int64{f.Done, f.Succeeded, f.FailedChecks, f.TimedOut, f.Reset, f.ConnectionLost, f.InFlightAtEnd} {
 		out = append(out, decimal(n))
 	}
-	out = append(out, f.ErrorRate.String())
+	out = append(out, runnerv1alpha1.FormatPercentage(float64(f.ErrorRate), 6))
 	t := &f.ResponseTime
 	if t.Count == 0 {
 		return out

@@ -14,7 +14,7 @@ func TestStages(t *testing.T) {
 	r := &runnerv1alpha1.Report{Stages: []runnerv1alpha1.StageResult{
 		{Name: "warm", WarmUp: true, Asked: 10, Achieved: 9.5, Sent: 100},
 		{Name: "hold", Asked: 100, Achieved: 100, Sent: 999, Dropped: 1, Paused: 1.5, Figures: &runnerv1alpha1.StageFigures{
-			Done: 990, Succeeded: 980, FailedChecks: 10, TimedOut: 4, Reset: 3, ConnectionLost: 2, ErrorRate: 0.02,
+			Done: 990, Succeeded: 980, FailedChecks: 10, TimedOut: 4, Reset: 3, ConnectionLost: 2, ErrorRate: 0.02 + 1e-9,
 			ResponseTime: runnerv1alpha1.Times{Count: 1000, P50: 1, P90: 2, P95: 3, P99: above, P999: above, Max: above},
 		}},
 		{Name: "own", Chain: "c", AskedChains: 7, AchievedChains: 7, Sent: 7, Figures: &runnerv1alpha1.StageFigures{Done: 7, Succeeded: 7}, NoFigures: "no times"},

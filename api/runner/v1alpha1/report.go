@@ -478,6 +478,25 @@ type ThresholdResult struct {
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
 	Passed   bool   `json:"passed"`
+	// Ramp is where the threshold first failed while the rate rose, also if it passed over the whole run. Nil: it did not fail in a window of a
+	// stage whose rate rises, or windows do not have its figure.
+	Ramp *RampBreak `json:"ramp,omitempty"`
+}
+
+// RampBreak is the first window of a stage with a rising rate in which a threshold failed.
+type RampBreak struct {
+	Stage string `json:"stage"`
+	// Asked is the rate that was asked for in this window, in requests per second.
+	Asked float64 `json:"asked"`
+	// From and To are the begin and the end of the window of the report, in milliseconds since the start. A threshold with a window of its own failed
+	// for the first time within it.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Observed is the value in the window. Windows is the number of windows of the stage that were compared, and Failed the number of those that
+	// failed. All are absent for a threshold with a window of its own.
+	Observed string `json:"observed,omitempty"`
+	Failed   int    `json:"failed,omitempty"`
+	Windows  int    `json:"windows,omitempty"`
 }
 
 // ObservedNone is the observed value if nothing was measured. No limit accepts it.
