@@ -228,11 +228,14 @@ func (s *runner) early(d *Desired) string {
 // needs them. The response time stays: it is part of the shard's result.
 func (s *runner) slim() {
 	slim := *s.snapshot
-	slim.Histograms, slim.Steps = nil, slices.Clone(slim.Steps)
+	slim.Histograms, slim.Steps, slim.StageSelections = nil, slices.Clone(slim.Steps), slices.Clone(slim.StageSelections)
 	for i := range slim.Steps {
 		for _, h := range slim.Steps[i].Distributions() {
 			*h = runnerv1alpha1.Histogram{}
 		}
+	}
+	for i := range slim.StageSelections {
+		slim.StageSelections[i].Time = runnerv1alpha1.Histogram{}
 	}
 	s.snapshot = &slim
 }
