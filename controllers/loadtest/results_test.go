@@ -121,9 +121,9 @@ func TestIncomplete(t *testing.T) {
 		want   bool
 	}{
 		{v1alpha1.ShardLostRebalance, state.Lost, true},
-		{v1alpha1.ShardLostRebalance, state.Done, false},
-		{v1alpha1.ShardLostContinue, state.Done, false},
-		{v1alpha1.ShardLostFail, state.Done, true},
+		{v1alpha1.ShardLostRebalance, state.Recovered, false},
+		{v1alpha1.ShardLostContinue, state.Recovered, false},
+		{v1alpha1.ShardLostFail, state.Recovered, true},
 	} {
 		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
 		s.lt.Spec.Runner.OnShardLost = tt.policy

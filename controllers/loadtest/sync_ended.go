@@ -68,7 +68,7 @@ func (s *scope) hasNews(shard int, seen *collect.Shard) bool {
 		return false
 	}
 	rec := s.run.Find(shard, s.podOf(shard, seen))
-	return rec == nil || rec.State == state.Lost && seen.State == state.Done && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+	return rec == nil || rec.State == state.Lost && seen.State == state.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
 }
 
 // podOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
@@ -92,7 +92,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 		rec.Name, rec.Node = last.Name, last.Node
 	}
 	if l := seen.Lost; l != nil {
-		if seen.State != state.Done {
+		if seen.State != state.Recovered {
 			rec.State = state.Lost
 		}
 		rec.Time = l.Time

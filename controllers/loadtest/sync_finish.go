@@ -142,7 +142,7 @@ func (s *scope) incomplete() bool {
 	}
 	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.done }) ||
 		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && sh.Member && sh.State != state.Done && !s.isRecorded(sh.Index, sh.Pod.UID)
+			return sh.Lost != nil && sh.Member && sh.State != state.Recovered && !s.isRecorded(sh.Index, sh.Pod.UID)
 		})
 }
 

@@ -59,7 +59,7 @@ func (r *run) acceptChanges() {
 		}
 	}
 	for _, i := range r.newest().Members {
-		if s := r.at(i); !s.over() {
+		if s := r.at(i); !s.state.Over() {
 			s.member = true
 		}
 	}
@@ -172,7 +172,7 @@ func (r *run) generation() (least int64) {
 	for _, all := range []bool{false, true} {
 		found := false
 		for _, s := range r.shards {
-			if !s.member || s.over() || !all && !s.sends() {
+			if !s.member || s.state.Over() || !all && !s.sends() {
 				continue
 			}
 			var has int64

@@ -545,7 +545,7 @@ func TestNext(t *testing.T) {
 		"drained, as all are":              {&runner{snapshot: drained}, Desired{}, round{drained: true}, callTeardown},
 		"done":                             {&runner{snapshot: done}, Desired{}, round{}, callNone},
 		"done and stored":                  {&runner{snapshot: done}, Desired{Stored: true}, round{}, callAck},
-		"done, and its own part is stored": {&runner{snapshot: done, left: true, stored: true}, Desired{}, round{}, callAck},
+		"done, and its own part is stored": {&runner{snapshot: done, state: state.Left, stored: true}, Desired{}, round{}, callAck},
 		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
 		"lost":                             {&runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
 		"lost, back, waits for teardown":   {&runner{snapshot: drained, state: state.Lost, loss: &Loss{}, answered: time.Now()}, Desired{}, round{drained: true}, callTeardown},

@@ -40,7 +40,7 @@ func (r *run) atWork() bool {
 	sending := false
 	for _, i := range r.newest().Members {
 		s := r.shards[i]
-		if s.over() {
+		if s.state.Over() {
 			continue
 		}
 		if !s.knowsStart() {
@@ -75,7 +75,7 @@ func (r *run) joining(now time.Time) []int {
 	coming := false
 	for i, s := range r.shards[:min(r.d.Shards, len(r.shards))] {
 		switch {
-		case s.over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(r.newest().Members, i):
+		case s.state.Over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(r.newest().Members, i):
 		case s.state == state.Active && s.snapshot.Revision == r.newest().Revision:
 			if !s.silent {
 				out = append(out, i)
@@ -185,9 +185,8 @@ func (r *run) missed(s *runner) []runnerv1alpha1.Update {
 // findLeft finds the runners that are done because a change removed their share.
 func (r *run) findLeft() {
 	for i, s := range r.shards {
-		if s.state == state.Done && s.member && !s.over() && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) {
-			s.left = s.snapshot.Revision >= r.leftWith(i)
-			r.news = r.news || s.left
+		if s.state == state.Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) && s.snapshot.Revision >= r.leftWith(i) {
+			r.happen(s, state.Departed)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (f *fleet) record(v *View) {
 		switch {
 		case k < 0:
 			f.desired.Recorded = append(f.desired.Recorded, rec)
-		case s.State == state.Done && s.Lost != nil:
+		case s.State == state.Recovered:
 			f.desired.Recorded[k] = rec
 		}
 		delete(f.desired.Pods, i)

@@ -23,15 +23,15 @@ func (r *run) takeStored() {
 		if n := rec.Snapshot; n != nil && (s.snapshot == nil || s.snapshot.Sequence < n.Sequence) {
 			r.restore(s, n)
 		}
-		s.left = rec.Loss == nil
 		if s.loss == nil {
 			s.loss = rec.Loss
 		}
 		if s.pod.Address == "" && rec.Address != "" {
 			s.pod.Address = rec.Address
 		}
-		if s.left {
+		if rec.Loss == nil {
 			r.happen(s, state.Ended)
+			r.happen(s, state.Departed)
 		} else {
 			r.happen(s, state.GaveUp)
 		}

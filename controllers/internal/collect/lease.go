@@ -8,7 +8,6 @@ import (
 	"github.com/go-logr/logr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 const (
@@ -26,7 +25,7 @@ func (r *run) leases() bool { return r.d.Plan.LeaseDuration > 0 }
 // renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
 // LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
 func (r *run) lease(s *runner, now time.Time) runnerv1alpha1.Lease {
-	if !r.leases() || !r.opts.leading() || !r.d.MayStart || s.rtt == 0 || s.over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
+	if !r.leases() || !r.opts.leading() || !r.d.MayStart || s.rtt == 0 || s.state.Over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := r.clock() + int64(r.d.Plan.LeaseDuration)
@@ -49,7 +48,7 @@ func (r *run) findSilent(now time.Time) {
 		case s.apart.IsZero():
 			s.apart = now
 		}
-		silent := s.snapshot != nil && !s.final() && s.state != state.Done && s.pod.Address != "" && !s.pod.Ended &&
+		silent := s.snapshot != nil && !s.final() && !s.state.Final() && s.pod.Address != "" && !s.pod.Ended &&
 			s.trouble != "" && now.Sub(s.lastSeen) > r.silentAfter()
 		if silent != s.silent {
 			s.silent, r.news = silent, true
@@ -127,7 +126,7 @@ func (r *run) maySend(now time.Time) string {
 func (r *run) findLoss(s *runner, now time.Time) string {
 	silence, apart := now.Sub(s.lastSeen), r.apartFor(s, now)
 	switch {
-	case s.over() || r.d.Stored:
+	case r.d.Stored:
 		return ""
 	case s.final():
 		return s.early(&r.d)

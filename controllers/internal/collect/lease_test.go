@@ -129,8 +129,8 @@ func TestLease(t *testing.T) {
 		f.wait(time.Minute)
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
-		if s := v.Shards[1]; s.State != state.Done || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
-			t.Errorf("state %s, loss %v, leased until %v; want Done, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
+		if s := v.Shards[1]; s.State != state.Recovered || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
+			t.Errorf("state %s, loss %v, leased until %v; want Recovered, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
 		}
 		if calls := f.runners[1].Calls(); calls[len(calls)-1] != "update" || f.runners[1].Stopped() != nil {
 			t.Errorf("calls %v, want the change at the end", calls)

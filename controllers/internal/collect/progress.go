@@ -84,7 +84,7 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 func (v *View) lost(lossTolerated bool) []result.Runner {
 	var out []result.Runner
 	for s := range v.runners() {
-		if s.Lost != nil && s.Member && (!lossTolerated || s.State != state.Done) {
+		if s.Lost != nil && s.Member && (!lossTolerated || s.State != state.Recovered) {
 			out = append(out, s.runner())
 		}
 	}

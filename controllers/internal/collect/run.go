@@ -208,7 +208,7 @@ func (r *run) accept() {
 			s.see(p)
 		}
 		// A former operator may have removed its share, and this process did not ask it yet.
-		if s.pod.UID != "" && r.d.Owners[i] == s.pod.UID && !s.over() && !s.member {
+		if s.pod.UID != "" && r.d.Owners[i] == s.pod.UID && !s.state.Over() && !s.member {
 			s.member = true
 			r.happen(s, state.Removed)
 		}
@@ -276,7 +276,7 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 // findEnds finds the runners that are lost, and those whose counts are final.
 func (r *run) findEnds(now time.Time) {
 	for i, s := range r.shards {
-		if s.state == state.Done || s.state == state.Lost {
+		if s.state.Final() || s.state == state.Lost {
 			continue
 		}
 		why := r.findLoss(s, now)
@@ -332,7 +332,7 @@ func (r *run) canBegin() bool {
 		switch s := r.at(i); {
 		case r.ready(s):
 			ready++
-		case !s.over() && !s.final():
+		case !s.state.Over() && !s.final():
 			return false
 		}
 	}
@@ -346,7 +346,7 @@ func (r *run) allReady() bool {
 
 // ready: the runner has the share that it begins with, and all connections, or is past that.
 func (r *run) ready(s *runner) bool {
-	return !s.over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= r.beforeStart().Revision
+	return !s.state.Over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= r.beforeStart().Revision
 }
 
 // globals are what setup captured, on the shard that ran it.
@@ -362,7 +362,7 @@ func (r *run) globals() []string {
 // allDrained: no runner has a request of the load in flight any more, so that teardown may begin.
 func (r *run) allDrained() bool {
 	for _, s := range r.shards {
-		if (s.member || s.knowsStart()) && !s.over() && !s.final() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
+		if (s.member || s.knowsStart()) && !s.state.Over() && !s.final() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
 			return false
 		}
 	}
@@ -512,7 +512,7 @@ func (r *run) publish(now time.Time) {
 		if s.rtt > 0 {
 			v.Offsets[i] = s.offset
 		}
-		if !s.over() && !s.silent {
+		if !s.state.Over() && !s.silent {
 			v.Rate += s.meter.rate
 		}
 		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
@@ -538,7 +538,7 @@ func (r *run) stopAll(ctx context.Context) {
 	r.accept()
 	var all sync.WaitGroup
 	for _, s := range r.shards {
-		if s.pod.Address == "" || s.over() || s.final() {
+		if s.pod.Address == "" || s.state.Over() || s.final() {
 			continue
 		}
 		client := r.dial(r.d.UID, s.pod.Address) // the other client may be in a call

@@ -22,9 +22,8 @@ type runner struct {
 	received time.Time // of snapshot
 	// loss is why it was lost; nil: it was not.
 	loss *Loss
-	// member: it has or had a share of the load. left: it is done because a change removed its share. stored: its
-	// counts are stored.
-	member, left, stored bool
+	// member: it has or had a share of the load. stored: its counts are stored.
+	member, stored bool
 	// idle is its share until it is a member; nil: it needed none.
 	idle     *runnerv1alpha1.Share
 	trouble  string
@@ -61,9 +60,6 @@ func (r *run) newRunner(index int) *runner {
 	}
 	return s
 }
-
-// over: the test goes on without it.
-func (s *runner) over() bool { return s.loss != nil || s.left }
 
 // back: the runner was lost, and answers again.
 func (s *runner) back() bool {

@@ -246,7 +246,7 @@ func (v *View) Count(f func(*Shard) bool) int {
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
 	return Shard{
-		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.left, Stored: s.stored,
+		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.state == state.Left, Stored: s.stored,
 		Trouble: s.trouble, Silent: s.silent, Back: s.back(),
 	}
 }

@@ -19,8 +19,12 @@ const (
 	Leaving Shard = "Leaving"
 	// Done: the counts of the runner are final.
 	Done Shard = "Done"
+	// Left: the counts of the runner are final, and it ended because a change took its share.
+	Left Shard = "Left"
 	// Lost: the runner ended early, or its lease ran out while it did not answer.
 	Lost Shard = "Lost"
+	// Recovered: the counts of a runner that was given up are final after all.
+	Recovered Shard = "Recovered"
 )
 
 // ShardEvent is what happens to a shard.
@@ -40,7 +44,9 @@ const (
 	Drains ShardEvent = "Drains"
 	// Ended: the runner reports final counts.
 	Ended ShardEvent = "Ended"
-	// GaveUp: the runner ended before its time, or it is silent and proved to have stopped.
+	// Departed: the final counts are those of a runner whose share a change took.
+	Departed ShardEvent = "Departed"
+	// GaveUp: the runner ended before its time, or it is silent and proved to have stopped, or the record has its loss.
 	GaveUp ShardEvent = "GaveUp"
 )
 
@@ -65,6 +71,7 @@ const (
 	seesReady  = "`RunnersReady` counts it"
 	seesActive = "its rate is part of the totals"
 	seesLoss   = "`runners[].message`, event `RunnerLost`"
+	seesWhole  = "its counts are complete; the loss stays in the record"
 )
 
 // ShardTransitions are all edges. An event without an edge changes nothing.
@@ -91,7 +98,10 @@ var ShardTransitions = []ShardTransition{
 	{Active, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
 	{Leaving, Ended, Done, storesEnd, sendsAck, ""},
 	{Leaving, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
-	{Lost, Ended, Done, storesEnd, sendsAck, "its counts are complete; the loss stays in the record"},
+	{Done, Departed, Left, storesEnd, sendsAck, ""},
+	{Done, GaveUp, Recovered, "", sendsAck, seesWhole},
+	{Left, GaveUp, Recovered, "", sendsAck, seesWhole},
+	{Lost, Ended, Recovered, storesEnd, sendsAck, seesWhole},
 }
 
 // Next returns the state after an event; false: the event has no effect in this state.
@@ -104,10 +114,16 @@ func (s Shard) Next(on ShardEvent) (Shard, bool) {
 	return s, false
 }
 
+// Over returns whether the test goes on without the runner.
+func (s Shard) Over() bool { return s == Left || s == Lost || s == Recovered }
+
+// Final returns whether the counts of the runner are final.
+func (s Shard) Final() bool { return s == Done || s == Left || s == Recovered }
+
 // Validate returns an error if s is not a state.
 func (s Shard) Validate() error {
 	switch s {
-	case Absent, Connecting, Ready, Active, Leaving, Done, Lost:
+	case Absent, Connecting, Ready, Active, Leaving, Done, Left, Lost, Recovered:
 		return nil
 	}
 	return fmt.Errorf("state: %q is not a state of a shard", s)
