@@ -10,7 +10,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // endedRunner is a runner that ended before the test: it was lost, or it left.
@@ -48,7 +47,7 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	out := endedRunner{
 		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
 		member:   rec.Member,
-		done:     rec.State == state.Done,
+		done:     rec.State == record.ShardDone,
 	}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.

@@ -9,7 +9,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // byName gives shard i what is counted by name.
@@ -117,13 +117,13 @@ func TestSetupIsLeftOut(t *testing.T) {
 func TestIncomplete(t *testing.T) {
 	for _, tt := range []struct {
 		policy v1alpha1.ShardLostAction
-		state  state.Shard
+		state  shards.State
 		want   bool
 	}{
-		{v1alpha1.ShardLostRebalance, state.Lost, true},
-		{v1alpha1.ShardLostRebalance, state.Recovered, false},
-		{v1alpha1.ShardLostContinue, state.Recovered, false},
-		{v1alpha1.ShardLostFail, state.Recovered, true},
+		{v1alpha1.ShardLostRebalance, shards.Lost, true},
+		{v1alpha1.ShardLostRebalance, shards.Recovered, false},
+		{v1alpha1.ShardLostContinue, shards.Recovered, false},
+		{v1alpha1.ShardLostFail, shards.Recovered, true},
 	} {
 		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
 		s.lt.Spec.Runner.OnShardLost = tt.policy

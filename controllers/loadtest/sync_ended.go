@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // syncEnded stores the runners that ended before the test, lost or scaled away: first their counts, then the
@@ -68,7 +68,7 @@ func (s *scope) hasNews(shard int, seen *collect.Shard) bool {
 		return false
 	}
 	rec := s.run.Find(shard, s.podOf(shard, seen))
-	return rec == nil || rec.State == state.Lost && seen.State == state.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
 }
 
 // podOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
@@ -86,14 +86,14 @@ const maxLoss = 256
 // endedRecord stores the counts of a runner and returns its entry of the record.
 func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) (record.Shard, error) {
 	rec := record.Shard{
-		Index: shard, Pod: s.podOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: state.Done, Member: seen.Member, Time: s.now,
+		Index: shard, Pod: s.podOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: record.ShardDone, Member: seen.Member, Time: s.now,
 	}
 	if last := s.run.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
 		rec.Name, rec.Node = last.Name, last.Node
 	}
 	if l := seen.Lost; l != nil {
-		if seen.State != state.Recovered {
-			rec.State = state.Lost
+		if seen.State != shards.Recovered {
+			rec.State = record.ShardLost
 		}
 		rec.Time = l.Time
 		rec.Name, rec.Node = orText(l.Pod, rec.Name), orText(l.Node, rec.Node)
@@ -109,7 +109,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 	}
 	key := s.checkpointKey(shard, rec.Pod)
 	made, err := r.attempt(ctx, s, "LoadTestCheckpoint "+key.Name(), func() error {
-		return r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, seen.Received)
+		return r.checkpoints.Put(ctx, key, encoded, rec.State == record.ShardDone, seen.Received)
 	})
 	if err != nil {
 		return rec, err

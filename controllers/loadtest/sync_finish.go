@@ -18,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/result"
@@ -142,7 +143,7 @@ func (s *scope) incomplete() bool {
 	}
 	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.done }) ||
 		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && sh.Member && sh.State != state.Recovered && !s.isRecorded(sh.Index, sh.Pod.UID)
+			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !s.isRecorded(sh.Index, sh.Pod.UID)
 		})
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 const (
@@ -65,7 +65,7 @@ func (r *run) acceptChanges() {
 	}
 	for i, s := range r.shards {
 		if s.member && !slices.Contains(r.newest().Members, i) {
-			r.happen(s, state.Removed)
+			r.happen(s, shards.Removed)
 		}
 	}
 	r.proposal, r.begins, r.news = nil, false, true
@@ -127,7 +127,7 @@ func (r *run) pollNow() {
 // after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
 // its share when it answers again.
 func (r *run) pending(s *runner) *runnerv1alpha1.Update {
-	lost := s.state == state.Lost && !s.final()
+	lost := s.state == shards.Lost && !s.final()
 	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *run) settle() {
 // allHave: every member that may still send, and is not lost, accepted a revision.
 func (r *run) allHave(revision int64) bool {
 	for _, s := range r.shards {
-		if s.member && s.state != state.Lost && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
+		if s.member && s.state != shards.Lost && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
 			return false
 		}
 	}

@@ -18,7 +18,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -75,7 +76,7 @@ func (f *fleet) operator() {
 	if f.stop != nil {
 		f.stop()
 	}
-	dial := func(_ types.UID, address string) Client {
+	dial := func(_ types.UID, address string) transport.Client {
 		var i int
 		_, _ = fmt.Sscan(address, &i)
 		return client{f, i}
@@ -97,7 +98,7 @@ type client struct {
 
 func (c client) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 	if err := c.runner().Start(ctx, m); err != nil {
-		return fmt.Errorf("%w: %w", ErrConflict, err)
+		return fmt.Errorf("%w: %w", transport.ErrConflict, err)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (c client) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return c.runner().Ack(ctx, m)
 }
 
-func (c client) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot, error) {
+func (c client) Snapshot(ctx context.Context, p transport.Poll) (*runnerv1alpha1.Snapshot, error) {
 	return c.runner().Poll(ctx, p.Lease, p.Totals)
 }
 
@@ -482,7 +483,7 @@ func TestAbort(t *testing.T) {
 		f.registry.Abort(name, "another")
 		time.Sleep(time.Second)
 		for i, r := range f.runners {
-			if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: reasonDeleted}, r.Stopped()); diff != "" {
+			if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: "deleted"}, r.Stopped()); diff != "" {
 				t.Errorf("stop of runner %d (-want +got):\n%s", i, diff)
 			}
 			if !r.Acked() {
@@ -528,33 +529,33 @@ func TestNext(t *testing.T) {
 		s    *runner
 		d    Desired
 		m    round
-		want call
+		want shards.Kind
 	}{
-		"no pod":                           {&runner{}, Desired{}, round{}, callNone},
-		"the first look":                   {&runner{}, Desired{}, round{}, callSnapshot},
-		"a call is under way":              {&runner{busy: true}, Desired{}, round{}, callNone},
-		"no share yet":                     {&runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
-		"connecting":                       {&runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
-		"ready":                            {&runner{snapshot: ready}, Desired{}, round{}, callSnapshot},
-		"ready, start":                     {&runner{snapshot: ready}, Desired{}, start, callStart},
-		"ready, start and stop":            {&runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
-		"running":                          {&runner{snapshot: running}, Desired{}, start, callSnapshot},
-		"running, stop":                    {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, callStop},
-		"draining after a stop":            {&runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, callSnapshot},
-		"drained, others are not":          {&runner{snapshot: drained}, Desired{}, round{}, callSnapshot},
-		"drained, as all are":              {&runner{snapshot: drained}, Desired{}, round{drained: true}, callTeardown},
-		"done":                             {&runner{snapshot: done}, Desired{}, round{}, callNone},
-		"done and stored":                  {&runner{snapshot: done}, Desired{Stored: true}, round{}, callAck},
-		"done, and its own part is stored": {&runner{snapshot: done, state: state.Left, stored: true}, Desired{}, round{}, callAck},
-		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
-		"lost":                             {&runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
-		"lost, back, waits for teardown":   {&runner{snapshot: drained, state: state.Lost, loss: &Loss{}, answered: time.Now()}, Desired{}, round{drained: true}, callTeardown},
-		"its pod has ended already":        {&runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, callNone},
-		"a change":                         {&runner{snapshot: running}, Desired{}, change, callUpdate},
-		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},
-		"a change and a stop":              {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
-		"joined after the results":         {&runner{snapshot: running}, Desired{MayStart: true, Stored: true}, start, callStop},
-		"too late to join":                 {&runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
+		"no pod":                           {&runner{}, Desired{}, round{}, shards.CallNone},
+		"the first look":                   {&runner{}, Desired{}, round{}, shards.CallSnapshot},
+		"a call is under way":              {&runner{busy: true}, Desired{}, round{}, shards.CallNone},
+		"no share yet":                     {&runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, shards.CallUpdate},
+		"connecting":                       {&runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, shards.CallSnapshot},
+		"ready":                            {&runner{snapshot: ready}, Desired{}, round{}, shards.CallSnapshot},
+		"ready, start":                     {&runner{snapshot: ready}, Desired{}, start, shards.CallStart},
+		"ready, start and stop":            {&runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, shards.CallStop},
+		"running":                          {&runner{snapshot: running}, Desired{}, start, shards.CallSnapshot},
+		"running, stop":                    {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, shards.CallStop},
+		"draining after a stop":            {&runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, shards.CallSnapshot},
+		"drained, others are not":          {&runner{snapshot: drained}, Desired{}, round{}, shards.CallSnapshot},
+		"drained, as all are":              {&runner{snapshot: drained}, Desired{}, round{drained: true}, shards.CallTeardown},
+		"done":                             {&runner{snapshot: done}, Desired{}, round{}, shards.CallNone},
+		"done and stored":                  {&runner{snapshot: done}, Desired{Stored: true}, round{}, shards.CallAck},
+		"done, and its own part is stored": {&runner{snapshot: done, state: shards.Left, stored: true}, Desired{}, round{}, shards.CallAck},
+		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, shards.CallNone},
+		"lost":                             {&runner{snapshot: running, state: shards.Lost, loss: &Loss{}}, Desired{}, round{}, shards.CallSnapshot},
+		"lost, back, waits for teardown":   {&runner{snapshot: drained, state: shards.Lost, loss: &Loss{}, answered: time.Now()}, Desired{}, round{drained: true}, shards.CallTeardown},
+		"its pod has ended already":        {&runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, shards.CallNone},
+		"a change":                         {&runner{snapshot: running}, Desired{}, change, shards.CallUpdate},
+		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, shards.CallUpdate},
+		"a change and a stop":              {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, shards.CallStop},
+		"joined after the results":         {&runner{snapshot: running}, Desired{MayStart: true, Stored: true}, start, shards.CallStop},
+		"too late to join":                 {&runner{snapshot: ready}, Desired{Stored: true}, start, shards.CallStop},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

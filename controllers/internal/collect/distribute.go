@@ -5,7 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -62,7 +62,7 @@ func (r *run) remaining(now time.Time) []int {
 		out = append(out, i)
 	}
 	out = append(out, r.joining(now)...)
-	if !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].state != state.Lost && r.shards[i].sends() }) {
+	if !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].state != shards.Lost && r.shards[i].sends() }) {
 		return nil
 	}
 	slices.Sort(out)
@@ -76,7 +76,7 @@ func (r *run) joining(now time.Time) []int {
 	for i, s := range r.shards[:min(r.d.Shards, len(r.shards))] {
 		switch {
 		case s.state.Over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(r.newest().Members, i):
-		case s.state == state.Active && s.snapshot.Revision == r.newest().Revision:
+		case s.state == shards.Active && s.snapshot.Revision == r.newest().Revision:
 			if !s.silent {
 				out = append(out, i)
 			}
@@ -185,8 +185,8 @@ func (r *run) missed(s *runner) []runnerv1alpha1.Update {
 // findLeft finds the runners that are done because a change removed their share.
 func (r *run) findLeft() {
 	for i, s := range r.shards {
-		if s.state == state.Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) && s.snapshot.Revision >= r.leftWith(i) {
-			r.happen(s, state.Departed)
+		if s.state == shards.Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) && s.snapshot.Revision >= r.leftWith(i) {
+			r.happen(s, shards.Departed)
 		}
 	}
 }

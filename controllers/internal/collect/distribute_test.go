@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // scale asks for other shards, and lets the Job controller make pods for those that are new.
@@ -58,7 +58,7 @@ func (f *fleet) record(v *View) {
 		switch {
 		case k < 0:
 			f.desired.Recorded = append(f.desired.Recorded, rec)
-		case s.State == state.Recovered:
+		case s.State == shards.Recovered:
 			f.desired.Recorded[k] = rec
 		}
 		delete(f.desired.Pods, i)

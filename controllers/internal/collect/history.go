@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // HadSlots returns whether a runner reports that it had a share of the load.
@@ -30,10 +30,10 @@ func (r *run) takeStored() {
 			s.pod.Address = rec.Address
 		}
 		if rec.Loss == nil {
-			r.happen(s, state.Ended)
-			r.happen(s, state.Departed)
+			r.happen(s, shards.Ended)
+			r.happen(s, shards.Departed)
 		} else {
-			r.happen(s, state.GaveUp)
+			r.happen(s, shards.GaveUp)
 		}
 	}
 	for i, s := range r.shards {

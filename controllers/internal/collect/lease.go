@@ -21,16 +21,16 @@ const (
 // leases: each runner sends requests only while it has a lease.
 func (r *run) leases() bool { return r.d.Plan.LeaseDuration > 0 }
 
-// lease is the lease to send to a runner; zero: none. It is an instant of the runner's clock, so that a message which the runner reads late
+// lease is the lease to send to a runner; zero: none. The runner gets an instant of its own clock, so that a message which it reads late
 // renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
 // LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
 func (r *run) lease(s *runner, now time.Time) runnerv1alpha1.Lease {
-	if !r.leases() || !r.opts.leading() || !r.d.MayStart || s.rtt == 0 || s.state.Over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
+	if !r.leases() || !r.opts.leading() || !r.d.MayStart || s.clock.RTT == 0 || s.state.Over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := r.clock() + int64(r.d.Plan.LeaseDuration)
 	s.leaseEnd = max(s.leaseEnd, end)
-	return runnerv1alpha1.Lease{Until: end + s.least, Term: r.opts.term()}
+	return runnerv1alpha1.Lease{Until: end, Term: r.opts.term()}
 }
 
 // leaseOver: the runner has stopped because its lease is over.
@@ -39,7 +39,7 @@ func (r *run) leaseOver(s *runner) bool { return r.clock() > s.leaseEnd+int64(le
 // findSilent finds the runners that do not answer.
 func (r *run) findSilent(now time.Time) {
 	for s := range r.all() {
-		if s.waits.Load() {
+		if s.link != nil && s.link.Waits() {
 			s.lastSeen = now
 		}
 		switch {

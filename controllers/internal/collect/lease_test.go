@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // A runner that does not answer is shown within 10 seconds, and its rate is not that of the test.
@@ -129,7 +129,7 @@ func TestLease(t *testing.T) {
 		f.wait(time.Minute)
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
-		if s := v.Shards[1]; s.State != state.Recovered || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
+		if s := v.Shards[1]; s.State != shards.Recovered || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
 			t.Errorf("state %s, loss %v, leased until %v; want Recovered, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
 		}
 		if calls := f.runners[1].Calls(); calls[len(calls)-1] != "update" || f.runners[1].Stopped() != nil {

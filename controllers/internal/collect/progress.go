@@ -5,7 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -84,7 +84,7 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 func (v *View) lost(lossTolerated bool) []result.Runner {
 	var out []result.Runner
 	for s := range v.runners() {
-		if s.Lost != nil && s.Member && (!lossTolerated || s.State != state.Recovered) {
+		if s.Lost != nil && s.Member && (!lossTolerated || s.State != shards.Recovered) {
 			out = append(out, s.runner())
 		}
 	}

@@ -3,6 +3,7 @@ package collect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,7 +13,8 @@ import (
 	"github.com/go-logr/logr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/internal/verdict"
@@ -44,9 +46,6 @@ func (o *Options) term() int64 {
 func (o *Options) leading() bool { return o.Leading == nil || o.Leading() }
 
 const (
-	// hurry is the least interval while the operator waits for connections, the start, or an end. A runner
-	// then has little else to do.
-	hurry = 100 * time.Millisecond
 	// roundEvery bounds how often a run looks at all its runners when nothing happened to them.
 	roundEvery = 25 * time.Millisecond
 	// fullDetail is how many steps on all shards a test can have whose live snapshots have the response times of steps. A response time
@@ -54,10 +53,16 @@ const (
 	fullDetail = 256
 )
 
+// reasonTooLate is told to runners that were on their way when the test ended.
+const reasonTooLate = "the test is over"
+
+// errRestarted: the process behind an address is another one than before.
+var errRestarted = errors.New("the runner has been restarted")
+
 // run is one run. All fields below the line belong to its goroutine.
 type run struct {
 	opts   Options
-	dial   Dial
+	dial   transport.Dial
 	log    logr.Logger
 	wake   func()
 	cancel context.CancelFunc
@@ -67,13 +72,15 @@ type run struct {
 	signal chan struct{} // wanted has changed; capacity 1
 	aborts chan struct{} // closed by abort
 	once   sync.Once
-	load   *load // of all runs; nil in tests of one run
+	load   *transport.Load // of all runs
 	view   atomic.Pointer[View]
 
 	// ---
 	// counted is how many runners of this run load counts.
-	counted int64
-	d       Desired
+	counted int
+	// pace is that of the present round.
+	pace shards.Pace
+	d    Desired
 	// shards are the present runners by shard, former those whose shard has another one since.
 	shards, former []*runner
 	outcomes       chan outcome
@@ -110,9 +117,9 @@ type run struct {
 	}
 }
 
-func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *run {
+func newRun(d Desired, opts Options, dial transport.Dial, load *transport.Load, log logr.Logger, wake func()) *run {
 	r := &run{
-		d: d, opts: opts, dial: dial, log: log, wake: wake, wanted: d,
+		d: d, opts: opts, dial: dial, load: load, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
 		outcomes: make(chan outcome), zero: time.Now(), merge: result.NewMerge(d.Plan, d.Plan.Shards),
 		limits: verdict.NewLive(d.Plan, d.Plan.Shards),
@@ -177,11 +184,11 @@ func (r *run) close() {
 	for {
 		select {
 		case o := <-r.outcomes:
-			r.forget(o)
+			o.of.link.Release()
 		case <-done:
 			for _, s := range slices.Concat(r.shards, r.former) {
-				if s.client != nil {
-					s.client.Close()
+				if s.link != nil {
+					s.link.Close()
 				}
 			}
 			return
@@ -210,7 +217,7 @@ func (r *run) accept() {
 		// A former operator may have removed its share, and this process did not ask it yet.
 		if s.pod.UID != "" && r.d.Owners[i] == s.pod.UID && !s.state.Over() && !s.member {
 			s.member = true
-			r.happen(s, state.Removed)
+			r.happen(s, shards.Removed)
 		}
 	}
 	r.nextRound = time.Time{}
@@ -230,7 +237,7 @@ func (d *Desired) sameOrders(other *Desired) bool {
 // returns the time until there is something to do.
 func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 	published := r.news
-	r.news = false
+	r.news, r.pace = false, r.load.Pace(r.opts.Interval)
 	r.findSilent(now)
 	r.findEnds(now)
 	r.findLeft()
@@ -245,7 +252,7 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 	if r.proposal != nil {
 		pause = min(pause, proposalLife/2)
 	}
-	polled := int64(0)
+	polled := 0
 	for s := range r.all() {
 		if !s.final() && s.pod.Address != "" {
 			polled++
@@ -255,9 +262,8 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 			continue
 		}
 		m.change = r.pending(s) != nil
-		if c := s.next(&r.d, m); c != callNone {
-			s.busy = true
-			r.begin(ctx, r.request(s, c, now))
+		if kind := s.next(&r.d, m); kind != shards.CallNone {
+			r.begin(ctx, s, r.call(s, kind, now))
 		}
 		after := r.interval(s, now)
 		s.pollAt = now.Add(after)
@@ -276,16 +282,16 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 // findEnds finds the runners that are lost, and those whose counts are final.
 func (r *run) findEnds(now time.Time) {
 	for i, s := range r.shards {
-		if s.state.Final() || s.state == state.Lost {
+		if s.state.Final() || s.state == shards.Lost {
 			continue
 		}
 		why := r.findLoss(s, now)
 		switch {
 		case why != "":
 			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
-			r.happen(s, state.GaveUp)
+			r.happen(s, shards.GaveUp)
 		case s.final() && (r.d.MayStart || r.d.Stored):
-			r.happen(s, state.Ended)
+			r.happen(s, shards.Ended)
 			if slices.Contains(r.newest().Members, i) {
 				s.slim()
 			}
@@ -314,8 +320,8 @@ func (r *run) startNow() bool {
 // findStart takes the start instant over from a runner that knows it.
 func (r *run) findStart() {
 	for _, s := range r.shards {
-		if r.startAt == 0 && s.knowsStart() && s.rtt > 0 {
-			r.startAt = s.snapshot.StartAt + s.offset
+		if r.startAt == 0 && s.knowsStart() && s.clock.RTT > 0 {
+			r.startAt = s.snapshot.StartAt + s.clock.Offset
 		}
 	}
 }
@@ -371,7 +377,7 @@ func (r *run) allDrained() bool {
 
 // interval is the time between two polls of a runner.
 func (r *run) interval(s *runner, now time.Time) time.Duration {
-	if s.silent || s.state == state.Lost || s.final() {
+	if s.silent || s.state == shards.Lost || s.final() {
 		return r.opts.Interval
 	}
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
@@ -382,68 +388,59 @@ func (r *run) interval(s *runner, now time.Time) time.Duration {
 	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
 		return r.spread(s.index, now)
 	}
-	return min(r.hurry(), r.opts.Interval)
+	return r.pace.Hurried
 }
 
-func (r *run) request(s *runner, c call, now time.Time) request {
-	if s.client == nil {
-		s.client = r.dial(r.d.UID, s.pod.Address)
+// call returns the call with which a runner gets a message.
+func (r *run) call(s *runner, kind shards.Kind, now time.Time) shards.Call {
+	c := shards.Call{
+		ID: shards.ID{Shard: s.index, Pod: s.pod.UID}, Address: s.pod.Address, Kind: kind,
+		Totals: len(r.shards)*r.steps > fullDetail && !r.probeIsOver(), Lease: r.lease(s, now),
 	}
-	q := request{
-		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
-		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail && !r.probeIsOver(), Lease: r.lease(s, now)},
-		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
-		start: r.startAt, startAt: s.startAt, globals: r.globals(), waits: &s.waits,
+	switch kind {
+	case shards.CallUpdate:
+		c.Update = r.update(s)
+	case shards.CallStart:
+		c.Start = runnerv1alpha1.Start{At: r.startAt, Globals: r.globals(), Changes: r.missed(s)}
+	case shards.CallStop:
+		c.Stop = runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true}
+	case shards.CallAck:
+		c.Ack.Sequence = s.snapshot.Sequence
 	}
-	if r.load != nil {
-		q.large = r.load.large
-	}
-	switch c {
-	case callUpdate:
-		q.update = r.update(s)
-	case callStart:
-		q.missed = r.missed(s)
-	case callAck:
-		q.sequence = s.snapshot.Sequence
-	}
-	return q
+	return c
 }
 
-func (r *run) begin(ctx context.Context, q request) {
-	r.calls.Go(func() {
-		o := perform(ctx, q)
-		r.outcomes <- o
-	})
+// begin makes a call.
+func (r *run) begin(ctx context.Context, s *runner, c shards.Call) {
+	s.busy = true
+	if s.link == nil {
+		s.link = transport.NewLink(r.dial(r.d.UID, c.Address), r.clock, r.opts.Timeout, r.load)
+	}
+	link := s.link
+	r.calls.Go(func() { r.outcomes <- outcome{s, c.Kind, link.Do(ctx, c)} })
 }
 
-// forget makes room for another large snapshot.
-func (r *run) forget(o outcome) {
-	if o.large {
-		<-r.load.large
-	}
+// outcome is the answer to a call.
+type outcome struct {
+	of     *runner // only the goroutine of the run may use it
+	kind   shards.Kind
+	answer shards.Answer
 }
 
 // handle takes over the outcome of a call.
 func (r *run) handle(o outcome) {
-	defer r.forget(o)
-	s := o.of
-	s.busy, s.startAt = false, o.startAt
-	if o.best.better(sample{s.offset, s.rtt}) {
-		s.offset, s.rtt = o.best.offset, o.best.rtt
-	}
-	if o.best.rtt > 0 {
-		s.least = o.least
-	}
-	err := o.err
+	s, err := o.of, o.answer.Err
+	defer s.link.Release()
+	s.busy, s.clock = false, o.answer.Clock
 	switch {
-	case err == nil && o.call == callAck:
+	case err == nil && o.kind == shards.CallAck:
 		s.acked, s.trouble = true, ""
 		return
 	case err == nil:
-		err = r.take(s, o.snapshot)
+		err = r.take(s, o.answer.Snapshot)
 	}
 	trouble := ""
-	if err = cmp.Or(err, o.refused); err != nil {
+	if err = cmp.Or(err, o.answer.Refused); err != nil {
 		trouble = err.Error()
 	}
 	r.news = r.news || (trouble == "") != (s.trouble == "")
@@ -455,7 +452,7 @@ func (r *run) handle(o outcome) {
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	before := s.snapshot
-	if err := oversized(r.d.Plan, n); err != nil {
+	if err := shards.Oversized(r.d.Plan, n); err != nil {
 		return err
 	}
 	switch {
@@ -487,8 +484,8 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	switch {
 	case !s.final():
 		r.happen(s, reported(n))
-	case s.state == state.Lost:
-		r.happen(s, state.Ended)
+	case s.state == shards.Lost:
+		r.happen(s, shards.Ended)
 	}
 	if before == nil || n.State != before.State || n.Revision != before.Revision {
 		s.pollAt = time.Time{} // the next step need not wait
@@ -509,14 +506,14 @@ func (r *run) publish(now time.Time) {
 	}
 	for i, s := range r.shards {
 		v.Shards = append(v.Shards, s.seen())
-		if s.rtt > 0 {
-			v.Offsets[i] = s.offset
+		if s.clock.RTT > 0 {
+			v.Offsets[i] = s.clock.Offset
 		}
 		if !s.state.Over() && !s.silent {
 			v.Rate += s.meter.rate
 		}
-		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
-			at := r.zero.Add(time.Duration(s.snapshot.StartedAt + s.offset))
+		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.clock.RTT > 0 {
+			at := r.zero.Add(time.Duration(s.snapshot.StartedAt + s.clock.Offset))
 			if v.StartedAt.IsZero() || at.Before(v.StartedAt) {
 				v.StartedAt = at
 			}
@@ -546,7 +543,7 @@ func (r *run) stopAll(ctx context.Context) {
 			defer client.Close()
 			ctx, cancel := context.WithTimeout(ctx, 3*r.opts.Timeout)
 			defer cancel()
-			release(ctx, client)
+			transport.Dismiss(ctx, client)
 		})
 	}
 	all.Wait()

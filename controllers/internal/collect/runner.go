@@ -2,21 +2,21 @@ package collect
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
 // runner is what the run's goroutine knows of one runner. Only this goroutine uses it.
 type runner struct {
 	// index is the shard.
 	index    int
-	state    state.Shard
+	state    shards.State
 	pod      Pod
-	client   Client // nil: none yet
-	busy     bool   // a call is under way
+	link     *transport.Link // nil: none yet
+	busy     bool            // a call is under way
 	pollAt   time.Time
 	snapshot *runnerv1alpha1.Snapshot
 	received time.Time // of snapshot
@@ -35,26 +35,18 @@ type runner struct {
 	apart time.Time
 	// leaseEnd is when the last lease that was sent to it ends, in our clock, whether it got it or not.
 	leaseEnd int64
-	startAt  int64 // in the runner's clock, as it was told; zero: not yet
-	// waits: it has answered, and its snapshot waits to be read.
-	waits atomic.Bool
-	acked bool
-	meter rateMeter
+	acked    bool
+	meter    rateMeter
 	// globals are what setup captured, if this shard ran it. They may be secret, so they are
 	// kept here and taken out of the snapshot, which others store.
 	globals []string
-
-	// offset is added to the runner's clock to get ours; rtt is the round trip it was measured
-	// in, zero: not measured. Half of rtt bounds the error.
-	offset int64
-	rtt    time.Duration
-	// least is added to our clock to get a time that the runner's clock has passed.
-	least int64
+	// clock is the best measurement of the runner's clock.
+	clock shards.Sample
 }
 
 // newRunner is one that did not answer yet. An earlier operator may have sent it a lease.
 func (r *run) newRunner(index int) *runner {
-	s := &runner{index: index, state: state.Absent, lastSeen: time.Now()}
+	s := &runner{index: index, state: shards.Absent, lastSeen: time.Now()}
 	if r.leases() && r.d.MayStart {
 		s.leaseEnd = r.clock() + int64(r.d.Plan.LeaseDuration)
 	}
@@ -74,10 +66,10 @@ func (s *runner) final() bool {
 // sends: the runner may have requests of the load to send, or did not answer yet. A change matters to it.
 func (s *runner) sends() bool {
 	switch s.state {
-	case state.Absent, state.Connecting, state.Ready, state.Active:
+	case shards.Absent, shards.Connecting, shards.Ready, shards.Active:
 		return !s.final()
-	case state.Leaving:
-		return s.snapshot != nil && reported(s.snapshot) == state.Started
+	case shards.Leaving:
+		return s.snapshot != nil && reported(s.snapshot) == shards.Started
 	}
 	return false
 }
@@ -86,22 +78,22 @@ func (s *runner) sends() bool {
 func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
 
 // reported is the event that a snapshot of a runner means.
-func reported(n *runnerv1alpha1.Snapshot) state.ShardEvent {
+func reported(n *runnerv1alpha1.Snapshot) shards.Event {
 	switch n.State {
 	case runnerv1alpha1.StateReady:
-		return state.Connected
+		return shards.Connected
 	case runnerv1alpha1.StateRunning:
-		return state.Started
+		return shards.Started
 	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown:
-		return state.Drains
+		return shards.Drains
 	case runnerv1alpha1.StateDone:
-		return state.Ended
+		return shards.Ended
 	}
-	return state.Connects
+	return shards.Connects
 }
 
 // happen takes a runner along the transition of an event. A new state is published, and acted on, at once.
-func (r *run) happen(s *runner, on state.ShardEvent) {
+func (r *run) happen(s *runner, on shards.Event) {
 	next, ok := s.state.Next(on)
 	if !ok || next == s.state {
 		return
@@ -110,19 +102,6 @@ func (r *run) happen(s *runner, on state.ShardEvent) {
 	s.pollAt = time.Time{}
 	r.news = true
 }
-
-// call is one exchange with a runner.
-type call int
-
-const (
-	callNone call = iota
-	callSnapshot
-	callUpdate
-	callStart
-	callStop
-	callTeardown
-	callAck
-)
 
 // round is what a call depends on beside the runner.
 type round struct {
@@ -133,60 +112,60 @@ type round struct {
 
 // next is what to ask of a runner now. It depends on what the runner reported last, and not on what was
 // sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
-func (s *runner) next(d *Desired, m round) call {
+func (s *runner) next(d *Desired, m round) shards.Kind {
 	switch {
 	case s.busy || s.pod.Address == "" || s.pod.Ended:
-		return callNone
+		return shards.CallNone
 	case s.snapshot == nil:
-		return callSnapshot
+		return shards.CallSnapshot
 	case s.final():
 		return s.nextFinal(d, m)
-	case s.state == state.Lost:
+	case s.state == shards.Lost:
 		return s.nextLost(d, m)
 	case d.Stored && s.snapshot.Stopped == "":
-		return callStop // it is too late to join, or this process reached it for the first time after the results were stored
+		return shards.CallStop // it is too late to join, or this process reached it for the first time after the results were stored
 	case s.snapshot.Revision == 0:
-		return callUpdate
+		return shards.CallUpdate
 	case m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
-		return callStart
+		return shards.CallStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
-		return callStop
+		return shards.CallStop
 	case m.change:
-		return callUpdate
+		return shards.CallUpdate
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return callTeardown
+		return shards.CallTeardown
 	}
-	return callSnapshot
+	return shards.CallSnapshot
 }
 
 // nextFinal is what to ask of a runner whose counts are final. What was stored of a lost runner may be less than that.
-func (s *runner) nextFinal(d *Desired, m round) call {
+func (s *runner) nextFinal(d *Desired, m round) shards.Kind {
 	switch {
 	case s.acked:
-		return callNone
+		return shards.CallNone
 	case d.Stored || s.stored && s.loss == nil:
-		return callAck
+		return shards.CallAck
 	case m.watch:
-		return callSnapshot
+		return shards.CallSnapshot
 	}
-	return callNone
+	return shards.CallNone
 }
 
 // nextLost is what to ask of a lost runner. If it answers, it must send nothing that another runner sends, and its counts are of use.
-func (s *runner) nextLost(d *Desired, m round) call {
+func (s *runner) nextLost(d *Desired, m round) shards.Kind {
 	switch {
 	case !s.back():
-		return callSnapshot
+		return shards.CallSnapshot
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return callTeardown // otherwise it never ends, and neither does the test
+		return shards.CallTeardown // otherwise it never ends, and neither does the test
 	case s.snapshot.Stopped != "":
-		return callSnapshot
+		return shards.CallSnapshot
 	case d.Stop != "" || d.Stored || !s.knowsStart():
-		return callStop
+		return shards.CallStop
 	case m.change:
-		return callUpdate
+		return shards.CallUpdate
 	}
-	return callSnapshot
+	return shards.CallSnapshot
 }
 
 // see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone proves

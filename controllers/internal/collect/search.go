@@ -6,7 +6,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -69,7 +69,7 @@ func (r *run) probeRuns() bool {
 // membersNow returns the snapshots of the runners that have a share of the load and are not lost.
 func (r *run) membersNow() (out []runnerv1alpha1.Snapshot) {
 	for _, i := range r.newest().Members {
-		if s := r.at(i); s.member && s.state != state.Lost && s.snapshot != nil {
+		if s := r.at(i); s.member && s.state != shards.Lost && s.snapshot != nil {
 			out = append(out, *s.snapshot)
 		}
 	}

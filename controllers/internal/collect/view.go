@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -149,7 +149,7 @@ type Abort struct {
 type Shard struct {
 	Index int
 	Pod   Pod
-	State state.Shard
+	State shards.State
 	// Snapshot is the last one; nil: none. It is shared and must not be changed. Received is when this process received it.
 	Snapshot *runnerv1alpha1.Snapshot
 	Received time.Time
@@ -246,7 +246,7 @@ func (v *View) Count(f func(*Shard) bool) int {
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
 	return Shard{
-		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.state == state.Left, Stored: s.stored,
+		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.state == shards.Left, Stored: s.stored,
 		Trouble: s.trouble, Silent: s.silent, Back: s.back(),
 	}
 }

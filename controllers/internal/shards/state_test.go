@@ -1,4 +1,4 @@
-package state
+package shards
 
 import (
 	"math/rand/v2"
@@ -6,23 +6,23 @@ import (
 )
 
 var (
-	shardStates = []Shard{Absent, Connecting, Ready, Active, Leaving, Done, Left, Lost, Recovered}
-	shardEvents = []ShardEvent{Connects, Connected, Started, Removed, Drains, Ended, Departed, GaveUp}
+	allStates = []State{Absent, Connecting, Ready, Active, Leaving, Done, Left, Lost, Recovered}
+	allEvents = []Event{Connects, Connected, Started, Removed, Drains, Ended, Departed, GaveUp}
 )
 
-func TestShardTransitionsAreUnique(t *testing.T) {
+func TestTransitionsAreUnique(t *testing.T) {
 	type key struct {
-		from Shard
-		on   ShardEvent
+		from State
+		on   Event
 	}
 	seen := map[key]bool{}
-	for _, e := range ShardTransitions {
+	for _, e := range Transitions {
 		if k := (key{e.From, e.On}); seen[k] {
 			t.Errorf("two transitions from %s on %s", e.From, e.On)
 		} else {
 			seen[k] = true
 		}
-		for _, s := range []Shard{e.From, e.To} {
+		for _, s := range []State{e.From, e.To} {
 			if err := s.Validate(); err != nil {
 				t.Error(err)
 			}
@@ -30,11 +30,11 @@ func TestShardTransitionsAreUnique(t *testing.T) {
 	}
 }
 
-func TestShardNext(t *testing.T) {
+func TestStateNext(t *testing.T) {
 	for _, c := range []struct {
-		from Shard
-		on   ShardEvent
-		want Shard
+		from State
+		on   Event
+		want State
 		ok   bool
 	}{
 		{Absent, Started, Active, true}, // the operator took over
@@ -58,15 +58,15 @@ func TestShardNext(t *testing.T) {
 	}
 }
 
-// TestRandomShards: a runner starts at most once, final counts stay final, the test never goes on with a runner that is over, and a loss is not
+// TestRandomStates: a runner starts at most once, final counts stay final, the test never goes on with a runner that is over, and a loss is not
 // taken back.
-func TestRandomShards(t *testing.T) {
+func TestRandomStates(t *testing.T) {
 	const events = 1_000_000
 	random := rand.New(rand.NewPCG(13, 2))
 	now, starts := Absent, 0
-	reached := map[Shard]int{}
+	reached := map[State]int{}
 	for range events {
-		on := shardEvents[random.IntN(len(shardEvents))]
+		on := allEvents[random.IntN(len(allEvents))]
 		next, ok := now.Next(on)
 		switch {
 		case !ok && next != now:
@@ -86,7 +86,7 @@ func TestRandomShards(t *testing.T) {
 			now, starts = Absent, 0 // the next runner
 		}
 	}
-	for _, s := range shardStates {
+	for _, s := range allStates {
 		if reached[s] < 1000 {
 			t.Errorf("state %s was reached %d times", s, reached[s])
 		}

@@ -1,60 +1,60 @@
-package state
+package shards
 
 import "fmt"
 
-// Shard is the state of a shard's runner. Another pod of the same shard is another runner, which begins as Absent.
-type Shard string
+// State is the state of a shard's runner. Another pod of the same shard is another runner, which begins as Absent.
+type State string
 
 // States of a shard.
 const (
 	// Absent: the runner did not answer yet.
-	Absent Shard = "Absent"
+	Absent State = "Absent"
 	// Connecting: the runner waits for its share, opens its connections, or runs the setup chains.
-	Connecting Shard = "Connecting"
+	Connecting State = "Connecting"
 	// Ready: the runner has all its connections and waits for the start.
-	Ready Shard = "Ready"
+	Ready State = "Ready"
 	// Active: the runner knows the start. It sends its share of the load, or waits for one.
-	Active Shard = "Active"
+	Active State = "Active"
 	// Leaving: the runner sends nothing more after a known time, and waits for responses.
-	Leaving Shard = "Leaving"
+	Leaving State = "Leaving"
 	// Done: the counts of the runner are final.
-	Done Shard = "Done"
+	Done State = "Done"
 	// Left: the counts of the runner are final, and it ended because a change took its share.
-	Left Shard = "Left"
+	Left State = "Left"
 	// Lost: the runner ended early, or its lease ran out while it did not answer.
-	Lost Shard = "Lost"
+	Lost State = "Lost"
 	// Recovered: the counts of a runner that was given up are final after all.
-	Recovered Shard = "Recovered"
+	Recovered State = "Recovered"
 )
 
-// ShardEvent is what happens to a shard.
-type ShardEvent string
+// Event is what happens to a shard.
+type Event string
 
 // Events of a shard.
 const (
 	// Connects: the runner reports that it waits for a share, connects, or runs setup.
-	Connects ShardEvent = "Connects"
+	Connects Event = "Connects"
 	// Connected: the runner reports that it is ready.
-	Connected ShardEvent = "Connected"
+	Connected Event = "Connected"
 	// Started: the runner reports that it knows the start.
-	Started ShardEvent = "Started"
+	Started Event = "Started"
 	// Removed: a change of the run record takes the share of the shard.
-	Removed ShardEvent = "Removed"
+	Removed Event = "Removed"
 	// Drains: the runner reports that it sent its last request.
-	Drains ShardEvent = "Drains"
+	Drains Event = "Drains"
 	// Ended: the runner reports final counts.
-	Ended ShardEvent = "Ended"
+	Ended Event = "Ended"
 	// Departed: the final counts are those of a runner whose share a change took.
-	Departed ShardEvent = "Departed"
+	Departed Event = "Departed"
 	// GaveUp: the runner ended before its time, or it is silent and proved to have stopped, or the record has its loss.
-	GaveUp ShardEvent = "GaveUp"
+	GaveUp Event = "GaveUp"
 )
 
-// ShardTransition is an edge of the table of a shard's states.
-type ShardTransition struct {
-	From Shard
-	On   ShardEvent
-	To   Shard
+// Transition is an edge of the table of a shard's states.
+type Transition struct {
+	From State
+	On   Event
+	To   State
 	// Stores is what the operator stores with the transition, Sends what it sends the runner in the new state, Sees what users see.
 	Stores, Sends, Sees string
 }
@@ -74,8 +74,8 @@ const (
 	seesWhole  = "its counts are complete; the loss stays in the record"
 )
 
-// ShardTransitions are all edges. An event without an edge changes nothing.
-var ShardTransitions = []ShardTransition{
+// Transitions are all edges. An event without an edge changes nothing.
+var Transitions = []Transition{
 	{Absent, Connects, Connecting, "", sendsShare, ""},
 	{Absent, Connected, Ready, "", sendsStart, seesReady},
 	{Absent, Started, Active, "", sendsLoad, seesActive},
@@ -105,9 +105,9 @@ var ShardTransitions = []ShardTransition{
 }
 
 // Next returns the state after an event; false: the event has no effect in this state.
-func (s Shard) Next(on ShardEvent) (Shard, bool) {
-	for i := range ShardTransitions {
-		if t := &ShardTransitions[i]; t.From == s && t.On == on {
+func (s State) Next(on Event) (State, bool) {
+	for i := range Transitions {
+		if t := &Transitions[i]; t.From == s && t.On == on {
 			return t.To, true
 		}
 	}
@@ -115,16 +115,16 @@ func (s Shard) Next(on ShardEvent) (Shard, bool) {
 }
 
 // Over returns whether the test goes on without the runner.
-func (s Shard) Over() bool { return s == Left || s == Lost || s == Recovered }
+func (s State) Over() bool { return s == Left || s == Lost || s == Recovered }
 
 // Final returns whether the counts of the runner are final.
-func (s Shard) Final() bool { return s == Done || s == Left || s == Recovered }
+func (s State) Final() bool { return s == Done || s == Left || s == Recovered }
 
 // Validate returns an error if s is not a state.
-func (s Shard) Validate() error {
+func (s State) Validate() error {
 	switch s {
 	case Absent, Connecting, Ready, Active, Leaving, Done, Left, Lost, Recovered:
 		return nil
 	}
-	return fmt.Errorf("state: %q is not a state of a shard", s)
+	return fmt.Errorf("shards: %q is not a state of a shard", s)
 }
