@@ -18,7 +18,6 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -404,7 +403,7 @@ func TestLosses(t *testing.T) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
-		}, 3 * time.Second, errRestarted.Error(), true},
+		}, 3 * time.Second, "the runner has been restarted", true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
 		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused; it may still send requests", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
@@ -513,60 +512,6 @@ func TestNewAttemptBeginsFromNothing(t *testing.T) {
 			t.Errorf("shard %+v, want nothing known of it", v.Shards[0])
 		}
 	})
-}
-
-func TestNext(t *testing.T) {
-	const revision = 1
-	snap := func(state runnerv1alpha1.State) *runnerv1alpha1.Snapshot {
-		return &runnerv1alpha1.Snapshot{State: state, Revision: revision}
-	}
-	ready, done := snap(runnerv1alpha1.StateReady), snap(runnerv1alpha1.StateDone)
-	running, stopping, drained := snap(runnerv1alpha1.StateRunning), snap(runnerv1alpha1.StateDraining), snap(runnerv1alpha1.StateDrained)
-	running.StartAt, stopping.StartAt, drained.StartAt = 1, 1, 1
-	stopping.Stopped = "spec.stop"
-	start, change := round{start: true}, round{change: true}
-	tests := map[string]struct {
-		s    *runner
-		d    Desired
-		m    round
-		want shards.Kind
-	}{
-		"no pod":                           {&runner{}, Desired{}, round{}, shards.CallNone},
-		"the first look":                   {&runner{}, Desired{}, round{}, shards.CallSnapshot},
-		"a call is under way":              {&runner{busy: true}, Desired{}, round{}, shards.CallNone},
-		"no share yet":                     {&runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, shards.CallUpdate},
-		"connecting":                       {&runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, shards.CallSnapshot},
-		"ready":                            {&runner{snapshot: ready}, Desired{}, round{}, shards.CallSnapshot},
-		"ready, start":                     {&runner{snapshot: ready}, Desired{}, start, shards.CallStart},
-		"ready, start and stop":            {&runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, shards.CallStop},
-		"running":                          {&runner{snapshot: running}, Desired{}, start, shards.CallSnapshot},
-		"running, stop":                    {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, shards.CallStop},
-		"draining after a stop":            {&runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, shards.CallSnapshot},
-		"drained, others are not":          {&runner{snapshot: drained}, Desired{}, round{}, shards.CallSnapshot},
-		"drained, as all are":              {&runner{snapshot: drained}, Desired{}, round{drained: true}, shards.CallTeardown},
-		"done":                             {&runner{snapshot: done}, Desired{}, round{}, shards.CallNone},
-		"done and stored":                  {&runner{snapshot: done}, Desired{Stored: true}, round{}, shards.CallAck},
-		"done, and its own part is stored": {&runner{snapshot: done, state: shards.Left, stored: true}, Desired{}, round{}, shards.CallAck},
-		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, shards.CallNone},
-		"lost":                             {&runner{snapshot: running, state: shards.Lost, loss: &Loss{}}, Desired{}, round{}, shards.CallSnapshot},
-		"lost, back, waits for teardown":   {&runner{snapshot: drained, state: shards.Lost, loss: &Loss{}, answered: time.Now()}, Desired{}, round{drained: true}, shards.CallTeardown},
-		"its pod has ended already":        {&runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, shards.CallNone},
-		"a change":                         {&runner{snapshot: running}, Desired{}, change, shards.CallUpdate},
-		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, shards.CallUpdate},
-		"a change and a stop":              {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, shards.CallStop},
-		"joined after the results":         {&runner{snapshot: running}, Desired{MayStart: true, Stored: true}, start, shards.CallStop},
-		"too late to join":                 {&runner{snapshot: ready}, Desired{Stored: true}, start, shards.CallStop},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if name != "no pod" {
-				tt.s.pod.Address = "x"
-			}
-			if got := tt.s.next(&tt.d, tt.m); got != tt.want {
-				t.Errorf("call %d, want %d", got, tt.want)
-			}
-		})
-	}
 }
 
 func TestSetupAndTeardown(t *testing.T) {

@@ -200,7 +200,7 @@ func TestProposalThatIsNotStored(t *testing.T) {
 		if v.Proposal == nil || f.runners[0].Instants()[2] != (time.Time{}) {
 			t.Fatalf("proposal %v, runners have it from %v on", v.Proposal, f.runners[0].Instants()[2])
 		}
-		if lead := time.Until(f.runners[0].Begun().Add(time.Duration(v.Proposal.At))); lead < changeLead-proposalLife-50*time.Millisecond {
+		if lead := time.Until(f.runners[0].Begun().Add(time.Duration(v.Proposal.At))); lead < 450*time.Millisecond {
 			t.Errorf("the proposal takes effect in %v", lead)
 		}
 		f.refuse = false

@@ -16,9 +16,9 @@ const (
 	maxCause = 512
 )
 
-// Oversized returns what a snapshot has more of than any runner sends. The operator keeps the last snapshot of each runner, so the
+// oversized returns what a snapshot has more of than any runner sends. The operator keeps the last snapshot of each runner, so the
 // bounds limit the memory for a hostile one. Merge.Add checks the lists that follow from the plan.
-func Oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	for _, f := range [...]struct {
 		name     string
 		n, limit int

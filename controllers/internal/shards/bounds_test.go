@@ -39,7 +39,7 @@ func TestOversized(t *testing.T) {
 		{"message", runnerv1alpha1.Snapshot{Message: strings.Repeat("x", maxText+1)}},
 		{"teardownFailure", runnerv1alpha1.Snapshot{TeardownFailure: strings.Repeat("x", maxText+1)}},
 	} {
-		err := Oversized(plan, &tt.s)
+		err := oversized(plan, &tt.s)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), "snapshot's "+tt.want+" has") {
 			t.Errorf("error %v, want %q", err, tt.want)
 		}

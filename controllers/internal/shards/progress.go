@@ -1,11 +1,10 @@
-package collect
+package shards
 
 import (
 	"maps"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -84,7 +83,7 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 func (v *View) lost(lossTolerated bool) []result.Runner {
 	var out []result.Runner
 	for s := range v.runners() {
-		if s.Lost != nil && s.Member && (!lossTolerated || s.State != shards.Recovered) {
+		if s.Lost != nil && s.Member && (!lossTolerated || s.State != Recovered) {
 			out = append(out, s.runner())
 		}
 	}
@@ -117,13 +116,13 @@ func (v *View) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
 }
 
 // changeWindows tells the windows what is asked from a change on.
-func (r *run) changeWindows(c *runnerv1alpha1.Update) {
+func (g *Group) changeWindows(c *runnerv1alpha1.Update) {
 	rates := c.Rates
 	if len(rates) == 0 {
-		rates = r.d.Plan.Rates
+		rates = g.d.Plan.Rates
 	}
 	if c.Suspended {
 		rates = nil
 	}
-	r.merge.Windows().Change(time.Duration(c.At), rates)
+	g.merge.Windows().Change(time.Duration(c.At), rates)
 }

@@ -1,22 +1,19 @@
-package collect
+package shards
 
 import (
 	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
-// runner is what the run's goroutine knows of one runner. Only this goroutine uses it.
+// runner is what is known of one runner.
 type runner struct {
 	// index is the shard.
 	index    int
-	state    shards.State
+	state    State
 	pod      Pod
-	link     *transport.Link // nil: none yet
-	busy     bool            // a call is under way
+	calling  Kind // the call that is under way; CallNone: none
 	pollAt   time.Time
 	snapshot *runnerv1alpha1.Snapshot
 	received time.Time // of snapshot
@@ -41,17 +38,10 @@ type runner struct {
 	// kept here and taken out of the snapshot, which others store.
 	globals []string
 	// clock is the best measurement of the runner's clock.
-	clock shards.Sample
+	clock Sample
 }
 
-// newRunner is one that did not answer yet. An earlier operator may have sent it a lease.
-func (r *run) newRunner(index int) *runner {
-	s := &runner{index: index, state: shards.Absent, lastSeen: time.Now()}
-	if r.leases() && r.d.MayStart {
-		s.leaseEnd = r.clock() + int64(r.d.Plan.LeaseDuration)
-	}
-	return s
-}
+func (s *runner) id() ID { return ID{s.index, s.pod.UID} }
 
 // back: the runner was lost, and answers again.
 func (s *runner) back() bool {
@@ -66,10 +56,10 @@ func (s *runner) final() bool {
 // sends: the runner may have requests of the load to send, or did not answer yet. A change matters to it.
 func (s *runner) sends() bool {
 	switch s.state {
-	case shards.Absent, shards.Connecting, shards.Ready, shards.Active:
+	case Absent, Connecting, Ready, Active:
 		return !s.final()
-	case shards.Leaving:
-		return s.snapshot != nil && reported(s.snapshot) == shards.Started
+	case Leaving:
+		return s.snapshot != nil && reported(s.snapshot) == Started
 	}
 	return false
 }
@@ -78,29 +68,18 @@ func (s *runner) sends() bool {
 func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
 
 // reported is the event that a snapshot of a runner means.
-func reported(n *runnerv1alpha1.Snapshot) shards.Event {
+func reported(n *runnerv1alpha1.Snapshot) Event {
 	switch n.State {
 	case runnerv1alpha1.StateReady:
-		return shards.Connected
+		return Connected
 	case runnerv1alpha1.StateRunning:
-		return shards.Started
+		return Started
 	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown:
-		return shards.Drains
+		return Drains
 	case runnerv1alpha1.StateDone:
-		return shards.Ended
+		return Ended
 	}
-	return shards.Connects
-}
-
-// happen takes a runner along the transition of an event. A new state is published, and acted on, at once.
-func (r *run) happen(s *runner, on shards.Event) {
-	next, ok := s.state.Next(on)
-	if !ok || next == s.state {
-		return
-	}
-	s.state = next
-	s.pollAt = time.Time{}
-	r.news = true
+	return Connects
 }
 
 // round is what a call depends on beside the runner.
@@ -112,65 +91,65 @@ type round struct {
 
 // next is what to ask of a runner now. It depends on what the runner reported last, and not on what was
 // sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
-func (s *runner) next(d *Desired, m round) shards.Kind {
+func (s *runner) next(d *Desired, m round) Kind {
 	switch {
-	case s.busy || s.pod.Address == "" || s.pod.Ended:
-		return shards.CallNone
+	case s.calling != CallNone || s.pod.Address == "" || s.pod.Ended:
+		return CallNone
 	case s.snapshot == nil:
-		return shards.CallSnapshot
+		return CallSnapshot
 	case s.final():
 		return s.nextFinal(d, m)
-	case s.state == shards.Lost:
+	case s.state == Lost:
 		return s.nextLost(d, m)
 	case d.Stored && s.snapshot.Stopped == "":
-		return shards.CallStop // it is too late to join, or this process reached it for the first time after the results were stored
+		return CallStop // it is too late to join, or this process reached it for the first time after the results were stored
 	case s.snapshot.Revision == 0:
-		return shards.CallUpdate
+		return CallUpdate
 	case m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
-		return shards.CallStart
+		return CallStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
-		return shards.CallStop
+		return CallStop
 	case m.change:
-		return shards.CallUpdate
+		return CallUpdate
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return shards.CallTeardown
+		return CallTeardown
 	}
-	return shards.CallSnapshot
+	return CallSnapshot
 }
 
 // nextFinal is what to ask of a runner whose counts are final. What was stored of a lost runner may be less than that.
-func (s *runner) nextFinal(d *Desired, m round) shards.Kind {
+func (s *runner) nextFinal(d *Desired, m round) Kind {
 	switch {
 	case s.acked:
-		return shards.CallNone
+		return CallNone
 	case d.Stored || s.stored && s.loss == nil:
-		return shards.CallAck
+		return CallAck
 	case m.watch:
-		return shards.CallSnapshot
+		return CallSnapshot
 	}
-	return shards.CallNone
+	return CallNone
 }
 
 // nextLost is what to ask of a lost runner. If it answers, it must send nothing that another runner sends, and its counts are of use.
-func (s *runner) nextLost(d *Desired, m round) shards.Kind {
+func (s *runner) nextLost(d *Desired, m round) Kind {
 	switch {
 	case !s.back():
-		return shards.CallSnapshot
+		return CallSnapshot
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return shards.CallTeardown // otherwise it never ends, and neither does the test
+		return CallTeardown // otherwise it never ends, and neither does the test
 	case s.snapshot.Stopped != "":
-		return shards.CallSnapshot
+		return CallSnapshot
 	case d.Stop != "" || d.Stored || !s.knowsStart():
-		return shards.CallStop
+		return CallStop
 	case m.change:
-		return shards.CallUpdate
+		return CallUpdate
 	}
-	return shards.CallSnapshot
+	return CallSnapshot
 }
 
 // see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone proves
 // nothing about its processes.
-func (s *runner) see(p Pod) {
+func (s *runner) see(p Pod, now time.Time) {
 	switch {
 	case s.pod.UID != "" && p.UID != s.pod.UID:
 		s.pod.Gone = true
@@ -179,7 +158,7 @@ func (s *runner) see(p Pod) {
 		s.pod = p
 	default:
 		if s.pod.Address == "" {
-			s.lastSeen, s.pollAt = time.Now(), time.Time{} // it can answer from now on
+			s.lastSeen, s.pollAt = now, time.Time{} // it can answer from now on
 		}
 		s.pod = p
 	}

@@ -1,0 +1,79 @@
+package shards
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPollsAreSpread: the polls of many runners are not at the same time, and each is polled once an interval.
+func TestPollsAreSpread(t *testing.T) {
+	zero := time.Unix(0, 0)
+	g := &Group{zero: zero, m: Moment{Pace: Pace{Least: time.Second, Regular: 2 * time.Second}}, runners: make([]*runner, 10)}
+	spread := func(index int, at time.Duration) time.Duration {
+		g.now = zero.Add(at)
+		return g.spread(index)
+	}
+	for index := range g.runners {
+		at := time.Duration(index) * 17 * time.Millisecond
+		first := spread(index, at)
+		if first < time.Second || first > 3*time.Second {
+			t.Errorf("shard %d: first poll after %s, want between 1s and 3s", index, first)
+		}
+		at += first
+		if want := time.Duration(index) * 200 * time.Millisecond; at%(2*time.Second) != want {
+			t.Errorf("shard %d is polled %s after the begin of an interval, want %s", index, at%(2*time.Second), want)
+		}
+		if got := spread(index, at); got != 2*time.Second {
+			t.Errorf("shard %d: the second poll is %s after the first, want 2s", index, got)
+		}
+	}
+}
+
+// TestOnePollWithoutAnswerIsNotSilence: the next poll after one that timed out comes before the runner is silent.
+func TestOnePollWithoutAnswerIsNotSilence(t *testing.T) {
+	for _, tc := range []struct {
+		regular, want time.Duration
+	}{{time.Second, 5 * time.Second}, {2 * time.Second, 6 * time.Second}, {3 * time.Second, 7 * time.Second}} {
+		answered := time.Unix(0, 0)
+		g := &Group{m: Moment{Pace: Pace{Least: time.Second, Regular: tc.regular}}, opts: Options{Timeout: 2 * time.Second}}
+		if got := g.silentAfter(); got != tc.want {
+			t.Errorf("regularly after %s: silent after %s, want %s", tc.regular, got, tc.want)
+		}
+		g.now = answered.Add(tc.regular + g.opts.Timeout) // it failed
+		if next := g.again(answered.Add(2 * tc.regular)); next.Sub(answered) > g.silentAfter() {
+			t.Errorf("regularly after %s: the second poll is %s after the last answer, silent after %s", tc.regular, next.Sub(answered), g.silentAfter())
+		}
+	}
+}
+
+// TestSilenceNotes: one note reports all runners that fell silent in a second.
+func TestSilenceNotes(t *testing.T) {
+	g := &Group{}
+	at := func(after time.Duration) {
+		g.now = time.Unix(0, 0).Add(after)
+		g.silence.note(g)
+	}
+	g.silence.add(&runner{index: 0, silent: true, trouble: "timeout"})
+	at(0)
+	for i := range 3 {
+		g.silence.add(&runner{index: i, silent: i != 1, trouble: "timeout"})
+		at(time.Second / 2)
+	}
+	at(time.Second)
+	at(3 * time.Second)
+	var got []string
+	for _, n := range g.notes {
+		got = append(got, fmt.Sprint(n.Message, n.Values))
+	}
+	want := []string{
+		"Runners do not answer[count 1 shards [0] reason timeout]",
+		"Runners do not answer[count 2 shards [0 2] reason timeout]",
+		"Runners answer again[count 1 shards [1]]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
