@@ -19,7 +19,7 @@ const (
 
 // facts are what the calls of a round depend on beside their runners.
 func (g *Group) facts() round {
-	m := round{start: g.startNow(), drained: g.allDrained()}
+	m := round{d: &g.d, start: g.startNow(), drained: g.allDrained()}
 	for s := range g.all() {
 		m.watch = m.watch || s.silent
 	}
@@ -41,7 +41,7 @@ func (g *Group) calls(m round) (out []Call, polled int, wait time.Duration) {
 			continue
 		}
 		m.change = g.pending(s) != nil
-		if kind := s.next(&g.d, m); kind != CallNone {
+		if kind := s.next(&m); kind != CallNone {
 			s.calling = kind
 			out = append(out, g.call(s, kind))
 		}
@@ -73,16 +73,25 @@ func (g *Group) call(s *runner, kind Kind) Call {
 
 // interval is the time between two polls of a runner.
 func (g *Group) interval(s *runner) time.Duration {
-	if s.silent || s.state == Lost || s.final() {
+	frequency := s.behaviour().Poll
+	switch {
+	case s.silent:
+		frequency = Plain
+	case frequency == Regular && g.hurries(s):
+		frequency = Hurried
+	case s.snapshot == nil && s.trouble != "" && frequency == Hurried && g.now.Sub(g.zero) > time.Minute:
+		frequency = Regular // a container whose endpoint does not listen yet refuses connections
+	}
+	switch frequency {
+	case Plain:
 		return g.m.Pace.Least
-	}
-	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && g.d.Stop == "" && !s.pod.Terminating
-	if g.probeIsOver() || g.pending(s) != nil || !slices.Contains(g.changes.newest().Members, s.index) { // a change is pending, or it joins or leaves
-		working = false
-	}
-	// A container whose endpoint does not listen yet refuses connections.
-	if working || s.trouble != "" && s.snapshot == nil && g.now.Sub(g.zero) > time.Minute {
+	case Regular:
 		return g.spread(s.index)
 	}
 	return g.m.Pace.Hurried
+}
+
+// hurries: a runner that works will soon report something else, because it must stop or join, or has a change to get.
+func (g *Group) hurries(s *runner) bool {
+	return g.d.Stop != "" || s.pod.Terminating || g.probeIsOver() || g.pending(s) != nil || !slices.Contains(g.changes.newest().Members, s.index)
 }

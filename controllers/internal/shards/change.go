@@ -144,7 +144,7 @@ func (g *Group) settle() {
 // allHave: every member that may still send, and is not lost, accepted a revision.
 func (g *Group) allHave(revision int64) bool {
 	for _, s := range g.runners {
-		if s.member && s.state != Lost && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
+		if s.member && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
 			return false
 		}
 	}

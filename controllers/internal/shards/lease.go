@@ -151,7 +151,7 @@ func (s *runner) why() string {
 // findEnds finds the runners that are lost, and those whose counts are final.
 func (g *Group) findEnds() {
 	for i, s := range g.runners {
-		if s.state.Final() || s.state == Lost {
+		if s.state.Final() || s.state.Over() {
 			continue
 		}
 		why := g.findLoss(s)

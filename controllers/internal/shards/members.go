@@ -58,7 +58,7 @@ func (g *Group) remaining() []int {
 		out = append(out, i)
 	}
 	out = append(out, g.joining()...)
-	if !slices.ContainsFunc(out, func(i int) bool { return g.runners[i].state != Lost && g.runners[i].sends() }) {
+	if !slices.ContainsFunc(out, func(i int) bool { return g.runners[i].sends() }) {
 		return nil
 	}
 	slices.Sort(out)

@@ -54,15 +54,7 @@ func (s *runner) final() bool {
 }
 
 // sends: the runner may have requests of the load to send, or did not answer yet. A change matters to it.
-func (s *runner) sends() bool {
-	switch s.state {
-	case Absent, Connecting, Ready, Active:
-		return !s.final()
-	case Leaving:
-		return s.snapshot != nil && reported(s.snapshot) == Started
-	}
-	return false
-}
+func (s *runner) sends() bool { return s.behaviour().Sends }
 
 // knowsStart: the runner was told the time of the start.
 func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
@@ -80,71 +72,6 @@ func reported(n *runnerv1alpha1.Snapshot) Event {
 		return Ended
 	}
 	return Connects
-}
-
-// round is what a call depends on beside the runner.
-type round struct {
-	// start: a runner that is ready may start. change: there is a change to send. drained: no request of the load is in flight
-	// any more. watch: a runner is silent, so that also runners that are done show whether the operator reaches any.
-	start, change, drained, watch bool
-}
-
-// next is what to ask of a runner now. It depends on what the runner reported last, and not on what was
-// sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
-func (s *runner) next(d *Desired, m round) Kind {
-	switch {
-	case s.calling != CallNone || s.pod.Address == "" || s.pod.Ended:
-		return CallNone
-	case s.snapshot == nil:
-		return CallSnapshot
-	case s.final():
-		return s.nextFinal(d, m)
-	case s.state == Lost:
-		return s.nextLost(d, m)
-	case d.Stored && s.snapshot.Stopped == "":
-		return CallStop // it is too late to join, or this process reached it for the first time after the results were stored
-	case s.snapshot.Revision == 0:
-		return CallUpdate
-	case m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
-		return CallStart
-	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
-		return CallStop
-	case m.change:
-		return CallUpdate
-	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return CallTeardown
-	}
-	return CallSnapshot
-}
-
-// nextFinal is what to ask of a runner whose counts are final. What was stored of a lost runner may be less than that.
-func (s *runner) nextFinal(d *Desired, m round) Kind {
-	switch {
-	case s.acked:
-		return CallNone
-	case d.Stored || s.stored && s.loss == nil:
-		return CallAck
-	case m.watch:
-		return CallSnapshot
-	}
-	return CallNone
-}
-
-// nextLost is what to ask of a lost runner. If it answers, it must send nothing that another runner sends, and its counts are of use.
-func (s *runner) nextLost(d *Desired, m round) Kind {
-	switch {
-	case !s.back():
-		return CallSnapshot
-	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
-		return CallTeardown // otherwise it never ends, and neither does the test
-	case s.snapshot.Stopped != "":
-		return CallSnapshot
-	case d.Stop != "" || d.Stored || !s.knowsStart():
-		return CallStop
-	case m.change:
-		return CallUpdate
-	}
-	return CallSnapshot
 }
 
 // see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone proves

@@ -54,7 +54,11 @@ func TestNext(t *testing.T) {
 			if name != "no pod" {
 				tt.s.pod.Address = "x"
 			}
-			if got := tt.s.next(&tt.d, tt.m); got != tt.want {
+			if tt.s.state == Absent && tt.s.snapshot != nil {
+				tt.s.state, _ = tt.s.state.Next(reported(tt.s.snapshot))
+			}
+			tt.m.d = &tt.d
+			if got := tt.s.next(&tt.m); got != tt.want {
 				t.Errorf("call %d, want %d", got, tt.want)
 			}
 		})
