@@ -17,8 +17,6 @@ type endedRunner struct {
 	collect.Recorded
 	// member is true if the runner had a share of the load. Otherwise no counts are missing.
 	member bool
-	// done: its counts are final.
-	done bool
 }
 
 // endedKey identifies a runner. A shard can have several runners, and a shard that never had a pod has an empty UID.
@@ -45,9 +43,10 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 		return err
 	}
 	out := endedRunner{
-		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
-		member:   rec.Member,
-		done:     rec.State == record.ShardDone,
+		Recorded: collect.Recorded{
+			Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Final: rec.State == record.ShardDone, Snapshot: counts,
+		},
+		member: rec.Member,
 	}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.

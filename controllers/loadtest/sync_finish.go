@@ -141,7 +141,7 @@ func (s *scope) incomplete() bool {
 	if s.policy() == v1alpha1.ShardLostFail {
 		return len(s.lost()) > 0
 	}
-	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.done }) ||
+	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.Final }) ||
 		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
 			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !s.isRecorded(sh.Index, sh.Pod.UID)
 		})

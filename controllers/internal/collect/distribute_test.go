@@ -50,7 +50,7 @@ func (f *fleet) record(v *View) {
 		if s.Lost == nil && !s.Left {
 			continue
 		}
-		rec := Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Snapshot: s.Snapshot}
+		rec := Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Final: s.State == shards.Recovered, Snapshot: s.Snapshot}
 		if s.Lost != nil && !s.Pod.Ended {
 			rec.Address = s.Pod.Address
 		}

@@ -150,6 +150,24 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// TestTakeOverWithARecoveredRunner: the counts of a runner that was lost and answered again are complete for the next operator, too.
+func TestTakeOverWithARecoveredRunner(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 5 * time.Minute
+		f.plan.LeaseDuration, f.desired.Rebalance, f.desired.LossTolerated = 30*time.Second, true, true
+		f.run()
+		f.runners[1].Silence()
+		f.record(f.wait(40 * time.Second))
+		f.runners[1].Wake()
+		f.record(f.wait(3 * time.Second))
+		f.operator()
+		v := f.end(10 * time.Minute)
+		if r := v.Progress.Report; v.Shards[1].State != shards.Recovered || !v.Over() || r.Partial || r.Generator.ShardsLost != 0 {
+			t.Errorf("state %s, over %v, partial %v, %d shards lost; want Recovered and a whole result", v.Shards[1].State, v.Over(), r.Partial, r.Generator.ShardsLost)
+		}
+	})
+}
+
 // TestLeaseOfAFormerLeader: an operator that may have been replaced polls runners and renews no lease.
 func TestLeaseOfAFormerLeader(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {

@@ -80,8 +80,9 @@ type Recorded struct {
 	Pod types.UID
 	// Member: it had a share of the load.
 	Member bool
-	// Loss is nil when it has left.
-	Loss *Loss
+	// Loss is nil when it has left. Final: its counts are final; if it was lost, it was reached again.
+	Loss  *Loss
+	Final bool
 	// Snapshot is the last one, if there was one.
 	Snapshot *runnerv1alpha1.Snapshot
 	// Address is that of a lost runner whose pod exists and which was not reported to have ended; empty: it is not polled.

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type driven struct {
 	now     time.Time
 	desired Desired
 	runners []runnerv1alpha1.Snapshot
+	silent  map[int]bool
 }
 
 func drive(t *testing.T, shards int) *driven {
@@ -51,6 +53,9 @@ func (d *driven) round(after time.Duration) (kinds []Kind, v *View) {
 }
 
 func (d *driven) answer(c Call) Answer {
+	if d.silent[c.ID.Shard] {
+		return Answer{Err: errors.New("no answer")}
+	}
 	s := &d.runners[c.ID.Shard]
 	s.Sequence++
 	s.Clock = int64(d.now.Sub(time.Unix(0, 0)))
@@ -125,5 +130,29 @@ func TestGroupWithNoNews(t *testing.T) {
 	m.Now = m.Now.Add(out.Wait)
 	if out = d.g.Next(m); len(out.Calls) != 0 || out.View != nil {
 		t.Errorf("calls %v of a runner that is in a call, view %v; want none", out.Calls, out.View)
+	}
+}
+
+// TestEarlyEndStaysALoss: a runner that failed has final counts, and its load is missing. It is asked again while another runner is silent.
+func TestEarlyEndStaysALoss(t *testing.T) {
+	d := drive(t, 3)
+	d.desired.LossTolerated = true
+	for range 4 {
+		d.desired.MayStart = d.runners[0].State == runnerv1alpha1.StateReady
+		d.round(time.Second)
+	}
+	d.runners[1].State, d.runners[1].Problem, d.runners[1].Message = runnerv1alpha1.StateDone, runnerv1alpha1.ProblemInternal, "out of files"
+	d.round(time.Second)
+	d.silent = map[int]bool{2: true}
+	before := d.runners[1].Sequence
+	var v *View
+	for range 12 {
+		_, v = d.round(time.Second)
+	}
+	if d.runners[1].Sequence == before {
+		t.Fatal("the runner was not asked again")
+	}
+	if s := v.Shards[1]; s.State != Lost || s.Lost == nil || s.Lost.Message != "out of files" {
+		t.Errorf("state %s, loss %v; want Lost", s.State, s.Lost)
 	}
 }

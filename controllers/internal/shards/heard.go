@@ -47,7 +47,7 @@ func (g *Group) Waits(id ID, now time.Time) {
 
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
-	before := s.snapshot
+	before, wasFinal := s.snapshot, s.final()
 	if err := oversized(g.d.Plan, n); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	switch {
 	case !s.final():
 		g.happen(s, reported(n))
-	case s.state == Lost:
+	case s.state == Lost && !wasFinal: // otherwise it ended early, and its load is missing
 		g.happen(s, Ended)
 	}
 	if before == nil || n.State != before.State || n.Revision != before.Revision {

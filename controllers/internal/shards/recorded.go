@@ -28,11 +28,8 @@ func (g *Group) takeStored() {
 		if s.pod.Address == "" && rec.Address != "" {
 			s.pod.Address = rec.Address
 		}
-		if rec.Loss == nil {
-			g.happen(s, Ended)
-			g.happen(s, Departed)
-		} else {
-			g.happen(s, GaveUp)
+		for _, on := range rec.events() {
+			g.happen(s, on)
 		}
 	}
 	for i, s := range g.runners {
@@ -43,6 +40,17 @@ func (g *Group) takeStored() {
 			g.news = true
 		}
 	}
+}
+
+// events are what the record says of a runner.
+func (r *Recorded) events() []Event {
+	switch {
+	case r.Loss == nil:
+		return []Event{Ended, Departed}
+	case r.Final && r.Snapshot != nil: // otherwise its counts are missing all the same
+		return []Event{GaveUp, Ended}
+	}
+	return []Event{GaveUp}
 }
 
 // restore takes over the stored snapshot of a runner that is over. It can be newer than the last one that this process got: a former
