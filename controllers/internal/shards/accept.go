@@ -5,7 +5,7 @@ import "time"
 // Accept takes over what is desired, and what is new about pods.
 func (g *Group) Accept(d Desired, now time.Time) {
 	before := g.d
-	g.d, g.now = d, now
+	g.d, g.now, g.probing.stored = d, now, d.Probes
 	for i := range d.Pods {
 		g.at(i)
 	}
@@ -54,7 +54,7 @@ func (g *Group) at(i int) *runner {
 // newRunner is one that did not answer yet. An earlier operator may have sent it a lease.
 func (g *Group) newRunner(index int) *runner {
 	s := &runner{index: index, state: Absent, lastSeen: g.now}
-	if g.leases() && g.d.MayStart {
+	if g.d.leases() && g.d.MayStart {
 		s.leaseEnd = g.clock() + int64(g.d.Plan.LeaseDuration)
 	}
 	return s

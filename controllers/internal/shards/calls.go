@@ -19,7 +19,7 @@ const (
 
 // facts are what the calls of a round depend on beside their runners.
 func (g *Group) facts() round {
-	m := round{d: &g.d, start: g.startNow(), drained: g.allDrained()}
+	m := round{d: &g.d, start: g.startNow(), drained: g.runners.drained()}
 	for s := range g.all() {
 		m.watch = m.watch || s.silent
 	}
@@ -62,7 +62,7 @@ func (g *Group) call(s *runner, kind Kind) Call {
 	case CallUpdate:
 		c.Update = g.update(s)
 	case CallStart:
-		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.globals(), Changes: g.changes.missed(s.snapshot.Revision)}
+		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.runners.globals(), Changes: g.changes.missed(s.snapshot.Revision)}
 	case CallStop:
 		c.Stop = runnerv1alpha1.Stop{Reason: orElse(g.d.Stop, reasonTooLate), Drain: true}
 	case CallAck:
@@ -86,7 +86,7 @@ func (g *Group) interval(s *runner) time.Duration {
 	case Plain:
 		return g.m.Pace.Least
 	case Regular:
-		return g.spread(s.index)
+		return g.m.Pace.spread(g.now.Sub(g.zero), s.index, len(g.runners))
 	}
 	return g.m.Pace.Hurried
 }

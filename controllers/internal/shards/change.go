@@ -84,7 +84,7 @@ func (g *Group) propose() {
 	}
 	next.Revision, next.At = g.changes.newest().Revision+1, max(since+int64(changeLead), g.changes.newest().At+int64(changeGap))
 	if !begins {
-		g.whileProbing(next)
+		g.probing.fit(next)
 	}
 	g.proposal, g.begins, g.news = next, begins, true
 }
@@ -109,7 +109,7 @@ func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
 
 // begun: the time of the start is known, and some runner knows it.
 func (g *Group) begun() bool {
-	return g.d.MayStart && g.startAt != 0 && slices.ContainsFunc(g.runners, (*runner).knowsStart)
+	return g.d.MayStart && g.startAt != 0 && g.runners.know()
 }
 
 // pending is the oldest change that a runner with a share did not accept; nil: none. Changes
@@ -130,7 +130,7 @@ func (g *Group) settle() {
 		if c.Revision <= g.changes.settled {
 			continue
 		}
-		if c.At != 0 && g.startAt == 0 || !g.allHave(c.Revision) {
+		if c.At != 0 && g.startAt == 0 || !g.runners.have(c.Revision) {
 			break
 		}
 		g.changes.settled, g.news = c.Revision, true
@@ -139,38 +139,4 @@ func (g *Group) settle() {
 		}
 	}
 	g.changes.applied = g.changes.applied[max(0, len(g.changes.applied)-maxApplied):]
-}
-
-// allHave: every member that may still send, and is not lost, accepted a revision.
-func (g *Group) allHave(revision int64) bool {
-	for _, s := range g.runners {
-		if s.member && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
-			return false
-		}
-	}
-	return true
-}
-
-// generation is the least of the members that may still send or, when none does, of all. Zero: one of them did not answer yet.
-func (g *Group) generation() (least int64) {
-	for _, all := range []bool{false, true} {
-		found := false
-		for _, s := range g.runners {
-			if !s.member || s.state.Over() || !all && !s.sends() {
-				continue
-			}
-			var has int64
-			if s.snapshot != nil {
-				has = s.snapshot.Generation
-			}
-			if !found || has < least {
-				least = has
-			}
-			found = true
-		}
-		if found {
-			break
-		}
-	}
-	return least
 }

@@ -28,11 +28,12 @@ type Group struct {
 	m         Moment // of the present round
 	d         Desired
 	// runners are the present ones by shard, former those whose shard has another one since.
-	runners, former []*runner
-	merge           *result.Merge
-	limits          *verdict.Live
-	startAt         int64 // in our clock, of the test; zero: not chosen yet
-	steps           int   // of all chains
+	runners runners
+	former  []*runner
+	merge   *result.Merge
+	limits  *verdict.Live
+	startAt int64 // in our clock, of the test; zero: not chosen yet
+	steps   int   // of all chains
 	// news: something happened that the next round must look at, and that the next view shows at once.
 	news bool
 	// nextRound and nextView are when the next round and the next view are due without news.
@@ -60,6 +61,7 @@ func New(d Desired, opts Options, now time.Time) *Group {
 		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}}}, // until there is a record
 		shares:  shares{plan: d.Plan},
 	}
+	g.probing = probing{plan: d.Plan, changes: &g.changes}
 	for name, o := range d.Failed {
 		g.limits.Restore(name, o)
 	}
@@ -159,11 +161,4 @@ func (g *Group) all() func(yield func(*runner) bool) {
 }
 
 // Addresses are those of the runners that have not ended, as far as it is known.
-func (g *Group) Addresses() (out []string) {
-	for _, s := range g.runners {
-		if s.pod.Address != "" && !s.state.Over() && !s.final() {
-			out = append(out, s.pod.Address)
-		}
-	}
-	return out
-}
+func (g *Group) Addresses() []string { return g.runners.addresses() }

@@ -34,7 +34,7 @@ func (g *Group) Heard(id ID, a Answer, now time.Time) {
 	}
 	g.news = g.news || (trouble == "") != (s.trouble == "")
 	if s.trouble = trouble; trouble != "" {
-		s.pollAt = g.again(s.pollAt)
+		s.pollAt = g.m.Pace.again(s.pollAt, now)
 	}
 }
 

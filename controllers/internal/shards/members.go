@@ -12,7 +12,7 @@ const joinTogether = time.Second
 // change.
 func (g *Group) nextMembers() []int {
 	last := g.changes.newest()
-	if !g.atWork() || !g.allHave(last.Revision) {
+	if !g.atWork() || !g.runners.have(last.Revision) {
 		return nil
 	}
 	members := g.remaining()
@@ -91,13 +91,4 @@ func (g *Group) joining() []int {
 		return nil
 	}
 	return out
-}
-
-// findLeft finds the runners that are done because a change removed their share.
-func (g *Group) findLeft() {
-	for i, s := range g.runners {
-		if s.state == Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(g.changes.newest().Members, i) && s.snapshot.Revision >= g.changes.leftWith(i) {
-			g.happen(s, Departed)
-		}
-	}
 }

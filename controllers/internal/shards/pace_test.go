@@ -10,15 +10,11 @@ import (
 
 // TestPollsAreSpread: the polls of many runners are not at the same time, and each is polled once an interval.
 func TestPollsAreSpread(t *testing.T) {
-	zero := time.Unix(0, 0)
-	g := &Group{zero: zero, m: Moment{Pace: Pace{Least: time.Second, Regular: 2 * time.Second}}, runners: make([]*runner, 10)}
-	spread := func(index int, at time.Duration) time.Duration {
-		g.now = zero.Add(at)
-		return g.spread(index)
-	}
-	for index := range g.runners {
+	pace := Pace{Least: time.Second, Regular: 2 * time.Second}
+	const runners = 10
+	for index := range runners {
 		at := time.Duration(index) * 17 * time.Millisecond
-		first := spread(index, at)
+		first := pace.spread(at, index, runners)
 		if first < time.Second || first > 3*time.Second {
 			t.Errorf("shard %d: first poll after %s, want between 1s and 3s", index, first)
 		}
@@ -26,7 +22,7 @@ func TestPollsAreSpread(t *testing.T) {
 		if want := time.Duration(index) * 200 * time.Millisecond; at%(2*time.Second) != want {
 			t.Errorf("shard %d is polled %s after the begin of an interval, want %s", index, at%(2*time.Second), want)
 		}
-		if got := spread(index, at); got != 2*time.Second {
+		if got := pace.spread(at, index, runners); got != 2*time.Second {
 			t.Errorf("shard %d: the second poll is %s after the first, want 2s", index, got)
 		}
 	}
@@ -42,8 +38,8 @@ func TestOnePollWithoutAnswerIsNotSilence(t *testing.T) {
 		if got := g.silentAfter(); got != tc.want {
 			t.Errorf("regularly after %s: silent after %s, want %s", tc.regular, got, tc.want)
 		}
-		g.now = answered.Add(tc.regular + g.opts.Timeout) // it failed
-		if next := g.again(answered.Add(2 * tc.regular)); next.Sub(answered) > g.silentAfter() {
+		failed := answered.Add(tc.regular + g.opts.Timeout)
+		if next := g.m.Pace.again(answered.Add(2*tc.regular), failed); next.Sub(answered) > g.silentAfter() {
 			t.Errorf("regularly after %s: the second poll is %s after the last answer, silent after %s", tc.regular, next.Sub(answered), g.silentAfter())
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func (g *Group) view() *View {
 	v := &View{
 		ShardsRevision: g.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: g.notDistributed, allReady: g.allReady(),
-		Members: g.changes.newest().Members, Proposal: g.proposal, Begins: g.begins, Probe: g.probing.ended, Generation: g.generation(), Applied: slices.Clone(g.changes.applied),
+		Members: g.changes.newest().Members, Proposal: g.proposal, Begins: g.begins, Probe: g.probing.ended, Generation: g.runners.generation(), Applied: slices.Clone(g.changes.applied),
 		Shards: make([]Shard, 0, len(g.runners)),
 	}
 	for _, s := range g.former {

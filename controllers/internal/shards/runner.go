@@ -91,20 +91,6 @@ func (s *runner) see(p Pod, now time.Time) {
 	}
 }
 
-// early returns why a runner that is done ended before its time: it never started, or something else than the operator
-// stopped it, for example SIGTERM. Its deadline is not an early end. Empty: it ended in time.
-func (s *runner) early(d *Desired) string {
-	switch {
-	case s.snapshot.StartedAt == 0 && d.MayStart && d.Stop == "":
-		return orElse(s.snapshot.Message, "ended before the start")
-	case s.snapshot.Stopped != "" && d.Stop == "" && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
-		return "stopped: " + s.snapshot.Stopped
-	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal, s.snapshot.Problem == runnerv1alpha1.ProblemPolicy:
-		return orElse(s.snapshot.Message, "the runner failed")
-	}
-	return ""
-}
-
 // slim takes the distributions out of a final snapshot. The run's sum has them, and its report is the only one that
 // needs them. The response time stays: it is part of the shard's result.
 func (s *runner) slim() {
