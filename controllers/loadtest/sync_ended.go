@@ -64,7 +64,7 @@ func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
 // hasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
 // and has final counts.
 func (s *scope) hasNews(shard int, seen *collect.Shard) bool {
-	if seen.Lost == nil && !seen.Left {
+	if !seen.State.Over() {
 		return false
 	}
 	rec := s.run.Find(shard, s.podOf(shard, seen))

@@ -139,7 +139,10 @@ func (g *Group) Next(m Moment) Round {
 
 // find returns the runner with an ID; nil: there is none.
 func (g *Group) find(id ID) *runner {
-	for s := range g.all() {
+	if id.Shard < len(g.runners) && g.runners[id.Shard].id() == id {
+		return g.runners[id.Shard]
+	}
+	for _, s := range g.former {
 		if s.id() == id {
 			return s
 		}

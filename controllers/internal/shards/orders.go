@@ -26,7 +26,7 @@ var (
 	sendStart   = Order{"`Start`, once the start is stored", CallStart, func(s *runner, m *round) bool {
 		return m.start && (!m.change || s.knowsStart()) && m.d.Stop == ""
 	}}
-	sendStop = Order{"`Stop`, once that is stored", CallStop, func(s *runner, m *round) bool {
+	sendStop = Order{"`Stop`, once the stop is stored", CallStop, func(s *runner, m *round) bool {
 		return m.d.Stop != "" && m.d.MayStart && s.snapshot.Stopped == ""
 	}}
 	sendChange   = Order{"each change of the record", CallUpdate, func(_ *runner, m *round) bool { return m.change }}
