@@ -48,16 +48,8 @@ func (g *Group) Waits(id ID, now time.Time) {
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	before, wasFinal := s.snapshot, s.final()
-	if err := oversized(g.d.Plan, n); err != nil {
+	if err := g.refuse(s, n); err != nil {
 		return err
-	}
-	switch {
-	case n.Shard != s.index && n.Revision != 0:
-		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
-	case before != nil && before.Boot != n.Boot:
-		s.pod.Ended, s.pod.Why = true, errRestarted.Error()
-		g.news = true
-		return errRestarted
 	}
 	s.lastSeen, s.answered = g.now, g.now
 	if before != nil && n.Sequence < before.Sequence {
@@ -85,6 +77,22 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	if before == nil || n.State != before.State || n.Revision != before.Revision {
 		s.pollAt = time.Time{} // the next step need not wait
 		g.news = true
+	}
+	return nil
+}
+
+// refuse returns why a snapshot cannot be the runner's; nil: it can.
+func (g *Group) refuse(s *runner, n *runnerv1alpha1.Snapshot) error {
+	if err := oversized(g.d.Plan, n); err != nil {
+		return err
+	}
+	switch {
+	case n.Shard != s.index && n.Revision != 0:
+		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
+	case s.snapshot != nil && s.snapshot.Boot != n.Boot:
+		s.pod.Ended, s.pod.Why = true, errRestarted.Error()
+		g.news = true
+		return errRestarted
 	}
 	return nil
 }
