@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // TestPollsAreSpread: the polls of many runners are not at the same time, and each is polled once an interval.
@@ -71,5 +73,40 @@ func TestSilenceNotes(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestInterval: who will soon report something else is polled hurriedly.
+func TestInterval(t *testing.T) {
+	pace := Pace{Least: time.Second, Regular: 1500 * time.Millisecond, Hurried: 100 * time.Millisecond}
+	list := []runnerv1alpha1.Update{{Revision: 1, Members: []int{0}}, {Revision: 2, At: 1, Members: []int{0}}}
+	running := runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateRunning, Revision: 2, StartAt: 1}
+	behind := running
+	behind.Revision = 1
+	done := runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateDone}
+	for name, tt := range map[string]struct {
+		s    runner
+		d    Desired
+		want time.Duration
+	}{
+		"no answer yet":             {runner{}, Desired{}, pace.Hurried},
+		"no endpoint after minutes": {runner{trouble: "refused"}, Desired{}, pace.Regular},
+		"ready":                     {runner{state: Ready, snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateReady, Revision: 1}}, Desired{}, pace.Hurried},
+		"active":                    {runner{state: Active, snapshot: &running}, Desired{}, pace.Regular},
+		"active, the test stops":    {runner{state: Active, snapshot: &running}, Desired{Stop: "x"}, pace.Hurried},
+		"active, pod terminates":    {runner{state: Active, snapshot: &running, pod: Pod{Terminating: true}}, Desired{}, pace.Hurried},
+		"active, a change":          {runner{state: Active, snapshot: &behind}, Desired{}, pace.Hurried},
+		"active, no member":         {runner{index: 1, state: Active, snapshot: &running}, Desired{}, pace.Hurried},
+		"active, silent":            {runner{state: Active, snapshot: &running, silent: true}, Desired{}, pace.Least},
+		"draining":                  {runner{state: Draining, snapshot: &running}, Desired{}, pace.Hurried},
+		"ended before the start":    {runner{state: Ready, snapshot: &done}, Desired{}, pace.Least},
+		"done":                      {runner{state: Done, snapshot: &done}, Desired{}, pace.Least},
+		"lost":                      {runner{state: Lost, snapshot: &running}, Desired{}, pace.Least},
+	} {
+		tt.d.Plan = &runnerv1alpha1.Plan{}
+		g := &Group{d: tt.d, m: Moment{Pace: pace}, now: time.Unix(120, 0), zero: time.Unix(0, 0), runners: runners{&tt.s}, changes: changes{list: list}}
+		if got := g.interval(&tt.s); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
 	}
 }
