@@ -22,7 +22,7 @@ func TestStall(t *testing.T) {
 		{"the target is gone", nil, func(b *bench, _ *simRequest) reply {
 			b.down[0] = len(b.served) >= 5
 			return reply{hangUp: b.down[0], status: 200}
-		}, "no connection was open: refused"},
+		}, "no connection was open: the connection was refused"},
 		{"no streams are allowed", nil, func(b *bench, _ *simRequest) reply {
 			if len(b.served) == 5 {
 				fr := http2.NewFramer(&b.conns[0].out, nil)
