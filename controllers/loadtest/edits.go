@@ -50,9 +50,6 @@ func sameSubject(a, b *record.Edit) bool {
 
 // syncApplied stores since when edits have effect on all runners.
 func (r *reconciler) syncApplied(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.end != nil {
-		return true, nil
-	}
 	applied := map[int]*metav1.MicroTime{}
 	for i := range s.run.Edits {
 		if s.run.Edits[i].AppliedAt == nil {

@@ -63,12 +63,23 @@ const notLeadingInterval = time.Second
 // syncFunc does one thing of a pass and notes what it found in the scope. It returns false to end the pass. The status is written even then.
 type syncFunc func(context.Context, *scope) (bool, error)
 
-// syncs returns the functions of a pass, in the order of a run.
-func (r *reconciler) syncs() []syncFunc {
-	return []syncFunc{
-		r.syncPlan, r.syncLive, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
-		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL,
+// phase returns the functions of a pass, which depend on how far the run is. A pass that decides the start or the end is over with that: it asks
+// for another one.
+func (r *reconciler) phase(s *scope) []syncFunc {
+	switch {
+	case s.end != nil:
+		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL}
+	case s.startDecided():
+		return []syncFunc{
+			r.syncStoredPlan, r.syncLive, r.syncFormer, r.syncCollector, r.syncEnded, r.syncFence, r.syncApplied, r.syncScale, r.syncFinish, r.syncBudget,
+		}
+	case s.hasRecord:
+	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
+		return []syncFunc{r.syncLeftovers, r.syncTTL}
+	case s.startedBefore():
+		return []syncFunc{r.syncNoRecord}
 	}
+	return []syncFunc{r.syncPlan, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncConnect, r.syncStart, r.syncNeverStarted, r.syncTTL}
 }
 
 // Reconcile is one pass.
@@ -146,15 +157,7 @@ func (r *reconciler) vanish(req ctrl.Request) {
 }
 
 func (r *reconciler) run(ctx context.Context, s *scope) error {
-	syncs := r.syncs()
-	switch {
-	case s.hasRecord:
-	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
-		syncs = []syncFunc{r.syncLeftovers, r.syncTTL}
-	case s.startedBefore():
-		syncs = []syncFunc{r.syncNoRecord, r.syncRelease, r.syncTTL}
-	}
-	for _, sync := range syncs {
+	for _, sync := range r.phase(s) {
 		if next, err := sync(ctx, s); err != nil || !next {
 			return err
 		}

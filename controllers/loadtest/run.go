@@ -78,13 +78,11 @@ func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, job := range s.formerJobs {
-		if err := r.deleteJob(ctx, job); err != nil {
-			return false, err
-		}
+	s.again(0)
+	if next, err := r.syncFormer(ctx, s); !next {
+		return false, err
 	}
-	err = r.deleteBudget(ctx, s)
-	return err == nil, err
+	return false, r.deleteBudget(ctx, s)
 }
 
 // syncLeftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go with a record.

@@ -250,8 +250,7 @@ func TestStarters(t *testing.T) {
 			if err := r.chooseStarters(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			s.startWith = s.starters()
-			if diff := cmp.Diff(tt.want, s.startWith); diff != "" {
+			if diff := cmp.Diff(tt.want, s.starters()); diff != "" {
 				t.Errorf("starts with (-want +got):\n%s", diff)
 			}
 			reason := ""

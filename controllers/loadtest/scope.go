@@ -55,8 +55,6 @@ type scope struct {
 	live collect.Live
 	// behind is true if the cache has an older spec than the record.
 	behind bool
-	// startWith are the shards that the test starts with, sorted; nil: all.
-	startWith []int
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
 

@@ -13,29 +13,43 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// syncCollector gives the collector what the operator wants of the run, and takes over what the collector knows.
-func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) {
-	if s.jobUID() == "" || s.plan == nil || s.planError != nil {
+// syncConnect lets the collector connect to the runners, and decides which shards the test starts with.
+func (r *reconciler) syncConnect(ctx context.Context, s *scope) (bool, error) {
+	if s.job == nil || s.planError != nil {
 		return true, nil
 	}
-	if s.job != nil && jobSuspended(s.job) && !s.startDecided() && s.end == nil {
+	if jobSuspended(s.job) {
 		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
 		return true, nil
 	}
+	s.glance(r.registry.View(s.lt.UID))
+	if s.run.State == state.Preparing {
+		if err := r.chooseStarters(ctx, s); err != nil {
+			return false, err
+		}
+	}
+	return true, r.order(ctx, s)
+}
+
+// syncCollector stores the decisions that the collector acts on, gives them to the collector, and takes over what the collector knows.
+func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) {
 	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
 	return true, r.look(ctx, s)
 }
 
 func (r *reconciler) look(ctx context.Context, s *scope) error {
-	if view := r.registry.View(s.lt.UID); view != nil {
-		s.see(view) // what follows from it goes to the collector at once
-	}
+	s.glance(r.registry.View(s.lt.UID))
 	if s.behind {
 		return nil
 	}
 	if err := r.decideForCollector(ctx, s); err != nil {
 		return err
 	}
+	return r.order(ctx, s)
+}
+
+// order gives the collector what is stored, and takes over its view.
+func (r *reconciler) order(ctx context.Context, s *scope) error {
 	d := r.wanted(s)
 	if s.run.Stop != nil {
 		d.Stop = s.run.Stop.Reason
@@ -50,6 +64,13 @@ func (r *reconciler) look(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// glance takes over the view before the collector gets its orders; nil: there is none. What follows from it goes to the collector at once.
+func (s *scope) glance(view *collect.View) {
+	if view != nil {
+		s.see(view)
+	}
+}
+
 // see takes over a view, with the report of what is known by now.
 func (s *scope) see(view *collect.View) {
 	s.view = view
@@ -61,23 +82,12 @@ func (s *scope) see(view *collect.View) {
 	s.report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
 }
 
-// decideForCollector stores the decisions that the collector acts on: before the start the shards to start with, after it
-// an early end.
+// decideForCollector stores the decisions that the collector acts on.
 func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
-	if !s.startDecided() {
-		if s.end == nil && s.run.State == state.Preparing {
-			if err := r.chooseStarters(ctx, s); err != nil {
-				return err
-			}
-		}
-		s.startWith = s.starters()
-		return nil
-	}
-	s.startWith = s.starters()
 	if err := r.decideThresholds(ctx, s); err != nil {
 		return err
 	}
-	if reason := s.stop(); reason != "" && s.run.Stop == nil && s.end == nil {
+	if reason := s.stop(); reason != "" && s.run.Stop == nil {
 		return r.decide(ctx, s, func(run *record.Record) error {
 			run.Stop = &record.Stop{Reason: reason, Time: s.microTime()}
 			if a := s.aborting(); a != nil && reason == a.reason() {
@@ -95,7 +105,7 @@ func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
 // decideChange stores the change that the collector proposes. The runners get it after that.
 func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
 	p, newest := s.view.Proposal, s.run.Newest()
-	if p == nil || s.end != nil || s.run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
+	if p == nil || s.run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
 		return nil
 	}
 	return r.decide(ctx, s, func(run *record.Record) error {

@@ -12,7 +12,7 @@ import (
 // syncEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
 // of the TTL does not, and neither does a change that took effect while the test ran.
 func (r *reconciler) syncEdited(ctx context.Context, s *scope) (bool, error) {
-	if s.end == nil || s.run.Plan.Generation == 0 || s.lt.Generation == s.run.Plan.Generation {
+	if s.run.Plan.Generation == 0 || s.lt.Generation == s.run.Plan.Generation {
 		return true, nil
 	}
 	c := r.memory.of(s.lt)

@@ -18,9 +18,6 @@ import (
 // syncEnded stores the runners that ended before the test, lost or scaled away: first their counts, then the
 // decision. Pods go only after that. The collector hears of it at once, because a loss can end the test.
 func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.end != nil || s.plan == nil {
-		return true, nil
-	}
 	var ended []record.Shard
 	for shard := range s.view.Shards {
 		seen := &s.view.Shards[shard]

@@ -23,7 +23,7 @@ const fenceGrace = 2
 // syncFence deletes the pods of lost runners that do not answer and may still send load, if the test ends
 // early or all others ended. It proves nothing if the kubelet cannot be reached either.
 func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil && !s.view.Over() {
+	if s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil && !s.view.Over() {
 		return true, nil
 	}
 	for _, pod := range s.allPods {

@@ -27,15 +27,6 @@ import (
 
 // syncFinish stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil || s.plan == nil || s.planError != nil {
-		return true, nil
-	}
-	if !s.startDecided() {
-		if f := r.neverStarted(s); f != nil {
-			return r.endBeforeStart(ctx, s, f)
-		}
-		return true, nil
-	}
 	if err := r.decideLoadEnded(ctx, s); err != nil {
 		return false, err
 	}
@@ -54,6 +45,17 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 	}
 	s.report.Verdict = judged
 	return r.store(ctx, s, s.endingOf(&judged))
+}
+
+// syncNeverStarted ends a run that cannot start.
+func (r *reconciler) syncNeverStarted(ctx context.Context, s *scope) (bool, error) {
+	if s.planError != nil {
+		return true, nil
+	}
+	if f := r.neverStarted(s); f != nil {
+		return r.endBeforeStart(ctx, s, f)
+	}
+	return true, nil
 }
 
 // decideLoadEnded stores that all runners sent their last request.
@@ -217,7 +219,10 @@ func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (b
 		run.End = end
 		return run.On(state.End)
 	})
-	return err == nil, err
+	if err == nil {
+		s.again(0)
+	}
+	return false, err
 }
 
 // storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
@@ -325,9 +330,6 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 // syncRelease ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
 // final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run, and later if all have.
 func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
-	if s.end == nil {
-		return true, nil
-	}
 	if err := r.deleteCheckpoints(ctx, s); err != nil {
 		return false, err
 	}

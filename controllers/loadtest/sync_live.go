@@ -17,9 +17,6 @@ import (
 // syncLive compares what the spec says of the values that can change while the test runs with the record, and stores
 // what is new. The plan stays the one that was started with: the runners get the differences as changes.
 func (r *reconciler) syncLive(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil || s.plan == nil || s.planError != nil || !s.startDecided() {
-		return true, nil
-	}
 	if s.lt.Generation < s.run.Live.Generation {
 		s.behind = true // the cache has an older spec
 		return true, nil

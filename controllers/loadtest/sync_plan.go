@@ -30,15 +30,8 @@ const (
 	remainsInterval = time.Second
 )
 
-// syncPlan compiles the spec, or takes the plan that runs. A spec that changes while runners
-// are being made leads to another plan; one that changes later to nothing.
+// syncPlan compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
 func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil {
-		return true, nil
-	}
-	if s.startDecided() {
-		return true, r.storedPlan(ctx, s)
-	}
 	if err := r.setAddresses(ctx, s); err != nil {
 		return false, err
 	}
@@ -105,6 +98,11 @@ func (r *reconciler) storePlan(ctx context.Context, s *scope, canonical []byte) 
 
 func invalid(reason, message string) *planError {
 	return &planError{reason: reason, message: clip(message, maxMessage), invalid: true}
+}
+
+// syncStoredPlan takes the plan that runs.
+func (r *reconciler) syncStoredPlan(ctx context.Context, s *scope) (bool, error) {
+	return true, r.storedPlan(ctx, s)
 }
 
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the

@@ -33,14 +33,14 @@ import (
 
 // syncRunners sees to it that the Job for the plan exists, and that no other one does.
 func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
-	if s.invalid() && s.end == nil && !s.startDecided() {
+	if s.invalid() {
 		return true, r.hold(ctx, s) // its runners cannot start any more
 	}
-	if s.end != nil || s.plan == nil || s.planError != nil || s.waiting != "" || s.lockedBy != "" || len(s.refused) > 0 {
+	if s.planError != nil || s.waiting != "" || s.lockedBy != "" || len(s.refused) > 0 {
 		return true, nil
 	}
 	switch {
-	case s.startDecided() || s.stop() != "":
+	case s.stop() != "":
 	case s.held():
 		if err := r.hold(ctx, s); err != nil {
 			return false, err
@@ -54,6 +54,11 @@ func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
 			return s.job == nil, nil // an existing Job is that of an earlier plan or attempt, and must not start
 		}
 	}
+	return r.syncFormer(ctx, s)
+}
+
+// syncFormer deletes the Jobs of earlier attempts.
+func (r *reconciler) syncFormer(ctx context.Context, s *scope) (bool, error) {
 	for _, job := range s.formerJobs {
 		if err := r.deleteJob(ctx, job); err != nil {
 			return false, err

@@ -56,7 +56,7 @@ func (r *reconciler) capacityRevision(s *scope) int64 {
 
 // scales returns whether the number of shards can change.
 func (s *scope) scales() bool {
-	return s.startDecided() && s.job != nil && s.end == nil && s.plan != nil && s.planError == nil && !s.behind && !s.takenOver() &&
+	return s.job != nil && !s.behind && !s.takenOver() &&
 		s.job.DeletionTimestamp == nil && s.stop() == "" && loading(s)
 }
 

@@ -15,7 +15,7 @@ import (
 // decideProbe stores what the probe showed that has ended, and with the last one that the search ends the load.
 func (r *reconciler) decideProbe(ctx context.Context, s *scope) error {
 	p := s.view.Probe
-	if p == nil || s.plan.Search == nil || s.end != nil || s.run.Stop != nil || p.Number != len(s.probes().Ended) {
+	if p == nil || s.plan.Search == nil || s.run.Stop != nil || p.Number != len(s.probes().Ended) {
 		return nil
 	}
 	return r.decide(ctx, s, func(run *record.Record) error {

@@ -20,10 +20,7 @@ import (
 // syncStart decides the start when all runners are ready, or those that the test starts with. It stores the decision
 // before the runners get it, so that another operator never starts the test again.
 func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.plan == nil || s.end != nil || s.startDecided() || s.planError != nil || s.stop() != "" || s.held() {
-		return true, nil
-	}
-	if !s.canStart() {
+	if s.job == nil || s.planError != nil || s.stop() != "" || s.held() || !s.canStart() {
 		return true, nil
 	}
 	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
@@ -36,7 +33,7 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 	}
 	err := r.decide(ctx, s, func(run *record.Record) error {
 		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
-		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.startWith, Live: live}
+		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.starters(), Live: live}
 		run.Live = live
 		run.Pods = r.podsOf(s)
 		maps.DeleteFunc(run.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(run.Newest().Members, shard) })
@@ -45,7 +42,8 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, r.look(ctx, s)
+	s.again(0)
+	return false, r.order(ctx, s)
 }
 
 // podsOf are the pods of the shards, as another operator needs them if they are deleted.
@@ -78,15 +76,15 @@ func (s *scope) canStart() bool {
 	if !s.view.AllReady() {
 		return false
 	}
-	if s.startWith != nil {
-		return slices.Equal(s.view.Members, s.startWith)
+	if with := s.starters(); with != nil {
+		return slices.Equal(s.view.Members, with)
 	}
 	return len(s.view.Members) == s.plan.Shards && s.lostBeforeStart() == ""
 }
 
 // startFailure returns why the run cannot start any more; nil: it can, or has started.
 func (r *reconciler) startFailure(s *scope) *failure {
-	if s.plan == nil || s.job == nil {
+	if s.job == nil {
 		return nil
 	}
 	for i := range s.view.Shards {
@@ -122,7 +120,7 @@ func (r *reconciler) tooLate(s *scope) *failure {
 	if jobSuspended(s.job) {
 		return nil // a queue decides
 	}
-	if s.startWith != nil {
+	if s.starters() != nil {
 		limit += r.cfg.Runner.ReadyTimeout.Duration
 	}
 	if left := from.Add(limit).Sub(s.now); left > 0 {
@@ -178,7 +176,7 @@ func (s *scope) starters() []int {
 
 func (r *reconciler) enough(s *scope) []int {
 	ready := s.readyShards()
-	if s.startDecided() || len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
+	if len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
 		return nil
 	}
 	if s.lostBeforeStart() != "" {

@@ -19,7 +19,7 @@ func (a *abort) reason() string { return verdict.AbortReason(a.Name, a.After) }
 
 // aborting returns the threshold that must end the test; nil: none must.
 func (s *scope) aborting() *abort {
-	if s.view == nil || s.view.Abort == nil || s.run.State != state.Running {
+	if s.view.Abort == nil || s.run.State != state.Running {
 		return nil
 	}
 	return &abort{s.view.Abort}
@@ -28,7 +28,7 @@ func (s *scope) aborting() *abort {
 // decideThresholds stores the thresholds on windows that failed, so that they have failed at the end also if another operator
 // sees only later windows.
 func (r *reconciler) decideThresholds(ctx context.Context, s *scope) error {
-	if s.view == nil || s.end != nil || !slices.ContainsFunc(slices.Collect(maps.Keys(s.view.Failed)), func(name string) bool { return !s.hasFailed(name) }) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(s.view.Failed)), func(name string) bool { return !s.hasFailed(name) }) {
 		return nil
 	}
 	return r.decide(ctx, s, func(run *record.Record) error {
