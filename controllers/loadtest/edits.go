@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,26 +47,13 @@ func sameSubject(a, b *record.Edit) bool {
 	return a.Stage == nil && b.Stage == nil && a.Field == b.Field
 }
 
-// syncApplied stores since when edits have effect on all runners.
-func (r *reconciler) syncApplied(ctx context.Context, s *scope) (bool, error) {
-	applied := map[int]*metav1.MicroTime{}
-	for i := range s.run.Edits {
-		if s.run.Edits[i].AppliedAt == nil {
-			if at := s.appliedSince(s.run.Edits[i:]); at != nil {
-				applied[i] = at
-			}
+// decideApplied notes since when edits have effect on all runners.
+func (s *scope) decideApplied(run *record.Record) {
+	for i := range run.Edits {
+		if run.Edits[i].AppliedAt == nil {
+			run.Edits[i].AppliedAt = s.appliedSince(run.Edits[i:])
 		}
 	}
-	if len(applied) == 0 {
-		return true, nil
-	}
-	err := r.decide(ctx, s, func(run *record.Record) error {
-		for i, at := range applied {
-			run.Edits[i].AppliedAt = at
-		}
-		return nil
-	})
-	return err == nil, err
 }
 
 // appliedSince is the time from which the first of some edits, or a later one that replaced it, has effect on every

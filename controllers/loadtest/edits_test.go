@@ -183,10 +183,7 @@ func TestAppliedPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob, decided)
 			s.run.Edits, s.view = []record.Edit{second, third}, &tt.view
-			r := recording(t, s)
-			if _, err := r.syncApplied(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			s.decideApplied(s.run)
 			if diff := cmp.Diff(changesShown(tt.want), statusOf(s, now).Changes); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}

@@ -27,14 +27,14 @@ func controlAddress(pod *corev1.Pod) string {
 }
 
 // observe is what the collector needs to know of a pod.
-func (r *reconciler) observe(pod *corev1.Pod) collect.Pod {
+func (s *scope) observe(pod *corev1.Pod) collect.Pod {
 	out := collect.Pod{
 		Name: pod.Name, Node: pod.Spec.NodeName, UID: pod.UID,
 		Terminating: pod.DeletionTimestamp != nil,
 	}
 	out.Ended, out.Why = ended(pod)
 	if c := runnerStatus(pod); !out.Ended && pod.Status.PodIP != "" && c != nil && c.State.Running != nil {
-		out.Address = r.address(pod)
+		out.Address = s.address(pod)
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func (r *reconciler) phase(s *scope) []syncFunc {
 		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL}
 	case s.startDecided():
 		return []syncFunc{
-			r.syncStoredPlan, r.syncLive, r.syncFormer, r.syncCollector, r.syncEnded, r.syncFence, r.syncApplied, r.syncScale, r.syncFinish, r.syncBudget,
+			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
 		}
 	case s.hasRecord:
 	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left

@@ -53,7 +53,7 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
 		if i := slices.IndexFunc(s.allPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
-			out.Address = r.observe(s.allPods[i]).Address
+			out.Address = s.observe(s.allPods[i]).Address
 		}
 	}
 	s.endedRunners = append(s.endedRunners, out)

@@ -135,15 +135,27 @@ func TestStopByLosses(t *testing.T) {
 	for name, tt := range tests {
 		s := scaling(3, 3, tt.shards)
 		s.lt.Spec.Runner.OnShardLost, s.lt.Spec.Runner.MinShards = tt.policy, tt.minShards
-		if got := s.stop(); got != tt.want {
+		if got := stopped(t, s); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 	idle := scaling(2, 2, "mx")
-	idle.endedRunners[0].member = false
-	if got := idle.stop(); got != "" {
+	idle.run.Shards[0].Member = false
+	if got := stopped(t, idle); got != "" {
 		t.Errorf("one that had no part: %q", got)
 	}
+}
+
+// stopped returns why a pass decides to stop the run; empty: it does not.
+func stopped(t *testing.T, s *scope) string {
+	t.Helper()
+	if err := s.decideStop(s.run); err != nil {
+		t.Fatal(err)
+	}
+	if s.run.Stop == nil {
+		return ""
+	}
+	return s.run.Stop.Reason
 }
 
 func TestLossTolerated(t *testing.T) {

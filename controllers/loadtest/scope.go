@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +21,8 @@ type scope struct {
 	now       time.Time
 	lt        *v1alpha1.LoadTest
 	podsGrace time.Duration
+	// address returns where the runner of a pod answers.
+	address func(*corev1.Pod) string
 	// run is the run record. Only decide replaces it. hasRecord is false if it is not stored yet.
 	run       *record.Record
 	hasRecord bool
@@ -51,10 +54,9 @@ type scope struct {
 	// lockedBy names the LoadTest that the test waits for because of spec.lock; empty: it does not wait for its lock.
 	lockedBy string
 
-	// live are the rates and spec.suspend that the runners must have. Its generation is zero before the start.
-	live collect.Live
-	// behind is true if the cache has an older spec than the record.
-	behind bool
+	// present is what the spec says of rates and shards while the test runs. edits are the differences to the record that take effect.
+	present *present
+	edits   []record.Edit
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
 
@@ -157,7 +159,7 @@ const (
 	stopByTooFew   = "spec.runner.minShards"
 )
 
-// stop returns why the run must end early; empty: it must not. A recorded decision stays.
+// stop returns why the run must end early whatever the runners do; empty: it must not. A recorded decision stays.
 func (s *scope) stop() string {
 	switch {
 	case s.run.Stop != nil:
@@ -167,25 +169,13 @@ func (s *scope) stop() string {
 	case s.overdue():
 		return stopByDeadline
 	}
-	if why := s.stopByLosses(); why != "" {
-		return why
-	}
-	if a := s.aborting(); a != nil {
-		return a.reason()
-	}
 	return ""
 }
 
-// stopByLosses returns why losses end the run; empty: they do not.
-func (s *scope) stopByLosses() string {
-	lost := 0
-	for i := range s.endedRunners {
-		if s.endedRunners[i].Loss != nil && s.endedRunners[i].member {
-			lost++
-		}
-	}
+// stopByLosses returns why the losses of a record end the run; empty: they do not.
+func (s *scope) stopByLosses(run *record.Record) string {
 	switch {
-	case lost == 0:
+	case !slices.ContainsFunc(run.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member }):
 		return ""
 	case s.policy() == v1alpha1.ShardLostFail:
 		return stopByLoss

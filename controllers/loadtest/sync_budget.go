@@ -23,7 +23,7 @@ const noBudget = -1
 // syncBudget keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
 // with the number of runners. A user can change or delete it: the operator applies it again only when the number changes.
 func (r *reconciler) syncBudget(ctx context.Context, s *scope) (bool, error) {
-	if s.behind || s.takenOver() {
+	if s.takenOver() {
 		return true, nil
 	}
 	if s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {

@@ -22,53 +22,52 @@ func (r *reconciler) syncConnect(ctx context.Context, s *scope) (bool, error) {
 		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
 		return true, nil
 	}
-	s.glance(r.registry.View(s.lt.UID))
+	if view := r.registry.View(s.lt.UID); view != nil {
+		s.see(view) // what follows from it goes to the collector at once
+	}
 	if s.run.State == state.Preparing {
 		if err := r.chooseStarters(ctx, s); err != nil {
 			return false, err
 		}
 	}
-	return true, r.order(ctx, s)
-}
-
-// syncCollector stores the decisions that the collector acts on, gives them to the collector, and takes over what the collector knows.
-func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) {
-	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
-	return true, r.look(ctx, s)
-}
-
-func (r *reconciler) look(ctx context.Context, s *scope) error {
-	s.glance(r.registry.View(s.lt.UID))
-	if s.behind {
-		return nil
-	}
-	if err := r.decideForCollector(ctx, s); err != nil {
-		return err
-	}
-	return r.order(ctx, s)
-}
-
-// order gives the collector what is stored, and takes over its view.
-func (r *reconciler) order(ctx context.Context, s *scope) error {
-	d := r.wanted(s)
-	if s.run.Stop != nil {
-		d.Stop = s.run.Stop.Reason
-	}
-	view, err := r.registry.Ensure(d)
+	view, err := r.order(s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.see(view)
 	r.readEvents(ctx, s)
 	s.problem = diagnose(s)
-	return nil
+	return true, nil
 }
 
-// glance takes over the view before the collector gets its orders; nil: there is none. What follows from it goes to the collector at once.
-func (s *scope) glance(view *collect.View) {
-	if view != nil {
-		s.see(view)
+// syncView takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
+func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error) {
+	view := r.registry.View(s.lt.UID)
+	if view == nil {
+		if view, err = r.order(s); err != nil {
+			return false, err
+		}
 	}
+	s.see(view)
+	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
+	r.readEvents(ctx, s)
+	s.problem = diagnose(s)
+	return true, nil
+}
+
+// syncCollector gives the collector the record as it is stored now. What the collector learned meanwhile brings another pass.
+func (r *reconciler) syncCollector(_ context.Context, s *scope) (bool, error) {
+	_, err := r.order(s)
+	return err == nil, err
+}
+
+// order gives the collector what is stored, and returns its view.
+func (r *reconciler) order(s *scope) (*collect.View, error) {
+	d := r.wanted(s)
+	if s.run.Stop != nil {
+		d.Stop = s.run.Stop.Reason
+	}
+	return r.registry.Ensure(d)
 }
 
 // see takes over a view, with the report of what is known by now.
@@ -82,51 +81,28 @@ func (s *scope) see(view *collect.View) {
 	s.report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
 }
 
-// decideForCollector stores the decisions that the collector acts on.
-func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
-	if err := r.decideThresholds(ctx, s); err != nil {
-		return err
-	}
-	if reason := s.stop(); reason != "" && s.run.Stop == nil {
-		return r.decide(ctx, s, func(run *record.Record) error {
-			run.Stop = &record.Stop{Reason: reason, Time: s.microTime()}
-			if a := s.aborting(); a != nil && reason == a.reason() {
-				run.Thresholds = append(withoutThreshold(run.Thresholds, a.Name), record.Threshold{Name: a.Name, Observed: a.Observed, After: a.After, Abort: true})
-			}
-			return run.On(state.Stop)
-		})
-	}
-	if err := r.decideProbe(ctx, s); err != nil {
-		return err
-	}
-	return r.decideChange(ctx, s)
-}
-
-// decideChange stores the change that the collector proposes. The runners get it after that.
-func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
+// decideChange takes over the change that the collector proposes. The runners get it after it is stored.
+func (s *scope) decideChange(run *record.Record) {
 	p, newest := s.view.Proposal, s.run.Newest()
-	if p == nil || s.run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
-		return nil
+	if p == nil || run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
+		return
 	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Accepted(s.view.Revision())
-		run.Append(record.Change{
-			Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
-			Suspended: p.Suspended, DecidedAt: s.microTime(),
-		})
-		if s.view.Begins {
-			begin(run, p.Revision)
-		}
-		if run.Pods == nil {
-			run.Pods = map[int]record.Pod{}
-		}
-		for shard, pod := range r.podsOf(s) {
-			if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
-				run.Pods[shard] = pod
-			}
-		}
-		return nil
+	run.Accepted(s.view.Revision())
+	run.Append(record.Change{
+		Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
+		Suspended: p.Suspended, DecidedAt: s.microTime(),
 	})
+	if s.view.Begins {
+		begin(run, p.Revision)
+	}
+	if run.Pods == nil {
+		run.Pods = map[int]record.Pod{}
+	}
+	for shard, pod := range s.podsOf() {
+		if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
+			run.Pods[shard] = pod
+		}
+	}
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.
@@ -139,14 +115,12 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
 		LoadEnd:       s.run.LoadEnd(s.plan),
+		Live:          s.live(),
 		Retention:     desired.Retention(s.lt),
 		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,
 	}
-	if d.Live = s.live; d.Live.Generation == 0 {
-		d.Live = s.beforeStart()
-	}
 	for shard, pod := range s.pods {
-		d.Pods[shard] = r.observe(pod)
+		d.Pods[shard] = s.observe(pod)
 	}
 	for shard, pod := range s.run.Pods {
 		d.Owners[shard] = pod.UID

@@ -15,10 +15,9 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// syncEnded stores the runners that ended before the test, lost or scaled away: first their counts, then the
-// decision. Pods go only after that. The collector hears of it at once, because a loss can end the test.
-func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
-	var ended []record.Shard
+// storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their entries of the record.
+// Pods go only after the record has them. Nil: there are none, or the API server refuses counts, and the run does not end before it stored them.
+func (r *reconciler) storeCounts(ctx context.Context, s *scope) (ended []record.Shard, err error) {
 	for shard := range s.view.Shards {
 		seen := &s.view.Shards[shard]
 		if !s.hasNews(shard, seen) {
@@ -26,36 +25,25 @@ func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
 		}
 		rec, err := r.endedRecord(ctx, s, shard, seen)
 		if errors.Is(err, errRefused) {
-			return true, nil // finish does not end the run before the counts are stored
+			return nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		ended = append(ended, rec)
 	}
-	if len(ended) == 0 {
-		return true, nil
-	}
-	err := r.decide(ctx, s, func(run *record.Record) error {
-		for _, rec := range ended {
-			if have := run.Find(rec.Index, rec.Pod); have != nil {
-				have.State, have.Counts = rec.State, rec.Counts
-			} else {
-				run.Shards = append(run.Shards, rec)
-			}
+	return ended, nil
+}
+
+// decideEnded takes over runners that ended.
+func decideEnded(run *record.Record, ended []record.Shard) {
+	for _, rec := range ended {
+		if have := run.Find(rec.Index, rec.Pod); have != nil {
+			have.State, have.Counts = rec.State, rec.Counts
+		} else {
+			run.Shards = append(run.Shards, rec)
 		}
-		return nil
-	})
-	if err != nil {
-		return false, err
 	}
-	if err := r.readEnded(ctx, s); err != nil {
-		return false, err
-	}
-	if !s.behind {
-		return true, r.look(ctx, s)
-	}
-	return true, nil
 }
 
 // hasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again

@@ -27,9 +27,6 @@ import (
 
 // syncFinish stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
-	if err := r.decideLoadEnded(ctx, s); err != nil {
-		return false, err
-	}
 	if s.report == nil || !s.view.Over() || !s.recordsStored() {
 		return true, nil
 	}
@@ -56,14 +53,6 @@ func (r *reconciler) syncNeverStarted(ctx context.Context, s *scope) (bool, erro
 		return r.endBeforeStart(ctx, s, f)
 	}
 	return true, nil
-}
-
-// decideLoadEnded stores that all runners sent their last request.
-func (r *reconciler) decideLoadEnded(ctx context.Context, s *scope) error {
-	if s.run.State == state.Finishing || loading(s) {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error { return run.On(state.LoadEnded) })
 }
 
 // neverStarted says why a run ends that has not started; nil: it does not end.

@@ -14,44 +14,42 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// syncLive compares what the spec says of the values that can change while the test runs with the record, and stores
-// what is new. The plan stays the one that was started with: the runners get the differences as changes.
-func (r *reconciler) syncLive(ctx context.Context, s *scope) (bool, error) {
+// syncLive compares what the spec says of the values that can change while the test runs with the record. The plan stays the one
+// that was started with: the runners get the differences as changes.
+func (r *reconciler) syncLive(_ context.Context, s *scope) (bool, error) {
 	if s.lt.Generation < s.run.Live.Generation {
-		s.behind = true // the cache has an older spec
-		return true, nil
+		return false, nil // the cache has an older spec: another pass follows when it has the newer one
 	}
 	now, err := r.present(s)
 	if err != nil {
 		return false, err
 	}
-	s.notApplied = now.why
-	edits := editsOf(s, now)
-	if len(edits) > 0 && s.run.Full() {
+	s.present, s.notApplied = now, now.why
+	if s.edits = editsOf(s, now); len(s.edits) > 0 && s.run.Full() {
 		s.notApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(s.run.Changes), len(s.run.Shards))
-		edits = nil
-	}
-	if len(edits) > 0 {
-		err := r.decide(ctx, s, func(run *record.Record) error {
-			run.Live = record.Live{
-				Generation: s.lt.Generation, Rates: record.RatesOf(now.rates), Shards: now.shards, Suspended: s.lt.Spec.Suspend,
-			}
-			run.Edits = bounded(append(run.Edits, edits...))
-			return nil
-		})
-		if err != nil {
-			return false, err
-		}
-	}
-	s.live = collect.Live{
-		Generation: s.run.Live.Generation, Rates: record.Apply(s.run.Live.Rates, s.plan.Rates), Suspended: s.run.Live.Suspended,
+		s.edits = nil
 	}
 	return true, nil
 }
 
-// beforeStart is what the runners get with their first share.
-func (s *scope) beforeStart() collect.Live {
-	return collect.Live{Generation: s.run.Plan.Generation, Rates: s.plan.Rates}
+// decideLive takes over what the spec changed.
+func (s *scope) decideLive(run *record.Record) {
+	if len(s.edits) == 0 {
+		return
+	}
+	run.Live = record.Live{
+		Generation: s.lt.Generation, Rates: record.RatesOf(s.present.rates), Shards: s.present.shards, Suspended: s.lt.Spec.Suspend,
+	}
+	run.Edits = bounded(append(run.Edits, s.edits...))
+}
+
+// live is what the runners must have: before the start what they get with their first share.
+func (s *scope) live() collect.Live {
+	if !s.startDecided() {
+		return collect.Live{Generation: s.run.Plan.Generation, Rates: s.plan.Rates}
+	}
+	live := &s.run.Live
+	return collect.Live{Generation: live.Generation, Rates: record.Apply(live.Rates, s.plan.Rates), Suspended: live.Suspended}
 }
 
 // present has the rates and shards of the present spec. why says what of the spec has no effect; the values in the record

@@ -56,8 +56,7 @@ func (r *reconciler) capacityRevision(s *scope) int64 {
 
 // scales returns whether the number of shards can change.
 func (s *scope) scales() bool {
-	return s.job != nil && !s.behind && !s.takenOver() &&
-		s.job.DeletionTimestamp == nil && s.stop() == "" && loading(s)
+	return s.job != nil && s.job.DeletionTimestamp == nil && s.run.Stop == nil && !s.takenOver() && loading(s)
 }
 
 func completions(job *batchv1.Job) int {

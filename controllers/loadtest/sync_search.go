@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"context"
 	"fmt"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -12,23 +11,21 @@ import (
 	"github.com/h2surge/h2surge/internal/search"
 )
 
-// decideProbe stores what the probe showed that has ended, and with the last one that the search ends the load.
-func (r *reconciler) decideProbe(ctx context.Context, s *scope) error {
+// decideProbe takes over what the probe showed that has ended, and decides with the last one that the search ends the load.
+func (s *scope) decideProbe(run *record.Record) error {
 	p := s.view.Probe
-	if p == nil || s.plan.Search == nil || s.run.Stop != nil || p.Number != len(s.probes().Ended) {
+	if p == nil || s.plan.Search == nil || run.Stop != nil || p.Number != len(s.probes().Ended) {
 		return nil
 	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		if run.Search == nil {
-			run.Search = &record.Search{}
-		}
-		run.Search.Probes, run.Search.Begun = append(run.Search.Probes, clipped(p.ProbeResult)), 0
-		if _, more := search.Replay(*s.plan.Search, run.Search.Probes).Next(); more {
-			return nil
-		}
-		run.Stop = &record.Stop{Reason: runnerv1alpha1.StopSearched, Time: s.microTime()}
-		return run.On(state.Stop)
-	})
+	if run.Search == nil {
+		run.Search = &record.Search{}
+	}
+	run.Search.Probes, run.Search.Begun = append(run.Search.Probes, clipped(p.ProbeResult)), 0
+	if _, more := search.Replay(*s.plan.Search, run.Search.Probes).Next(); more {
+		return nil
+	}
+	run.Stop = &record.Stop{Reason: runnerv1alpha1.StopSearched, Time: s.microTime()}
+	return run.On(state.Stop)
 }
 
 // clipped bounds the texts of a probe.

@@ -35,7 +35,7 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
 		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.starters(), Live: live}
 		run.Live = live
-		run.Pods = r.podsOf(s)
+		run.Pods = s.podsOf()
 		maps.DeleteFunc(run.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(run.Newest().Members, shard) })
 		return run.On(state.Begin)
 	})
@@ -43,14 +43,15 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	s.again(0)
-	return false, r.order(ctx, s)
+	_, err = r.order(s)
+	return false, err
 }
 
 // podsOf are the pods of the shards, as another operator needs them if they are deleted.
-func (r *reconciler) podsOf(s *scope) map[int]record.Pod {
+func (s *scope) podsOf() map[int]record.Pod {
 	out := map[int]record.Pod{}
 	for shard, pod := range s.pods {
-		seen := r.observe(pod)
+		seen := s.observe(pod)
 		out[shard] = record.Pod{UID: seen.UID, Name: seen.Name, Node: seen.Node, Address: seen.Address}
 	}
 	return out

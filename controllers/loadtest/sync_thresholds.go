@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -18,28 +17,22 @@ type abort struct{ *collect.Abort }
 func (a *abort) reason() string { return verdict.AbortReason(a.Name, a.After) }
 
 // aborting returns the threshold that must end the test; nil: none must.
-func (s *scope) aborting() *abort {
-	if s.view.Abort == nil || s.run.State != state.Running {
+func (s *scope) aborting(run *record.Record) *abort {
+	if s.view.Abort == nil || run.State != state.Running {
 		return nil
 	}
 	return &abort{s.view.Abort}
 }
 
-// decideThresholds stores the thresholds on windows that failed, so that they have failed at the end also if another operator
+// decideThresholds takes over the thresholds on windows that failed, so that they have failed at the end also if another operator
 // sees only later windows.
-func (r *reconciler) decideThresholds(ctx context.Context, s *scope) error {
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(s.view.Failed)), func(name string) bool { return !s.hasFailed(name) }) {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		for _, name := range slices.Sorted(maps.Keys(s.view.Failed)) {
-			if !s.hasFailed(name) {
-				o := s.view.Failed[name]
-				run.Thresholds = append(run.Thresholds, record.Threshold{Name: name, Observed: o.Observed, After: o.After})
-			}
+func (s *scope) decideThresholds(run *record.Record) {
+	for _, name := range slices.Sorted(maps.Keys(s.view.Failed)) {
+		if !s.hasFailed(name) {
+			o := s.view.Failed[name]
+			run.Thresholds = append(run.Thresholds, record.Threshold{Name: name, Observed: o.Observed, After: o.After})
 		}
-		return nil
-	})
+	}
 }
 
 // hasFailed returns whether the record has a failure of the threshold.
