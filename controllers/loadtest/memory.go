@@ -8,6 +8,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 )
 
 // memory has what the operator wrote and its cache does not show yet, and decoded objects. A new process starts
@@ -39,8 +40,8 @@ type memoryEntry struct {
 	// edited: the spec of a generation describes another test than the one that ended.
 	edited           bool
 	editedGeneration int64
-	// counts are the stored snapshots of runners that ended, by pod and shard.
-	counts map[endedKey]*runnerv1alpha1.Snapshot
+	// counts are the stored snapshots of runners that ended.
+	counts map[checkpoint.Key]*runnerv1alpha1.Snapshot
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
 	// checkpointsGone: the run ended, and this process has deleted its checkpoints.
@@ -103,9 +104,9 @@ func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 }
 
 // keepCounts keeps the stored snapshot of a runner that ended.
-func (c *memoryEntry) keepCounts(key endedKey, snapshot *runnerv1alpha1.Snapshot) {
+func (c *memoryEntry) keepCounts(key checkpoint.Key, snapshot *runnerv1alpha1.Snapshot) {
 	if c.counts == nil {
-		c.counts = map[endedKey]*runnerv1alpha1.Snapshot{}
+		c.counts = map[checkpoint.Key]*runnerv1alpha1.Snapshot{}
 	}
 	c.counts[key] = snapshot
 }

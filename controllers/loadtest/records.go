@@ -10,22 +10,13 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// endedRunner is a runner that ended before the test: it was lost, or it left.
+// endedRunner is a runner of the record with what its entry refers to.
 type endedRunner struct {
-	collect.Recorded
-	// member is true if the runner had a share of the load. Otherwise no counts are missing.
-	member bool
-	// done: its counts are final.
-	done bool
-}
-
-// endedKey identifies a runner. A shard can have several runners, and a shard that never had a pod has an empty UID.
-type endedKey struct {
-	shard int
-	pod   types.UID
+	*record.Shard
+	Snapshot *runnerv1alpha1.Snapshot // its stored counts; nil: there are none
+	Address  string                   // of a lost runner that can still be reached; empty: it cannot
 }
 
 // readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
@@ -45,11 +36,7 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	if err != nil {
 		return err
 	}
-	out := endedRunner{
-		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
-		member:   rec.Member,
-		done:     rec.State == state.Done,
-	}
+	out := endedRunner{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
 		if i := slices.IndexFunc(s.allPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
@@ -75,9 +62,9 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 	if rec.Counts.Name == "" || s.end != nil {
 		return nil, nil
 	}
-	c, key := r.memory.of(s.lt), endedKey{rec.Index, rec.Pod}
+	c, key := r.memory.of(s.lt), s.checkpointKey(rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
-		stored, err := r.checkpoints.Get(ctx, s.checkpointKey(rec.Index, rec.Pod))
+		stored, err := r.checkpoints.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -94,9 +81,9 @@ func (s *scope) isRecorded(shard int, pod types.UID) bool { return s.run.Find(sh
 
 // recordedRunners is what the collector must know of the runners that ended.
 func (s *scope) recordedRunners() []collect.Recorded {
-	out := make([]collect.Recorded, 0, len(s.endedRunners))
-	for i := range s.endedRunners {
-		out = append(out, s.endedRunners[i].Recorded)
+	out := make([]collect.Recorded, len(s.endedRunners))
+	for i, e := range s.endedRunners {
+		out[i] = collect.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Snapshot: e.Snapshot, Address: e.Address}
 	}
-	return slices.Clip(out)
+	return out
 }

@@ -56,16 +56,17 @@ func scaling(indices, wanted int, shards string) *scope {
 		case 'x':
 			sh.Lost = &collect.Loss{}
 			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
-			s.endedRunners = append(s.endedRunners, endedRunner{Recorded: collect.Recorded{Shard: i, Pod: uid, Loss: sh.Lost}, member: true})
 		case 'L':
 			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true})
-			s.endedRunners = append(s.endedRunners, endedRunner{Recorded: collect.Recorded{Shard: i, Pod: uid}, member: true})
 		case '-':
 			sh.Pod = collect.Pod{}
 		default:
 			s.pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		}
 		s.view.Shards = append(s.view.Shards, sh)
+	}
+	for i := range s.run.Shards {
+		s.endedRunners = append(s.endedRunners, endedRunner{Shard: &s.run.Shards[i]})
 	}
 	return s
 }

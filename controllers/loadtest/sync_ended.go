@@ -103,7 +103,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 		return rec, errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
-	r.memory.of(s.lt).keepCounts(endedKey{shard, rec.Pod}, seen.Snapshot)
+	r.memory.of(s.lt).keepCounts(key, seen.Snapshot)
 	return rec, nil
 }
 
@@ -126,7 +126,7 @@ func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.S
 		rec.Counts.Since = &since
 		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
 	}
-	r.memory.of(s.lt).keepCounts(endedKey{rec.Index, rec.Pod}, stored.Snapshot)
+	r.memory.of(s.lt).keepCounts(key, stored.Snapshot)
 	return nil
 }
 

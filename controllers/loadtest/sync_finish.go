@@ -113,8 +113,8 @@ func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
 func (s *scope) lost() []result.Runner {
 	var out []result.Runner
 	for i := range s.endedRunners {
-		if rec := &s.endedRunners[i]; rec.Loss != nil && rec.member {
-			out = append(out, runnerOf(rec.Shard, rec.Snapshot))
+		if rec := &s.endedRunners[i]; rec.Loss != nil && rec.Member {
+			out = append(out, runnerOf(rec.Index, rec.Snapshot))
 		}
 	}
 	for i := range s.view.Shards {
@@ -131,7 +131,7 @@ func (s *scope) incomplete() bool {
 	if s.policy() == v1alpha1.ShardLostFail {
 		return len(s.lost()) > 0
 	}
-	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.done }) ||
+	return slices.ContainsFunc(s.run.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != state.Done }) ||
 		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
 			return sh.Lost != nil && sh.Member && sh.State != state.Done && !s.isRecorded(sh.Index, sh.Pod.UID)
 		})
