@@ -62,8 +62,8 @@ func (r *reconciler) existing(ctx context.Context, lt *v1alpha1.LoadTest, child 
 	return false, &conflictError{what: what, remains: remains}
 }
 
-// blocked notes a conflict in the scope. It returns any other error, and whether there was a conflict or an error.
-func (s *scope) blocked(err error) (bool, error) {
+// conflict notes a conflict in the scope. It returns any other error, and whether there was a conflict or an error.
+func (s *scope) conflict(err error) (bool, error) {
 	var conflict *conflictError
 	switch {
 	case err == nil:
@@ -71,11 +71,9 @@ func (s *scope) blocked(err error) (bool, error) {
 	case !errors.As(err, &conflict):
 		return true, err
 	case conflict.remains:
-		s.waiting = conflict.Error()
-		s.again(remainsInterval)
+		s.block(&blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
 	default:
-		s.planError = &planError{reason: v1alpha1.ReasonNameConflict, message: conflict.Error()}
-		s.again(conflictInterval)
+		s.block(&blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
 	}
 	return true, nil
 }

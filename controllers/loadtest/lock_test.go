@@ -174,7 +174,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if s.held() {
 		return r.hold(ctx, s)
 	}
-	if next, err := r.syncLock(ctx, s); err != nil || !next || s.lockedBy != "" {
+	if next, err := r.syncLock(ctx, s); err != nil || !next || s.blocked != nil {
 		return err
 	}
 	if s.run.State != state.Preparing || s.job == nil {

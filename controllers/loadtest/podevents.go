@@ -32,6 +32,12 @@ type quotedEvent struct {
 	at   time.Time
 }
 
+// diagnose finds out what keeps pods from running.
+func (r *reconciler) diagnose(ctx context.Context, s *scope) {
+	r.readEvents(ctx, s)
+	s.problem = diagnose(s)
+}
+
 // readEvents reads why pods are missing or wait for their volumes, if they do for longer than they need. An error is
 // logged and does not end the pass, because only a message depends on it.
 func (r *reconciler) readEvents(ctx context.Context, s *scope) {

@@ -101,9 +101,6 @@ func allRunning(s *scope) bool { return podsRunning(s) >= s.plan.Shards }
 // podsGrace is the default of Options.PodsGrace.
 const podsGrace = 10 * time.Second
 
-// problem is why the runners are not ready, as a reason and a message of RunnersReady.
-type problem struct{ reason, message string }
-
 // podProblems are the reasons of what keeps pods from running. The first one that occurs is the reason of
 // the condition.
 var podProblems = []string{
@@ -113,8 +110,8 @@ var podProblems = []string{
 
 // diagnose returns what keeps pods from running; nil: nothing known. The message stays the same as long as
 // the cause does. Pods with the same problem are one entry: "pod a and 2 more cannot be scheduled: ...".
-func diagnose(s *scope) *problem {
-	names := map[problem][]string{}
+func diagnose(s *scope) *blocker {
+	names := map[blocker][]string{}
 	for _, pod := range s.pods {
 		p := podProblem(pod)
 		if p == nil {
@@ -124,12 +121,12 @@ func diagnose(s *scope) *problem {
 			names[*p] = append(names[*p], pod.Name)
 		}
 	}
-	all := slices.SortedFunc(maps.Keys(names), func(a, b problem) int {
-		return cmp.Or(cmp.Compare(slices.Index(podProblems, a.reason), slices.Index(podProblems, b.reason)), cmp.Compare(a.message, b.message))
+	all := slices.SortedFunc(maps.Keys(names), func(a, b blocker) int {
+		return cmp.Or(cmp.Compare(slices.Index(podProblems, a.Reason), slices.Index(podProblems, b.Reason)), cmp.Compare(a.Message, b.Message))
 	})
 	var reasons, out []string
 	if p := s.missingPods(); p != nil {
-		reasons, out = []string{p.reason}, []string{p.message}
+		reasons, out = []string{p.Reason}, []string{p.Message}
 	}
 	for _, p := range all {
 		pods := slices.Sorted(slices.Values(names[p]))
@@ -137,16 +134,16 @@ func diagnose(s *scope) *problem {
 		if len(pods) > 1 {
 			who += fmt.Sprintf(" and %d more", len(pods)-1)
 		}
-		reasons, out = append(reasons, p.reason), append(out, who+" "+p.message)
+		reasons, out = append(reasons, p.Reason), append(out, who+" "+p.Message)
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	return &problem{reason: reasons[0], message: clip(strings.Join(out, "; "), maxMessage)}
+	return notReady(reasons[0], clip(strings.Join(out, "; "), maxMessage))
 }
 
 // missingPods returns a problem when the Job has not created all its pods within Options.PodsGrace.
-func (s *scope) missingPods() *problem {
+func (s *scope) missingPods() *blocker {
 	missing, since := s.awaitedPods()
 	if missing <= 0 || jobSuspended(s.job) {
 		return nil
@@ -159,9 +156,9 @@ func (s *scope) missingPods() *problem {
 	n := s.shards()
 	message := fmt.Sprintf("Job %s has created %d of %d pods", s.job.Name, n-missing, n)
 	if s.podsError != "" {
-		return &problem{v1alpha1.ReasonPodCreationFailed, message + ": " + s.podsError}
+		return notReady(v1alpha1.ReasonPodCreationFailed, message+": "+s.podsError)
 	}
-	return &problem{v1alpha1.ReasonPodCreationFailed, message + "; kubectl describe job " + s.job.Name + " shows the error"}
+	return notReady(v1alpha1.ReasonPodCreationFailed, message+"; kubectl describe job "+s.job.Name+" shows the error")
 }
 
 // awaitedPods returns how many pods the Job must create, and since when. After the start these are the pods of shards that were added.
@@ -193,10 +190,10 @@ func (s *scope) awaitedPods() (missing int, since time.Time) {
 func jobSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // podProblem returns what keeps one pod from running. The message continues "pod NAME".
-func podProblem(pod *corev1.Pod) *problem {
+func podProblem(pod *corev1.Pod) *blocker {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return &problem{v1alpha1.ReasonUnschedulable, "cannot be scheduled: " + clip(c.Message, 512)}
+			return notReady(v1alpha1.ReasonUnschedulable, "cannot be scheduled: "+clip(c.Message, 512))
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -214,7 +211,7 @@ const mountGrace = 10 * time.Second
 
 // mountProblem reports a pod that has a node and no volumes. The kubelet reports the missing object or key
 // only in an event of the pod, so the message lists all objects that the spec mounts.
-func (s *scope) mountProblem(pod *corev1.Pod) *problem {
+func (s *scope) mountProblem(pod *corev1.Pod) *blocker {
 	var files []string
 	for _, m := range compile.Mounts(&s.lt.Spec) {
 		for _, item := range m.Items {
@@ -230,9 +227,9 @@ func (s *scope) mountProblem(pod *corev1.Pod) *problem {
 		return nil
 	}
 	if s.mountError != "" {
-		return &problem{v1alpha1.ReasonMountFailed, "cannot mount its volumes: " + s.mountError}
+		return notReady(v1alpha1.ReasonMountFailed, "cannot mount its volumes: "+s.mountError)
 	}
-	return &problem{v1alpha1.ReasonMountFailed, clip("cannot mount its volumes; check that these exist: "+strings.Join(files, ", "), 1024)}
+	return notReady(v1alpha1.ReasonMountFailed, clip("cannot mount its volumes; check that these exist: "+strings.Join(files, ", "), 1024))
 }
 
 // waitsForVolumes: a pod has a node, and no sandbox, which is made when its volumes are mounted.
@@ -250,18 +247,18 @@ func waitsForVolumes(pod *corev1.Pod) (since time.Time, waits bool) {
 
 // waitingProblem returns why a container waits. It leaves out what the kubelet counts, such as the length of a
 // back-off, because each try would change the message.
-func waitingProblem(c *corev1.ContainerStatus, w *corev1.ContainerStateWaiting) *problem {
+func waitingProblem(c *corev1.ContainerStatus, w *corev1.ContainerStateWaiting) *blocker {
 	switch w.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
-		return &problem{v1alpha1.ReasonImagePullFailed, fmt.Sprintf("cannot pull image %q of container %s", c.Image, c.Name)}
+		return notReady(v1alpha1.ReasonImagePullFailed, fmt.Sprintf("cannot pull image %q of container %s", c.Image, c.Name))
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return &problem{v1alpha1.ReasonCreateContainerFailed, fmt.Sprintf("cannot start container %s: %s", c.Name, clip(w.Message, 512))}
+		return notReady(v1alpha1.ReasonCreateContainerFailed, fmt.Sprintf("cannot start container %s: %s", c.Name, clip(w.Message, 512)))
 	case "CrashLoopBackOff":
 		why := ""
 		if t := c.LastTerminationState.Terminated; t != nil {
 			why = ": " + terminated(t)
 		}
-		return &problem{v1alpha1.ReasonCrashLoopBackOff, fmt.Sprintf("restarts container %s repeatedly%s", c.Name, why)}
+		return notReady(v1alpha1.ReasonCrashLoopBackOff, fmt.Sprintf("restarts container %s repeatedly%s", c.Name, why))
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
-	s := &scope{now: r.clock(), lt: lt, podsGrace: r.podsGrace, address: r.address, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
+	s := &scope{now: r.clock(), cfg: r.cfg, lt: lt, podsGrace: r.podsGrace, address: r.address, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
 	run, err := r.records.Load(ctx, lt)
 	if err != nil {
 		return nil, err

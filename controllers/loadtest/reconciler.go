@@ -79,7 +79,7 @@ func (r *reconciler) phase(s *scope) []syncFunc {
 	case s.startedBefore():
 		return []syncFunc{r.syncNoRecord}
 	}
-	return []syncFunc{r.syncPlan, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncConnect, r.syncStart, r.syncNeverStarted, r.syncTTL}
+	return []syncFunc{r.syncGates, r.syncTTL}
 }
 
 // Reconcile is one pass.

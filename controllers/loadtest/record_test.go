@@ -33,6 +33,7 @@ func recording(t *testing.T, s *scope) *reconciler {
 		client: c, reader: c, records: record.NewStore(c, c), checkpoints: checkpoint.NewStore(c, c),
 	}
 	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	s.cfg = r.cfg
 	r.addressRules = newAddressRules(&r.cfg.Targets, "", c)
 	if s.hasRecord {
 		stored, err := r.records.Save(t.Context(), s.lt, func(run *record.Record) error { *run = *s.run; return nil })

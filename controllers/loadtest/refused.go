@@ -47,7 +47,7 @@ func (r *reconciler) attempt(ctx context.Context, s *scope, what string, write f
 	text := refusal.Of(err)
 	if text == "" {
 		delete(c.refused, what)
-		stop, err := s.blocked(err)
+		stop, err := s.conflict(err)
 		return !stop, err
 	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
@@ -96,12 +96,12 @@ func (s *scope) refusedMessage() string {
 
 // refusedForTooLong ends a test whose runners the API server refuses for as long as pods may take to run: its turn with a lock, and the patience
 // of who waits for it, are over then. nil: it does not.
-func (r *reconciler) refusedForTooLong(s *scope) *failure {
-	limit := r.cfg.Runner.PodTimeout.Duration
+func (s *scope) refusedForTooLong() *blocker {
+	limit := s.cfg.Runner.PodTimeout.Duration
 	for _, w := range s.refused {
 		kind, _, _ := strings.Cut(w.what, " ")
 		if slices.Contains([]string{"Job", "Secret", "Service"}, kind) && s.now.Sub(w.since) >= limit {
-			return &failure{s.refusedReason(), fmt.Sprintf("Timed out after %s: %s", limit, s.refusedMessage())}
+			return never(s.refusedReason(), fmt.Sprintf("Timed out after %s: %s", limit, s.refusedMessage()))
 		}
 	}
 	return nil

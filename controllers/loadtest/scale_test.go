@@ -258,7 +258,7 @@ func TestStarters(t *testing.T) {
 			r := recording(t, s)
 			later := s.now
 			s.now = now
-			r.waitsOf(s)
+			s.waits = r.waitsOf(s)
 			s.now = later
 			if err := r.chooseStarters(t.Context(), s); err != nil {
 				t.Fatal(err)
@@ -267,8 +267,8 @@ func TestStarters(t *testing.T) {
 				t.Errorf("starts with (-want +got):\n%s", diff)
 			}
 			reason := ""
-			if f := r.startFailure(s); f != nil {
-				reason = f.reason
+			if f := s.startFailure(); f != nil {
+				reason = f.Reason
 			}
 			if reason != tt.fails {
 				t.Errorf("fails by %q, want %q", reason, tt.fails)

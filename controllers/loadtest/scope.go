@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
@@ -17,8 +18,9 @@ import (
 
 // scope is what one pass knows.
 type scope struct {
-	// now, lt and podsGrace (see Options; zero: its default) are set by read and do not change.
+	// now, cfg, lt, address and podsGrace (see Options; zero: its default) are set by read and do not change.
 	now       time.Time
+	cfg       *configv1alpha1.OperatorConfig
 	lt        *v1alpha1.LoadTest
 	podsGrace time.Duration
 	// address returns where the runner of a pod answers.
@@ -32,7 +34,7 @@ type scope struct {
 	endedRunners []endedRunner
 	// job is the Job of the current attempt; nil: there is none.
 	job *batchv1.Job
-	// formerJobs are the Jobs of earlier attempts. syncRunners deletes them.
+	// formerJobs are the Jobs of earlier attempts, which a pass deletes.
 	formerJobs []*batchv1.Job
 	// pods are the pods of job by shard. If a shard has several, it is the oldest one whose runner is not recorded.
 	pods map[int]*corev1.Pod
@@ -41,18 +43,16 @@ type scope struct {
 	// end is how the run ended; nil: it has not.
 	end *record.End
 
-	// plan is nil until syncPlan compiled or read it. planHash is its hash, planDigest its digest; see plan.Canonical.
+	// plan is nil until a pass compiled or read it. planHash is its hash, planDigest its digest; see plan.Canonical.
 	plan                 *runnerv1alpha1.Plan
 	planHash, planDigest string
 	warnings             string
+	// canonical are the canonical bytes of a plan that was compiled now.
+	canonical []byte
 	// addresses is the policy of the plan.
 	addresses *runnerv1alpha1.AddressPolicy
-	// planError is why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
-	planError *planError
-	// waiting is what the test waits for before it can have runners; empty: nothing.
-	waiting string
-	// lockedBy names the LoadTest that the test waits for because of spec.lock; empty: it does not wait for its lock.
-	lockedBy string
+	// blocked is why the run does not go on; nil: it does.
+	blocked *blocker
 
 	// present is what the spec says of rates and shards while the test runs. edits are the differences to the record that take effect.
 	present *present
@@ -64,8 +64,10 @@ type scope struct {
 	refused []refusedWrite
 	// podsError and mountError are events about missing pods and volumes; empty: none.
 	podsError, mountError string
+	// waits has since when the runners could be ready.
+	waits waits
 	// problem is what keeps pods from running; nil: nothing known.
-	problem *problem
+	problem *blocker
 	// view is what the collector knows of the runners. It is empty before syncCollector, and never nil.
 	view *collect.View
 	// report sums up all snapshots; nil before the start.
@@ -87,13 +89,6 @@ type scope struct {
 	gone bool
 }
 
-// planError is a reason and a message of PlanReady=False.
-type planError struct {
-	reason, message string
-	// invalid is true if the spec is the cause: the test ends until a user edits it.
-	invalid bool
-}
-
 // again makes the next pass come no later than after d.
 func (s *scope) again(d time.Duration) {
 	d = max(d, time.Millisecond)
@@ -109,7 +104,7 @@ func (s *scope) startDecided() bool { return s.run.Start != nil }
 
 // held returns whether spec.suspend keeps the test from starting.
 func (s *scope) held() bool {
-	return s.lt.Spec.Suspend && !s.startDecided() && s.end == nil && s.planError == nil
+	return s.lt.Spec.Suspend && !s.startDecided() && s.end == nil && s.planError() == nil
 }
 
 // firstSeen is when the operator saw the first valid spec, by its own clock.
@@ -148,7 +143,7 @@ func (s *scope) inQueue() bool {
 	case s.lt.Spec.Lock != "" && s.run.Admitted == nil:
 		return true
 	}
-	return s.lockedBy != "" || s.job != nil && jobSuspended(s.job)
+	return s.job != nil && jobSuspended(s.job)
 }
 
 // Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.

@@ -266,8 +266,8 @@ func (w *simulation) endFormer() {
 	})
 }
 
-// step lets time pass, and lets all others act.
-func (w *simulation) step(d time.Duration) {
+// between lets time pass, and lets the cluster and the runners act.
+func (w *simulation) between(d time.Duration) {
 	time.Sleep(d)
 	w.endFormer()
 	w.locked(func() {
@@ -278,6 +278,11 @@ func (w *simulation) step(d time.Duration) {
 	if !w.api.down {
 		w.cluster()
 	}
+}
+
+// step lets time pass, and lets all others act.
+func (w *simulation) step(d time.Duration) {
+	w.between(d)
 	for _, o := range w.operators {
 		for _, kind := range cachedKinds {
 			if w.random.IntN(3) > 0 && o.client.sync(kind) {

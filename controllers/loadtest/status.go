@@ -113,7 +113,7 @@ func phaseOf(s *scope) v1alpha1.Phase {
 		return v1alpha1.PhaseSuspended
 	case s.startDecided():
 		return v1alpha1.PhaseRunning
-	case s.planError != nil && s.planError.invalid:
+	case s.invalid():
 		return v1alpha1.PhaseInvalid
 	case s.held():
 		return v1alpha1.PhaseSuspended
@@ -207,8 +207,8 @@ func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.
 
 func planReady(s *scope, c *conditions) {
 	switch {
-	case s.planError != nil:
-		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.planError.reason, s.planError.message)
+	case s.planError() != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.blocked.Reason, s.blocked.Message)
 	case s.end != nil:
 		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.end.Warnings))
 	default:
@@ -242,7 +242,7 @@ func runnersReady(s *scope, c *conditions) {
 		status, reason = metav1.ConditionTrue, v1alpha1.ReasonAllReady
 		message = fmt.Sprintf("%d of %d runners were ready", s.end.Shards.Ready, s.end.Shards.Desired)
 	case s.held():
-		reason, message = v1alpha1.ReasonSuspended, "No runner is created while spec.suspend is true"
+		reason, message = v1alpha1.ReasonSuspended, heldMessage
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, ready+": "+lostMessage(s.runners())
 	case s.silentMessage() != "":
@@ -251,39 +251,43 @@ func runnersReady(s *scope, c *conditions) {
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
 	case s.startDecided():
 		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(ready)
-	case s.lockedBy != "":
-		reason, message = v1alpha1.ReasonWaitingForLock, fmt.Sprintf("%s: lock %s is %s", ready, s.lt.Spec.Lock, s.lockedBy)
-	case s.waiting != "":
-		message = ready + ": " + s.waiting
 	default:
-		if p := s.startProblem(n); p != nil {
-			reason, message = p.reason, ready+": "+p.message
+		if b := s.waitsFor(); b != nil {
+			reason, message = b.Reason, ready+": "+b.Message
 		}
 	}
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }
 
-// startProblem returns what a test waits for that has not started; nil: it has no Job yet.
-func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
+// waitsFor returns what a test waits for that has not started; nil: it has no Job yet.
+func (s *scope) waitsFor() *blocker {
+	if b := s.blockedAt(v1alpha1.ConditionRunnersReady); b != nil {
+		return b
+	}
+	return s.startProblem()
+}
+
+// startProblem returns why the runners are not ready; nil: there is no Job yet.
+func (s *scope) startProblem() *blocker {
 	switch {
 	case len(s.refused) > 0:
-		return &problem{s.refusedReason(), s.refusedMessage()}
+		return notReady(s.refusedReason(), s.refusedMessage())
 	case s.problem != nil:
 		return s.problem
 	case s.job == nil:
 		return nil
 	case jobSuspended(s.job):
-		return &problem{v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", s.job.Name)}
+		return notReady(v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", s.job.Name))
 	case s.plan != nil && unreachableTarget(s) != "":
-		return &problem{v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)}
+		return notReady(v1alpha1.ReasonTargetUnreachable, unreachableTarget(s))
 	case s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
-		return &problem{v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))}
+		return notReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp)))
 	case s.plan != nil && unauthorizedTarget(s) != "":
-		return &problem{v1alpha1.ReasonNotAuthorized, unauthorizedTarget(s)}
+		return notReady(v1alpha1.ReasonNotAuthorized, unauthorizedTarget(s))
 	case s.plan != nil && allRunning(s):
-		return &problem{v1alpha1.ReasonConnecting, "the others open their connections"}
+		return notReady(v1alpha1.ReasonConnecting, "the others open their connections")
 	}
-	return &problem{v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", podsRunning(s), n.Desired)}
+	return notReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", podsRunning(s), s.shards()))
 }
 
 // joiningMessage describes the runners that the test runs without.
@@ -293,7 +297,7 @@ func (s *scope) joiningMessage(ready string) string {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
 	if s.problem != nil {
-		out += "; " + s.problem.message
+		out += "; " + s.problem.Message
 	}
 	if s.view.NotDistributed != "" {
 		out += "; " + s.view.NotDistributed
@@ -327,6 +331,7 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 const (
 	invalidMessage = "The spec is invalid; see condition PlanReady"
 	runsMessage    = "The test has not finished"
+	heldMessage    = "No runner is created while spec.suspend is true"
 	pausedMessage  = "No request is sent while spec.suspend is true"
 	editedMessage  = "The spec changed after the test finished, which has no effect; apply it under another name to run it"
 )
@@ -360,8 +365,8 @@ func finished(s *scope, c *conditions) {
 	case s.end != nil:
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
 		c.markFinished(s)
-	case s.planError != nil && s.planError.invalid:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.planError.reason, invalidMessage)
+	case s.invalid():
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.blocked.Reason, invalidMessage)
 		c.markFinished(s)
 	case s.takenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
 	default:
@@ -400,8 +405,8 @@ func succeeded(s *scope, c *conditions) {
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "The test completed")
 	case s.end != nil:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.end.Reason, s.end.Message)
-	case s.planError != nil && s.planError.invalid:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.planError.reason, invalidMessage)
+	case s.invalid():
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.blocked.Reason, invalidMessage)
 	default:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 	}
@@ -410,7 +415,7 @@ func succeeded(s *scope, c *conditions) {
 func passed(s *scope, c *conditions) {
 	const kind = v1alpha1.ConditionPassed
 	switch {
-	case s.end == nil && s.planError != nil && s.planError.invalid:
+	case s.end == nil && s.invalid():
 		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, invalidMessage)
 		return
 	case s.end == nil:
@@ -438,7 +443,7 @@ func reconciling(s *scope, c *conditions) {
 			strings.ToUpper(s.refusedMessage()[:1])+s.refusedMessage()[1:]+"; the operator tries again")
 	case s.failing != "":
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, s.failing)
-	case s.end != nil || s.planError != nil:
+	case s.end != nil || s.planError() != nil:
 		c.remove(v1alpha1.ConditionReconciling)
 	case s.notApplied != "":
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied, "The test continues without a change of the spec: "+s.notApplied)
@@ -451,8 +456,8 @@ func reconciling(s *scope, c *conditions) {
 // stalled is absent unless it is True, as kstatus expects.
 func stalled(s *scope, c *conditions) {
 	switch {
-	case s.planError != nil && s.end == nil:
-		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.planError.reason, s.planError.message)
+	case s.planError() != nil && s.end == nil:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.blocked.Reason, s.blocked.Message)
 	case s.end != nil && phaseOf(s) == v1alpha1.PhaseFailed:
 		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.end.Reason, s.end.Message)
 	default:

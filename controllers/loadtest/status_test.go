@@ -138,12 +138,12 @@ func oneMoreIsWanted(s *scope) {
 	s.view.Shards = append(s.view.Shards, collect.Shard{})
 }
 
-func has(o *planError) func(*scope) {
-	return func(s *scope) { s.planError, s.plan, s.planHash = o, nil, "" }
+func has(b *blocker) func(*scope) {
+	return func(s *scope) { s.blocked, s.plan, s.planHash = b, nil, "" }
 }
 
 func unschedulable(s *scope) {
-	s.problem = &problem{v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}
+	s.problem = notReady(v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.")
 }
 
 func refused(what string) func(*scope) {
@@ -152,7 +152,10 @@ func refused(what string) func(*scope) {
 
 func queuedJob(s *scope) { s.job.Spec.Suspend = ptr.To(true) }
 
-func lockHeld(s *scope) { s.lt.Spec.Lock, s.lockedBy = "core", "held by LoadTest ns/other" }
+func lockHeld(s *scope) {
+	s.lt.Spec.Lock = "core"
+	s.awaitsLock("held by LoadTest ns/other")
+}
 
 func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
 
@@ -225,7 +228,7 @@ func states() map[string][]*scope {
 		"pending":                             {newScope()},
 		"invalid":                             {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
 		"plan too large":                      {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":                     {newScope(has(&planError{reason: v1alpha1.ReasonNameConflict}))},
+		"a name is taken":                     {newScope(has(&blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
 		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
 		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
@@ -596,19 +599,19 @@ func TestPodProblem(t *testing.T) {
 	const image = `cannot pull image "h2surge:9" of container runner`
 	tests := map[string]struct {
 		pod  *corev1.Pod
-		want *problem
+		want *blocker
 	}{
 		"nothing":          {&corev1.Pod{}, nil},
 		"being created":    {waiting("ContainerCreating", ""), nil},
-		"no node":          {noNode, &problem{"Unschedulable", "cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}},
-		"image, first try": {waiting("ErrImagePull", "not found"), &problem{"ImagePullFailed", image}},
-		"image, later":     {waiting("ImagePullBackOff", "Back-off 20s"), &problem{"ImagePullFailed", image}},
-		"container config": {waiting("CreateContainerConfigError", "image has non-numeric user"), &problem{"CreateContainerFailed", "cannot start container runner: image has non-numeric user"}},
-		"exits repeatedly": {crash, &problem{"CrashLoopBackOff", "restarts container runner repeatedly: exit code 2: no such flag"}},
+		"no node":          {noNode, notReady("Unschedulable", "cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.")},
+		"image, first try": {waiting("ErrImagePull", "not found"), notReady("ImagePullFailed", image)},
+		"image, later":     {waiting("ImagePullBackOff", "Back-off 20s"), notReady("ImagePullFailed", image)},
+		"container config": {waiting("CreateContainerConfigError", "image has non-numeric user"), notReady("CreateContainerFailed", "cannot start container runner: image has non-numeric user")},
+		"exits repeatedly": {crash, notReady("CrashLoopBackOff", "restarts container runner repeatedly: exit code 2: no such flag")},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, podProblem(tt.pod), cmp.AllowUnexported(problem{})); diff != "" {
+			if diff := cmp.Diff(tt.want, podProblem(tt.pod)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -631,24 +634,24 @@ func TestDiagnose(t *testing.T) {
 	tests := map[string]struct {
 		pods map[int]*corev1.Pod
 		age  time.Duration
-		want *problem
+		want *blocker
 	}{
 		"nothing":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "")}, time.Minute, nil},
-		"one pod":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "Unschedulable")}, time.Minute, &problem{"Unschedulable", "pod b cannot be scheduled: no node."}},
-		"both pods":       {map[int]*corev1.Pod{1: pod("b", "Unschedulable"), 0: pod("a", "Unschedulable")}, 0, &problem{"Unschedulable", "pod a and 1 more cannot be scheduled: no node."}},
-		"two problems":    {map[int]*corev1.Pod{0: pod("a", "ErrImagePull"), 1: pod("b", "Unschedulable")}, 0, &problem{"Unschedulable", `pod b cannot be scheduled: no node.; pod a cannot pull image "x:1" of container runner`}},
+		"one pod":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "Unschedulable")}, time.Minute, notReady("Unschedulable", "pod b cannot be scheduled: no node.")},
+		"both pods":       {map[int]*corev1.Pod{1: pod("b", "Unschedulable"), 0: pod("a", "Unschedulable")}, 0, notReady("Unschedulable", "pod a and 1 more cannot be scheduled: no node.")},
+		"two problems":    {map[int]*corev1.Pod{0: pod("a", "ErrImagePull"), 1: pod("b", "Unschedulable")}, 0, notReady("Unschedulable", `pod b cannot be scheduled: no node.; pod a cannot pull image "x:1" of container runner`)},
 		"not created yet": {map[int]*corev1.Pod{0: pod("a", "")}, 9 * time.Second, nil},
-		"not created":     {map[int]*corev1.Pod{0: pod("a", "")}, 10 * time.Second, &problem{"PodCreationFailed", "Job pcf-1 has created 1 of 2 pods; kubectl describe job pcf-1 shows the error"}},
+		"not created":     {map[int]*corev1.Pod{0: pod("a", "")}, 10 * time.Second, notReady("PodCreationFailed", "Job pcf-1 has created 1 of 2 pods; kubectl describe job pcf-1 shows the error")},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob)
 			s.pods, s.job.CreationTimestamp = tt.pods, metav1.NewTime(now.Add(-tt.age))
-			if diff := cmp.Diff(tt.want, diagnose(s), cmp.AllowUnexported(problem{})); diff != "" {
+			if diff := cmp.Diff(tt.want, diagnose(s)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			queuedJob(s)
-			if p := diagnose(s); p != nil && p.reason == v1alpha1.ReasonPodCreationFailed {
+			if p := diagnose(s); p != nil && p.Reason == v1alpha1.ReasonPodCreationFailed {
 				t.Errorf("a suspended Job creates no pods: %+v", p)
 			}
 		})
@@ -684,7 +687,7 @@ func TestMountProblem(t *testing.T) {
 			s.pods[0].Name, s.pods[1].Name = "pcf-1-0", "pcf-1-1"
 			got := ""
 			if p := diagnose(s); p != nil {
-				got = p.message
+				got = p.Message
 			}
 			if got != tt.want || s.requeue != tt.again {
 				t.Errorf("%q, again in %v; want %q, again in %v", got, s.requeue, tt.want, tt.again)

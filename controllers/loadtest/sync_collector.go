@@ -10,35 +10,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
-
-// syncConnect lets the collector connect to the runners, and decides which shards the test starts with.
-func (r *reconciler) syncConnect(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.planError != nil {
-		return true, nil
-	}
-	if jobSuspended(s.job) {
-		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
-		return true, nil
-	}
-	if view := r.registry.View(s.lt.UID); view != nil {
-		s.see(view) // what follows from it goes to the collector at once
-	}
-	if s.run.State == state.Preparing {
-		if err := r.chooseStarters(ctx, s); err != nil {
-			return false, err
-		}
-	}
-	view, err := r.order(s)
-	if err != nil {
-		return false, err
-	}
-	s.see(view)
-	r.readEvents(ctx, s)
-	s.problem = diagnose(s)
-	return true, nil
-}
 
 // syncView takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
 func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error) {
@@ -50,8 +22,7 @@ func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error)
 	}
 	s.see(view)
 	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
-	r.readEvents(ctx, s)
-	s.problem = diagnose(s)
+	r.diagnose(ctx, s)
 	return true, nil
 }
 

@@ -44,48 +44,16 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 	return r.store(ctx, s, s.endingOf(&judged))
 }
 
-// syncNeverStarted ends a run that cannot start.
-func (r *reconciler) syncNeverStarted(ctx context.Context, s *scope) (bool, error) {
-	if s.planError != nil {
-		return true, nil
-	}
-	if f := r.neverStarted(s); f != nil {
-		return r.endBeforeStart(ctx, s, f)
-	}
-	return true, nil
-}
-
-// neverStarted says why a run ends that has not started; nil: it does not end.
-func (r *reconciler) neverStarted(s *scope) *failure {
-	switch s.stop() {
-	case stopBySpec:
-		return &failure{v1alpha1.ReasonStopped, "spec.stop ended the test before it started"}
-	case stopByDeadline:
-		why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.lt.Spec.ActiveDeadlineSeconds)
-		if s.problem != nil {
-			why += ": " + s.problem.message
-		}
-		return &failure{v1alpha1.ReasonDeadlineExceeded, why}
-	}
-	if s.waiting != "" || s.lockedBy != "" {
-		return nil
-	}
-	if f := r.refusedForTooLong(s); f != nil {
-		return f
-	}
-	return r.startFailure(s)
-}
-
-func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (bool, error) {
+func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *blocker) (bool, error) {
 	outcome := runnerv1alpha1.OutcomeError
-	if f.reason == v1alpha1.ReasonStopped {
+	if why.Reason == v1alpha1.ReasonStopped {
 		outcome = runnerv1alpha1.OutcomeStopped
 	}
 	report, err := result.Build(result.Input{Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version})
 	if err != nil {
 		return false, fmt.Errorf("building an empty report: %w", err)
 	}
-	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: f.reason, Message: f.message}
+	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: why.Reason, Message: why.Message}
 	s.report = report
 	return r.store(ctx, s, s.endingOf(&report.Verdict))
 }

@@ -28,7 +28,7 @@ import (
 // based on an old version, so two tests cannot both become the holder. The operator looks at it in each pass before the start, and
 // again just before the start: a test whose lock has another holder loses its runners and waits again.
 func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
-	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.stop() != "" {
+	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.stop() != "" {
 		return true, nil
 	}
 	if s.held() { // it waits for its user and not for its lock, so the deadline counts
@@ -56,11 +56,12 @@ func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
 
 // awaitLock makes a test the holder of a free lock. If the lock is not free, it deletes the Jobs of the test.
 func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.LoadTestLock) (bool, error) {
-	var err error
-	if s.lockedBy, err = r.lockedBy(ctx, s, lock); err != nil {
+	why, err := r.lockedBy(ctx, s, lock)
+	if err != nil {
 		return false, err
 	}
-	if s.lockedBy != "" {
+	if why != "" {
+		s.awaitsLock(why)
 		return true, r.holdAll(ctx, s)
 	}
 	lock.Holder = v1alpha1.LockHolder{Name: s.lt.Name, UID: s.lt.UID, Time: s.microTime()}
@@ -71,7 +72,7 @@ func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.Loa
 		return r.client.Update(ctx, lock)
 	})
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
-		s.lockedBy = "taken by another LoadTest"
+		s.awaitsLock("taken by another LoadTest")
 		s.again(staleInterval)
 		return true, nil
 	}
@@ -80,6 +81,11 @@ func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.Loa
 	}
 	err = r.decide(ctx, s, s.admit)
 	return err == nil, err
+}
+
+// awaitsLock notes why the test does not have its lock, as the end of "lock NAME is".
+func (s *scope) awaitsLock(why string) {
+	s.block(notReady(v1alpha1.ReasonWaitingForLock, "lock "+s.lt.Spec.Lock+" is "+why))
 }
 
 // holdAll deletes the Jobs of a test that waits for its lock.

@@ -30,57 +30,63 @@ const (
 	remainsInterval = time.Second
 )
 
-// syncPlan compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
-func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
+// compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
+// The runners of an invalid spec cannot start any more.
+func (r *reconciler) compiled(ctx context.Context, s *scope) (*blocker, error) {
+	b, err := r.compile(ctx, s)
+	if b == nil || err != nil {
+		return b, err
+	}
+	s.block(b)
+	return b, r.hold(ctx, s)
+}
+
+// compile makes the plan of the pass, or returns what is wrong with the spec.
+func (r *reconciler) compile(ctx context.Context, s *scope) (*blocker, error) {
 	if err := r.setAddresses(ctx, s); err != nil {
-		return false, err
+		return nil, err
 	}
 	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
 	if len(errs) > 0 {
-		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
-		return true, nil
+		return invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
 	r.restrict(s, compiled)
 	if errs, err := r.denied(s, compiled); len(errs) > 0 || err != nil {
-		s.planError = invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n"))
-		return true, err
+		return invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n")), err
 	}
-	canonical, err := s.usePlan(compiled)
-	if err != nil {
-		return false, err
+	if err := s.usePlan(compiled); err != nil {
+		return nil, err
 	}
 	s.warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
-	if !s.hasRecord {
-		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
-			return false, err
-		}
+	if s.hasRecord {
+		return nil, nil
 	}
-	return r.storePlan(ctx, s, canonical)
+	return nil, r.decide(ctx, s, func(*record.Record) error { return nil })
 }
 
-// usePlan makes a plan that of the pass, and returns its canonical bytes.
-func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (canonical []byte, err error) {
-	if canonical, s.planDigest, err = plan.Canonical(compiled); err == nil {
+// usePlan makes a plan that of the pass.
+func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (err error) {
+	if s.canonical, s.planDigest, err = plan.Canonical(compiled); err == nil {
 		s.planHash, err = plan.Hash(compiled)
 	}
 	s.plan = compiled
-	return canonical, err
+	return err
 }
 
-// storePlan sees to it that a ConfigMap has the plan, which tenants cannot change then.
-func (r *reconciler) storePlan(ctx context.Context, s *scope, canonical []byte) (bool, error) {
+// planStored sees to it that a ConfigMap has the plan, which tenants cannot change then.
+func (r *reconciler) planStored(ctx context.Context, s *scope) (*blocker, error) {
 	c := r.memory.of(s.lt)
 	if slices.Contains(s.configMaps, c.storedPlan) && c.storedPlan.name == desired.PlanName(s.lt, s.planDigest) {
-		return true, nil
+		return nil, nil
 	}
-	gz, err := plan.Gzip(canonical)
+	gz, err := plan.Gzip(s.canonical)
 	var large *plan.TooLargeError
 	if errors.As(err, &large) {
-		s.planError = invalid(v1alpha1.ReasonPlanTooLarge, large.Error())
-		return true, nil
+		s.block(invalid(v1alpha1.ReasonPlanTooLarge, large.Error()))
+		return s.blocked, r.hold(ctx, s)
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	cm := desired.Plan(s.lt, s.planDigest, gz, s.warnings)
 	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
@@ -93,11 +99,7 @@ func (r *reconciler) storePlan(ctx context.Context, s *scope, canonical []byte) 
 	if made {
 		c.storedPlan = child{cm.Name, cm.UID}
 	}
-	return err == nil && (made || s.job == nil), err // without this plan, the Job of an earlier one must not start
-}
-
-func invalid(reason, message string) *planError {
-	return &planError{reason: reason, message: clip(message, maxMessage), invalid: true}
+	return s.shut(), err // without this plan, the Job of an earlier one must not start
 }
 
 // syncStoredPlan takes the plan that runs.

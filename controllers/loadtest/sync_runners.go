@@ -31,40 +31,19 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch;delete
 
-// syncRunners sees to it that the Job for the plan exists, and that no other one does.
-func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
-	if s.invalid() {
-		return true, r.hold(ctx, s) // its runners cannot start any more
-	}
-	if s.planError != nil || s.waiting != "" || s.lockedBy != "" || len(s.refused) > 0 {
-		return true, nil
-	}
-	switch {
-	case s.stop() != "":
-	case s.held():
-		if err := r.hold(ctx, s); err != nil {
-			return false, err
-		}
-	default:
-		if err := r.ensureJob(ctx, s); err != nil {
-			stop, err := s.blocked(err)
-			return stop && err == nil, err
-		}
-		if len(s.refused) > 0 {
-			return s.job == nil, nil // an existing Job is that of an earlier plan or attempt, and must not start
-		}
-	}
-	return r.syncFormer(ctx, s)
-}
-
 // syncFormer deletes the Jobs of earlier attempts.
 func (r *reconciler) syncFormer(ctx context.Context, s *scope) (bool, error) {
+	err := r.deleteFormer(ctx, s)
+	return err == nil, err
+}
+
+func (r *reconciler) deleteFormer(ctx context.Context, s *scope) error {
 	for _, job := range s.formerJobs {
 		if err := r.deleteJob(ctx, job); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // hold deletes the Job of a test that has not started and must not start now.
@@ -105,7 +84,7 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 		}
 		applied, err = r.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
-			s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
+			s.block(invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
 			return nil
 		}
 		return err
@@ -137,7 +116,7 @@ func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 	case s.run.Plan.Digest != s.planDigest || s.run.Plan.Template != template:
 		in.Attempt, losses = in.Attempt+1, 0
 	case s.job == nil || s.run.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
-	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
+	case s.lostBeforeStart() != "" && !s.lastAttempt():
 		in.Attempt, losses = in.Attempt+1, losses+1
 	default:
 		return nil
@@ -187,7 +166,7 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 		return err
 	}
 	if found && existing.DeletionTimestamp != nil {
-		s.waiting = fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)
+		s.block(notReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)))
 		s.again(remainsInterval)
 		return nil
 	}

@@ -17,19 +17,12 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// syncStart decides the start when all runners are ready, or those that the test starts with. It stores the decision
-// before the runners get it, so that another operator never starts the test again.
-func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.planError != nil || s.stop() != "" || s.held() || !s.canStart() {
-		return true, nil
-	}
-	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
-		s.again(staleInterval)
-		return true, err
-	}
-	if locked, err := r.hasLock(ctx, s); err != nil || !locked {
-		s.again(staleInterval)
-		return true, err
+// begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
+func (r *reconciler) begin(ctx context.Context, s *scope) (*blocker, error) {
+	for _, fresh := range []func(context.Context, *scope) (bool, error){r.specIsCurrent, r.hasLock} {
+		if ok, err := fresh(ctx, s); err != nil || !ok {
+			return &blocker{Retry: staleInterval}, err
+		}
 	}
 	err := r.decide(ctx, s, func(run *record.Record) error {
 		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
@@ -40,11 +33,10 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 		return run.On(state.Begin)
 	})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	s.again(0)
 	_, err = r.order(s)
-	return false, err
+	return nil, err
 }
 
 // podsOf are the pods of the shards, as another operator needs them if they are deleted.
@@ -84,45 +76,36 @@ func (s *scope) canStart() bool {
 }
 
 // startFailure returns why the run cannot start any more; nil: it can, or has started.
-func (r *reconciler) startFailure(s *scope) *failure {
-	if s.job == nil {
-		return nil
-	}
+func (s *scope) startFailure() *blocker {
 	for i := range s.view.Shards {
 		snap := s.view.Shards[i].Snapshot
 		if snap == nil {
 			continue
 		}
 		if why := snap.Mismatch(s.plan, version.Get().String()); why != "" {
-			return &failure{v1alpha1.ReasonVersionMismatch, why}
+			return never(v1alpha1.ReasonVersionMismatch, why)
 		}
 		switch snap.Problem {
 		case runnerv1alpha1.ProblemPlan:
-			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "A runner cannot execute the plan")}
+			return never(string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "A runner cannot execute the plan"))
 		case runnerv1alpha1.ProblemSetup:
-			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed")}
+			return never(v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed"))
 		case runnerv1alpha1.ProblemPolicy:
-			return &failure{v1alpha1.ReasonDeniedByPolicy, orText(snap.Message, "A runner must not connect to a target")}
+			return never(v1alpha1.ReasonDeniedByPolicy, orText(snap.Message, "A runner must not connect to a target"))
 		}
 	}
-	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.viable() < s.atLeast() {
-		return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, r.cfg.Runner.StartAttempts, r.cfg.Runner.StartAttempts)}
+	if why := s.lostBeforeStart(); why != "" && s.lastAttempt() && s.viable() < s.atLeast() {
+		return never(v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, s.cfg.Runner.StartAttempts, s.cfg.Runner.StartAttempts))
 	}
-	return r.tooLate(s)
+	return s.tooLate()
 }
-
-// failure ends a run that has not started.
-type failure struct{ reason, message string }
 
 // tooLate returns the failure of a test whose runners were not ready in time. If the test starts with some of the shards, these have
 // readyTimeout more, because they connect again with their larger shares.
-func (r *reconciler) tooLate(s *scope) *failure {
-	from, limit := r.readyLimit(s)
-	if jobSuspended(s.job) {
-		return nil // a queue decides
-	}
+func (s *scope) tooLate() *blocker {
+	from, limit := s.readyLimit()
 	if s.starters() != nil {
-		limit += r.cfg.Runner.ReadyTimeout.Duration
+		limit += s.cfg.Runner.ReadyTimeout.Duration
 	}
 	if left := from.Add(limit).Sub(s.now); left > 0 {
 		s.again(left)
@@ -132,17 +115,17 @@ func (r *reconciler) tooLate(s *scope) *failure {
 	late := fmt.Sprintf("Timed out after %s: %d of %d runners are ready", limit, n, s.plan.Shards)
 	if !allRunning(s) {
 		if s.problem != nil {
-			return &failure{s.problem.reason, late + ": " + s.problem.message}
+			return never(s.problem.Reason, late+": "+s.problem.Message)
 		}
-		return &failure{v1alpha1.ReasonStartTimeout, fmt.Sprintf("%s: %d of %d pods are running", late, podsRunning(s), s.plan.Shards)}
+		return never(v1alpha1.ReasonStartTimeout, fmt.Sprintf("%s: %d of %d pods are running", late, podsRunning(s), s.plan.Shards))
 	}
 	if why := unreachableTarget(s); why != "" {
-		return &failure{v1alpha1.ReasonTargetUnreachable, late + ": " + why}
+		return never(v1alpha1.ReasonTargetUnreachable, late+": "+why)
 	}
 	if why := unauthorizedTarget(s); why != "" {
-		return &failure{v1alpha1.ReasonNotAuthorized, late + ": " + why}
+		return never(v1alpha1.ReasonNotAuthorized, late+": "+why)
 	}
-	return &failure{v1alpha1.ReasonStartTimeout, late + firstTrouble(s.view)}
+	return never(v1alpha1.ReasonStartTimeout, late+firstTrouble(s.view))
 }
 
 // chooseStarters decides which shards the test starts with if it does not wait for all. The choice stays as long as the
@@ -152,7 +135,7 @@ func (r *reconciler) chooseStarters(ctx context.Context, s *scope) error {
 	if chosen := s.starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
 		return nil
 	}
-	with := r.enough(s)
+	with := s.enough()
 	newest := s.run.Newest()
 	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
 		return nil
@@ -175,20 +158,20 @@ func (s *scope) starters() []int {
 	return nil
 }
 
-func (r *reconciler) enough(s *scope) []int {
+func (s *scope) enough() []int {
 	ready := s.readyShards()
 	if len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
 		return nil
 	}
 	if s.lostBeforeStart() != "" {
-		if !r.lastAttempt(s) {
+		if !s.lastAttempt() {
 			return nil // the next attempt restarts all
 		}
 		if len(ready) == s.viable() {
 			return ready
 		}
 	}
-	from, limit := r.readyLimit(s)
+	from, limit := s.readyLimit()
 	if left := from.Add(limit).Sub(s.now); left > 0 {
 		s.again(left)
 		return nil
@@ -235,8 +218,8 @@ func (s *scope) viable() int {
 	return s.plan.Shards - max(lost, int(s.job.Status.Failed))
 }
 
-func (r *reconciler) lastAttempt(s *scope) bool {
-	return s.run.Losses+1 >= r.cfg.Runner.StartAttempts
+func (s *scope) lastAttempt() bool {
+	return s.run.Losses+1 >= s.cfg.Runner.StartAttempts
 }
 
 // readyWithin returns the configured limit, plus the times of the longest ramp of connections and of the setup chains.

@@ -51,9 +51,6 @@ func (r *reconciler) syncTTL(ctx context.Context, s *scope) (bool, error) {
 	return false, nil
 }
 
-// invalid returns whether the spec itself prevents the run.
-func (s *scope) invalid() bool { return s.planError != nil && s.planError.invalid }
-
 // finishedAt returns when status first showed that the test has finished; nil: it does not show it yet. A test
 // with an invalid spec has no completion time, because it did not run.
 func (s *scope) finishedAt() *metav1.Time {

@@ -46,7 +46,7 @@ func TestTTLByOutcome(t *testing.T) {
 			}
 		})
 	}
-	invalid := &scope{lt: &v1alpha1.LoadTest{Spec: v1alpha1.LoadTestSpec{TTLSecondsByOutcome: each}}, planError: &planError{invalid: true}}
+	invalid := &scope{lt: &v1alpha1.LoadTest{Spec: v1alpha1.LoadTestSpec{TTLSecondsByOutcome: each}}, blocked: invalid("", "")}
 	if got := invalid.ttl(); *got != 4 {
 		t.Errorf("an invalid spec: got %d, want 4", *got)
 	}
@@ -87,7 +87,7 @@ func TestTTLIgnoredIsReported(t *testing.T) {
 	s := newScope(func(s *scope) {
 		s.lt.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
 		s.lt.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "app"}
-		s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.chains: wrong")
+		s.blocked = invalid(v1alpha1.ReasonInvalidSpec, "spec.chains: wrong")
 	})
 	before := s.lt.Status.DeepCopy()
 	after := statusOf(s, now)

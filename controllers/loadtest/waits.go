@@ -40,8 +40,8 @@ func (r *reconciler) waitsOf(s *scope) waits {
 
 // readyLimit returns how long the test waits for all runners, and since when. The time before a queue admits the Job
 // does not count.
-func (r *reconciler) readyLimit(s *scope) (from time.Time, limit time.Duration) {
-	w := r.waitsOf(s)
+func (s *scope) readyLimit() (from time.Time, limit time.Duration) {
+	w := &s.waits
 	created := w.admitted
 	if !wasSuspended(s.job) && len(s.run.Changes) > 0 {
 		created = s.run.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
@@ -50,9 +50,9 @@ func (r *reconciler) readyLimit(s *scope) (from time.Time, limit time.Duration) 
 	case t != nil:
 		return created, readyWithin(s.plan, t.Duration)
 	case w.running.IsZero():
-		return created, r.cfg.Runner.PodTimeout.Duration
+		return created, s.cfg.Runner.PodTimeout.Duration
 	}
-	return w.running, readyWithin(s.plan, r.cfg.Runner.ReadyTimeout.Duration)
+	return w.running, readyWithin(s.plan, s.cfg.Runner.ReadyTimeout.Duration)
 }
 
 // wasSuspended returns whether a queue suspended the Job at any time. The Job controller keeps the condition.

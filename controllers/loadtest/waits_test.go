@@ -19,7 +19,8 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 		want := func(what string, at time.Duration, limit time.Duration) {
 			t.Helper()
 			s.now = now.Add(at)
-			from, got := r.readyLimit(s)
+			s.waits = r.waitsOf(s)
+			from, got := s.readyLimit()
 			if left := from.Add(got).Sub(s.now); left != limit {
 				t.Errorf("clocks off by %s, %s: %s are left, want %s", off, what, left, limit)
 			}
@@ -35,7 +36,7 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 		want("startTimeout", 4*time.Minute, time.Minute)
 
 		s.job.Spec.Suspend = ptr.To(true)
-		want("a queue suspends the Job", 10*time.Minute, -5*time.Minute) // tooLate does not look
+		want("a queue suspends the Job", 10*time.Minute, -5*time.Minute) // tooLate is not called
 		s.job.Spec.Suspend = ptr.To(false)
 		s.job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: "False"}}
 		want("the queue admits the Job", time.Hour, 5*time.Minute)

@@ -1,0 +1,133 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// gate lets a run continue to its start. It returns why it does not; nil: it does.
+type gate func(context.Context, *scope) (*blocker, error)
+
+// gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job, too.
+func (r *reconciler) gates() []gate {
+	return []gate{r.compiled, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected, r.allReady, r.begin}
+}
+
+// syncGates lets a run that has not started through its gates. The first one that is shut says why the run waits, or that it ends.
+func (r *reconciler) syncGates(ctx context.Context, s *scope) (bool, error) {
+	for _, gate := range r.gates() {
+		b, err := gate(ctx, s)
+		switch {
+		case err != nil:
+			return false, err
+		case b == nil:
+			continue
+		case b.Condition == v1alpha1.ConditionFinished:
+			return r.endBeforeStart(ctx, s, b)
+		}
+		s.block(b)
+		return true, nil
+	}
+	s.again(0) // it has started
+	return false, nil
+}
+
+// shut returns what an attempt of this pass noted; nil: nothing.
+func (s *scope) shut() *blocker {
+	if s.blocked == nil && len(s.refused) > 0 {
+		return notReady(s.refusedReason(), s.refusedMessage())
+	}
+	return s.blocked
+}
+
+// admitted notes that a queue admitted the Job: the deadline counts from then.
+func (r *reconciler) admitted(ctx context.Context, s *scope) (*blocker, error) {
+	_, err := r.syncAdmitted(ctx, s)
+	return nil, err
+}
+
+// notStopped ends a run that spec.stop or the deadline ends before its start.
+func (r *reconciler) notStopped(ctx context.Context, s *scope) (*blocker, error) {
+	reason := s.stop()
+	if reason == "" {
+		return nil, nil
+	}
+	if err := r.deleteFormer(ctx, s); err != nil {
+		return nil, err
+	}
+	if reason == stopBySpec {
+		return never(v1alpha1.ReasonStopped, "spec.stop ended the test before it started"), nil
+	}
+	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.lt.Spec.ActiveDeadlineSeconds)
+	if r.diagnose(ctx, s); s.problem != nil {
+		why += ": " + s.problem.Message
+	}
+	return never(v1alpha1.ReasonDeadlineExceeded, why), nil
+}
+
+// locked gets the lock of the test.
+func (r *reconciler) locked(ctx context.Context, s *scope) (*blocker, error) {
+	_, err := r.syncLock(ctx, s)
+	return s.shut(), err
+}
+
+// notHeld deletes the runners of a test that spec.suspend keeps from starting.
+func (r *reconciler) notHeld(ctx context.Context, s *scope) (*blocker, error) {
+	if !s.lt.Spec.Suspend {
+		return nil, nil
+	}
+	if err := r.hold(ctx, s); err != nil {
+		return nil, err
+	}
+	return notReady(v1alpha1.ReasonSuspended, heldMessage), r.deleteFormer(ctx, s)
+}
+
+// runnersExist sees to it that the Job for the plan exists, and that no other one does.
+func (r *reconciler) runnersExist(ctx context.Context, s *scope) (*blocker, error) {
+	if err := r.ensureJob(ctx, s); err != nil {
+		_, err := s.conflict(err)
+		return s.blocked, err
+	}
+	if len(s.refused) == 0 {
+		return s.blocked, r.deleteFormer(ctx, s)
+	}
+	if b := s.refusedForTooLong(); b != nil && s.job == nil {
+		return b, nil
+	}
+	return s.shut(), nil // an existing Job is that of an earlier plan or attempt, and must not start
+}
+
+// connected lets the collector connect to the runners, and decides which shards the test starts with.
+func (r *reconciler) connected(ctx context.Context, s *scope) (*blocker, error) {
+	s.waits = r.waitsOf(s)
+	if jobSuspended(s.job) {
+		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
+		return s.startProblem(), nil
+	}
+	if view := r.registry.View(s.lt.UID); view != nil {
+		s.see(view) // what follows from it goes to the collector at once
+	}
+	if err := r.chooseStarters(ctx, s); err != nil {
+		return nil, err
+	}
+	view, err := r.order(s)
+	if err != nil {
+		return nil, err
+	}
+	s.see(view)
+	r.diagnose(ctx, s)
+	return nil, nil
+}
+
+// allReady waits for the runners that the test starts with, and ends a run that cannot start any more.
+func (r *reconciler) allReady(_ context.Context, s *scope) (*blocker, error) {
+	if s.canStart() {
+		return nil, nil
+	}
+	if b := s.startFailure(); b != nil {
+		return b, nil
+	}
+	return s.startProblem(), nil
+}
