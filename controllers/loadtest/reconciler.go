@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
@@ -29,7 +30,7 @@ import (
 // reconciler brings LoadTests from apply to report.
 type reconciler struct {
 	cfg      *configv1alpha1.OperatorConfig
-	client   client.Client
+	client   client.Client // asks before each write whether this process leads
 	reader   client.Reader // past the cache
 	registry *collect.Registry
 	pki      *pki.Store
@@ -82,11 +83,19 @@ func (r *reconciler) phase(s *scope) []syncFunc {
 	return []syncFunc{r.syncGates, r.syncTTL}
 }
 
-// Reconcile is one pass.
+// Reconcile is one pass. It ends with the first write after the lease ran out.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if !r.leader.Leading() { // the collector continues: it polls runners, and decides nothing
 		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
 	}
+	result, err := r.pass(ctx, req)
+	if errors.Is(err, leadership.ErrNotLeading) {
+		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
+	}
+	return result, err
+}
+
+func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := r.client.Get(ctx, req.NamespacedName, lt)
 	if apierrors.IsNotFound(err) {

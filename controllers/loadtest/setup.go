@@ -27,6 +27,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
@@ -85,12 +86,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
+	writer := leadership.Client(mgr.GetClient(), opts.Leader.Leading)
 	r := &reconciler{
-		cfg: cfg, client: mgr.GetClient(), reader: mgr.GetAPIReader(),
+		cfg: cfg, client: writer, reader: mgr.GetAPIReader(),
 		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
 		events:  mgr.GetEventRecorder("h2surge"),
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
-		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
+		records: record.NewStore(mgr.GetAPIReader(), writer),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval, podsGrace: opts.PodsGrace,
@@ -105,7 +107,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}
-	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), mgr.GetClient())
+	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), writer)
 	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
 		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
 		Changed: wake(news), Leading: opts.Leader.Leading,

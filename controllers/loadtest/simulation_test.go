@@ -35,6 +35,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/plan"
@@ -216,9 +217,10 @@ func (w *simulation) startOperator(former time.Duration) {
 	o := &operator{w: w, term: w.term}
 	o.client = &memoryClient{api: w.api, cut: &o.cut, cache: map[objectID]client.Object{}}
 	direct := &memoryClient{api: w.api, cut: &o.cut}
+	writer := leadership.Client(o.client, func() bool { return o.r.leader.Leading() })
 	o.r = &reconciler{
-		cfg: w.cfg, client: o.client, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
-		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, o.client),
+		cfg: w.cfg, client: writer, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
+		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, writer),
 		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now, leader: o,
 		addressRules: newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct),
@@ -228,7 +230,7 @@ func (w *simulation) startOperator(former time.Duration) {
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
 		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term, Leading: o.Leading,
 	}, w.dial, logr.Discard(), wake)
-	o.r.checkpoints = checkpoint.NewStore(direct, o.client)
+	o.r.checkpoints = checkpoint.NewStore(direct, writer)
 	o.r.keeper = checkpoint.NewWriter(o.r.checkpoints, checkpoint.Options{
 		Source: running{o.r.registry}, BytesPerSecond: w.cfg.Checkpoint.BytesPerSecond, Changed: wake, Leading: o.Leading, Log: logr.Discard(),
 	})
