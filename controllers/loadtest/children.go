@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // fieldOwner is the field manager of what the operator applies.
@@ -71,9 +72,9 @@ func (s *scope) conflict(err error) (bool, error) {
 	case !errors.As(err, &conflict):
 		return true, err
 	case conflict.remains:
-		s.block(&blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
+		s.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
 	default:
-		s.block(&blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
+		s.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
 	}
 	return true, nil
 }

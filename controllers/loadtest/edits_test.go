@@ -14,7 +14,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
@@ -38,14 +40,14 @@ func rateEdited(generation int64, field string, stage int, from, to runnerv1alph
 
 func shardsEdited(generation int64, from, to int) record.Edit {
 	return record.Edit{
-		Generation: generation, Time: metav1.NewMicroTime(now), Field: fieldShards,
+		Generation: generation, Time: metav1.NewMicroTime(now), Field: run.FieldShards,
 		From: record.Value{Shards: from}, To: record.Value{Shards: to},
 	}
 }
 
 func suspendEdited(generation int64, to bool) record.Edit {
 	return record.Edit{
-		Generation: generation, Time: metav1.NewMicroTime(now), Field: fieldSuspend,
+		Generation: generation, Time: metav1.NewMicroTime(now), Field: run.FieldSuspend,
 		From: record.Value{Suspended: !to}, To: record.Value{Suspended: to},
 	}
 }
@@ -73,13 +75,13 @@ func TestEditsOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob, decided)
-			s.lt.Generation, s.lt.Spec.Suspend = 2, tt.suspended
-			s.run.Live.Rates, s.run.Live.Suspended = record.RatesOf([]runnerv1alpha1.Rate{tt.live}), tt.paused
-			s.lt.Spec.Rates = []v1alpha1.Rate{{RequestsPerSecond: ptr.To[int64](1)}}
+			s.LoadTest.Generation, s.LoadTest.Spec.Suspend = 2, tt.suspended
+			s.Record.Live.Rates, s.Record.Live.Suspended = record.RatesOf([]runnerv1alpha1.Rate{tt.live}), tt.paused
+			s.LoadTest.Spec.Rates = []v1alpha1.Rate{{RequestsPerSecond: ptr.To[int64](1)}}
 			if tt.per {
-				s.lt.Spec.Rates = []v1alpha1.Rate{{RequestsPer: &v1alpha1.RequestsPer{}}}
+				s.LoadTest.Spec.Rates = []v1alpha1.Rate{{RequestsPer: &v1alpha1.RequestsPer{}}}
 			}
-			got := editsOf(s, &present{rates: []runnerv1alpha1.Rate{tt.rate}, shards: max(2, tt.shards)})
+			got := decide.EditsOf(s.Facts, &run.Present{Rates: []runnerv1alpha1.Rate{tt.rate}, Shards: max(2, tt.shards)})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("edits (-want +got):\n%s", diff)
 			}
@@ -136,15 +138,15 @@ func TestPresent(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob)
-			s.lt = builder.Minimal("pcf").Edit(tt.edit).Build()
-			s.lt.Namespace, s.lt.Generation = "core", 2
+			s.LoadTest = builder.Minimal("pcf").Edit(tt.edit).Build()
+			s.LoadTest.Namespace, s.LoadTest.Generation = "core", 2
 			started, _, errs := compile.Compile("core/pcf", &builder.Minimal("pcf").Build().Spec)
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			s.plan = started
+			s.Plan = started
 			var err error
-			if s.run.Plan.Hash, err = plan.Hash(started); err != nil {
+			if s.Record.Plan.Hash, err = plan.Hash(started); err != nil {
 				t.Fatal(err)
 			}
 			decided(s)
@@ -152,8 +154,8 @@ func TestPresent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.rates[0].Count != tt.want || (got.why == "") != (tt.why == "") || !strings.Contains(got.why, tt.why) {
-				t.Errorf("%d a second, %q; want %d, %q", got.rates[0].Count, got.why, tt.want, tt.why)
+			if got.Rates[0].Count != tt.want || (got.Why == "") != (tt.why == "") || !strings.Contains(got.Why, tt.why) {
+				t.Errorf("%d a second, %q; want %d, %q", got.Rates[0].Count, got.Why, tt.want, tt.why)
 			}
 		})
 	}
@@ -182,8 +184,10 @@ func TestAppliedPhase(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob, decided)
-			s.run.Edits, s.view = []record.Edit{second, third}, &tt.view
-			s.decideApplied(s.run)
+			s.Record.Edits, s.View = []record.Edit{second, third}, &tt.view
+			if err := decide.Next(s.Facts, s.Record, nil); err != nil {
+				t.Fatal(err)
+			}
 			if diff := cmp.Diff(changesShown(tt.want), statusOf(s, now).Changes); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
@@ -194,10 +198,10 @@ func TestAppliedPhase(t *testing.T) {
 func TestEditsAreBounded(t *testing.T) {
 	edits := []record.Edit{suspendEdited(1, true)}
 	for i := range int64(50) {
-		edits = bounded(append(edits, rateEdited(i+2, "rates[0].requestsPerSecond", 0, perSecond(100+i), perSecond(101+i))))
+		edits = decide.Bounded(append(edits, rateEdited(i+2, "rates[0].requestsPerSecond", 0, perSecond(100+i), perSecond(101+i))))
 	}
 	got := changesShown(edits)
-	if len(got) != maxChanges || got[0].Field != "suspend" || got[1].From != "100" || got[maxChanges-1].To != "150" {
+	if len(got) != decide.MaxChanges || got[0].Field != "suspend" || got[1].From != "100" || got[decide.MaxChanges-1].To != "150" {
 		t.Errorf("%d changes, the first %+v and %+v, the last %+v", len(got), got[0], got[1], got[len(got)-1])
 	}
 }
@@ -250,10 +254,10 @@ func TestChangeEvents(t *testing.T) {
 // A suspended run that is taken over stays suspended to the eye until its runners were asked.
 func TestTakeOverOfASuspendedRun(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs), nothingIsDue)
-	s.lt.Status = *statusOf(s, now)
+	s.LoadTest.Status = *statusOf(s, now)
 	fresh := newScope(withJob, podsRun, decided)
-	fresh.lt = s.lt
-	if diff := cmp.Diff(&s.lt.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
+	fresh.LoadTest = s.LoadTest
+	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
 }

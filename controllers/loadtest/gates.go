@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // gate lets a run continue to its start. It returns why it does not; nil: it does.
-type gate func(context.Context, *scope) (*blocker, error)
+type gate func(context.Context, *scope) (*run.Blocker, error)
 
 // gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job, too.
 func (r *reconciler) gates() []gate {
@@ -27,86 +29,86 @@ func (r *reconciler) syncGates(ctx context.Context, s *scope) (bool, error) {
 		case b.Condition == v1alpha1.ConditionFinished:
 			return r.endBeforeStart(ctx, s, b)
 		}
-		s.block(b)
+		s.Block(b)
 		return true, nil
 	}
-	s.again(0) // it has started
+	s.Again(0) // it has started
 	return false, nil
 }
 
 // shut returns what an attempt of this pass noted; nil: nothing.
-func (s *scope) shut() *blocker {
-	if s.blocked == nil && len(s.refused) > 0 {
-		return notReady(s.refusedReason(), s.refusedMessage())
+func (s *scope) shut() *run.Blocker {
+	if s.Blocked == nil && len(s.Refused) > 0 {
+		return run.NotReady(s.RefusedReason(), s.RefusedMessage())
 	}
-	return s.blocked
+	return s.Blocked
 }
 
 // admitted notes that a queue admitted the Job: the deadline counts from then.
-func (r *reconciler) admitted(ctx context.Context, s *scope) (*blocker, error) {
+func (r *reconciler) admitted(ctx context.Context, s *scope) (*run.Blocker, error) {
 	_, err := r.syncAdmitted(ctx, s)
 	return nil, err
 }
 
 // notStopped ends a run that spec.stop or the deadline ends before its start.
-func (r *reconciler) notStopped(ctx context.Context, s *scope) (*blocker, error) {
-	reason := s.stop()
+func (r *reconciler) notStopped(ctx context.Context, s *scope) (*run.Blocker, error) {
+	reason := decide.StopReason(s.Facts)
 	if reason == "" {
 		return nil, nil
 	}
 	if err := r.deleteFormer(ctx, s); err != nil {
 		return nil, err
 	}
-	if reason == stopBySpec {
-		return never(v1alpha1.ReasonStopped, "spec.stop ended the test before it started"), nil
+	if reason == decide.StopBySpec {
+		return run.Never(v1alpha1.ReasonStopped, "spec.stop ended the test before it started"), nil
 	}
-	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.lt.Spec.ActiveDeadlineSeconds)
-	if r.diagnose(ctx, s); s.problem != nil {
-		why += ": " + s.problem.Message
+	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.LoadTest.Spec.ActiveDeadlineSeconds)
+	if r.diagnose(ctx, s); s.Problem != nil {
+		why += ": " + s.Problem.Message
 	}
-	return never(v1alpha1.ReasonDeadlineExceeded, why), nil
+	return run.Never(v1alpha1.ReasonDeadlineExceeded, why), nil
 }
 
 // locked gets the lock of the test.
-func (r *reconciler) locked(ctx context.Context, s *scope) (*blocker, error) {
+func (r *reconciler) locked(ctx context.Context, s *scope) (*run.Blocker, error) {
 	_, err := r.syncLock(ctx, s)
 	return s.shut(), err
 }
 
 // notHeld deletes the runners of a test that spec.suspend keeps from starting.
-func (r *reconciler) notHeld(ctx context.Context, s *scope) (*blocker, error) {
-	if !s.lt.Spec.Suspend {
+func (r *reconciler) notHeld(ctx context.Context, s *scope) (*run.Blocker, error) {
+	if !s.LoadTest.Spec.Suspend {
 		return nil, nil
 	}
 	if err := r.hold(ctx, s); err != nil {
 		return nil, err
 	}
-	return notReady(v1alpha1.ReasonSuspended, heldMessage), r.deleteFormer(ctx, s)
+	return run.NotReady(v1alpha1.ReasonSuspended, heldMessage), r.deleteFormer(ctx, s)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
-func (r *reconciler) runnersExist(ctx context.Context, s *scope) (*blocker, error) {
+func (r *reconciler) runnersExist(ctx context.Context, s *scope) (*run.Blocker, error) {
 	if err := r.ensureJob(ctx, s); err != nil {
 		_, err := s.conflict(err)
-		return s.blocked, err
+		return s.Blocked, err
 	}
-	if len(s.refused) == 0 {
-		return s.blocked, r.deleteFormer(ctx, s)
+	if len(s.Refused) == 0 {
+		return s.Blocked, r.deleteFormer(ctx, s)
 	}
-	if b := s.refusedForTooLong(); b != nil && s.job == nil {
+	if b := decide.RefusedForTooLong(s.Facts); b != nil && s.Job == nil {
 		return b, nil
 	}
 	return s.shut(), nil // an existing Job is that of an earlier plan or attempt, and must not start
 }
 
 // connected lets the collector connect to the runners, and decides which shards the test starts with.
-func (r *reconciler) connected(ctx context.Context, s *scope) (*blocker, error) {
-	s.waits = r.waitsOf(s)
-	if jobSuspended(s.job) {
-		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
+func (r *reconciler) connected(ctx context.Context, s *scope) (*run.Blocker, error) {
+	s.Waits = r.waitsOf(s)
+	if run.JobSuspended(s.Job) {
+		r.registry.Forget(s.LoadTest.UID) // a queue ended the runners that it had; they are not lost
 		return s.startProblem(), nil
 	}
-	if view := r.registry.View(s.lt.UID); view != nil {
+	if view := r.registry.View(s.LoadTest.UID); view != nil {
 		s.see(view) // what follows from it goes to the collector at once
 	}
 	if err := r.chooseStarters(ctx, s); err != nil {
@@ -122,11 +124,11 @@ func (r *reconciler) connected(ctx context.Context, s *scope) (*blocker, error) 
 }
 
 // allReady waits for the runners that the test starts with, and ends a run that cannot start any more.
-func (r *reconciler) allReady(_ context.Context, s *scope) (*blocker, error) {
-	if s.canStart() {
+func (r *reconciler) allReady(_ context.Context, s *scope) (*run.Blocker, error) {
+	if decide.CanStart(s.Facts) {
 		return nil, nil
 	}
-	if b := s.startFailure(); b != nil {
+	if b := decide.StartFailure(s.Facts); b != nil {
 		return b, nil
 	}
 	return s.startProblem(), nil

@@ -227,9 +227,9 @@ func appendRange(dst []string, address string) []string {
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
 // must not lead to another plan and another Job.
 func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
-	c := r.memory.of(s.lt)
-	if c.addresses == nil || s.job == nil {
-		if c.addresses, err = r.addressRules.policy(ctx, s.now); err != nil {
+	c := r.memory.of(s.LoadTest)
+	if c.addresses == nil || s.Job == nil {
+		if c.addresses, err = r.addressRules.policy(ctx, s.Now); err != nil {
 			return err
 		}
 		r.metrics.ObserveRules(r.addressRules.incomplete())
@@ -252,7 +252,7 @@ func (r *reconciler) denied(s *scope, compiled *runnerv1alpha1.Plan) (field.Erro
 	limits := r.liveLimits()
 	limits.Duration, limits.Connections = r.cfg.Limits.Duration.Duration, r.cfg.Limits.Connections
 	limits.Addresses, limits.DeniedPodFields = addresses, r.cfg.Runner.DeniedPodFields
-	return limits.Check(&s.lt.Spec, compiled), nil
+	return limits.Check(&s.LoadTest.Spec, compiled), nil
 }
 
 // liveLimits are the limits of what can change while a test runs.

@@ -68,14 +68,14 @@ type syncFunc func(context.Context, *scope) (bool, error)
 // for another one.
 func (r *reconciler) phase(s *scope) []syncFunc {
 	switch {
-	case s.end != nil:
+	case s.Record.End != nil:
 		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL}
-	case s.startDecided():
+	case s.StartDecided():
 		return []syncFunc{
 			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
 		}
-	case s.hasRecord:
-	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
+	case s.Stored:
+	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
 		return []syncFunc{r.syncLeftovers, r.syncTTL}
 	case s.startedBefore():
 		return []syncFunc{r.syncNoRecord}
@@ -129,7 +129,7 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		syncErr = nil
 	}
 	if w, ok := s.refusedError(syncErr); ok {
-		s.refuse(w)
+		s.Refuse(w)
 		syncErr = nil
 	}
 	s.failing = r.memory.of(lt).failing(syncErr)
@@ -143,7 +143,7 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if syncErr != nil {
 		return ctrl.Result{}, syncErr
 	}
-	return ctrl.Result{RequeueAfter: s.requeue}, nil
+	return ctrl.Result{RequeueAfter: s.Requeue}, nil
 }
 
 // abandon ends a run whose namespace is being deleted. The API server stores nothing of it any more.
@@ -176,36 +176,36 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 
 // write patches the status if it has changed, and sends the events of the change.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
-	before := s.lt.Status.DeepCopy()
-	whole := statusOf(s, s.now)
+	before := s.LoadTest.Status.DeepCopy()
+	whole := statusOf(s, s.Now)
 	after := brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
-		r.metrics.Observe(s.key(), before, after) // an operator that has just begun knows nothing yet
+		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := r.pace.wait(s.key(), s.now); wait > 0 && !urgent(before, after) {
-		s.again(wait)
-		r.metrics.Observe(s.key(), before, after)
+	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !urgent(before, after) {
+		s.Again(wait)
+		r.metrics.Observe(s.Key(), before, after)
 		return nil
 	}
-	written := s.lt.DeepCopy()
+	written := s.LoadTest.DeepCopy()
 	written.Status = *after
-	err := r.patchStatus(ctx, s.lt, written)
+	err := r.patchStatus(ctx, s.LoadTest, written)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
 	if err != nil {
 		return err
 	}
-	r.pace.wrote(s.key(), after, s.now)
-	r.memory.of(s.lt).statusRefused = false
-	r.metrics.Observe(s.key(), before, after)
+	r.pace.wrote(s.Key(), after, s.Now)
+	r.memory.of(s.LoadTest).statusRefused = false
+	r.metrics.Observe(s.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := r.memory.of(s.lt)
+	known := r.memory.of(s.LoadTest)
 	if before.Runners = known.runners; known.runners == nil {
 		before.Runners = whole.Runners
 	}
-	if !s.takenOver() {
+	if !s.TakenOver() {
 		known.runners = whole.Runners
 	}
 	r.sendEvents(ctx, written, eventsOf(before, whole))

@@ -5,25 +5,18 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
-
-// endedRunner is a runner of the record with what its entry refers to.
-type endedRunner struct {
-	*record.Shard
-	Snapshot *runnerv1alpha1.Snapshot // its stored counts; nil: there are none
-	Address  string                   // of a lost runner that can still be reached; empty: it cannot
-}
 
 // readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
 func (r *reconciler) readEnded(ctx context.Context, s *scope) error {
-	s.endedRunners = nil
-	for i := range s.run.Shards {
-		if err := r.addEnded(ctx, s, &s.run.Shards[i]); err != nil {
+	s.Ended = nil
+	for i := range s.Record.Shards {
+		if err := r.addEnded(ctx, s, &s.Record.Shards[i]); err != nil {
 			return err
 		}
 	}
@@ -36,16 +29,16 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	if err != nil {
 		return err
 	}
-	out := endedRunner{Shard: rec, Snapshot: counts}
+	out := run.Ended{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
-		if i := slices.IndexFunc(s.allPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
-			out.Address = s.observe(s.allPods[i]).Address
+		if i := slices.IndexFunc(s.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
+			out.Address = s.Observe(s.AllPods[i]).Address
 		}
 	}
-	s.endedRunners = append(s.endedRunners, out)
-	if pod := s.pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
-		delete(s.pods, rec.Index)
+	s.Ended = append(s.Ended, out)
+	if pod := s.Pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
+		delete(s.Pods, rec.Index)
 	}
 	return nil
 }
@@ -59,10 +52,10 @@ func lossOf(rec *record.Shard) *collect.Loss {
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
 func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
-	if rec.Counts.Name == "" || s.end != nil {
+	if rec.Counts.Name == "" || s.Record.End != nil {
 		return nil, nil
 	}
-	c, key := r.memory.of(s.lt), s.checkpointKey(rec.Index, rec.Pod)
+	c, key := r.memory.of(s.LoadTest), s.checkpointKey(rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
 		stored, err := r.checkpoints.Get(ctx, key)
 		if err != nil {
@@ -77,12 +70,10 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 	return c.counts[key], nil
 }
 
-func (s *scope) isRecorded(shard int, pod types.UID) bool { return s.run.Find(shard, pod) != nil }
-
 // recordedRunners is what the collector must know of the runners that ended.
 func (s *scope) recordedRunners() []collect.Recorded {
-	out := make([]collect.Recorded, len(s.endedRunners))
-	for i, e := range s.endedRunners {
+	out := make([]collect.Recorded, len(s.Ended))
+	for i, e := range s.Ended {
 		out[i] = collect.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Snapshot: e.Snapshot, Address: e.Address}
 	}
 	return out

@@ -6,7 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // TestRecordsStored: a run does not end before the report has the stored counts of each runner that ended early.
@@ -24,12 +26,12 @@ func TestRecordsStored(t *testing.T) {
 		"left, not in the report yet":      {collect.Shard{Pod: pod, Left: true}, "pod-1", false},
 		"lost, in the report":              {collect.Shard{Pod: pod, Lost: &collect.Loss{}, Stored: true}, "pod-1", true},
 	} {
-		run := &record.Record{}
+		stored := &record.Record{}
 		if tc.recorded != "" {
-			run.Shards = []record.Shard{{Index: 0, Pod: tc.recorded}}
+			stored.Shards = []record.Shard{{Index: 0, Pod: tc.recorded}}
 		}
-		s := &scope{run: run, view: &collect.View{Shards: []collect.Shard{tc.shard}}}
-		if got := s.recordsStored(); got != tc.want {
+		s := &scope{Facts: &run.Facts{Record: stored, View: &collect.View{Shards: []collect.Shard{tc.shard}}}}
+		if got := decide.RecordsStored(s.Facts); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -14,8 +14,10 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -26,7 +28,7 @@ func TestListed(t *testing.T) {
 	} {
 		var got []int
 		for i := range 10 {
-			if listed(list, i) {
+			if run.Listed(list, i) {
 				got = append(got, i)
 			}
 		}
@@ -41,8 +43,8 @@ func TestListed(t *testing.T) {
 // no pod.
 func scaling(indices, wanted int, shards string) *scope {
 	s := newScope(withJob, decided)
-	s.job.Spec.Completions, s.run.Live.Shards = ptr.To(int32(indices)), wanted
-	s.pods = map[int]*corev1.Pod{}
+	s.Job.Spec.Completions, s.Record.Live.Shards = ptr.To(int32(indices)), wanted
+	s.Pods = map[int]*corev1.Pod{}
 	for i, letter := range shards {
 		uid := types.UID(rune('a' + i))
 		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), letter), Left: letter == 'L'}
@@ -50,23 +52,23 @@ func scaling(indices, wanted int, shards string) *scope {
 			sh.Snapshot = &runnerv1alpha1.Snapshot{State: runs}
 		}
 		if letter == 'm' || letter == 'x' {
-			s.view.Members = append(s.view.Members, i)
+			s.View.Members = append(s.View.Members, i)
 		}
 		switch letter {
 		case 'x':
 			sh.Lost = &collect.Loss{}
-			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
+			s.Record.Shards = append(s.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
 		case 'L':
-			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true})
+			s.Record.Shards = append(s.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true})
 		case '-':
 			sh.Pod = collect.Pod{}
 		default:
-			s.pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+			s.Pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		}
-		s.view.Shards = append(s.view.Shards, sh)
+		s.View.Shards = append(s.View.Shards, sh)
 	}
-	for i := range s.run.Shards {
-		s.endedRunners = append(s.endedRunners, endedRunner{Shard: &s.run.Shards[i]})
+	for i := range s.Record.Shards {
+		s.Ended = append(s.Ended, run.Ended{Shard: &s.Record.Shards[i]})
 	}
 	return s
 }
@@ -105,11 +107,11 @@ func TestIndices(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := scaling(tt.indices, tt.wanted, tt.shards)
-			s.job.Status.CompletedIndexes = tt.completed
+			s.Job.Status.CompletedIndexes = tt.completed
 			if tt.failed != "" {
-				s.job.Status.FailedIndexes = &tt.failed
+				s.Job.Status.FailedIndexes = &tt.failed
 			}
-			if capacity, indices := s.capacity(), s.indices(!tt.unsettled); capacity != tt.wantRoom || indices != tt.wantedIndices {
+			if capacity, indices := decide.Capacity(s.Facts), decide.Indices(s.Facts, !tt.unsettled); capacity != tt.wantRoom || indices != tt.wantedIndices {
 				t.Errorf("capacity for %d, %d indices; want %d and %d", capacity, indices, tt.wantRoom, tt.wantedIndices)
 			}
 		})
@@ -124,24 +126,24 @@ func TestStopByLosses(t *testing.T) {
 		want      string
 	}{
 		"nobody lost":                    {"mm", "", nil, ""},
-		"by default":                     {"mx", "", nil, stopByLoss},
-		"fail":                           {"mx", v1alpha1.ShardLostFail, nil, stopByLoss},
+		"by default":                     {"mx", "", nil, decide.StopByLoss},
+		"fail":                           {"mx", v1alpha1.ShardLostFail, nil, decide.StopByLoss},
 		"continue":                       {"mx", v1alpha1.ShardLostContinue, nil, ""},
 		"redeal":                         {"mx", v1alpha1.ShardLostRebalance, nil, ""},
 		"enough are left":                {"mmx", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
-		"too few are left":               {"mxx", v1alpha1.ShardLostRebalance, ptr.To[int32](2), stopByTooFew},
-		"too few, but by fail before":    {"mxx", v1alpha1.ShardLostFail, ptr.To[int32](2), stopByLoss},
+		"too few are left":               {"mxx", v1alpha1.ShardLostRebalance, ptr.To[int32](2), decide.StopByTooFew},
+		"too few, but by fail before":    {"mxx", v1alpha1.ShardLostFail, ptr.To[int32](2), decide.StopByLoss},
 		"fewer because they were scaled": {"mL", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
 	}
 	for name, tt := range tests {
 		s := scaling(3, 3, tt.shards)
-		s.lt.Spec.Runner.OnShardLost, s.lt.Spec.Runner.MinShards = tt.policy, tt.minShards
+		s.LoadTest.Spec.Runner.OnShardLost, s.LoadTest.Spec.Runner.MinShards = tt.policy, tt.minShards
 		if got := stopped(t, s); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 	idle := scaling(2, 2, "mx")
-	idle.run.Shards[0].Member = false
+	idle.Record.Shards[0].Member = false
 	if got := stopped(t, idle); got != "" {
 		t.Errorf("one that had no part: %q", got)
 	}
@@ -150,13 +152,13 @@ func TestStopByLosses(t *testing.T) {
 // stopped returns why a pass decides to stop the run; empty: it does not.
 func stopped(t *testing.T, s *scope) string {
 	t.Helper()
-	if err := s.decideStop(s.run); err != nil {
+	if err := decide.Next(s.Facts, s.Record, nil); err != nil {
 		t.Fatal(err)
 	}
-	if s.run.Stop == nil {
+	if s.Record.Stop == nil {
 		return ""
 	}
-	return s.run.Stop.Reason
+	return s.Record.Stop.Reason
 }
 
 func TestLossTolerated(t *testing.T) {
@@ -166,22 +168,22 @@ func TestLossTolerated(t *testing.T) {
 		stopped string
 		want    bool
 	}{
-		"fail":              {v1alpha1.ShardLostFail, []int{1}, stopByLoss, false},
+		"fail":              {v1alpha1.ShardLostFail, []int{1}, decide.StopByLoss, false},
 		"continue":          {v1alpha1.ShardLostContinue, []int{1}, "", true},
 		"redeal":            {v1alpha1.ShardLostRebalance, []int{1}, "", true},
-		"stopped by a user": {v1alpha1.ShardLostRebalance, []int{1}, stopBySpec, true},
-		"too few were left": {v1alpha1.ShardLostRebalance, []int{1}, stopByTooFew, false},
+		"stopped by a user": {v1alpha1.ShardLostRebalance, []int{1}, decide.StopBySpec, true},
+		"too few were left": {v1alpha1.ShardLostRebalance, []int{1}, decide.StopByTooFew, false},
 		"nobody was left":   {v1alpha1.ShardLostContinue, []int{0, 1}, "", false},
 	}
 	for name, tt := range tests {
 		s := newScope(withJob, decided, runnersAre(done, done))
-		s.lt.Spec.Runner.OnShardLost = tt.policy
+		s.LoadTest.Spec.Runner.OnShardLost = tt.policy
 		for _, i := range tt.lost {
-			s.view.Shards[i].Snapshot.Problem = runnerv1alpha1.ProblemInternal
+			s.View.Shards[i].Snapshot.Problem = runnerv1alpha1.ProblemInternal
 			shardLost(i)(s)
 		}
-		s.report.Stopped = tt.stopped
-		facts := s.facts()
+		s.Report.Stopped = tt.stopped
+		facts := decide.VerdictFacts(s.Facts)
 		if facts.LossTolerated != tt.want || (facts.Problem == "") != (tt.policy != v1alpha1.ShardLostFail) {
 			t.Errorf("%s: tolerated %v, problem %q", name, facts.LossTolerated, facts.Problem)
 		}
@@ -209,7 +211,7 @@ func TestDistributedTo(t *testing.T) {
 		"another is no one's":  {[]int{0}, to(3, 2), true},
 	}
 	for name, tt := range tests {
-		if got := s.distributedTo(tt.members, tt.edits); got != tt.want {
+		if got := decide.DistributedTo(s.Facts, tt.members, tt.edits); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -236,38 +238,38 @@ func TestStarters(t *testing.T) {
 		"another attempt":          {minShards: 2, after: time.Second, edit: podEnded(1, 0)},
 		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
 		"too many lost":            {minShards: 2, after: time.Second, edit: func(s *scope) { podEnded(1, 2)(s); podEnded(2, 2)(s) }, fails: v1alpha1.ReasonRunnerLost},
-		"chosen by another":        {minShards: 1, after: time.Second, edit: func(s *scope) { s.run.Append(record.Change{Revision: 2, Members: []int{0, 2}}) }, want: []int{0, 2}},
+		"chosen by another":        {minShards: 1, after: time.Second, edit: func(s *scope) { s.Record.Append(record.Change{Revision: 2, Members: []int{0, 2}}) }, want: []int{0, 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(func(s *scope) { s.plan.Shards = 3 }, withJob, runnersAre(readyState, connecting, readyState))
+			s := newScope(func(s *scope) { s.Plan.Shards = 3 }, withJob, runnersAre(readyState, connecting, readyState))
 			for i := range 3 {
-				s.pods[i] = &corev1.Pod{}
+				s.Pods[i] = &corev1.Pod{}
 			}
 			podsAre(s)
-			s.now = now.Add(tt.after)
+			s.Now = now.Add(tt.after)
 			if tt.minShards > 0 {
-				s.lt.Spec.Runner.MinShards = &tt.minShards
+				s.LoadTest.Spec.Runner.MinShards = &tt.minShards
 			}
 			if tt.timeout > 0 {
-				s.lt.Spec.Runner.StartTimeout = &metav1.Duration{Duration: tt.timeout}
+				s.LoadTest.Spec.Runner.StartTimeout = &metav1.Duration{Duration: tt.timeout}
 			}
 			if tt.edit != nil {
 				tt.edit(s)
 			}
 			r := recording(t, s)
-			later := s.now
-			s.now = now
-			s.waits = r.waitsOf(s)
-			s.now = later
+			later := s.Now
+			s.Now = now
+			s.Waits = r.waitsOf(s)
+			s.Now = later
 			if err := r.chooseStarters(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, s.starters()); diff != "" {
+			if diff := cmp.Diff(tt.want, s.Starters()); diff != "" {
 				t.Errorf("starts with (-want +got):\n%s", diff)
 			}
 			reason := ""
-			if f := s.startFailure(); f != nil {
+			if f := decide.StartFailure(s.Facts); f != nil {
 				reason = f.Reason
 			}
 			if reason != tt.fails {
@@ -278,7 +280,7 @@ func TestStarters(t *testing.T) {
 }
 
 func podsAre(s *scope) {
-	for _, pod := range s.pods {
+	for _, pod := range s.Pods {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
 		}}
@@ -288,9 +290,9 @@ func podsAre(s *scope) {
 // podEnded ends a pod after some Jobs were lost before.
 func podEnded(shard, losses int) func(*scope) {
 	return func(s *scope) {
-		s.pods[shard].Status.Phase = corev1.PodFailed
-		s.pods[shard].Status.ContainerStatuses = nil
-		s.run.Losses = losses
+		s.Pods[shard].Status.Phase = corev1.PodFailed
+		s.Pods[shard].Status.ContainerStatuses = nil
+		s.Record.Losses = losses
 	}
 }
 
@@ -318,27 +320,27 @@ func TestPresentShards(t *testing.T) {
 			if name == "divided by number" {
 				spec.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
 			}
-			s.lt.Spec = *spec
-			compiled, why := unlimited.compileLive(s, &s.lt.Spec)
+			s.LoadTest.Spec = *spec
+			compiled, why := unlimited.compileLive(s, &s.LoadTest.Spec)
 			if compiled == nil {
 				t.Fatal(why)
 			}
-			s.plan = compiled
-			if s.run.Plan.Hash, err = plan.Hash(compiled); err != nil {
+			s.Plan = compiled
+			if s.Record.Plan.Hash, err = plan.Hash(compiled); err != nil {
 				t.Fatal(err)
 			}
 			decided(s)
 			if tt.before != nil {
-				s.run.Live = *tt.before
+				s.Record.Live = *tt.before
 			}
-			s.lt.Generation = 2
-			tt.edit(&s.lt.Spec)
+			s.LoadTest.Generation = 2
+			tt.edit(&s.LoadTest.Spec)
 			got, err := unlimited.presentOf(s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.shards != tt.shards || got.rates[0].Count != tt.rate || (got.why != "") != tt.why {
-				t.Errorf("%d shards, %d a second, %q; want %d, %d, %v", got.shards, got.rates[0].Count, got.why, tt.shards, tt.rate, tt.why)
+			if got.Shards != tt.shards || got.Rates[0].Count != tt.rate || (got.Why != "") != tt.why {
+				t.Errorf("%d shards, %d a second, %q; want %d, %d, %v", got.Shards, got.Rates[0].Count, got.Why, tt.shards, tt.rate, tt.why)
 			}
 		})
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -382,7 +383,7 @@ func (w *simulation) controlJob(job *batchv1.Job, pods map[string]*corev1.Pod) {
 		}
 		pod := pods[x.pod]
 		switch {
-		case i >= completions(job):
+		case i >= run.Completions(job):
 			if pod != nil && pod.DeletionTimestamp == nil {
 				w.api.mu.Lock()
 				terminate(pod, nil, w.api)

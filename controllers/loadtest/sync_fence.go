@@ -10,6 +10,8 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Rights to end a lost runner.
@@ -23,12 +25,12 @@ const fenceGrace = 2
 // syncFence deletes the pods of lost runners that do not answer and may still send load, if the test ends
 // early or all others ended. It proves nothing if the kubelet cannot be reached either.
 func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
-	if s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil && !s.view.Over() {
+	if s.Policy() != v1alpha1.ShardLostFail && s.Record.Stop == nil && !s.View.Over() {
 		return true, nil
 	}
-	for _, pod := range s.allPods {
-		over, _ := ended(pod)
-		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
+	for _, pod := range s.AllPods {
+		over, _ := run.PodEnded(pod)
+		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.View.Shards, func(sh collect.Shard) bool {
 			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
 		}) {
 			continue
@@ -44,14 +46,14 @@ func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
 // silentMessage names the runners that do not answer; empty: all do.
 func (s *scope) silentMessage() string {
 	silent := func(sh *collect.Shard) bool { return sh.Silent && sh.Lost == nil }
-	n := s.view.Count(silent)
+	n := s.View.Count(silent)
 	if n == 0 {
 		return ""
 	}
-	for i := range s.view.Shards {
-		if sh := &s.view.Shards[i]; silent(sh) {
+	for i := range s.View.Shards {
+		if sh := &s.View.Shards[i]; silent(sh) {
 			return fmt.Sprintf("%d of %d runners do not answer, and may still send load: runner %d (pod %s): %s",
-				n, s.shards(), i, sh.Pod.Name, clip(sh.Trouble, 512))
+				n, s.Shards(), i, sh.Pod.Name, shorten.To(sh.Trouble, 512))
 		}
 	}
 	return ""
