@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/state"
@@ -55,4 +58,18 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 		return errors.Join(cause, err)
 	}
 	return cause
+}
+
+// statusRefused reports that the API server refuses the status itself, with an event and in the log, because no
+// condition can. It returns the error if it is not a refusal.
+func (r *reconciler) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err error) (ctrl.Result, error) {
+	text := refusal.Of(err)
+	if text == "" {
+		return ctrl.Result{}, err
+	}
+	if c := r.memory.of(lt); !c.statusRefused {
+		c.statusRefused = true
+		r.sendEvents(ctx, lt, []userEvent{warning(v1alpha1.ReasonWriteRefused, actionRun, "The API server refuses the status: "+text)})
+	}
+	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

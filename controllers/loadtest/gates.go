@@ -6,6 +6,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -111,7 +112,10 @@ func (r *reconciler) connected(ctx context.Context, s *scope) (*run.Blocker, err
 	if view := r.registry.View(s.LoadTest.UID); view != nil {
 		s.see(view) // what follows from it goes to the collector at once
 	}
-	if err := r.chooseStarters(ctx, s); err != nil {
+	if err := r.decide(ctx, s, func(run *record.Record) error {
+		decide.Starters(s.Facts, run)
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	view, err := r.order(s)

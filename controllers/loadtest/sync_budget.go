@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"context"
-	"fmt"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,9 +53,9 @@ func (r *reconciler) deleteBudget(ctx context.Context, s *scope) error {
 	if c.budget == noBudget {
 		return nil
 	}
-	err := r.client.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.LoadTest)})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting PodDisruptionBudget %s: %w", desired.BudgetName(s.LoadTest), err)
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.LoadTest)}
+	if err := r.delete(ctx, budget, "PodDisruptionBudget "+budget.Name); err != nil {
+		return err
 	}
 	c.budget = noBudget
 	return nil

@@ -2,12 +2,10 @@ package loadtest
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,11 +32,7 @@ func (r *reconciler) deleteSecret(ctx context.Context, s *scope) error {
 		options = append(options, client.Preconditions{UID: &uid})
 	}
 	made, err := r.attempt(ctx, s, "the deletion of Secret "+secret.Name, func() error {
-		err := r.client.Delete(ctx, secret, options...)
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil
-		}
-		return wrap(err, fmt.Sprintf("deleting Secret %s", secret.Name))
+		return r.delete(ctx, secret, "Secret "+secret.Name, options...)
 	})
 	c.secretGone = made
 	return err

@@ -3,14 +3,11 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
@@ -22,22 +19,12 @@ import (
 // fenceGrace is how long a lost runner has to end, in seconds.
 const fenceGrace = 2
 
-// syncFence deletes the pods of lost runners that do not answer and may still send load, if the test ends
-// early or all others ended. It proves nothing if the kubelet cannot be reached either.
+// syncFence deletes the pods of lost runners that may still send load. It proves nothing if the kubelet cannot be reached either.
 func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
-	if s.Policy() != v1alpha1.ShardLostFail && s.Record.Stop == nil && !s.View.Over() {
-		return true, nil
-	}
-	for _, pod := range s.AllPods {
-		over, _ := run.PodEnded(pod)
-		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.View.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
-		}) {
-			continue
-		}
-		err := r.client.Delete(ctx, pod, client.GracePeriodSeconds(fenceGrace), client.Preconditions{UID: &pod.UID})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return false, fmt.Errorf("deleting pod %s of a lost runner: %w", pod.Name, err)
+	for _, pod := range decide.Fence(s.Facts) {
+		err := r.delete(ctx, pod, fmt.Sprintf("pod %s of a lost runner", pod.Name), client.GracePeriodSeconds(fenceGrace), client.Preconditions{UID: &pod.UID})
+		if err != nil {
+			return false, err
 		}
 	}
 	return true, nil

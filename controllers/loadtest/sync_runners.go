@@ -109,18 +109,12 @@ func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	losses, template := s.Record.Losses, job.Annotations[desired.AnnotationTemplate]
-	switch {
-	case s.Record.Attempt == 0:
-		in.Attempt = decide.NextAttempt(s.Facts)
-	case s.Record.Plan.Digest != s.PlanDigest || s.Record.Plan.Template != template:
-		in.Attempt, losses = in.Attempt+1, 0
-	case s.Job == nil || s.Record.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
-	case decide.LostBeforeStart(s.Facts) != "" && !decide.LastAttempt(s.Facts):
-		in.Attempt, losses = in.Attempt+1, losses+1
-	default:
+	template := job.Annotations[desired.AnnotationTemplate]
+	attempt, losses, needed := decide.Attempt(s.Facts, template)
+	if !needed {
 		return nil
 	}
+	in.Attempt = attempt
 	if s.Record.State != state.Preparing || in.Attempt != s.Record.Attempt {
 		if err := r.decide(ctx, s, func(run *record.Record) error { return decide.Prepare(s.Facts, run, in.Attempt, losses, template) }); err != nil {
 			return err
@@ -215,9 +209,5 @@ func (r *reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
 	if job.DeletionTimestamp != nil {
 		return nil
 	}
-	err := r.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting Job %s: %w", job.Name, err)
-	}
-	return nil
+	return r.delete(ctx, job, "Job "+job.Name, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
 }

@@ -3,8 +3,6 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
@@ -22,14 +19,7 @@ func (r *reconciler) begin(ctx context.Context, s *scope) (*run.Blocker, error) 
 			return &run.Blocker{Retry: staleInterval}, err
 		}
 	}
-	err := r.decide(ctx, s, func(run *record.Record) error {
-		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.Plan.Rates), Shards: s.Plan.Shards}
-		run.Start = &record.Start{Time: s.MicroTime(), Job: s.Job.UID, With: s.Starters(), Live: live}
-		run.Live = live
-		run.Pods = decide.PodsOf(s.Facts)
-		maps.DeleteFunc(run.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(run.Newest().Members, shard) })
-		return run.On(state.Begin)
-	})
+	err := r.decide(ctx, s, func(run *record.Record) error { return decide.Begin(s.Facts, run) })
 	if err != nil {
 		return nil, err
 	}
@@ -50,23 +40,4 @@ func (r *reconciler) specIsCurrent(ctx context.Context, s *scope) (bool, error) 
 		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
 	}
 	return lt.UID == s.LoadTest.UID && lt.Generation == s.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
-}
-
-// chooseStarters decides which shards the test starts with if it does not wait for all. The choice stays as long as the
-// pods of these shards are healthy, because the runners connect again with their larger shares.
-func (r *reconciler) chooseStarters(ctx context.Context, s *scope) error {
-	gone := func(i int) bool { return !decide.Healthy(s.Facts, i) }
-	if chosen := s.Starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
-		return nil
-	}
-	with := decide.Enough(s.Facts)
-	newest := s.Record.Newest()
-	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		last := run.Newest()
-		run.Append(record.Change{Revision: last.Revision + 1, Generation: last.Generation, Members: with, DecidedAt: s.MicroTime()})
-		return nil
-	})
 }

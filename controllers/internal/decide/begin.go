@@ -2,12 +2,39 @@ package decide
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
+
+// Begin decides the start.
+func Begin(f *run.Facts, next *record.Record) error {
+	live := record.Live{Generation: next.Plan.Generation, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
+	next.Start = &record.Start{Time: f.MicroTime(), Job: f.Job.UID, With: f.Starters(), Live: live}
+	next.Live = live
+	next.Pods = podsOf(f)
+	maps.DeleteFunc(next.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(next.Newest().Members, shard) })
+	return next.On(state.Begin)
+}
+
+// Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods of these shards are
+// healthy, because the runners connect again with their larger shares.
+func Starters(f *run.Facts, next *record.Record) {
+	gone := func(i int) bool { return !healthy(f, i) }
+	if chosen := f.Starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
+		return
+	}
+	with, newest := enough(f), next.Newest()
+	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
+		return
+	}
+	next.Append(record.Change{Revision: newest.Revision + 1, Generation: newest.Generation, Members: with, DecidedAt: f.MicroTime()})
+}
 
 // CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.
 func CanStart(f *run.Facts) bool {
@@ -20,14 +47,14 @@ func CanStart(f *run.Facts) bool {
 	return len(f.View.Members) == f.Plan.Shards && LostBeforeStart(f) == ""
 }
 
-// Enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are ready.
-func Enough(f *run.Facts) []int {
+// enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are ready.
+func enough(f *run.Facts) []int {
 	ready := readyShards(f)
 	if len(ready) < atLeast(f) || len(ready) == f.Plan.Shards {
 		return nil
 	}
 	if LostBeforeStart(f) != "" {
-		if !LastAttempt(f) {
+		if !lastAttempt(f) {
 			return nil // the next attempt restarts all
 		}
 		if len(ready) == viable(f) {
@@ -50,8 +77,8 @@ func atLeast(f *run.Facts) int {
 	return f.Plan.Shards
 }
 
-// Healthy returns whether the shard has a pod that did not end and is not being deleted.
-func Healthy(f *run.Facts, shard int) bool {
+// healthy returns whether the shard has a pod that did not end and is not being deleted.
+func healthy(f *run.Facts, shard int) bool {
 	pod := f.Pods[shard]
 	if pod == nil || pod.DeletionTimestamp != nil {
 		return false
@@ -63,7 +90,7 @@ func Healthy(f *run.Facts, shard int) bool {
 // readyShards are those whose pods are well and whose runners are ready.
 func readyShards(f *run.Facts) (out []int) {
 	for i := range min(f.Plan.Shards, len(f.View.Shards)) {
-		if Healthy(f, i) && f.View.Shards[i].Ready() {
+		if healthy(f, i) && f.View.Shards[i].Ready() {
 			out = append(out, i)
 		}
 	}
@@ -74,15 +101,15 @@ func readyShards(f *run.Facts) (out []int) {
 func viable(f *run.Facts) int {
 	lost := 0
 	for i, pod := range f.Pods {
-		if pod != nil && !Healthy(f, i) {
+		if pod != nil && !healthy(f, i) {
 			lost++
 		}
 	}
 	return f.Plan.Shards - max(lost, int(f.Job.Status.Failed))
 }
 
-// LastAttempt returns whether the run ends with the next loss before its start.
-func LastAttempt(f *run.Facts) bool {
+// lastAttempt returns whether the run ends with the next loss before its start.
+func lastAttempt(f *run.Facts) bool {
 	return f.Record.Losses+1 >= f.Config.Runner.StartAttempts
 }
 

@@ -12,8 +12,25 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// NextAttempt is the number of the first Job: above those of Jobs that the record does not know.
-func NextAttempt(f *run.Facts) int {
+// Attempt returns the number of the Job that the run needs, and how many Jobs before it lost a runner; false: it has its Job. template is the
+// hash of the pod template.
+func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
+	attempt, losses = f.Record.Attempt, f.Record.Losses
+	switch {
+	case attempt == 0:
+		return firstAttempt(f), losses, true
+	case f.Record.Plan.Digest != f.PlanDigest || f.Record.Plan.Template != template:
+		return attempt + 1, 0, true
+	case f.Job == nil || f.Record.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
+		return attempt, losses, true
+	case LostBeforeStart(f) != "" && !lastAttempt(f):
+		return attempt + 1, losses + 1, true
+	}
+	return attempt, losses, false
+}
+
+// firstAttempt is the number of the first Job: above those of Jobs that the record does not know.
+func firstAttempt(f *run.Facts) int {
 	attempt := 1
 	for slices.ContainsFunc(f.FormerJobs, func(job *batchv1.Job) bool { return job.Name == desired.JobName(f.LoadTest, attempt) }) {
 		attempt++

@@ -26,7 +26,7 @@ func change(f *run.Facts, next *record.Record) {
 	if next.Pods == nil {
 		next.Pods = map[int]record.Pod{}
 	}
-	for shard, pod := range PodsOf(f) {
+	for shard, pod := range podsOf(f) {
 		if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
 			next.Pods[shard] = pod
 		}
@@ -85,8 +85,8 @@ func loadEnded(f *run.Facts, next *record.Record) error {
 	return next.On(state.LoadEnded)
 }
 
-// PodsOf are the pods of the shards, as another operator needs them if they are deleted.
-func PodsOf(f *run.Facts) map[int]record.Pod {
+// podsOf are the pods of the shards, as another operator needs them if they are deleted.
+func podsOf(f *run.Facts) map[int]record.Pod {
 	out := map[int]record.Pod{}
 	for shard, pod := range f.Pods {
 		seen := f.Observe(pod)

@@ -4,17 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // fieldOwner is the field manager of what the operator applies.
 const fieldOwner = client.FieldOwner("h2surge")
+
+// maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
+const maxRetryInterval = 30 * time.Second
+
+// errRefused ends a pass after a write that attempt did not make. The scope has the reason for the status.
+var errRefused = errors.New("a write was refused")
+
+// attempt makes a write of the run. It returns false if the write was not made: a name is taken, the API server
+// refuses the write, which the scope records for the status, or err is not nil. It repeats a refused write after a
+// second, later after up to maxRetryInterval, and passes before that do not call the API server.
+func (r *reconciler) attempt(ctx context.Context, s *scope, what string, write func() error) (made bool, err error) {
+	c := r.memory.of(s.LoadTest)
+	before, refused := c.refused[what]
+	if refused && s.Now.Before(before.Next) {
+		s.Refuse(before)
+		return false, nil
+	}
+	err = write()
+	text := refusal.Of(err)
+	if text == "" {
+		delete(c.refused, what)
+		stop, err := s.conflict(err)
+		return !stop, err
+	}
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return false, err // ends the run
+	}
+	if !refused {
+		before = run.Refusal{What: what, Since: s.Now}
+		logr.FromContextOrDiscard(ctx).Info("The API server refuses a write", "object", what, "message", text)
+	}
+	before.Text, before.Next = text, s.Now.Add(min(max(s.Now.Sub(before.Since), time.Second), maxRetryInterval))
+	if c.refused == nil {
+		c.refused = map[string]run.Refusal{}
+	}
+	c.refused[what] = before
+	s.Refuse(before)
+	return false, nil
+}
+
+// refusedError returns the refusal that ended a pass without attempt, such as that of a deletion. ok is false if
+// err is not a refusal.
+func (s *scope) refusedError(err error) (w run.Refusal, ok bool) {
+	text := refusal.Of(err)
+	if text == "" {
+		return w, false
+	}
+	doing, _, _ := strings.Cut(err.Error(), ": ")
+	return run.Refusal{What: doing, Text: text, Since: s.Now, Next: s.Now.Add(maxRetryInterval)}, true
+}
 
 // conflictError reports that an object with a name that the run needs is not the operator's.
 type conflictError struct {
@@ -77,6 +133,15 @@ func (s *scope) conflict(err error) (bool, error) {
 		s.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
 	}
 	return true, nil
+}
+
+// delete deletes an object, unless it is gone or another one by now.
+func (r *reconciler) delete(ctx context.Context, o client.Object, what string, opts ...client.DeleteOption) error {
+	err := r.client.Delete(ctx, o, opts...)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return wrap(err, "deleting "+what)
 }
 
 func wrap(err error, doing string) error {
