@@ -206,13 +206,6 @@ func (s *scope) skew() *int64 {
 	return &skew
 }
 
-func (s *scope) startedGeneration() int64 {
-	if !s.StartDecided() {
-		return 0
-	}
-	return s.Record.Start.Live.Generation
-}
-
 // runners has an entry for each shard of which anything is known.
 func (s *scope) runners() []v1alpha1.RunnerStatus {
 	var out []v1alpha1.RunnerStatus

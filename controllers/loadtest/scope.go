@@ -11,9 +11,8 @@ type scope struct {
 	*run.Facts
 	// configMaps are those that the run owns.
 	configMaps []child
-	// canonical are the canonical bytes of a plan that was compiled now, addresses is its policy, warnings are those of its compilation.
+	// canonical are the canonical bytes of a plan that was compiled now, warnings are those of its compilation.
 	canonical []byte
-	addresses *runnerv1alpha1.AddressPolicy
 	warnings  string
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string

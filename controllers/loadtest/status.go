@@ -71,7 +71,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 }
 
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
-	st.PlanHash, st.StartedGeneration, st.Search = s.PlanHash, s.startedGeneration(), s.searchStatus(false)
+	st.PlanHash, st.StartedGeneration, st.Search = s.PlanHash, s.StartedGeneration(), s.searchStatus(false)
 	if s.StartDecided() {
 		st.StartTime = asStored(&metav1.Time{Time: s.Record.Start.Time.Time})
 	}

@@ -15,8 +15,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,74 +26,29 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/decide"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
 
-var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var now = runtest.Now
 
 // newScope is a run of two shards that nothing has been done for yet.
 func newScope(changes ...func(*scope)) *scope {
-	s := &scope{Facts: &run.Facts{Now: now, LoadTest: &v1alpha1.LoadTest{}, View: &collect.View{}, Pods: map[int]*corev1.Pod{}}}
-	s.LoadTest.Namespace, s.LoadTest.Name, s.LoadTest.Generation = "core", "pcf", 1
-	s.LoadTest.Spec.Runner.Shards = 2
-	s.PlanHash = strings.Repeat("ab", 32)
-	s.Record = &record.Record{State: state.Pending}
-	s.Plan = &runnerv1alpha1.Plan{
-		Shards: 2,
-		Chains: []runnerv1alpha1.Chain{{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}}},
-		Rates:  []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: time.Minute}},
-	}
+	s := &scope{Facts: runtest.New()}
 	for _, f := range changes {
 		f(s)
 	}
 	return s
 }
 
-func withJob(s *scope) {
-	s.Job = &batchv1.Job{}
-	s.Job.Name, s.Job.CreationTimestamp = "pcf-1", metav1.NewTime(now)
-	s.Record = &record.Record{
-		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: s.PlanHash, Generation: 1},
-		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.Plan.Shards), Rates: record.RatesOf(s.Plan.Rates), DecidedAt: metav1.NewMicroTime(now)}},
-	}
-	s.Stored = true
-	for i := range 2 {
-		s.Pods[i] = &corev1.Pod{}
-	}
-}
+func withJob(s *scope) { runtest.WithJob(s.Facts) }
+func podsRun(s *scope) { runtest.PodsRun(s.Facts) }
+func decided(s *scope) { runtest.Started(s.Facts) }
 
-func podsRun(s *scope) {
-	for i := range 2 {
-		s.Pods[i].Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
-		}}
-	}
-}
-
-func decided(s *scope) {
-	live := record.Live{Generation: 1, Rates: record.RatesOf(s.Plan.Rates), Shards: s.Plan.Shards}
-	s.Record.State, s.Record.Live, s.Record.Start = state.Running, live, &record.Start{Time: metav1.NewMicroTime(now), Job: s.Job.UID, Live: live}
-}
-
-// runnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
 func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 	return func(s *scope) {
-		for i, said := range states {
-			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
-			if said != connecting && said != settingUp && said != readyState {
-				snap.StartedAt = 1
-				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
-			}
-			s.View.Shards = append(s.View.Shards, collect.Shard{Index: i, Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
-			s.View.Members = append(s.View.Members, i)
-		}
-		summarize(s)
+		runtest.RunnersAre(states...)(s.Facts)
+		s.see(s.View)
 	}
 }
 
@@ -107,16 +60,14 @@ func shardSilent(i int) func(*scope) {
 
 // summarize does what the collector does with snapshots.
 func summarize(s *scope) {
-	if err := s.View.Summarize(s.Plan, s.Policy() != v1alpha1.ShardLostFail); err != nil {
-		panic(err)
-	}
+	runtest.Summarize(s.Facts)
 	s.see(s.View)
 }
 
 func shardLost(i int) func(*scope) {
 	return func(s *scope) {
-		s.View.Shards[i].Lost = &collect.Loss{Pod: "pod", Message: "OOMKilled"}
-		summarize(s)
+		runtest.ShardLost(i)(s.Facts)
+		s.see(s.View)
 	}
 }
 
@@ -588,171 +539,11 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestPodProblem(t *testing.T) {
-	waiting := func(reason, message string) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "runner", Image: "h2surge:9", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
-		}}}}
-	}
-	crash := waiting("CrashLoopBackOff", "back-off 40s")
-	crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 2, Message: "usage:\nno such flag\n"}
-	noNode := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu.",
-	}}}}
-	const image = `cannot pull image "h2surge:9" of container runner`
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		want *run.Blocker
-	}{
-		"nothing":          {&corev1.Pod{}, nil},
-		"being created":    {waiting("ContainerCreating", ""), nil},
-		"no node":          {noNode, run.NotReady("Unschedulable", "cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.")},
-		"image, first try": {waiting("ErrImagePull", "not found"), run.NotReady("ImagePullFailed", image)},
-		"image, later":     {waiting("ImagePullBackOff", "Back-off 20s"), run.NotReady("ImagePullFailed", image)},
-		"container config": {waiting("CreateContainerConfigError", "image has non-numeric user"), run.NotReady("CreateContainerFailed", "cannot start container runner: image has non-numeric user")},
-		"exits repeatedly": {crash, run.NotReady("CrashLoopBackOff", "restarts container runner repeatedly: exit code 2: no such flag")},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, run.PodProblem(tt.pod)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestDiagnose groups pods by problem and reports the first reason of podProblems.
-func TestDiagnose(t *testing.T) {
-	pod := func(name, reason string) *corev1.Pod {
-		p := &corev1.Pod{}
-		p.Name = name
-		switch reason {
-		case "Unschedulable":
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "no node."}}
-		case "ErrImagePull":
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "x:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
-		}
-		return p
-	}
-	tests := map[string]struct {
-		pods map[int]*corev1.Pod
-		age  time.Duration
-		want *run.Blocker
-	}{
-		"nothing":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "")}, time.Minute, nil},
-		"one pod":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "Unschedulable")}, time.Minute, run.NotReady("Unschedulable", "pod b cannot be scheduled: no node.")},
-		"both pods":       {map[int]*corev1.Pod{1: pod("b", "Unschedulable"), 0: pod("a", "Unschedulable")}, 0, run.NotReady("Unschedulable", "pod a and 1 more cannot be scheduled: no node.")},
-		"two problems":    {map[int]*corev1.Pod{0: pod("a", "ErrImagePull"), 1: pod("b", "Unschedulable")}, 0, run.NotReady("Unschedulable", `pod b cannot be scheduled: no node.; pod a cannot pull image "x:1" of container runner`)},
-		"not created yet": {map[int]*corev1.Pod{0: pod("a", "")}, 9 * time.Second, nil},
-		"not created":     {map[int]*corev1.Pod{0: pod("a", "")}, 10 * time.Second, run.NotReady("PodCreationFailed", "Job pcf-1 has created 1 of 2 pods; kubectl describe job pcf-1 shows the error")},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob)
-			s.Pods, s.Job.CreationTimestamp = tt.pods, metav1.NewTime(now.Add(-tt.age))
-			if diff := cmp.Diff(tt.want, run.Diagnose(s.Facts)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			queuedJob(s)
-			if p := run.Diagnose(s.Facts); p != nil && p.Reason == v1alpha1.ReasonPodCreationFailed {
-				t.Errorf("a suspended Job creates no pods: %+v", p)
-			}
-		})
-	}
-}
-
-func TestMountProblem(t *testing.T) {
-	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{SecretKeyRef: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
-	pod := func(ready corev1.ConditionStatus, scheduled time.Duration) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodReadyToStartContainers, Status: ready},
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-scheduled))},
-		}}}
-	}
-	const missing = "pod pcf-1-0 and 1 more cannot mount its volumes; check that these exist: Secret users (key users.csv)"
-	tests := map[string]struct {
-		pod       *corev1.Pod
-		variables []v1alpha1.Variable
-		want      string
-		again     time.Duration
-	}{
-		"no node yet":         {&corev1.Pod{}, []v1alpha1.Variable{table}, "", 0},
-		"a moment ago":        {pod(corev1.ConditionFalse, 4*time.Second), []v1alpha1.Variable{table}, "", 6 * time.Second},
-		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, missing, 0},
-		"its image is pulled": {pod(corev1.ConditionTrue, time.Minute), []v1alpha1.Variable{table}, "", 0},
-		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, "", 0},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob)
-			s.LoadTest.Spec.Variables = tt.variables
-			s.Pods[0], s.Pods[1] = tt.pod.DeepCopy(), tt.pod.DeepCopy()
-			s.Pods[0].Name, s.Pods[1].Name = "pcf-1-0", "pcf-1-1"
-			got := ""
-			if p := run.Diagnose(s.Facts); p != nil {
-				got = p.Message
-			}
-			if got != tt.want || s.Requeue != tt.again {
-				t.Errorf("%q, again in %v; want %q, again in %v", got, s.Requeue, tt.want, tt.again)
-			}
-		})
-	}
-}
-
-func TestLastWords(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                           "",
-		"usage:\nno such flag\n":     "no such flag",
-		`{"level":"INFO","msg":"x"}`: "",
-		"a\n" + `{"level":"ERROR","msg":"Run failed","err":"too many open files"}` + "\n": "Run failed: too many open files",
-		`{"level":"ERROR","msg":"Plan rejected"}`:                                         "Plan rejected",
-	} {
-		if got := run.LastWords(in); got != want {
-			t.Errorf("lastWords(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestEnded(t *testing.T) {
-	killed := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
-	}}}}
-	exited := killed.DeepCopy()
-	*exited.Status.ContainerStatuses[0].State.Terminated = corev1.ContainerStateTerminated{Reason: "Completed"}
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		over bool
-		why  string
-	}{
-		"pending":     {&corev1.Pod{}, false, ""},
-		"OOM":         {killed, true, "OOMKilled (exit code 137)"},
-		"evicted":     {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk pressure"}}, true, "Evicted: disk pressure"},
-		"exit code 0": {exited, true, "exit code 0"},
-		"no details":  {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, true, "the pod has ended"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if over, why := run.PodEnded(tt.pod); over != tt.over || why != tt.why {
-				t.Errorf("%v %q, want %v %q", over, why, tt.over, tt.why)
-			}
-		})
-	}
-}
-
 func TestDecimal(t *testing.T) {
 	for in, want := range map[float64]string{0: "0", 60000: "60000", 59999.5: "59999.5", 0.000123: "0.000123", 1.0 / 3: "0.333333", 100: "100"} {
 		if got := decimal(in); got != want {
 			t.Errorf("decimal(%v) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestClip(t *testing.T) {
-	if got := shorten.To("0123456789", 8); got != "01234..." {
-		t.Errorf("clip = %q", got)
-	}
-	if got := shorten.To("ab\u00e9\u00e9\u00e9\u00e9", 8); got != "ab\u00e9..." { // never half a character
-		t.Errorf("clip = %q", got)
 	}
 }
 
@@ -777,23 +568,6 @@ func TestMemory(t *testing.T) {
 	other.UID = "another"
 	if got := m.newest(other).ResourceVersion; got != "1" {
 		t.Errorf("what was written on one LoadTest is used for its successor: %s", got)
-	}
-}
-
-func TestRampAndSetupExtendTheTimeToGetReady(t *testing.T) {
-	plan := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
-		{Connections: 10, ConnectTimeout: 5 * time.Second},
-		{Connections: 100, ConnectTimeout: time.Second, Connecting: runnerv1alpha1.Connecting{RampCount: 10, RampPeriod: time.Minute}},
-	}}
-	if got, want := decide.ReadyWithin(plan, 2*time.Minute), 11*time.Minute; got != want {
-		t.Errorf("%v, want %v: nine periods of the ramp on top", got, want)
-	}
-	plan.Chains = []runnerv1alpha1.Chain{
-		{Phase: runnerv1alpha1.PhaseSetup, Steps: []runnerv1alpha1.Step{{Timeout: time.Second, Repeat: 30}}},
-		{Steps: []runnerv1alpha1.Step{{Timeout: time.Second}}},
-	}
-	if got, want := decide.ReadyWithin(plan, 2*time.Minute), 11*time.Minute+30*time.Second; got != want {
-		t.Errorf("%v, want %v: thirty requests of setup on top", got, want)
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Changes:       s.Record.Updates(s.Plan.Rates),
 		LossTolerated: s.Policy() != v1alpha1.ShardLostFail,
 		LoadEnd:       s.Record.LoadEnd(s.Plan),
-		Live:          s.live(),
+		Live:          s.Live(),
 		Retention:     desired.Retention(s.LoadTest),
 		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.StartDecided(), Stored: s.Record.End != nil,
 	}

@@ -69,7 +69,7 @@ func (s *scope) aborted() bool {
 func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	end := &record.End{
 		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(s.Now),
-		Started: s.StartDecided(), StartedGeneration: s.startedGeneration(),
+		Started: s.StartDecided(), StartedGeneration: s.StartedGeneration(),
 		PlanHash: s.PlanHash, Warnings: s.warnings, Shards: s.counts(),
 		Runners: s.runners(), Verdict: compactVerdict(v),
 	}

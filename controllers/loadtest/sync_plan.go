@@ -51,8 +51,8 @@ func (r *reconciler) compile(ctx context.Context, s *scope) (*run.Blocker, error
 	if len(errs) > 0 {
 		return run.Invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
-	r.restrict(s, compiled)
-	if errs, err := r.denied(s, compiled); len(errs) > 0 || err != nil {
+	s.Restrict(compiled)
+	if errs, err := s.Denied(compiled); len(errs) > 0 || err != nil {
 		return run.Invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n")), err
 	}
 	if err := s.usePlan(compiled); err != nil {
@@ -153,43 +153,16 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 // recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
 // the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
 func (r *reconciler) recompile(ctx context.Context, s *scope, gone error) (*runnerv1alpha1.Plan, error) {
-	compiled := s.asStarted(&s.LoadTest.Spec)
+	compiled := s.AsStarted(&s.LoadTest.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
 	if err := r.setAddresses(ctx, s); err != nil {
 		return nil, errors.Join(gone, err)
 	}
-	r.restrict(s, compiled)
+	s.Restrict(compiled)
 	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.PlanDigest {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil
-}
-
-// asStarted compiles a spec with the rates and the shards that the test started with, without the address policy; nil: it cannot be
-// compiled.
-func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
-	spec = spec.DeepCopy()
-	if start := s.Record.Start; start != nil {
-		spec.Runner.Shards = int32(start.Live.Shards)
-	}
-	compiled, _, errs := compile.Compile(s.Key().String(), spec)
-	if len(errs) > 0 {
-		return nil
-	}
-	if start := s.Record.Start; start != nil && len(compiled.Rates) == len(start.Live.Rates) {
-		compiled.Rates = record.Apply(start.Live.Rates, compiled.Rates)
-	}
-	return compiled
-}
-
-// sameBut returns whether a spec describes the test that started, whatever its rates and shards are.
-func (s *scope) sameBut(spec *v1alpha1.LoadTestSpec) (bool, error) {
-	compiled := s.asStarted(spec)
-	if compiled == nil {
-		return false, nil
-	}
-	hash, err := plan.Hash(compiled)
-	return hash == s.Record.Plan.Hash, err
 }

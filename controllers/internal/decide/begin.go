@@ -44,7 +44,7 @@ func CanStart(f *run.Facts) bool {
 	if with := f.Starters(); with != nil {
 		return slices.Equal(f.View.Members, with)
 	}
-	return len(f.View.Members) == f.Plan.Shards && LostBeforeStart(f) == ""
+	return len(f.View.Members) == f.Plan.Shards && lostBeforeStart(f) == ""
 }
 
 // enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are ready.
@@ -53,7 +53,7 @@ func enough(f *run.Facts) []int {
 	if len(ready) < atLeast(f) || len(ready) == f.Plan.Shards {
 		return nil
 	}
-	if LostBeforeStart(f) != "" {
+	if lostBeforeStart(f) != "" {
 		if !lastAttempt(f) {
 			return nil // the next attempt restarts all
 		}
@@ -113,8 +113,8 @@ func lastAttempt(f *run.Facts) bool {
 	return f.Record.Losses+1 >= f.Config.Runner.StartAttempts
 }
 
-// ReadyWithin returns the configured limit, plus the times of the longest ramp of connections and of the setup chains.
-func ReadyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
+// readyWithin returns the configured limit, plus the times of the longest ramp of connections and of the setup chains.
+func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
 	var ramp time.Duration
 	for i := range plan.Targets {
 		t := &plan.Targets[i]
@@ -123,8 +123,8 @@ func ReadyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Durat
 	return configured + ramp + plan.SetupWithin()
 }
 
-// LostBeforeStart says which runner was lost before the start, and why; empty: none.
-func LostBeforeStart(f *run.Facts) string {
+// lostBeforeStart says which runner was lost before the start, and why; empty: none.
+func lostBeforeStart(f *run.Facts) string {
 	if run.JobSuspended(f.Job) {
 		return "" // the Job controller deleted the pods, and creates others when the queue admits the Job again
 	}
@@ -155,9 +155,9 @@ func ReadyLimit(f *run.Facts) (from time.Time, limit time.Duration) {
 	}
 	switch t := f.LoadTest.Spec.Runner.StartTimeout; {
 	case t != nil:
-		return created, ReadyWithin(f.Plan, t.Duration)
+		return created, readyWithin(f.Plan, t.Duration)
 	case w.Running.IsZero():
 		return created, f.Config.Runner.PodTimeout.Duration
 	}
-	return w.Running, ReadyWithin(f.Plan, f.Config.Runner.ReadyTimeout.Duration)
+	return w.Running, readyWithin(f.Plan, f.Config.Runner.ReadyTimeout.Duration)
 }

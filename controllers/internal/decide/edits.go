@@ -15,12 +15,12 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// MaxChanges bounds Record.Edits and status.changes.
-const MaxChanges = 32
+// maxChanges bounds Record.Edits and status.changes.
+const maxChanges = 32
 
-// Bounded removes edits until there are at most MaxChanges.
-func Bounded(edits []record.Edit) []record.Edit {
-	for len(edits) > MaxChanges {
+// bounded removes edits until there are at most maxChanges.
+func bounded(edits []record.Edit) []record.Edit {
+	for len(edits) > maxChanges {
 		i := dispensable(edits)
 		edits = slices.Delete(edits, i, i+1)
 	}
@@ -65,7 +65,7 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 	}
 	distributed := func([]int) bool { return true }
 	if edits[0].Field == run.FieldShards {
-		distributed = func(members []int) bool { return DistributedTo(f, members, edits) }
+		distributed = func(members []int) bool { return distributedTo(f, members, edits) }
 	}
 	at := f.Now
 	i := slices.IndexFunc(f.View.Applied, func(a collect.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
@@ -82,9 +82,9 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 	return &out
 }
 
-// DistributedTo returns whether the members are those that one of some edits of the number of shards asks for. A lost
+// distributedTo returns whether the members are those that one of some edits of the number of shards asks for. A lost
 // shard need not be among them.
-func DistributedTo(f *run.Facts, members []int, edits []record.Edit) bool {
+func distributedTo(f *run.Facts, members []int, edits []record.Edit) bool {
 	lost := f.Lost()
 	for i := range edits {
 		n := edits[i].To.Shards
@@ -110,7 +110,7 @@ func live(f *run.Facts, next *record.Record) {
 	next.Live = record.Live{
 		Generation: f.LoadTest.Generation, Rates: record.RatesOf(f.Present.Rates), Shards: f.Present.Shards, Suspended: f.LoadTest.Spec.Suspend,
 	}
-	next.Edits = Bounded(append(next.Edits, f.Edits...))
+	next.Edits = bounded(append(next.Edits, f.Edits...))
 }
 
 // EditsOf compares the spec with the record.

@@ -42,7 +42,7 @@ func VerdictFacts(f *run.Facts) verdict.Facts {
 			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *f.LoadTest.Spec.ActiveDeadlineSeconds),
 		}
 	}
-	facts.LossTolerated = f.Policy() != v1alpha1.ShardLostFail && f.Report.Stopped != StopByTooFew && f.Remaining() > 0
+	facts.LossTolerated = f.Policy() != v1alpha1.ShardLostFail && f.Report.Stopped != stopByTooFew && f.Remaining() > 0
 	setThresholds(f, &facts)
 	return facts
 }

@@ -46,7 +46,7 @@ func StartFailure(f *run.Facts) *run.Blocker {
 			return run.Never(v1alpha1.ReasonDeniedByPolicy, cmp.Or(snap.Message, "A runner must not connect to a target"))
 		}
 	}
-	if why := LostBeforeStart(f); why != "" && lastAttempt(f) && viable(f) < atLeast(f) {
+	if why := lostBeforeStart(f); why != "" && lastAttempt(f) && viable(f) < atLeast(f) {
 		return run.Never(v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, f.Config.Runner.StartAttempts, f.Config.Runner.StartAttempts))
 	}
 	return tooLate(f)

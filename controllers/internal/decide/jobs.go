@@ -23,7 +23,7 @@ func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 		return attempt + 1, 0, true
 	case f.Job == nil || f.Record.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
 		return attempt, losses, true
-	case LostBeforeStart(f) != "" && !lastAttempt(f):
+	case lostBeforeStart(f) != "" && !lastAttempt(f):
 		return attempt + 1, losses + 1, true
 	}
 	return attempt, losses, false

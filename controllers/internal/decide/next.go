@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -23,14 +24,14 @@ func change(f *run.Facts, next *record.Record) {
 	if f.View.Begins {
 		probeBegins(next, p.Revision)
 	}
-	if next.Pods == nil {
-		next.Pods = map[int]record.Pod{}
-	}
+	pods := map[int]record.Pod{}
+	maps.Copy(pods, next.Pods)
 	for shard, pod := range podsOf(f) {
 		if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
-			next.Pods[shard] = pod
+			pods[shard] = pod
 		}
 	}
+	next.Pods = pods
 }
 
 // recordEnded takes over runners that ended.

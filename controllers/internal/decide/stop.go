@@ -44,8 +44,8 @@ func inQueue(f *run.Facts) bool {
 const (
 	StopBySpec     = "spec.stop"
 	stopByDeadline = "spec.activeDeadlineSeconds"
-	StopByLoss     = "spec.runner.onShardLost"
-	StopByTooFew   = "spec.runner.minShards"
+	stopByLoss     = "spec.runner.onShardLost"
+	stopByTooFew   = "spec.runner.minShards"
 )
 
 // StopReason returns why the run must end early whatever the runners do; empty: it must not. A recorded decision stays.
@@ -67,11 +67,11 @@ func stopByLosses(f *run.Facts, next *record.Record) string {
 	case !slices.ContainsFunc(next.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member }):
 		return ""
 	case f.Policy() == v1alpha1.ShardLostFail:
-		return StopByLoss
+		return stopByLoss
 	case f.Policy() == v1alpha1.ShardLostContinue && f.LoadTest.Spec.Search != nil: // the others cannot send the load of a probe
-		return StopByLoss
+		return stopByLoss
 	case f.LoadTest.Spec.Runner.MinShards != nil && !f.TakenOver() && f.Remaining() < int(*f.LoadTest.Spec.Runner.MinShards):
-		return StopByTooFew
+		return stopByTooFew
 	}
 	return ""
 }

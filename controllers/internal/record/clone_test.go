@@ -35,7 +35,6 @@ func TestCloneIsDecidedIn(t *testing.T) {
 	c.Accepted(1 << 40)
 	c.Append(Change{Revision: 1 << 41, Members: Set{1}})
 	c.Changes[0].DecidedAt, c.Edits[0].AppliedAt, c.Thresholds[0].Abort = now, &now, true
-	c.Pods[0] = Pod{UID: "other"}
 	c.Shards[0].State, c.Shards[0].Counts = state.Lost, Counts{Name: "other"}
 	c.Search.Probes, c.Search.Begun = append(c.Search.Probes, runnerv1alpha1.ProbeResult{Load: 1}), 0
 	c.Search.Probes[0].Load = 2

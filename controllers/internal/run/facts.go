@@ -41,6 +41,8 @@ type Facts struct {
 	// Plan is nil until a pass compiled or read it. PlanHash is its hash, PlanDigest its digest; see plan.Canonical.
 	Plan                 *runnerv1alpha1.Plan
 	PlanHash, PlanDigest string
+	// Addresses is the address policy of a plan that is compiled now.
+	Addresses *runnerv1alpha1.AddressPolicy
 	// Blocked is why the run does not go on; nil: it does.
 	Blocked *Blocker
 	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that take effect.

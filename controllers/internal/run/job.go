@@ -35,11 +35,11 @@ func Spent(job *batchv1.Job, index int) bool {
 	if job.Status.FailedIndexes != nil {
 		lists = append(lists, *job.Status.FailedIndexes)
 	}
-	return slices.ContainsFunc(lists, func(list string) bool { return Listed(list, index) })
+	return slices.ContainsFunc(lists, func(list string) bool { return listed(list, index) })
 }
 
-// Listed returns whether a list of a Job's status, such as "0,3-5", contains an index.
-func Listed(list string, index int) bool {
+// listed returns whether a list of a Job's status, such as "0,3-5", contains an index.
+func listed(list string, index int) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		if !isRange {

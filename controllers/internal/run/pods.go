@@ -57,15 +57,15 @@ func terminated(t *corev1.ContainerStateTerminated) string {
 	if t.Reason != "" && t.Reason != "Error" && t.Reason != "Completed" { // these two say no more than the exit code does
 		out = fmt.Sprintf("%s (exit code %d)", t.Reason, t.ExitCode)
 	}
-	if said := LastWords(t.Message); said != "" {
+	if said := lastWords(t.Message); said != "" {
 		out += ": " + shorten.To(said, 512)
 	}
 	return out
 }
 
-// LastWords takes what a container said at its end out of its termination message, which is the
+// lastWords takes what a container said at its end out of its termination message, which is the
 // end of its log. A runner logs JSON: what it only remarked has nothing to do with its end.
-func LastWords(message string) string {
+func lastWords(message string) string {
 	message = strings.TrimSpace(message)
 	line := message[strings.LastIndexByte(message, '\n')+1:]
 	var record struct{ Level, Msg, Err string }
