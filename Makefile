@@ -48,17 +48,21 @@ generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
 	$(TOOLS)/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Regenerate the CRD, its schema for programs, and the operator's RBAC role, in config/ and in the chart.
+manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for programs, and the operator's RBAC role, in config/ and in the chart.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
+	@mkdir -p dist
+	go run ./hack/targetschema internal/target/rules/file.go > dist/target.json.new && mv dist/target.json.new internal/target/rules/schema.json
 	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac
 	hack/chart.sh
 
 .PHONY: docs
-docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the JSON Schema for editors.
+docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the JSON Schemas for editors.
 	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/api.md --log-level=ERROR
 	@mkdir -p dist docs/schema
-	go run ./cmd/h2surge schema > dist/loadtest.json.new && mv dist/loadtest.json.new docs/schema/loadtest.json
+	for k in manifest loadtest loadtestschedule target; do \
+	  go run ./cmd/h2surge schema $${k#manifest} > dist/$$k.json.new && mv dist/$$k.json.new docs/schema/$$k.json || exit 1; \
+	done
 	go run ./hack/metrics > dist/metrics.md.new && mv dist/metrics.md.new docs/metrics.md
 
 .PHONY: fmt

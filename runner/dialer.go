@@ -69,18 +69,24 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 }
 
 // protocols returns what was found at each endpoint of each target, or nil if no target leaves its protocol to the server.
-func (ws *workers) protocols(p *rv.Plan) [][]rv.Protocol {
+func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
 	asks := func(t rv.Target) bool { return t.Protocol == rv.ProtocolDiscovered }
 	if !slices.ContainsFunc(p.Targets, asks) {
 		return nil
 	}
-	out := make([][]rv.Protocol, len(p.Targets))
-	for i, t := range p.Targets {
-		if !asks(t) {
+	out := make([][]rv.EndpointProtocol, len(p.Targets))
+	for i := range p.Targets {
+		if !asks(p.Targets[i]) {
 			continue
 		}
-		for _, e := range t.Endpoints {
-			out[i] = append(out[i], ws.discovery.Found(e.Address))
+		for k := range p.Targets[i].Endpoints {
+			e := &ws.targets[i].Endpoints[k]
+			found := rv.EndpointProtocol{Protocol: ws.discovery.Found(e.Address)}
+			if found.Protocol != "" && len(p.Targets[i].Endpoints[k].URL) > 0 {
+				url := e.Scheme + "://" + e.Authority // without the path, which may have a secret
+				found.URL = url[:min(len(url), rv.MaxFoundURL)]
+			}
+			out[i] = append(out[i], found)
 		}
 	}
 	return out

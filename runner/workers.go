@@ -27,8 +27,10 @@ type workers struct {
 	// authorizing has the credentials that are kept up to date. Only Runner.authorize uses it.
 	authorizing map[chain.Credential]bool
 	discovery   *dial.Discovery
-	cancel      context.CancelFunc
-	group       sync.WaitGroup
+	// targets are those of the plan, with the values of placeholders in their URLs.
+	targets []rv.Target
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
 }
 
 // worker is a worker and what other goroutines keep of it.
@@ -62,7 +64,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}}
+	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
 	d := newDialer(ctx, r.tls, r.policy, ws.deny)
 	ws.discovery = &d.discovery
 	for i, part := range shard.Workers(s, n) {

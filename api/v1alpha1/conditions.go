@@ -197,6 +197,8 @@ const (
 	EventRateChanged = "RateChanged"
 	// EventScaled means that a new number of shards took effect.
 	EventScaled = "Scaled"
+	// EventProtocolsDiffer means that shards found different protocols at a URL of a target with protocol Auto.
+	EventProtocolsDiffer = "ProtocolsDiffer"
 	// EventRunnerJoined means that a new runner got a share of the load.
 	EventRunnerJoined = "RunnerJoined"
 	// EventRunnerAnswers means that all runners answer again after some did not.

@@ -106,6 +106,13 @@ type LoadTestStatus struct {
 	// +listMapKey=shard
 	// +kubebuilder:validation:MaxItems=256
 	Runners []RunnerStatus `json:"runners,omitempty"`
+	// protocols are the protocols that the runners found at the http:// URLs of targets with protocol Auto. A URL has
+	// two entries if shards found different protocols there. Such URLs are first. Bounds: 32 entries; the report has
+	// all. Absent: the runners asked no URL, or have no answer yet.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Protocols []FoundProtocol `json:"protocols,omitempty"`
 	// startSkewMicroseconds is the time between the start of the first shard and the start of the last shard. It
 	// shows how exactly the shards started together. Absent: not known yet.
 	// +optional

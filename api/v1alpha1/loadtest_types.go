@@ -136,9 +136,8 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// search makes the test look for the highest rate at which all thresholds pass. Its probes follow the stages of rates.
-	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. Only the
-	// command line runs a search: h2surge search. In a cluster, PlanReady is False with reason InvalidSpec. Default: no
-	// search.
+	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. The operator runs a search
+	// over all shards, and h2surge search runs it on one machine. Default: no search.
 	// +optional
 	Search *Search `json:"search,omitempty"`
 	// listeners are servers of each runner for the notifications that steps await. Bounds: 8 listeners. Default: none.
@@ -745,7 +744,7 @@ type Threshold struct {
 	// +optional
 	StatusClass StatusClass `json:"statusClass,omitempty"`
 	// stage limits the figure of one stage: of the requests whose slot is in the stage, also if the response
-	// arrives in a later stage. It is the name of a stage without warmUp. Default: all measured stages together.
+	// arrives in a later stage. It is the name of an entry of rates without warmUp. Default: all measured stages together.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50

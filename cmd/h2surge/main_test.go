@@ -70,6 +70,7 @@ func TestInitialisation(t *testing.T) {
 // TestStandardOutput runs the program with a standard output that takes no report.
 func TestStandardOutput(t *testing.T) {
 	h2surge := program(t)
+	const full = "standard output: write /dev/stdout: no space left on device\n"
 	for _, tc := range []struct {
 		args, to string
 		code     int
@@ -78,8 +79,21 @@ func TestStandardOutput(t *testing.T) {
 		{"run http://127.0.0.1:1/", ">&-", 1, "standard output: is closed, "},
 		{"search http://127.0.0.1:1/ --p99 20ms", ">&-", 1, "standard output: is closed, "},
 		{"run --dry-run http://127.0.0.1:1/", ">&-", 1, "standard output: is closed, "},
-		{"run --dry-run http://127.0.0.1:1/", ">/dev/full", 5, "write /dev/stdout: no space left on device\n"},
-		{"explain spec", ">/dev/full", 5, "write /dev/stdout: no space left on device\n"},
+		{"run --dry-run http://127.0.0.1:1/", ">/dev/full", 5, full},
+		{"explain spec", ">/dev/full", 5, full},
+		{"lint ../../config/samples/quickstart.yaml", ">/dev/full", 5, full},
+		{"schema", ">/dev/full", 5, full},
+		{"render ../../config/samples/quickstart.yaml", ">/dev/full", 5, full},
+		{"version", ">/dev/full", 5, full},
+		{"--version", ">/dev/full", 5, full},
+		{"--help", ">/dev/full", 5, full},
+		{"run --help", ">/dev/full", 5, full},
+		{"help run", ">/dev/full", 5, full},
+		{"completion bash", ">/dev/full", 5, full},
+		{"__complete explain spec.", ">/dev/full", 5, full},
+		{"convert ab -- http://127.0.0.1:1/", ">/dev/full", 5, full},
+		{"lint ../../config/samples/quickstart.yaml", ">/dev/null", 0, ""},
+		{"lint ../../config/samples/quickstart.yaml", "1<>/dev/null", 0, ""},
 		{"run --dry-run http://127.0.0.1:1/", ">/dev/null", 0, ""},
 		{"run --dry-run http://127.0.0.1:1/", "| cat >/dev/null", 0, ""},
 	} {

@@ -41,7 +41,7 @@ func newKube() *kube {
 }
 
 func terminalSize(w io.Writer) (cluster.Size, bool) {
-	f, ok := w.(*os.File)
+	f, ok := cli.File(w)
 	if !ok {
 		return cluster.Size{}, false
 	}

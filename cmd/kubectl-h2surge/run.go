@@ -69,6 +69,7 @@ type kubeRun struct {
 	wait, follow    bool
 	timeout         time.Duration
 	output          string
+	full            cli.Full
 	outputFiles     []string
 	push            cli.Push
 	stopOnInterrupt bool
@@ -107,6 +108,7 @@ func (k *kube) newRun() *cobra.Command {
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
 	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
 	cli.CompleteOutput(cmd)
+	r.full.Register(flags)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
 	r.push.Register(flags)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
@@ -198,7 +200,7 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	if err := r.push.Check(); err != nil {
 		return err
 	}
-	return cli.CheckOutput(r.output)
+	return r.full.Check(r.output)
 }
 
 // maxTestName is the bound of a LoadTest's name, in characters.
@@ -313,13 +315,13 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	if err := r.reportFiles.Save(report); err != nil {
 		return err
 	}
-	if err := cli.WriteReport(r.stdout, r.output, report); err != nil {
+	if err := r.full.Print(r.stdout, r.output, report, r.outputFiles); err != nil {
 		return cli.Failf("standard output: %v", err)
 	}
 	if err := r.push.Send(ctx, report); err != nil {
 		return err
 	}
-	return cli.AsVerdict(report)
+	return cli.AsVerdict(report, cli.Reported(r.stdout, r.output))
 }
 
 // withoutReport ends as the verdict in status says: it is all there is of a test of which nothing was
@@ -334,5 +336,5 @@ func (r *kubeRun) withoutReport() error {
 	for _, t := range v.Thresholds {
 		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed, Passed: t.Passed})
 	}
-	return cli.AsVerdict(&rv.Report{Verdict: judged})
+	return cli.AsVerdict(&rv.Report{Verdict: judged}, false)
 }

@@ -57,6 +57,9 @@ func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
 		}
 	}
 	out = append(out, suspendEvents(before, after)...)
+	if note := protocolsDiffer(after); note != "" && protocolsDiffer(before) == "" {
+		out = append(out, warning(v1alpha1.EventProtocolsDiffer, actionStart, "The test continues, but "+note))
+	}
 	out = append(out, runnerEvents(before, after)...)
 	out = append(out, changeEvents(before, after)...)
 	if before.CompletionTime == nil && after.CompletionTime != nil {

@@ -61,7 +61,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	e := s.Record.End
 	st.CompletionTime, st.StartTime = asStored(&e.Time), asStored(e.StartTime)
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
-	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
+	st.Results, st.Verdict, st.Runners, st.Protocols = e.Results, e.Verdict, e.Runners, e.Protocols
 	st.Generator = generatorOf(st.Runners)
 	st.StartSkewMicroseconds, st.ReportRef, st.Search, st.Thresholds = e.Skew, e.ReportRef, e.Search, nil
 	st.Summary = e.Summary.DeepCopy()
@@ -79,7 +79,7 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 		return // figures of a part of the runners would be a step back
 	}
 	counts := s.counts()
-	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
+	st.Shards, st.Summary, st.Runners, st.Protocols = &counts, s.summary(), s.runners(), s.protocols()
 	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
 	if s.StartDecided() && s.Report != nil {
 		st.Results, st.StartSkewMicroseconds, st.Thresholds = s.results(), s.skew(), s.thresholds()
@@ -204,6 +204,9 @@ func runnersReady(s *scope, c *conditions) {
 		if b := s.waitsFor(); b != nil {
 			reason, message = b.Reason, ready+": "+b.Message
 		}
+	}
+	if note := protocolsDiffer(c.status); note != "" && status == metav1.ConditionTrue {
+		message += "; " + note
 	}
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }

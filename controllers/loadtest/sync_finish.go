@@ -71,7 +71,7 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(s.Now),
 		Started: s.StartDecided(), StartedGeneration: s.StartedGeneration(),
 		PlanHash: s.PlanHash, Warnings: s.warnings, Shards: s.counts(),
-		Runners: s.runners(), Verdict: compactVerdict(v),
+		Runners: s.runners(), Protocols: s.protocols(), Verdict: compactVerdict(v),
 	}
 	if completed(v) && !s.aborted() {
 		end.Reason = v1alpha1.ReasonCompleted

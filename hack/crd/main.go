@@ -2,9 +2,10 @@
 // annotation of 256 KiB, and fields such as those of a request occur in several places with the same description. It is
 // complete at the first place, and elsewhere its first sentence with the path of the first place.
 //
-// It also writes the schema of LoadTests as JSON, which programs read faster than YAML, with the metadata that a CRD lacks. The compiler takes all
-// defaults from it. The CRD has none inside of lists: the API server would store other items than the user applied, and server-side apply of equal
-// lists conflicts, kubectl apply always patches, and Argo CD always sees a difference.
+// It also writes the schemas of LoadTests and LoadTestSchedules as JSON, which programs read faster than YAML, with complete descriptions and the
+// metadata that a CRD lacks. That of a LoadTestSchedule leaves out the spec of its template, which is that of a LoadTest. The compiler takes all
+// defaults from the schema. The CRD has none inside of lists: the API server would store other items than the user applied, and server-side apply of
+// equal lists conflicts, kubectl apply always patches, and Argo CD always sees a difference.
 //
 //	go run ./hack/crd config/crd/bases/*.yaml
 package main
@@ -34,52 +35,51 @@ func main() {
 	}
 }
 
-// write changes the file of a CRD. For that of LoadTests, it also writes the schema.
+// programs are the CRDs whose schemas programs read, with the file of the schema and what stands for placeholders in metadata.yaml.
+var programs = map[string]struct {
+	file     string
+	metadata *strings.Replacer
+}{
+	"h2surge.io_loadtests.yaml": {"loadtest.json", strings.NewReplacer(
+		"{kind}", "LoadTest", "{most}", "50", "{named}", "Runner pods are", "{mostPrefix}", "45")},
+	"h2surge.io_loadtestschedules.yaml": {"loadtestschedule.json", strings.NewReplacer(
+		"{kind}", "LoadTestSchedule", "{most}", "41", "{named}", "LoadTests are", "{mostPrefix}", "36")},
+}
+
+// write changes the file of a CRD, and writes its schema if programs read it.
 func write(name string) error {
 	raw, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	crd, schema, err := shorten(raw)
-	if err != nil {
+	crd := map[string]any{}
+	if err := yaml.Unmarshal(raw, &crd); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if filepath.Base(name) == "h2surge.io_loadtests.yaml" {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(name), "..", "loadtest.json"), schema, 0o600); err != nil {
+	if p, read := programs[filepath.Base(name)]; read {
+		schema, err := schemaFile(crd, p.metadata)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(filepath.Dir(name), "..", p.file), schema, 0o600); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(name, append([]byte("---\n"), crd...), 0o600)
-}
-
-// shorten returns a CRD as an API server gets it, and its schema for programs.
-func shorten(raw []byte) (out, schema []byte, err error) {
-	crd, err := shortened(raw)
+	shorten(crd)
+	out, err := yaml.Marshal(crd)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if schema, err = schemaFile(crd); err != nil {
-		return nil, nil, err
-	}
-	if crd, err = shortened(raw); err != nil {
-		return nil, nil, err
-	}
-	for _, s := range schemas(crd) {
-		removeDefaults(s, false)
-	}
-	out, err = yaml.Marshal(crd)
-	return out, schema, err
+	return os.WriteFile(name, append([]byte("---\n"), out...), 0o600)
 }
 
-func shortened(raw []byte) (crd map[string]any, err error) {
-	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		return nil, err
-	}
+// shorten makes a CRD what an API server gets.
+func shorten(crd map[string]any) {
 	for _, schema := range schemas(crd) {
 		s := shortener{seen: map[string]string{}}
 		s.visit(schema, "", false)
+		removeDefaults(schema, false)
 	}
-	return crd, nil
 }
 
 // removeDefaults removes the defaults of a schema that is inside of a list, and of what it contains.
@@ -113,15 +113,44 @@ func schemas(crd map[string]any) (out []map[string]any) {
 }
 
 // schemaFile returns the schema of a CRD's first version, with that of the metadata.
-func schemaFile(crd map[string]any) ([]byte, error) {
+func schemaFile(crd map[string]any, placeholders *strings.Replacer) ([]byte, error) {
 	var meta map[string]any
-	if err := yaml.Unmarshal(metadata, &meta); err != nil {
+	if err := yaml.Unmarshal([]byte(placeholders.Replace(string(metadata))), &meta); err != nil {
 		return nil, fmt.Errorf("metadata.yaml: %w", err)
 	}
-	root := schemas(crd)[0]
-	root["properties"].(map[string]any)["metadata"] = meta
+	root := with(schemas(crd)[0], func(any) any { return meta }, "metadata")
+	if below(root, "spec", "template", "spec") != nil {
+		root = with(root, withoutFields, "spec", "template", "spec")
+	}
 	out, err := json.MarshalIndent(root, "", "") // a line for each field
 	return append(out, '\n'), err
+}
+
+// withoutFields returns the schema of an object without the schemas of its fields.
+func withoutFields(schema any) any {
+	return map[string]any{"description": schema.(map[string]any)["description"], "type": "object", "x-kubernetes-preserve-unknown-fields": true}
+}
+
+// below returns the schema of a field; nil: there is none.
+func below(schema map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
+	}
+	return schema
+}
+
+// with returns a copy of a schema in which the schema of a field is another one.
+func with(schema map[string]any, change func(any) any, path ...string) map[string]any {
+	properties, _ := schema["properties"].(map[string]any)
+	schema, properties = maps.Clone(schema), maps.Clone(properties)
+	if len(path) == 1 {
+		properties[path[0]] = change(properties[path[0]])
+	} else {
+		properties[path[0]] = with(below(schema, path[0]), change, path[1:]...)
+	}
+	schema["properties"] = properties
+	return schema
 }
 
 // shortener knows the places of the descriptions that it has visited.

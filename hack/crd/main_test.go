@@ -10,33 +10,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	loadtests "github.com/h2surge/h2surge/config/crd"
+	crds "github.com/h2surge/h2surge/config/crd"
 )
 
-func TestSchemaIsThatOfTheCRD(t *testing.T) {
-	raw, err := os.ReadFile("../../config/crd/bases/h2surge.io_loadtests.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd := map[string]any{}
-	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		t.Fatal(err)
-	}
-	want, err := schemaFile(crd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(withoutDefaults(t, want), withoutDefaults(t, loadtests.LoadTest)); diff != "" {
-		t.Errorf("make manifests changes config/crd/loadtest.json (-want +got):\n%s", diff)
+// TestSchemasAreThoseOfTheCRDs: the schemas for programs are those of the CRDs, apart from the length of descriptions and defaults in lists.
+func TestSchemasAreThoseOfTheCRDs(t *testing.T) {
+	for name, embedded := range map[string][]byte{"h2surge.io_loadtests.yaml": crds.LoadTest, "h2surge.io_loadtestschedules.yaml": crds.LoadTestSchedule} {
+		raw, err := os.ReadFile("../../config/crd/bases/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := map[string]any{}
+		if err := yaml.Unmarshal(raw, &crd); err != nil {
+			t.Fatal(err)
+		}
+		want, err := schemaFile(crd, programs[name].metadata)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(plain(t, want), plain(t, embedded)); diff != "" {
+			t.Errorf("make manifests changes config/crd/%s (-want +got):\n%s", programs[name].file, diff)
+		}
 	}
 }
 
-// withoutDefaults returns a schema as the CRD has it.
-func withoutDefaults(t *testing.T, schema []byte) (out map[string]any) {
+// plain returns a schema without descriptions, and without the defaults that the CRD does not have.
+func plain(t *testing.T, schema []byte) (out map[string]any) {
+	t.Helper()
 	if err := json.Unmarshal(schema, &out); err != nil {
 		t.Fatal(err)
 	}
 	removeDefaults(out, false)
+	visit(out, false, func(node map[string]any, _ bool) { delete(node, "description") })
 	return out
 }
 
@@ -58,7 +63,7 @@ func TestRemoveDefaults(t *testing.T) {
 // reading a field that is not there is an error, which refuses the object.
 func TestRulesDoNotNeedDefaults(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(loadtests.LoadTest, &schema); err != nil {
+	if err := json.Unmarshal(crds.LoadTest, &schema); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}

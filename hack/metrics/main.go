@@ -40,6 +40,7 @@ var labels = []struct{ name, values string }{
 	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
 	{"address", "address of the target; can be empty"},
 	{"target", "a target of the spec, at most 64"},
+	{"protocol", "`http1`, `h2c`"},
 	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`; of times: `name_resolution`, " +
 		"`tcp_connect`, `tls_handshake`, `settings`, `reconnecting`, `blocked`, `first_byte`, `body`, as in docs/report.md"},
 	{"state", "state of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},

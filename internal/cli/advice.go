@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -15,6 +16,8 @@ var adviceFlags = strings.NewReplacer(
 	string(failure.AdviceCA), "give the CA's certificate with --cacert",
 	string(failure.AdviceExpired), "renew the certificate, or use --insecure",
 	verdict.AdviceShards, "try -t ",
+	result.AdviceConnections, "set -c to ",
+	result.AdviceStreams, ", or -m to ",
 )
 
 // advise puts flags in the place of fields when the plan was made of flags.

@@ -46,13 +46,17 @@ func parts() linked {
 	}
 }
 
-// Execute runs a command line without the program's name and returns the exit code.
+// Execute runs a command line without the program's name and returns the exit code. A command whose result could not be written fails.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	stdout := &output{Writer: out}
+	root.SetOut(stdout)
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && stdout.failed != nil {
+		err = Failf("standard output: %v", stdout.failed)
+	}
 	return report(err, cmd, errs)
 }
 

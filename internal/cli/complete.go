@@ -21,18 +21,14 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}
 }
 
-// completePath offers the fields of the object that a path is in.
+// completePath offers the fields of the object that a path is in, and the kinds that a path can begin with.
 func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	object := path[:strings.LastIndex(path, ".")+1]
-	root, err := loadTestSchema()
-	if err != nil {
-		return nil, directive
-	}
-	parent, err := findField(root, object)
+	parent, err := findField(object)
 	if err != nil {
 		return nil, directive
 	}
@@ -40,6 +36,9 @@ func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra
 	var out []string
 	for _, name := range fields.names {
 		out = append(out, cobra.CompletionWithDesc(object+name, summary(fields.Properties[name].Description)))
+	}
+	if object == "" {
+		out = append(out, kindNames()...)
 	}
 	return starting(out, path), directive
 }

@@ -14,8 +14,9 @@ import (
 type conclusion struct {
 	report *rv.Report
 	code   int
-	// lines go to standard error: what a report does not make plain enough.
-	lines []string
+	// message and lines go to standard error: what a report does not make plain enough. The text report has the message, too.
+	message string
+	lines   []string
 }
 
 // buildReport makes a report without a verdict of a snapshot and the windows so far. Now is the wall clock at the time of the
@@ -73,12 +74,23 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, s
 		return nil, err
 	}
 	report.Verdict.Message = j.advise(report.Verdict.Message)
+	for i := range report.Bounds {
+		report.Bounds[i].Message = j.advise(report.Bounds[i].Message)
+	}
 	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0 || searched != nil)}
 	if needsMessage(report) {
-		c.lines = append(c.lines, report.Verdict.Message)
+		c.message = report.Verdict.Message
 	}
 	c.checkSums()
 	return c, nil
+}
+
+// shown returns the lines for standard error. A terminal that shows the report already has the message.
+func (c *conclusion) shown(reported bool) []string {
+	if c.message == "" || reported {
+		return c.lines
+	}
+	return append([]string{c.message}, c.lines...)
 }
 
 // needsMessage reports whether the verdict is about more than the thresholds of the LoadTest.

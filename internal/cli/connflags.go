@@ -286,7 +286,9 @@ var connectionFields = []struct{ field, flags string }{
 	{"connecting.maxAge", "connection-active-timeout"},
 	{"connecting.inactivityTimeout", "connection-inactivity-timeout"},
 	{"connecting.localAddresses", "local-address"},
-	{"connectTo", "connect-to unix"},
+	{"connectTo", "connect-to unix resolve"},
+	{"connectTimeout", "connect-timeout"},
+	{"tls.minVersion", "tlsv1.2 tlsv1.3"},
 	{"connectionChoice", "connection-choice"},
 }
 

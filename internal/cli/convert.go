@@ -78,10 +78,8 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		return &exitError{code: verdict.ExitUsage, lines: strings.Split(err.Error(), "\n")}
 	}
 	if o.output == "" {
-		if _, err := cmd.OutOrStdout().Write(out); err != nil {
-			return Failf("%v", err)
-		}
-		return nil
+		_, err := cmd.OutOrStdout().Write(out)
+		return err
 	}
 	mode := os.FileMode(0o644)
 	if strings.Contains(string(out), "\nkind: Secret\n") {

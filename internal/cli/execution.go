@@ -3,10 +3,12 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 const (
@@ -17,6 +19,8 @@ const (
 	readyEvery = 5 * time.Millisecond
 	// firstRevision is that of the share a run begins with.
 	firstRevision = 1
+	// lastingFor is how long a run tries again after a failure to connect that will probably last.
+	lastingFor = time.Second
 	// Reasons of a Stop.
 	reasonInterrupted = "interrupted"
 	reasonUnreachable = "cannot connect"
@@ -89,6 +93,7 @@ func (x *execution) run() (*rv.Snapshot, error) {
 func (x *execution) awaitReady() (bool, error) {
 	limit := time.NewTimer(x.connect)
 	defer limit.Stop()
+	began, hopeless := time.Now(), false
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
 	for {
@@ -115,12 +120,20 @@ func (x *execution) awaitReady() (bool, error) {
 				x.settingUp = true
 				limit.Reset(x.setup + x.connect) // a connection may be lost on the way
 				x.every(s)
+			case !hopeless && !x.settingUp && lasts(s):
+				hopeless = true
+				limit.Reset(min(lastingFor, x.connect-time.Since(began)))
 			}
 		}
 		if err != nil {
 			return false, err
 		}
 	}
+}
+
+// lasts reports whether a connection could not be opened for a cause that lasts.
+func lasts(s *rv.Snapshot) bool {
+	return slices.ContainsFunc(s.Failures, func(f rv.FailureCount) bool { return f.Of == rv.FailureConnect && failure.Lasts(f.Cause) })
 }
 
 // neverReady ends an engine that did not become ready. The engine reports why it cannot connect only while it tries.

@@ -124,6 +124,35 @@ func TestExecution(t *testing.T) {
 	}
 }
 
+// TestTimeOfConnecting: a run tries for connectTimeout, and for a second if the answer of the server will not change.
+func TestTimeOfConnecting(t *testing.T) {
+	for _, tc := range []struct {
+		cause         rv.Cause
+		of            rv.FailureOf
+		connect, want time.Duration
+	}{
+		{rv.CauseRefused, rv.FailureConnect, 5 * time.Second, 5 * time.Second},
+		{rv.CauseHTTP1, rv.FailureConnect, 5 * time.Second, lastingFor + readyEvery},
+		{rv.CauseALPN, rv.FailureConnect, 5 * time.Second, lastingFor + readyEvery},
+		{rv.CauseTLS, rv.FailureConnect, 500 * time.Millisecond, 500 * time.Millisecond},
+		{rv.CauseHTTP1, rv.FailureConnection, 5 * time.Second, 5 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newFakeEngine(nil)
+			e.dead = true
+			if _, err := e.given(testPlan(), []int{0}, ""); err != nil {
+				t.Fatal(err)
+			}
+			e.snapshot.Failures = []rv.FailureCount{{Failure: rv.Failure{Of: tc.of, Cause: tc.cause}, Count: 1}}
+			began := time.Now()
+			x := &execution{engine: e, connect: tc.connect, live: newLive(e, rv.Share{}, &job{plan: testPlan()}, &progress{w: io.Discard, errs: io.Discard})}
+			if s, err := x.run(); err != nil || s.Problem != rv.ProblemConnect || time.Since(began) != tc.want {
+				t.Errorf("%s: %v, %v after %v, want %v", tc.cause, err, s, time.Since(began), tc.want)
+			}
+		})
+	}
+}
+
 // A manifest that cannot be read for an hour, such as a FIFO without a writer, delays neither progress nor the end.
 func TestReadingTheManifestHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

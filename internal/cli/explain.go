@@ -12,10 +12,11 @@ import (
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
-const explainLong = `Explain a field of a LoadTest: its type, its allowed values, its meaning and the fields
-below it. No cluster is needed. PATH is the path of the field, such as
-spec.chains.steps. A path from an error message works too: h2surge ignores indices and a
-leading loadtest.`
+const explainLong = `Explain a field of a manifest: its type, its allowed values, its meaning and the fields
+below it. No cluster is needed. PATH is the path of the field in a LoadTest, such as
+spec.chains.steps. If it begins with LoadTestSchedule or Target, it is the path in an
+object of this kind; a Target is a file of h2surge target. A path from an error message
+works too: h2surge ignores indices.`
 
 func newExplainCommand() *cobra.Command {
 	recursive := false
@@ -25,15 +26,13 @@ func newExplainCommand() *cobra.Command {
 		Long:  explainLong,
 		Example: `  h2surge explain
   h2surge explain spec.templates.capture.jsonPointer
-  h2surge explain loadtest.spec.chains --recursive`,
+  h2surge explain spec.chains --recursive
+  h2surge explain LoadTestSchedule.spec.schedule
+  h2surge explain Target.rules.match`,
 		Args:              ExactArgs("[PATH]"),
 		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root, err := loadTestSchema()
-			if err != nil {
-				return Failf("%v", err)
-			}
-			f, err := findField(root, strings.Join(args, ""))
+			f, err := findField(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -48,24 +47,35 @@ func newExplainCommand() *cobra.Command {
 // explained is a field and its place.
 type explained struct {
 	*openAPI
+	kind     *kind
 	path     string
 	required bool
 	// about are messages of rules of the objects around the field that are about the field.
 	about []string
 }
 
-var (
-	indices   = lazy.Regexp(`\[[^\]]*\]`)
-	rootNames = []string{"loadtest", "loadtests", "lt"}
-)
+var indices = lazy.Regexp(`\[[^\]]*\]`)
 
-// findField walks from the root.
-func findField(root *openAPI, path string) (explained, error) {
+// findField finds the field of a path, which can begin with the name of a kind.
+func findField(path string) (explained, error) {
 	names := strings.Split(indices().ReplaceAllString(strings.TrimSuffix(path, "."), ""), ".")
-	if slices.Contains(rootNames, strings.ToLower(names[0])) || names[0] == "" {
+	k := kindOf(names[0])
+	if k != nil || names[0] == "" {
 		names = names[1:]
 	}
-	at, wanted := explained{openAPI: root}, strings.Join(names, ".")
+	if k == nil {
+		k = kinds[0]
+	}
+	root, err := k.schema()
+	if err != nil {
+		return explained{}, Failf("%v", err)
+	}
+	return k.find(root, names)
+}
+
+// find walks from the root.
+func (k *kind) find(root *openAPI, names []string) (explained, error) {
+	at, wanted := explained{openAPI: root, kind: k}, strings.Join(names, ".")
 	var about []string
 	for _, name := range names {
 		inside := at.inside()
@@ -78,7 +88,7 @@ func findField(root *openAPI, path string) (explained, error) {
 		if child == nil {
 			return at, noField(root, at, name)
 		}
-		at = explained{child, strings.TrimPrefix(at.path+"."+name, "."), slices.Contains(inside.Required, name), nil}
+		at = explained{child, k, strings.TrimPrefix(at.path+"."+name, "."), slices.Contains(inside.Required, name), nil}
 	}
 	at.about = about
 	return at, nil
@@ -86,7 +96,7 @@ func findField(root *openAPI, path string) (explained, error) {
 
 func noField(root *openAPI, parent explained, name string) error {
 	inside := parent.inside()
-	where := "a LoadTest"
+	where := parent.kind.a
 	if parent.path != "" {
 		where = parent.path
 	}
@@ -100,11 +110,26 @@ func noField(root *openAPI, parent explained, name string) error {
 	lines := []string{fmt.Sprintf("%s has no field %q; allowed: %s", where, name, strings.Join(names, ", "))}
 	if near := compile.Nearest(name, names); near != "" {
 		lines[0] = fmt.Sprintf("%s has no field %q; did you mean %s?", where, name, near)
+	} else if near := compile.Nearest(name, kindNames()); near != "" && parent.path == "" {
+		lines[0] = fmt.Sprintf("%q is not a kind; did you mean %s?", name, near)
 	}
-	if elsewhere := pathsTo(root, name); len(elsewhere) > 0 {
+	if elsewhere := elsewhere(root, name, parent.kind); len(elsewhere) > 0 {
 		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)], ", ")))
 	}
 	return &exitError{code: 1, lines: lines}
+}
+
+// elsewhere returns the fields with a name, those of other kinds only if the kind has none.
+func elsewhere(root *openAPI, name string, k *kind) []string {
+	out := pathsTo(root, name)
+	for _, other := range kinds {
+		if root, err := other.schema(); err == nil && other != k && len(out) == 0 {
+			for _, path := range pathsTo(root, name) {
+				out = append(out, other.name+"."+path)
+			}
+		}
+	}
+	return out
 }
 
 // pathsTo are all fields with a name.

@@ -12,7 +12,7 @@ import (
 // explain is the text about a field.
 func (f explained) explain(recursive bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "KIND:     LoadTest\nVERSION:  %s\n\n", v1alpha1.GroupVersion)
+	fmt.Fprintf(&b, "KIND:     %s\nVERSION:  %s\n\n", f.kind.name, v1alpha1.GroupVersion)
 	if f.path != "" {
 		fmt.Fprintf(&b, "FIELD: %s <%s>%s\n\n", f.path, f.typeName(), mark(f.required))
 	}

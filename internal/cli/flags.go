@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,7 +25,6 @@ var flagHints = map[string]string{
 	"connections":           "use -c N",
 	"method":                "use -X METHOD",
 	"body":                  "use -d DATA, or -d @FILE",
-	"data-binary":           "use -d DATA, or -d @FILE",
 	"report":                "use --output-file FILE",
 	"export":                "use --output-file FILE; the ending of the name selects the format",
 	"to":                    "use --output-file FILE",
@@ -39,10 +39,23 @@ var flagHints = map[string]string{
 var urlFlagHints = map[string]string{
 	"R":       "use --rps N",
 	"z":       "use -D TIME",
-	"u":       "use -c N for connections, or --concurrency N for requests in flight; for a user and a password, use a manifest with targets[].auth.basic",
 	"vus":     "use --concurrency N for requests in flight, and -c N for connections",
 	"users":   "use --concurrency N for requests in flight, and -c N for connections",
 	"latency": "use --histogram",
+}
+
+// curlHints are flags of curl that a URL does not have.
+var curlHints = map[string]string{
+	"max-time":    "use --timeout TIME",
+	"compressed":  "leave it out, or use -H 'accept-encoding: gzip'",
+	"upload-file": "use -X PUT and -d @FILE",
+	"E":           "use --cert FILE",
+	"x":           "leave it out: there are no proxies",
+	"proxy":       "leave it out: there are no proxies",
+	"v":           "use h2surge try with a manifest to see requests and responses",
+	"verbose":     "use h2surge try with a manifest to see requests and responses",
+	"s":           "use -q",
+	"S":           "leave it out: errors are always shown",
 }
 
 // FlagError writes errors of flags as "--FLAG: problem".
@@ -55,11 +68,30 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		line = unknownFlag(cmd, unknown)
 	case errors.As(err, &invalid):
-		line = typed(invalid.GetFlag()) + ": " + cause(invalid.Unwrap())
+		line = typed(invalid.GetFlag()) + ": " + cause(invalid.Unwrap()) + otherLetter(cmd, invalid)
 	case errors.As(err, &missing):
 		line = typed(missing.GetFlag()) + ": a value is missing"
 	}
 	return &exitError{code: verdict.ExitUsage, lines: []string{line + seeHelp(cmd)}}
+}
+
+// otherLetters are flags of a URL whose letter is another flag of curl.
+var otherLetters = map[string]string{
+	"clients":                       "a file for cookies",
+	"connection-active-timeout":     "a file to send: use -X PUT and -d @FILE",
+	"connection-inactivity-timeout": "about the output: leave it out",
+	"connection-rate":               "a range of octets: use -H 'range: bytes=0-99'",
+	"window-bits":                   "the format of the output",
+}
+
+// otherLetter is the end of the message about a value that is neither a number nor a time, and may be one of the flag of curl with the same letter.
+func otherLetter(cmd *cobra.Command, wrong *pflag.InvalidValueError) string {
+	flag, value := wrong.GetFlag(), wrong.GetValue()
+	means := otherLetters[flag.Name]
+	if means == "" || cmd.Flags().Lookup("rps") == nil || strings.ContainsAny(value[:min(1, len(value))], "0123456789-+.") {
+		return ""
+	}
+	return fmt.Sprintf("; in curl, -%s is %s", flag.Shorthand, means)
 }
 
 // seeHelp is the end of messages about the command line.
@@ -79,7 +111,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
 	name, dashes := err.GetSpecifiedName(), "--"
 	hint := flagHints[name]
 	if cmd.Flags().Lookup("rps") != nil && hint == "" {
-		hint = urlFlagHints[name]
+		hint = cmp.Or(urlFlagHints[name], curlHints[name])
 	}
 	if err.GetSpecifiedShortnames() != "" {
 		dashes = "-"

@@ -23,8 +23,8 @@ type terminalOf struct {
 	seen         strings.Builder
 }
 
-// onTerminal starts a command on a terminal, as h2surge.
-func onTerminal(t *testing.T, name string, args ...string) *terminalOf {
+// openTerminal returns both sides of a pseudo-terminal.
+func openTerminal(t *testing.T) (person, line *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -45,11 +45,18 @@ func onTerminal(t *testing.T, name string, args ...string) *terminalOf {
 	}); err != nil || failed != nil {
 		t.Fatal(errors.Join(err, failed))
 	}
-	line, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	line, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { line.Close() })
+	return person, line
+}
+
+// onTerminal starts a command on a terminal, as h2surge.
+func onTerminal(t *testing.T, name string, args ...string) *terminalOf {
+	t.Helper()
+	person, line := openTerminal(t)
 	p := &terminalOf{t: t, person: person, line: line, cmd: exec.Command(name, args...)}
 	p.cmd.Env = append(os.Environ(), asMain+"=1")
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = line, line, line
@@ -128,6 +135,24 @@ func self(t *testing.T) (name string, args []string) {
 	}
 	peer := serve(t, target.Options{})
 	return name, []string{"run", "-D", "60", "--rps", "100", "-c", "1", "http://" + peer.Addr().String()}
+}
+
+// TestColours: only a terminal that can show colours gets them, and only if its user wants them.
+func TestColours(t *testing.T) {
+	_, line := openTerminal(t)
+	for _, tc := range []struct {
+		noColour, term string
+		want           bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", tc.noColour)
+		t.Setenv("TERM", tc.term)
+		if got := hasColours(line); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+		if hasColours(&strings.Builder{}) {
+			t.Errorf("%+v: colours in a pipe", tc)
+		}
+	}
 }
 
 func TestKeysOnATerminal(t *testing.T) {

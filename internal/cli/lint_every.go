@@ -64,7 +64,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		r.text(text, o.strict)
 	}
 	if err := lintFormats[o.output](cmd.OutOrStdout(), r); err != nil {
-		return Failf("writing the result: %v", err)
+		return err
 	}
 	if r.failed {
 		return &exitError{code: verdict.ExitUsage}
@@ -79,10 +79,13 @@ func (r *linted) text(text *manifestText, strict bool) {
 	shown, more := mostImportant(found)
 	for _, m := range shown {
 		file, line := text.at(m.line)
+		if line == 0 { // the mistake is of the manifest, whose first file is that of the LoadTest
+			file = text.first()
+		}
 		r.add(finding{file, line, m.level.String(), m.text})
 	}
 	if more > 0 {
-		r.add(finding{File: text.name(), Level: isNote.String(), Message: moreOf(more)})
+		r.add(finding{File: text.first(), Level: isNote.String(), Message: moreOf(more)})
 	}
 }
 

@@ -131,7 +131,7 @@ type (
 			ArtifactLocation struct {
 				URI string `json:"uri"`
 			} `json:"artifactLocation"`
-			Region *sarifRegion `json:"region,omitempty"`
+			Region sarifRegion `json:"region"`
 		} `json:"physicalLocation"`
 	}
 	sarifRegion struct {
@@ -151,9 +151,7 @@ func writeLintSARIF(w io.Writer, r *linted) error {
 		if f.File != "" {
 			at := sarifLocation{}
 			at.PhysicalLocation.ArtifactLocation.URI = (&url.URL{Path: filepath.ToSlash(f.File)}).String()
-			if f.Line > 0 {
-				at.PhysicalLocation.Region = &sarifRegion{f.Line}
-			}
+			at.PhysicalLocation.Region = sarifRegion{max(f.Line, 1)} // GitHub refuses a result without a region
 			result.Locations = []sarifLocation{at}
 		}
 		run.Results = append(run.Results, result)

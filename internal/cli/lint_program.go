@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -192,11 +194,24 @@ func (p *programLint) standIn(v *rv.Variable, sound bool) {
 		return
 	}
 	columns := v.CSV.Columns
-	if sound && len(columns) == 0 {
-		columns = firstRow(v.CSV)
+	if names := firstRow(v.CSV); sound && len(columns) == 0 && len(names) > 0 {
+		v.CSV = &rv.CSV{Content: rv.Content{Text: rowOf(names) + rowOf(make([]string, len(names)))}}
+		return
 	}
 	if len(columns) == 0 { // whatever is asked for is there
 		columns = p.columnsRead(v)
 	}
-	v.CSV = &rv.CSV{Columns: columns, Content: rv.Content{Text: strings.Repeat("x,", len(columns)-1) + "x\n"}}
+	v.CSV = &rv.CSV{Columns: columns, Content: rv.Content{Text: rowOf(make([]string, len(columns)))}}
+}
+
+// rowOf is a row of CSV, in which fields that are empty are x.
+func rowOf(fields []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	for i := range fields {
+		fields[i] = cmp.Or(fields[i], "x")
+	}
+	_ = w.Write(fields) // it has a comma, and the builder takes everything
+	w.Flush()
+	return b.String()
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
@@ -20,7 +22,7 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
@@ -60,7 +62,27 @@ func TestLintOfManyAndStrict(t *testing.T) {
 	}
 }
 
-// TestLintFormats has the formats for other programs. The golden files of SARIF are checked by hand with the schema of SARIF 2.1.0.
+// TestListOfALoadTest: run, try and lint read what kubectl get -o json prints.
+func TestListOfALoadTest(t *testing.T) {
+	item := must(yaml.YAMLToJSON([]byte(firstManifest)))
+	list := fmt.Sprintf("{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n%s\n]}\n", item)
+	got := h2surge(t, nil, nil, "run", "--dry-run", "-f", file(t, "list.json", list))
+	if got.code != 0 || !strings.Contains(got.out, "name: first\n") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.errors)
+	}
+	wrong := file(t, "wrong.json", strings.Replace(list, `"requestsPerSecond":10`, `"requestsPerSecond":-1`, 1))
+	for _, command := range []string{"run", "try", "lint"} {
+		if got := h2surge(t, nil, nil, command, "-f", wrong); got.code != 1 || !strings.Contains(got.out+got.errors, wrong+":2: spec.rates[0].requestsPerSecond: ") {
+			t.Errorf("%s: exit code %d: %s%s", command, got.code, got.out, got.errors)
+		}
+	}
+	two := file(t, "two.json", strings.Replace(list, "\n]", ",\n"+string(item)+"]", 1))
+	if got := h2surge(t, nil, nil, "run", "-f", two); got.code != 1 || !strings.Contains(got.errors, "two.json:3: document 1: items[1]: is a second LoadTest") {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintFormats has the formats for other programs.
 func TestLintFormats(t *testing.T) {
 	for _, format := range []string{"json", "github", "sarif"} {
 		got := h2surge(t, nil, nil, "lint", "-o", format, "testdata/lint/several.yaml", "testdata/lint/does,not:exist.yaml")
@@ -102,6 +124,34 @@ func TestLintOfAMissingFile(t *testing.T) {
 		}
 		if run := h2surge(t, nil, nil, "run", "--dry-run", "first.yaml"); run.code != 1 || run.errors == "" {
 			t.Errorf("%s: run ends with exit code %d", tc.file, run.code)
+		}
+	}
+}
+
+// TestTables: lint, run, try and render name the line of the manifest, the variable, the file and its line.
+func TestTables(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := strings.NewReplacer("range: {start: 0, end: 100}", "csv: {file: items.csv}", "${ue}", "${ue.id}").Replace(firstManifest)
+	if err := os.WriteFile("first.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ table, want string }{
+		{"id,name\n1,a\n2\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 3: the number of fields is 1, and that of columns is 2\n"},
+		{"id,name\n1,a\n2,b,c\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 3: the number of fields is 3, and that of columns is 2\n"},
+		{"id,name\n1,a\"b\n", "first.yaml:12: spec.variables[0].csv: items.csv: line 2: bare \" in non-quoted-field\n"},
+		{"", "first.yaml:12: spec.variables[0].csv: items.csv: the row with the column names: the table is empty\n"},
+		{"id,name\n", "first.yaml:12: spec.variables[0].csv: items.csv: the table has no rows\n"},
+		{"nr,name\n1,a\n", "first.yaml:23: spec.chains[0].steps[0].request.path: the variable ue has no column \"id\"; the first row names 2\n"},
+	} {
+		if err := os.WriteFile("items.csv", []byte(tc.table), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"lint", "run", "try", "render"} {
+			var out, errs strings.Builder
+			code := execute(t.Context(), []string{"h2surge", command, "-f", "first.yaml"}, strings.NewReader(""), &out, &errs, parts())
+			if code != 1 || !strings.Contains("\n"+out.String()+errs.String(), "\n"+tc.want) {
+				t.Errorf("%q: %s: exit code %d\n%s%swant %s", tc.table, command, code, out.String(), errs.String(), tc.want)
+			}
 		}
 	}
 }
@@ -232,7 +282,7 @@ func samples(t *testing.T) (out []string) {
 
 // FuzzLint: whatever the manifest, nothing panics, and each mistake is a line of its own.
 func FuzzLint(f *testing.F) {
-	for _, name := range []string{"mistakes", "files", "sound", "warnings", "several", "helm"} {
+	for _, name := range []string{"mistakes", "files", "sound", "warnings", "several", "helm", "list"} {
 		b, err := os.ReadFile("testdata/lint/" + name + ".yaml")
 		if err != nil {
 			f.Fatal(err)

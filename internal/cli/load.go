@@ -36,6 +36,8 @@ type job struct {
 	loadTest *v1alpha1.LoadTest
 	// manifest is the manifest of the LoadTest; nil: the LoadTest was made of flags.
 	manifest *compile.Manifest
+	// text is the text of manifest.
+	text *manifestText
 	// mistakes returns errors in fields of the spec at the line or the flag that the user wrote.
 	mistakes func(field.ErrorList) error
 }
@@ -100,10 +102,9 @@ func (s *source) compile() (*job, error) {
 	}
 	j, err := newJob(p, warnings)
 	if err == nil {
-		text := s.text
-		j.files, j.manifest, j.loadTest = files, m, m.LoadTest
+		j.files, j.manifest, j.text, j.loadTest = files, m, s.text, m.LoadTest
 		j.mistakes = func(errs field.ErrorList) error {
-			return &exitError{code: verdict.ExitUsage, lines: text.errorLines(m.Positions, errs)}
+			return &exitError{code: verdict.ExitUsage, lines: j.text.errorLines(m.Positions, errs)}
 		}
 	}
 	return j, err
@@ -141,7 +142,7 @@ func (s *source) compileURL() (*job, error) {
 	if len(errs) > 0 {
 		return nil, s.form.mistakes(errs)
 	}
-	j, err := newJob(p, append(s.form.warnings(warnings), s.form.unusual()...))
+	j, err := newJob(p, slices.Concat(s.form.warnings(warnings), s.form.notes, s.form.unusual()))
 	if err == nil {
 		j.threads, j.mistakes, j.loadTest = s.form.threads, s.form.mistakes, lt
 	}
@@ -216,7 +217,9 @@ var fieldsOfFlags = map[string]string{
 	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
 	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.chains[].steps[].request.timeout",
 	"request": "spec.chains[].steps[].request.method", "header": "spec.chains[].steps[].request.headers",
-	"data": "spec.chains[].steps[].request.body",
+	"data": "spec.chains[].steps[].request.body", "json": "spec.chains[].steps[].request.body", "form": "spec.chains[].steps[].request.body",
+	"user": "spec.targets[].auth.basic", "oauth2-bearer": "spec.targets[].auth", "location": "spec.chains[].steps[].request.maxRedirects",
+	"resolve": "spec.targets[].connectTo", "connect-timeout": "spec.targets[].connectTimeout",
 }
 
 // check allows one of the two forms, and no flags of the other.
@@ -224,6 +227,8 @@ func (s *source) check(urlFlags []string) error {
 	switch {
 	case len(s.files) == 0 && len(s.urls) == 0 && s.form.input == "":
 		return Usagef("-f FILE or URL: the argument is missing")
+	case slices.ContainsFunc(s.files, isURL):
+		return Usagef("-f: is the file of a manifest; write the URL without -f, which sets the exit code in curl")
 	case len(s.files) > 0 && len(s.urls) > 0:
 		return Usagef("-f: not allowed with a URL")
 	case s.form.input != "" && len(s.urls) > 0:

@@ -77,6 +77,9 @@ func (t *manifestText) name() string {
 	return strings.Join(names, ", ")
 }
 
+// first is the name of the first file.
+func (t *manifestText) first() string { return shownName(t.files[0].name) }
+
 // errorLines returns the errors to print, each after its file and line.
 func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
 	lines := compile.ErrorLines(errs)

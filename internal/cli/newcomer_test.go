@@ -130,6 +130,10 @@ func TestNewcomersMistakes(t *testing.T) {
 		{"a start rate", []string{"requestsPerSecond: 10", "requestsPerSecond: 10\n      startRate: 5"}},
 		{"the end of a ramp", []string{"requestsPerSecond: 10", "rampTo: 100"}},
 		{"the target of a stage", []string{"requestsPerSecond: 10", "target: 100"}},
+		{"the time unit of a rate", []string{"requestsPerSecond: 10", "timeUnit: 1m"}},
+		{"an executor", []string{"requestsPerSecond: 10", "executor: constant-vus"}},
+		{"a ramp in the spec", []string{"  rates:", "  rampTo: 100\n  rates:"}},
+		{"the most users", []string{"requestsPerSecond: 10", "requestsPerSecond: 10\n      maxVUs: 5"}},
 		{"iterations", []string{"      duration: 1s", "      iterations: 1000"}},
 		{"a rate that may be a secret", []string{"requestsPerSecond: 10", "rate: hunter2"}},
 		{"scenarios", []string{"  chains:", "  scenarios:"}},
@@ -211,11 +215,11 @@ func TestNewcomersTargets(t *testing.T) {
 	}{
 		"nothing listens": {
 			to("http://"+nothing, ""), "target web (http://" + nothing + "): the connection was refused (" + nothing + ")",
-			"chain users, step create: failed: not sent: no connection was open: refused (" + nothing + ")",
+			"chain users, step create: failed: not sent: no connection was open: the connection was refused (" + nothing + ")",
 		},
 		"HTTP/2 to a server of HTTP/1.1": {
 			to("http://"+old, "\n      protocol: h2c"), "target web (http://" + old + "): the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
-			"set protocol: http1 if the server has no HTTP/2",
+			"chain users, step create: failed: not sent: no connection was open: the server answered HTTP/1.1 to the HTTP/2 preface (" + old + "); set protocol: http1 if the server has no HTTP/2",
 		},
 		"TLS to a server without": {
 			to("https://"+here, ""), "use an http URL if the server has no TLS on this port",

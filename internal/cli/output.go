@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/term"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -56,9 +57,6 @@ var writers = map[string]func(io.Writer, *rv.Report) error{
 // CompleteOutput makes shell completion offer reportFormats for -o.
 func CompleteOutput(cmd *cobra.Command) { CompleteFlag(cmd, "output", reportFormats...) }
 
-// CheckOutput returns an error for a value of -o that is not one of reportFormats.
-func CheckOutput(format string) error { return OneOf(format, reportFormats...) }
-
 // WriteReport writes a report in one of reportFormats.
 func WriteReport(w io.Writer, format string, r *rv.Report) error {
 	if format != OutputYAML {
@@ -69,6 +67,45 @@ func WriteReport(w io.Writer, format string, r *rv.Report) error {
 		return err
 	}
 	return jsonAsYAML(w, b.Bytes())
+}
+
+// Full is the flag of the commands that print a report.
+type Full bool
+
+// Register adds the flag.
+func (f *Full) Register(flags *pflag.FlagSet) {
+	flags.BoolVar((*bool)(f), "full", false, "print the whole report instead of its summary; files always have it")
+}
+
+// Check reports a format of -o that is not one of reportFormats, and a flag without effect.
+func (f Full) Check(format string) error {
+	if err := OneOf(format, reportFormats...); err != nil {
+		return err
+	}
+	if f && format != OutputText {
+		return Usagef("--full: allowed only with -o text; the other formats have the whole report")
+	}
+	return nil
+}
+
+// Print writes a report to standard output. As text, it is the summary unless f is true. Files are those that have the whole report.
+func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) error {
+	if f || format != OutputText {
+		return WriteReport(w, format, r)
+	}
+	last := "Full report: --full, or --output-file report.html"
+	if len(files) > 0 {
+		last = "Full report: " + OneLine(strings.Join(files, ", "))
+	}
+	return export.Summary(w, r, last, hasColours(w))
+}
+
+// Reported returns whether a user sees the verdict in the report on w.
+func Reported(w io.Writer, format string) bool { return format == OutputText && isTerminal(w) }
+
+// hasColours returns whether w is a terminal with colours whose user wants them (no-color.org).
+func hasColours(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // WriteDocument writes v as YAML or else as JSON. Both have the fields in the order of the type.
@@ -115,10 +152,4 @@ func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
 		// Spec is that of the LoadTest.
 		Spec *v1alpha1.LoadTestSpec `json:"spec"`
 	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
-}
-
-// isTerminal is false for everything but a file, such as a test's buffer.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -112,7 +112,7 @@ func (o *renderOptions) run(w io.Writer) error {
 	}
 	r.run(o.count)
 	if err := o.write(w, r.out); err != nil {
-		return Failf("writing the requests: %v", err)
+		return err
 	}
 	for i := range r.out {
 		if r.out[i].Error != "" { // it stands where the request would be

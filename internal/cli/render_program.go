@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -28,7 +26,7 @@ func (o *renderOptions) newRenderer() (*renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	compiled, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	if len(errs) > 0 {
 		return nil, o.source.mistakes(m.Positions, errs)
 	}
@@ -38,7 +36,8 @@ func (o *renderOptions) newRenderer() (*renderer, error) {
 	files, absent := compile.Files(m)
 	absent = append(absent, missing(compile.OwnFiles(&m.LoadTest.Spec))...)
 	r := &renderer{wall: o.wall, step: o.step, counts: map[int]int{}}
-	if plan, err = copyOf(plan); err != nil {
+	plan, err := copyOf(compiled)
+	if err != nil {
 		return nil, Failf("%v", err)
 	}
 	if !o.showSecrets {
@@ -49,14 +48,18 @@ func (o *renderOptions) newRenderer() (*renderer, error) {
 	if r.share, err = o.share(plan); err != nil {
 		return nil, err
 	}
-	placed, remove, err := materialise(plan, slices.DeleteFunc(files, func(f compile.File) bool { return f.Content == nil }))
+	files = slices.DeleteFunc(files, func(f compile.File) bool { return f.Content == nil })
+	placed, remove, err := materialise(plan, files)
 	if err != nil {
 		return nil, Failf("%v", err)
 	}
 	defer remove()
 	r.plan, r.targets = placed, plan.Targets
 	if err := r.load(); err != nil {
-		return nil, o.cannotLoad(err, m.Positions, absent)
+		if errors.Is(err, fs.ErrNotExist) && len(absent) > 0 {
+			return nil, o.source.mistakes(m.Positions, absent)
+		}
+		return nil, o.source.text.refused(m, compiled, files, err)
 	}
 	if err := r.prepare(o.showSecrets); err != nil {
 		return nil, err
@@ -72,14 +75,6 @@ func (r *renderer) mask(plan *rv.Plan, files []compile.File) error {
 		}
 	}
 	return m.plan(plan)
-}
-
-// cannotLoad reports the fields whose files are missing, if that is the cause.
-func (o *renderOptions) cannotLoad(err error, at *compile.Positions, absent field.ErrorList) error {
-	if errors.Is(err, fs.ErrNotExist) && len(absent) > 0 {
-		return o.source.mistakes(at, absent)
-	}
-	return Usagef("%s: %v (h2surge lint reports the line)", o.source.text.name(), err)
 }
 
 // share is the whole test's, or one shard's.

@@ -24,6 +24,7 @@ type ReportFlags struct {
 	output   string
 	files    []string
 	push     Push
+	full     Full
 	exitCode bool
 	flags    *pflag.FlagSet
 }
@@ -34,6 +35,7 @@ func (f *ReportFlags) Register(cmd *cobra.Command) {
 	f.flags = flags
 	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
 	CompleteOutput(cmd)
+	f.full.Register(flags)
 	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too", "in instead of printing it", 1)+"; -o overrides the ending")
 	f.push.Register(flags)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
@@ -47,14 +49,14 @@ func (f *ReportFlags) Check() error {
 	if err := f.push.Check(); err != nil {
 		return err
 	}
-	return CheckOutput(f.output)
+	return f.full.Check(f.output)
 }
 
 // Show writes the report, and ends as its verdict says if --exit-code was given.
 func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 	var err error
 	if len(f.files) == 0 {
-		err = WriteReport(cmd.OutOrStdout(), f.output, r)
+		err = f.full.Print(cmd.OutOrStdout(), f.output, r, nil)
 	} else {
 		err = f.save(r)
 	}
@@ -64,7 +66,7 @@ func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 	if err != nil || !f.exitCode {
 		return err
 	}
-	return AsVerdict(r)
+	return AsVerdict(r, len(f.files) == 0 && Reported(cmd.OutOrStdout(), f.output))
 }
 
 // save writes the report in the format of -o, or else in the format of the file's name.
@@ -112,11 +114,14 @@ no report.`,
 }
 
 // AsVerdict is nil for a run that passed. A report is judged as it is written: whether there were
-// thresholds shows in its verdict.
-func AsVerdict(r *rv.Report) error {
+// thresholds shows in its verdict. Reported is true if the user has seen the verdict.
+func AsVerdict(r *rv.Report, reported bool) error {
 	code := verdict.ExitCode(r.Verdict, len(r.Verdict.Thresholds) > 0)
 	if code == verdict.ExitPassed {
 		return nil
+	}
+	if reported {
+		return &exitError{code: code}
 	}
 	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message)}}
 }

@@ -49,6 +49,34 @@ func TestReportExitCode(t *testing.T) {
 	}
 }
 
+// TestSummaryOrAll: standard output gets the summary unless --full is given, and files always have the whole report.
+func TestSummaryOrAll(t *testing.T) {
+	const whole = "\nRequests\n  sent "
+	saved := savedRun(t, 1000, 5, 1000)
+	for _, args := range [][]string{{"report", saved}, {"run", "-q", "-f", "-"}} {
+		run := func(more ...string) outcome {
+			return h2surge(t, newFakeEngine(answered(1000, 5, 1000)), nil, append(args, more...)...)
+		}
+		if got := run(); strings.Contains(got.out, whole) || !strings.Contains(got.out, "\n  Rate  ") || !strings.HasSuffix(got.out, "\nFull report: --full, or --output-file report.html\n") {
+			t.Errorf("%s: %s", args[0], got.out)
+		}
+		if got := run("--full"); !strings.Contains(got.out, whole) {
+			t.Errorf("%s --full: %s", args[0], got.out)
+		}
+		if got := run("--full", "-o", "json"); got.code != verdict.ExitUsage || !strings.Contains(got.errors, "--full: allowed only with -o text") {
+			t.Errorf("%s --full -o json: exit code %d, %s", args[0], got.code, got.errors)
+		}
+		text := filepath.Join(t.TempDir(), "r.txt")
+		got := run("--output-file", text)
+		if b, err := os.ReadFile(text); err != nil || !strings.Contains(string(b), whole) {
+			t.Errorf("%s --output-file: %v\n%s", args[0], err, b)
+		}
+		if args[0] == "run" && !strings.Contains(strings.Join(strings.Fields(got.out), " "), "Full report: "+text) {
+			t.Errorf("run --output-file: %s", got.out)
+		}
+	}
+}
+
 // TestReportsThatContradictThemselves: report and compare refuse the same files, with the same message.
 func TestReportsThatContradictThemselves(t *testing.T) {
 	good := savedRun(t, 1000, 5, 1000)

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,21 +73,4 @@ func (r *requestRate) apply(stage *v1alpha1.Rate) {
 		return
 	}
 	stage.RequestsPer = &v1alpha1.RequestsPer{Count: r.count, Period: metav1.Duration{Duration: r.period}}
-}
-
-// data returns the body of -d: each value is text, or @FILE for the content of a file. Several values are joined by "&".
-func data(values []string, read func(name string) ([]byte, error)) (string, error) {
-	parts := make([]string, 0, len(values))
-	for _, v := range values {
-		name, isFile := strings.CutPrefix(v, "@")
-		if isFile {
-			content, err := read(name)
-			if err != nil {
-				return "", err
-			}
-			v = string(content)
-		}
-		parts = append(parts, v)
-	}
-	return strings.Join(parts, "&"), nil
 }

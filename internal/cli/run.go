@@ -34,6 +34,9 @@ HTTP/1.1: with https:// by ALPN; with http:// the run uses HTTP/1.1 if the serve
 not answer the preface of HTTP/2.
 Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
 takes the body or @FILE, as in curl; certificates are verified unless -k is given.
+The flags of curl for a request work, too, such as --json, -F, -u, -G and --resolve.
+These letters do not mean what they mean in curl: -c -D -f -i -m -N -n -o -r -t -T -w.
+-d adds no content-type; --data-binary does, as in curl.
 
 h2surge writes the report to standard output, and progress, warnings and errors to
 standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses
@@ -53,6 +56,7 @@ const runExample = `  h2surge run -f loadtest.yaml
   h2surge run -n 10 --rps 0.5 -X DELETE http://127.0.0.1:8080/items/1
   h2surge run -n 10000 -c 10 --cacert ca.pem --cert me.pem --key me-key.pem \
       https://pcf.example/status https://pcf.example/info
+  h2surge run -n 100 -u user:password --json '{"price":5}' http://127.0.0.1:8080/items
   h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/
   h2surge run -D 1m --rps 100 http://127.0.0.1:8080/ --dry-run > loadtest.yaml`
 
@@ -75,6 +79,7 @@ type runOptions struct {
 	// outputFiles are the files of --output-file.
 	outputFiles []string
 	push        Push
+	full        Full
 	listen      listenAddress
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
@@ -108,6 +113,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
 	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
+	o.full.Register(flags)
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
 	o.push.Register(flags)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
@@ -157,14 +163,15 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.source.check(o.form.given()); err != nil {
 		return err
 	}
-	formats := reportFormats
 	if o.dryRun {
-		formats = []string{OutputYAML, OutputJSON}
 		if !cmd.Flags().Changed("output") {
 			o.output = OutputYAML
 		}
+		if err := OneOf(o.output, OutputYAML, OutputJSON); err != nil {
+			return err
+		}
 	}
-	if err := OneOf(o.output, formats...); err != nil {
+	if err := o.full.Check(o.output); err != nil {
 		return err
 	}
 	switch {
@@ -207,7 +214,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		return Usagef("-f: the manifest has no spec.search; h2surge run runs it")
 	}
 	if o.dryRun {
-		writeWarnings(stderr, j.warnings)
+		writeWarnings(stderr, append(j.warnings, o.form.curl.secrets()...))
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
 	files, err := OpenReportFiles(o.outputFiles)
@@ -261,7 +268,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	}
 	e, err := parts.newEngine(plan, cpus, o.listen.String())
 	if err != nil {
-		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
+		return nil, j.refused(err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	shown, limits := page.shown, newLimits(j.plan)
@@ -330,7 +337,7 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if err := files.Save(c.report); err != nil {
 		return err
 	}
-	if err := WriteReport(stdout, o.output, c.report); err != nil {
+	if err := o.full.Print(stdout, o.output, c.report, o.outputFiles); err != nil {
 		return Failf("standard output: %v", err)
 	}
 	if o.histogram {
@@ -344,5 +351,5 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if c.code == 0 {
 		return nil
 	}
-	return &exitError{code: c.code, lines: c.lines}
+	return &exitError{code: c.code, lines: c.shown(Reported(stdout, o.output))}
 }

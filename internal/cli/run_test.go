@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 			s.Stopped = "spec.stop"
 		})},
 		{name: "no response", file: loadTest, engine: newFakeEngine(unanswered(100)), want: 5, errors: "none of 100 requests succeeded: 100 timed out"},
-		{name: "every response is wrong", file: noThresholds, want: 2, errors: "of 100 requests, 100 failed their checks (status 401)", engine: newFakeEngine(func(s *rv.Snapshot) {
+		{name: "every response is wrong", file: noThresholds, want: 2, errors: "of 100 requests, 100 x status 401", engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 100, 1000)(s)
 			s.StatusCodes = map[string]int64{"401": 100}
 			s.Steps[0].StatusCodes, s.Steps[0].FailedBy = s.StatusCodes, map[string]int64{"status": 100}
@@ -234,7 +234,25 @@ func TestMistakes(t *testing.T) {
 		{"run", "-D", "soon", url},
 		{"run", "-H", "connection: close", url},
 		{"run", "-d", "@/does/not/exist", url},
-		{"run", "-d", "@binary", url},
+		{"run", "--json", "@/does/not/exist", url},
+		{"run", "-F", "x", url},
+		{"run", "-F", "x=@/does/not/exist", url},
+		{"run", "--resolve", "h:1:a", "--connect-to", "b", url},
+		{"run", "--connect-timeout", "soon", url},
+		{"run", "-u", "user", url},
+		{"run", "--head=false", url},
+		{"run", "-f", "loadtest.yaml", "--json", "{}"},
+		{"run", "-f", "loadtest.yaml", "-u", "a:b"},
+		{"run", "-H", ":authority: x", url},
+		{"run", "-H", "@file", url},
+		{"run", "--max-time", "5", url},
+		{"run", "-x", "http://p", url},
+		{"run", "-i", url},
+		{"run", "-f", url},
+		{"run", "-c", "jar.txt", url},
+		{"run", "-T", "body.json", url},
+		{"run", "-w", "%{http_code}", url},
+		{"run", "-N", url},
 		{"report", "/does/not/exist"},
 		{"report", "loadtest.yaml"},
 		{"run", "--rate", "5", url},

@@ -9,45 +9,68 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
+// schemaURL is where the files of docs/schema are.
+const schemaURL = "https://raw.githubusercontent.com/h2surge/h2surge/main/docs/schema/"
+
 const schemaLong = `Print the JSON Schema (draft-07) of manifests. With the schema, an editor completes
-names, shows descriptions and marks mistakes. The first line of a manifest can name the
-schema:
+names, shows descriptions and marks mistakes. Without KIND, the schema is for files with
+objects of all kinds. KIND is LoadTest, LoadTestSchedule or Target (a file of h2surge
+target).
 
-  # yaml-language-server: $schema=https://example.com/loadtest.json
+The first line of a manifest can name the schema:
 
-Editors that use yaml-language-server read this line. The schema does not have the rules
-between fields: use "h2surge lint" for them.`
+  # yaml-language-server: $schema=` + schemaURL + `manifest.json
+
+Editors that use yaml-language-server read this line. Without a network, save the schema
+and name its file: $schema=manifest.json. The schema does not have the rules between
+fields: use "h2surge lint" for them.`
 
 func newSchemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of manifests",
-		Long:    schemaLong,
-		Example: `  h2surge schema > loadtest.json`,
-		Args:    ExactArgs(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return writeSchema(cmd.OutOrStdout()) },
+		Use:   "schema [KIND]",
+		Short: "Print the JSON Schema of manifests",
+		Long:  schemaLong,
+		Example: `  h2surge schema > manifest.json
+  h2surge schema Target > target.json`,
+		Args: ExactArgs("[KIND]"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return starting(kindNames(), start), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := kinds
+			for _, name := range args {
+				k := kindOf(name)
+				if k == nil {
+					return Usagef("KIND: %q is not known; allowed: %s", name, strings.Join(kindNames(), ", "))
+				}
+				of = []*kind{k}
+			}
+			return writeSchema(cmd.OutOrStdout(), of...)
+		},
 	}
 }
 
-func writeSchema(w io.Writer) error {
-	schema, err := manifestSchema()
+func writeSchema(w io.Writer, of ...*kind) error {
+	schema, err := manifestSchema(of)
 	if err != nil {
 		return Failf("%v", err)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(schema); err != nil {
-		return Failf("writing the schema: %v", err)
-	}
-	return nil
+	return e.Encode(schema)
 }
 
 // jsonSchema is a JSON Schema of draft-07, the newest that all editors know.
 type jsonSchema struct {
 	Schema      string      `json:"$schema,omitempty"`
+	ID          string      `json:"$id,omitempty"`
 	Title       string      `json:"title,omitempty"`
 	Description string      `json:"description,omitempty"`
 	Ref         string      `json:"$ref,omitempty"`
@@ -77,25 +100,77 @@ type jsonSchema struct {
 	Definitions map[string]*jsonSchema `json:"definitions,omitempty"`
 }
 
-// manifestSchema is for each document of a manifest: a LoadTest, a ConfigMap or a Secret.
-func manifestSchema() (*jsonSchema, error) {
-	root, err := loadTestSchema()
+// manifestSchema is for each document of a manifest: an object of one of the kinds, a ConfigMap or a Secret. A document of another kind is compared with
+// the first of the kinds.
+func manifestSchema(of []*kind) (*jsonSchema, error) {
+	out := &jsonSchema{
+		Schema: "http://json-schema.org/draft-07/schema#", ID: schemaURL + "manifest.json", Title: "Manifest",
+		Description: "A document of a manifest of h2surge.",
+		Definitions: map[string]*jsonSchema{},
+	}
+	if len(of) == 1 {
+		out.ID, out.Title = schemaURL+strings.ToLower(of[0].name)+".json", of[0].name
+	}
+	var choice *jsonSchema
+	for _, k := range of {
+		object, err := out.define(k)
+		if err != nil {
+			return nil, err
+		}
+		choice = choice.orElse(object, k.name)
+	}
+	if of[0].name == rules.Kind { // the file of a target has one document
+		object := *out.Definitions["target"]
+		object.Schema, object.ID, object.Title = out.Schema, out.ID, out.Title
+		return &object, nil
+	}
+	out.Definitions["content"] = contentSchema()
+	choice = choice.orElse(&jsonSchema{Ref: "#/definitions/content"}, "ConfigMap", "Secret")
+	out.If, out.Then, out.Else = choice.If, choice.Then, choice.Else
+	return out, nil
+}
+
+// orElse returns the schema of documents that have another schema if they are of some kinds, and else the first schema. If the first schema is nil, all
+// documents have the other one.
+func (s *jsonSchema) orElse(other *jsonSchema, kinds ...any) *jsonSchema {
+	if s == nil {
+		return other
+	}
+	is := &jsonSchema{Required: []string{"kind"}, Properties: map[string]*jsonSchema{"kind": {Enum: kinds}}}
+	return &jsonSchema{If: is, Then: other, Else: s}
+}
+
+// define adds the schema of a kind to the definitions, and returns a reference to it. The spec of a LoadTest is a definition of its own, because the
+// template of a LoadTestSchedule has it, too.
+func (s *jsonSchema) define(k *kind) (*jsonSchema, error) {
+	root, err := k.schema()
 	if err != nil {
 		return nil, err
 	}
-	loadTest := fromOpenAPI(root)
-	loadTest.Properties["apiVersion"] = &jsonSchema{Const: v1alpha1.GroupVersion.String(), Description: "apiVersion of LoadTests."}
-	loadTest.Properties["kind"] = &jsonSchema{Const: "LoadTest", Description: "kind of the object."}
-	loadTest.Properties["status"] = &jsonSchema{Type: "object", Description: "status is written by the operator."}
-	return &jsonSchema{
-		Schema:      "http://json-schema.org/draft-07/schema#",
-		Title:       "LoadTest",
-		Description: "A document of a manifest of h2surge.",
-		If:          &jsonSchema{Required: []string{"kind"}, Properties: map[string]*jsonSchema{"kind": {Enum: []any{"ConfigMap", "Secret"}}}},
-		Then:        &jsonSchema{Ref: "#/definitions/content"},
-		Else:        &jsonSchema{Ref: "#/definitions/loadTest"},
-		Definitions: map[string]*jsonSchema{"content": contentSchema(), "loadTest": loadTest},
-	}, nil
+	object := fromOpenAPI(root)
+	object.Properties["apiVersion"] = &jsonSchema{Const: v1alpha1.GroupVersion.String(), Description: "apiVersion of " + k.name + "s."}
+	object.Properties["kind"] = &jsonSchema{Const: k.name, Description: "kind of the object."}
+	if object.Properties["status"] != nil {
+		object.Properties["status"] = &jsonSchema{Type: "object", Description: "status is written by the operator."}
+	}
+	if holder := object.holderOfSpec(k); holder != nil {
+		s.Definitions["spec"] = holder.Properties["spec"]
+		holder.Properties["spec"] = &jsonSchema{Ref: "#/definitions/spec"}
+	}
+	name := strings.ToLower(k.name[:1]) + k.name[1:]
+	s.Definitions[name] = object
+	return &jsonSchema{Ref: "#/definitions/" + name}, nil
+}
+
+// holderOfSpec returns the object whose field spec is the spec of a LoadTest; nil: there is none.
+func (s *jsonSchema) holderOfSpec(k *kind) *jsonSchema {
+	switch k.name {
+	case "LoadTest":
+		return s
+	case "LoadTestSchedule":
+		return s.Properties["spec"].Properties["template"]
+	}
+	return nil
 }
 
 // contentSchema is of ConfigMaps and Secrets.
@@ -123,6 +198,8 @@ func fromOpenAPI(s *openAPI) *jsonSchema {
 	switch {
 	case s.IntOrString:
 		out.Type = []string{"integer", "string"}
+	case s.NumberOrString:
+		out.Type = []string{"number", "string"}
 	case s.Type != "":
 		out.Type = s.Type
 	}

@@ -1,14 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/config/crd"
 )
 
 // openAPI is a schema as CustomResourceDefinitions have it: what "explain" and "schema" use of it.
@@ -37,9 +34,11 @@ type openAPI struct {
 	names []string
 
 	// Open objects may have fields that are not in Properties.
-	Open        bool      `json:"x-kubernetes-preserve-unknown-fields"`
-	IntOrString bool      `json:"x-kubernetes-int-or-string"`
-	Rules       []celRule `json:"x-kubernetes-validations"`
+	Open        bool `json:"x-kubernetes-preserve-unknown-fields"`
+	IntOrString bool `json:"x-kubernetes-int-or-string"`
+	// NumberOrString is of fields of a Target only.
+	NumberOrString bool      `json:"x-h2surge-number-or-string"`
+	Rules          []celRule `json:"x-kubernetes-validations"`
 }
 
 // celRule is a rule of an object. FieldPath is the field below the object that the message is about, such as ".clientSecret"; empty: the
@@ -48,19 +47,6 @@ type celRule struct {
 	Rule      string `json:"rule"`
 	Message   string `json:"message"`
 	FieldPath string `json:"fieldPath"`
-}
-
-// loadTestSchema is that of a whole LoadTest.
-func loadTestSchema() (*openAPI, error) {
-	root := &openAPI{}
-	if err := json.Unmarshal(crd.LoadTest, root); err != nil {
-		return nil, fmt.Errorf("the built-in schema: %w", err)
-	}
-	name := root.Properties["metadata"].Properties["name"]
-	name.Pattern, name.MaxLength = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", new(int64(50)) // what the rules say
-	root.Required = append(root.Required, "apiVersion", "kind", "metadata")
-	root.sort(reflect.TypeFor[v1alpha1.LoadTest]())
-	return root, nil
 }
 
 // sort sets names of the schema of a Go type, and of all schemas below it.
@@ -72,8 +58,9 @@ func (s *openAPI) sort(t reflect.Type) {
 	if t.Kind() != reflect.Struct {
 		return
 	}
+	s.names = nil
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("yaml")), ",")
 		if child := s.Properties[name]; child != nil {
 			s.names = append(s.names, name)
 			child.sort(f.Type)
@@ -107,6 +94,8 @@ func (s *openAPI) typeName() string {
 	switch {
 	case s.IntOrString:
 		return "integer or string"
+	case s.NumberOrString:
+		return "number or string"
 	case s.Items != nil:
 		return "[]" + s.Items.typeName()
 	case s.Values != nil:

@@ -19,7 +19,8 @@ import (
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
-const targetLong = `Serve HTTP/2 without TLS (h2c, prior knowledge) for demonstrations and tests.
+const targetLong = `Serve HTTP/2 (h2c, prior knowledge) and HTTP/1.1 on one port, without TLS, for
+demonstrations and tests.
 
 POST to any path creates a resource below that path. The response is 201 with the path
 of the resource in "location". On a resource, GET and HEAD return 200, and PUT, PATCH
@@ -29,7 +30,8 @@ PATCH on a resource return 200 with a body of that size.
 
 --unanswered and --not-found select requests at random. These requests change nothing.
 The stream of an unanswered request stays open until the client resets it, and counts
-against --max-concurrent-streams.
+against --max-concurrent-streams. Over HTTP/1.1, its connection stays open until the
+client closes it.
 
 With -f, a file of rules defines the responses, so that the target can simulate a
 network function: docs/target.md describes the format, and config/samples/targets has
@@ -65,7 +67,7 @@ func newTargetCommand() *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "target",
-		Short: "Serve HTTP/2 for demonstrations and tests, with faults on demand",
+		Short: "Serve HTTP for demonstrations and tests, with faults on demand",
 		Long:  targetLong,
 		Example: `  h2surge target --listen :8080 --stats-listen 127.0.0.1:8081
   h2surge target --unanswered 3% --not-found 7% --seed 1

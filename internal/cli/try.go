@@ -117,7 +117,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 		return err
 	}
 	if err := o.write(cmd.OutOrStdout(), t.result(chains, problem)); err != nil {
-		return Failf("writing the exchanges: %v", err)
+		return err
 	}
 	return t.exit(problem)
 }

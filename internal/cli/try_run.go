@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/loop"
 )
@@ -26,6 +27,8 @@ type tried struct {
 	// answered counts requests with a response, failed counts steps.
 	answered, failed int
 	interrupted      bool
+	// protocols are what was found at http URLs.
+	protocols []rv.FoundProtocol
 }
 
 func newTried(j *job, full, showSecrets bool) *tried {
@@ -79,7 +82,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	}
 	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
 	if err != nil {
-		return "", Usagef("%v", err) // it only reads the plan and the files that the plan names
+		return "", t.job.refused(err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	share := shard.Whole(placed)
@@ -90,7 +93,18 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	if err != nil {
 		return "", Failf("%v", err)
 	}
+	t.keepProtocols(placed, s)
 	return t.job.advise(s.Message), nil
+}
+
+// keepProtocols takes what was found from the last snapshot. A URL can have secrets in the values of placeholders.
+func (t *tried) keepProtocols(plan *rv.Plan, s *rv.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.protocols = result.Protocols(plan, []rv.Snapshot{*s})
+	for i := range t.protocols {
+		t.protocols[i].URL = t.mask.text(t.protocols[i].URL)
+	}
 }
 
 // drive takes the engine from its first update to its last snapshot. The first interrupt ends it at once: there is

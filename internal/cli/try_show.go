@@ -30,8 +30,10 @@ const (
 type triedResult struct {
 	Passed bool `json:"passed"`
 	// Message is why nothing, or not everything, was run.
-	Message string       `json:"message,omitempty"`
-	Chains  []triedChain `json:"chains"`
+	Message string `json:"message,omitempty"`
+	// Protocols has the protocols that were found at http URLs.
+	Protocols []rv.FoundProtocol `json:"protocols,omitempty"`
+	Chains    []triedChain       `json:"chains"`
 }
 
 // triedChain is one instance of a chain.

@@ -231,7 +231,7 @@ func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
 func (t *tried) result(chains []int, problem string) *triedResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted}
+	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted, Protocols: t.protocols}
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
 		for i := range t.chains {
 			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
@@ -251,9 +251,13 @@ func (t *tried) result(chains []int, problem string) *triedResult {
 	return r
 }
 
-// text is the end of the text output: a line for each chain that failed or was not run, and the totals.
+// text is the end of the text output: a line for each http URL with its protocol, a line for each chain that failed, and
+// the totals.
 func (r *triedResult) text() string {
 	var b strings.Builder
+	for _, f := range r.Protocols {
+		fmt.Fprintln(&b, f)
+	}
 	count := map[string]int{}
 	for i := range r.Chains {
 		c := &r.Chains[i]

@@ -48,7 +48,7 @@ func TestUnreachable(t *testing.T) {
 		"no answer":       {"http://" + silent, "", []string{"target t (http://" + silent + "): ", " HTTP/2", " HTTP/1.1 ", "(" + silent + ")"}},
 		"no SETTINGS":     {"http://" + silent, "protocol: h2c, ", []string{"a target could not be reached: target t (http://" + silent + "): ", "no SETTINGS", "s (" + silent}},
 		"GOAWAY only":     {"http://" + goaway, "", []string{"target t (http://" + goaway + "): the peer sent GOAWAY: ENHANCE_YOUR_CALM: \"too many\\x1b clients\" (" + goaway + ")"}},
-		"GOAWAY":          {"http://" + first, "", []string{`goAway: ENHANCE_YOUR_CALM: "too many\x1b clients" (` + first + ")"}},
+		"GOAWAY":          {"http://" + first, "", []string{`the peer sent GOAWAY: ENHANCE_YOUR_CALM: "too many\x1b clients" (` + first + ")"}},
 		"a wrong scope":   {web.url, token(refusing.URL), []string{"a target has no authorization: target t: auth.oauth2.tokenURL " + refusing.URL + `: answered 403: "invalid_scope": "scope a\x1b is not allowed"`}},
 		"no token answer": {web.url, token("http://" + silent), []string{"a target has no authorization: target t: auth.oauth2.tokenURL http://" + silent + ": no answer for "}},
 	} {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/convert/curl"
 	"github.com/h2surge/h2surge/internal/lazy"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -38,6 +38,9 @@ type urlForm struct {
 	data        []string
 	input       string
 	connectionFlags
+	curl curlFlags
+	// notes are the warnings of the flags of curl.
+	notes []string
 	// search has the flags of "h2surge search"; nil: the command is another one.
 	search *searchFlags
 	own    *pflag.FlagSet // the flags of these fields
@@ -57,9 +60,10 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	u.shape.register(own)
 	own.Var(&u.timeout, "timeout", "`time` that a request may take (default 5s)")
 	own.StringVarP(&u.method, "request", "X", "", "`method` of the requests (default GET, and POST with -d)")
-	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated")
-	own.StringArrayVarP(&u.data, "data", "d", nil, "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &")
+	own.VarP(&curlFlag{name: "--header", into: &u.curl, values: &u.headers}, "header", "H", "header `field` to send, as 'name: value'; may be repeated")
+	own.VarP(&curlFlag{name: curl.OwnData, into: &u.curl, values: &u.data}, "data", "d", "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &")
 	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one per line, to request in turn; - is standard input")
+	u.curl.register(own)
 	u.connectionFlags.register(own)
 	if u.search != nil {
 		u.search.register(own)
@@ -128,28 +132,34 @@ func (u *urlForm) check() []string {
 	}
 	wrong = append(wrong, u.shape.check(u)...)
 	for _, h := range u.headers {
-		if _, _, ok := cutHeader(h); !ok {
+		if _, _, ok := cutHeader(h); !ok && !strings.HasSuffix(h, ";") { // curl has "name;" for a field without a value
 			wrong = append(wrong, "-H: must have the form 'name: value'") // The value may be a secret.
 		}
+		if strings.HasPrefix(h, ":") && !strings.HasPrefix(h, ":method:") {
+			wrong = append(wrong, "-H: of the pseudo-header fields only :method is allowed")
+		}
+	}
+	if isURL(u.input) {
+		wrong = append(wrong, "-i: is the file with URLs; in curl, -i prints header fields: leave it out")
 	}
 	if u.search != nil {
 		wrong = append(wrong, u.search.check(u.given())...)
 	}
-	return append(wrong, u.connectionFlags.check(u.streams)...)
+	return append(append(wrong, u.curl.check()...), u.connectionFlags.check(u.streams)...)
 }
 
 // loadTest returns the LoadTest of the flags and the URLs.
 func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest, error) {
-	request, err := u.request(stdin)
-	if err != nil {
-		return nil, err
-	}
 	base, paths, err := paths(urls)
 	if err != nil {
 		return nil, err
 	}
 	target := v1alpha1.Target{Name: "target", URL: base, Connections: &u.clients, MaxConcurrentStreams: u.streams}
-	u.apply(&target, len(u.data) == 0)
+	request, err := u.request(&target, stdin)
+	if err != nil {
+		return nil, err
+	}
+	addQuery(paths, request.Path)
 	lt := &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
 		Spec:       v1alpha1.LoadTestSpec{Targets: []v1alpha1.Target{target}, Rates: u.rates()},
@@ -181,39 +191,41 @@ func splitURL(raw string) (base, path string) {
 	return base, path
 }
 
-func (u *urlForm) request(stdin io.Reader) (v1alpha1.Request, error) {
-	t := v1alpha1.Request{Method: "GET"}
-	if len(u.data) > 0 {
-		body, err := data(u.data, func(name string) ([]byte, error) {
-			content, err := readManifestFile(name, stdin)
-			if err != nil {
-				return nil, cannotRead(name, err)
-			}
-			return content, nil
-		})
-		switch {
-		case err != nil:
-			return t, Usagef("-d: %v", err)
-		case !utf8.ValidString(body):
-			return t, Usagef("-d: the body is not UTF-8 text; a manifest can send other bodies (bodyFrom)")
-		}
-		t.Method, t.Body = "POST", literal(body)
+// request returns the request of the flags, with the query of -G as its path, and sets the fields of the target.
+func (u *urlForm) request(target *v1alpha1.Target, stdin io.Reader) (v1alpha1.Request, error) {
+	r, notes, err := u.curl.read(target.URL, stdin)
+	if err != nil {
+		return r.Request, err
 	}
+	u.notes = notes
+	u.apply(target, r.Body == "" && r.BodyBase64 == "" && len(u.data) == 0)
+	u.curl.apply(&r, target)
 	if u.timeout > 0 {
-		t.Timeout = u.timeout.given()
+		r.Timeout = u.timeout.given()
 	}
 	for _, h := range u.headers {
-		name, value, _ := cutHeader(h)
-		if name == ":method" {
-			t.Method = value
-			continue
+		if name, value, _ := cutHeader(h); name == ":method" {
+			r.Method = value
 		}
-		t.Headers = append(t.Headers, v1alpha1.Header{Name: name, Value: new(literal(value))})
 	}
 	if u.method != "" {
-		t.Method = u.method
+		r.Method = u.method
 	}
-	return t, nil
+	return r.Request, nil
+}
+
+// addQuery adds the query of a path to other paths.
+func addQuery(to []string, path string) {
+	_, query, has := strings.Cut(path, "?")
+	for i := range to {
+		switch {
+		case !has:
+		case strings.Contains(to[i], "?"):
+			to[i] += "&" + query
+		default:
+			to[i] += "?" + query
+		}
+	}
 }
 
 // cutHeader splits 'name: value'. The name of a pseudo-header begins with a colon itself.
@@ -313,7 +325,9 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		"spec.targets[0].maxConcurrentStreams": "-m",
 		"spec.targets[0].protocol":             "--h1",
 		"request.path":                         "URL",
-		"request.body":                         "-d",
+		"request.body":                         u.curl.bodyFlag(),
+		"request.bodyBase64":                   u.curl.bodyFlag(),
+		"request.maxRedirects":                 "--max-redirs",
 		"request.method":                       u.methodFlag(),
 		"request.timeout":                      "--timeout",
 		main + ".requests":                     "-n",

@@ -14,7 +14,7 @@ import (
 )
 
 func TestURLForm(t *testing.T) {
-	body := file(t, "body", `{"cost":"$${x}"}`)
+	body, binary := file(t, "body", `{"cost":"$${x}"}`), file(t, "binary", "\xff")
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	// base is what "-n 1 -c 1 -m 1 http://h:1" stands for; a row changes it.
 	base := func(change func(*v1alpha1.LoadTestSpec)) v1alpha1.LoadTestSpec {
@@ -74,6 +74,41 @@ func TestURLForm(t *testing.T) {
 		})},
 		{"a body of text", []string{"-d", "a=1", "-d", "b=$2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.Body = "POST", "a=1&b=$$2"
+		})},
+		{"a form of curl", []string{"--data-urlencode", "a=b c", "-d", "d"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request = &v1alpha1.Request{Method: "POST", Path: "/", Body: "a=b%20c&d", Headers: []v1alpha1.Header{
+				{Name: "content-type", Value: ptr.To("application/x-www-form-urlencoded")},
+			}}
+		})},
+		{"JSON", []string{"--json", `{"a":"$"}`, "-X", "PUT", "-H", "accept: text/plain"}, "http://h:1/?a", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request = &v1alpha1.Request{Method: "PUT", Path: "/?a", Body: `{"a":"$$"}`, Headers: []v1alpha1.Header{
+				{Name: "accept", Value: ptr.To("text/plain")}, {Name: "content-type", Value: ptr.To("application/json")},
+			}}
+		})},
+		{"a query of data", []string{"-G", "--data-urlencode", "q=ü", "-d", "b=1"}, "http://h:1/s?a", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request.Path = "/s?a&q=%C3%BC&b=1"
+			s.Targets[0].HTTP1 = nil
+		})},
+		{"header fields of curl", []string{"-u", "a:b", "-A", "me", "-b", "c=d", "-b", "e=f", "-I", "-L", "--max-redirs", "2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request = &v1alpha1.Request{Method: "HEAD", Path: "/", MaxRedirects: ptr.To[int32](2), Headers: []v1alpha1.Header{
+				{Name: "user-agent", Value: ptr.To("me")}, {Name: "authorization", Value: ptr.To("Basic YTpi")}, {Name: "cookie", Value: ptr.To("c=d; e=f")},
+			}}
+		})},
+		{"a connection of curl", []string{"--resolve", "h:1:192.0.2.1", "--connect-timeout", "1.5", "-H", "accept-encoding: gzip"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].ConnectTo, s.Targets[0].ConnectTimeout = "192.0.2.1:1", duration(1500*time.Millisecond)
+			s.Chains[0].Steps[0].Request.Headers = []v1alpha1.Header{{Name: "accept-encoding", Value: ptr.To("gzip")}}
+		})},
+		{"another host", []string{"-H", "Host: other.example"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Targets[0].ConnectTo = "http://other.example", "h:1"
+		})},
+		{"TLS of curl", []string{"--tlsv1.3", "-k", "--cert", "me.pem"}, "https://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL = "https://h:1"
+			s.Targets[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true, MinVersion: v1alpha1.TLS13, Certificate: &v1alpha1.ClientCertificate{
+				Files: &v1alpha1.CertificateFiles{Certificate: "me.pem", Key: "me.pem"},
+			}}
+		})},
+		{"octets that are not text", []string{"-d", "@" + binary}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.BodyBase64 = "POST", "/w=="
 		})},
 		{"an empty body", []string{"-d", ""}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Chains[0].Steps[0].Request.Method = "POST"

@@ -29,8 +29,8 @@ func newVersionCommand() *cobra.Command {
 			}
 			v := version.Get()
 			if output == OutputText {
-				fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
-				return nil
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
+				return err
 			}
 			return WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH})
 		},

@@ -1,11 +1,11 @@
 package compile
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // unansweredShare is the share of unanswered requests that a test should be able to hold: the default limit
@@ -30,16 +30,9 @@ func (c *compiler) capacity() {
 		}
 		each := streams / t.Connections
 		c.warn(specPath.Child("targets").Index(i).Child("connections"),
-			"%s %d requests at a time; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
-			carry(t.Connections), streams, load.requests, load.timeout().Round(time.Millisecond), open, (open+each-1)/each)
+			"%s; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
+			result.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open, (open+each-1)/each)
 	}
-}
-
-func carry(connections int) string {
-	if connections == 1 {
-		return "1 connection carries"
-	}
-	return fmt.Sprintf("%d connections carry", connections)
 }
 
 // concurrency warns of closed loops with more requests in flight than all streams can carry.

@@ -115,14 +115,14 @@ func (l *loader) other(meta metav1.TypeMeta, content map[string]any) bool {
 	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == scheduleKind:
 		l.schedule(content)
 		return true
-	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == "Target":
+	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == "Target" && l.item == "":
 		l.targets = append(l.targets, Target{Content: at.source, Line: at.line})
 		return true
 	case meta.Kind == "" || meta.APIVersion == "" || meta.Kind == loadTestKind || meta.Kind == scheduleKind,
-		group == v1alpha1.GroupVersion.Group && !slices.Contains(ownedKinds, meta.Kind),
+		group == v1alpha1.GroupVersion.Group && !slices.Contains(ownedKinds, meta.Kind) && meta.Kind != "Target",
 		!hasGroup && (meta.Kind == string(ConfigMap) || meta.Kind == string(Secret)):
 		return false
 	}
-	l.others = append(l.others, Other{Kind: meta.Kind, Line: at.find("kind")})
+	l.others = append(l.others, Other{Kind: meta.Kind, Line: at.find(inItem(l.item, "kind"))})
 	return true
 }

@@ -27,14 +27,17 @@ var foreignFields = map[string]foreign{
 	"users":       {"closedLoop: {concurrency: %s}", "N", "closedLoop", inStages},
 	"threads":     {"closedLoop: {concurrency: %s}", "N", "closedLoop", inStages},
 	"concurrency": {"closedLoop: {concurrency: %s}", "N", "closedLoop", inStages},
-	"rate":        {"requestsPerSecond: %s", "N", "closedLoop", inStages},
+	"rate":        {"requestsPerSecond: %s (it counts requests) or chainsPerSecond: %[1]s (it counts chains, as k6 counts iterations)", "N", "closedLoop", inStages},
 	"rps":         {"requestsPerSecond: %s", "N", "closedLoop", inStages},
 	"qps":         {"requestsPerSecond: %s", "N", "closedLoop", inStages},
-	"target":      {"requestsPerSecond: %s", "N", "closedLoop", ""},
+	"target":      {"requestsPerSecond: %s or chainsPerSecond: %[1]s for a rate, or closedLoop: {concurrency: %[1]s} for a number of users", "N", "closedLoop", ""},
 	"arrivalRate": {"chainsPerSecond: %s", "N", "closedLoop", inStages},
 	"startRate":   {"rampFrom: %s", "N", "closedLoop", inStages},
-	"rampTo":      {"requestsPerSecond: %s for the end of the ramp, and rampFrom for its start", "N", "closedLoop", inStages},
-	"iterations":  {"requests: %s", "N", "closedLoop", inStages},
+	"rampTo":      {"requestsPerSecond: %s or chainsPerSecond: %[1]s for the end of the ramp, and rampFrom for its start", "N", "closedLoop", inStages},
+	"timeUnit":    {"requestsPer: {count: N, period: %s}", "TIME", "closedLoop", inStages},
+	"executor":    {"requestsPerSecond, chainsPerSecond or closedLoop", "", "closedLoop", inStages},
+	"iterations":  {"requests: %s (each step of a chain counts)", "N", "closedLoop", inStages},
+	"maxVUs":      {"maxInFlight: %s", "N", "maxInFlight", "a chain"},
 	"stages":      {"rates", "", "rates", "spec"},
 	"scenarios":   {"chains", "", "chains", "spec"},
 	"jsonPath":    {"jsonPointer", "", "jsonPointer", ""},
@@ -62,14 +65,14 @@ func otherName(name string, value any, names []string) string {
 	f, known := foreignFields[name]
 	fits := known && slices.Contains(names, f.next)
 	switch near := didYouMean(name, names); {
-	case known && !strings.Contains(f.write, "%s") && fits:
+	case fits && f.write == f.next:
 		return "; did you mean " + f.write + "?"
 	case fits:
 		return "; write " + f.with(value)
 	case near != "":
 		return near
 	case known && f.place != "":
-		return "; write " + f.with(value) + " in " + f.place
+		return "; in " + f.place + ", write " + f.with(value)
 	}
 	return ""
 }

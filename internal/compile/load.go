@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -112,6 +110,8 @@ type loader struct {
 	tests      []*test
 	errs       field.ErrorList
 	document   int // counts from 1
+	// item is the path of the present item of a List, such as items[0]; "": the document is not a List.
+	item string
 	// every allows any number of LoadTests, and documents of other kinds: others and targets.
 	every   bool
 	others  []Other
@@ -124,6 +124,7 @@ type test struct {
 	// under is templateOfSchedule if the test is a template.
 	under    string
 	document int
+	item     string
 	// errs are the errors of the document. Load has them in loader.errs.
 	errs field.ErrorList
 	// spec is the spec in generic form; nil: it cannot be compiled. structure is what is wrong with its structure.
@@ -144,7 +145,7 @@ func (t *test) compile() (errs field.ErrorList, warnings []string) {
 // of returns the manifest of a LoadTest.
 func (l *loader) of(t *test) *Manifest {
 	at := *l.positions
-	at.loadTest = t.document
+	at.loadTest, at.item = t.document, t.item
 	return &Manifest{LoadTest: t.loadTest, ConfigMaps: l.configMaps, Secrets: l.secrets, Positions: &at}
 }
 
@@ -173,7 +174,9 @@ func (l *loader) failAt(line int, path, format string, args ...any) {
 	l.positions.lines[l.errs[len(l.errs)-1]] = line
 }
 
-func (l *loader) here() string { return fmt.Sprintf("document %d", l.document) }
+func (l *loader) here() string {
+	return strings.TrimSuffix(fmt.Sprintf("document %d: %s", l.document, l.item), ": ")
+}
 
 // documents splits the input: a stream of JSON values if it begins like one, else YAML.
 func (l *loader) documents(input []byte) {
@@ -273,69 +276,13 @@ func (l *loader) jsonDocuments(input []byte) bool {
 	return true
 }
 
-func (l *loader) object(doc []byte) {
-	var content any
-	duplicates, err := kjson.UnmarshalStrict(doc, &content, kjson.DisallowDuplicateFields)
-	if err != nil {
-		l.failf(l.here(), "is not JSON")
-		return
-	}
-	if len(duplicates) > 0 && !l.repeated() {
-		for _, d := range duplicates {
-			l.failf(l.here(), "%s", d.Error())
-		}
-	}
-	if content == nil {
-		return // nothing but comments
-	}
-	var meta metav1.TypeMeta
-	m, ok := content.(map[string]any)
-	if !ok {
-		l.failf(l.here(), "must be an object with apiVersion and kind")
-		return
-	}
-	meta.APIVersion, _ = m["apiVersion"].(string)
-	meta.Kind, _ = m["kind"].(string)
-	switch {
-	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == loadTestKind:
-		l.loadTest(m)
-	case meta.APIVersion == "v1" && meta.Kind == "ConfigMap":
-		l.configMaps = append(l.configMaps, *decodeObject[corev1.ConfigMap](l, m))
-	case meta.APIVersion == "v1" && meta.Kind == "Secret":
-		l.secrets = append(l.secrets, *decodeObject[corev1.Secret](l, m))
-	case l.every && l.other(meta, m):
-	default:
-		l.otherKind(meta)
-	}
-}
-
-// otherKind reports a document of a kind that a manifest cannot have.
-func (l *loader) otherKind(meta metav1.TypeMeta) {
-	const allowed = "allowed: LoadTest, ConfigMap, Secret"
-	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), scheduleKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
-	want, known := versions[meta.Kind]
-	switch {
-	case meta.Kind == "":
-		l.failf(l.here()+": kind", "is required; %s", allowed)
-	case meta.Kind == scheduleKind && meta.APIVersion == versions[loadTestKind]:
-		l.failf(l.here()+": kind", "a LoadTestSchedule runs in a cluster only: apply it with kubectl apply, look at its condition Ready, and run its template with "+
-			"kubectl h2surge run --from schedule/NAME; %s", allowed)
-	case !known:
-		l.failf(l.here()+": kind", "%q is not supported; %s%s", meta.Kind, allowed, didYouMean(meta.Kind, slices.Sorted(maps.Keys(versions))))
-	case meta.APIVersion == "":
-		l.failf(l.here()+": apiVersion", "is required; allowed for a %s: %s", meta.Kind, want)
-	default:
-		l.failf(l.here()+": apiVersion", "%q is not supported; allowed for a %s: %s", meta.APIVersion, meta.Kind, want)
-	}
-}
-
 func (l *loader) loadTest(content map[string]any) {
 	if len(l.tests) > 0 && !l.every {
 		l.failf(l.here(), "is a second LoadTest; one run takes exactly one")
 		return
 	}
-	t := &test{loadTest: &v1alpha1.LoadTest{}, document: l.document, structure: &structure{}}
-	l.tests, l.positions.loadTest = append(l.tests, t), l.document
+	t := &test{loadTest: &v1alpha1.LoadTest{}, document: l.document, item: l.item, structure: &structure{}}
+	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
 	t.structure.value(nil, loadTestSchema(), content)
 	l.errs = append(l.errs, t.structure.errs...)

@@ -21,6 +21,8 @@ import (
 type Positions struct {
 	documents []*document
 	loadTest  int // number of its document; 0: the manifest does not have one
+	// item is the path of the LoadTest in its document if the document is a List, such as items[0].
+	item string
 	// lines are the lines of errors that do not follow from a field, such as syntax errors.
 	lines map[*field.Error]int
 }
@@ -66,7 +68,7 @@ func (p *Positions) OfError(err *field.Error) int {
 }
 
 var (
-	documentPath  = lazy.Regexp(`^document (\d+)(?:: (.*))?$`)
+	documentPath  = lazy.Regexp(`^document (\d+)(?:: (items\[\d+\]))?(?:: (.*))?$`)
 	lineOfSyntax  = lazy.Regexp(`^yaml: line (\d+): `)
 	leadingNumber = lazy.Regexp(`^\[(\d+)\]`)
 )
@@ -74,16 +76,19 @@ var (
 // Line returns the line of a field such as "spec.targets[0].url" of the LoadTest, or "document 2: metadata.name" of
 // another document. If the field does not exist, it returns the line of the nearest parent that exists.
 func (p *Positions) Line(path string) int {
-	number := p.loadTest
+	number, item := p.loadTest, p.item
 	if m := documentPath().FindStringSubmatch(path); m != nil {
 		number, _ = strconv.Atoi(m[1])
-		path = m[2]
+		item, path = m[2], m[3]
 	}
-	if path == "" && number == p.loadTest || number < 1 || number > len(p.documents) {
+	if path == "" && item == "" && number == p.loadTest || number < 1 || number > len(p.documents) {
 		return 0
 	}
-	return p.documents[number-1].find(path)
+	return p.documents[number-1].find(inItem(item, path))
 }
+
+// inItem returns the path in a document of a path in an item of a List.
+func inItem(item, path string) string { return strings.Trim(item+"."+path, ".") }
 
 // syntax returns the message of a parser with a hint, and the line in the manifest. The parser has the line in the
 // document.

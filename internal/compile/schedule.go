@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/config/crd"
 )
 
 const (
@@ -18,35 +19,12 @@ const (
 )
 
 // scheduleSchema is that of a LoadTestSchedule. The spec of its template is open: it has the schema of LoadTests.
-var scheduleSchema = sync.OnceValue(func() *schema {
-	between := func(low, high float64) *schema { return &schema{Type: "integer", Minimum: &low, Maximum: &high} }
-	text := func(most int) *schema { return &schema{Type: "string", MinLength: 1, MaxLength: &most} }
-	labels := &schema{Type: "object", Values: &schema{Type: "string"}, MaxFields: new(64)}
-	limits := map[string]*schema{}
-	for _, outcome := range []string{"passed", "failed", "inconclusive", "error", "stopped"} {
-		limits[outcome] = between(0, 1000)
-	}
-	template := map[string]*schema{
-		"metadata": {Type: "object", Properties: map[string]*schema{"labels": labels, "annotations": labels}},
-		"spec":     {Type: "object", Open: true},
-	}
-	root := loadTestSchema().Properties
-	return &schema{Type: "object", Required: []string{"spec"}, Properties: map[string]*schema{
-		"apiVersion": root["apiVersion"], "kind": root["kind"], "metadata": root["metadata"], "status": {Type: "object", Open: true},
-		"spec": {Type: "object", Required: []string{"schedule", "template"}, Properties: map[string]*schema{
-			"schedule": text(256), "timeZone": text(64), "suspend": {Type: "boolean"},
-			"concurrencyPolicy":       {Type: "string", Enum: []any{"Allow", "Forbid", "Replace"}},
-			"startingDeadlineSeconds": between(10, 604800),
-			"historyLimits":           {Type: "object", Properties: limits},
-			"template":                {Type: "object", Required: []string{"spec"}, Properties: template},
-		}},
-	}}
-})
+var scheduleSchema = sync.OnceValue(func() *schema { return parsedSchema(crd.LoadTestSchedule) })
 
 // schedule reads a LoadTestSchedule. Its template is checked as a LoadTest of the same name.
 func (l *loader) schedule(content map[string]any) {
-	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, structure: &structure{}}
-	l.tests, l.positions.loadTest = append(l.tests, t), l.document
+	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, item: l.item, structure: &structure{}}
+	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
 	outer := &structure{}
 	outer.value(nil, scheduleSchema(), content)

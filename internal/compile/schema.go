@@ -43,13 +43,15 @@ type schema struct {
 }
 
 // loadTestSchema is that of a LoadTest with its metadata and status.
-var loadTestSchema = sync.OnceValue(func() *schema {
+var loadTestSchema = sync.OnceValue(func() *schema { return parsedSchema(crd.LoadTest) })
+
+func parsedSchema(text []byte) *schema {
 	root := &schema{}
-	if err := json.Unmarshal(crd.LoadTest, root); err != nil {
+	if err := json.Unmarshal(text, root); err != nil {
 		panic(err) // the schema is part of the program
 	}
 	return root
-})
+}
 
 // contentSchema returns that of a ConfigMap or a Secret.
 func contentSchema(kind string) *schema {

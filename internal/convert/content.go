@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,12 +79,16 @@ func (d *Draft) GatherSecret(suffix string, kind corev1.SecretType, data map[str
 }
 
 // Body sets the body of a template. Short text is part of the template. Long text and binary content go into the
-// ConfigMap.
+// ConfigMap, or are part of the template if there is none.
 func (d *Draft) Body(t *v1alpha1.Template, from, file string, content []byte) {
 	isText := utf8.Valid(content)
 	text := Literal(string(content))
-	if isText && len(text) <= MaxBody {
+	switch {
+	case isText && (d.Unsaved || len(text) <= MaxBody):
 		t.Body = text
+		return
+	case d.Unsaved:
+		t.BodyBase64 = base64.StdEncoding.EncodeToString(content)
 		return
 	}
 	name := file

@@ -22,11 +22,16 @@ type Options struct {
 	Name string
 	// Read reads the files that the input names. Default: none can be read.
 	Read Reader
+	// Unsaved is set if the LoadTest runs now and on this machine, and no manifest is written: it can have secrets and paths of files, and it has no
+	// ConfigMaps and Secrets.
+	Unsaved bool
 }
 
 // Draft is a manifest in the making.
 type Draft struct {
 	LoadTest v1alpha1.LoadTest
+	// Unsaved is that of Options.
+	Unsaved bool
 
 	title    string
 	read     Reader
@@ -49,7 +54,7 @@ type note struct {
 // New begins a manifest. title is its first line, a comment.
 func New(title string, o Options) *Draft {
 	d := &Draft{
-		title: title, read: o.Read,
+		title: title, read: o.Read, Unsaved: o.Unsaved,
 		said: map[string]bool{}, origins: map[string]string{}, files: map[string][]byte{}, names: map[string]map[string]bool{},
 	}
 	if d.read == nil {
@@ -128,6 +133,16 @@ func (d *Draft) TryRead(name string) ([]byte, bool) {
 	content, err := d.read(name)
 	return content, err == nil
 }
+
+// WarnSaved is WarnAt about what a manifest must not have.
+func (d *Draft) WarnSaved(at, from, format string, args ...any) {
+	if !d.Unsaved {
+		d.WarnAt(at, from, format, args...)
+	}
+}
+
+// Err returns all errors, a line each; nil: there are none.
+func (d *Draft) Err() error { return errors.Join(d.mistakes...) }
 
 // Failed is true when the input cannot be converted.
 func (d *Draft) Failed() bool { return len(d.mistakes) > 0 }

@@ -14,9 +14,12 @@ import (
 
 // Header returns a header field of a template; value may have placeholders. It removes white space at the ends of the
 // value, with a warning (RFC 9113 8.2.1). ok is false, with a warning, for fields that the engine sets and for fields of a
-// connection.
+// connection. If the LoadTest runs now, it returns all fields, and the compiler reports what is wrong with them.
 func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool) {
 	trimmed := strings.Trim(value, " \t")
+	if d.Unsaved {
+		return v1alpha1.Header{Name: name, Value: &trimmed}, true
+	}
 	if trimmed != value {
 		d.WarnAt(at, from, "the white space around the value of %s is taken off (RFC 9113 8.2.1)", name)
 	}

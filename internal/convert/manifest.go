@@ -17,7 +17,7 @@ import (
 // input, and what the LoadTest could not have, with the field of the input that it comes from.
 func (d *Draft) Manifest() (out []byte, warnings []string, err error) {
 	if d.Failed() {
-		return nil, d.Warnings(), errors.Join(d.mistakes...)
+		return nil, d.Warnings(), d.Err()
 	}
 	d.inline()
 	if out, err = d.encode(); err != nil {

@@ -46,9 +46,12 @@ func advice(kind rv.Cause, err error) Advice {
 
 // AdviceFor returns the advice of a cause, or else the advice of its kind, or "".
 func AdviceFor(c Cause) Advice {
+	inner, isInner := c.Inner()
 	switch {
 	case c.Advice != "":
 		return c.Advice
+	case isInner:
+		return AdviceFor(inner)
 	case c.Kind == rv.CauseHTTP1:
 		return AdviceHTTP1
 	case c.Kind == rv.CauseHTTP2:

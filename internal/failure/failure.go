@@ -33,14 +33,33 @@ func (c Cause) Failed() bool { return c.Kind != "" }
 
 // String returns a sentence such as "the connection was refused (127.0.0.1:80)".
 func (c Cause) String() string {
-	s := words(c.Kind)
-	if c.Detail != "" {
-		s += ": " + c.Detail
+	s, detail := words(c.Kind), c.Detail
+	if inner, ok := c.Inner(); ok {
+		detail = inner.String()
+	}
+	if detail != "" {
+		s += ": " + detail
 	}
 	if c.Address != "" {
 		s += " (" + c.Address + ")"
 	}
 	return s
+}
+
+// Inner returns the cause that the detail of a cause has: why no connection was open.
+func (c Cause) Inner() (inner Cause, ok bool) {
+	if c.Kind != rv.CauseNoConnection && c.Kind != rv.CauseGaveUpWaiting {
+		return Cause{}, false
+	}
+	kind, detail, _ := strings.Cut(c.Detail, ": ")
+	_, ok = said[rv.Cause(kind)]
+	return Cause{Kind: rv.Cause(kind), Detail: detail}, ok
+}
+
+// Lasts reports whether a target that has failed for this cause will probably fail again: it answered, with another protocol or with a certificate that is
+// not valid.
+func Lasts(k rv.Cause) bool {
+	return k == rv.CauseHTTP1 || k == rv.CauseHTTP2 || k == rv.CauseALPN || k == rv.CauseTLS
 }
 
 // Words returns a failure's cause as String does.

@@ -92,6 +92,10 @@ func TestString(t *testing.T) {
 		"the peer sent GOAWAY: ENHANCE_YOUR_CALM (a:1)":             {Kind: rv.CauseGoAway, Detail: "ENHANCE_YOUR_CALM", Address: "a:1"},
 		"the peer broke the protocol: PROTOCOL_ERROR: PUSH_PROMISE": {Kind: rv.CauseProtocol, Detail: "PROTOCOL_ERROR: PUSH_PROMISE"},
 		"new": {Kind: "new"},
+		"no connection was open: the connection was refused (a:1)":        {Kind: rv.CauseNoConnection, Detail: "refused", Address: "a:1"},
+		"no connection was open: TLS failed: unknown authority (a:1)":     {Kind: rv.CauseNoConnection, Detail: "tls: unknown authority", Address: "a:1"},
+		"no connection was open: 1 of 2 connections to t were connecting": {Kind: rv.CauseNoConnection, Detail: "1 of 2 connections to t were connecting"},
+		"the peer reset the stream: closed":                               {Kind: rv.CauseRstStream, Detail: "closed"},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -102,9 +106,10 @@ func TestString(t *testing.T) {
 func TestAdvised(t *testing.T) {
 	for want, c := range map[string]failure.Cause{
 		"the connection was refused (a:1)": {Kind: rv.CauseRefused, Address: "a:1"},
-		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2":      {Kind: rv.CauseHTTP1, Address: "a:1"},
-		"the server answered HTTP/2 to a request of HTTP/1.1 (a:1); set protocol: Auto if the server speaks HTTP/2 only": {Kind: rv.CauseHTTP2, Address: "a:1"},
-		"TLS failed: unknown; set tls.ca to the CA's certificate":                                                        {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
+		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2":                         {Kind: rv.CauseHTTP1, Address: "a:1"},
+		"the server answered HTTP/2 to a request of HTTP/1.1 (a:1); set protocol: Auto if the server speaks HTTP/2 only":                    {Kind: rv.CauseHTTP2, Address: "a:1"},
+		"no connection was open: the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2": {Kind: rv.CauseNoConnection, Detail: "http1", Address: "a:1"},
+		"TLS failed: unknown; set tls.ca to the CA's certificate":                                                                           {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
 	} {
 		if got := c.Advised(); got != want {
 			t.Errorf("%q, want %q", got, want)

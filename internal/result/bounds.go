@@ -15,11 +15,11 @@ func Needed(perSecond, meanSeconds float64) int64 {
 	return int64(math.Ceil(n + 3*math.Sqrt(n)))
 }
 
-// bounds are those that kept requests from being sent.
+// bounds are those that kept requests from being sent, or made them wait longer and longer.
 func (s *sum) bounds(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report) (out []runnerv1alpha1.BoundResult) {
 	for i := range plan.Targets {
-		if n := dropped(r, runnerv1alpha1.CauseNoStream, plan.Targets[i].Name); n > 0 {
-			out = append(out, s.streamBound(plan, snapshots, r, i, n))
+		if l := s.streamLoad(plan, snapshots, r, i); l.isBound() {
+			out = append(out, l.result())
 		}
 	}
 	for i := range plan.Chains {
@@ -41,32 +41,95 @@ func dropped(r *runnerv1alpha1.Report, cause runnerv1alpha1.Cause, detail string
 	return n
 }
 
-func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int, n int64) runnerv1alpha1.BoundResult {
+// streamLoad compares what the connections to a target carry with what the rate asked for needs.
+type streamLoad struct {
+	target *runnerv1alpha1.Target
+	// streams is how many requests a connection can hold. isFixed: maxConcurrentStreams does not decide that.
+	streams          int64
+	isFixed, isHTTP1 bool
+	// rate is the highest rate that the test asks of the target. dropped requests found no stream.
+	rate    float64
+	on      occupancy
+	dropped int64
+}
+
+func (s *sum) streamLoad(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int) *streamLoad {
 	t := &plan.Targets[target]
-	streams, isFixed := streamsOf(t, snapshots, target)
-	on := s.occupied(plan, target)
-	rate := peak(r) * ratio(on.sent+n, r.Requests.Sent+r.Requests.Dropped)
-	out := runnerv1alpha1.BoundResult{
-		Bound: runnerv1alpha1.BoundStreams, Of: t.Name, Dropped: n,
-		Allowed: int64(t.Connections) * streams, Needed: Needed(rate, on.mean),
+	out := &streamLoad{target: t, isHTTP1: isHTTP1(t, r), on: s.occupied(plan, target), dropped: dropped(r, runnerv1alpha1.CauseNoStream, t.Name)}
+	out.streams, out.isFixed = streamsOf(t, snapshots, target)
+	out.rate = peak(r) * ratio(out.on.sent+out.dropped, r.Requests.Sent+r.Requests.Dropped)
+	return out
+}
+
+// isHTTP1 returns whether all connections to a target speak HTTP/1.1, as far as plan and report say.
+func isHTTP1(t *runnerv1alpha1.Target, r *runnerv1alpha1.Report) bool {
+	found := false
+	for _, f := range r.Protocols {
+		if f.Target == t.Name && f.Protocol != runnerv1alpha1.ProtocolHTTP1 {
+			return false
+		}
+		found = found || f.Target == t.Name
 	}
-	if isFixed || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+	return found || t.Protocol == runnerv1alpha1.ProtocolHTTP1
+}
+
+func (l *streamLoad) allowed() int64 { return int64(l.target.Connections) * l.streams }
+
+// isBound returns whether requests were dropped, or must wait longer and longer: over HTTP/1.1, the rate needs more than the
+// connections carry. With HTTP/2, a few connections can have fewer streams than the others.
+func (l *streamLoad) isBound() bool {
+	return l.dropped > 0 || l.isHTTP1 && l.rate*l.on.mean > float64(l.allowed())
+}
+
+func (l *streamLoad) result() runnerv1alpha1.BoundResult {
+	out := runnerv1alpha1.BoundResult{
+		Bound: runnerv1alpha1.BoundStreams, Of: l.target.Name, Dropped: l.dropped, Allowed: l.allowed(), Needed: Needed(l.rate, l.on.mean),
+	}
+	if l.isFixed || l.isHTTP1 {
 		out.Bound = runnerv1alpha1.BoundConnections
 	}
-	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests per second with an average duration of %s need about %d",
-		t.Name, t.Connections, streams, out.Allowed, FormatRate(rate), FormatTime(int64(on.mean*1e6)), out.Needed)
+	out.Message = fmt.Sprintf("target %s: %s need about %d", l.target.Name, l.compared(), out.Needed)
 	switch {
 	case out.Needed <= out.Allowed:
 		out.Message += ", so the target stalled, or answered in bursts"
-	case on.timedOut > 0 && (on.timedOut*10 >= on.sent || Needed(rate, on.others) <= out.Allowed):
-		out.Message += fmt.Sprintf(", because %d of %d requests timed out: the target answers late, or not at all; more connections would hold more requests that wait", on.timedOut, on.sent)
+	case l.on.timedOut > 0 && (l.on.timedOut*10 >= l.on.sent || Needed(l.rate, l.on.others) <= out.Allowed):
+		out.Message += fmt.Sprintf(", because %d of %d requests timed out: the target answers late, or not at all; more connections would hold more requests that wait", l.on.timedOut, l.on.sent)
 	case out.Bound == runnerv1alpha1.BoundConnections:
-		out.Message += fmt.Sprintf(": set connections to %d", above(out.Needed, streams))
+		out.Message += fmt.Sprintf(": %s%d", AdviceConnections, above(out.Needed, l.streams))
 	default:
-		out.Message += fmt.Sprintf(": set connections to %d, or maxConcurrentStreams to %d",
-			above(out.Needed, streams), above(out.Needed, int64(t.Connections)))
+		out.Message += fmt.Sprintf(": %s%d%s%d", AdviceConnections, above(out.Needed, l.streams), AdviceStreams, above(out.Needed, int64(l.target.Connections)))
 	}
 	return out
+}
+
+// AdviceConnections and AdviceStreams are followed by the numbers that a message recommends. The command line writes its own
+// flags instead.
+const (
+	AdviceConnections = "set connections to "
+	AdviceStreams     = ", or maxConcurrentStreams to "
+)
+
+// compared names what the connections carry and the rate asked for. With HTTP/1.1, it has the rate that they carry.
+func (l *streamLoad) compared() string {
+	asked, took := FormatRate(l.rate), FormatTime(int64(l.on.mean*1e6))
+	if l.isHTTP1 && l.on.mean > 0 {
+		return fmt.Sprintf("over HTTP/1.1, %s, which is %s requests per second with an average duration of %s; %s requests per second",
+			Carry(l.target.Connections, l.allowed()), FormatRate(float64(l.allowed())/l.on.mean), took, asked)
+	}
+	return fmt.Sprintf("%d connections of %d streams can hold %d requests at a time; %s requests per second with an average duration of %s",
+		l.target.Connections, l.streams, l.allowed(), asked, took)
+}
+
+// Carry names how many requests connections carry at a time.
+func Carry(connections int, requests int64) string {
+	carry, what := fmt.Sprintf("%d connections carry", connections), "requests"
+	if connections == 1 {
+		carry = "1 connection carries"
+	}
+	if requests == 1 {
+		what = "request"
+	}
+	return fmt.Sprintf("%s %d %s at a time", carry, requests, what)
 }
 
 // streamsOf is how many requests a connection to a target can hold. isFixed: the peer or maxRequests says so, and not

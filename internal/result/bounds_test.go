@@ -9,6 +9,16 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
+// discover has the plan's target leave its protocol to the servers of its URLs.
+func discover(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, found ...runnerv1alpha1.Protocol) {
+	t := &p.Targets[0]
+	t.Protocol, s.Protocols, s.Streams = runnerv1alpha1.ProtocolDiscovered, make([][]runnerv1alpha1.EndpointProtocol, 1), []int64{1}
+	for i, protocol := range found {
+		t.Endpoints = append(t.Endpoints, runnerv1alpha1.Endpoint{Scheme: "http", Authority: string(rune('a' + i))})
+		s.Protocols[0] = append(s.Protocols[0], runnerv1alpha1.EndpointProtocol{Protocol: protocol})
+	}
+}
+
 // TestBounds: 60 000 requests a second, of which 3 % are unanswered for 2 s, do not fit into 1 024 streams.
 func TestBounds(t *testing.T) {
 	const sent, dropped, lost = 296_000, 304_000, 8_880
@@ -64,6 +74,33 @@ func TestBounds(t *testing.T) {
 			Bound: "streams", Of: "t", Allowed: 1024, Needed: 90900, Dropped: dropped,
 			Message: "target t: 16 connections of 64 streams can hold 1024 requests at a time; 60000 requests per second with an average duration of 1.5s need about 90900, because 29600 of 296000 requests timed out: the target answers late, or not at all; more connections would hold more requests that wait",
 		}}},
+		{"HTTP/1.1", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			s.Failures, p.Targets[0].Protocol = noStream, runnerv1alpha1.ProtocolHTTP1
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "connections", Of: "t", Allowed: 16, Needed: 3840, Dropped: dropped,
+			Message: "target t: over HTTP/1.1, 16 connections carry 16 requests at a time, which is 262 requests per second with an average duration of 61ms; 60000 requests per second need about 3840: set connections to 3840",
+		}}},
+		{"HTTP/1.1 with pipelines", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			s.Failures, p.Targets[0].Protocol, p.Targets[0].HTTP1.Pipeline = noStream, runnerv1alpha1.ProtocolHTTP1, 4
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "connections", Of: "t", Allowed: 64, Needed: 3840, Dropped: dropped,
+			Message: "target t: over HTTP/1.1, 16 connections carry 64 requests at a time, which is 1050 requests per second with an average duration of 61ms; 60000 requests per second need about 3840: set connections to 960",
+		}}},
+		{"HTTP/1.1 was found, and requests wait without being dropped", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			discover(p, s, runnerv1alpha1.ProtocolHTTP1)
+			s.Counters.Dropped, s.Stages[0].Dropped = 0, 0
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "connections", Of: "t", Allowed: 16, Needed: 3840,
+			Message: "target t: over HTTP/1.1, 16 connections carry 16 requests at a time, which is 262 requests per second with an average duration of 61ms; 60000 requests per second need about 3840: set connections to 3840",
+		}}},
+		{"HTTP/1.1 was found, and the connections carry the rate", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			discover(p, s, runnerv1alpha1.ProtocolHTTP1)
+			s.Counters.Dropped, s.Stages[0].Dropped, p.Targets[0].Connections = 0, 0, 3700
+		}, nil},
+		{"HTTP/1.1 was found at one URL only", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			discover(p, s, runnerv1alpha1.ProtocolHTTP1, runnerv1alpha1.ProtocolH2C)
+			s.Counters.Dropped, s.Stages[0].Dropped = 0, 0
+		}, nil},
 		{"maxInFlight", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, p.Chains[0].MaxInFlight = failed(runnerv1alpha1.CauseMaxInFlight, "c"), 100
 		}, []runnerv1alpha1.BoundResult{{

@@ -67,7 +67,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Failures:   sum.failures.List(),
 
 		Authorizations:  authorizations(in.Plan, snapshots),
-		Protocols:       protocols(in.Plan, snapshots),
+		Protocols:       Protocols(in.Plan, snapshots),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),
 		StatusCodes:     sum.statusCodes,
@@ -165,22 +165,6 @@ func authorizations(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapsh
 			}
 		}
 		out = append(out, sum)
-	}
-	return out
-}
-
-// protocols returns the protocols that shards found at the endpoints of the plan, in its order.
-func protocols(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.FoundProtocol) {
-	for i, t := range plan.Targets {
-		for k, e := range t.Endpoints {
-			for j := range snapshots {
-				p := snapshots[j].Found(i, k)
-				found := runnerv1alpha1.FoundProtocol{Target: t.Name, URL: e.Scheme + "://" + e.Authority + e.BasePath, Protocol: p}
-				if p != "" && !slices.Contains(out, found) {
-					out = append(out, found)
-				}
-			}
-		}
 	}
 	return out
 }

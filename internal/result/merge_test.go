@@ -160,25 +160,3 @@ func chainsOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []
 	}
 	return out
 }
-
-// TestProtocols: the report names the protocol of each URL, and both if shards found different ones.
-func TestProtocols(t *testing.T) {
-	plan := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
-		{Name: "old", Endpoints: []runnerv1alpha1.Endpoint{{Scheme: "https", Authority: "o.example"}}},
-		{Name: "web", Endpoints: []runnerv1alpha1.Endpoint{{Scheme: "http", Authority: "a.example", BasePath: "/v1"}, {Scheme: "http", Authority: "b.example"}}},
-	}}
-	got := protocols(plan, []runnerv1alpha1.Snapshot{
-		{Protocols: [][]runnerv1alpha1.Protocol{nil, {runnerv1alpha1.ProtocolHTTP1, ""}}},
-		{Protocols: [][]runnerv1alpha1.Protocol{nil, {runnerv1alpha1.ProtocolHTTP1, runnerv1alpha1.ProtocolH2C}}},
-		{Protocols: [][]runnerv1alpha1.Protocol{nil, {runnerv1alpha1.ProtocolH2C}}},
-		{},
-	})
-	want := []runnerv1alpha1.FoundProtocol{
-		{Target: "web", URL: "http://a.example/v1", Protocol: runnerv1alpha1.ProtocolHTTP1},
-		{Target: "web", URL: "http://a.example/v1", Protocol: runnerv1alpha1.ProtocolH2C},
-		{Target: "web", URL: "http://b.example", Protocol: runnerv1alpha1.ProtocolH2C},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -18,7 +18,7 @@ type Options struct {
 	// CPU pins the serving thread to that CPU; nil leaves it to the scheduler. Linux only.
 	CPU *int
 	// Unanswered is the share of requests, 0 to 1, that never get an answer. Such a request
-	// has no effect on resources, and its stream stays open until the client resets it.
+	// has no effect on resources, and its stream, or its connection of HTTP/1.1, stays open until the client ends it.
 	Unanswered float64
 	// NotFound is the share of requests, 0 to 1, answered with 404 and without effect. It is
 	// drawn independently of Unanswered; a request drawn for both gets no answer.

@@ -12,14 +12,15 @@ import (
 
 // Recorded is a line of Options.Record: a request as it arrived.
 type Recorded struct {
-	// Connection counts the connections from 1; Stream is the HTTP/2 stream.
+	// Connection counts the connections from 1; Stream is the HTTP/2 stream, or the number of the request on its
+	// connection of HTTP/1.1, from 1.
 	Connection uint64 `json:"connection"`
 	Stream     uint32 `json:"stream"`
 	Method     string `json:"method"`
 	// Path has the query.
 	Path string `json:"path"`
 	// Headers are pairs of name and value in the order in which they came, :scheme and
-	// :authority among them.
+	// :authority among them. In HTTP/1.1, they are in the order of their names, and :authority is the field Host.
 	Headers [][2]string `json:"headers"`
 	// Body is the content if it is UTF-8, BodyBase64 otherwise. Both are cut at maxRecordedBody bytes. BodyBytes is the
 	// length before the cut, at most 1 MiB and one byte.

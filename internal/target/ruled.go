@@ -148,11 +148,13 @@ func (c *session) spoil(tok uint32, fate rules.Fate) {
 	id := x.id
 	s.settle(x, &s.count.unanswered)
 	s.release(tok)
-	switch fate {
-	case rules.Reset:
+	switch {
+	case c.http1 != nil:
+		c.http1.answers <- http1Answer{fate: fate}
+	case fate == rules.Reset:
 		c.owed--
 		c.h2.ResetStream(id, http2.ErrCodeInternal)
-	case rules.Close:
+	case fate == rules.Close:
 		c.cut = true
 	}
 }
@@ -161,8 +163,8 @@ func (c *session) spoil(tok uint32, fate rules.Fate) {
 func (s *Server) respondByRules(tok uint32) {
 	x := &s.exchanges.slots[tok]
 	c, call := x.conn, x.call
-	buf := append(c.h2.Begin(), call.Block...)
-	if c.h2.Respond(x.id, buf, call.Body) {
+	buf := append(c.beginHeader(), call.Block...)
+	if c.send(x.id, buf, call.Body) {
 		c.owed--
 		s.settle(x, &s.count.answered)
 		if x.epoch == s.count.epoch {
@@ -171,7 +173,7 @@ func (s *Server) respondByRules(tok uint32) {
 	} else {
 		s.settle(x, &s.count.aborted)
 	}
-	if c.h2.Open() > c.owed {
+	if c.http1 != nil || c.h2.Open() > c.owed {
 		call.Detach() // the session has not sent all bodies yet: this may be one of them
 	}
 	s.release(tok)

@@ -45,13 +45,14 @@ rules:
 `
 
 func TestRuleFaults(t *testing.T) {
-	onBoth(t, Options{Rules: ruleSet(t, faulty)}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Rules: ruleSet(t, faulty)}, func(t *testing.T, s *Server, c *http.Client) {
 		if got := do(t, c, s, "GET", "/ok", ""); got != (reply{200, "", "4", "ok 1"}) {
 			t.Errorf("%+v", got)
 		}
 		var reset http2.StreamError
-		if _, err := try(t.Context(), c, s, "GET", "/reset", ""); !errors.As(err, &reset) || reset.Code != http2.ErrCodeInternal {
+		_, overHTTP2 := c.Transport.(*http2.Transport)
+		// A client may send a GET again on another connection of HTTP/1.1, but not a POST.
+		if _, err := try(t.Context(), c, s, "POST", "/reset", "x"); err == nil || overHTTP2 && (!errors.As(err, &reset) || reset.Code != http2.ErrCodeInternal) {
 			t.Errorf("reset: %v", err)
 		}
 		if got := do(t, c, s, "GET", "/broken", "a\nb"); got.Status != 500 {
@@ -88,8 +89,7 @@ func TestRuleFaults(t *testing.T) {
 // TestRuleBodies: large bodies arrive whole while many are sent at once, and too large ones are
 // refused.
 func TestRuleBodies(t *testing.T) {
-	onBoth(t, Options{Rules: ruleSet(t, faulty)}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Rules: ruleSet(t, faulty)}, func(t *testing.T, s *Server, c *http.Client) {
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
@@ -117,8 +117,8 @@ func TestRuleBodies(t *testing.T) {
 // TestFlagsOnTopOfRules: the target's own faults are drawn first and have no effect.
 func TestFlagsOnTopOfRules(t *testing.T) {
 	set := ruleSet(t, "rules: [{name: r, resource: {collection: c, action: create}}]")
-	onBoth(t, Options{Rules: set, NotFound: 1}, func(t *testing.T, s *Server) {
-		got := do(t, client(t), s, "POST", "/c", "{}")
+	onAll(t, Options{Rules: set, NotFound: 1}, func(t *testing.T, s *Server, c *http.Client) {
+		got := do(t, c, s, "POST", "/c", "{}")
 		if st := s.Stats(); got.Status != 404 || !strings.Contains(got.Body, `"cause"`) || st.Resources != 0 || st.Rules[0].Matches != 0 {
 			t.Errorf("%+v, %+v", got, st)
 		}
@@ -332,8 +332,8 @@ func TestRecordFails(t *testing.T) {
 // TestRulesAreHTTP: what the rules answer is what net/http takes.
 func TestRulesAreHTTP(t *testing.T) {
 	set := ruleSet(t, `rules: [{name: r, responses: [{status: 299, headers: [{name: content-type, value: a/b}, {name: x, value: "$$"}, {name: x, value: "2"}]}]}]`)
-	onBoth(t, Options{Rules: set}, func(t *testing.T, s *Server) {
-		res, err := client(t).Get("http://" + s.Addr().String())
+	onAll(t, Options{Rules: set}, func(t *testing.T, s *Server, c *http.Client) {
+		res, err := c.Get("http://" + s.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}

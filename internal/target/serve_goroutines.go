@@ -1,15 +1,17 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
 )
 
-// crowd serves each connection with two goroutines. It replaces the loop on systems other than Linux. It is written for
+// crowd serves each connection of HTTP/2 with two goroutines. It replaces the loop on systems other than Linux. It is written for
 // little code, not for speed.
 type crowd struct {
 	srv *Server
@@ -32,6 +34,7 @@ func (s *Server) serveGoroutines(ctx context.Context) error {
 		return errors.New("target: threads can be pinned to CPUs on Linux only")
 	}
 	w := &crowd{srv: s, kick: make(chan struct{}, 1), peers: map[*peer]struct{}{}}
+	defer s.startHTTP1(ctx, w.kicked)()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
 	defer stop()
@@ -57,18 +60,51 @@ func (w *crowd) accept() error {
 		p.session = w.srv.newSession(p.wake.Broadcast)
 		w.peers[p] = struct{}{}
 		w.srv.endTurn()
-		w.wg.Go(func() { w.read(p) })
-		w.wg.Go(func() { w.write(p) })
+		w.wg.Go(func() { w.serve(p) })
 	}
+}
+
+// serve reads until the protocol of the connection is known, and serves HTTP/2.
+func (w *crowd) serve(p *peer) {
+	s := w.srv
+	for buf := make([]byte, 32<<10); ; {
+		n, err := p.nc.Read(buf)
+		s.beginTurn()
+		first := p.begin(buf[:n])
+		switch {
+		case p.opening == openingHTTP2:
+			s.endTurn()
+			w.wg.Go(func() { w.write(p) })
+			w.read(p, io.MultiReader(bytes.NewReader(first), p.nc))
+			return
+		case p.opening == openingHTTP1:
+			delete(w.peers, p)
+			s.http1.serve(p.session, p.nc, first)
+			s.endTurn()
+			return
+		case err != nil:
+			w.drop(p)
+			s.endTurn()
+			return
+		}
+		s.endTurn()
+	}
+}
+
+// drop closes a connection.
+func (w *crowd) drop(p *peer) {
+	p.close()
+	delete(w.peers, p)
+	_ = p.nc.Close()
 }
 
 // read returns when the connection ends. It discards the input of a failed session for at most lingerTime, so that the
 // client can read the reason.
-func (w *crowd) read(p *peer) {
+func (w *crowd) read(p *peer, in io.Reader) {
 	s := w.srv
 	buf := make([]byte, 32<<10)
 	for failed := false; ; {
-		n, err := p.nc.Read(buf)
+		n, err := in.Read(buf)
 		s.beginTurn()
 		if n > 0 && !failed && p.receive(buf[:n]) != nil {
 			failed, p.ending = true, true
@@ -80,10 +116,8 @@ func (w *crowd) read(p *peer) {
 		}
 		if err != nil {
 			p.ending = true
-			p.close()
-			delete(w.peers, p)
+			w.drop(p)
 			s.endTurn()
-			_ = p.nc.Close()
 			return
 		}
 		for p.h2.Congested() && !p.ending && !p.cut {
@@ -154,11 +188,15 @@ func (w *crowd) kicked() {
 	}
 }
 
-// shutdown sends GOAWAY to every client, and closes the connections after lingerTime.
+// shutdown sends GOAWAY to every client of HTTP/2, and closes the connections after lingerTime.
 func (w *crowd) shutdown() {
 	w.srv.beginTurn()
 	defer w.srv.endTurn()
 	for p := range w.peers {
+		if p.opening == openingUnknown {
+			_ = p.nc.Close() // the reader sees it
+			continue
+		}
 		p.h2.Shutdown()
 		p.ending = true
 		_ = p.nc.SetDeadline(time.Now().Add(lingerTime))

@@ -3,6 +3,8 @@ package target
 import (
 	"context"
 	"fmt"
+	"net"
+	"os"
 	"runtime"
 	"time"
 
@@ -18,8 +20,10 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer l.close()
 	stop := context.AfterFunc(ctx, l.poller.Wake)
 	defer stop()
+	defer s.startHTTP1(ctx, l.poller.Wake)()
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -109,7 +113,6 @@ func duplicate(s *Server) (fd int, err error) {
 }
 
 func (l *loop) run(ctx context.Context) error {
-	defer l.close()
 	if cpu := l.srv.opts.CPU; cpu != nil {
 		if err := poll.Pin(*cpu); err != nil {
 			return err
@@ -228,9 +231,7 @@ func (l *loop) watch(fd int) {
 	l.conns[c.number] = c
 	if err := l.poller.Add(fd, c.number, false); err != nil {
 		l.drop(c)
-		return
 	}
-	l.stir(c) // send the server's SETTINGS before the client's arrive
 }
 
 // stir notes that c may have output.
@@ -255,12 +256,37 @@ func (l *loop) read(c *conn) {
 	case c.failed:
 		return // discarded
 	}
-	if err := c.receive(l.buf[:n]); err != nil {
+	in := l.buf[:n]
+	if c.opening != openingHTTP2 {
+		in = c.begin(in)
+	}
+	switch c.opening {
+	case openingUnknown:
+		return
+	case openingHTTP1:
+		l.handOver(c, in)
+		return
+	}
+	if err := c.receive(in); err != nil {
 		c.failed = true
 		c.deadline = l.srv.now + int64(lingerTime)
 		l.closing = append(l.closing, c)
 	}
 	l.stir(c)
+}
+
+// handOver gives a connection of HTTP/1.1, with the bytes that were read from it, to net/http.
+func (l *loop) handOver(c *conn, first []byte) {
+	_ = l.poller.Remove(c.fd)
+	file := os.NewFile(uintptr(c.fd), "")
+	nc, err := net.FileConn(file) // with a descriptor of its own
+	_ = file.Close()
+	l.forget(c)
+	if err != nil { // no free descriptors
+		c.close()
+		return
+	}
+	l.srv.http1.serve(c.session, nc, first)
 }
 
 func (l *loop) flush() {
@@ -348,19 +374,28 @@ func (l *loop) drop(c *conn) {
 	if c.gone {
 		return
 	}
-	c.gone = true
 	_ = unix.Close(c.fd)
-	l.conns[c.number] = nil
-	l.free = append(l.free, c.number)
+	l.forget(c)
 	c.close()
 }
 
-// shutdown sends GOAWAY to every client whose socket accepts it without waiting, and closes the connections.
+// forget ends what the loop does for c.
+func (l *loop) forget(c *conn) {
+	c.gone = true
+	l.conns[c.number] = nil
+	l.free = append(l.free, c.number)
+}
+
+// shutdown sends GOAWAY to every client of HTTP/2 whose socket accepts it without waiting, and closes the connections.
 func (l *loop) shutdown() {
 	l.srv.beginTurn()
 	defer l.srv.endTurn()
 	for _, c := range l.conns {
 		if c == nil {
+			continue
+		}
+		if c.opening == openingUnknown {
+			l.drop(c)
 			continue
 		}
 		c.h2.Shutdown()

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
@@ -26,6 +27,10 @@ type session struct {
 	owed int
 	// cut is true if a rule closes the connection without a GOAWAY.
 	cut bool
+	// opening is the protocol that the client speaks, and first what it sent until that was known.
+	opening opening
+	first   []byte
+	http1   *http1Conn // nil: HTTP/2
 }
 
 func (s *Server) newSession(stirred func()) *session {
@@ -69,7 +74,7 @@ func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	s := c.srv
 	if s.exchanges.full() || s.calls.full() {
 		s.count.refused++
-		c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
+		c.refuse(id)
 		return 0
 	}
 	c.owed++
@@ -110,10 +115,19 @@ func (c *session) OnData(id, tok uint32, p []byte) {
 	}
 	if x.call != nil && !s.calls.addBody(x.call, p) {
 		c.owed--
-		c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
+		c.refuse(id)
 		s.settle(x, &s.count.aborted)
 		s.release(tok)
 	}
+}
+
+// refuse ends a request for which the server has no memory.
+func (c *session) refuse(id uint32) {
+	if c.http1 != nil {
+		c.http1.answers <- http1Answer{header: c.srv.encoder.states[staticState].block[answerFull]}
+		return
+	}
+	c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
 }
 
 // OnEnd implements h2.ServerHandler.
@@ -134,8 +148,7 @@ func (c *session) OnEnd(_, tok uint32) {
 	}
 	s.record.write(c, x, time.Duration(due-s.now))
 	if unanswered {
-		s.settle(x, &s.count.unanswered)
-		s.release(tok)
+		c.spoil(tok, rules.Unanswered)
 		return
 	}
 	switch {
@@ -250,7 +263,7 @@ func (s *Server) respond(tok uint32) {
 			c.table = staticState // the table may have lost entries, or be too small
 		}
 	}
-	buf, table := s.encoder.append(c.h2.Begin(), c.table, x.answer)
+	buf, table := s.encoder.append(c.beginHeader(), c.table, x.answer)
 	if x.answer == answerCreated {
 		buf = hpack.AppendInt(buf, 0, 7, uint64(len(x.path)+1+idLen))
 		buf = append(append(buf, x.path...), '/')
@@ -260,7 +273,7 @@ func (s *Server) respond(tok uint32) {
 	if x.answer == answerContent {
 		body = s.body
 	}
-	if c.h2.Respond(x.id, buf, body) {
+	if c.send(x.id, buf, body) {
 		c.owed--
 		c.table = table
 		s.settle(x, &s.count.answered)
@@ -271,6 +284,23 @@ func (s *Server) respond(tok uint32) {
 		s.settle(x, &s.count.aborted)
 	}
 	s.release(tok)
+}
+
+// beginHeader returns the buffer for the header of an answer.
+func (c *session) beginHeader() []byte {
+	if c.http1 != nil {
+		return nil
+	}
+	return c.h2.Begin()
+}
+
+// send gives an answer with a header of beginHeader to the connection. ok is false if the request has ended.
+func (c *session) send(id uint32, header, body []byte) (ok bool) {
+	if c.http1 != nil {
+		c.http1.answers <- http1Answer{header: header, body: body}
+		return true
+	}
+	return c.h2.Respond(id, header, body)
 }
 
 // respondDue sends the answers that are due. It returns the time until the next one is due, in nanoseconds, or a

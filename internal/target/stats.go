@@ -12,7 +12,7 @@ import (
 // Requests = Answered + Unanswered + Aborted + Pending.
 type Stats struct {
 	// Requests received: well-formed and within the limits, counted when the header is complete. Warm-up requests and
-	// unanswered ones count. Refused streams do not: the client may safely send them again.
+	// unanswered ones count. Refused ones do not: the client may safely send them again.
 	Requests uint64 `json:"requests"`
 	// Answered requests: the server has given the response to the connection.
 	Answered uint64 `json:"answered"`
@@ -32,14 +32,15 @@ type Stats struct {
 	OpenConnections uint64 `json:"openConnections"`
 	// ConnectionErrors counts connections ended because the client broke the protocol.
 	ConnectionErrors uint64 `json:"connectionErrors"`
-	// Resets counts RST_STREAM frames received, Refused the streams over the limit, Malformed
-	// the requests that were reset with PROTOCOL_ERROR or had a header above the limit.
+	// Resets counts RST_STREAM frames received, Refused the requests over a limit of the server, Malformed the requests of
+	// HTTP/2 that were reset with PROTOCOL_ERROR or had a header above the limit. In HTTP/1.1, such a request ends its
+	// connection, and counts as a connection error.
 	Resets    uint64 `json:"resets"`
 	Refused   uint64 `json:"refused"`
 	Malformed uint64 `json:"malformed"`
 	// Resources that exist now; Reset leaves them.
 	Resources uint64 `json:"resources"`
-	// BytesReceived and BytesSent count bytes of HTTP/2 frames.
+	// BytesReceived and BytesSent count bytes of all connections.
 	BytesReceived uint64 `json:"bytesReceived"`
 	BytesSent     uint64 `json:"bytesSent"`
 

@@ -51,6 +51,23 @@ func onBoth(t *testing.T, opts Options, test func(t *testing.T, s *Server)) {
 	}
 }
 
+// onAll runs a test as onBoth does, over each protocol.
+func onAll(t *testing.T, opts Options, test func(t *testing.T, s *Server, c *http.Client)) {
+	t.Helper()
+	for name, client := range map[string]func(*testing.T) *http.Client{"h2": client, "http1": client1} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, opts, func(t *testing.T, s *Server) { test(t, s, client(t)) })
+		})
+	}
+}
+
+// client1 speaks HTTP/1.1.
+func client1(t *testing.T) *http.Client {
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
 // client is x/net's: an implementation that is not ours.
 func client(t *testing.T) *http.Client {
 	tr := &http2.Transport{
@@ -115,8 +132,7 @@ func checkSum(t *testing.T, s *Server) Stats {
 }
 
 func TestResources(t *testing.T) {
-	onBoth(t, Options{}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{}, func(t *testing.T, s *Server, c *http.Client) {
 		got := do(t, c, s, "POST", "/npcf/v1/app-sessions/?x=y", `{"a":1}`)
 		if !regexp.MustCompile(`^/npcf/v1/app-sessions/[0-9a-f]{16}$`).MatchString(got.Location) {
 			t.Fatalf("location %q", got.Location)
@@ -165,6 +181,7 @@ func TestResources(t *testing.T) {
 	})
 }
 
+// TestConcurrentChains: half of the clients speak HTTP/1.1.
 func TestConcurrentChains(t *testing.T) {
 	onBoth(t, Options{TrackBodies: true}, func(t *testing.T, s *Server) {
 		const workers, chains = 20, 20
@@ -173,6 +190,9 @@ func TestConcurrentChains(t *testing.T) {
 		seen := map[string]bool{}
 		for w := range workers {
 			c := client(t)
+			if w%2 == 0 {
+				c = client1(t)
+			}
 			wg.Go(func() {
 				for i := range chains {
 					body := strings.Repeat(fmt.Sprintf("%d-%d ", w, i), 1+i*1000)
@@ -204,8 +224,7 @@ func TestConcurrentChains(t *testing.T) {
 
 func TestBodySize(t *testing.T) {
 	for _, c := range []struct{ size, want, patch int }{{0, len(defaultBody), 204}, {-1, 0, 204}, {5, 5, 200}, {1 << 20, 1 << 20, 200}} {
-		onBoth(t, Options{BodySize: c.size}, func(t *testing.T, s *Server) {
-			cl := client(t)
+		onAll(t, Options{BodySize: c.size}, func(t *testing.T, s *Server, cl *http.Client) {
 			if got := do(t, cl, s, "GET", "/", ""); len(got.Body) != c.want || got.Length != fmt.Sprint(c.want) {
 				t.Errorf("size %d: %d octets, content-length %s", c.size, len(got.Body), got.Length)
 			} else if c.size >= 0 && !json.Valid([]byte(got.Body)) {
@@ -221,8 +240,7 @@ func TestBodySize(t *testing.T) {
 
 // TestFaults: with a fixed seed the numbers are the same for any order of arrival.
 func TestFaults(t *testing.T) {
-	onBoth(t, Options{Unanswered: 0.2, NotFound: 0.3, Seed: 1}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Unanswered: 0.2, NotFound: 0.3, Seed: 1}, func(t *testing.T, s *Server, c *http.Client) {
 		// What the draws will be.
 		f := newFaults(0.2, 0.3, 1)
 		var want Stats
@@ -264,7 +282,12 @@ func TestFaults(t *testing.T) {
 				t.Errorf("an unanswered request got %v", err)
 			}
 		}
-		waitFor(t, s, func(st Stats) bool { return st.Resets == want.Unanswered })
+		if _, ok := c.Transport.(*http2.Transport); ok {
+			waitFor(t, s, func(st Stats) bool { return st.Resets == want.Unanswered })
+		} else {
+			c.CloseIdleConnections()
+			waitFor(t, s, func(st Stats) bool { return st.OpenConnections == 0 })
+		}
 		if st := checkSum(t, s); st.Aborted != 0 {
 			t.Errorf("resets of unanswered requests count as aborted: %+v", st)
 		}
@@ -285,8 +308,7 @@ func waitFor(t *testing.T, s *Server, ok func(Stats) bool) {
 
 func TestLatency(t *testing.T) {
 	const latency = 50 * time.Millisecond
-	onBoth(t, Options{Latency: latency}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Latency: latency}, func(t *testing.T, s *Server, c *http.Client) {
 		for range 3 {
 			begin := time.Now()
 			if got := do(t, c, s, "POST", "/x", ""); got.Status != 201 {
@@ -302,8 +324,7 @@ func TestLatency(t *testing.T) {
 
 // TestLatencyAborted: what is reset while it waits is counted so, and no answer follows.
 func TestLatencyAborted(t *testing.T) {
-	onBoth(t, Options{Latency: time.Second}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Latency: time.Second}, func(t *testing.T, s *Server, c *http.Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 5)
 		for range 5 {
@@ -335,8 +356,7 @@ func TestLatencyAborted(t *testing.T) {
 }
 
 func TestStall(t *testing.T) {
-	onBoth(t, Options{Stall: Stall{For: 300 * time.Millisecond, Every: 400 * time.Millisecond}}, func(t *testing.T, s *Server) {
-		c := client(t)
+	onAll(t, Options{Stall: Stall{For: 300 * time.Millisecond, Every: 400 * time.Millisecond}}, func(t *testing.T, s *Server, c *http.Client) {
 		slow := 0
 		for begin := time.Now(); time.Since(begin) < 1200*time.Millisecond; {
 			sent := time.Now()
@@ -415,11 +435,16 @@ func TestResetInFlight(t *testing.T) {
 	}
 }
 
-// TestOtherProtocols: what is not HTTP/2 with prior knowledge is closed, and told when it is
-// HTTP/2 gone wrong.
+// TestOtherProtocols: a connection that breaks its protocol gets the reason in this protocol, and is closed.
 func TestOtherProtocols(t *testing.T) {
 	onBoth(t, Options{}, func(t *testing.T, s *Server) {
-		for _, in := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", http2.ClientPreface + "GET / HTTP/1.1\r\n"} {
+		for in, reason := range map[string]string{
+			"PRI * HTTP/1.1\r\n\r\n":                   "HTTP/1.1 400 ",
+			"\x16\x03\x01 TLS\n\n":                     "HTTP/1.1 400 ",
+			"GET / HTTP/1.1\r\n\r\n":                   "HTTP/1.1 400 ",    // no host
+			"PRI * HTTP/2.0\r\n\r\nGET":                "\x00\x00\x12\x04", // SETTINGS
+			http2.ClientPreface + "GET / HTTP/1.1\r\n": "\x07\x00\x00\x00\x00\x00",
+		} {
 			nc, err := net.Dial("tcp", s.Addr().String())
 			if err != nil {
 				t.Fatal(err)
@@ -433,12 +458,12 @@ func TestOtherProtocols(t *testing.T) {
 			if err != nil {
 				t.Errorf("%.20q: %v", in, err)
 			}
-			goAway := len(out) > 17 && strings.Contains(string(out), "\x07\x00\x00\x00\x00\x00")
-			if want := strings.HasPrefix(in, http2.ClientPreface); goAway != want {
-				t.Errorf("%.20q: GOAWAY %v, want %v, in %q", in, goAway, want, out)
+			if !strings.Contains(string(out), reason) {
+				t.Errorf("%.20q: %q, want %q", in, out, reason)
 			}
 		}
-		waitFor(t, s, func(st Stats) bool { return st.ConnectionErrors == 2 && st.OpenConnections == 0 })
+		waitFor(t, s, func(st Stats) bool { return st.ConnectionErrors == 5 && st.OpenConnections == 0 })
+		checkSum(t, s)
 	})
 }
 
@@ -499,7 +524,10 @@ func TestShutdownSendsGoAway(t *testing.T) {
 			}
 			defer nc.Close()
 			_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
-			waitFor(t, s, func(st Stats) bool { return st.OpenConnections == 1 })
+			if _, err := io.WriteString(nc, http2.ClientPreface); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, s, func(st Stats) bool { return st.BytesReceived == uint64(len(http2.ClientPreface)) })
 			cancel()
 			fr := http2.NewFramer(nil, nc)
 			for goAway := false; ; {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -31,8 +32,8 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	}
 	reached := in.droppedBy()
-	if len(r.Bounds) > 0 {
-		reached = "; " + r.Bounds[0].Message
+	if i := slices.IndexFunc(r.Bounds, func(b runnerv1alpha1.BoundResult) bool { return b.Dropped > 0 }); i >= 0 {
+		reached = "; " + r.Bounds[i].Message
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
 		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
@@ -131,17 +132,16 @@ func teardownFailed(in *input) *runnerv1alpha1.Verdict {
 // maxNamed is the maximum number of causes in a message.
 const maxNamed = 2
 
-// failed returns the numbers of requests that failed, with the most frequent causes, such as "3 timed out, 10 were
-// dropped (no stream became free in time)".
+// failed returns the numbers of requests that failed, with the most frequent causes, such as "100 x status 401, 3 timed out, 10 were
+// never sent (no stream became free in time)".
 func failed(r *runnerv1alpha1.Report) string {
 	q := &r.Requests
-	var out []string
+	out := checks(r)
 	for _, e := range []struct {
 		n    int64
 		what string
 		of   runnerv1alpha1.FailureOf
 	}{
-		{q.FailedChecks, "failed their checks" + checks(r), ""},
 		{q.TimedOut, "timed out", ""},
 		{q.Reset, "were reset", runnerv1alpha1.FailureReset},
 		{q.ConnectionLost, "lost their connection", runnerv1alpha1.FailureConnectionLost},
@@ -159,31 +159,17 @@ func failed(r *runnerv1alpha1.Report) string {
 	return strings.Join(out, ", ")
 }
 
-// checks returns in parentheses the checks that failed most often, and the statuses in place of the check of the status. A status that a
-// step had more often than its check failed is one that the step expects.
-func checks(r *runnerv1alpha1.Report) string {
-	by := map[string]int64{}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		for name, n := range s.FailedBy {
-			if name != runnerv1alpha1.CheckStatus || len(s.StatusCodes) == 0 {
-				by["check "+name] += n
-			}
-		}
-		for code, n := range s.StatusCodes {
-			if n <= s.FailedBy[runnerv1alpha1.CheckStatus] {
-				by["status "+code] += n
-			}
-		}
+// checks returns the statuses and checks that failed most often, with their numbers, and the number of the others.
+func checks(r *runnerv1alpha1.Report) (out []string) {
+	rest, what := r.Requests.FailedChecks, "failed their checks"
+	for _, n := range result.MostFrequent(result.FailedChecks(r), maxNamed) {
+		out = append(out, fmt.Sprintf("%d x %s", n.Count, n.Name))
+		rest, what = rest-n.Count, "failed other checks"
 	}
-	var out []string
-	for _, n := range result.MostFrequent(by, maxNamed) {
-		out = append(out, n.Name)
+	if rest > 0 {
+		out = append(out, fmt.Sprintf("%d %s", rest, what))
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(out, ", ") + ")"
+	return out
 }
 
 // causes returns the most frequent causes of a kind of failure, in parentheses.

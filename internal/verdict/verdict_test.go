@@ -248,16 +248,16 @@ func TestJudge(t *testing.T) {
 			r.answersWrongly()
 			r.report.Requests.Done, r.report.Requests.FailedChecks, r.report.Requests.TimedOut = 1, 1, 999
 			r.report.Steps[0].FailedBy, r.report.Steps[0].StatusCodes = map[string]int64{"status": 1}, map[string]int64{"401": 1}
-		}, failed, ReasonTooManyErrors, "1 failed their checks (status 401), 999 timed out", 2},
-		{"wrong responses only", (*run).answersWrongly, failed, ReasonThresholdsFailed, "clean: ErrorRate 100% > 0.1%; none of 1000 requests succeeded: 1000 failed their checks (status 401)", 2},
-		{"wrong responses only, no thresholds", func(r *run) { r.noThresholds(); r.answersWrongly() }, failed, ReasonTooManyErrors, "the error rate is 100%, above the default limit of 1%: of 1000 requests, 1000 failed their checks (status 401); set a threshold", 2},
+		}, failed, ReasonTooManyErrors, "1 x status 401, 999 timed out", 2},
+		{"wrong responses only", (*run).answersWrongly, failed, ReasonThresholdsFailed, "clean: ErrorRate 100% > 0.1%; none of 1000 requests succeeded: 1000 x status 401", 2},
+		{"wrong responses only, no thresholds", func(r *run) { r.noThresholds(); r.answersWrongly() }, failed, ReasonTooManyErrors, "the error rate is 100%, above the default limit of 1%: of 1000 requests, 1000 x status 401; set a threshold", 2},
 		{"wrong responses only, a threshold on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[3:]; r.answersWrongly() }, failed, ReasonTooManyErrors, "", 2},
 		{"wrong responses only, which a threshold allows", func(r *run) { r.plan.Thresholds[2].Max = "100%"; r.answersWrongly() }, pass, ReasonPassed, "", 0},
 		{"wrong bodies only", func(r *run) {
 			r.answersWrongly()
 			r.report.Steps[0].FailedBy, r.report.Steps[0].StatusCodes = map[string]int64{"hasID": 990, "status": 10}, map[string]int64{"200": 990, "500": 10}
-		}, failed, ReasonThresholdsFailed, "1000 failed their checks (check hasID, status 500)", 2},
-		{"wrong responses only, interrupted", func(r *run) { r.answersWrongly(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "; none of 1000 requests succeeded: 1000 failed their checks (status 401)", 4},
+		}, failed, ReasonThresholdsFailed, "990 x check hasID, 10 x status 500", 2},
+		{"wrong responses only, interrupted", func(r *run) { r.answersWrongly(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "; none of 1000 requests succeeded: 1000 x status 401", 4},
 		{"stopped before any outcome", func(r *run) {
 			r.report.Requests = runnerv1alpha1.Requests{Sent: 3, InFlightAtEnd: 3}
 			r.report.Stopped = "spec.stop"
@@ -272,9 +272,19 @@ func TestJudge(t *testing.T) {
 			r.noThresholds()
 			r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 980, FailedChecks: 20}, 0.02
 			r.report.Steps = []runnerv1alpha1.StepResult{{FailedBy: map[string]int64{"status": 20}, StatusCodes: map[string]int64{"404": 980, "503": 15, "200": 5}}}
-		}, failed, ReasonTooManyErrors, "20 failed their checks (status 503, status 200)", 2},
+		}, failed, ReasonTooManyErrors, "15 x status 503, 5 x status 200", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3; set a threshold", 2},
+		{"errors above it, and a limit that dropped none", func(r *run) {
+			r.noThresholds()
+			r.report.ErrorRate = 0.5
+			r.report.Bounds = []runnerv1alpha1.BoundResult{{Message: "one"}}
+		}, failed, ReasonTooManyErrors, "1 failed their checks; set a threshold", 2},
+		{"errors above it, and a limit that dropped some", func(r *run) {
+			r.noThresholds()
+			r.mostlyDropped()
+			r.report.Bounds = []runnerv1alpha1.BoundResult{{Message: "one"}, {Message: "two", Dropped: 710}}
+		}, failed, ReasonTooManyErrors, "; two; set a threshold", 2},
 		{"errors above it that are no drops, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonTooManyErrors, "1 failed their checks; set a threshold", 2},
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},

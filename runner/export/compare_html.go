@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compare"
@@ -71,7 +72,7 @@ func comparePlots(a, b *runnerv1alpha1.Report) ([]*plot, error) {
 	if len(a.Windows) == 0 || len(b.Windows) == 0 {
 		return out, nil
 	}
-	return append(out, compareTimes(a.Windows, b.Windows), compareRates(a.Windows, b.Windows)), nil
+	return append(out, compareTimes(a.Windows, b.Windows), compareRates(a, b)), nil
 }
 
 // overBoth begins a plot over the windows of both reports.
@@ -87,22 +88,22 @@ func compareTimes(a, b []runnerv1alpha1.Window) *plot {
 	p.Unit = "logarithmic"
 	p.Desc = "99th percentile and median of each window, without warm-up."
 	p99, p50 := columnsTimes[1], columnsTimes[3]
-	least, top := most([]windowColumn{p99, p50}, append(append([]runnerv1alpha1.Window{}, a...), b...))
+	least, top := most([]windowColumn{p99, p50}, slices.Concat(a, b))
 	p.setTimes(least, top)
 	p.pair(p99, false, a, b)
 	p.pair(p50, true, a, b)
 	return p
 }
 
-func compareRates(a, b []runnerv1alpha1.Window) *plot {
-	p := overBoth(a, b, "rate", "Rate")
-	p.Unit = "requests per second"
+func compareRates(a, b *runnerv1alpha1.Report) *plot {
+	p := overBoth(a.Windows, b.Windows, "rate", "Rate")
 	p.Desc = "Rate sent, by window, warm-up included."
-	achieved := columnsRate[1:]
-	_, top := most(achieved, append(append([]runnerv1alpha1.Window{}, a...), b...))
-	s, ticks := linear(top*headroom, 5)
-	p.setY(s, ticks, short)
-	p.pair(achieved[0], false, a, b)
+	achieved := columnsRate[1]
+	ofA, ofB := withoutShortEnd(a.Windows), withoutShortEnd(b.Windows)
+	both := slices.Concat(ofA, ofB)
+	_, top := most([]windowColumn{achieved}, both)
+	p.setRates(top, slices.Concat(a.Stages, b.Stages), both)
+	p.pair(achieved, false, ofA, ofB)
 	return p
 }
 

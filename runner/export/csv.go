@@ -64,3 +64,5 @@ func csvTime(us int64) string {
 }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

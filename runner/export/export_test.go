@@ -258,6 +258,27 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestWideText: large figures and long names stay within the columns.
+func TestWideText(t *testing.T) {
+	r := watchedReport()
+	long, most := strings.Repeat("a-name/", 20), runnerv1alpha1.Times{Count: 9e15, Min: 3.5e9, Mean: 3.5e9, P50: 3.5e9, P90: 3.5e9, P95: 3.5e9, P99: 3.5e9, P999: 3.5e9, Max: 3.5e9}
+	r.Name, r.Requests.Sent, r.Requests.FailedChecks, r.ResponseTime, r.Targets[0].Blocked = long, 9e15, 9e15, most, most
+	r.Steps[0].Chain, r.Steps[1].Step, r.Steps[0].Sent, r.Steps[0].ResponseTime, r.Steps[0].ServiceTime = long, long, 9e15, most, most
+	r.Operations[0].Target, r.Operations[1].Operation, r.Operations[0].Sent, r.Operations[0].ResponseTime = long, long, 9e15, most
+	r.Stages[0].Name, r.Stages[0].Asked, r.Stages[0].Achieved, r.Stages[0].Sent, r.Stages[0].Dropped = long, 1e9, 1e9, 9e15, 9e15
+	r.Shards[0].Sent, r.Shards[0].ResponseTime, r.Shards[0].LagP99Microseconds, r.Shards[0].CPUSeconds = 9e15, most, 3.5e9, 1e6
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: long, Time: most, ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 9e15, Unexpected: 9e15}}}
+	var b bytes.Buffer
+	if err := Text(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(b.String()) {
+		if l = strings.TrimSuffix(l, "\n"); len(l) > columns && strings.Contains(strings.TrimSpace(l), " ") {
+			t.Errorf("%d columns: %q", len(l), l)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := JSON(&b, full()); err != nil {
@@ -326,11 +347,13 @@ func TestProgressLine(t *testing.T) {
 		{"tearing down", with(func(l *result.Live) { l.State = runnerv1alpha1.StateTearingDown }), "  12s tearing down"},
 		{"drained", with(func(l *result.Live) {
 			l.Stage, l.Achieved, l.InFlight, l.State = "", 0, 0, runnerv1alpha1.StateDrained
-		}), "  12s      0 of      -/s     0 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		}), "  12s      0/s              0 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"connected", result.Live{State: runnerv1alpha1.StateReady}, "   0s connected"},
-		{"no response in the interval", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
+		{"no response in the interval", with(func(l *result.Live) { l.Interval, l.ResponseTime.Count = runnerv1alpha1.Times{}, 40 }), "  12s  60003 of  60000/s    64 in flight  no response           errors 0.02%"},
+		{"no response yet", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  no response yet       errors 0.02%"},
+		{"a slow closed loop", with(func(l *result.Live) { l.Asked, l.Achieved, l.InFlight = 0, 2.04, 2 }), "  12s   2.04/s              2 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"paused", with(func(l *result.Live) { l.Suspended, l.Asked, l.Achieved = true, 0, 0 }), "  12s      0 of      0/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
-		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003/s             64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"chains per second", with(func(l *result.Live) { l.Asked, l.AskedChains, l.AchievedChains = 0, 2000, 1999.7 }), "  12s  60003/s, 2000 of 2000 chains/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"warm-up", with(func(l *result.Live) { l.WarmUp = true }), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
 		{"after the warm-up, before the first measured response", with(func(l *result.Live) {
@@ -338,10 +361,10 @@ func TestProgressLine(t *testing.T) {
 		}), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
 		{"no response in an interval after measured ones", with(func(l *result.Live) {
 			l.Interval, l.WarmUpSent, l.ResponseTime.Count = runnerv1alpha1.Times{}, 900, 40
-		}), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
+		}), "  12s  60003 of  60000/s    64 in flight  no response           errors 0.02%"},
 		{"draining", with(func(l *result.Live) {
 			l.Stage, l.Asked, l.Achieved, l.State = "", 0, 0, runnerv1alpha1.StateDraining
-		}), "  12s      0 of      -/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		}), "  12s      0/s             64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"large", with(func(l *result.Live) {
 			l.Elapsed, l.Asked, l.Achieved, l.InFlight = 9*time.Hour+59*time.Minute, 999_999, 999_999, 12_345
 			l.ErrorRate = 0.999999

@@ -86,27 +86,30 @@ type page struct {
 	Script     template.JS
 	Policy     string
 	// Notes are what one must know before believing a figure.
-	Notes                        []string
-	Figures                      []figure
-	Rate, Times, Tails           []*plot
-	Errors, Health               []*plot
-	Probes                       *table
-	Stages, Quantiles            *table
-	Kinds                        []errorKind
-	PhaseHead                    []phasePart
-	PhaseBars                    []phaseBar
-	Phases, StepPhases           *table
-	Steps, Notifications, Checks *table
-	Operations, Problems         *table
-	Chains                       *table
-	Codes, Causes                *table
-	Failures, Samples            *table
-	Generator, Shards            *table
-	Windows, Slowest             *table
+	Notes              []string
+	Figures            []figure
+	Rate, Times, Tails []*plot
+	Errors, Health     []*plot
+	Kinds              []errorKind
+	PhaseHead          []phasePart
+	PhaseBars          []phaseBar
+	// Tables are all sections but Windows, which is long and below them.
+	Tables  []*table
+	Windows *table
 }
 
 // figure is one of those that one looks for first.
 type figure struct{ Name, Value, Note string }
+
+// Of returns the tables of a topic.
+func (p *page) Of(topic string) (out []*table) {
+	for _, t := range p.Tables {
+		if t.Topic == topic {
+			out = append(out, t)
+		}
+	}
+	return out
+}
 
 func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	all, err := distributions(r)
@@ -116,9 +119,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	p := &page{
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r, 0), Kinds: errorKinds(r),
-		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Operations: operationTable(r), Problems: problemTable(r), Notifications: notificationTable(r), Checks: checkTable(r), Chains: chainTable(r),
-		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
-		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
+		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Tables: tables(r, all),
 	}
 	if d := distributionPlot(r, all); d != nil {
 		p.Tails = []*plot{d}
@@ -201,7 +202,19 @@ func plotNotes(r *runnerv1alpha1.Report) (out []string) {
 
 // keyFigures are the most important figures. Undecided requests are not errors.
 func keyFigures(r *runnerv1alpha1.Report, undecided int64) []figure {
-	t, q := &r.ResponseTime, &r.Requests
+	t := &r.ResponseTime
+	return []figure{
+		rateFigure(r),
+		{"Median", measured(t.Count, t.P50), "response time"},
+		{"99th percentile", measured(t.Count, t.P99), "response time"},
+		{"Maximum", measured(t.Count, t.Max), "response time"},
+		errorFigure(r, undecided),
+		requestFigure(r),
+		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
+	}
+}
+
+func rateFigure(r *runnerv1alpha1.Report) figure {
 	goal := "of " + result.FormatRate(r.Rate.Asked) + " requests per second"
 	switch {
 	case r.Rate.AskedChains > 0:
@@ -209,15 +222,20 @@ func keyFigures(r *runnerv1alpha1.Report, undecided int64) []figure {
 	case r.Rate.Asked == 0:
 		goal = "requests per second, closed loop"
 	}
-	return []figure{
-		{"Rate", result.FormatRate(r.Rate.Achieved), goal},
-		{"Median", measured(t.Count, t.P50), "response time"},
-		{"99th percentile", measured(t.Count, t.P99), "response time"},
-		{"Maximum", measured(t.Count, t.Max), "response time"},
-		{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)},
-		{"Requests", grouped(q.Sent), "in " + lasting(r.Rate.WindowSeconds) + ", and " + grouped(r.WarmUp.Sent) + " of warm-up"},
-		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
+	return figure{"Rate", result.FormatRate(r.Rate.Achieved), goal}
+}
+
+func errorFigure(r *runnerv1alpha1.Report, undecided int64) figure {
+	q := &r.Requests
+	return figure{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)}
+}
+
+func requestFigure(r *runnerv1alpha1.Report) figure {
+	note := "in " + lasting(r.Rate.WindowSeconds)
+	if r.WarmUp.Sent > 0 {
+		note += ", and " + grouped(r.WarmUp.Sent) + " of warm-up"
 	}
+	return figure{"Requests", grouped(r.Requests.Sent), note}
 }
 
 // Mood is the verdict's colour.

@@ -70,7 +70,7 @@ func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
 		return nil
 	}
 	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime) {
-		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
+		p.addLimit(t.us, t.name, "p"+percent(t.q)+" "+micro(int64(t.us)))
 	}
 	p.Desc = fmt.Sprintf("Response times of the slowest requests. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
 		micro(r.ResponseTime.P50), micro(r.ResponseTime.P99), micro(r.ResponseTime.P999), micro(r.ResponseTime.Max))

@@ -6,14 +6,18 @@ import (
 
 // The size of every plot and the margins of its axes, in units of the SVG.
 const (
-	plotWidth, plotHeight = 560, 270
-	plotLeft, plotRight   = 62, 548
-	plotTop, plotBottom   = 24, 226
+	plotWidth, plotHeight = 572, 296
+	plotLeft, plotRight   = 74, 560
+	plotTop, plotBottom   = 24, 246
+	// above the curves over time are the names of the stages and the changes of the load.
+	aboveCurves = 36
 )
 
-// plot is what the template draws as one SVG with its legend.
+// plot is what the template draws as one SVG with its legend, or as one line if IsNone.
 type plot struct {
 	ID, Title, Desc string
+	// IsNone is true if all values are zero.
+	IsNone bool
 	// Unit stands above the vertical axis, Along below the horizontal one.
 	Unit, Along    string
 	XTicks, YTicks []tick
@@ -21,12 +25,14 @@ type plot struct {
 	Pauses         []band
 	Series         []series
 	Limits         []limit
-	Changes        []tick
+	Changes        []string // where the load changed
+	Notes          []note
 	// Over is where time ends, in milliseconds, when the plot is one over the windows; the page's script
 	// reads the values from their table.
 	Over int64
 
-	x, y scale
+	x, y  scale
+	taken []box // by notes
 }
 
 // tick is a place on an axis.
@@ -34,8 +40,8 @@ type tick struct{ At, Label string }
 
 // band is a rate stage, or a pause, behind the curves.
 type band struct {
-	X, Width, Middle, Label string
-	Odd, WarmUp             bool
+	X, Width    string
+	Odd, WarmUp bool
 }
 
 // series is one curve, area or set of bars. Class gives its colour, Column is the one in the table of
@@ -47,15 +53,13 @@ type series struct {
 }
 
 // limit is a line at a value that should not be exceeded.
-type limit struct {
-	X1, X2, Y, Label string
-}
+type limit struct{ X1, X2, Y string }
 
 // place are the positions that the template needs; they are the same for every plot.
-type place struct{ Width, Height, Left, Right, Top, Bottom int }
+type place struct{ Width, Height, Left, Right, Top, Bottom, High int }
 
 func (p *plot) Place() place {
-	return place{plotWidth, plotHeight, plotLeft, plotRight, plotTop, plotBottom}
+	return place{plotWidth, plotHeight, plotLeft, plotRight, plotTop, plotBottom, plotBottom - plotTop}
 }
 
 func (p *plot) setX(s scale, ticks []float64, label func(float64) string) {
@@ -65,6 +69,9 @@ func (p *plot) setX(s scale, ticks []float64, label func(float64) string) {
 
 func (p *plot) setY(s scale, ticks []float64, label func(float64) string) {
 	s.from, s.to = plotBottom, plotTop
+	if p.Over > 0 {
+		s.to += aboveCurves
+	}
 	p.y, p.YTicks = s, labelled(s, ticks, label)
 }
 
@@ -74,14 +81,6 @@ func labelled(s scale, ticks []float64, label func(float64) string) []tick {
 		out[i] = tick{coordinate(s.at(v)), label(v)}
 	}
 	return out
-}
-
-// addLimit draws a line over the whole width, if it is within the plot.
-func (p *plot) addLimit(v float64, label string) {
-	if v < p.y.min || v > p.y.max {
-		return
-	}
-	p.Limits = append(p.Limits, limit{coordinate(plotLeft), coordinate(plotRight), coordinate(p.y.at(v)), label})
 }
 
 // path is the data of an SVG path.

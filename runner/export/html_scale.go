@@ -48,10 +48,17 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
+// decades bounds a logarithmic axis, and greatest its values.
+const decades, greatest = 1e6, 1e18
+
 // logarithmic is a scale from the power of ten at or below least to 1, 2 or 5 times one at or above
 // most. Ticks are the powers, and where they are few 2 and 5 times them too.
 func logarithmic(least, most float64) (scale, []float64) {
-	low := math.Pow(10, math.Floor(math.Log10(max(least, 1))))
+	if !(least > 0) {
+		least = 1
+	}
+	most = min(most, greatest)
+	low := math.Pow(10, math.Floor(math.Log10(max(least, most/decades))))
 	high := roundStep(max(most, low*2))
 	between := high/low < 200
 	var ticks []float64

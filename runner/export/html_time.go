@@ -56,37 +56,28 @@ var (
 	}
 )
 
-// headroom keeps a curve off the names of the stages.
-const headroom = 1.05
-
 // overTime begins a plot over the windows.
 func overTime(r *runnerv1alpha1.Report, id, title string) *plot {
 	over := r.Windows[len(r.Windows)-1].To
 	p := &plot{ID: id, Title: title, Along: "time since the start", Over: over}
 	s, ticks := span(float64(over)/1000, 7)
 	p.setX(s, ticks, clock)
-	p.Bands, p.Pauses, p.Changes = bands(p, r.Windows), pauses(p, r.Windows), changes(p, r.Windows)
+	p.addBands(r.Windows)
+	p.addPauses(r.Windows)
+	p.addChanges(r.Windows)
 	return p
 }
 
-// letter is the width of one, about.
-const letter = 6.2
-
-// changes are where the revision does. One that is too near to the last label has none.
-func changes(p *plot, windows []runnerv1alpha1.Window) (out []tick) {
-	const text = "load changed"
-	free := 0.0
+// addChanges draws where the revision changes.
+func (p *plot) addChanges(windows []runnerv1alpha1.Window) {
 	for i := range windows[1:] {
 		if windows[i].Revision == windows[i+1].Revision {
 			continue
 		}
-		x, label := p.x.at(float64(windows[i+1].From)/1000), ""
-		if x >= free {
-			label, free = text, x+(float64(len(text))+1)*letter
-		}
-		out = append(out, tick{coordinate(x), label})
+		x := p.x.at(float64(windows[i+1].From) / 1000)
+		p.Changes = append(p.Changes, coordinate(x))
+		p.note("change", "load changed", x, changeLine)
 	}
-	return out
 }
 
 // clock is a time on the horizontal axis.
@@ -101,42 +92,40 @@ func clock(seconds float64) string {
 	return out
 }
 
-// bands are neighbouring windows of one stage.
-func bands(p *plot, windows []runnerv1alpha1.Window) (out []band) {
+// addBands draws neighbouring windows of one stage.
+func (p *plot) addBands(windows []runnerv1alpha1.Window) {
 	for i := 0; i < len(windows); {
 		k := i
 		for k < len(windows) && windows[k].Stage == windows[i].Stage {
 			k++
 		}
-		b := bandOf(p, windows[i:k], windows[i].Stage)
-		b.Odd, b.WarmUp = len(out)%2 == 1, windows[i].WarmUp
-		out, i = append(out, b), k
+		b := p.band(windows[i:k], windows[i].Stage, stageLine)
+		b.Odd, b.WarmUp = len(p.Bands)%2 == 1, windows[i].WarmUp
+		p.Bands, i = append(p.Bands, b), k
 	}
-	return out
 }
 
-// pauses are neighbouring windows in which nothing came due.
-func pauses(p *plot, windows []runnerv1alpha1.Window) (out []band) {
+// addPauses draws neighbouring windows in which nothing came due.
+func (p *plot) addPauses(windows []runnerv1alpha1.Window) {
 	for i := 0; i < len(windows); {
 		k := i
 		for k < len(windows) && windows[k].Suspended {
 			k++
 		}
 		if k > i {
-			out = append(out, bandOf(p, windows[i:k], "paused"))
+			p.Pauses = append(p.Pauses, p.band(windows[i:k], "paused", pauseLine))
 		}
 		i = k + 1
 	}
-	return out
 }
 
-// bandOf returns the band of some windows. It has no label if the label is wider than the band.
-func bandOf(p *plot, windows []runnerv1alpha1.Window, label string) band {
+// band returns the band of some windows, and writes its name if the band is wide enough.
+func (p *plot) band(windows []runnerv1alpha1.Window, name string, line float64) band {
 	from, to := p.x.at(float64(windows[0].From)/1000), p.x.at(float64(windows[len(windows)-1].To)/1000)
-	if float64(len(label))*letter > to-from {
-		label = ""
+	if name != "" && width(name) <= to-from {
+		p.note("stage", name, (from+to)/2, line)
 	}
-	return band{X: coordinate(from), Width: coordinate(to - from), Middle: coordinate((from + to) / 2), Label: label}
+	return band{X: coordinate(from), Width: coordinate(to - from)}
 }
 
 // line is a curve through the middles of the windows; what is asked goes in steps, from the
@@ -183,26 +172,16 @@ func most(columns []windowColumn, windows []runnerv1alpha1.Window) (least, most 
 	return least, most
 }
 
-func ratePlot(r *runnerv1alpha1.Report) *plot {
-	p := overTime(r, "rate", "Rate")
-	p.Unit = "requests per second"
-	_, top := most(columnsRate, r.Windows)
-	s, ticks := linear(top*headroom, 5)
-	p.setY(s, ticks, short)
-	p.Desc = fmt.Sprintf("Rate asked for and rate sent, by window. Over the measured stages: %s of %s requests per second.",
-		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked, r.Rate.AskedChains))
-	return p.lines(columnsRate, r.Windows)
-}
-
 func timesPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "times", "Response time, percentiles")
 	p.Unit = "logarithmic"
 	least, top := most(columnsTimes, r.Windows)
+	p.IsNone = top == 0
 	p.setTimes(least, top)
 	p.Desc = fmt.Sprintf("Median, 90th and 99th percentile and maximum of each window, without warm-up. Over the whole test: p50 %s, p90 %s, p99 %s, maximum %s.",
 		micro(r.ResponseTime.P50), micro(r.ResponseTime.P90), micro(r.ResponseTime.P99), micro(r.ResponseTime.Max))
 	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime) {
-		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
+		p.addLimit(t.us, t.name, "p"+percent(t.q)+" "+micro(int64(t.us)))
 	}
 	return p.lines(columnsTimes, r.Windows)
 }
@@ -215,7 +194,7 @@ func (p *plot) setTimes(least, most float64) {
 // errorsPlot stacks the kinds, as a second has them: windows may differ in length.
 func errorsPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "errors", "Errors over time")
-	p.Unit = "a second"
+	p.Unit = "failed requests per second"
 	perSecond := func(w *runnerv1alpha1.Window, v float64) float64 {
 		return v / max(0.001, float64(w.To-w.From)/1000)
 	}
@@ -227,7 +206,8 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 		}
 		top = max(top, perSecond(&r.Windows[i], sum))
 	}
-	s, ticks := linear(top*headroom, 5)
+	p.IsNone = top == 0
+	s, ticks := linear(top, 5)
 	p.setY(s, ticks, short)
 	p.Desc = "Failed requests by kind, stacked. " + errorSentence(r)
 	floor := make([]float64, len(r.Windows))
@@ -253,9 +233,10 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 
 func inFlightPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "inflight", "Requests in flight")
-	p.Unit = "at the end of a window"
+	p.Unit = "requests, at the end of a window"
 	_, top := most(columnsInFlight, r.Windows)
-	s, ticks := linear(top*headroom, 5)
+	p.IsNone = top == 0
+	s, ticks := linear(top, 5)
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("Requests that were sent and had no outcome yet, warm-up included. Maximum: %.0f.", top)
 	return p.lines(columnsInFlight, r.Windows)
@@ -265,17 +246,18 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "lag", "Lag of the generator, p99")
 	p.Unit = "logarithmic"
 	least, top := most(columnsLag, r.Windows)
+	p.IsNone = top == 0
 	p.setTimes(max(1, least), max(top, 10*float64(judge.MaxLag)))
 	p.Desc = fmt.Sprintf("How late the generator picked requests up. Worst shard over the whole test: %s. Above %s, the generator may be the bottleneck.",
 		micro(r.Generator.LagP99Microseconds), micro(judge.MaxLag))
-	p.addLimit(float64(judge.MaxLag), "limit "+micro(judge.MaxLag))
+	p.addLimit(float64(judge.MaxLag), "limit", micro(judge.MaxLag))
 	return p.lines(columnsLag, r.Windows)
 }
 
 func shardsPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "alive", "Shards that sent figures")
-	p.Unit = "in a window"
-	s, ticks := linear(float64(r.Generator.Shards)*headroom, min(5, r.Generator.Shards))
+	p.Unit = "shards, in a window"
+	s, ticks := linear(float64(r.Generator.Shards), min(5, r.Generator.Shards))
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("%d shards, %s.", r.Generator.Shards, comings(&r.Generator))
 	return p.lines(columnsShards, r.Windows)

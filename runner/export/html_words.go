@@ -54,6 +54,15 @@ func idleText(idle *runnerv1alpha1.IdleResult, format func(us int64) string) str
 	return out
 }
 
+// unansweredNote says which requests the two rows of response times have.
+func unansweredNote(r *runnerv1alpha1.Report) string {
+	if r.ResponseTime.Unanswered == 0 {
+		return ""
+	}
+	return fmt.Sprintf("response time includes %s requests without a response, as longer than all measured times, but the mean does not; successful has only requests that succeeded",
+		grouped(r.ResponseTime.Unanswered))
+}
+
 // spinNote returns a remark about shards that spin on CPUs that other processes may use, or "".
 func spinNote(r *runnerv1alpha1.Report) string {
 	var n int

@@ -44,11 +44,6 @@ func named(b *bytes.Buffer, width int, name, figures string) {
 	line(b, "  %-*s%s", width, name, figures)
 }
 
-// wrapNamed writes text behind a name, and continues below the text.
-func wrapNamed(b *bytes.Buffer, name, text string) {
-	behind(b, fmt.Sprintf("  %-13s", name), text)
-}
-
 // behind writes a line that starts with begin, and wraps the text. Further lines are indented to the start of the text.
 func behind(b *bytes.Buffer, begin, text string) {
 	var body bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Markdown writes a summary of the report for the page of a pipeline: the verdict, the thresholds, key figures, times, steps and failures.
+// Markdown writes a summary of the report for the page of a pipeline: the verdict, the notes, and the tables without details.
 // Tables are those of GitHub Flavored Markdown.
 func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
@@ -21,11 +21,13 @@ func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 	if warning := lagWarning(r); warning != "" {
 		paragraph(&b, "Warning: "+warning+".")
 	}
-	for _, t := range []*table{thresholdTable(r), probeTable(r), figureTable(r), timeTable(r), phaseTable(r), stepSummary(r), operationTable(r), notificationTable(r), failureTable(r)} {
-		markdownTable(&b, t)
-	}
 	for _, n := range notes(r) {
 		paragraph(&b, n)
+	}
+	for _, t := range tables(r, timesOf(r)) {
+		if !t.Detail {
+			markdownTable(&b, t)
+		}
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing the report as Markdown: %w", err)
@@ -54,11 +56,9 @@ func markdownText(s string) string {
 	return b.String()
 }
 
-// markdownTable writes nothing for nil and for a table without rows.
+// markdownTable writes the columns and rows of t that Markdown has.
 func markdownTable(b *bytes.Buffer, t *table) {
-	if t == nil || len(t.Rows) == 0 {
-		return
-	}
+	t, more := t.narrow()
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	rule := make([]string, len(t.Head))
 	for i := range rule {
@@ -74,6 +74,9 @@ func markdownTable(b *bytes.Buffer, t *table) {
 		line(markdownCells(row.Cells))
 	}
 	b.WriteByte('\n')
+	if more > 0 {
+		paragraph(b, fmt.Sprintf("and %d more", more))
+	}
 }
 
 func markdownCells(cells []string) []string {
@@ -82,57 +85,4 @@ func markdownCells(cells []string) []string {
 		out[i] = markdownText(c)
 	}
 	return out
-}
-
-func thresholdTable(r *runnerv1alpha1.Report) *table {
-	t := &table{Caption: "Thresholds", Left: 2, Head: []string{"threshold", "of", "observed", "limit", "result"}}
-	for i := range r.Verdict.Thresholds {
-		h := &r.Verdict.Thresholds[i]
-		passed := "passed"
-		if !h.Passed {
-			passed = "FAILED"
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: []string{h.Name, h.Figure(), h.Observed, h.Limit, passed}})
-	}
-	return t
-}
-
-func figureTable(r *runnerv1alpha1.Report) *table {
-	t := &table{Caption: "Key figures", Left: 1, Head: []string{"", "value", ""}}
-	for _, f := range keyFigures(r, 0) {
-		t.Rows = append(t.Rows, tableRow{Cells: []string{f.Name, f.Value, f.Note}})
-	}
-	return t
-}
-
-// timeTable has no row for a time that was not measured.
-func timeTable(r *runnerv1alpha1.Report) *table {
-	t := &table{Caption: "Times", Left: 1, Head: []string{"", "p50", "p90", "p95", "p99", "p99.9", "max"}}
-	for _, of := range timesOf(r) {
-		if of.times.Count == 0 {
-			continue
-		}
-		row := []string{of.name}
-		for _, us := range []int64{of.times.P50, of.times.P90, of.times.P95, of.times.P99, of.times.P999, of.times.Max} {
-			row = append(row, measured(of.times.Count, us))
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: row})
-	}
-	return t
-}
-
-func stepSummary(r *runnerv1alpha1.Report) *table {
-	t := &table{Caption: "Steps (response time)", Left: 1, Head: []string{"step", "sent", "errors", "p50", "p99", "p99.9", "max"}}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
-			continue // it counts nothing
-		}
-		row := []string{s.Chain + "/" + s.Step, grouped(s.Sent), errorRate(float64(s.ErrorRate), s.Sent)}
-		for _, us := range []int64{s.ResponseTime.P50, s.ResponseTime.P99, s.ResponseTime.P999, s.ResponseTime.Max} {
-			row = append(row, measured(s.ResponseTime.Count, us))
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: row})
-	}
-	return t
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -12,30 +11,6 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
-
-// operations writes the service operations of each target, with their status codes and problem details.
-func operations(b *bytes.Buffer, r *runnerv1alpha1.Report) {
-	target := ""
-	for i := range r.Operations {
-		o := &r.Operations[i]
-		if i == 0 || o.Target != target {
-			target = o.Target
-			section(b, "Operations: target "+printable(target))
-			named(b, operationNames, "", fmt.Sprintf("%11s%8s%8s%8s", "requests", "errors", "p50", "p99"))
-		}
-		p50, p99 := "-", "-"
-		if t := &o.ResponseTime; t.Count > 0 {
-			p50, p99 = narrow(t.P50), narrow(t.P99)
-		}
-		named(b, operationNames, printable(o.Operation), fmt.Sprintf("%11d%8s%8s%8s", o.Sent, errorRate(float64(o.ErrorRate), o.Sent), p50, p99))
-		for _, c := range outcomesOf(o) {
-			named(b, operationNames, "  "+c.words(), fmt.Sprintf("%11d", c.count))
-		}
-	}
-}
-
-// operationNames is the width of the names in the table of operations.
-const operationNames = 42
 
 // outcomeCount counts the requests of an operation with the same outcome.
 type outcomeCount struct {
@@ -83,42 +58,6 @@ func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
 		}
 	}
 	return out
-}
-
-// operationTable returns the operations with a row for each outcome, or nil if the report has no operations.
-func operationTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "operations", Caption: "Service operations", Left: 3, Head: []string{"target", "operation", "outcome", "requests", "errors", "p50", "p90", "p99", "max"}}
-	for i := range r.Operations {
-		o := &r.Operations[i]
-		row := []string{printable(o.Target), printable(o.Operation), "all", grouped(o.Sent), errorRate(float64(o.ErrorRate), o.Sent)}
-		for _, us := range []int64{o.ResponseTime.P50, o.ResponseTime.P90, o.ResponseTime.P99, o.ResponseTime.Max} {
-			row = append(row, measured(o.ResponseTime.Count, us))
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: row, Bad: o.ErrorRate > 0})
-		for _, c := range outcomesOf(o) {
-			t.Rows = append(t.Rows, tableRow{Cells: []string{"", "", c.words(), grouped(c.count), "", "", "", "", ""}})
-		}
-	}
-	return unlessEmpty(t)
-}
-
-// problemTable returns the problem details of each step, or nil if no step has any.
-func problemTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "problems", Caption: "Problem details of steps", Left: 4, Head: []string{"chain", "step", "status", "cause", "responses"}}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		for _, p := range s.Problems {
-			t.Rows = append(t.Rows, tableRow{Cells: []string{s.Chain, s.Step, statusOf(p), printable(p.Cause), grouped(p.Count)}})
-		}
-	}
-	return unlessEmpty(t)
-}
-
-func statusOf(p runnerv1alpha1.ProblemResult) string {
-	if p.Status == 0 {
-		return ""
-	}
-	return strconv.Itoa(p.Status)
 }
 
 // countsHead has the columns of Counts.
@@ -169,11 +108,7 @@ func operationsOf(r *runnerv1alpha1.Report) (out []runnerv1alpha1.OperationResul
 	if len(r.Operations) > 0 {
 		return r.Operations
 	}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
-			continue // it counts nothing
-		}
+	for s := range stepsOf(r) {
 		out = append(out, runnerv1alpha1.OperationResult{
 			Operation: s.Chain + "/" + s.Step, Sent: s.Sent, Done: s.Done, TimedOut: s.TimedOut, Reset: s.Reset, ConnectionLost: s.ConnectionLost,
 			InFlightAtEnd: s.InFlightAtEnd, StatusCodes: s.StatusCodes, Problems: s.Problems,

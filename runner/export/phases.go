@@ -1,12 +1,6 @@
 package export
 
-import (
-	"bytes"
-	"fmt"
-
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-)
+import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
 // phase is a part of the time of a connection or a request to a target.
 type phase struct {
@@ -35,41 +29,6 @@ func measuredPhases(all ...phase) (out []phase) {
 		}
 	}
 	return out
-}
-
-// phases writes a block of rows for each target.
-func phases(b *bytes.Buffer, r *runnerv1alpha1.Report) {
-	for i := range r.Targets {
-		t := &r.Targets[i]
-		rows := append(connectionPhases(t), requestPhases(t)...)
-		if len(rows) == 0 {
-			continue
-		}
-		section(b, "Where the time goes: target "+printable(t.Name))
-		line(b, "  %-15s%14s%8s%8s%8s%8s%8s", "", "count", "mean", "p50", "p90", "p99", "max")
-		for _, p := range rows {
-			figures := fmt.Sprintf("%14d", p.times.Count)
-			for _, us := range []int64{p.times.Mean, p.times.P50, p.times.P90, p.times.P99, p.times.Max} {
-				figures += fmt.Sprintf("%8s", result.FormatTime(us))
-			}
-			line(b, "  %-15s%s", p.name, figures)
-		}
-	}
-}
-
-// phaseTable returns the table of phases, or nil if no target has any.
-func phaseTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "phases", Caption: "Phases of connections and requests", Left: 2, Head: []string{"target", "phase", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
-	for i := range r.Targets {
-		for _, p := range append(connectionPhases(&r.Targets[i]), requestPhases(&r.Targets[i])...) {
-			row := []string{printable(r.Targets[i].Name), p.name, grouped(p.times.Count)}
-			for _, us := range []int64{p.times.Mean, p.times.P50, p.times.P90, p.times.P99, p.times.P999, p.times.Max} {
-				row = append(row, micro(us))
-			}
-			t.Rows = append(t.Rows, tableRow{Cells: row})
-		}
-	}
-	return unlessEmpty(t)
 }
 
 // phaseBar is the mean time of a request to a target, phase by phase.
@@ -115,39 +74,4 @@ func phaseBars(r *runnerv1alpha1.Report) []phaseBar {
 		out = append(out, bar)
 	}
 	return out
-}
-
-// stepPhaseTable returns the table of the phases of steps, or nil if no step has any.
-func stepPhaseTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "step-phases", Caption: "Service time and first byte of steps", Left: 2, Head: []string{
-		"chain", "step", "service p50", "service p90", "service p99", "service max", "first byte p50", "first byte p90", "first byte p99", "first byte max",
-	}}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.ServiceTime.Count == 0 {
-			continue
-		}
-		row := []string{s.Chain, s.Step}
-		for _, of := range []*runnerv1alpha1.Times{&s.ServiceTime, &s.TimeToFirstByte} {
-			for _, us := range []int64{of.P50, of.P90, of.P99, of.Max} {
-				row = append(row, micro(us))
-			}
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: row})
-	}
-	return unlessEmpty(t)
-}
-
-// stepPhases are two rows below that of a step, if the report has several steps: else the times of the run show them.
-func stepPhases(b *bytes.Buffer, r *runnerv1alpha1.Report, s *runnerv1alpha1.StepResult) {
-	if s.ServiceTime.Count == 0 || len(r.Steps) < 2 {
-		return
-	}
-	for _, of := range []phase{{name: "service time", times: &s.ServiceTime}, {name: "first byte", times: &s.TimeToFirstByte}} {
-		figures := fmt.Sprintf("%19s", "")
-		for _, us := range []int64{of.times.P50, of.times.P99, of.times.P999, of.times.Max} {
-			figures += fmt.Sprintf("%8s", result.FormatTime(us))
-		}
-		named(b, stepNames, "  "+of.name, figures)
-	}
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -13,7 +12,7 @@ func protocolNotes(r *runnerv1alpha1.Report) (out []string) {
 		if f.Protocol != runnerv1alpha1.ProtocolHTTP1 {
 			continue
 		}
-		note := fmt.Sprintf("target %s speaks HTTP/1.1 at %s", printable(f.Target), printable(f.URL))
+		note := sentence(f.String())
 		other := f
 		if other.Protocol = runnerv1alpha1.ProtocolH2C; slices.Contains(r.Protocols, other) {
 			note += ", and HTTP/2 to other shards"

@@ -29,7 +29,7 @@ func TestProbesOfASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]string{
-		text.String():     {"probe      asked  outcome", "    2       1020  Failed               1001     11ms     84ms      190     10%"},
+		text.String():     {"  probe  asked  outcome  achieved    p50    p99  dropped  errors\n", "  2      1020   Failed       1001   11ms   84ms      190     10%\n"},
 		markdown.String(): {"Probes of the search, in requests per second", "| 2 | 1020 | Failed | 1001 | 11 ms | 84 ms | 190 | 10% |"},
 		page.String():     {`<table id="probes">`, `<tr class="bad"><th scope="row" class="text">2</th><td class="text">1020</td><td class="text">Failed</td><td>1001</td>`},
 	} {

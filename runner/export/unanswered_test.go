@@ -44,7 +44,7 @@ func TestUnanswered(t *testing.T) {
 		text *bytes.Buffer
 		want string
 	}{
-		"text": {&text, "10ms    > 5s    > 5s    > 5s    > 5s    > 5s\n"}, "HTML": {&page, "&gt; 5 s"}, "Markdown": {&markdown, `| 10 ms | > 5 s | > 5 s |`},
+		"text": {&text, "10ms    > 5s   > 5s    > 5s    > 5s   > 5s\n"}, "HTML": {&page, "&gt; 5 s"}, "Markdown": {&markdown, `| 10 ms | > 5 s | > 5 s |`},
 		"OTLP": {&otlp, `"asDouble":"Infinity"`}, "JSON": {&document, `"p99": "> 5s"`},
 	} {
 		if !strings.Contains(of.text.String(), of.want) {
@@ -84,7 +84,7 @@ func TestMeanWithoutResponses(t *testing.T) {
 		text *bytes.Buffer
 		want string
 	}{
-		{&text, "  response time    > 5s       -    > 5s    > 5s"}, {&text, "  after the request             -     > 5s     > 5s"},
+		{&text, "  response time   > 5s       -   > 5s    > 5s"}, {&text, "  calls     > 5s  > 5s   > 5s  > 5s\n"},
 		{&page, "<td>&gt; 5 s</td><td>-</td><td>&gt; 5 s</td>"},
 	} {
 		if !strings.Contains(of.text.String(), of.want) {

@@ -60,8 +60,7 @@ func (cs *connections) connectFailed(c *conn, why failure.Cause) {
 // describe returns the name of a connection's target and the URL of its endpoint, for messages.
 func (cs *connections) describe(c *conn) string {
 	t := cs.pools[c.target].plan
-	e := &t.Endpoints[c.endpoint]
-	return fmt.Sprintf("target %s (%s://%s%s)", t.Name, e.Scheme, e.Authority, e.BasePath)
+	return fmt.Sprintf("target %s (%s)", t.Name, t.Endpoints[c.endpoint].Base())
 }
 
 // awaitedOf is what a connection waits for in each state in which it is not open yet.

@@ -52,6 +52,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	collectState(to, s)
+	collectProtocols(to, c.plan, s)
 	collectTotals(to, s)
 	collectGenerator(to, &s.Generator)
 	collectTimes(to, s)

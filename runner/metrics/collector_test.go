@@ -297,6 +297,28 @@ func TestTimesOfAllRequests(t *testing.T) {
 	}
 }
 
+// TestProtocols: a target has a series for each protocol that its URLs have, and one without an answer has none.
+func TestProtocols(t *testing.T) {
+	plan := metricsPlan()
+	for _, name := range []string{"given", "same", "mixed", "silent"} {
+		plan.Targets = append(plan.Targets, runnerv1alpha1.Target{Name: name, Protocol: runnerv1alpha1.ProtocolDiscovered, Endpoints: make([]runnerv1alpha1.Endpoint, 2)})
+	}
+	plan.Targets[0].Protocol = runnerv1alpha1.ProtocolH2C
+	h1, h2 := runnerv1alpha1.EndpointProtocol{Protocol: runnerv1alpha1.ProtocolHTTP1}, runnerv1alpha1.EndpointProtocol{Protocol: runnerv1alpha1.ProtocolH2C}
+	s := metricsSnapshot(10*time.Second, 500)
+	s.Protocols = [][]runnerv1alpha1.EndpointProtocol{nil, {h2, h2}, {h2, h1}, {{}, {}}}
+	want := `
+# HELP h2surge_runner_protocol_info The protocols that the runner found at the http URLs of a target with protocol Auto; always 1.
+# TYPE h2surge_runner_protocol_info gauge
+h2surge_runner_protocol_info{protocol="h2c",target="mixed"} 1
+h2surge_runner_protocol_info{protocol="h2c",target="same"} 1
+h2surge_runner_protocol_info{protocol="http1",target="mixed"} 1
+`
+	if err := testutil.CollectAndCompare(NewCollector(plan, fixed(s)), strings.NewReader(want), "h2surge_runner_protocol_info"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPhases: each phase of a target with values is a series, and the first byte is of all steps of the target.
 func TestPhases(t *testing.T) {
 	plan := metricsPlan()

@@ -18,6 +18,8 @@ var (
 
 	descState = own.Gauge("state", "1 for the current state of the runner, 0 for all others.", "state")
 
+	descProtocol = own.Gauge("protocol_info", "The protocols that the runner found at the http URLs of a target with protocol Auto; always 1.", "target", "protocol")
+
 	descSent = own.Counter("requests_sent_total", "Requests of measured stages that were sent.", "chain", "step")
 
 	descOutcomes = own.Counter("requests_total",

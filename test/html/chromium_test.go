@@ -99,7 +99,6 @@ func TestChromium(t *testing.T) {
 	}{
 		{"light", "1280,4200", nil},
 		{"dark", "1280,4200", []string{"--blink-settings=preferredColorScheme=0"}},
-		{"phone", "500,6000", nil}, // no window of Chromium is narrower
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			picture := filepath.Join(dist, tt.name+".png")

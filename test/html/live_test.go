@@ -12,8 +12,11 @@ import (
 	"github.com/h2surge/h2surge/runner/export"
 )
 
-// liveServer serves a test that runs. At each request for the page it has lasted one window longer, and after the last
-// window the report is final, if it ends.
+// begun is how many windows a test that runs has at first: the warm-up, which has no response times, and what follows.
+const begun = 12
+
+// liveServer serves a test that runs. At each request for the page it has lasted one window longer, and after so many windows
+// the report is final, if it ends.
 func liveServer(t *testing.T, windows int, ends bool) (server *livepage.Server, shown *atomic.Int64) {
 	t.Helper()
 	r, err := canned()
@@ -29,7 +32,7 @@ func liveServer(t *testing.T, windows int, ends bool) (server *livepage.Server, 
 	next = func() (livepage.View, error) {
 		n := int(shown.Add(1))
 		so := *r
-		so.Windows, so.EndTime = r.Windows[:min(n, windows)], ""
+		so.Windows, so.EndTime = r.Windows[:begun+min(n, windows)], ""
 		so.Requests.Sent = 0
 		for i := range so.Windows {
 			so.Requests.Sent += so.Windows[i].Sent
@@ -74,7 +77,7 @@ func TestLivePage(t *testing.T) {
 		t.Errorf("the console has:\n%s", strings.Join(found, "\n"))
 	}
 	rows := strings.Count(dom[strings.Index(dom, `<table id="windows">`):], "<tr data-from=")
-	if rows < 4 || rows > int(shown.Load()) || !strings.Contains(dom, "<main data-live") || !strings.Contains(dom, "</span> Running") {
+	if rows < begun+4 || rows > begun+int(shown.Load()) || !strings.Contains(dom, "<main data-live") || !strings.Contains(dom, "</span> Running") {
 		t.Errorf("%d windows of %d states", rows, shown.Load())
 	}
 	if n := strings.Count(dom, `class="cursor"`); n < 5 {

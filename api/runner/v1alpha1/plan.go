@@ -120,6 +120,14 @@ const (
 	ProtocolDiscovered Protocol = "discovered"
 )
 
+// HTTP returns the version of HTTP of a connection with this protocol, for users.
+func (p Protocol) HTTP() string {
+	if p == ProtocolHTTP1 {
+		return "HTTP/1.1"
+	}
+	return "HTTP/2"
+}
+
 // Target is a group of addresses that serve the same thing.
 type Target struct {
 	Name string `json:"name"`
@@ -318,6 +326,9 @@ type Endpoint struct {
 	// perShard and constant.
 	URL Text `json:"url,omitempty"`
 }
+
+// Base returns the URL that the paths of requests are added to. It is not known if URL is set.
+func (e *Endpoint) Base() string { return e.Scheme + "://" + e.Authority + e.BasePath }
 
 // Variable is a source of values. Exactly one of Range, List, CSV, Subscribers, Random, UUID, Counter, Timestamp,
 // Env, PerShard and Constant is set.

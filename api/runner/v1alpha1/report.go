@@ -51,7 +51,8 @@ type Report struct {
 	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
-	// Bounds are the limits of the test on requests in flight that caused dropped requests.
+	// Bounds are the limits of the test on requests in flight that caused dropped requests, and the connections of HTTP/1.1
+	// that cannot carry the rate.
 	Bounds []BoundResult `json:"bounds,omitempty"`
 	// ErrorRate is 1 - succeeded / (sent + dropped).
 	ErrorRate ErrorRate `json:"errorRate"`
@@ -288,6 +289,11 @@ type FoundProtocol struct {
 	Target   string   `json:"target"`
 	URL      string   `json:"url"`
 	Protocol Protocol `json:"protocol"`
+}
+
+// String is a sentence for users.
+func (f FoundProtocol) String() string {
+	return "target " + f.Target + " speaks " + f.Protocol.HTTP() + " at " + f.URL
 }
 
 // TargetResult has the times of one target over all shards. A time without values is absent.

@@ -70,9 +70,9 @@ type Snapshot struct {
 	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// Authorizations has one entry for each target with an Auth or a ClientAssertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
-	// Protocols has the protocol that the runner found at each endpoint of each target of the plan. It is empty where the
-	// runner did not ask, or has no answer.
-	Protocols [][]Protocol `json:"protocols,omitempty"`
+	// Protocols has what the runner found at each endpoint of each target of the plan. It is empty where the runner did
+	// not ask, or has no answer.
+	Protocols [][]EndpointProtocol `json:"protocols,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on this runner, so that a chain starts no
@@ -500,10 +500,21 @@ type Generator struct {
 	Pod  string `json:"pod,omitempty"`
 }
 
-// Found returns the protocol that the runner found at an endpoint of a target of the plan, or "".
-func (s *Snapshot) Found(target, endpoint int) Protocol {
+// EndpointProtocol is what a runner found at an endpoint.
+type EndpointProtocol struct {
+	Protocol Protocol `json:"protocol,omitempty"`
+	// URL is scheme and authority of the endpoint if its URL in the plan has placeholders, with their values on this
+	// runner. It has at most MaxFoundURL octets; the rest is left out.
+	URL string `json:"url,omitempty"`
+}
+
+// MaxFoundURL is the maximum length of EndpointProtocol.URL in octets.
+const MaxFoundURL = 512
+
+// Found returns what the runner found at an endpoint of a target of the plan. The protocol is empty if it found nothing.
+func (s *Snapshot) Found(target, endpoint int) EndpointProtocol {
 	if target >= len(s.Protocols) || endpoint >= len(s.Protocols[target]) {
-		return ""
+		return EndpointProtocol{}
 	}
 	return s.Protocols[target][endpoint]
 }

@@ -59,12 +59,13 @@ func longestCause(s *runnerv1alpha1.Snapshot) (longest int) {
 	return longest
 }
 
-// mostProtocols returns the number of protocols of the target with the most, or their octets if one of them is longer.
+// mostProtocols returns the number of protocols of the target with the most, or their octets if one of them, or its URL,
+// is longer.
 func mostProtocols(s *runnerv1alpha1.Snapshot) (most int) {
 	for _, found := range s.Protocols {
 		most = max(most, len(found))
 		for _, p := range found {
-			most = max(most, len(p))
+			most = max(most, len(p.Protocol), len(p.URL))
 		}
 	}
 	return most

@@ -264,6 +264,7 @@ type End struct {
 	Shards            v1alpha1.ShardCounts      `json:"shards"`
 	Skew              *int64                    `json:"startSkewMicroseconds,omitempty"`
 	Runners           []v1alpha1.RunnerStatus   `json:"runners,omitempty"`
+	Protocols         []v1alpha1.FoundProtocol  `json:"protocols,omitempty"`
 	Results           *v1alpha1.Results         `json:"results,omitempty"`
 	Summary           *v1alpha1.Summary         `json:"summary,omitempty"`
 	Verdict           *v1alpha1.Verdict         `json:"verdict,omitempty"`

@@ -329,10 +329,22 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 	}
 	s.Counters.Setup, s.Counters.Teardown = r.sentOnce(runnerv1alpha1.PhaseSetup), r.sentOnce(runnerv1alpha1.PhaseTeardown)
 	r.count(s)
+	s.Protocols = r.found()
 	if r.shape != nil {
 		r.shape(s)
 	}
 	return s
+}
+
+// found is h2c at each endpoint of a target that leaves its protocol to the server.
+func (r *Runner) found() [][]runnerv1alpha1.EndpointProtocol {
+	out := make([][]runnerv1alpha1.EndpointProtocol, len(r.plan.Targets))
+	for i := range r.plan.Targets {
+		if t := &r.plan.Targets[i]; t.Protocol == runnerv1alpha1.ProtocolDiscovered {
+			out[i] = slices.Repeat([]runnerv1alpha1.EndpointProtocol{{Protocol: runnerv1alpha1.ProtocolH2C}}, len(t.Endpoints))
+		}
+	}
+	return out
 }
 
 // count fills in what a shard has done after a while: its part of each stage's slots, all

@@ -23,9 +23,12 @@ func (c *converter) content() (kind, flag string, content []byte) {
 		}
 		switch {
 		case flag == "":
-			flag, kind = g.Name, "application/x-www-form-urlencoded"
+			flag = g.Name
 		case g.Name != "--json":
 			content = append(content, '&')
+		}
+		if g.Name != OwnData {
+			kind = "application/x-www-form-urlencoded"
 		}
 		content = append(content, part...)
 	}
@@ -43,7 +46,7 @@ func (c *converter) data(name, value string) (content []byte, is bool) {
 		return []byte(value), true
 	case "--data-urlencode":
 		return c.urlEncoded(value), true
-	case "--data", "--data-ascii", "--data-binary", "--json":
+	case "--data", "--data-ascii", "--data-binary", "--json", OwnData:
 		if !isFile {
 			return []byte(value), true
 		}

@@ -77,7 +77,7 @@ func (c *converter) target() {
 	if limit := c.seconds("--connect-timeout"); limit > 0 {
 		t.ConnectTimeout = convert.Given(limit)
 	}
-	if c.user != "" {
+	if c.user != "" && !c.Unsaved {
 		name, password, _ := strings.Cut(c.user, ":")
 		secret := c.GatherSecret("basic", corev1.SecretTypeBasicAuth, map[string]string{
 			corev1.BasicAuthUsernameKey: name, corev1.BasicAuthPasswordKey: password,
@@ -96,7 +96,7 @@ func (c *converter) tls() *v1alpha1.TLS {
 	t := v1alpha1.TLS{InsecureSkipVerify: c.Has("--insecure")}
 	if file := c.Last["--cacert"]; file != "" {
 		t.CA = &v1alpha1.CertificateAuthority{File: file}
-		c.WarnAt("spec.targets[0].tls.ca", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
+		c.WarnSaved("spec.targets[0].tls.ca", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
 	}
 	if file := c.Last["--cert"]; file != "" {
 		file, password, _ := strings.Cut(file, ":")
@@ -108,7 +108,7 @@ func (c *converter) tls() *v1alpha1.TLS {
 			key = file
 		}
 		t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: file, Key: key}}
-		c.WarnAt("spec.targets[0].tls.certificate", "--cert", "is a path on the machine of the runner: in a cluster, use secretRef")
+		c.WarnSaved("spec.targets[0].tls.certificate", "--cert", "is a path on the machine of the runner: in a cluster, use secretRef")
 	}
 	switch {
 	case c.Has("--tlsv1.3"):

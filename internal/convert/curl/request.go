@@ -1,6 +1,7 @@
 package curl
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
 
@@ -83,7 +84,7 @@ func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 			removed[lower] = true
 		case lower == "host":
 			c.host(value)
-		case lower == "accept-encoding":
+		case lower == "accept-encoding" && !c.Unsaved:
 			c.Warn("accept-encoding", "is left out, so that bodies come as they are and can be checked; they are larger")
 		default:
 			c.header(t, "--header", name, strings.TrimSpace(value))
@@ -96,6 +97,9 @@ func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 	}
 	if token := c.Last["--oauth2-bearer"]; token != "" {
 		c.header(t, "--oauth2-bearer", "authorization", "Bearer "+token)
+	}
+	if c.user != "" && c.Unsaved {
+		c.header(t, "--user", "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.user)))
 	}
 	var cookies []string
 	for _, cookie := range c.All["--cookie"] {
@@ -113,7 +117,7 @@ func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 
 func (c *converter) header(t *v1alpha1.Template, flag, name, value string) {
 	if strings.EqualFold(name, "cookie") {
-		c.WarnAt(headersAt, flag, "the manifest contains the value of cookie, which every reader of the manifest can see; use valueFrom if it is secret")
+		c.WarnSaved(headersAt, flag, "the manifest contains the value of cookie, which every reader of the manifest can see; use valueFrom if it is secret")
 	}
 	if h, ok := c.Header(headersAt, flag, name, convert.Literal(value)); ok {
 		t.Headers = append(t.Headers, h)

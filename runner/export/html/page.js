@@ -43,7 +43,7 @@
       var x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
       var row = rowAt((x - left) / (right - left) * Number(svg.dataset.over));
       if (!row) { hide(); return; }
-      cursor.setAttribute("d", "M" + x.toFixed(1) + " 24V226");
+      cursor.setAttribute("d", "M" + x.toFixed(1) + " " + svg.dataset.top + "V" + svg.dataset.bottom);
       tip.textContent = describe(svg, row);
       tip.hidden = false;
       tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 4)) + "px";
