@@ -188,6 +188,21 @@ func completeRun(t *testing.T, plan *rv.Plan, workers int) *rv.Snapshot {
 	return s
 }
 
+// TestThresholdsWithNotifications: thresholds on a stage and on a chain are of its requests, and not of the step that awaits notifications.
+func TestThresholdsWithNotifications(t *testing.T) {
+	t.Parallel()
+	plan := subscriptions(newNotifier(t).address, "once")
+	plan.Thresholds = []rv.Threshold{
+		{Name: "stage", Metric: rv.MetricErrorRate, Max: "0%", Of: rv.Selector{Stage: "r"}},
+		{Name: "chain", Metric: rv.MetricResponseTime, Percentile: "p99", Max: "5s", Of: rv.Selector{Chain: "c"}},
+	}
+	for i, s := range completeRun(t, plan, 1).Selections {
+		if s.Sent != 200 || s.Succeeded != 200 || i == 1 && s.Time.Count != 200 {
+			t.Errorf("selection %d: %+v", i, s)
+		}
+	}
+}
+
 // brokenListener fails some times, and is then closed.
 type brokenListener struct {
 	net.Listener

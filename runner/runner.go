@@ -93,8 +93,9 @@ type Runner struct {
 	foldMu   sync.Mutex // held while a snapshot is made; guards the fields below
 	total    *measure.Recorder
 	sequence uint64
-	// selections are those of the plan.
+	// selections are those of the thresholds of the plan, and from stagesFrom on those of its stages.
 	selections []rv.Selection
+	stagesFrom int
 }
 
 // New checks the plan and makes a runner that waits for its share. It starts nothing.
@@ -131,6 +132,9 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.selections, _ = plan.Selections()
+	r.stagesFrom = len(r.selections)
+	ofStages, _ := plan.StageSelections()
+	r.selections = append(r.selections, ofStages...)
 	r.total = r.newRecorder()
 	return r, nil
 }

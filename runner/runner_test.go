@@ -124,10 +124,16 @@ func TestTotals(t *testing.T) {
 	if s.ResponseTime.Count != s.Counters.Done {
 		t.Errorf("%d response times of %d responses", s.ResponseTime.Count, s.Counters.Done)
 	}
+	if c := s.StageSelections; len(c) != 2 || c[0].Sent != s.Stages[0].Sent || c[0].Time.Count != 0 {
+		t.Errorf("figures of stages %+v, want the counts of 2", c)
+	}
 	if err := r.Stop(rv.Stop{Reason: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	<-r.Done()
+	if c := r.Totals().StageSelections[0]; c.Time.Count != c.Done || c.Done < 30 {
+		t.Errorf("the final snapshot has %d response times of the first stage, want %d", c.Time.Count, c.Done)
+	}
 	for i, step := range r.Totals().Steps {
 		if step.ResponseTime.Count != step.Done {
 			t.Errorf("the final snapshot has %d response times of step %d, want %d", step.ResponseTime.Count, i, step.Done)

@@ -7,8 +7,8 @@ import (
 )
 
 // selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that follow from
-// other figures.
-func (r *Runner) selectionCounters(listeners []rv.ListenerCounters) []rv.SelectionCounters {
+// other figures. If times is false, the selections of stages have no distributions.
+func (r *Runner) selectionCounters(listeners []rv.ListenerCounters, times bool) (thresholds, stages []rv.SelectionCounters) {
 	var out []rv.SelectionCounters
 	for i := range r.selections {
 		sel := &r.selections[i]
@@ -20,13 +20,16 @@ func (r *Runner) selectionCounters(listeners []rv.ListenerCounters) []rv.Selecti
 		if sel.Derived() {
 			from = r.derive(sel)
 		}
-		out = append(out, rv.SelectionCounters{
+		c := rv.SelectionCounters{
 			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset,
 			ConnectionLost: from.ConnectionLost, Dropped: from.Dropped, SentInDrain: from.SentInDrain, InClass: from.InClass,
-			Time: from.Time.Encode(),
-		})
+		}
+		if times || i < r.stagesFrom {
+			c.Time = from.Time.Encode()
+		}
+		out = append(out, c)
 	}
-	return out
+	return out[:r.stagesFrom:r.stagesFrom], out[r.stagesFrom:]
 }
 
 // notifications returns the figures of a selection of notifications.
@@ -51,9 +54,9 @@ func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounter
 func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 	out := &measure.Selection{}
 	for i := range r.total.Steps {
-		step, from := &r.program.Steps[i], &r.total.Steps[i]
+		from := &r.total.Steps[i]
 		h := timeOfStep(from, sel.Time)
-		if h == nil || !sel.Has(r.program.Targets[step.Target].Name, r.program.Chains[step.Chain].Name, step.Name) {
+		if h == nil || !r.program.Selects(&sel.Selector, i) {
 			continue
 		}
 		out.Time.Merge(h)

@@ -216,7 +216,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	r.fillListeners(g.listeners)
 	s.Listeners = g.listeners
 	r.addSentWithout(s)
-	s.Selections = r.selectionCounters(g.listeners)
+	s.Selections, s.StageSelections = r.selectionCounters(g.listeners, steps)
 	s.LeaseGaps, s.Limited = g.gaps, g.limited
 	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(), t.Exhausted

@@ -295,6 +295,14 @@ type Results struct {
 	// and ends with the end of its response, so it includes the time in which the request waited for a stream.
 	// +required
 	ResponseTime Times `json:"responseTime"`
+	// stages has one entry for each measured stage, in the order of the spec: first the stages of spec.rates, then those of
+	// each chain. Bounds: the first 32 measured stages. Absent: the test has not ended, it has a search (status.search
+	// has the figures of its probes), or runners of an earlier version did not report them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Stages []StageResult `json:"stages,omitempty"`
 	// chains has one entry for each chain of the spec, in the order of the spec.
 	// +optional
 	// +listType=map
@@ -522,6 +530,39 @@ type Times struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Above string `json:"above,omitempty"`
+}
+
+// StageResult has the results of one measured stage over all shards. A request belongs to the stage of its slot, also if
+// its response came in the next stage.
+type StageResult struct {
+	// name is the name of the stage.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// rate compares the rate of the stage with the rate that the runners achieved.
+	// +required
+	Rate RateStatus `json:"rate"`
+	// sent is the number of requests of this stage that were sent.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Sent int64 `json:"sent"`
+	// dropped is the number of slots of this stage whose request was not sent.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Dropped int64 `json:"dropped,omitempty"`
+	// succeeded is the number of requests of this stage whose response was as expected.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Succeeded int64 `json:"succeeded"`
+	// errorRate is 1 - succeeded / (sent + dropped), as a percentage such as "0.02%". It is "0%" if the runners sent
+	// nothing in this stage.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	ErrorRate string `json:"errorRate"`
+	// responseTime has the times from the scheduled time of a request to the end of its response. Absent: the stage had
+	// no request, or a runner was lost before it reported them.
+	// +optional
+	ResponseTime *Times `json:"responseTime,omitempty"`
 }
 
 // ChainResult has the results of one chain over all shards. A chain instance that started and neither completed

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
@@ -43,7 +43,7 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 	}
 	written := lt.DeepCopy()
 	if len(lt.Status.Conditions) == 0 {
-		s := &scope{Facts: &run.Facts{Now: r.clock(), LoadTest: lt, Record: &record.Record{State: state.Pending}, View: &collect.View{}}}
+		s := &scope{Facts: &run.Facts{Now: r.clock(), LoadTest: lt, Record: &record.Record{State: state.Pending}, View: &shards.View{}}}
 		written.Status = *brief(statusOf(s, s.Now))
 	}
 	c := &conditions{status: &written.Status, generation: lt.Generation, now: metav1.NewTime(r.clock())}

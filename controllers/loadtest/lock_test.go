@@ -23,6 +23,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -161,7 +162,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if err != nil {
 		return err
 	}
-	s := &scope{Facts: &run.Facts{Now: time.Now(), LoadTest: lt, View: &collect.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}}
+	s := &scope{Facts: &run.Facts{Now: time.Now(), LoadTest: lt, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}}
 	s.take(stored)
 	job := &batchv1.Job{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: test + "-1"}, job); err == nil {

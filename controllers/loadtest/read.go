@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // Rights to read. All are for the manager's cache, which holds only what carries our label; get
@@ -54,7 +54,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
-	s := &scope{Facts: &run.Facts{Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &collect.View{}}}
+	s := &scope{Facts: &run.Facts{Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{}}}
 	run, err := r.records.Load(ctx, lt)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
@@ -43,11 +43,11 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	return nil
 }
 
-func lossOf(rec *record.Shard) *collect.Loss {
+func lossOf(rec *record.Shard) *shards.Loss {
 	if rec.Loss == nil {
 		return nil
 	}
-	return &collect.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
+	return &shards.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
 }
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
@@ -71,10 +71,10 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 }
 
 // recordedRunners is what the collector must know of the runners that ended.
-func (s *scope) recordedRunners() []collect.Recorded {
-	out := make([]collect.Recorded, len(s.Ended))
+func (s *scope) recordedRunners() []shards.Recorded {
+	out := make([]shards.Recorded, len(s.Ended))
 	for i, e := range s.Ended {
-		out[i] = collect.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Snapshot: e.Snapshot, Address: e.Address}
+		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
 	}
 	return out
 }

@@ -9,9 +9,9 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -49,10 +49,31 @@ func (s *scope) results() *v1alpha1.Results {
 		Rate:         rateStatus(&r.Rate),
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
+		Stages:       stageResults(r.Stages),
 		Chains:       s.chainResults(),
 		Listeners:    listenerResults(r.Listeners, s.View.Over()),
 		Partial:      s.Incomplete(),
 	}
+}
+
+// stageResults are the stages with figures, which the report has after the end.
+func stageResults(all []runnerv1alpha1.StageResult) (out []v1alpha1.StageResult) {
+	for i := range all {
+		s := &all[i]
+		if s.Figures == nil {
+			continue
+		}
+		stage := v1alpha1.StageResult{
+			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded, ErrorRate: percentage(s.Figures.ErrorRate),
+			Rate: rateStatus(&runnerv1alpha1.RateResult{Asked: s.Asked, Achieved: s.Achieved, AskedChains: s.AskedChains, AchievedChains: s.AchievedChains}),
+		}
+		if s.Figures.ResponseTime.Count > 0 {
+			times := compactTimes(&s.Figures.ResponseTime)
+			stage.ResponseTime = &times
+		}
+		out = append(out, stage)
+	}
+	return out
 }
 
 func rateStatus(r *runnerv1alpha1.RateResult) v1alpha1.RateStatus {
@@ -198,7 +219,7 @@ func (s *scope) summary() *v1alpha1.Summary {
 }
 
 func (s *scope) skew() *int64 {
-	waits := func(sh *collect.Shard) bool { return sh.Member && !sh.Started() }
+	waits := func(sh *shards.Shard) bool { return sh.Member && !sh.Started() }
 	if s.Report == nil || len(s.View.Shards) == 0 || s.View.Count(waits) > 0 {
 		return nil
 	}
@@ -217,7 +238,7 @@ func (s *scope) runners() []v1alpha1.RunnerStatus {
 }
 
 // withRecord returns what is known of a shard, with the loss as the record has it.
-func (s *scope) withRecord(shard int) *collect.Shard {
+func (s *scope) withRecord(shard int) *shards.Shard {
 	seen := s.View.Shards[shard]
 	if rec := s.Record.Find(shard, s.PodOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
 		seen.Lost = lossOf(rec)
@@ -232,7 +253,7 @@ const (
 	stateJoining = "Joining"
 )
 
-func runnerStatusOf(shard int, sh *collect.Shard, member, begun bool) v1alpha1.RunnerStatus {
+func runnerStatusOf(shard int, sh *shards.Shard, member, begun bool) v1alpha1.RunnerStatus {
 	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node, Member: member}
 	if snap := sh.Snapshot; snap != nil {
 		out.State, out.Message = string(snap.State), shorten.To(snap.Message, 1024)

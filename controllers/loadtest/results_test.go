@@ -9,7 +9,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // byName gives shard i what is counted by name.
@@ -73,6 +73,29 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
+// TestStageResults: the status has the measured stages whose figures the report has.
+func TestStageResults(t *testing.T) {
+	us := func(n int64) *int64 { return &n }
+	got := stageResults([]runnerv1alpha1.StageResult{
+		{Name: "warm", WarmUp: true, Asked: 5, Sent: 5},
+		{Name: "hold", Asked: 100, Achieved: 99.5, Sent: 995, Dropped: 5, Figures: &runnerv1alpha1.StageFigures{
+			Done: 995, Succeeded: 990, FailedChecks: 5, ErrorRate: 0.01, ResponseTime: runnerv1alpha1.Times{Count: 1000, P50: 1, P90: 2, P95: 3, P99: 4, P999: 5, Max: 6},
+		}},
+		{Name: "own", AskedChains: 2, AchievedChains: 1, Sent: 7, Figures: &runnerv1alpha1.StageFigures{Done: 7, Succeeded: 7}, NoFigures: "no times"},
+		{Name: "late", NoFigures: "no figures"},
+	})
+	want := []v1alpha1.StageResult{
+		{
+			Name: "hold", Rate: v1alpha1.RateStatus{Asked: "100", Achieved: "99.5"}, Sent: 995, Dropped: 5, Succeeded: 990, ErrorRate: "1%",
+			ResponseTime: &v1alpha1.Times{P50: us(1), P90: us(2), P95: us(3), P99: us(4), P999: us(5), Max: us(6)},
+		},
+		{Name: "own", Rate: v1alpha1.RateStatus{Asked: "0", Achieved: "0", AskedChains: "2", AchievedChains: "1"}, Sent: 7, Succeeded: 7, ErrorRate: "0%"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestSetupIsLeftOut: a status without what a test does not have stays as small as it was.
 func TestSetupIsLeftOut(t *testing.T) {
 	raw, err := json.Marshal(statusOf(newScope(withJob, podsRun, decided, runnersAre(runs, runs)), now).Results)
@@ -94,13 +117,13 @@ func TestSetupIsLeftOut(t *testing.T) {
 func TestIncomplete(t *testing.T) {
 	for _, tt := range []struct {
 		policy v1alpha1.ShardLostAction
-		state  state.Shard
+		state  shards.State
 		want   bool
 	}{
-		{v1alpha1.ShardLostRebalance, state.Lost, true},
-		{v1alpha1.ShardLostRebalance, state.Done, false},
-		{v1alpha1.ShardLostContinue, state.Done, false},
-		{v1alpha1.ShardLostFail, state.Done, true},
+		{v1alpha1.ShardLostRebalance, shards.Lost, true},
+		{v1alpha1.ShardLostRebalance, shards.Recovered, false},
+		{v1alpha1.ShardLostContinue, shards.Recovered, false},
+		{v1alpha1.ShardLostFail, shards.Recovered, true},
 	} {
 		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
 		s.LoadTest.Spec.Runner.OnShardLost = tt.policy

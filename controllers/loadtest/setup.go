@@ -34,6 +34,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -106,7 +107,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
 		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
 		Leading: opts.Leader.Leading,
-	}, collect.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
+	}, transport.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}

@@ -178,7 +178,7 @@ func (w *simulation) checkRecord(was, is *record.Record) {
 	for i := range was.Shards {
 		old := &was.Shards[i]
 		now := is.Find(old.Index, old.Pod)
-		if now == nil || now.Counts.Sequence < old.Counts.Sequence || old.State == state.Done && now.State != state.Done {
+		if now == nil || now.Counts.Sequence < old.Counts.Sequence || old.State == record.ShardDone && now.State != record.ShardDone {
 			w.failf("shard %d was stored as %+v and is %+v", old.Index, old, now)
 		}
 	}

@@ -39,6 +39,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -247,7 +248,7 @@ func (w *simulation) startOperator(former time.Duration) {
 	w.operators = append(w.operators, o)
 }
 
-func (w *simulation) dial(_ types.UID, address string) collect.Client {
+func (w *simulation) dial(_ types.UID, address string) transport.Client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.processes[address]

@@ -11,9 +11,9 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
@@ -117,7 +117,7 @@ func phaseOf(s *scope) v1alpha1.Phase {
 
 // runnerIn is the lowest shard whose runner is in a state; -1: none is.
 func runnerIn(s *scope, state runnerv1alpha1.State) int {
-	return slices.IndexFunc(s.View.Shards, func(sh collect.Shard) bool {
+	return slices.IndexFunc(s.View.Shards, func(sh shards.Shard) bool {
 		return sh.Lost == nil && sh.Snapshot != nil && sh.Snapshot.State == state
 	})
 }

@@ -25,9 +25,9 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 var now = runtest.Now
@@ -89,7 +89,7 @@ func nothingIsDue(s *scope) {
 
 func oneMoreIsWanted(s *scope) {
 	s.Record.Live.Shards = 3
-	s.View.Shards = append(s.View.Shards, collect.Shard{})
+	s.View.Shards = append(s.View.Shards, shards.Shard{})
 }
 
 func has(b *run.Blocker) func(*scope) {
@@ -356,7 +356,7 @@ func TestTakeOverKeepsFigures(t *testing.T) {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
 	runnersAre(runs)(fresh)
-	fresh.View.Shards = append(fresh.View.Shards, collect.Shard{Member: true})
+	fresh.View.Shards = append(fresh.View.Shards, shards.Shard{Member: true})
 	if diff := cmp.Diff(s.LoadTest.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
 		t.Errorf("results when one of two was asked (-before +after):\n%s", diff)
 	}

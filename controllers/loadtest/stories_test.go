@@ -49,7 +49,7 @@ func twoShards(name string, d time.Duration) *builder.LoadTest {
 
 func TestHappyPath(t *testing.T) {
 	w := newWorld(t)
-	w.apply(twoShards("happy", load).Threshold(builder.P99("20ms")).Threshold(builder.ErrorRate("1%")).Build())
+	w.apply(builder.Minimal("happy").Shards(2).Connections(2).Rates(builder.PerSecond("hold", 1000, load/2), builder.PerSecond("more", 1000, load/2)).Threshold(builder.P99("20ms")).Threshold(builder.ErrorRate("1%")).Build())
 
 	live := w.awaitLoad("happy", 500)
 	w.wantCondition(live, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
@@ -79,6 +79,17 @@ func TestHappyPath(t *testing.T) {
 	st := lt.Status
 	if st.Results.Requests.Sent != 300_000 || st.Results.Partial || st.Results.Chains[0].Steps[0].Sent != 300_000 {
 		t.Errorf("results %+v, want 300000 sent, in one step, and not partial", st.Results)
+	}
+	if live.Status.Results.Stages != nil {
+		t.Errorf("stages while the test runs: %+v", live.Status.Results.Stages)
+	}
+	for i, s := range st.Results.Stages {
+		if s.Sent != 150_000 || s.Succeeded != 150_000 || s.ErrorRate != "0%" || s.ResponseTime == nil || *s.ResponseTime.P99 != 1000 || i > 1 {
+			t.Errorf("stage %d: %+v", i, s)
+		}
+	}
+	if n := len(st.Results.Stages); n != 2 {
+		t.Errorf("figures of %d stages, want 2", n)
 	}
 	if st.StartTime == nil || st.CompletionTime == nil || st.StartSkewMicroseconds == nil {
 		t.Errorf("start %v, completion %v, skew %v", st.StartTime, st.CompletionTime, st.StartSkewMicroseconds)

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // syncView takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
@@ -32,7 +32,7 @@ func (r *reconciler) syncCollector(_ context.Context, s *scope) (bool, error) {
 }
 
 // order gives the collector what is stored, and returns its view.
-func (r *reconciler) order(s *scope) (*collect.View, error) {
+func (r *reconciler) order(s *scope) (*shards.View, error) {
 	d := r.wanted(s)
 	if s.Record.Stop != nil {
 		d.Stop = s.Record.Stop.Reason
@@ -41,7 +41,7 @@ func (r *reconciler) order(s *scope) (*collect.View, error) {
 }
 
 // see takes over a view, with the report of what is known by now.
-func (s *scope) see(view *collect.View) {
+func (s *scope) see(view *shards.View) {
 	s.View = view
 	if view.Progress == nil {
 		return
@@ -52,8 +52,8 @@ func (s *scope) see(view *collect.View) {
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.
-func (r *reconciler) wanted(s *scope) collect.Desired {
-	d := collect.Desired{
+func (r *reconciler) wanted(s *scope) shards.Desired {
+	d := shards.Desired{
 		Name: s.Key(), UID: s.LoadTest.UID, Attempt: s.Record.Attempt, Job: s.JobUID(), Plan: s.Plan,
 		Shards: decide.Capacity(s.Facts), ShardsRevision: r.capacityRevision(s), Rebalance: s.Policy() == v1alpha1.ShardLostRebalance,
 		Failed:        s.FailedThresholds(),
@@ -63,7 +63,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		LoadEnd:       s.Record.LoadEnd(s.Plan),
 		Live:          s.Live(),
 		Retention:     desired.Retention(s.LoadTest),
-		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.StartDecided(), Stored: s.Record.End != nil,
+		Pods:          map[int]shards.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.StartDecided(), Stored: s.Record.End != nil,
 	}
 	for shard, pod := range s.Pods {
 		d.Pods[shard] = s.Observe(pod)
@@ -71,7 +71,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 	for shard, pod := range s.Record.Pods {
 		d.Owners[shard] = pod.UID
 		if d.Pods[shard].UID != pod.UID && d.MayStart && s.Record.Find(shard, pod.UID) == nil {
-			d.Pods[shard] = collect.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
+			d.Pods[shard] = shards.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
 		}
 	}
 	return d

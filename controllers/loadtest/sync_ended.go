@@ -11,11 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their entries of the record.
@@ -42,16 +41,16 @@ func (r *reconciler) storeCounts(ctx context.Context, s *scope) (ended []record.
 const maxLoss = 256
 
 // endedRecord stores the counts of a runner and returns its entry of the record.
-func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) (record.Shard, error) {
+func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *shards.Shard) (record.Shard, error) {
 	rec := record.Shard{
-		Index: shard, Pod: s.PodOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: state.Done, Member: seen.Member, Time: s.Now,
+		Index: shard, Pod: s.PodOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: record.ShardDone, Member: seen.Member, Time: s.Now,
 	}
 	if last := s.Record.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
 		rec.Name, rec.Node = last.Name, last.Node
 	}
 	if l := seen.Lost; l != nil {
-		if seen.State != state.Done {
-			rec.State = state.Lost
+		if seen.State != shards.Recovered {
+			rec.State = record.ShardLost
 		}
 		rec.Time = l.Time
 		rec.Name, rec.Node = cmp.Or(l.Pod, rec.Name), cmp.Or(l.Node, rec.Node)
@@ -67,7 +66,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 	}
 	key := s.checkpointKey(shard, rec.Pod)
 	made, err := r.attempt(ctx, s, "LoadTestCheckpoint "+key.Name(), func() error {
-		return r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, seen.Received)
+		return r.checkpoints.Put(ctx, key, encoded, rec.State == record.ShardDone, seen.Received)
 	})
 	if err != nil {
 		return rec, err
@@ -94,7 +93,7 @@ func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.S
 	}
 	since := metav1.NewMicroTime(stored.Time)
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: stored.Snapshot.Sequence, Dropped: stored.Dropped}
-	rec.Member = rec.Member || collect.HadSlots(stored.Snapshot)
+	rec.Member = rec.Member || shards.HadSlots(stored.Snapshot)
 	if !stored.Final && rec.Loss != nil {
 		rec.Counts.Since = &since
 		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))

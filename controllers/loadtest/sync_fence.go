@@ -6,8 +6,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
@@ -32,7 +32,7 @@ func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
 
 // silentMessage names the runners that do not answer; empty: all do.
 func (s *scope) silentMessage() string {
-	silent := func(sh *collect.Shard) bool { return sh.Silent && sh.Lost == nil }
+	silent := func(sh *shards.Shard) bool { return sh.Silent && sh.Lost == nil }
 	n := s.View.Count(silent)
 	if n == 0 {
 		return ""

@@ -55,6 +55,13 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts,
 		return report, nil
 	}
 	report.ErrorRate = rv.ErrorRate(float64(ended-q.Succeeded) / float64(ended))
+	for i := range report.Stages {
+		s := &report.Stages[i]
+		if f := s.Figures; f != nil {
+			ended := s.Sent + s.Dropped - f.InFlightAtEnd
+			f.ErrorRate = rv.ErrorRate(float64(ended-f.Succeeded) / float64(max(1, ended)))
+		}
+	}
 	report.Verdict, err = verdict.Judge(j.plan, report, facts)
 	return report, err
 }

@@ -9,9 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 var liveURL = regexp.MustCompile(`live report: (http://127\.0\.0\.1:[0-9]+/)\n`)
@@ -105,5 +108,28 @@ func TestLiveFlags(t *testing.T) {
 	}
 	if got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-f", name, "--live", "-q"); got.code != 0 || !liveURL.MatchString(got.errors) {
 		t.Errorf("--live: %d, %s", got.code, got.errors)
+	}
+}
+
+// TestSoFar: a request in flight is no error of the run, and none of its stage.
+func TestSoFar(t *testing.T) {
+	second := rv.Rate{Name: "low", Count: 10, Period: time.Second, Duration: time.Second}
+	next := second
+	next.Name = "high"
+	plan := &rv.Plan{Targets: []rv.Target{{}}, Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second}}}}, Rates: []rv.Rate{second, next}}
+	s := &rv.Snapshot{
+		State: rv.StateRunning, Clock: int64(time.Second) + 1, StartedAt: 1,
+		Counters: rv.Counters{Sent: 10, Done: 4, Succeeded: 3, FailedChecks: 1, InFlightAtEnd: 6},
+		Steps:    []rv.StepCounters{{Sent: 10, Done: 4, Succeeded: 3, FailedChecks: 1, InFlightAtEnd: 6}},
+		Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{Sent: 10, Done: 4, Succeeded: 3}, {}},
+		Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
+	}
+	r, err := soFar(&job{plan: plan}, s, result.NewWindows(plan, 1), verdict.Facts{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := r.Stages[0].Figures, r.Stages[1].Figures
+	if low == nil || high == nil || r.ErrorRate != 0.25 || low.ErrorRate != 0.25 || high.ErrorRate != 0 {
+		t.Errorf("error rate %v, of stages %+v and %+v", r.ErrorRate, low, high)
 	}
 }

@@ -30,6 +30,8 @@ const (
 	outputCSV      = "csv"
 	// outputCounts is CSV, too: the requests by operation, status and cause.
 	outputCounts = "counts"
+	// outputStages is CSV, too: the stages with their figures.
+	outputStages = "stages"
 	// outputHistogramLog and outputPercentiles are the formats of HdrHistogram.
 	outputHistogramLog = "hlog"
 	outputPercentiles  = "hgrm"
@@ -38,19 +40,19 @@ const (
 
 // reportFormats are the formats of a report.
 var reportFormats = []string{
-	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputCounts, outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
+	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputStages, outputCounts, outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
 
 // DocumentFormats are the formats of results that are not reports.
 var DocumentFormats = []string{OutputText, OutputJSON, OutputYAML}
 
 // OutputUsage is the usage of -o of the commands that show a report.
-const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, counts, hlog, hgrm, otlp or h2load"
+const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, stages, counts, hlog, hgrm, otlp or h2load"
 
 // writers are the formats of package export.
 var writers = map[string]func(io.Writer, *rv.Report) error{
 	OutputText: export.Text, OutputJSON: export.JSON, outputHTML: export.HTML, outputMarkdown: export.Markdown, outputJUnit: export.JUnit,
-	outputCSV: export.CSV, outputCounts: export.Counts, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputOTLP: export.OTLP,
+	outputCSV: export.CSV, outputStages: export.Stages, outputCounts: export.Counts, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputOTLP: export.OTLP,
 	outputH2load: writeH2load,
 }
 

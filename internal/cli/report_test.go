@@ -90,7 +90,7 @@ func TestReportsThatContradictThemselves(t *testing.T) {
 		want   string
 	}{
 		{"a negative counter", func(r *rv.Report) { r.Requests.Sent = -5 }, "requests: a counter is -5"},
-		{"a negative counter of a stage", func(r *rv.Report) { r.Stages[0].Sent = -5 }, "sent in measured stages is -5, want 1000"},
+		{"a negative counter of a stage", func(r *rv.Report) { r.Stages[0].Sent = -5 }, "stage r: a counter is -5"},
 		{"errorRatio instead of errorRate", func(r *rv.Report) { r.ErrorRate = 0 }, "errorRate is 0%, but the counters give 0.5%"},
 		{"no p99.9", func(r *rv.Report) { r.ResponseTime.P999 = 0 }, "the percentiles of responseTime are not in ascending order"},
 		{"no steps", func(r *rv.Report) { r.Steps = nil }, "sent of all steps is 0, want 1000"},

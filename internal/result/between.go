@@ -33,6 +33,7 @@ func Between(plan *runnerv1alpha1.Plan, stage int, before, after []runnerv1alpha
 		s.Stages = slices.Clone(s.Stages[stage : stage+1])
 		s.State, s.Changed, s.Suspended, s.Stopped = runnerv1alpha1.StateDone, true, false, ""
 		s.Lag, s.ServiceTime = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
+		s.StageSelections = nil // the only stage has the figures of the run
 		out = append(out, s)
 	}
 	return &only, out, nil

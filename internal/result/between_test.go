@@ -54,7 +54,7 @@ func TestBetweenIsTheStageAlone(t *testing.T) {
 			whole.snapshot.Sequence = 2
 			after = append(after, running(whole))
 			only.snapshot.Changed = true
-			only.snapshot.Stages = only.snapshot.Stages[2:]
+			only.snapshot.Stages, only.snapshot.StageSelections, only.stages = only.snapshot.Stages[2:], nil, nil
 			alone = append(alone, only.done())
 		}
 		only, snapshots, err := Between(plan, 2, before, after)
@@ -164,5 +164,23 @@ func TestBetweenSelections(t *testing.T) {
 	}
 	if diff := cmp.Diff(selected(30, 100), after[0].Selections); diff != "" {
 		t.Errorf("the snapshot changed (-want +got):\n%s", diff)
+	}
+}
+
+// TestBetweenStages: the plan of one stage has no selection of a stage, whatever the whole plan has.
+func TestBetweenStages(t *testing.T) {
+	plan := stagedPlan()
+	r := newRecorder(plan, 0)
+	r.requestIn(1, 0, "succeeded", 100)
+	before := []runnerv1alpha1.Snapshot{cloneOf(t, running(r))}
+	r.snapshot.Sequence++
+	r.requestIn(2, 0, "succeeded", 200)
+	only, out, err := Between(plan, 2, before, []runnerv1alpha1.Snapshot{running(r)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := build(t, Input{Plan: only, Snapshots: out}).Stages[0]
+	if s.Figures == nil || s.Figures.Succeeded != 1 || s.Figures.ResponseTime.Max != 200 {
+		t.Errorf("%+v, figures %+v", s, s.Figures)
 	}
 }

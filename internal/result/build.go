@@ -80,7 +80,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	}
 	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
 	sum.setTimes(r)
-	if len(sum.selections) > 0 {
+	if sum.forThresholds > 0 {
 		r.Selections = sum.selectionResults(in.Plan, r, snapshots, times)
 	}
 	if times {
@@ -89,6 +89,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
 		r.Operations = sum.operationResults(in.Plan)
+		sum.setFigures(in.Plan, r)
 	}
 	r.Listeners = sum.listenerResults(in.Plan)
 	r.Samples = samples(snapshots)
@@ -224,7 +225,7 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 
 // checkShape: a runner that has not begun may have left out what has no entry yet.
 func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
-	selections, _ := plan.Selections()
+	selections, forThresholds := selectionsOf(plan)
 	for _, list := range []struct {
 		name      string
 		got, want int
@@ -233,7 +234,8 @@ func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"steps", len(s.Steps), countSteps(plan)},
 		{"chains", len(s.Chains), len(plan.Chains)},
 		{"targets", len(s.Targets), len(plan.Targets)},
-		{"selections", len(s.Selections), len(selections)},
+		{"selections", len(s.Selections), forThresholds},
+		{"stage selections", len(s.StageSelections), len(selections) - forThresholds},
 		{"listeners", len(s.Listeners), len(plan.Listeners)},
 	} {
 		if list.got != 0 && list.got != list.want {

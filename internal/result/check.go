@@ -15,7 +15,7 @@ import (
 //	sent = done + timedOut + reset + connectionLost + inFlightAtEnd
 //	done = succeeded + failedChecks
 //
-// for the totals and each step. The steps and the measured stages add up to the totals, and the warm-up stages to
+// for the totals, each step and each stage with figures. The steps and the measured stages add up to the totals, and the warm-up stages to
 // warmUp.sent. Started chains are completed, aborted or unfinished. If failed checks and aborted chains are counted by
 // name, the counts add up. Each notification has one outcome, and so has each step that awaited one. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
 // status code, and no count is greater than the number of sent requests.
@@ -37,7 +37,7 @@ func Check(r *runnerv1alpha1.Report) error {
 			atMost(what+": response times", s.ResponseTime.Count, s.Sent))
 		accumulate(&steps, s)
 	}
-	errs = append(errs, compareSteps(&steps, &total))
+	errs = append(errs, compareSums("of all steps", &steps, &total))
 	errs = append(errs, checkOperations(r)...)
 	errs = append(errs, checkStages(r)...)
 	var codes int64
@@ -84,8 +84,10 @@ func checkRate(r *runnerv1alpha1.Report) error {
 	return nil
 }
 
-func checkStages(r *runnerv1alpha1.Report) []error {
+func checkStages(r *runnerv1alpha1.Report) (errs []error) {
 	var sent, dropped, warmUp int64
+	var figures runnerv1alpha1.StepResult
+	complete := true
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if s.WarmUp {
@@ -94,11 +96,30 @@ func checkStages(r *runnerv1alpha1.Report) []error {
 		}
 		sent += s.Sent
 		dropped += s.Dropped
+		if s.Figures == nil {
+			complete = false
+			continue
+		}
+		own := figuresOf(s)
+		errs = append(errs, sumsOf("stage "+s.Name, &own), atMost("stage "+s.Name+": response times", s.Figures.ResponseTime.Count, s.Sent+s.Dropped))
+		accumulate(&figures, &own)
 	}
-	return []error{
+	if complete {
+		total := stepOf(&r.Requests)
+		errs = append(errs, compareSums("of all measured stages", &figures, &total))
+	}
+	return append(errs,
 		equal("sent in measured stages", sent, r.Requests.Sent),
 		equal("dropped in measured stages", dropped, r.Requests.Dropped),
-		equal("sent in warm-up stages", warmUp, r.WarmUp.Sent),
+		equal("sent in warm-up stages", warmUp, r.WarmUp.Sent))
+}
+
+// figuresOf returns the counts of a stage with figures.
+func figuresOf(s *runnerv1alpha1.StageResult) runnerv1alpha1.StepResult {
+	f := s.Figures
+	return runnerv1alpha1.StepResult{
+		Sent: s.Sent, Done: f.Done, Succeeded: f.Succeeded, FailedChecks: f.FailedChecks,
+		TimedOut: f.TimedOut, Reset: f.Reset, ConnectionLost: f.ConnectionLost, InFlightAtEnd: f.InFlightAtEnd,
 	}
 }
 
@@ -132,16 +153,16 @@ func sumsOf(what string, c *runnerv1alpha1.StepResult) error {
 		equal(what+": done", c.Done, c.Succeeded+c.FailedChecks))
 }
 
-func compareSteps(steps, total *runnerv1alpha1.StepResult) error {
+func compareSums(of string, sums, total *runnerv1alpha1.StepResult) error {
 	return errors.Join(
-		equal("sent of all steps", steps.Sent, total.Sent),
-		equal("done of all steps", steps.Done, total.Done),
-		equal("succeeded of all steps", steps.Succeeded, total.Succeeded),
-		equal("failedChecks of all steps", steps.FailedChecks, total.FailedChecks),
-		equal("timedOut of all steps", steps.TimedOut, total.TimedOut),
-		equal("reset of all steps", steps.Reset, total.Reset),
-		equal("connectionLost of all steps", steps.ConnectionLost, total.ConnectionLost),
-		equal("inFlightAtEnd of all steps", steps.InFlightAtEnd, total.InFlightAtEnd))
+		equal("sent "+of, sums.Sent, total.Sent),
+		equal("done "+of, sums.Done, total.Done),
+		equal("succeeded "+of, sums.Succeeded, total.Succeeded),
+		equal("failedChecks "+of, sums.FailedChecks, total.FailedChecks),
+		equal("timedOut "+of, sums.TimedOut, total.TimedOut),
+		equal("reset "+of, sums.Reset, total.Reset),
+		equal("connectionLost "+of, sums.ConnectionLost, total.ConnectionLost),
+		equal("inFlightAtEnd "+of, sums.InFlightAtEnd, total.InFlightAtEnd))
 }
 
 func equal(what string, got, want int64) error {

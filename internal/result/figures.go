@@ -119,6 +119,22 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	}, nil
 }
 
+// FiguresOfWindow returns the figures of a window of measured stages: of the requests that had their outcome in it. Without its histogram, a
+// window has no times.
+func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
+	done, seconds := w.Succeeded+w.FailedChecks, float64(w.To-w.From)/1000
+	out := Figures{
+		Requests: runnerv1alpha1.Requests{
+			Sent: done + w.TimedOut + w.Reset + w.ConnectionLost, Done: done, Succeeded: w.Succeeded, FailedChecks: w.FailedChecks,
+			TimedOut: w.TimedOut, Reset: w.Reset, ConnectionLost: w.ConnectionLost, Dropped: w.Dropped,
+		},
+		Seconds: seconds,
+		time:    func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(w.Histogram) },
+	}
+	out.Rate = ratio64(out.Requests.Sent, seconds)
+	return out
+}
+
 func requestsOf(c *runnerv1alpha1.SelectionCounters) runnerv1alpha1.Requests {
 	return runnerv1alpha1.Requests{
 		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, FailedChecks: c.Done - c.Succeeded, TimedOut: c.TimedOut, Reset: c.Reset,

@@ -17,8 +17,9 @@ type Merge struct {
 	times   distributions
 	steps   []stepTimes
 	targets []targetTimes
-	// selections are the distributions of the selections of the plan.
-	selections []histogram.H
+	// selections are the distributions of selectionsOf. The first forThresholds are those of thresholds.
+	selections    []histogram.H
+	forThresholds int
 	// listeners are the distributions of the listeners of the plan.
 	listeners []histogram.H
 	runners   map[Runner]*added
@@ -38,11 +39,11 @@ type added struct {
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
 func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
-	selections, _ := plan.Selections()
+	selections, forThresholds := selectionsOf(plan)
 	return &Merge{
 		plan: plan, windows: NewWindows(plan, shards),
 		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)), runners: map[Runner]*added{},
-		selections: make([]histogram.H, len(selections)), listeners: make([]histogram.H, len(plan.Listeners)),
+		selections: make([]histogram.H, len(selections)), forThresholds: forThresholds, listeners: make([]histogram.H, len(plan.Listeners)),
 	}
 }
 
@@ -84,8 +85,8 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 			}
 		}
 	}
-	for i := range s.Selections {
-		if err := m.update(&m.selections[i], &known.selections[i], &s.Selections[i].Time); err != nil {
+	for i, c := range selectionsIn(s, m.forThresholds) {
+		if err := m.update(&m.selections[i], &known.selections[i], &c.Time); err != nil {
 			return fmt.Errorf("time of selection %d: %w", i, err)
 		}
 	}

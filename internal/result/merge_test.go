@@ -13,7 +13,7 @@ import (
 // TestMergeIsBuild: after each snapshot, in any order, the report of a Merge is that of Build.
 func TestMergeIsBuild(t *testing.T) {
 	const shards = 4
-	plan := testPlan()
+	plan := stagedPlan()
 	plan.Listeners = []runnerv1alpha1.Listener{{Name: "events"}}
 	random := rand.New(rand.NewPCG(1, 5))
 	m := NewMerge(plan, shards)
@@ -28,7 +28,7 @@ func TestMergeIsBuild(t *testing.T) {
 		i := random.IntN(shards)
 		r := recorders[i]
 		for range random.IntN(20) {
-			r.request(random.IntN(3), []string{"succeeded", "failed", "dropped"}[random.IntN(3)], 1+random.Int64N(100_000))
+			r.requestIn(1+random.IntN(3), random.IntN(3), []string{"succeeded", "failed", "dropped"}[random.IntN(3)], 1+random.Int64N(100_000))
 			r.notified(1 + random.Int64N(100_000))
 		}
 		r.snapshot.Sequence++
@@ -53,6 +53,10 @@ func TestMergeIsBuild(t *testing.T) {
 				}
 			}
 			sent.Targets = nil
+			sent.StageSelections = append([]runnerv1alpha1.SelectionCounters(nil), s.StageSelections...)
+			for k := range sent.StageSelections {
+				sent.StageSelections[k].Time = runnerv1alpha1.Histogram{}
+			}
 			if err := m.Add(&sent); err != nil {
 				t.Fatal(err)
 			}

@@ -34,6 +34,15 @@ func testPlan() *runnerv1alpha1.Plan {
 	}
 }
 
+// stagedPlan is testPlan with three measured stages.
+func stagedPlan() *runnerv1alpha1.Plan {
+	plan := testPlan()
+	for _, name := range []string{"high", "low"} {
+		plan.Rates = append(plan.Rates, runnerv1alpha1.Rate{Name: name, Count: 10, Period: time.Second, Duration: 10 * time.Second})
+	}
+	return plan
+}
+
 // recorder counts requests as a runner would.
 type recorder struct {
 	snapshot  runnerv1alpha1.Snapshot
@@ -41,7 +50,11 @@ type recorder struct {
 	steps     []stepTimes
 	targets   []targetTimes
 	lag, conn *histogram.H
-	events    *histogram.H // of the first listener
+	// stages are the distributions of the selections of stages. stage is that of the next requests, and ofStages is that of Plan.StageSelections.
+	stages   []histogram.H
+	stage    int
+	ofStages []int
+	events   *histogram.H // of the first listener
 }
 
 func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
@@ -57,6 +70,8 @@ func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
 		StatusCodes: map[string]int64{},
 	}
 	r.steps, r.targets = make([]stepTimes, countSteps(plan)), make([]targetTimes, len(plan.Targets))
+	own, of := plan.StageSelections()
+	r.stage, r.ofStages, r.stages, r.snapshot.StageSelections = 1, of, make([]histogram.H, len(own)), make([]runnerv1alpha1.SelectionCounters, len(own))
 	r.snapshot.Stages[0].Ended = second
 	r.snapshot.Stages[1] = runnerv1alpha1.StageCounters{Begun: second, Ended: 11 * second}
 	return r
@@ -90,17 +105,36 @@ func (r *recorder) missed() {
 	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, Missing: 1})
 }
 
+// requestIn counts a request of a stage of a plan without thresholds.
+func (r *recorder) requestIn(stage, step int, outcome string, us int64) {
+	before, times := r.snapshot.Counters, r.total.Count()
+	r.stage = stage
+	r.request(step, outcome, us)
+	k := r.ofStages[stage]
+	if k < 0 {
+		return
+	}
+	c := &r.snapshot.Counters
+	r.snapshot.StageSelections[k].Add(&runnerv1alpha1.SelectionCounters{
+		Sent: c.Sent - before.Sent, Done: c.Done - before.Done, Succeeded: c.Succeeded - before.Succeeded, TimedOut: c.TimedOut - before.TimedOut,
+		Reset: c.Reset - before.Reset, ConnectionLost: c.ConnectionLost - before.ConnectionLost, Dropped: c.Dropped - before.Dropped,
+	})
+	if r.total.Count() > times {
+		r.stages[k].Record(us)
+	}
+}
+
 func (r *recorder) request(step int, outcome string, us int64) {
 	c, s := &r.snapshot.Counters, &r.snapshot.Steps[step]
 	if outcome == "dropped" {
 		c.Dropped++
 		r.failure(runnerv1alpha1.FailureDropped, us)
-		r.snapshot.Stages[1].Dropped++
+		r.snapshot.Stages[r.stage].Dropped++
 		return
 	}
 	c.Sent++
 	s.Sent++
-	r.snapshot.Stages[1].Sent++
+	r.snapshot.Stages[r.stage].Sent++
 	r.lag.Record(us / 100)
 	switch outcome {
 	case "succeeded":
@@ -200,6 +234,9 @@ func (r *recorder) done() runnerv1alpha1.Snapshot {
 	for i := range r.snapshot.Listeners {
 		r.snapshot.Listeners[i].Time = r.events.Encode()
 	}
+	for i := range r.stages {
+		r.snapshot.StageSelections[i].Time = r.stages[i].Encode()
+	}
 	r.snapshot.Histograms = &runnerv1alpha1.Histograms{Lag: r.lag.Encode(), Connect: r.conn.Encode()}
 	return r.snapshot
 }
@@ -218,7 +255,7 @@ func build(t *testing.T, in Input) *runnerv1alpha1.Report {
 // TestMergeIsOneRunnerThatDidAll distributes random requests over any number of shards: the report must
 // be that of one runner which sent them all.
 func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
-	plan := testPlan()
+	plan := stagedPlan()
 	for _, shards := range []int{1, 2, 5, 16} {
 		r := rand.New(rand.NewPCG(uint64(shards), 1))
 		whole := newRecorder(plan, 0)
@@ -230,7 +267,7 @@ func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
 			part := parts[r.IntN(shards)]
 			step, outcome, us := r.IntN(3), outcomes[r.IntN(len(outcomes))], r.Int64N(1<<r.IntN(30))
 			for _, to := range []*recorder{whole, part} {
-				to.request(step, outcome, us)
+				to.requestIn(1+int(us%3), step, outcome, us)
 				to.chain(step / 2)
 				to.aborted(step/2, outcome)
 				to.warmUp()

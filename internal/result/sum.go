@@ -10,16 +10,18 @@ import (
 
 // sum is what all snapshots together have counted.
 type sum struct {
-	counters    runnerv1alpha1.Counters
-	steps       []step
-	selections  []selection
-	chains      []runnerv1alpha1.ChainCounters
-	statusCodes map[string]int64
-	causes      map[string]int64
-	failures    failure.Counts
-	times       distributions
-	targets     []targetTimes
-	listeners   []listener
+	counters runnerv1alpha1.Counters
+	steps    []step
+	// selections are those of selectionsOf. The first forThresholds are those of thresholds.
+	selections    []selection
+	forThresholds int
+	chains        []runnerv1alpha1.ChainCounters
+	statusCodes   map[string]int64
+	causes        map[string]int64
+	failures      failure.Counts
+	times         distributions
+	targets       []targetTimes
+	listeners     []listener
 }
 
 type step struct {
@@ -53,15 +55,15 @@ type selection struct {
 }
 
 func newSum(plan *runnerv1alpha1.Plan) *sum {
-	selections, _ := plan.Selections()
+	selections, forThresholds := selectionsOf(plan)
 	sums := make([]selection, len(selections))
 	for i := range selections {
 		sums[i].Selection = selections[i]
 	}
 	return &sum{
-		steps:       make([]step, countSteps(plan)),
-		targets:     make([]targetTimes, len(plan.Targets)),
-		selections:  sums,
+		steps:      make([]step, countSteps(plan)),
+		targets:    make([]targetTimes, len(plan.Targets)),
+		selections: sums, forThresholds: forThresholds,
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		listeners:   make([]listener, len(plan.Listeners)),
 		statusCodes: map[string]int64{},
@@ -99,8 +101,8 @@ func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 	for i := range from.Steps {
 		addStep(&s.steps[i].counters, &from.Steps[i])
 	}
-	for i := range from.Selections {
-		s.selections[i].counters.Add(&from.Selections[i])
+	for i, c := range selectionsIn(from, s.forThresholds) {
+		s.selections[i].counters.Add(c)
 	}
 	for i := range from.Listeners {
 		s.listeners[i].Add(&from.Listeners[i].ListenerCounts)
@@ -123,8 +125,8 @@ func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
 			}
 		}
 	}
-	for i := range from.Selections {
-		if err := merge(&s.selections[i].time, &from.Selections[i].Time); err != nil {
+	for i, c := range selectionsIn(from, s.forThresholds) {
+		if err := merge(&s.selections[i].time, &c.Time); err != nil {
 			return fmt.Errorf("time of selection %d: %w", i, err)
 		}
 	}
@@ -330,7 +332,7 @@ func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
 
 // selectionResults returns the figures of the selections; their distributions only if times is true.
 func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report, snapshots []runnerv1alpha1.Snapshot, times bool) []runnerv1alpha1.SelectionResult {
-	out := make([]runnerv1alpha1.SelectionResult, len(s.selections))
+	out := make([]runnerv1alpha1.SelectionResult, s.forThresholds)
 	for i := range out {
 		out[i] = runnerv1alpha1.SelectionResult{
 			Selector: s.selections[i].Selector, Metric: s.selections[i].Time, SelectionCounters: s.selections[i].counters,

@@ -111,8 +111,8 @@ func (s *sum) addUnanswered(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha
 		over := drained(from) || isLost(runnerOf(from))
 		all := unansweredOf(plan, from, over)
 		all.addTo(&s.times.responseTime)
-		for k := range from.Selections {
-			u := unansweredBy(plan, &s.selections[k].Selection, &from.Selections[k], over)
+		for k, c := range selectionsIn(from, s.forThresholds) {
+			u := unansweredBy(plan, &s.selections[k].Selection, c, over)
 			u.addTo(&s.selections[k].time)
 		}
 		for k := range from.Listeners {

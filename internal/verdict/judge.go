@@ -115,6 +115,9 @@ const usedUp = "a variable was used up, and chains that draw it began no more in
 // threshold, which compile prevents, or a histogram of the report.
 func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
 	thresholds, err := compare(plan, report, facts.Seen)
+	if err == nil {
+		err = findRamps(plan, report, facts.Seen, thresholds)
+	}
 	if err != nil {
 		return runnerv1alpha1.Verdict{}, err
 	}

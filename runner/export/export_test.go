@@ -96,8 +96,12 @@ func full() *runnerv1alpha1.Report {
 		CPUSeconds: 9.25,
 		Stages: []runnerv1alpha1.StageResult{
 			{Name: "warm", WarmUp: true, Asked: 10_000, Achieved: 10_000, Sent: 100_000},
-			{Name: "hold", Asked: 60_000, Achieved: 59_999.8, Sent: 3_599_000, Dropped: 12},
-			{Name: "a-stage-with-a-name-longer-than-its-column-is", Achieved: 0.25, Sent: 1000},
+			{Name: "hold", Asked: 60_000, Achieved: 59_999.8, Sent: 3_599_000, Dropped: 12, Figures: &runnerv1alpha1.StageFigures{
+				Done: 3_598_990, Succeeded: 3_598_000, FailedChecks: 990, TimedOut: 7, Reset: 3, ErrorRate: 1012. / 3_599_012, ResponseTime: times,
+			}},
+			{Name: "a-stage-with-a-name-longer-than-its-column-is", Achieved: 0.25, Sent: 1000, Figures: &runnerv1alpha1.StageFigures{
+				Done: 1000, Succeeded: 1000, ResponseTime: runnerv1alpha1.Times{Count: 1000, Min: 90, Mean: 120, P50: 110, P90: 180, P95: 210, P99: 320, P999: 900, Max: 910},
+			}},
 		},
 		Steps: []runnerv1alpha1.StepResult{
 			{

@@ -183,6 +183,7 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	for _, note := range append(protocolNotes(r), authorizationNotes(r)...) {
 		out = append(out, strings.ToUpper(note[:1])+note[1:]+".")
 	}
+	out = append(out, stageNotes(r)...)
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
 	}

@@ -90,6 +90,9 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if t.Count > 0 {
 		wrapNamed(b, "Response time", fmt.Sprintf("p50 %s, p95 %s, p99 %s, max %s", result.FormatTime(t.P50), result.FormatTime(t.P95), result.FormatTime(t.P99), result.FormatTime(t.Max)))
 	}
+	if note := rampNote(r); note != "" {
+		wrapNamed(b, "Ramp", note)
+	}
 	summaryErrors(b, r)
 	if s := worstStep(r); s != nil {
 		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, errorRate(float64(s.ErrorRate), s.Sent), figureText(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))

@@ -49,7 +49,7 @@ const (
 // caller has read them.
 func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
-		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), timeTable(r, times), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
+		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), stageTimeTable(r), timeTable(r, times), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
 		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r), sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
 	} {
 		if t.dropZeros(); len(t.Rows) > 0 {

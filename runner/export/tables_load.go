@@ -77,11 +77,16 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 	return t
 }
 
-func stageName(s *runnerv1alpha1.StageResult) string {
-	name := s.Name
+// stageOf names a stage, with the chain whose own stage it is.
+func stageOf(s *runnerv1alpha1.StageResult) string {
 	if s.Chain != "" {
-		name += " of " + s.Chain
+		return s.Name + " of " + s.Chain
 	}
+	return s.Name
+}
+
+func stageName(s *runnerv1alpha1.StageResult) string {
+	name := stageOf(s)
 	if s.WarmUp {
 		name += " (warm-up)"
 	}

@@ -9,6 +9,7 @@ type percentile func(*runnerv1alpha1.Times) int64
 
 func p50(t *runnerv1alpha1.Times) int64     { return t.P50 }
 func p90(t *runnerv1alpha1.Times) int64     { return t.P90 }
+func p95(t *runnerv1alpha1.Times) int64     { return t.P95 }
 func p99(t *runnerv1alpha1.Times) int64     { return t.P99 }
 func p999(t *runnerv1alpha1.Times) int64    { return t.P999 }
 func longest(t *runnerv1alpha1.Times) int64 { return t.Max }

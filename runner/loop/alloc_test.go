@@ -37,10 +37,11 @@ func checkAllocations(t *testing.T, w *Worker, turns int) {
 // garbage collection pauses rest.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for name, p := range map[string]*rv.Plan{
-		"get":   gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}),
-		"chain": cannedChain(),
-		"batch": batched(),
-		"paced": gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour}),
+		"get":                 gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}),
+		"chain":               cannedChain(),
+		"batch":               batched(),
+		"paced":               gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour}),
+		"two measured stages": gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}, rv.Rate{Name: "next", ClosedLoop: true, Duration: time.Hour}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := cannedWorker(t, p, &canned{clock: 1})

@@ -193,7 +193,7 @@ func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w, err := New(Config{Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
+	w, err := New(Config{Program: g, Rates: p.Rates, Selections: selected(p), Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}

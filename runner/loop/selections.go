@@ -41,8 +41,7 @@ func (s *selections) add(k int32, stage int, p *chain.Program) {
 		s.slots[stage] = append(s.slots[stage], k)
 	}
 	for i := range p.Steps {
-		step := &p.Steps[i]
-		if of.Has(p.Targets[step.Target].Name, p.Chains[step.Chain].Name, step.Name) {
+		if p.Selects(of, i) {
 			at := stage*s.steps + i
 			s.requests[at] = append(s.requests[at], k)
 		}

@@ -66,6 +66,39 @@ func TestSelections(t *testing.T) {
 	}
 }
 
+// TestSelectionsOfStages: without thresholds, two measured stages have figures, which add up to those of the steps.
+func TestSelectionsOfStages(t *testing.T) {
+	low, high := perSecond(20, time.Second), perSecond(40, time.Second)
+	low.Name, high.Name = "low", "high"
+	n := 0
+	b := newBench(t, gets(low, high), func(*simRequest) reply {
+		if n++; n%10 == 3 {
+			return reply{} // never
+		}
+		return reply{status: 200, after: time.Duration(n) * time.Millisecond}
+	})
+	total := b.run()
+	want := []measure.Selection{{Sent: 20, Done: 18, Succeeded: 18, TimedOut: 2, InClass: 18}, {Sent: 40, Done: 36, Succeeded: 36, TimedOut: 4, InClass: 36}}
+	got := b.w.rec.Selections
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(histogram.H{})); diff != "" || total.Sent != 60 {
+		t.Errorf("%d requests sent (-want +got):\n%s", total.Sent, diff)
+	}
+	for i, want := range []struct{ count, least, most int64 }{{18, 1_000, 20_000}, {36, 21_000, 60_000}} {
+		if h := &got[i].Time; h.Count() != want.count || h.Min() != want.least || h.Max() != want.most {
+			t.Errorf("stage %d has %d times from %d to %d us, want %+v", i, h.Count(), h.Min(), h.Max(), want)
+		}
+	}
+}
+
+// TestOnlyMeasuredStage: its times are those of the steps, so that the worker records them once.
+func TestOnlyMeasuredStage(t *testing.T) {
+	warm := perSecond(10, time.Second)
+	warm.WarmUp = true
+	if b := newBench(t, gets(warm, perSecond(20, time.Second)), ok(0)); len(b.w.rec.Selections) != 0 || b.w.selections.ofRequests() {
+		t.Errorf("%d selections", len(b.w.rec.Selections))
+	}
+}
+
 // TestSelectionsOfDroppedSlots: a slot that no stream took counts in its stage, and in no step.
 func TestSelectionsOfDroppedSlots(t *testing.T) {
 	p := gets(perSecond(100, 2*time.Second))

@@ -535,6 +535,13 @@ func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 	return newBenchOf(t, p, shard.Whole(p), serve)
 }
 
+// selected returns the selections that a runner gives its workers.
+func selected(p *rv.Plan) []rv.Selection {
+	selections, _ := p.Selections()
+	ofStages, _ := p.StageSelections()
+	return append(selections, ofStages...)
+}
+
 func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest) reply) *bench {
 	t.Helper()
 	g, err := chain.Load(p, chain.Resources{})
@@ -545,10 +552,9 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	for i, e := range p.Targets[0].Endpoints {
 		s.endpoints[e.Address] = i
 	}
-	selections, _ := p.Selections()
 	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
-		Program: g, Rates: p.Rates, Selections: selections, Share: share, MaxWait: p.Drain, Deadline: p.Deadline, RequestLimit: p.RequestLimit,
+		Program: g, Rates: p.Rates, Selections: selected(p), Share: share, MaxWait: p.Drain, Deadline: p.Deadline, RequestLimit: p.RequestLimit,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch {

@@ -214,6 +214,26 @@ type StageResult struct {
 	Paused float64 `json:"paused,omitempty"`
 	// Probe is the number of the probe of a search that the stage belongs to, from 1. Zero: it is a stage of the spec.
 	Probe int `json:"probe,omitempty"`
+	// Figures are absent if the stage is a warm-up stage or a probe of a search, whose figures are in SearchResult.
+	Figures *StageFigures `json:"figures,omitempty"`
+	// NoFigures is why a stage that is neither of them has no Figures, or no ResponseTime.
+	NoFigures string `json:"noFigures,omitempty"`
+}
+
+// StageFigures are the outcomes and the times of the requests of a stage over all shards. A request belongs to the stage of its slot, also
+// if its response comes later. Together with StageResult.Sent, the counts satisfy the equations of Counters.
+type StageFigures struct {
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	FailedChecks   int64 `json:"failedChecks"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	// ErrorRate is 1 - succeeded / (sent + dropped).
+	ErrorRate ErrorRate `json:"errorRate"`
+	// ResponseTime is absent if the stage has no requests, while the test runs, or if a part of the distribution is missing.
+	ResponseTime Times `json:"responseTime,omitzero"`
 }
 
 // StepResult is one step of one chain over all shards.
@@ -458,6 +478,25 @@ type ThresholdResult struct {
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
 	Passed   bool   `json:"passed"`
+	// Ramp is where the threshold first failed while the rate rose, also if it passed over the whole run. Nil: it did not fail in a window of a
+	// stage whose rate rises, or windows do not have its figure.
+	Ramp *RampBreak `json:"ramp,omitempty"`
+}
+
+// RampBreak is the first window of a stage with a rising rate in which a threshold failed.
+type RampBreak struct {
+	Stage string `json:"stage"`
+	// Asked is the rate that was asked for in this window, in requests per second.
+	Asked float64 `json:"asked"`
+	// From and To are the begin and the end of the window of the report, in milliseconds since the start. A threshold with a window of its own failed
+	// for the first time within it.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Observed is the value in the window. Windows is the number of windows of the stage that were compared, and Failed the number of those that
+	// failed. All are absent for a threshold with a window of its own.
+	Observed string `json:"observed,omitempty"`
+	Failed   int    `json:"failed,omitempty"`
+	Windows  int    `json:"windows,omitempty"`
 }
 
 // ObservedNone is the observed value if nothing was measured. No limit accepts it.

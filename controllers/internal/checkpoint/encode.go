@@ -89,19 +89,17 @@ var parts = []part{
 		},
 	},
 	{
-		name: "selections",
-		size: func(s *runnerv1alpha1.Snapshot) int {
-			n := 0
-			for i := range s.Selections {
-				n += size(s.Selections[i].Time)
-			}
-			return n
-		},
+		name: "stageSelections",
+		size: func(s *runnerv1alpha1.Snapshot) int { return selectionTimes(s.StageSelections) },
 		remove: func(s *runnerv1alpha1.Snapshot) {
-			s.Selections = slices.Clone(s.Selections)
-			for i := range s.Selections {
-				s.Selections[i].Time = runnerv1alpha1.Histogram{}
-			}
+			s.StageSelections = withoutTimes(s.StageSelections)
+		},
+	},
+	{
+		name: "selections",
+		size: func(s *runnerv1alpha1.Snapshot) int { return selectionTimes(s.Selections) },
+		remove: func(s *runnerv1alpha1.Snapshot) {
+			s.Selections = withoutTimes(s.Selections)
 		},
 	},
 	{
@@ -153,6 +151,22 @@ var parts = []part{
 		size:   func(*runnerv1alpha1.Snapshot) int { return 0 },
 		remove: func(s *runnerv1alpha1.Snapshot) { s.Causes, s.Failures = nil, nil },
 	},
+}
+
+// selectionTimes returns the size of the distributions of selections.
+func selectionTimes(all []runnerv1alpha1.SelectionCounters) (n int) {
+	for i := range all {
+		n += size(all[i].Time)
+	}
+	return n
+}
+
+func withoutTimes(all []runnerv1alpha1.SelectionCounters) []runnerv1alpha1.SelectionCounters {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Time = runnerv1alpha1.Histogram{}
+	}
+	return out
 }
 
 // size returns a lower bound of the compressed size of a histogram. Its counts are compressed already, and base64 has

@@ -37,6 +37,7 @@ func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
 	s.Selections = []runnerv1alpha1.SelectionCounters{{Sent: 5, Time: spread(5, 30)}}
+	s.StageSelections = []runnerv1alpha1.SelectionCounters{{Sent: 4, Time: spread(4, 30)}}
 	s.Listeners = []runnerv1alpha1.ListenerCounters{{ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 30, InTime: 30}, Time: spread(6, 30)}}
 	return s
 }
@@ -77,8 +78,8 @@ func TestEncode(t *testing.T) {
 		"all fits":                              {steps: 2, limit: MaxBytes},
 		"phases of 110 steps do not fit":        {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
 		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "phases", "steps.responseTime"}},
-		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms"}},
-		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms", "listeners.time", "responseTime"}},
+		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "stageSelections", "selections", "histograms"}},
+		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "stageSelections", "selections", "histograms", "listeners.time", "responseTime"}},
 		"counters that are larger than allowed": {steps: 256, limit: 500, fails: "the counters of shard 3 have"},
 	}
 	for name, tt := range tests {

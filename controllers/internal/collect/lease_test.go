@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // A runner that does not answer is shown within 10 seconds, and its rate is not that of the test.
@@ -129,8 +129,8 @@ func TestLease(t *testing.T) {
 		f.wait(time.Minute)
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
-		if s := v.Shards[1]; s.State != state.Done || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
-			t.Errorf("state %s, loss %v, leased until %v; want Done, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
+		if s := v.Shards[1]; s.State != shards.Recovered || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
+			t.Errorf("state %s, loss %v, leased until %v; want Recovered, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
 		}
 		if calls := f.runners[1].Calls(); calls[len(calls)-1] != "update" || f.runners[1].Stopped() != nil {
 			t.Errorf("calls %v, want the change at the end", calls)
@@ -146,6 +146,24 @@ func TestLease(t *testing.T) {
 		f.wait(2 * time.Second)
 		if !f.runners[1].Acked() {
 			t.Error("it was not let go")
+		}
+	})
+}
+
+// TestTakeOverWithARecoveredRunner: the counts of a runner that was lost and answered again are complete for the next operator, too.
+func TestTakeOverWithARecoveredRunner(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 5 * time.Minute
+		f.plan.LeaseDuration, f.desired.Rebalance, f.desired.LossTolerated = 30*time.Second, true, true
+		f.run()
+		f.runners[1].Silence()
+		f.record(f.wait(40 * time.Second))
+		f.runners[1].Wake()
+		f.record(f.wait(3 * time.Second))
+		f.operator()
+		v := f.end(10 * time.Minute)
+		if r := v.Progress.Report; v.Shards[1].State != shards.Recovered || !v.Over() || r.Partial || r.Generator.ShardsLost != 0 {
+			t.Errorf("state %s, over %v, partial %v, %d shards lost; want Recovered and a whole result", v.Shards[1].State, v.Over(), r.Partial, r.Generator.ShardsLost)
 		}
 	})
 }
@@ -200,7 +218,7 @@ func TestProposalThatIsNotStored(t *testing.T) {
 		if v.Proposal == nil || f.runners[0].Instants()[2] != (time.Time{}) {
 			t.Fatalf("proposal %v, runners have it from %v on", v.Proposal, f.runners[0].Instants()[2])
 		}
-		if lead := time.Until(f.runners[0].Begun().Add(time.Duration(v.Proposal.At))); lead < changeLead-proposalLife-50*time.Millisecond {
+		if lead := time.Until(f.runners[0].Begun().Add(time.Duration(v.Proposal.At))); lead < 450*time.Millisecond {
 			t.Errorf("the proposal takes effect in %v", lead)
 		}
 		f.refuse = false

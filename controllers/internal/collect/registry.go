@@ -8,6 +8,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -15,7 +17,7 @@ import (
 // safe for concurrent use.
 type Registry struct {
 	opts Options
-	dial Dial
+	dial transport.Dial
 	log  logr.Logger
 	// wake must not block for long: it is called by the goroutines of the runs.
 	wake func(types.NamespacedName)
@@ -23,7 +25,7 @@ type Registry struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	alive  sync.WaitGroup
-	load   load
+	load   *transport.Load
 
 	mu   sync.Mutex
 	runs map[types.UID]*entry // guarded by mu
@@ -38,11 +40,11 @@ type entry struct {
 
 // NewRegistry returns an empty Registry. wake is called with the name of a run whose view has
 // news.
-func NewRegistry(opts Options, dial Dial, log logr.Logger, wake func(types.NamespacedName)) *Registry {
+func NewRegistry(opts Options, dial transport.Dial, log logr.Logger, wake func(types.NamespacedName)) *Registry {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Registry{
 		opts: opts, dial: dial, log: log, wake: wake, ctx: ctx, cancel: cancel,
-		runs: map[types.UID]*entry{}, load: load{large: make(chan struct{}, maxLarge)},
+		runs: map[types.UID]*entry{}, load: transport.NewLoad(),
 	}
 }
 
@@ -60,7 +62,7 @@ func (r *Registry) NeedLeaderElection() bool { return true }
 
 // Ensure makes the run be collected as desired and returns what is known of it. The error says
 // that the plan cannot be dealt out; it will not go away by itself.
-func (r *Registry) Ensure(d Desired) (*View, error) {
+func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.runs[d.UID]
@@ -76,8 +78,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 	}
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
 	e = &entry{name: d.Name, attempt: d.Attempt, job: d.Job}
-	e.run = newRun(d, r.opts, r.dial, log, func() { r.wake(d.Name) })
-	e.run.load = &r.load
+	e.run = newRun(d, r.opts, r.dial, r.load, log, func() { r.wake(d.Name) })
 	ctx, cancel := context.WithCancel(r.ctx)
 	e.run.cancel = cancel
 	r.runs[d.UID] = e
@@ -86,7 +87,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 }
 
 // View is what is known of a run; nil: it is not collected.
-func (r *Registry) View(uid types.UID) *View {
+func (r *Registry) View(uid types.UID) *shards.View {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.runs[uid]; e != nil {

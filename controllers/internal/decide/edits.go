@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -68,7 +68,7 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 		distributed = func(members []int) bool { return distributedTo(f, members, edits) }
 	}
 	at := f.Now
-	i := slices.IndexFunc(f.View.Applied, func(a collect.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
+	i := slices.IndexFunc(f.View.Applied, func(a shards.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
 	switch {
 	case i >= 0:
 		at = f.View.Applied[i].At

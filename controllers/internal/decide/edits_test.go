@@ -10,10 +10,10 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 func TestEditsOf(t *testing.T) {
@@ -62,16 +62,16 @@ func TestAppliedPhase(t *testing.T) {
 		return e
 	}
 	tests := map[string]struct {
-		view collect.View
+		view shards.View
 		want []record.Edit
 	}{
-		"no runner has it":          {collect.View{Generation: 1}, []record.Edit{second, third}},
-		"the first is active":       {collect.View{Generation: 2, Applied: []collect.Applied{{Generation: 2, At: at}}}, []record.Edit{applied(second, at), third}},
-		"accepted, but later":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 2, At: at}, {Generation: 3, At: runtest.Now.Add(time.Second)}}}, []record.Edit{applied(second, at), third}},
-		"the second overtook":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 3, At: at}}}, []record.Edit{applied(second, at), applied(third, at)}},
-		"a former operator sent it": {collect.View{Generation: 3}, []record.Edit{applied(second, runtest.Now), applied(third, runtest.Now)}},
-		"no runner was asked":       {collect.View{}, []record.Edit{second, third}},
-		"ended before it was sent":  {collect.View{Generation: 2}, []record.Edit{applied(second, runtest.Now), third}},
+		"no runner has it":          {shards.View{Generation: 1}, []record.Edit{second, third}},
+		"the first is active":       {shards.View{Generation: 2, Applied: []shards.Applied{{Generation: 2, At: at}}}, []record.Edit{applied(second, at), third}},
+		"accepted, but later":       {shards.View{Generation: 3, Applied: []shards.Applied{{Generation: 2, At: at}, {Generation: 3, At: runtest.Now.Add(time.Second)}}}, []record.Edit{applied(second, at), third}},
+		"the second overtook":       {shards.View{Generation: 3, Applied: []shards.Applied{{Generation: 3, At: at}}}, []record.Edit{applied(second, at), applied(third, at)}},
+		"a former operator sent it": {shards.View{Generation: 3}, []record.Edit{applied(second, runtest.Now), applied(third, runtest.Now)}},
+		"no runner was asked":       {shards.View{}, []record.Edit{second, third}},
+		"ended before it was sent":  {shards.View{Generation: 2}, []record.Edit{applied(second, runtest.Now), third}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // Fence returns the pods of lost runners that do not answer and may still send load, if the test ends early or all others ended.
@@ -17,7 +17,7 @@ func Fence(f *run.Facts) (out []*corev1.Pod) {
 	}
 	for _, pod := range f.AllPods {
 		over, _ := run.PodEnded(pod)
-		unanswered := slices.ContainsFunc(f.View.Shards, func(sh collect.Shard) bool {
+		unanswered := slices.ContainsFunc(f.View.Shards, func(sh shards.Shard) bool {
 			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
 		})
 		if !over && pod.DeletionTimestamp == nil && unanswered {

@@ -5,20 +5,20 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // HasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
 // and has final counts.
-func HasNews(f *run.Facts, shard int, seen *collect.Shard) bool {
-	if seen.Lost == nil && !seen.Left {
+func HasNews(f *run.Facts, shard int, seen *shards.Shard) bool {
+	if !seen.State.Over() {
 		return false
 	}
 	rec := f.Record.Find(shard, f.PodOf(shard, seen))
-	return rec == nil || rec.State == state.Lost && seen.State == state.Done && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
 }
 
 // RecordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.

@@ -7,10 +7,10 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 func TestLossTolerated(t *testing.T) {
@@ -44,24 +44,24 @@ func TestLossTolerated(t *testing.T) {
 
 // TestRecordsStored: a run does not end before the report has the stored counts of each runner that ended early.
 func TestRecordsStored(t *testing.T) {
-	pod := collect.Pod{UID: "pod-1"}
+	pod := shards.Pod{UID: "pod-1"}
 	for name, tc := range map[string]struct {
-		shard    collect.Shard
+		shard    shards.Shard
 		recorded types.UID
 		want     bool
 	}{
-		"it runs":                          {collect.Shard{Pod: pod}, "", true},
-		"lost, not recorded":               {collect.Shard{Pod: pod, Lost: &collect.Loss{}}, "", false},
-		"lost, another runner is recorded": {collect.Shard{Pod: pod, Lost: &collect.Loss{}, Stored: true}, "pod-0", false},
-		"lost, not in the report yet":      {collect.Shard{Pod: pod, Lost: &collect.Loss{}}, "pod-1", false},
-		"left, not in the report yet":      {collect.Shard{Pod: pod, Left: true}, "pod-1", false},
-		"lost, in the report":              {collect.Shard{Pod: pod, Lost: &collect.Loss{}, Stored: true}, "pod-1", true},
+		"it runs":                          {shards.Shard{Pod: pod}, "", true},
+		"lost, not recorded":               {shards.Shard{Pod: pod, Lost: &shards.Loss{}}, "", false},
+		"lost, another runner is recorded": {shards.Shard{Pod: pod, Lost: &shards.Loss{}, Stored: true}, "pod-0", false},
+		"lost, not in the report yet":      {shards.Shard{Pod: pod, Lost: &shards.Loss{}}, "pod-1", false},
+		"left, not in the report yet":      {shards.Shard{Pod: pod, Left: true}, "pod-1", false},
+		"lost, in the report":              {shards.Shard{Pod: pod, Lost: &shards.Loss{}, Stored: true}, "pod-1", true},
 	} {
 		stored := &record.Record{}
 		if tc.recorded != "" {
 			stored.Shards = []record.Shard{{Index: 0, Pod: tc.recorded}}
 		}
-		f := &run.Facts{Record: stored, View: &collect.View{Shards: []collect.Shard{tc.shard}}}
+		f := &run.Facts{Record: stored, View: &shards.View{Shards: []shards.Shard{tc.shard}}}
 		if got := RecordsStored(f); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}

@@ -8,8 +8,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/version"
 )
@@ -63,7 +63,7 @@ func tooLate(f *run.Facts) *run.Blocker {
 		f.Again(left)
 		return nil
 	}
-	n := f.View.Count((*collect.Shard).Ready)
+	n := f.View.Count((*shards.Shard).Ready)
 	late := fmt.Sprintf("Timed out after %s: %d of %d runners are ready", limit, n, f.Plan.Shards)
 	if !run.AllRunning(f) {
 		if f.Problem != nil {
@@ -100,7 +100,7 @@ func problemOfRunner(f *run.Facts, p runnerv1alpha1.Problem, what string) string
 	return ""
 }
 
-func firstTrouble(v *collect.View) string {
+func firstTrouble(v *shards.View) string {
 	for i := range v.Shards {
 		if t := v.Shards[i].Trouble; t != "" {
 			return fmt.Sprintf(": runner %d: %s", i, shorten.To(t, 512))

@@ -19,7 +19,7 @@ func TestLossAndStopAreOneDecision(t *testing.T) {
 	f := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runnerv1alpha1.StateDone, runnerv1alpha1.StateRunning), runtest.ShardLost(1))
 	f.View.Proposal = &runnerv1alpha1.Update{Revision: 2, Members: []int{0}} // the load is not rebalanced after the decision to stop
 	next := &record.Record{State: f.Record.State, Start: f.Record.Start, Changes: f.Record.Changes}
-	if err := Next(f, next, []record.Shard{{Index: 1, State: state.Lost, Member: true, Loss: &record.Loss{Message: "OOMKilled"}}}); err != nil {
+	if err := Next(f, next, []record.Shard{{Index: 1, State: record.ShardLost, Member: true, Loss: &record.Loss{Message: "OOMKilled"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(next.Shards) != 1 || next.Stop == nil || next.Stop.Reason != stopByLoss || next.State != state.Finishing || len(next.Changes) != 1 {

@@ -3,8 +3,8 @@ package decide
 import (
 	"slices"
 
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // Scales returns whether the number of shards can change.
@@ -74,7 +74,7 @@ func mayGo(f *run.Facts, shard int, settled bool) bool {
 	if sh.Lost != nil || sh.Left {
 		return f.IsRecorded(shard, sh.Pod.UID)
 	}
-	return settled && !sh.Member && (sh.Pod.Address == "" || sh.Snapshot != nil && !collect.HadSlots(sh.Snapshot))
+	return settled && !sh.Member && (sh.Pod.Address == "" || sh.Snapshot != nil && !shards.HadSlots(sh.Snapshot))
 }
 
 // Leaving returns whether a change took the share of a shard, and its runner waits for responses.

@@ -10,22 +10,22 @@ import (
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // scaling is a run of which the Job has some indices, spec wants some, and each shard is in a state:
 // m has a part, l is leaving, L has left and is recorded, j waits for a part, x was lost and is recorded, - has
 // no pod.
-func scaling(indices, wanted int, shards string) *run.Facts {
+func scaling(indices, wanted int, letters string) *run.Facts {
 	f := runtest.New(runtest.WithJob, runtest.Started)
 	f.Job.Spec.Completions, f.Record.Live.Shards = ptr.To(int32(indices)), wanted
 	f.Pods = map[int]*corev1.Pod{}
-	for i, letter := range shards {
+	for i, letter := range letters {
 		uid := types.UID(rune('a' + i))
-		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), letter), Left: letter == 'L'}
+		sh := shards.Shard{Pod: shards.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), letter), Left: letter == 'L'}
 		if sh.Member {
 			sh.Snapshot = &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateRunning}
 		}
@@ -34,12 +34,12 @@ func scaling(indices, wanted int, shards string) *run.Facts {
 		}
 		switch letter {
 		case 'x':
-			sh.Lost = &collect.Loss{}
+			sh.Lost = &shards.Loss{}
 			f.Record.Shards = append(f.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
 		case 'L':
 			f.Record.Shards = append(f.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true})
 		case '-':
-			sh.Pod = collect.Pod{}
+			sh.Pod = shards.Pod{}
 		default:
 			f.Pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		}

@@ -4,15 +4,15 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // abort is the threshold that must end the test.
-type abort struct{ *collect.Abort }
+type abort struct{ *shards.Abort }
 
 // reason is the reason of the stop.
 func (a *abort) reason() string { return verdict.AbortReason(a.Name, a.After) }

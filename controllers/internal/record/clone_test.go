@@ -35,7 +35,7 @@ func TestCloneIsDecidedIn(t *testing.T) {
 	c.Accepted(1 << 40)
 	c.Append(Change{Revision: 1 << 41, Members: Set{1}})
 	c.Changes[0].DecidedAt, c.Edits[0].AppliedAt, c.Thresholds[0].Abort = now, &now, true
-	c.Shards[0].State, c.Shards[0].Counts = state.Lost, Counts{Name: "other"}
+	c.Shards[0].State, c.Shards[0].Counts = ShardLost, Counts{Name: "other"}
 	c.Search.Probes, c.Search.Begun = append(c.Search.Probes, runnerv1alpha1.ProbeResult{Load: 1}), 0
 	c.Search.Probes[0].Load = 2
 	after, err := json.Marshal(r)
@@ -59,7 +59,7 @@ func TestSaveWritesChangesOnly(t *testing.T) {
 		return run.ResourceVersion
 	}
 	for _, f := range []func(*Record) error{prepare, begin, func(r *Record) error {
-		r.Shards = append(r.Shards, Shard{Pod: "a", State: state.Lost, Time: time.Now(), Loss: &Loss{Time: time.Now()}})
+		r.Shards = append(r.Shards, Shard{Pod: "a", State: ShardLost, Time: time.Now(), Loss: &Loss{Time: time.Now()}})
 		return nil
 	}} {
 		first, err := s.Save(ctx, loadTest(), f)

@@ -204,8 +204,8 @@ type Shard struct {
 	// Name is the name of the pod.
 	Name string `json:"name,omitempty"`
 	Node string `json:"node,omitempty"`
-	// State is Lost or Done.
-	State state.Shard `json:"state"`
+	// State is that of its counts.
+	State ShardState `json:"state"`
 	// Member is true if the runner had a share of the load. Otherwise no counts are missing.
 	Member bool      `json:"member,omitempty"`
 	Time   time.Time `json:"time"`
@@ -214,6 +214,17 @@ type Shard struct {
 	// Counts says where the counts of the runner are.
 	Counts Counts `json:"counts,omitzero"`
 }
+
+// ShardState says what is known of a runner that ended before the test.
+type ShardState string
+
+// States of a shard in the record.
+const (
+	// ShardDone: its counts are final. It left, or it was lost and reached again.
+	ShardDone ShardState = "Done"
+	// ShardLost: it was lost, and its counts may not be final.
+	ShardLost ShardState = "Lost"
+)
 
 // Loss is why a runner ended early.
 type Loss struct {

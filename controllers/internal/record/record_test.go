@@ -254,7 +254,7 @@ func fullRecord(random *rand.Rand) *Record {
 		if random.IntN(2) == 0 {
 			r.Append(Change{Revision: int64(i), At: random.Int64(), Members: Set{0, 2, 4, i + 5}, Rates: rates(), Suspended: random.IntN(2) == 0})
 		} else {
-			r.Shards = append(r.Shards, Shard{Index: i, Pod: types.UID(name[:36]), Name: name, Node: name, State: state.Done, Counts: Counts{Name: name, Dropped: []string{name}}})
+			r.Shards = append(r.Shards, Shard{Index: i, Pod: types.UID(name[:36]), Name: name, Node: name, State: ShardDone, Counts: Counts{Name: name, Dropped: []string{name}}})
 		}
 	}
 	r.Stop = &Stop{Reason: "spec.stop"}

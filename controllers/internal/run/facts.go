@@ -11,8 +11,8 @@ import (
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -57,7 +57,7 @@ type Facts struct {
 	// Problem is what keeps pods from running; nil: nothing known.
 	Problem *Blocker
 	// View is what the collector knows of the runners. It is empty before a pass asked the collector, and never nil.
-	View *collect.View
+	View *shards.View
 	// Report sums up all snapshots; nil before the start.
 	Report *runnerv1alpha1.Report
 	// Requeue is the time until the next pass; zero: an event brings it.
@@ -148,7 +148,7 @@ func (f *Facts) Shards() int {
 
 // PodOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
 // started.
-func (f *Facts) PodOf(shard int, seen *collect.Shard) types.UID {
+func (f *Facts) PodOf(shard int, seen *shards.Shard) types.UID {
 	if seen.Pod.UID != "" {
 		return seen.Pod.UID
 	}
@@ -171,11 +171,11 @@ const (
 )
 
 // Probes are those of the record.
-func (f *Facts) Probes() collect.Probes {
+func (f *Facts) Probes() shards.Probes {
 	if f.Record.Search == nil {
-		return collect.Probes{}
+		return shards.Probes{}
 	}
-	return collect.Probes{Ended: f.Record.Search.Probes, Begun: f.Record.Search.Begun}
+	return shards.Probes{Ended: f.Record.Search.Probes, Begun: f.Record.Search.Begun}
 }
 
 // Starters are the shards that the test starts with, sorted; nil: all.

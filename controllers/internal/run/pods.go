@@ -7,14 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Observe is what the collector needs to know of a pod.
-func (f *Facts) Observe(pod *corev1.Pod) collect.Pod {
-	out := collect.Pod{
+func (f *Facts) Observe(pod *corev1.Pod) shards.Pod {
+	out := shards.Pod{
 		Name: pod.Name, Node: pod.Spec.NodeName, UID: pod.UID,
 		Terminating: pod.DeletionTimestamp != nil,
 	}

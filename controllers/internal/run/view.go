@@ -5,8 +5,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -27,7 +27,7 @@ func (f *Facts) TakenOver() bool {
 	if f.Record.End != nil || !f.StartDecided() {
 		return false
 	}
-	return len(f.View.Members) == 0 || slices.ContainsFunc(f.View.Shards, func(sh collect.Shard) bool {
+	return len(f.View.Members) == 0 || slices.ContainsFunc(f.View.Shards, func(sh shards.Shard) bool {
 		return sh.Member && sh.Snapshot == nil && sh.Lost == nil
 	})
 }
@@ -44,7 +44,7 @@ func Loading(f *Facts) bool {
 }
 
 // sends returns whether a runner can have requests of its share to send.
-func sends(sh collect.Shard) bool {
+func sends(sh shards.Shard) bool {
 	return sh.Member && !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
 }
 
@@ -106,8 +106,8 @@ func (f *Facts) Incomplete() bool {
 	if f.Policy() == v1alpha1.ShardLostFail {
 		return len(f.Lost()) > 0
 	}
-	return slices.ContainsFunc(f.Record.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != state.Done }) ||
-		slices.ContainsFunc(f.View.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && sh.Member && sh.State != state.Done && !f.IsRecorded(sh.Index, sh.Pod.UID)
+	return slices.ContainsFunc(f.Record.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||
+		slices.ContainsFunc(f.View.Shards, func(sh shards.Shard) bool {
+			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !f.IsRecorded(sh.Index, sh.Pod.UID)
 		})
 }

@@ -271,6 +271,9 @@ func (r *Runner) Poll(ctx context.Context, lease runnerv1alpha1.Lease, totals bo
 			for i := range s.Steps {
 				s.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
 			}
+			for i := range s.StageSelections {
+				s.StageSelections[i].Time = runnerv1alpha1.Histogram{}
+			}
 			s.ServiceTime = runnerv1alpha1.Histogram{}
 		}
 		return nil
@@ -377,6 +380,7 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 	s.Counters.Done, s.Counters.Succeeded = s.Counters.Sent, s.Counters.Sent
 	h.RecordN(1000, s.Counters.Sent)
 	s.ResponseTime = h.Encode()
+	s.StageSelections = r.figures(s.Stages)
 	s.StatusCodes = map[string]int64{strconv.Itoa(200): s.Counters.Sent}
 	for c := range r.plan.Chains {
 		n := runnerv1alpha1.ChainCounters{}
@@ -396,6 +400,18 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 		s.EndedAt = s.StartAt + int64(load.lasted)
 		s.Histograms = &runnerv1alpha1.Histograms{ServiceTime: s.ResponseTime, TimeToFirstByte: s.ResponseTime}
 	}
+}
+
+// figures returns those of the stages that have some.
+func (r *Runner) figures(stages []runnerv1alpha1.StageCounters) (out []runnerv1alpha1.SelectionCounters) {
+	own, _ := r.plan.StageSelections()
+	for _, s := range own {
+		n := stages[slices.IndexFunc(r.plan.Rates, func(rate runnerv1alpha1.Rate) bool { return rate.Name == s.Stage })].Sent
+		h := histogram.New()
+		h.RecordN(1000, n)
+		out = append(out, runnerv1alpha1.SelectionCounters{Sent: n, Done: n, Succeeded: n, InClass: n, Time: h.Encode()})
+	}
+	return out
 }
 
 // readyAt is when it had all connections, on its clock: it cannot have begun before.

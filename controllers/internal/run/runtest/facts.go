@@ -11,10 +11,10 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -24,7 +24,7 @@ var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // New returns a run of two shards that nothing has been done for yet, after some changes.
 func New(changes ...func(*run.Facts)) *run.Facts {
-	f := &run.Facts{Now: Now, LoadTest: &v1alpha1.LoadTest{}, View: &collect.View{}, Pods: map[int]*corev1.Pod{}}
+	f := &run.Facts{Now: Now, LoadTest: &v1alpha1.LoadTest{}, View: &shards.View{}, Pods: map[int]*corev1.Pod{}}
 	f.LoadTest.Namespace, f.LoadTest.Name, f.LoadTest.Generation = "core", "pcf", 1
 	f.LoadTest.Spec.Runner.Shards = 2
 	f.PlanHash = strings.Repeat("ab", 32)
@@ -80,7 +80,7 @@ func RunnersAre(states ...runnerv1alpha1.State) func(*run.Facts) {
 				snap.StartedAt = 1
 				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
-			f.View.Shards = append(f.View.Shards, collect.Shard{Index: i, Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
+			f.View.Shards = append(f.View.Shards, shards.Shard{Index: i, Pod: shards.Pod{Name: "pod"}, Snapshot: snap, Member: true})
 			f.View.Members = append(f.View.Members, i)
 		}
 		Summarize(f)
@@ -102,7 +102,7 @@ func Summarize(f *run.Facts) {
 // ShardLost loses the runner of a shard.
 func ShardLost(i int) func(*run.Facts) {
 	return func(f *run.Facts) {
-		f.View.Shards[i].Lost = &collect.Loss{Pod: "pod", Message: "OOMKilled"}
+		f.View.Shards[i].Lost = &shards.Loss{Pod: "pod", Message: "OOMKilled"}
 		Summarize(f)
 	}
 }

@@ -1,0 +1,142 @@
+package shards
+
+import (
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// changeLead is the time between the proposal of a change and the change, so that the reconciler can store it and every
+	// runner gets it before. A proposal that is not stored within proposalLife is made again. A runner that gets a change late catches up.
+	changeLead   = 750 * time.Millisecond
+	proposalLife = 250 * time.Millisecond
+	// changeGap keeps the times of two changes in their order.
+	changeGap = 10 * time.Millisecond
+	// maxApplied bounds View.Applied; status keeps no more.
+	maxApplied = 32
+)
+
+// Live is what can change while the test runs.
+type Live struct {
+	// Generation of the spec orders changes.
+	Generation int64
+	// Rates are those of all stages; they must not be changed.
+	Rates     []runnerv1alpha1.Rate
+	Suspended bool
+}
+
+// Applied is a change that every runner accepted, with the time when it takes effect and the
+// shards that have a share from then on.
+type Applied struct {
+	Generation int64
+	Members    []int
+	At         time.Time
+}
+
+// acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner needs.
+func (g *Group) acceptChanges() {
+	if len(g.d.Changes) == 0 || g.d.Changes[len(g.d.Changes)-1].Revision <= g.changes.accepted {
+		return
+	}
+	known := g.changes.accepted
+	g.changes.list, g.changes.accepted = g.d.Changes, g.d.Changes[len(g.d.Changes)-1].Revision
+	for i := range g.changes.list {
+		c := &g.changes.list[i]
+		switch {
+		case c.Revision <= known:
+		case c.At == 0: // before the start; no runner has had a share yet
+			for _, s := range g.runners {
+				s.member = false
+			}
+		default:
+			g.changeWindows(c)
+			g.note(nil, "Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
+		}
+	}
+	for _, i := range g.changes.newest().Members {
+		if s := g.at(i); !s.state.Over() {
+			s.member = true
+		}
+	}
+	for i, s := range g.runners {
+		if s.member && !slices.Contains(g.changes.newest().Members, i) {
+			g.happen(s, Removed)
+		}
+	}
+	g.proposal, g.begins, g.news = nil, false, true
+	g.pollNow()
+}
+
+// propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the changes.
+func (g *Group) propose() {
+	next, begins := g.nextChange()
+	since := g.clock() - g.startAt
+	switch {
+	case next == nil:
+		g.news = g.news || g.proposal != nil
+		g.proposal = nil
+		return
+	case g.proposal != nil && g.begins == begins && g.proposal.Generation == next.Generation && slices.Equal(g.proposal.Members, next.Members) &&
+		g.proposal.At-since > int64(changeLead-proposalLife):
+		return
+	}
+	next.Revision, next.At = g.changes.newest().Revision+1, max(since+int64(changeLead), g.changes.newest().At+int64(changeGap))
+	if !begins {
+		g.probing.fit(next)
+	}
+	g.proposal, g.begins, g.news = next, begins, true
+}
+
+// nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the spec come first,
+// then those of members.
+func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
+	if !g.begun() || g.d.Stop != "" || g.d.Stored {
+		return nil, false
+	}
+	next := *g.changes.newest()
+	if g.d.Live.Generation > next.Generation {
+		next.Generation, next.Rates, next.Suspended = g.d.Live.Generation, g.d.Live.Rates, g.d.Live.Suspended
+		return &next, false
+	}
+	if next.Members = g.nextMembers(); next.Members != nil {
+		return &next, false
+	}
+	probe := g.nextProbe()
+	return probe, probe != nil
+}
+
+// begun: the time of the start is known, and some runner knows it.
+func (g *Group) begun() bool {
+	return g.d.MayStart && g.startAt != 0 && g.runners.know()
+}
+
+// pending is the oldest change that a runner with a share did not accept; nil: none. Changes
+// after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
+// its share when it answers again.
+func (g *Group) pending(s *runner) *runnerv1alpha1.Update {
+	lost := s.state == Lost && !s.final()
+	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
+		return nil
+	}
+	return g.changes.after(s.snapshot.Revision, s.knowsStart())
+}
+
+// settle finds the changes that every runner accepted.
+func (g *Group) settle() {
+	for i := range g.changes.list {
+		c := &g.changes.list[i]
+		if c.Revision <= g.changes.settled {
+			continue
+		}
+		if c.At != 0 && g.startAt == 0 || !g.runners.have(c.Revision) {
+			break
+		}
+		g.changes.settled, g.news = c.Revision, true
+		if c.At != 0 {
+			g.changes.applied = append(g.changes.applied, Applied{c.Generation, c.Members, g.zero.Add(time.Duration(g.startAt + c.At))})
+		}
+	}
+	g.changes.applied = g.changes.applied[max(0, len(g.changes.applied)-maxApplied):]
+}

@@ -1,0 +1,158 @@
+package shards
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// driven is a group whose time and runners are variables of a test.
+type driven struct {
+	*testing.T
+	g       *Group
+	now     time.Time
+	desired Desired
+	runners []runnerv1alpha1.Snapshot
+	silent  map[int]bool
+}
+
+func drive(t *testing.T, shards int) *driven {
+	plan := &runnerv1alpha1.Plan{
+		Shards: shards, Targets: []runnerv1alpha1.Target{{Name: "pcf", Connections: shards}},
+		Rates: []runnerv1alpha1.Rate{{Name: "hold", Count: 1000, Period: time.Second, Duration: 10 * time.Second}},
+	}
+	d := &driven{T: t, now: time.Unix(1000, 0), desired: Desired{
+		Plan: plan, Shards: shards, Live: Live{Generation: 1}, Pods: map[int]Pod{},
+		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(shards)}},
+	}}
+	for i := range shards {
+		d.desired.Pods[i] = Pod{Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint("uid-", i)), Address: fmt.Sprint("host-", i)}
+		d.runners = append(d.runners, runnerv1alpha1.Snapshot{Shard: i, Boot: fmt.Sprint("boot-", i), State: runnerv1alpha1.StateWaiting})
+	}
+	d.g = New(d.desired, Options{Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: time.Second}, d.now)
+	return d
+}
+
+// round lets time pass, and answers each call as the runners would.
+func (d *driven) round(after time.Duration) (kinds []Kind, v *View) {
+	d.now = d.now.Add(after)
+	d.g.Accept(d.desired, d.now)
+	out := d.g.Next(Moment{Now: d.now, Leading: true, Pace: Pace{Least: time.Second, Regular: time.Second, Hurried: 100 * time.Millisecond}})
+	for _, c := range out.Calls {
+		kinds = append(kinds, c.Kind)
+		d.g.Heard(c.ID, d.answer(c), d.now)
+	}
+	return kinds, out.View
+}
+
+func (d *driven) answer(c Call) Answer {
+	if d.silent[c.ID.Shard] {
+		return Answer{Err: errors.New("no answer")}
+	}
+	s := &d.runners[c.ID.Shard]
+	s.Sequence++
+	s.Clock = int64(d.now.Sub(time.Unix(0, 0)))
+	switch c.Kind {
+	case CallUpdate:
+		s.Revision, s.Generation = c.Update.Revision, c.Update.Generation
+		if s.State == runnerv1alpha1.StateWaiting {
+			s.State = runnerv1alpha1.StateReady
+		}
+	case CallStart:
+		s.State, s.StartAt, s.StartedAt = runnerv1alpha1.StateRunning, s.Clock, s.Clock
+	case CallStop:
+		s.State, s.Stopped = runnerv1alpha1.StateDrained, c.Stop.Reason
+	case CallTeardown:
+		s.State = runnerv1alpha1.StateDone
+	case CallAck:
+		return Answer{}
+	}
+	n := *s
+	return Answer{Snapshot: &n, Clock: Sample{Offset: int64(d.now.Sub(d.g.zero)) - s.Clock, RTT: time.Millisecond}}
+}
+
+// TestGroup: from the first look to the acknowledgement, each step follows from what the runners said and what is desired.
+func TestGroup(t *testing.T) {
+	d := drive(t, 2)
+	stop := func() { d.desired.Stop = "spec.stop" }
+	for i, step := range []struct {
+		what   string
+		do     func()
+		want   Kind
+		states State
+	}{
+		{"the first look", nil, CallSnapshot, Absent},
+		{"shares", nil, CallUpdate, Connecting},
+		{"a look at runners that are ready", nil, CallSnapshot, Ready},
+		{"the start", func() { d.desired.MayStart = true }, CallStart, Ready},
+		{"a look at runners that send", nil, CallSnapshot, Active},
+		{"the stop", stop, CallStop, Active},
+		{"teardown", nil, CallTeardown, Draining},
+		{"nothing before the results are stored", nil, CallNone, Done},
+		{"the acknowledgement", func() { d.desired.Stored = true }, CallAck, Done},
+		{"nothing", nil, CallNone, Done},
+	} {
+		if step.do != nil {
+			step.do()
+		}
+		got, v := d.round(time.Second)
+		var want []Kind
+		if step.want != CallNone {
+			want = []Kind{step.want, step.want}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("step %d, %s (-want +got):\n%s", i, step.what, diff)
+		}
+		for _, s := range v.Shards {
+			if s.State != step.states {
+				t.Errorf("step %d, %s: shard %d is %s, want %s", i, step.what, s.Index, s.State, step.states)
+			}
+		}
+	}
+}
+
+// TestGroupWithNoNews: nothing is due until the time that a round returned.
+func TestGroupWithNoNews(t *testing.T) {
+	d := drive(t, 1)
+	d.g.Accept(d.desired, d.now)
+	m := Moment{Now: d.now, Leading: true, Pace: Pace{Least: time.Second, Regular: time.Second, Hurried: 100 * time.Millisecond}}
+	out := d.g.Next(m)
+	if len(out.Calls) != 1 || out.Wait != 100*time.Millisecond || d.g.Due(d.now.Add(out.Wait-1)) || !d.g.Due(d.now.Add(out.Wait)) {
+		t.Errorf("%d calls, the next round after %s", len(out.Calls), out.Wait)
+	}
+	m.Now = m.Now.Add(out.Wait)
+	if out = d.g.Next(m); len(out.Calls) != 0 || out.View != nil {
+		t.Errorf("calls %v of a runner that is in a call, view %v; want none", out.Calls, out.View)
+	}
+}
+
+// TestEarlyEndStaysALoss: a runner that failed has final counts, and its load is missing. It is asked again while another runner is silent.
+func TestEarlyEndStaysALoss(t *testing.T) {
+	d := drive(t, 3)
+	d.desired.LossTolerated = true
+	for range 4 {
+		d.desired.MayStart = d.runners[0].State == runnerv1alpha1.StateReady
+		d.round(time.Second)
+	}
+	d.runners[1].State, d.runners[1].Problem, d.runners[1].Message = runnerv1alpha1.StateDone, runnerv1alpha1.ProblemInternal, "out of files"
+	d.round(time.Second)
+	d.silent = map[int]bool{2: true}
+	before := d.runners[1].Sequence
+	var v *View
+	for range 12 {
+		_, v = d.round(time.Second)
+	}
+	if d.runners[1].Sequence == before {
+		t.Fatal("the runner was not asked again")
+	}
+	if s := v.Shards[1]; s.State != Lost || s.Lost == nil || s.Lost.Message != "out of files" {
+		t.Errorf("state %s, loss %v; want Lost", s.State, s.Lost)
+	}
+}

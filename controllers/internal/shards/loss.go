@@ -1,0 +1,108 @@
+package shards
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// findEnds finds the runners that are lost, and those whose counts are final.
+func (g *Group) findEnds() {
+	for i, s := range g.runners {
+		if s.state.Final() || s.state.Over() {
+			continue
+		}
+		why := g.findLoss(s)
+		switch {
+		case why != "":
+			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: g.now}
+			g.happen(s, GaveUp)
+		case s.final() && (g.d.MayStart || g.d.Stored):
+			g.happen(s, Ended)
+			if slices.Contains(g.changes.newest().Members, i) {
+				s.slim()
+			}
+		}
+	}
+}
+
+// findLeft finds the runners that are done because a change removed their share.
+func (g *Group) findLeft() {
+	for i, s := range g.runners {
+		if s.state == Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(g.changes.newest().Members, i) && s.snapshot.Revision >= g.changes.leftWith(i) {
+			g.happen(s, Departed)
+		}
+	}
+}
+
+// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
+// leases, a runner is lost if it does not answer for a time while others do, or after the test should have ended.
+func (g *Group) findLoss(s *runner) string {
+	silence, apart := g.now.Sub(s.lastSeen), s.apartFor(&g.d, g.now)
+	switch {
+	case g.d.Stored:
+		return ""
+	case s.final():
+		return s.early(&g.d)
+	case s.pod.Ended:
+		if s.calling != CallNone { // the call may bring the last snapshot
+			return ""
+		}
+		return orElse(s.pod.Why, "the pod has ended")
+	case !s.member && s.pod.Address == "", !g.d.MayStart:
+		return ""
+	case g.d.leases() && g.leaseOver(s) && apart > silentAfter:
+		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
+	case !g.d.leases() && apart > g.opts.Unreachable:
+		return fmt.Sprintf("no answer for %s: %s%s", silence.Round(time.Second), s.why(), g.d.maySend(g.now))
+	}
+	return ""
+}
+
+// early returns why a runner that is done ended before its time: it never started, or something else than the operator
+// stopped it, for example SIGTERM. Its deadline is not an early end. Empty: it ended in time.
+func (s *runner) early(d *Desired) string {
+	switch {
+	case s.snapshot.StartedAt == 0 && d.MayStart && d.Stop == "":
+		return orElse(s.snapshot.Message, "ended before the start")
+	case s.snapshot.Stopped != "" && d.Stop == "" && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
+		return "stopped: " + s.snapshot.Stopped
+	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal, s.snapshot.Problem == runnerv1alpha1.ProblemPolicy:
+		return orElse(s.snapshot.Message, "the runner failed")
+	}
+	return ""
+}
+
+// apartFor returns how long the runner has been out of reach although the operator's own network works: another runner answers, or there is no
+// pod. If the test should have ended, that is not asked, because no answer of any runner can be awaited for ever.
+func (s *runner) apartFor(d *Desired, now time.Time) time.Duration {
+	silence := now.Sub(s.lastSeen)
+	switch {
+	case s.pod.Name == "" || s.pod.Gone, d.Stop != "", d.Retention > 0 && silence > d.Retention && now.After(d.LoadEnd):
+		return silence
+	case s.apart.IsZero():
+		return 0
+	}
+	return now.Sub(s.apart)
+}
+
+// why the runner does not answer.
+func (s *runner) why() string {
+	if s.pod.Gone || s.pod.Name == "" {
+		return "the pod was deleted"
+	}
+	return orElse(s.trouble, "no details")
+}
+
+// maySend says what a runner without a lease can do while it does not answer.
+func (d *Desired) maySend(now time.Time) string {
+	switch end := d.LoadEnd; {
+	case end.IsZero():
+		return "; it may still send requests"
+	case end.After(now):
+		return "; it may send requests until " + end.UTC().Format(time.RFC3339)
+	}
+	return ""
+}

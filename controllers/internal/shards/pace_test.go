@@ -1,0 +1,112 @@
+package shards
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestPollsAreSpread: the polls of many runners are not at the same time, and each is polled once an interval.
+func TestPollsAreSpread(t *testing.T) {
+	pace := Pace{Least: time.Second, Regular: 2 * time.Second}
+	const runners = 10
+	for index := range runners {
+		at := time.Duration(index) * 17 * time.Millisecond
+		first := pace.spread(at, index, runners)
+		if first < time.Second || first > 3*time.Second {
+			t.Errorf("shard %d: first poll after %s, want between 1s and 3s", index, first)
+		}
+		at += first
+		if want := time.Duration(index) * 200 * time.Millisecond; at%(2*time.Second) != want {
+			t.Errorf("shard %d is polled %s after the begin of an interval, want %s", index, at%(2*time.Second), want)
+		}
+		if got := pace.spread(at, index, runners); got != 2*time.Second {
+			t.Errorf("shard %d: the second poll is %s after the first, want 2s", index, got)
+		}
+	}
+}
+
+// TestOnePollWithoutAnswerIsNotSilence: the next poll after one that timed out comes before the runner is silent.
+func TestOnePollWithoutAnswerIsNotSilence(t *testing.T) {
+	for _, tc := range []struct {
+		regular, want time.Duration
+	}{{time.Second, 5 * time.Second}, {2 * time.Second, 6 * time.Second}, {3 * time.Second, 7 * time.Second}} {
+		answered := time.Unix(0, 0)
+		g := &Group{m: Moment{Pace: Pace{Least: time.Second, Regular: tc.regular}}, opts: Options{Timeout: 2 * time.Second}}
+		if got := g.silentAfter(); got != tc.want {
+			t.Errorf("regularly after %s: silent after %s, want %s", tc.regular, got, tc.want)
+		}
+		failed := answered.Add(tc.regular + g.opts.Timeout)
+		if next := g.m.Pace.again(answered.Add(2*tc.regular), failed); next.Sub(answered) > g.silentAfter() {
+			t.Errorf("regularly after %s: the second poll is %s after the last answer, silent after %s", tc.regular, next.Sub(answered), g.silentAfter())
+		}
+	}
+}
+
+// TestSilenceNotes: one note reports all runners that fell silent in a second.
+func TestSilenceNotes(t *testing.T) {
+	g := &Group{}
+	at := func(after time.Duration) {
+		g.now = time.Unix(0, 0).Add(after)
+		g.silence.note(g)
+	}
+	g.silence.add(&runner{index: 0, silent: true, trouble: "timeout"})
+	at(0)
+	for i := range 3 {
+		g.silence.add(&runner{index: i, silent: i != 1, trouble: "timeout"})
+		at(time.Second / 2)
+	}
+	at(time.Second)
+	at(3 * time.Second)
+	var got []string
+	for _, n := range g.notes {
+		got = append(got, fmt.Sprint(n.Message, n.Values))
+	}
+	want := []string{
+		"Runners do not answer[count 1 shards [0] reason timeout]",
+		"Runners do not answer[count 2 shards [0 2] reason timeout]",
+		"Runners answer again[count 1 shards [1]]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestInterval: who will soon report something else is polled hurriedly.
+func TestInterval(t *testing.T) {
+	pace := Pace{Least: time.Second, Regular: 1500 * time.Millisecond, Hurried: 100 * time.Millisecond}
+	list := []runnerv1alpha1.Update{{Revision: 1, Members: []int{0}}, {Revision: 2, At: 1, Members: []int{0}}}
+	running := runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateRunning, Revision: 2, StartAt: 1}
+	behind := running
+	behind.Revision = 1
+	done := runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateDone}
+	for name, tt := range map[string]struct {
+		s    runner
+		d    Desired
+		want time.Duration
+	}{
+		"no answer yet":             {runner{}, Desired{}, pace.Hurried},
+		"no endpoint after minutes": {runner{trouble: "refused"}, Desired{}, pace.Regular},
+		"ready":                     {runner{state: Ready, snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateReady, Revision: 1}}, Desired{}, pace.Hurried},
+		"active":                    {runner{state: Active, snapshot: &running}, Desired{}, pace.Regular},
+		"active, the test stops":    {runner{state: Active, snapshot: &running}, Desired{Stop: "x"}, pace.Hurried},
+		"active, pod terminates":    {runner{state: Active, snapshot: &running, pod: Pod{Terminating: true}}, Desired{}, pace.Hurried},
+		"active, a change":          {runner{state: Active, snapshot: &behind}, Desired{}, pace.Hurried},
+		"active, no member":         {runner{index: 1, state: Active, snapshot: &running}, Desired{}, pace.Hurried},
+		"active, silent":            {runner{state: Active, snapshot: &running, silent: true}, Desired{}, pace.Least},
+		"draining":                  {runner{state: Draining, snapshot: &running}, Desired{}, pace.Hurried},
+		"ended before the start":    {runner{state: Ready, snapshot: &done}, Desired{}, pace.Least},
+		"done":                      {runner{state: Done, snapshot: &done}, Desired{}, pace.Least},
+		"lost":                      {runner{state: Lost, snapshot: &running}, Desired{}, pace.Least},
+	} {
+		tt.d.Plan = &runnerv1alpha1.Plan{}
+		g := &Group{d: tt.d, m: Moment{Pace: pace}, now: time.Unix(120, 0), zero: time.Unix(0, 0), runners: runners{&tt.s}, changes: changes{list: list}}
+		if got := g.interval(&tt.s); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package shards
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/search"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// probing is a search: what the record has of it, and what this process saw. An operator that takes over saw nothing, so it repeats the probe that
+// it found.
+type probing struct {
+	plan    *runnerv1alpha1.Plan
+	changes *changes
+	// stored are the probes of the record.
+	stored Probes
+	// before are the snapshots of the members while they waited for a probe; nil: this process did not see them wait.
+	before []runnerv1alpha1.Snapshot
+	// number is the number of that probe, from 0.
+	number int
+	// ended is what the current probe showed, until it is stored; nil: it has not ended.
+	ended *Probe
+}
+
+// judge returns what the current probe showed. The snapshots are of all members, which wait.
+func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResult, error) {
+	load, _ := p.replay().Next()
+	if why := p.invalid(now); why != "" {
+		return runnerv1alpha1.ProbeResult{Load: load, Outcome: runnerv1alpha1.ProbeInvalid, Message: why}, nil
+	}
+	out, err := search.Figures(p.plan, len(p.stored.Ended), load, p.before, now, verdict.Facts{})
+	if err != nil {
+		out = runnerv1alpha1.ProbeResult{Load: load, Outcome: runnerv1alpha1.ProbeInvalid, Message: err.Error()}
+	}
+	return out, err
+}
+
+// invalid returns why the figures of the current probe cannot be used; empty: they can.
+func (p *probing) invalid(now []runnerv1alpha1.Snapshot) string {
+	if p.stored.Begun == 0 || p.before == nil || p.number != len(p.stored.Ended) {
+		return "another operator began the probe"
+	}
+	for i := range p.before {
+		was := &p.before[i]
+		if !slices.ContainsFunc(now, func(s runnerv1alpha1.Snapshot) bool { return s.Shard == was.Shard && s.Boot == was.Boot }) {
+			return fmt.Sprintf("runner %d was lost during the probe", was.Shard)
+		}
+	}
+	end, _ := p.end()
+	for i := range p.changes.list {
+		if c := &p.changes.list[i]; c.Revision > p.stored.Begun && time.Duration(c.At) < end {
+			return "the load changed during the probe"
+		}
+	}
+	return ""
+}
+
+// replay returns the search after the probes that ended.
+func (p *probing) replay() *search.Search { return search.Replay(*p.plan.Search, p.stored.Ended) }
+
+// withLoad returns the rates of all stages, with the load of the current or the next probe.
+func (p *probing) withLoad(rates []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
+	if len(rates) == 0 {
+		rates = p.plan.Rates
+	}
+	load, more := p.replay().Next()
+	if !more {
+		return rates
+	}
+	return search.Rates(p.plan, rates, len(p.stored.Ended), load)
+}
+
+// fit makes a change of something else fit into a search: the load of the probe stays, and a change while the runners wait
+// does not begin the next probe.
+func (p *probing) fit(c *runnerv1alpha1.Update) {
+	if p.plan.Search == nil {
+		return
+	}
+	c.Rates = p.withLoad(c.Rates)
+	if end, known := p.end(); known && time.Duration(c.At) >= end {
+		c.Suspended = true
+	}
+}
+
+// end returns the time from the start at which the runners will wait for the next probe, or did so. It is not known if the run
+// is suspended before that. The stages before the first probe end by their durations.
+func (p *probing) end() (time.Duration, bool) {
+	s := p.plan.Search
+	first, left := 0, s.Settle+s.Duration
+	if p.stored.Begun == 0 {
+		if left = 0; len(p.stored.Ended) > 0 {
+			return 0, true // they wait
+		}
+		for i := range p.plan.Rates[:s.FirstStage] {
+			left += p.plan.Rates[i].Duration
+		}
+	} else {
+		first = max(0, slices.IndexFunc(p.changes.list, func(c runnerv1alpha1.Update) bool { return c.Revision == p.stored.Begun }))
+	}
+	for i := first; i < len(p.changes.list); i++ {
+		c := &p.changes.list[i]
+		if c.Suspended {
+			continue
+		}
+		if i+1 == len(p.changes.list) || c.At+int64(left) <= p.changes.list[i+1].At {
+			return time.Duration(c.At) + left, true
+		}
+		left -= time.Duration(p.changes.list[i+1].At - c.At)
+	}
+	return 0, false
+}

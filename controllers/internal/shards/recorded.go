@@ -1,0 +1,85 @@
+package shards
+
+import (
+	"slices"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// HadSlots returns whether a runner reports that it had a share of the load.
+func HadSlots(s *runnerv1alpha1.Snapshot) bool {
+	return slices.ContainsFunc(s.Stages, func(c runnerv1alpha1.StageCounters) bool { return c.Slots > 0 || c.Sent > 0 })
+}
+
+// takeStored marks the runners that are over and whose counts are stored. Another pod of the
+// same shard is another runner.
+func (g *Group) takeStored() {
+	for i := range g.d.Recorded {
+		rec := &g.d.Recorded[i]
+		s := g.runnerOf(rec)
+		g.news = g.news || !s.stored // the view says that its counts are in it
+		s.stored = true
+		if n := rec.Snapshot; n != nil && (s.snapshot == nil || s.snapshot.Sequence < n.Sequence) {
+			g.restore(s, n)
+		}
+		if s.loss == nil {
+			s.loss = rec.Loss
+		}
+		if s.pod.Address == "" && rec.Address != "" {
+			s.pod.Address = rec.Address
+		}
+		for _, on := range rec.events() {
+			g.happen(s, on)
+		}
+	}
+	for i, s := range g.runners {
+		if p := g.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
+			g.former = append(g.former, s)
+			g.runners[i] = g.newRunner(i)
+			g.runners[i].member = slices.Contains(g.changes.newest().Members, i) && g.d.Owners[i] == p.UID
+			g.news = true
+		}
+	}
+}
+
+// events are what the record says of a runner.
+func (r *Recorded) events() []Event {
+	switch {
+	case r.Loss == nil:
+		return []Event{Ended, Departed}
+	case r.Final && r.Snapshot != nil: // otherwise its counts are missing all the same
+		return []Event{GaveUp, Ended}
+	}
+	return []Event{GaveUp}
+}
+
+// restore takes over the stored snapshot of a runner that is over. It can be newer than the last one that this process got: a former
+// operator polls runners until it knows that it is replaced.
+func (g *Group) restore(s *runner, n *runnerv1alpha1.Snapshot) {
+	if err := g.merge.Add(n); err != nil {
+		g.note(err, "Cannot use the stored counts of a runner", "shard", s.index)
+		return
+	}
+	if err := g.limits.Add(n); err != nil {
+		g.note(err, "Cannot compare the thresholds with the stored counts of a runner", "shard", s.index)
+	}
+	s.snapshot = n
+}
+
+// runnerOf is the runner whose counts are stored.
+func (g *Group) runnerOf(rec *Recorded) *runner {
+	for _, s := range g.former {
+		if s.index == rec.Shard && s.pod.UID == rec.Pod {
+			return s
+		}
+	}
+	s := g.at(rec.Shard)
+	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another runner has its place
+		s = g.newRunner(rec.Shard)
+		s.pod.UID, s.member = rec.Pod, rec.Member
+		g.former = append(g.former, s)
+		return s
+	}
+	s.pod.UID, s.member = rec.Pod, rec.Member
+	return s
+}

@@ -1,0 +1,76 @@
+package shards
+
+import (
+	"slices"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// shares computes the shares of members. It keeps the last result: each member needs it, and most changes have the same members.
+type shares struct {
+	plan    *runnerv1alpha1.Plan
+	members []int
+	last    []runnerv1alpha1.Share
+}
+
+// of are the shares of members, in their order.
+func (c *shares) of(members []int) ([]runnerv1alpha1.Share, error) {
+	if c.last != nil && slices.Equal(members, c.members) {
+		return c.last, nil
+	}
+	last, err := shard.Distribute(c.plan, members)
+	if err != nil {
+		return nil, err
+	}
+	c.members, c.last = members, last
+	return last, nil
+}
+
+// shareOf is the share of a shard among members; false: it has none. The shares were computed before the change was
+// proposed.
+func (g *Group) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
+	shares, err := g.shares.of(members)
+	if err != nil {
+		g.notDistributed = err.Error()
+		return runnerv1alpha1.Share{}, false
+	}
+	k, ok := slices.BinarySearch(members, i)
+	if !ok {
+		return runnerv1alpha1.Share{}, false
+	}
+	return shares[k], true
+}
+
+// idleShare lets a shard connect before it is a member: it has the connections that it would have if it
+// were the only one to join, and no slots.
+func (g *Group) idleShare(i int) runnerv1alpha1.Share {
+	members := append(slices.Clone(g.changes.newest().Members), i)
+	slices.Sort(members)
+	share, _ := g.shareOf(slices.Compact(members), i)
+	share.Slots, share.Once = runnerv1alpha1.Slots{Of: 1}, false
+	return share
+}
+
+// update is what to send to a runner: its first share, or the change that comes next.
+func (g *Group) update(s *runner) runnerv1alpha1.Update {
+	c := g.pending(s)
+	if c == nil {
+		c = g.changes.beforeStart()
+	}
+	out := *c
+	share, member := g.shareOf(c.Members, s.index)
+	switch {
+	case member && s.member:
+		out.Share = share
+	case s.member:
+		out.Leave = true
+	default:
+		if s.idle == nil {
+			idle := g.idleShare(s.index)
+			s.idle = &idle
+		}
+		out.Share = *s.idle
+	}
+	return out
+}
