@@ -221,7 +221,7 @@ func TestPackages(t *testing.T) {
 // and the operator and the command line get the same verdict.
 var pure = []string{
 	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace",
-	"controllers/internal/desired", "controllers/internal/shards",
+	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
 }
 
 // impure are the ways to the clock; a package may still do arithmetic on durations.

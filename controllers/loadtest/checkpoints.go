@@ -8,12 +8,13 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // noteCheckpoints records for the status that the API server refuses the checkpoints of the run.
 func (s *scope) noteCheckpoints(err error) {
-	if text := refusal.Of(err); text != "" && s.end == nil {
-		s.refuse(refusedWrite{what: "checkpoints", text: text, since: s.now, next: s.now.Add(maxRetryInterval)})
+	if text := refusal.Of(err); text != "" && s.Record.End == nil {
+		s.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: s.Now, Next: s.Now.Add(maxRetryInterval)})
 	}
 }
 

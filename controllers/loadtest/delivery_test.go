@@ -41,7 +41,7 @@ func TestHealthOfDelivery(t *testing.T) {
 	script, exprs := readFile(t, "argocd/health.lua"), fluxExprs(t)
 	for name, scopes := range states() {
 		for _, s := range scopes {
-			lt := s.lt.DeepCopy()
+			lt := s.LoadTest.DeepCopy()
 			lt.Status = *statusOf(s, now)
 			want := healthOf(name, lt.Status.Phase)
 			obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(lt)

@@ -1,7 +1,8 @@
 // Package loadtest reconciles LoadTests.
 //
-// A pass reads the objects of one LoadTest into a scope, calls the sync functions, computes the status from the scope, and
-// writes it if it changed. Events and metrics follow the write.
+// A pass reads the objects of one LoadTest into a scope, calls the sync functions of the phase of the run, computes the status from
+// the scope, and writes it if it changed. Events and metrics follow the write. The run record says which phase it is: the run
+// starts, runs, or has finished.
 //
 // The run record has all decisions: the plan, the start, the changes of the load, the runners that ended, the decision to
 // stop, and how the run ended. The operator stores a decision there before it acts on it. Status is computed from spec,
@@ -14,6 +15,6 @@
 // There is no finalizer. When a LoadTest is deleted, the operator stops its runners, and the garbage collector deletes the
 // objects.
 //
-// Words: recorded means that the run record has it. A phase is status.phase. A test is held if spec.suspend keeps it from
+// Words: recorded means that the run record has it. A test is held if spec.suspend keeps it from
 // starting. A runner left if a change took its share and its counts are final.
 package loadtest

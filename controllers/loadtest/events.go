@@ -13,6 +13,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // events create and patch: one for each transition; patch counts repetitions.
@@ -101,7 +103,7 @@ func notApplied(st *v1alpha1.LoadTestStatus) string {
 }
 
 // startProblems are the reasons of RunnersReady that need a user.
-var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, podProblems...)
+var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, run.PodProblems...)
 
 func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	var out []userEvent
@@ -211,9 +213,9 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []userEvent) {
 		c := &after.Changes[i]
 		switch {
 		case c.AppliedAt == nil || reported(c):
-		case c.Field == fieldShards:
+		case c.Field == run.FieldShards:
 			out = append(out, normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From, c.To)))
-		case c.Field != fieldSuspend:
+		case c.Field != run.FieldSuspend:
 			rates = append(rates, fmt.Sprintf("%s from %s to %s", c.Field, c.From, c.To))
 		case c.To == "true":
 			out = append(out, normal(v1alpha1.ReasonSuspended, actionRun, pausedMessage))
@@ -250,11 +252,11 @@ const maxNote = 1024
 // sendEvents sends events, and writes each to the log, which stays longer than an event.
 func (r *reconciler) sendEvents(ctx context.Context, lt *v1alpha1.LoadTest, all []userEvent) {
 	for _, e := range all {
-		logr.FromContextOrDiscard(ctx).Info(e.reason, "note", clip(e.note, maxNote))
+		logr.FromContextOrDiscard(ctx).Info(e.reason, "note", shorten.To(e.note, maxNote))
 		kind := corev1.EventTypeNormal
 		if e.warning {
 			kind = corev1.EventTypeWarning
 		}
-		r.events.Eventf(lt, nil, kind, e.reason, e.action, "%s", clip(e.note, maxNote))
+		r.events.Eventf(lt, nil, kind, e.reason, e.action, "%s", shorten.To(e.note, maxNote))
 	}
 }

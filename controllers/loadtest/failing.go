@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
@@ -27,7 +32,7 @@ func (c *memoryEntry) failing(err error) string {
 	if c.failures++; c.failures < failuresShown {
 		return ""
 	}
-	return clip(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", c.failures, err), maxMessage)
+	return shorten.To(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", c.failures, err), run.MaxMessage)
 }
 
 // unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status stays. It returns the error.
@@ -38,13 +43,13 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 	}
 	written := lt.DeepCopy()
 	if len(lt.Status.Conditions) == 0 {
-		s := &scope{now: r.clock(), lt: lt, run: &record.Record{State: state.Pending}, view: &collect.View{}}
-		written.Status = *brief(statusOf(s, s.now))
+		s := &scope{Facts: &run.Facts{Now: r.clock(), LoadTest: lt, Record: &record.Record{State: state.Pending}, View: &shards.View{}}}
+		written.Status = *brief(statusOf(s, s.Now))
 	}
 	c := &conditions{status: &written.Status, generation: lt.Generation, now: metav1.NewTime(r.clock())}
 	c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, message)
 	if written.Status.Summary != nil {
-		written.Status.Summary.Reason, written.Status.Summary.Message = v1alpha1.ReasonRetryingAfterError, clip(message, maxSummary)
+		written.Status.Summary.Reason, written.Status.Summary.Message = v1alpha1.ReasonRetryingAfterError, shorten.To(message, maxSummary)
 	}
 	if equality.Semantic.DeepEqual(lt.Status, written.Status) {
 		return cause
@@ -53,4 +58,18 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 		return errors.Join(cause, err)
 	}
 	return cause
+}
+
+// statusRefused reports that the API server refuses the status itself, with an event and in the log, because no
+// condition can. It returns the error if it is not a refusal.
+func (r *reconciler) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err error) (ctrl.Result, error) {
+	text := refusal.Of(err)
+	if text == "" {
+		return ctrl.Result{}, err
+	}
+	if c := r.memory.of(lt); !c.statusRefused {
+		c.statusRefused = true
+		r.sendEvents(ctx, lt, []userEvent{warning(v1alpha1.ReasonWriteRefused, actionRun, "The API server refuses the status: "+text)})
+	}
+	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

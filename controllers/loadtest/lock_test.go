@@ -22,6 +22,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -156,28 +158,28 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if err := r.client.Get(ctx, client.ObjectKey{Name: test}, lt); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	run, err := r.records.Load(ctx, lt)
+	stored, err := r.records.Load(ctx, lt)
 	if err != nil {
 		return err
 	}
-	s := &scope{now: time.Now(), lt: lt, view: &collect.View{}, plan: &runnerv1alpha1.Plan{Shards: 1}}
-	s.take(run)
+	s := &scope{Facts: &run.Facts{Now: time.Now(), LoadTest: lt, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}}
+	s.take(stored)
 	job := &batchv1.Job{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: test + "-1"}, job); err == nil {
-		s.job = job
+		s.Job = job
 	} else if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	if s.startDecided() || lt.Status.CompletionTime != nil {
+	if s.StartDecided() || lt.Status.CompletionTime != nil {
 		return nil
 	}
-	if s.held() {
+	if s.Held() {
 		return r.hold(ctx, s)
 	}
-	if next, err := r.syncLock(ctx, s); err != nil || !next || s.lockedBy != "" {
+	if next, err := r.syncLock(ctx, s); err != nil || !next || s.Blocked != nil {
 		return err
 	}
-	if s.run.State != state.Preparing || s.job == nil {
+	if s.Record.State != state.Preparing || s.Job == nil {
 		return w.prepare(ctx, r, s)
 	}
 	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
@@ -187,7 +189,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 		return err
 	}
 	err = r.decide(ctx, s, func(run *record.Record) error {
-		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID}
+		run.Start = &record.Start{Time: s.MicroTime(), Job: s.Job.UID}
 		return run.On(state.Begin)
 	})
 	if err == nil {
@@ -202,15 +204,15 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 }
 
 func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *scope) error {
-	if s.run.State != state.Preparing {
+	if s.Record.State != state.Preparing {
 		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Prepare) }); err != nil {
 			return err
 		}
 	}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.lt.Name + "-1", Labels: map[string]string{
-		desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: s.lt.Name,
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.LoadTest.Name + "-1", Labels: map[string]string{
+		desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: s.LoadTest.Name,
 	}}}
-	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s.lt, v1alpha1.GroupVersion.WithKind("LoadTest"))}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s.LoadTest, v1alpha1.GroupVersion.WithKind("LoadTest"))}
 	return r.client.Create(ctx, job)
 }
 

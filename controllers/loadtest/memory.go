@@ -8,6 +8,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // memory has what the operator wrote and its cache does not show yet, and decoded objects. A new process starts
@@ -35,12 +37,12 @@ type memoryEntry struct {
 	// addresses is the policy of the plan, before the test starts.
 	addresses *runnerv1alpha1.AddressPolicy
 	// present is what the spec of a generation says of rates and shards.
-	present *present
+	present *run.Present
 	// edited: the spec of a generation describes another test than the one that ended.
 	edited           bool
 	editedGeneration int64
-	// counts are the stored snapshots of runners that ended, by pod and shard.
-	counts map[endedKey]*runnerv1alpha1.Snapshot
+	// counts are the stored snapshots of runners that ended.
+	counts map[checkpoint.Key]*runnerv1alpha1.Snapshot
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
 	// checkpointsGone: the run ended, and this process has deleted its checkpoints.
@@ -51,9 +53,9 @@ type memoryEntry struct {
 	quoted map[types.UID]quotedEvent
 	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.
 	budget int
-	waits  waits
+	waits  run.Waits
 	// refused are the writes that the API server refuses, by object.
-	refused map[string]refusedWrite
+	refused map[string]run.Refusal
 	// failures is the number of passes in a row that ended with an error.
 	failures int
 	// statusRefused: an event has reported that the API server refuses the status.
@@ -103,9 +105,9 @@ func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 }
 
 // keepCounts keeps the stored snapshot of a runner that ended.
-func (c *memoryEntry) keepCounts(key endedKey, snapshot *runnerv1alpha1.Snapshot) {
+func (c *memoryEntry) keepCounts(key checkpoint.Key, snapshot *runnerv1alpha1.Snapshot) {
 	if c.counts == nil {
-		c.counts = map[endedKey]*runnerv1alpha1.Snapshot{}
+		c.counts = map[checkpoint.Key]*runnerv1alpha1.Snapshot{}
 	}
 	c.counts[key] = snapshot
 }

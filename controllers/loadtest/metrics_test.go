@@ -53,7 +53,7 @@ var pcf = types.NamespacedName{Namespace: "core", Name: "pcf"}
 // endedAt is the status of a run that has passed.
 func endedAt(end time.Time) *v1alpha1.LoadTestStatus {
 	s := states()["finished, passed"][0]
-	s.lt.Status = *statusOf(states()["running"][0], now)
+	s.LoadTest.Status = *statusOf(states()["running"][0], now)
 	st := statusOf(s, now)
 	st.CompletionTime = &metav1.Time{Time: end}
 	return st
@@ -76,8 +76,8 @@ func TestMetricsOfARun(t *testing.T) {
 	status := &v1alpha1.LoadTestStatus{}
 	for _, state := range []string{"pending", "starting: pods", "running", "draining", "finished, passed", "finished, passed"} {
 		s := all[state][0]
-		s.lt = s.lt.DeepCopy()
-		s.lt.Status = *status
+		s.LoadTest = s.LoadTest.DeepCopy()
+		s.LoadTest.Status = *status
 		next := statusOf(s, now)
 		c.Observe(pcf, status, next)
 		status = next

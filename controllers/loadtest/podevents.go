@@ -13,6 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // events list: only events say why a Job cannot create its pods, or why the kubelet cannot mount a volume. The
@@ -32,15 +35,21 @@ type quotedEvent struct {
 	at   time.Time
 }
 
+// diagnose finds out what keeps pods from running.
+func (r *reconciler) diagnose(ctx context.Context, s *scope) {
+	r.readEvents(ctx, s)
+	s.Problem = run.Diagnose(s.Facts)
+}
+
 // readEvents reads why pods are missing or wait for their volumes, if they do for longer than they need. An error is
 // logged and does not end the pass, because only a message depends on it.
 func (r *reconciler) readEvents(ctx context.Context, s *scope) {
-	if s.missingPods() != nil {
-		s.podsError = r.lastEvent(ctx, s, s.job.UID, "FailedCreate", func(message string) string { return createError(s.job, message) })
+	if s.MissingPods() != nil {
+		s.PodsError = r.lastEvent(ctx, s, s.Job.UID, "FailedCreate", func(message string) string { return createError(s.Job, message) })
 	}
-	for _, pod := range s.pods {
-		if podProblem(pod) == nil && s.mountProblem(pod) != nil {
-			s.mountError = r.lastEvent(ctx, s, pod.UID, "FailedMount", mountError)
+	for _, pod := range s.Pods {
+		if run.PodProblem(pod) == nil && s.MountProblem(pod) != nil {
+			s.MountError = r.lastEvent(ctx, s, pod.UID, "FailedMount", mountError)
 			return // the pods have the same volumes
 		}
 	}
@@ -48,13 +57,13 @@ func (r *reconciler) readEvents(ctx context.Context, s *scope) {
 
 // lastEvent returns the text of the last event of an object; empty: there is none.
 func (r *reconciler) lastEvent(ctx context.Context, s *scope, of types.UID, reason string, text func(string) string) string {
-	c := r.memory.of(s.lt)
-	s.again(eventsInterval)
-	if have, ok := c.quoted[of]; ok && s.now.Sub(have.at) < eventsInterval {
+	c := r.memory.of(s.LoadTest)
+	s.Again(eventsInterval)
+	if have, ok := c.quoted[of]; ok && s.Now.Sub(have.at) < eventsInterval {
 		return have.text
 	}
 	var list corev1.EventList
-	err := r.reader.List(ctx, &list, client.InNamespace(s.lt.Namespace), client.Limit(maxEvents),
+	err := r.reader.List(ctx, &list, client.InNamespace(s.LoadTest.Namespace), client.Limit(maxEvents),
 		client.MatchingFields{"involvedObject.uid": string(of), "reason": reason})
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)
@@ -62,7 +71,7 @@ func (r *reconciler) lastEvent(ctx context.Context, s *scope, of types.UID, reas
 	if c.quoted == nil {
 		c.quoted = map[types.UID]quotedEvent{}
 	}
-	c.quoted[of] = quotedEvent{text: lastOf(list.Items, text), at: s.now}
+	c.quoted[of] = quotedEvent{text: lastOf(list.Items, text), at: s.Now}
 	return c.quoted[of].text
 }
 
@@ -73,7 +82,7 @@ func lastOf(all []corev1.Event, text func(string) string) string {
 	})
 	for i := range all {
 		if t := text(all[i].Message); t != "" {
-			return clip(t, 1024)
+			return shorten.To(t, 1024)
 		}
 	}
 	return ""

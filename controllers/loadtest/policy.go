@@ -15,13 +15,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/policy"
 )
 
 // Rights for the address policy.
@@ -227,37 +225,15 @@ func appendRange(dst []string, address string) []string {
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
 // must not lead to another plan and another Job.
 func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
-	c := r.memory.of(s.lt)
-	if c.addresses == nil || s.job == nil {
-		if c.addresses, err = r.addressRules.policy(ctx, s.now); err != nil {
+	c := r.memory.of(s.LoadTest)
+	if c.addresses == nil || s.Job == nil {
+		if c.addresses, err = r.addressRules.policy(ctx, s.Now); err != nil {
 			return err
 		}
 		r.metrics.ObserveRules(r.addressRules.incomplete())
 	}
-	s.addresses = c.addresses
+	s.Addresses = c.addresses
 	return nil
-}
-
-// restrict adds what the operator's configuration allows to a plan.
-func (r *reconciler) restrict(s *scope, compiled *runnerv1alpha1.Plan) {
-	compiled.Policy, compiled.RequestLimit = s.addresses, r.cfg.Limits.RequestsPerSecond
-}
-
-// denied returns what the operator's configuration does not allow in a plan.
-func (r *reconciler) denied(s *scope, compiled *runnerv1alpha1.Plan) (field.ErrorList, error) {
-	addresses, err := policy.Parse(compiled.Policy)
-	if err != nil {
-		return nil, fmt.Errorf("the address policy: %w", err)
-	}
-	limits := r.liveLimits()
-	limits.Duration, limits.Connections = r.cfg.Limits.Duration.Duration, r.cfg.Limits.Connections
-	limits.Addresses, limits.DeniedPodFields = addresses, r.cfg.Runner.DeniedPodFields
-	return limits.Check(&s.lt.Spec, compiled), nil
-}
-
-// liveLimits are the limits of what can change while a test runs.
-func (r *reconciler) liveLimits() *compile.Limits {
-	return &compile.Limits{RequestsPerSecond: r.cfg.Limits.RequestsPerSecond, Shards: int(r.cfg.Limits.Shards)}
 }
 
 // checkPodTemplate returns what is wrong with runner.podTemplate of the configuration.

@@ -19,9 +19,6 @@ import (
 	"github.com/h2surge/h2surge/internal/policy"
 )
 
-// unlimited is a reconciler whose configuration has no limits.
-var unlimited = &reconciler{cfg: &configv1alpha1.OperatorConfig{}}
-
 // nodeReader lists nodes, and the endpoints of the API server. If it is forbidden, the operator has no permission to.
 type nodeReader struct {
 	client.Reader

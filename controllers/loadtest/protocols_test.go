@@ -22,13 +22,13 @@ func foundAlso(others []runnerv1alpha1.Protocol, first ...runnerv1alpha1.Protoco
 		for k := range 1 + len(others) {
 			t.Endpoints = append(t.Endpoints, runnerv1alpha1.Endpoint{Scheme: "http", Authority: fmt.Sprintf("%d.example", k)})
 		}
-		s.plan.Targets = []runnerv1alpha1.Target{t}
+		s.Plan.Targets = []runnerv1alpha1.Target{t}
 		for i, p := range first {
 			all := []runnerv1alpha1.EndpointProtocol{{Protocol: p}}
 			for _, other := range others {
 				all = append(all, runnerv1alpha1.EndpointProtocol{Protocol: other})
 			}
-			s.view.Shards[i].Snapshot.Protocols = [][]runnerv1alpha1.EndpointProtocol{all}
+			s.View.Shards[i].Snapshot.Protocols = [][]runnerv1alpha1.EndpointProtocol{all}
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestProtocols(t *testing.T) {
 		newScope(withJob, podsRun, decided, runnersAre(runs, runs), differ),
 		newScope(withJob, podsRun, decided, runnersAre(done, done), differ, over(runnerv1alpha1.OutcomePassed, "Passed")),
 	} {
-		s.lt.Status = *status
+		s.LoadTest.Status = *status
 		next := statusOf(s, now)
 		if diff := cmp.Diff(want, next.Protocols); diff != "" {
 			t.Errorf("phase %s (-want +got):\n%s", next.Phase, diff)
@@ -74,12 +74,12 @@ func TestManyProtocols(t *testing.T) {
 		others[i] = "h2c"
 	}
 	s := newScope(withJob, podsRun, runnersAre(readyState, readyState), foundAlso(others, "", "http1"))
-	s.view.Shards[0].Snapshot.Protocols[0][40].Protocol = "http1"
+	s.View.Shards[0].Snapshot.Protocols[0][40].Protocol = "http1"
 	got := s.protocols()
 	if len(got) != 32 || got[0].URL != "http://40.example" || got[1].URL != "http://40.example" || got[2].URL != "http://0.example" {
 		t.Errorf("%d entries, %v first", len(got), got[:3])
 	}
-	s.plan.Targets[0].Protocol = runnerv1alpha1.ProtocolH2C
+	s.Plan.Targets[0].Protocol = runnerv1alpha1.ProtocolH2C
 	if got := s.protocols(); got != nil {
 		t.Errorf("got %v of a target with a protocol, want none", got)
 	}

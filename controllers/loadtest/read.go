@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,8 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // Rights to read. All are for the manager's cache, which holds only what carries our label; get
@@ -52,7 +54,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
-	s := &scope{now: r.clock(), lt: lt, podsGrace: r.podsGrace, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
+	s := &scope{Facts: &run.Facts{Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{}}}
 	run, err := r.records.Load(ctx, lt)
 	if err != nil {
 		return nil, err
@@ -85,7 +87,7 @@ func configMapMetadata() *metav1.PartialObjectMetadata {
 
 func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
-	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, list); err != nil {
+	if err := r.owned(ctx, s.LoadTest.Namespace, s.LoadTest.UID, list); err != nil {
 		return err
 	}
 	for i := range list.Items {
@@ -96,37 +98,25 @@ func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
 
 func (r *reconciler) readJobs(ctx context.Context, s *scope) error {
 	var list batchv1.JobList
-	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, &list); err != nil {
+	if err := r.owned(ctx, s.LoadTest.Namespace, s.LoadTest.UID, &list); err != nil {
 		return err
 	}
 	for i := range list.Items {
-		if job := &list.Items[i]; s.run.Attempt > 0 && job.Name == desired.JobName(s.lt, s.run.Attempt) {
-			s.job = job
+		if job := &list.Items[i]; s.Record.Attempt > 0 && job.Name == desired.JobName(s.LoadTest, s.Record.Attempt) {
+			s.Job = job
 		} else {
-			s.formerJobs = append(s.formerJobs, job)
+			s.FormerJobs = append(s.FormerJobs, job)
 		}
 	}
 	return nil
 }
 
-// jobUID is the UID of the Job whose pods are the runners; empty: there is none. After the start it is known even if
-// the Job was deleted.
-func (s *scope) jobUID() types.UID {
-	switch {
-	case s.startDecided():
-		return s.run.Start.Job
-	case s.job != nil:
-		return s.job.UID
-	}
-	return ""
-}
-
 func (r *reconciler) readPods(ctx context.Context, s *scope) error {
 	var list corev1.PodList
-	if s.jobUID() == "" {
+	if s.JobUID() == "" {
 		return nil
 	}
-	if err := r.owned(ctx, s.lt.Namespace, s.jobUID(), &list); err != nil {
+	if err := r.owned(ctx, s.LoadTest.Namespace, s.JobUID(), &list); err != nil {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
@@ -135,16 +125,29 @@ func (r *reconciler) readPods(ctx context.Context, s *scope) error {
 	for i := range list.Items {
 		pod := &list.Items[i]
 		if shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil { // else not the Job controller's
-			s.allPods = append(s.allPods, pod)
-			s.addPod(shard, pod)
+			s.AllPods = append(s.AllPods, pod)
+			s.AddPod(shard, pod)
 		}
 	}
 	return nil
 }
 
-// addPod makes a pod that of its shard, unless its runner is over or an older one is there.
-func (s *scope) addPod(shard int, pod *corev1.Pod) {
-	if s.pods[shard] == nil && !s.isRecorded(shard, pod.UID) {
-		s.pods[shard] = pod
+// waitsOf updates and returns the waits of the present Job.
+func (r *reconciler) waitsOf(s *scope) run.Waits {
+	c := r.memory.of(s.LoadTest)
+	if c.waits.Job != s.Job.UID {
+		c.waits = run.Waits{Job: s.Job.UID}
 	}
+	w := &c.waits
+	if run.JobSuspended(s.Job) {
+		w.Admitted = time.Time{}
+	} else if w.Admitted.IsZero() {
+		w.Admitted = s.Now
+	}
+	if !run.AllRunning(s.Facts) {
+		w.Running = time.Time{}
+	} else if w.Running.IsZero() {
+		w.Running = s.Now
+	}
+	return *w
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
@@ -29,7 +30,7 @@ import (
 // reconciler brings LoadTests from apply to report.
 type reconciler struct {
 	cfg      *configv1alpha1.OperatorConfig
-	client   client.Client
+	client   client.Client // asks before each write whether this process leads
 	reader   client.Reader // past the cache
 	registry *collect.Registry
 	pki      *pki.Store
@@ -63,19 +64,38 @@ const notLeadingInterval = time.Second
 // syncFunc does one thing of a pass and notes what it found in the scope. It returns false to end the pass. The status is written even then.
 type syncFunc func(context.Context, *scope) (bool, error)
 
-// syncs returns the functions of a pass, in the order of a run.
-func (r *reconciler) syncs() []syncFunc {
-	return []syncFunc{
-		r.syncPlan, r.syncLive, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
-		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL,
+// phase returns the functions of a pass, which depend on how far the run is. A pass that decides the start or the end is over with that: it asks
+// for another one.
+func (r *reconciler) phase(s *scope) []syncFunc {
+	switch {
+	case s.Record.End != nil:
+		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL}
+	case s.StartDecided():
+		return []syncFunc{
+			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
+		}
+	case s.Stored:
+	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
+		return []syncFunc{r.syncLeftovers, r.syncTTL}
+	case s.startedBefore():
+		return []syncFunc{r.syncNoRecord}
 	}
+	return []syncFunc{r.syncGates, r.syncTTL}
 }
 
-// Reconcile is one pass.
+// Reconcile is one pass. It ends with the first write after the lease ran out.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if !r.leader.Leading() { // the collector continues: it polls runners, and decides nothing
 		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
 	}
+	result, err := r.pass(ctx, req)
+	if errors.Is(err, leadership.ErrNotLeading) {
+		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
+	}
+	return result, err
+}
+
+func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := r.client.Get(ctx, req.NamespacedName, lt)
 	if apierrors.IsNotFound(err) {
@@ -109,7 +129,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		syncErr = nil
 	}
 	if w, ok := s.refusedError(syncErr); ok {
-		s.refuse(w)
+		s.Refuse(w)
 		syncErr = nil
 	}
 	s.failing = r.memory.of(lt).failing(syncErr)
@@ -123,7 +143,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if syncErr != nil {
 		return ctrl.Result{}, syncErr
 	}
-	return ctrl.Result{RequeueAfter: s.requeue}, nil
+	return ctrl.Result{RequeueAfter: s.Requeue}, nil
 }
 
 // abandon ends a run whose namespace is being deleted. The API server stores nothing of it any more.
@@ -146,15 +166,7 @@ func (r *reconciler) vanish(req ctrl.Request) {
 }
 
 func (r *reconciler) run(ctx context.Context, s *scope) error {
-	syncs := r.syncs()
-	switch {
-	case s.hasRecord:
-	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
-		syncs = []syncFunc{r.syncLeftovers, r.syncTTL}
-	case s.startedBefore():
-		syncs = []syncFunc{r.syncNoRecord, r.syncRelease, r.syncTTL}
-	}
-	for _, sync := range syncs {
+	for _, sync := range r.phase(s) {
 		if next, err := sync(ctx, s); err != nil || !next {
 			return err
 		}
@@ -164,36 +176,36 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 
 // write patches the status if it has changed, and sends the events of the change.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
-	before := s.lt.Status.DeepCopy()
-	whole := statusOf(s, s.now)
+	before := s.LoadTest.Status.DeepCopy()
+	whole := statusOf(s, s.Now)
 	after := brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
-		r.metrics.Observe(s.key(), before, after) // an operator that has just begun knows nothing yet
+		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := r.pace.wait(s.key(), s.now); wait > 0 && !urgent(before, after) {
-		s.again(wait)
-		r.metrics.Observe(s.key(), before, after)
+	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !urgent(before, after) {
+		s.Again(wait)
+		r.metrics.Observe(s.Key(), before, after)
 		return nil
 	}
-	written := s.lt.DeepCopy()
+	written := s.LoadTest.DeepCopy()
 	written.Status = *after
-	err := r.patchStatus(ctx, s.lt, written)
+	err := r.patchStatus(ctx, s.LoadTest, written)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
 	if err != nil {
 		return err
 	}
-	r.pace.wrote(s.key(), after, s.now)
-	r.memory.of(s.lt).statusRefused = false
-	r.metrics.Observe(s.key(), before, after)
+	r.pace.wrote(s.Key(), after, s.Now)
+	r.memory.of(s.LoadTest).statusRefused = false
+	r.metrics.Observe(s.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := r.memory.of(s.lt)
+	known := r.memory.of(s.LoadTest)
 	if before.Runners = known.runners; known.runners == nil {
 		before.Runners = whole.Runners
 	}
-	if !s.takenOver() {
+	if !s.TakenOver() {
 		known.runners = whole.Runners
 	}
 	r.sendEvents(ctx, written, eventsOf(before, whole))

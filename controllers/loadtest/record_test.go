@@ -14,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -26,16 +27,17 @@ func recording(t *testing.T, s *scope) *reconciler {
 			t.Fatal(err)
 		}
 	}
-	s.lt.UID = "0a1b2c3d-0000"
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.lt.DeepCopy()).Build()
+	s.LoadTest.UID = "0a1b2c3d-0000"
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.LoadTest.DeepCopy()).Build()
 	r := &reconciler{
 		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		client: c, reader: c, records: record.NewStore(c, c), checkpoints: checkpoint.NewStore(c, c),
 	}
 	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	s.Config = r.cfg
 	r.addressRules = newAddressRules(&r.cfg.Targets, "", c)
-	if s.hasRecord {
-		stored, err := r.records.Save(t.Context(), s.lt, func(run *record.Record) error { *run = *s.run; return nil })
+	if s.Stored {
+		stored, err := r.records.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +48,11 @@ func recording(t *testing.T, s *scope) *reconciler {
 
 // TestReleaseForgetsThePlan: memory follows the tests that run, not those that finished.
 func TestReleaseForgetsThePlan(t *testing.T) {
-	s := &scope{lt: builder.Minimal("a").Build(), run: &record.Record{}, end: &record.End{}}
+	s := &scope{Facts: &run.Facts{LoadTest: builder.Minimal("a").Build(), Record: &record.Record{End: &record.End{}}}}
 	r := recording(t, s)
 	r.registry = &collect.Registry{}
-	c := r.memory.of(s.lt)
-	c.plan, c.present, c.addresses = &runnerv1alpha1.Plan{}, &present{}, &runnerv1alpha1.AddressPolicy{}
+	c := r.memory.of(s.LoadTest)
+	c.plan, c.present, c.addresses = &runnerv1alpha1.Plan{}, &run.Present{}, &runnerv1alpha1.AddressPolicy{}
 	if next, err := r.syncRelease(t.Context(), s); !next || err != nil {
 		t.Fatalf("got %v, %v", next, err)
 	}

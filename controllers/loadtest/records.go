@@ -5,31 +5,18 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
-
-// endedRunner is a runner that ended before the test: it was lost, or it left.
-type endedRunner struct {
-	collect.Recorded
-	// member is true if the runner had a share of the load. Otherwise no counts are missing.
-	member bool
-}
-
-// endedKey identifies a runner. A shard can have several runners, and a shard that never had a pod has an empty UID.
-type endedKey struct {
-	shard int
-	pod   types.UID
-}
 
 // readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
 func (r *reconciler) readEnded(ctx context.Context, s *scope) error {
-	s.endedRunners = nil
-	for i := range s.run.Shards {
-		if err := r.addEnded(ctx, s, &s.run.Shards[i]); err != nil {
+	s.Ended = nil
+	for i := range s.Record.Shards {
+		if err := r.addEnded(ctx, s, &s.Record.Shards[i]); err != nil {
 			return err
 		}
 	}
@@ -42,40 +29,35 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	if err != nil {
 		return err
 	}
-	out := endedRunner{
-		Recorded: collect.Recorded{
-			Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Final: rec.State == record.ShardDone, Snapshot: counts,
-		},
-		member: rec.Member,
-	}
+	out := run.Ended{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
-		if i := slices.IndexFunc(s.allPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
-			out.Address = r.observe(s.allPods[i]).Address
+		if i := slices.IndexFunc(s.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
+			out.Address = s.Observe(s.AllPods[i]).Address
 		}
 	}
-	s.endedRunners = append(s.endedRunners, out)
-	if pod := s.pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
-		delete(s.pods, rec.Index)
+	s.Ended = append(s.Ended, out)
+	if pod := s.Pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
+		delete(s.Pods, rec.Index)
 	}
 	return nil
 }
 
-func lossOf(rec *record.Shard) *collect.Loss {
+func lossOf(rec *record.Shard) *shards.Loss {
 	if rec.Loss == nil {
 		return nil
 	}
-	return &collect.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
+	return &shards.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
 }
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
 func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
-	if rec.Counts.Name == "" || s.end != nil {
+	if rec.Counts.Name == "" || s.Record.End != nil {
 		return nil, nil
 	}
-	c, key := r.memory.of(s.lt), endedKey{rec.Index, rec.Pod}
+	c, key := r.memory.of(s.LoadTest), s.checkpointKey(rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
-		stored, err := r.checkpoints.Get(ctx, s.checkpointKey(rec.Index, rec.Pod))
+		stored, err := r.checkpoints.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -88,13 +70,11 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 	return c.counts[key], nil
 }
 
-func (s *scope) isRecorded(shard int, pod types.UID) bool { return s.run.Find(shard, pod) != nil }
-
 // recordedRunners is what the collector must know of the runners that ended.
-func (s *scope) recordedRunners() []collect.Recorded {
-	out := make([]collect.Recorded, 0, len(s.endedRunners))
-	for i := range s.endedRunners {
-		out = append(out, s.endedRunners[i].Recorded)
+func (s *scope) recordedRunners() []shards.Recorded {
+	out := make([]shards.Recorded, len(s.Ended))
+	for i, e := range s.Ended {
+		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
 	}
-	return slices.Clip(out)
+	return out
 }

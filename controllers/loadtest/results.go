@@ -9,7 +9,10 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -26,7 +29,7 @@ func percentage(r runnerv1alpha1.ErrorRate) string {
 
 // results is the compact form of the report for status.
 func (s *scope) results() *v1alpha1.Results {
-	r := s.report
+	r := s.Report
 	if r == nil {
 		return nil
 	}
@@ -48,8 +51,8 @@ func (s *scope) results() *v1alpha1.Results {
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Stages:       stageResults(r.Stages),
 		Chains:       s.chainResults(),
-		Listeners:    listenerResults(r.Listeners, s.view.Over()),
-		Partial:      s.incomplete(),
+		Listeners:    listenerResults(r.Listeners, s.View.Over()),
+		Partial:      s.Incomplete(),
 	}
 }
 
@@ -102,7 +105,7 @@ func failures(all []runnerv1alpha1.FailureCount) (out []v1alpha1.FailureCount) {
 	slices.SortStableFunc(all, func(a, b runnerv1alpha1.FailureCount) int { return cmp.Compare(b.Count, a.Count) })
 	for _, f := range all[:min(maxFailures, len(all))] {
 		out = append(out, v1alpha1.FailureCount{
-			Of: clip(string(f.Of), 32), Cause: clip(string(f.Cause), 32), Detail: f.Detail, Address: f.Address, Count: f.Count,
+			Of: shorten.To(string(f.Of), 32), Cause: shorten.To(string(f.Cause), 32), Detail: f.Detail, Address: f.Address, Count: f.Count,
 		})
 	}
 	return out
@@ -145,14 +148,14 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 func (s *scope) chainResults() []v1alpha1.ChainResult {
 	var out []v1alpha1.ChainResult
 	next := 0
-	for i := range s.plan.Chains {
+	for i := range s.Plan.Chains {
 		chain := v1alpha1.ChainResult{
-			Name: s.plan.Chains[i].Name, Started: s.chains[i].Started,
+			Name: s.Plan.Chains[i].Name, Started: s.chains[i].Started,
 			Completed: s.chains[i].Completed, Aborted: s.chains[i].Aborted,
 			AbortedBy: mostFrequent(s.chains[i].AbortedBy, maxReasons),
 		}
-		for range s.plan.Chains[i].Steps {
-			step := &s.report.Steps[next]
+		for range s.Plan.Chains[i].Steps {
+			step := &s.Report.Steps[next]
 			next++
 			chain.Steps = append(chain.Steps, v1alpha1.StepResult{
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
@@ -169,12 +172,12 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 
 // counts of runners. One that has done its work counts as ready.
 func (s *scope) counts() v1alpha1.ShardCounts {
-	out := v1alpha1.ShardCounts{Desired: int32(s.shards())}
-	if s.startDecided() {
-		out.Lost = int32(len(s.lost()))
+	out := v1alpha1.ShardCounts{Desired: int32(s.Shards())}
+	if s.StartDecided() {
+		out.Lost = int32(len(s.Lost()))
 	}
-	for i := range s.view.Shards {
-		if sh := &s.view.Shards[i]; i < s.shards() && sh.Ready() && !sh.Left {
+	for i := range s.View.Shards {
+		if sh := &s.View.Shards[i]; i < s.Shards() && sh.Ready() && !sh.Left {
 			out.Ready++
 		}
 	}
@@ -186,7 +189,7 @@ func (s *scope) counts() v1alpha1.ShardCounts {
 			out.Left++
 		case r.State == stateJoining:
 			out.Joining++
-		case s.leaving(i):
+		case decide.Leaving(s.Facts, i):
 			out.Leaving++
 		}
 		if problemOf(r) != problemNone {
@@ -201,12 +204,12 @@ func (s *scope) counts() v1alpha1.ShardCounts {
 func (s *scope) summary() *v1alpha1.Summary {
 	n := s.counts()
 	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
-	r := s.report
-	if r == nil || !s.view.Over() && s.view.StartedAt.IsZero() {
+	r := s.Report
+	if r == nil || !s.View.Over() && s.View.StartedAt.IsZero() {
 		return out
 	}
-	out.Rate, out.Errors = result.FormatRate(s.view.Rate), result.FormatPercent(s.errorsSoFar)
-	if s.view.Over() {
+	out.Rate, out.Errors = result.FormatRate(s.View.Rate), result.FormatPercent(s.errorsSoFar)
+	if s.View.Over() {
 		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(float64(r.ErrorRate))
 	}
 	if r.ResponseTime.Count > 0 {
@@ -216,35 +219,28 @@ func (s *scope) summary() *v1alpha1.Summary {
 }
 
 func (s *scope) skew() *int64 {
-	waits := func(sh *collect.Shard) bool { return sh.Member && !sh.Started() }
-	if s.report == nil || len(s.view.Shards) == 0 || s.view.Count(waits) > 0 {
+	waits := func(sh *shards.Shard) bool { return sh.Member && !sh.Started() }
+	if s.Report == nil || len(s.View.Shards) == 0 || s.View.Count(waits) > 0 {
 		return nil
 	}
-	skew := s.report.Generator.StartSkewMicroseconds
+	skew := s.Report.Generator.StartSkewMicroseconds
 	return &skew
-}
-
-func (s *scope) startedGeneration() int64 {
-	if !s.startDecided() {
-		return 0
-	}
-	return s.run.Start.Live.Generation
 }
 
 // runners has an entry for each shard of which anything is known.
 func (s *scope) runners() []v1alpha1.RunnerStatus {
 	var out []v1alpha1.RunnerStatus
-	for i := range s.view.Shards {
-		member := slices.Contains(s.view.Members, i)
-		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.startDecided()))
+	for i := range s.View.Shards {
+		member := slices.Contains(s.View.Members, i)
+		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.StartDecided()))
 	}
 	return out
 }
 
 // withRecord returns what is known of a shard, with the loss as the record has it.
-func (s *scope) withRecord(shard int) *collect.Shard {
-	seen := s.view.Shards[shard]
-	if rec := s.run.Find(shard, s.podOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
+func (s *scope) withRecord(shard int) *shards.Shard {
+	seen := s.View.Shards[shard]
+	if rec := s.Record.Find(shard, s.PodOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
 		seen.Lost = lossOf(rec)
 	}
 	return &seen
@@ -257,17 +253,17 @@ const (
 	stateJoining = "Joining"
 )
 
-func runnerStatusOf(shard int, sh *collect.Shard, member, begun bool) v1alpha1.RunnerStatus {
+func runnerStatusOf(shard int, sh *shards.Shard, member, begun bool) v1alpha1.RunnerStatus {
 	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node, Member: member}
 	if snap := sh.Snapshot; snap != nil {
-		out.State, out.Message = string(snap.State), clip(snap.Message, 1024)
+		out.State, out.Message = string(snap.State), shorten.To(snap.Message, 1024)
 		out.CPUs, out.Exclusive = joinInts(snap.Generator.CPUs), snap.Generator.Exclusive
 		out.LagP99Microseconds, out.ThrottledMicroseconds = snap.Generator.LagP99, snap.Generator.ThrottledMicroseconds
 	}
 	switch {
 	case sh.Lost != nil:
-		out.State, out.Message = stateLost, clip(sh.Lost.Message, 1024)
-		out.Pod, out.Node = orText(sh.Lost.Pod, out.Pod), orText(sh.Lost.Node, out.Node)
+		out.State, out.Message = stateLost, shorten.To(sh.Lost.Message, 1024)
+		out.Pod, out.Node = cmp.Or(sh.Lost.Pod, out.Pod), cmp.Or(sh.Lost.Node, out.Node)
 		if begun && !sh.Member {
 			out.Message = "lost before it had a share of the load: " + out.Message
 		}
@@ -291,11 +287,11 @@ func joinInts(n []int) string {
 		}
 		b.WriteString(strconv.Itoa(v))
 	}
-	return clip(b.String(), 1024)
+	return shorten.To(b.String(), 1024)
 }
 
 func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
-	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: clip(v.Message, maxMessage)}
+	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage)}
 	out.Thresholds = thresholdsOf(v.Thresholds)
 	return out
 }
@@ -304,7 +300,7 @@ func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.Threshol
 	for i := range all {
 		t := &all[i]
 		out = append(out, v1alpha1.ThresholdStatus{
-			Name: t.Name, Figure: clip(t.Figure(), 512), Limit: clip(t.Limit, 64), Observed: clip(t.Observed, 64), Passed: t.Passed,
+			Name: t.Name, Figure: shorten.To(t.Figure(), 512), Limit: shorten.To(t.Limit, 64), Observed: shorten.To(t.Observed, 64), Passed: t.Passed,
 		})
 	}
 	return out
@@ -312,10 +308,10 @@ func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.Threshol
 
 // thresholds are compared with the figures so far; nil: there are no figures, or those of a search.
 func (s *scope) thresholds() []v1alpha1.ThresholdStatus {
-	if s.report == nil || s.plan == nil || s.plan.Search != nil {
+	if s.Report == nil || s.Plan == nil || s.Plan.Search != nil {
 		return nil
 	}
-	return thresholdsOf(s.view.Thresholds)
+	return thresholdsOf(s.View.Thresholds)
 }
 
 // completed: the verdict is about numbers of a run that was executed as planned, if perhaps without

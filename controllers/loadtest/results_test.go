@@ -21,7 +21,7 @@ func byName(i int, failed, aborted, causes map[string]int64) func(*scope) {
 		return n
 	}
 	return func(s *scope) {
-		snap := s.view.Shards[i].Snapshot
+		snap := s.View.Shards[i].Snapshot
 		snap.Steps = []runnerv1alpha1.StepCounters{{FailedChecks: sum(failed), FailedBy: failed}, {}}
 		snap.Chains = []runnerv1alpha1.ChainCounters{{Aborted: sum(aborted), AbortedBy: aborted}}
 		snap.Causes = causes
@@ -126,9 +126,9 @@ func TestIncomplete(t *testing.T) {
 		{v1alpha1.ShardLostFail, shards.Recovered, true},
 	} {
 		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
-		s.lt.Spec.Runner.OnShardLost = tt.policy
-		s.view.Shards[1].State = tt.state
-		if got := s.incomplete(); got != tt.want {
+		s.LoadTest.Spec.Runner.OnShardLost = tt.policy
+		s.View.Shards[1].State = tt.state
+		if got := s.Incomplete(); got != tt.want {
 			t.Errorf("%s, %s: incomplete is %v, want %v", tt.policy, tt.state, got, tt.want)
 		}
 	}

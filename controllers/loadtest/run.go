@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,21 +17,21 @@ import (
 
 // take makes a record that of the scope; nil: none is stored.
 func (s *scope) take(run *record.Record) {
-	s.hasRecord = run != nil
+	s.Stored = run != nil
 	if run == nil {
 		run = &record.Record{State: state.Pending}
 	}
-	s.run, s.end = run, run.End
+	s.Record = run
 }
 
 // decide stores a decision in the run record. The caller acts on it only if there is no error. The error is errRefused
 // if the API server refuses the record.
 func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record) error) error {
 	var run *record.Record
-	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.lt), func() (err error) {
-		run, err = r.records.Save(ctx, s.lt, func(run *record.Record) error {
-			if !s.hasRecord {
-				run.State, run.Created = state.Pending, s.microTime()
+	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.LoadTest), func() (err error) {
+		run, err = r.records.Save(ctx, s.LoadTest, func(run *record.Record) error {
+			if !s.Stored {
+				run.State, run.Created = state.Pending, s.MicroTime()
 			}
 			return f(run)
 		})
@@ -48,15 +47,10 @@ func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record
 	return nil
 }
 
-// microTime is the time of the pass as the API stores it.
-func (s *scope) microTime() metav1.MicroTime {
-	return metav1.NewMicroTime(s.now.UTC().Truncate(time.Microsecond))
-}
-
 // startedBefore returns whether a test without a record has started: status or a Job of the previous build says so.
 // Such a test must not start again.
 func (s *scope) startedBefore() bool {
-	return s.lt.Status.StartTime != nil || slices.ContainsFunc(s.formerJobs, func(job *batchv1.Job) bool {
+	return s.LoadTest.Status.StartTime != nil || slices.ContainsFunc(s.FormerJobs, func(job *batchv1.Job) bool {
 		return job.Annotations[desired.AnnotationStart] != ""
 	})
 }
@@ -66,11 +60,11 @@ const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was 
 
 // syncNoRecord ends a test that has started and has no record. Release deletes its Jobs.
 func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
-	message := fmt.Sprintf(noRecordMessage, desired.RunName(s.lt))
+	message := fmt.Sprintf(noRecordMessage, desired.RunName(s.LoadTest))
 	err := r.decide(ctx, s, func(run *record.Record) error {
 		run.End = &record.End{
-			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(s.now), StartTime: s.lt.Status.StartTime,
-			PlanHash: s.lt.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: s.lt.Spec.Runner.Shards},
+			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(s.Now), StartTime: s.LoadTest.Status.StartTime,
+			PlanHash: s.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: s.LoadTest.Spec.Runner.Shards},
 			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing, Message: message},
 		}
 		return run.On(state.End)
@@ -78,13 +72,11 @@ func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, job := range s.formerJobs {
-		if err := r.deleteJob(ctx, job); err != nil {
-			return false, err
-		}
+	s.Again(0)
+	if next, err := r.syncFormer(ctx, s); !next {
+		return false, err
 	}
-	err = r.deleteBudget(ctx, s)
-	return err == nil, err
+	return false, r.deleteBudget(ctx, s)
 }
 
 // syncLeftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go with a record.
@@ -95,6 +87,6 @@ func (r *reconciler) syncLeftovers(ctx context.Context, s *scope) (bool, error) 
 	if err := r.deleteSecret(ctx, s); err != nil {
 		return false, err
 	}
-	err := r.expireFormer(ctx, s, s.lt.Status.CompletionTime.Time)
+	err := r.expireFormer(ctx, s, s.LoadTest.Status.CompletionTime.Time)
 	return err == nil, err
 }

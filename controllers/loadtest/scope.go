@@ -1,230 +1,31 @@
 package loadtest
 
 import (
-	"time"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
-// scope is what one pass knows.
+// scope is what one pass knows: the facts, and what only this package needs.
 type scope struct {
-	// now, lt and podsGrace (see Options; zero: its default) are set by read and do not change.
-	now       time.Time
-	lt        *v1alpha1.LoadTest
-	podsGrace time.Duration
-	// run is the run record. Only decide replaces it. hasRecord is false if it is not stored yet.
-	run       *record.Record
-	hasRecord bool
+	*run.Facts
 	// configMaps are those that the run owns.
 	configMaps []child
-	// endedRunners are the runners that ended before the test, oldest first.
-	endedRunners []endedRunner
-	// job is the Job of the current attempt; nil: there is none.
-	job *batchv1.Job
-	// formerJobs are the Jobs of earlier attempts. syncRunners deletes them.
-	formerJobs []*batchv1.Job
-	// pods are the pods of job by shard. If a shard has several, it is the oldest one whose runner is not recorded.
-	pods map[int]*corev1.Pod
-	// allPods are all pods of job.
-	allPods []*corev1.Pod
-	// end is how the run ended; nil: it has not.
-	end *record.End
-
-	// plan is nil until syncPlan compiled or read it. planHash is its hash, planDigest its digest; see plan.Canonical.
-	plan                 *runnerv1alpha1.Plan
-	planHash, planDigest string
-	warnings             string
-	// addresses is the policy of the plan.
-	addresses *runnerv1alpha1.AddressPolicy
-	// planError is why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
-	planError *planError
-	// waiting is what the test waits for before it can have runners; empty: nothing.
-	waiting string
-	// lockedBy names the LoadTest that the test waits for because of spec.lock; empty: it does not wait for its lock.
-	lockedBy string
-
-	// live are the rates and spec.suspend that the runners must have. Its generation is zero before the start.
-	live collect.Live
-	// behind is true if the cache has an older spec than the record.
-	behind bool
-	// startWith are the shards that the test starts with, sorted; nil: all.
-	startWith []int
+	// canonical are the canonical bytes of a plan that was compiled now, warnings are those of its compilation.
+	canonical []byte
+	warnings  string
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
-
-	// refused are the writes that the API server refuses.
-	refused []refusedWrite
-	// podsError and mountError are events about missing pods and volumes; empty: none.
-	podsError, mountError string
-	// problem is what keeps pods from running; nil: nothing known.
-	problem *problem
-	// view is what the collector knows of the runners. It is empty before syncCollector, and never nil.
-	view *collect.View
-	// report sums up all snapshots; nil before the start.
-	report *runnerv1alpha1.Report
 	// chains are the counters of the plan's chains, in its order.
 	chains []runnerv1alpha1.ChainCounters
 	// errorsSoFar is the error rate without the requests in flight.
 	errorsSoFar float64
-
 	// failing says how often, and why, passes fail; empty: they do not.
 	failing string
 	// upload is the state of the upload of the report, as this process knows it.
 	upload storage.State
 	// edited is true if the spec changed after the end.
 	edited bool
-	// requeue is the time until the next pass; zero: an event brings it.
-	requeue time.Duration
 	// gone is true if the LoadTest was deleted.
 	gone bool
-}
-
-// planError is a reason and a message of PlanReady=False.
-type planError struct {
-	reason, message string
-	// invalid is true if the spec is the cause: the test ends until a user edits it.
-	invalid bool
-}
-
-// again makes the next pass come no later than after d.
-func (s *scope) again(d time.Duration) {
-	d = max(d, time.Millisecond)
-	if s.requeue == 0 || d < s.requeue {
-		s.requeue = d
-	}
-}
-
-func (s *scope) key() client.ObjectKey { return client.ObjectKeyFromObject(s.lt) }
-
-// startDecided returns whether the record has the start. The run cannot start again.
-func (s *scope) startDecided() bool { return s.run.Start != nil }
-
-// held returns whether spec.suspend keeps the test from starting.
-func (s *scope) held() bool {
-	return s.lt.Spec.Suspend && !s.startDecided() && s.end == nil && s.planError == nil
-}
-
-// firstSeen is when the operator saw the first valid spec, by its own clock.
-func (s *scope) firstSeen() time.Time {
-	if !s.hasRecord {
-		return s.now
-	}
-	return s.run.Created.Time
-}
-
-// overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest.
-func (s *scope) overdue() bool {
-	d := s.lt.Spec.ActiveDeadlineSeconds
-	if d == nil {
-		return false
-	}
-	if s.inQueue() {
-		return false
-	}
-	from := s.firstSeen()
-	if s.run.Admitted != nil {
-		from = s.run.Admitted.Time
-	}
-	wait := from.Add(time.Duration(*d) * time.Second).Sub(s.now)
-	if wait > 0 {
-		s.again(wait)
-	}
-	return wait <= 0
-}
-
-// inQueue returns whether the test did not start because it needs its lock, or because a queue suspends its Job.
-func (s *scope) inQueue() bool {
-	switch {
-	case s.startDecided() || s.end != nil:
-		return false
-	case s.lt.Spec.Lock != "" && s.run.Admitted == nil:
-		return true
-	}
-	return s.lockedBy != "" || s.job != nil && jobSuspended(s.job)
-}
-
-// Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.
-const (
-	stopBySpec     = "spec.stop"
-	stopByDeadline = "spec.activeDeadlineSeconds"
-	stopByLoss     = "spec.runner.onShardLost"
-	stopByTooFew   = "spec.runner.minShards"
-)
-
-// stop returns why the run must end early; empty: it must not. A recorded decision stays.
-func (s *scope) stop() string {
-	switch {
-	case s.run.Stop != nil:
-		return s.run.Stop.Reason
-	case s.lt.Spec.Stop:
-		return stopBySpec
-	case s.overdue():
-		return stopByDeadline
-	}
-	if why := s.stopByLosses(); why != "" {
-		return why
-	}
-	if a := s.aborting(); a != nil {
-		return a.reason()
-	}
-	return ""
-}
-
-// stopByLosses returns why losses end the run; empty: they do not.
-func (s *scope) stopByLosses() string {
-	lost := 0
-	for i := range s.endedRunners {
-		if s.endedRunners[i].Loss != nil && s.endedRunners[i].member {
-			lost++
-		}
-	}
-	switch {
-	case lost == 0:
-		return ""
-	case s.policy() == v1alpha1.ShardLostFail:
-		return stopByLoss
-	case s.policy() == v1alpha1.ShardLostContinue && s.lt.Spec.Search != nil: // the others cannot send the load of a probe
-		return stopByLoss
-	case s.lt.Spec.Runner.MinShards != nil && !s.takenOver() && s.remaining() < int(*s.lt.Spec.Runner.MinShards):
-		return stopByTooFew
-	}
-	return ""
-}
-
-// remaining returns the number of shards that have a share of the load and are not lost.
-func (s *scope) remaining() int {
-	n := 0
-	for _, i := range s.view.Members {
-		if i < len(s.view.Shards) && s.view.Shards[i].Lost == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// policy returns spec.runner.onShardLost.
-func (s *scope) policy() v1alpha1.ShardLostAction {
-	if p := s.lt.Spec.Runner.OnShardLost; p != "" {
-		return p
-	}
-	return v1alpha1.ShardLostFail
-}
-
-// shards returns the desired number of shards: before the start that of the plan, then the recorded one.
-func (s *scope) shards() int {
-	switch {
-	case s.plan == nil:
-		return int(s.lt.Spec.Runner.Shards)
-	case s.startDecided():
-		return s.run.Live.Shards
-	}
-	return s.plan.Shards
 }

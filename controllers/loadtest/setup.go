@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,13 +25,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -85,12 +90,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
+	writer := leadership.Client(mgr.GetClient(), opts.Leader.Leading)
 	r := &reconciler{
-		cfg: cfg, client: mgr.GetClient(), reader: mgr.GetAPIReader(),
+		cfg: cfg, client: writer, reader: mgr.GetAPIReader(),
 		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
 		events:  mgr.GetEventRecorder("h2surge"),
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
-		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
+		records: record.NewStore(mgr.GetAPIReader(), writer),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval, podsGrace: opts.PodsGrace,
@@ -101,11 +107,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
 		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
 		Leading: opts.Leader.Leading,
-	}, collect.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
+	}, transport.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}
-	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), mgr.GetClient())
+	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), writer)
 	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
 		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
 		Changed: wake(news), Leading: opts.Leader.Leading,
@@ -178,4 +184,9 @@ func ofPod(_ context.Context, pod client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+}
+
+// controlAddress is where a runner pod answers.
+func controlAddress(pod *corev1.Pod) string {
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(runnerv1alpha1.ControlPort))
 }

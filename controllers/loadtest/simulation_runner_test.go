@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
 // process is a simulated runner. It executes each slot of its share in fake time, honors its lease, and reports each slot that it sends to the
@@ -107,7 +107,7 @@ func (p *process) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 		case m.Revision == last.Revision || p.done:
 			return nil
 		case m.Revision < last.Revision:
-			return fmt.Errorf("%w: an older revision", collect.ErrConflict)
+			return fmt.Errorf("%w: an older revision", transport.ErrConflict)
 		case p.startAt == 0 && m.At != 0:
 			return errors.New("an instant before the start")
 		}
@@ -141,7 +141,7 @@ func (p *process) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 			p.renew(runnerv1alpha1.Lease{Until: m.LeaseUntil, Term: m.Term})
 			return nil
 		case p.startAt != 0 || p.state() != runnerv1alpha1.StateReady:
-			return fmt.Errorf("%w: not ready", collect.ErrConflict)
+			return fmt.Errorf("%w: not ready", transport.ErrConflict)
 		}
 		p.startAt, p.lease = m.At, runnerv1alpha1.Lease{Until: m.LeaseUntil, Term: m.Term}
 		p.w.checkStart(p)
@@ -178,14 +178,14 @@ func (p *process) Teardown(ctx context.Context, _ runnerv1alpha1.Teardown) error
 func (p *process) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return p.answer(ctx, func() error {
 		if !p.done || m.Sequence > p.sequence {
-			return fmt.Errorf("%w: not done", collect.ErrConflict)
+			return fmt.Errorf("%w: not done", transport.ErrConflict)
 		}
 		p.acked = true
 		return nil
 	})
 }
 
-func (p *process) Snapshot(ctx context.Context, q collect.Poll) (s *runnerv1alpha1.Snapshot, err error) {
+func (p *process) Snapshot(ctx context.Context, q transport.Poll) (s *runnerv1alpha1.Snapshot, err error) {
 	err = p.answer(ctx, func() error {
 		if q.Lease.Until != 0 && p.startAt != 0 {
 			p.renew(q.Lease)

@@ -35,8 +35,11 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -216,9 +219,10 @@ func (w *simulation) startOperator(former time.Duration) {
 	o := &operator{w: w, term: w.term}
 	o.client = &memoryClient{api: w.api, cut: &o.cut, cache: map[objectID]client.Object{}}
 	direct := &memoryClient{api: w.api, cut: &o.cut}
+	writer := leadership.Client(o.client, func() bool { return o.r.leader.Leading() })
 	o.r = &reconciler{
-		cfg: w.cfg, client: o.client, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
-		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, o.client),
+		cfg: w.cfg, client: writer, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
+		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, writer),
 		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now, leader: o,
 		addressRules: newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct),
@@ -228,7 +232,7 @@ func (w *simulation) startOperator(former time.Duration) {
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
 		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term, Leading: o.Leading,
 	}, w.dial, logr.Discard(), wake)
-	o.r.checkpoints = checkpoint.NewStore(direct, o.client)
+	o.r.checkpoints = checkpoint.NewStore(direct, writer)
 	o.r.keeper = checkpoint.NewWriter(o.r.checkpoints, checkpoint.Options{
 		Source: running{o.r.registry}, BytesPerSecond: w.cfg.Checkpoint.BytesPerSecond, Changed: wake, Leading: o.Leading, Log: logr.Discard(),
 	})
@@ -244,7 +248,7 @@ func (w *simulation) startOperator(former time.Duration) {
 	w.operators = append(w.operators, o)
 }
 
-func (w *simulation) dial(_ types.UID, address string) collect.Client {
+func (w *simulation) dial(_ types.UID, address string) transport.Client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.processes[address]
@@ -266,8 +270,8 @@ func (w *simulation) endFormer() {
 	})
 }
 
-// step lets time pass, and lets all others act.
-func (w *simulation) step(d time.Duration) {
+// between lets time pass, and lets the cluster and the runners act.
+func (w *simulation) between(d time.Duration) {
 	time.Sleep(d)
 	w.endFormer()
 	w.locked(func() {
@@ -278,6 +282,11 @@ func (w *simulation) step(d time.Duration) {
 	if !w.api.down {
 		w.cluster()
 	}
+}
+
+// step lets time pass, and lets all others act.
+func (w *simulation) step(d time.Duration) {
+	w.between(d)
 	for _, o := range w.operators {
 		for _, kind := range cachedKinds {
 			if w.random.IntN(3) > 0 && o.client.sync(kind) {
@@ -375,7 +384,7 @@ func (w *simulation) controlJob(job *batchv1.Job, pods map[string]*corev1.Pod) {
 		}
 		pod := pods[x.pod]
 		switch {
-		case i >= completions(job):
+		case i >= run.Completions(job):
 			if pod != nil && pod.DeletionTimestamp == nil {
 				w.api.mu.Lock()
 				terminate(pod, nil, w.api)

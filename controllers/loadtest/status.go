@@ -11,28 +11,30 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // statusOf computes the status from what a pass has found. It is a pure function of its
 // arguments; of the old status it keeps the transition times of conditions that stay, and the
 // start time, which is a record of what was.
 func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
-	st := s.lt.Status.DeepCopy()
-	st.ObservedGeneration = s.lt.Generation
-	c := &conditions{status: st, generation: s.lt.Generation, now: *asStored(&metav1.Time{Time: now})}
-	if s.end == nil && st.CompletionTime != nil {
+	st := s.LoadTest.Status.DeepCopy()
+	st.ObservedGeneration = s.LoadTest.Generation
+	c := &conditions{status: st, generation: s.LoadTest.Generation, now: *asStored(&metav1.Time{Time: now})}
+	if s.Record.End == nil && st.CompletionTime != nil {
 		c.markFinished(s)
 		return st // the report was deleted: what status says is all that is left
 	}
-	if s.end != nil {
+	if s.Record.End != nil {
 		s.endedStatus(st)
 	} else {
 		s.liveStatus(st)
 	}
-	st.Changes = changesShown(s.run.Edits)
-	if st.Phase != v1alpha1.PhaseSuspended || !s.takenOver() {
+	st.Changes = changesShown(s.Record.Edits)
+	if st.Phase != v1alpha1.PhaseSuspended || !s.TakenOver() {
 		st.Phase = phaseOf(s)
 	}
 	for _, set := range []func(*scope, *conditions){
@@ -56,7 +58,7 @@ func asStored(t *metav1.Time) *metav1.Time {
 }
 
 func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
-	e := s.end
+	e := s.Record.End
 	st.CompletionTime, st.StartTime = asStored(&e.Time), asStored(e.StartTime)
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners, st.Protocols = e.Results, e.Verdict, e.Runners, e.Protocols
@@ -69,106 +71,53 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 }
 
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
-	st.PlanHash, st.StartedGeneration, st.Search = s.planHash, s.startedGeneration(), s.searchStatus(false)
-	if s.startDecided() {
-		st.StartTime = asStored(&metav1.Time{Time: s.run.Start.Time.Time})
+	st.PlanHash, st.StartedGeneration, st.Search = s.PlanHash, s.StartedGeneration(), s.searchStatus(false)
+	if s.StartDecided() {
+		st.StartTime = asStored(&metav1.Time{Time: s.Record.Start.Time.Time})
 	}
-	if s.takenOver() {
+	if s.TakenOver() {
 		return // figures of a part of the runners would be a step back
 	}
 	counts := s.counts()
 	st.Shards, st.Summary, st.Runners, st.Protocols = &counts, s.summary(), s.runners(), s.protocols()
 	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
-	if s.startDecided() && s.report != nil {
+	if s.StartDecided() && s.Report != nil {
 		st.Results, st.StartSkewMicroseconds, st.Thresholds = s.results(), s.skew(), s.thresholds()
 	}
-	if before := s.lt.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
+	if before := s.LoadTest.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
 		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not go back.
 		st.Results = before.DeepCopy()
 	}
 }
 
-// takenOver returns whether this process did not hear from all runners of a run that another process started.
-func (s *scope) takenOver() bool {
-	if s.end != nil || !s.startDecided() {
-		return false
-	}
-	return len(s.view.Members) == 0 || slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-		return sh.Member && sh.Snapshot == nil && sh.Lost == nil
-	})
-}
-
 // phaseOf returns status.phase, which is for users. The operator decides nothing by it.
 func phaseOf(s *scope) v1alpha1.Phase {
 	switch {
-	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
+	case s.Record.End != nil && s.Record.End.Reason == v1alpha1.ReasonCompleted:
 		return v1alpha1.PhaseCompleted
-	case s.end != nil && s.end.Verdict.Outcome == string(runnerv1alpha1.OutcomeStopped):
+	case s.Record.End != nil && s.Record.End.Verdict.Outcome == string(runnerv1alpha1.OutcomeStopped):
 		return v1alpha1.PhaseStopped
-	case s.end != nil:
+	case s.Record.End != nil:
 		return v1alpha1.PhaseFailed
-	case s.startDecided() && !loading(s):
+	case s.StartDecided() && !run.Loading(s.Facts):
 		return v1alpha1.PhaseFinishing
-	case s.startDecided() && paused(s):
+	case s.StartDecided() && run.Paused(s.Facts):
 		return v1alpha1.PhaseSuspended
-	case s.startDecided():
+	case s.StartDecided():
 		return v1alpha1.PhaseRunning
-	case s.planError != nil && s.planError.invalid:
+	case s.Invalid():
 		return v1alpha1.PhaseInvalid
-	case s.held():
+	case s.Held():
 		return v1alpha1.PhaseSuspended
-	case s.job != nil:
+	case s.Job != nil:
 		return v1alpha1.PhaseStarting
 	}
 	return v1alpha1.PhasePending
 }
 
-// loading returns whether the start is decided and a runner can have requests to send.
-func loading(s *scope) bool {
-	switch {
-	case s.run.State == state.Finishing:
-		return false
-	case s.takenOver():
-		return true // the operator did not ask all runners yet
-	}
-	return slices.ContainsFunc(s.view.Shards, sends)
-}
-
-// sends returns whether a runner can have requests of its share to send.
-func sends(sh collect.Shard) bool {
-	return sh.Member && !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
-}
-
-// paused returns whether every runner that has requests to send is suspended, and not because it waits for a probe.
-func paused(s *scope) bool {
-	if s.plan != nil && s.plan.Search != nil && !s.run.Live.Suspended {
-		return false
-	}
-	found := false
-	for _, sh := range s.view.Shards {
-		if !sends(sh) {
-			continue
-		}
-		if sh.Snapshot == nil || !sh.Snapshot.Suspended {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// sentAll returns whether a runner in this state sent its last request.
-func sentAll(state runnerv1alpha1.State) bool {
-	switch state {
-	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone:
-		return true
-	}
-	return false
-}
-
 // runnerIn is the lowest shard whose runner is in a state; -1: none is.
 func runnerIn(s *scope, state runnerv1alpha1.State) int {
-	return slices.IndexFunc(s.view.Shards, func(sh collect.Shard) bool {
+	return slices.IndexFunc(s.View.Shards, func(sh shards.Shard) bool {
 		return sh.Lost == nil && sh.Snapshot != nil && sh.Snapshot.State == state
 	})
 }
@@ -182,7 +131,7 @@ type conditions struct {
 
 func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: clip(message, maxMessage),
+		Type: kind, Status: status, Reason: reason, Message: shorten.To(message, run.MaxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
 }
@@ -207,10 +156,10 @@ func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.
 
 func planReady(s *scope, c *conditions) {
 	switch {
-	case s.planError != nil:
-		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.planError.reason, s.planError.message)
-	case s.end != nil:
-		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.end.Warnings))
+	case s.PlanError() != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.Blocked.Reason, s.Blocked.Message)
+	case s.Record.End != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.Record.End.Warnings))
 	default:
 		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.warnings))
 	}
@@ -224,40 +173,36 @@ func planMessage(warnings string) string {
 }
 
 func runnersReady(s *scope, c *conditions) {
-	if s.takenOver() && c.keep(v1alpha1.ConditionRunnersReady) {
+	if s.TakenOver() && c.keep(v1alpha1.ConditionRunnersReady) {
 		return
 	}
 	n := s.counts()
 	ready := fmt.Sprintf("%d of %d runners are ready", n.Ready, n.Desired)
 	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, ready+": no runner pod exists"
 	switch {
-	case s.end != nil && !s.end.Started:
-		reason, message = s.end.Reason, s.end.Message
-	case s.end != nil && s.end.Shards.Lost > 0:
-		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
-	case s.end != nil && s.end.Shards.Ready < s.end.Shards.Desired:
+	case s.Record.End != nil && !s.Record.End.Started:
+		reason, message = s.Record.End.Reason, s.Record.End.Message
+	case s.Record.End != nil && s.Record.End.Shards.Lost > 0:
+		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.Record.End.Runners)
+	case s.Record.End != nil && s.Record.End.Shards.Ready < s.Record.End.Shards.Desired:
 		reason = v1alpha1.ReasonJoining
-		message = fmt.Sprintf("%d of %d runners were ready at the end", s.end.Shards.Ready, s.end.Shards.Desired)
-	case s.end != nil:
+		message = fmt.Sprintf("%d of %d runners were ready at the end", s.Record.End.Shards.Ready, s.Record.End.Shards.Desired)
+	case s.Record.End != nil:
 		status, reason = metav1.ConditionTrue, v1alpha1.ReasonAllReady
-		message = fmt.Sprintf("%d of %d runners were ready", s.end.Shards.Ready, s.end.Shards.Desired)
-	case s.held():
-		reason, message = v1alpha1.ReasonSuspended, "No runner is created while spec.suspend is true"
+		message = fmt.Sprintf("%d of %d runners were ready", s.Record.End.Shards.Ready, s.Record.End.Shards.Desired)
+	case s.Held():
+		reason, message = v1alpha1.ReasonSuspended, heldMessage
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, ready+": "+lostMessage(s.runners())
 	case s.silentMessage() != "":
 		reason, message = v1alpha1.ReasonRunnerSilent, s.silentMessage()
-	case n.Ready >= n.Desired && len(s.view.Shards) > 0:
+	case n.Ready >= n.Desired && len(s.View.Shards) > 0:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
-	case s.startDecided():
+	case s.StartDecided():
 		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(ready)
-	case s.lockedBy != "":
-		reason, message = v1alpha1.ReasonWaitingForLock, fmt.Sprintf("%s: lock %s is %s", ready, s.lt.Spec.Lock, s.lockedBy)
-	case s.waiting != "":
-		message = ready + ": " + s.waiting
 	default:
-		if p := s.startProblem(n); p != nil {
-			reason, message = p.reason, ready+": "+p.message
+		if b := s.waitsFor(); b != nil {
+			reason, message = b.Reason, ready+": "+b.Message
 		}
 	}
 	if note := protocolsDiffer(c.status); note != "" && status == metav1.ConditionTrue {
@@ -266,52 +211,50 @@ func runnersReady(s *scope, c *conditions) {
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }
 
-// startProblem returns what a test waits for that has not started; nil: it has no Job yet.
-func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
-	switch {
-	case len(s.refused) > 0:
-		return &problem{s.refusedReason(), s.refusedMessage()}
-	case s.problem != nil:
-		return s.problem
-	case s.job == nil:
-		return nil
-	case jobSuspended(s.job):
-		return &problem{v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", s.job.Name)}
-	case s.plan != nil && unreachableTarget(s) != "":
-		return &problem{v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)}
-	case s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
-		return &problem{v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))}
-	case s.plan != nil && unauthorizedTarget(s) != "":
-		return &problem{v1alpha1.ReasonNotAuthorized, unauthorizedTarget(s)}
-	case s.plan != nil && allRunning(s):
-		return &problem{v1alpha1.ReasonConnecting, "the others open their connections"}
+// waitsFor returns what a test waits for that has not started; nil: it has no Job yet.
+func (s *scope) waitsFor() *run.Blocker {
+	if b := s.BlockedAt(v1alpha1.ConditionRunnersReady); b != nil {
+		return b
 	}
-	return &problem{v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", podsRunning(s), n.Desired)}
+	return s.startProblem()
+}
+
+// startProblem returns why the runners are not ready; nil: there is no Job yet.
+func (s *scope) startProblem() *run.Blocker {
+	switch {
+	case len(s.Refused) > 0:
+		return run.NotReady(s.RefusedReason(), s.RefusedMessage())
+	case s.Problem != nil:
+		return s.Problem
+	case s.Job == nil:
+		return nil
+	case run.JobSuspended(s.Job):
+		return run.NotReady(v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", s.Job.Name))
+	case s.Plan != nil && decide.UnreachableTarget(s.Facts) != "":
+		return run.NotReady(v1alpha1.ReasonTargetUnreachable, decide.UnreachableTarget(s.Facts))
+	case s.Plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
+		return run.NotReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp)))
+	case s.Plan != nil && decide.UnauthorizedTarget(s.Facts) != "":
+		return run.NotReady(v1alpha1.ReasonNotAuthorized, decide.UnauthorizedTarget(s.Facts))
+	case s.Plan != nil && run.AllRunning(s.Facts):
+		return run.NotReady(v1alpha1.ReasonConnecting, "the others open their connections")
+	}
+	return run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", run.PodsRunning(s.Facts), s.Shards()))
 }
 
 // joiningMessage describes the runners that the test runs without.
 func (s *scope) joiningMessage(ready string) string {
 	out := ready + "; the others join when they are ready"
-	if with := s.starters(); with != nil {
+	if with := s.Starters(); with != nil {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
-	if s.problem != nil {
-		out += "; " + s.problem.message
+	if s.Problem != nil {
+		out += "; " + s.Problem.Message
 	}
-	if s.view.NotDistributed != "" {
-		out += "; " + s.view.NotDistributed
+	if s.View.NotDistributed != "" {
+		out += "; " + s.View.NotDistributed
 	}
 	return out
-}
-
-func podsRunning(s *scope) int {
-	n := 0
-	for _, pod := range s.pods {
-		if st := runnerStatus(pod); st != nil && st.State.Running != nil {
-			n++
-		}
-	}
-	return n
 }
 
 func lostMessage(runners []v1alpha1.RunnerStatus) string {
@@ -330,6 +273,7 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 const (
 	invalidMessage = "The spec is invalid; see condition PlanReady"
 	runsMessage    = "The test has not finished"
+	heldMessage    = "No runner is created while spec.suspend is true"
 	pausedMessage  = "No request is sent while spec.suspend is true"
 	editedMessage  = "The spec changed after the test finished, which has no effect; apply it under another name to run it"
 )
@@ -337,20 +281,20 @@ const (
 // stateOf returns the state of a test that has not finished, as a reason and a message.
 func stateOf(s *scope) (reason, message string) {
 	switch {
-	case s.held():
+	case s.Held():
 		return v1alpha1.ReasonSuspended, "The test does not start while spec.suspend is true"
-	case !s.startDecided():
+	case !s.StartDecided():
 		return v1alpha1.ReasonNotStarted, "The test has not started; see condition RunnersReady"
-	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
+	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !run.Loading(s.Facts):
 		return v1alpha1.ReasonDraining, fmt.Sprintf("The load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown))
-	case len(s.refused) > 0 && s.view.Over():
-		return v1alpha1.ReasonWriteRefused, "The runners have finished, but " + s.refusedMessage()
-	case !loading(s):
+	case len(s.Refused) > 0 && s.View.Over():
+		return v1alpha1.ReasonWriteRefused, "The runners have finished, but " + s.RefusedMessage()
+	case !run.Loading(s.Facts):
 		return v1alpha1.ReasonDraining, "All requests are sent; the runners wait for responses"
-	case paused(s):
+	case run.Paused(s.Facts):
 		return v1alpha1.ReasonSuspended, pausedMessage
 	}
-	if s.plan != nil && s.plan.Search != nil {
+	if s.Plan != nil && s.Plan.Search != nil {
 		return v1alpha1.ReasonRunning, s.searchMessage()
 	}
 	return v1alpha1.ReasonRunning, "The runners send load"
@@ -360,13 +304,13 @@ func stateOf(s *scope) (reason, message string) {
 // edit that fixes the spec makes it False again, because nothing has run.
 func finished(s *scope, c *conditions) {
 	switch {
-	case s.end != nil:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
+	case s.Record.End != nil:
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.Record.End.Reason, s.Record.End.Message)
 		c.markFinished(s)
-	case s.planError != nil && s.planError.invalid:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.planError.reason, invalidMessage)
+	case s.Invalid():
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.Blocked.Reason, invalidMessage)
 		c.markFinished(s)
-	case s.takenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
+	case s.TakenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
 	default:
 		reason, message := stateOf(s)
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, reason, message)
@@ -389,22 +333,22 @@ func (c *conditions) markFinished(s *scope) {
 	}
 	message := strings.TrimSuffix(strings.TrimSuffix(f.Message, v1alpha1.EditedAfterFinish), v1alpha1.TTLIgnored)
 	if notes != "" {
-		message = clip(message, maxMessage-len(notes)) + notes
+		message = shorten.To(message, run.MaxMessage-len(notes)) + notes
 	}
 	c.set(v1alpha1.ConditionFinished, f.Status, f.Reason, message)
 }
 
 func succeeded(s *scope, c *conditions) {
 	switch {
-	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted && s.end.Results != nil && s.end.Results.Partial:
+	case s.Record.End != nil && s.Record.End.Reason == v1alpha1.ReasonCompleted && s.Record.End.Results != nil && s.Record.End.Results.Partial:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult,
-			"The test completed, but the result lacks what a lost runner did after its last snapshot: "+lostMessage(s.end.Runners))
-	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
+			"The test completed, but the result lacks what a lost runner did after its last snapshot: "+lostMessage(s.Record.End.Runners))
+	case s.Record.End != nil && s.Record.End.Reason == v1alpha1.ReasonCompleted:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "The test completed")
-	case s.end != nil:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.end.Reason, s.end.Message)
-	case s.planError != nil && s.planError.invalid:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.planError.reason, invalidMessage)
+	case s.Record.End != nil:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.Record.End.Reason, s.Record.End.Message)
+	case s.Invalid():
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.Blocked.Reason, invalidMessage)
 	default:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 	}
@@ -413,14 +357,14 @@ func succeeded(s *scope, c *conditions) {
 func passed(s *scope, c *conditions) {
 	const kind = v1alpha1.ConditionPassed
 	switch {
-	case s.end == nil && s.planError != nil && s.planError.invalid:
+	case s.Record.End == nil && s.Invalid():
 		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, invalidMessage)
 		return
-	case s.end == nil:
+	case s.Record.End == nil:
 		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 		return
 	}
-	switch v := s.end.Verdict; runnerv1alpha1.Outcome(v.Outcome) {
+	switch v := s.Record.End.Verdict; runnerv1alpha1.Outcome(v.Outcome) {
 	case runnerv1alpha1.OutcomePassed:
 		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonPassed, v.Message)
 	case runnerv1alpha1.OutcomeFailed:
@@ -436,12 +380,12 @@ func passed(s *scope, c *conditions) {
 // and a change of the spec that has no effect, are reported here.
 func reconciling(s *scope, c *conditions) {
 	switch {
-	case len(s.refused) > 0 && (s.startDecided() || s.end != nil):
+	case len(s.Refused) > 0 && (s.StartDecided() || s.Record.End != nil):
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused,
-			strings.ToUpper(s.refusedMessage()[:1])+s.refusedMessage()[1:]+"; the operator tries again")
+			strings.ToUpper(s.RefusedMessage()[:1])+s.RefusedMessage()[1:]+"; the operator tries again")
 	case s.failing != "":
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, s.failing)
-	case s.end != nil || s.planError != nil:
+	case s.Record.End != nil || s.PlanError() != nil:
 		c.remove(v1alpha1.ConditionReconciling)
 	case s.notApplied != "":
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied, "The test continues without a change of the spec: "+s.notApplied)
@@ -454,10 +398,10 @@ func reconciling(s *scope, c *conditions) {
 // stalled is absent unless it is True, as kstatus expects.
 func stalled(s *scope, c *conditions) {
 	switch {
-	case s.planError != nil && s.end == nil:
-		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.planError.reason, s.planError.message)
-	case s.end != nil && phaseOf(s) == v1alpha1.PhaseFailed:
-		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.end.Reason, s.end.Message)
+	case s.PlanError() != nil && s.Record.End == nil:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.Blocked.Reason, s.Blocked.Message)
+	case s.Record.End != nil && phaseOf(s) == v1alpha1.PhaseFailed:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.Record.End.Reason, s.Record.End.Message)
 	default:
 		c.remove(v1alpha1.ConditionStalled)
 	}
@@ -482,5 +426,5 @@ func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
 	case find(v1alpha1.ConditionReconciling) != nil:
 		c = find(v1alpha1.ConditionReconciling)
 	}
-	return c.Reason, clip(c.Message, maxSummary)
+	return c.Reason, shorten.To(c.Message, maxSummary)
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,143 +25,102 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var now = runtest.Now
 
 // newScope is a run of two shards that nothing has been done for yet.
 func newScope(changes ...func(*scope)) *scope {
-	s := &scope{now: now, lt: &v1alpha1.LoadTest{}, view: &collect.View{}, pods: map[int]*corev1.Pod{}}
-	s.lt.Namespace, s.lt.Name, s.lt.Generation = "core", "pcf", 1
-	s.lt.Spec.Runner.Shards = 2
-	s.planHash = strings.Repeat("ab", 32)
-	s.run = &record.Record{State: state.Pending}
-	s.plan = &runnerv1alpha1.Plan{
-		Shards: 2,
-		Chains: []runnerv1alpha1.Chain{{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}}},
-		Rates:  []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: time.Minute}},
-	}
+	s := &scope{Facts: runtest.New()}
 	for _, f := range changes {
 		f(s)
 	}
 	return s
 }
 
-func withJob(s *scope) {
-	s.job = &batchv1.Job{}
-	s.job.Name, s.job.CreationTimestamp = "pcf-1", metav1.NewTime(now)
-	s.run = &record.Record{
-		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: s.planHash, Generation: 1},
-		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: metav1.NewMicroTime(now)}},
-	}
-	s.hasRecord = true
-	for i := range 2 {
-		s.pods[i] = &corev1.Pod{}
-	}
-}
+func withJob(s *scope) { runtest.WithJob(s.Facts) }
+func podsRun(s *scope) { runtest.PodsRun(s.Facts) }
+func decided(s *scope) { runtest.Started(s.Facts) }
 
-func podsRun(s *scope) {
-	for i := range 2 {
-		s.pods[i].Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
-		}}
-	}
-}
-
-func decided(s *scope) {
-	live := record.Live{Generation: 1, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
-	s.run.State, s.run.Live, s.run.Start = state.Running, live, &record.Start{Time: metav1.NewMicroTime(now), Job: s.job.UID, Live: live}
-}
-
-// runnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
 func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 	return func(s *scope) {
-		for i, said := range states {
-			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
-			if said != connecting && said != settingUp && said != readyState {
-				snap.StartedAt = 1
-				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
-			}
-			s.view.Shards = append(s.view.Shards, collect.Shard{Index: i, Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
-			s.view.Members = append(s.view.Members, i)
-		}
-		summarize(s)
+		runtest.RunnersAre(states...)(s.Facts)
+		s.see(s.View)
 	}
 }
 
 func shardSilent(i int) func(*scope) {
 	return func(s *scope) {
-		s.view.Shards[i].Silent, s.view.Shards[i].Trouble = true, "connection refused"
+		s.View.Shards[i].Silent, s.View.Shards[i].Trouble = true, "connection refused"
 	}
 }
 
 // summarize does what the collector does with snapshots.
 func summarize(s *scope) {
-	if err := s.view.Summarize(s.plan, s.policy() != v1alpha1.ShardLostFail); err != nil {
-		panic(err)
-	}
-	s.see(s.view)
+	runtest.Summarize(s.Facts)
+	s.see(s.View)
 }
 
 func shardLost(i int) func(*scope) {
 	return func(s *scope) {
-		s.view.Shards[i].Lost = &collect.Loss{Pod: "pod", Message: "OOMKilled"}
-		summarize(s)
+		runtest.ShardLost(i)(s.Facts)
+		s.see(s.View)
 	}
 }
 
 // over ends the run with a verdict.
 func over(outcome runnerv1alpha1.Outcome, reason string, thresholds ...runnerv1alpha1.ThresholdResult) func(*scope) {
 	return func(s *scope) {
-		s.end = s.endingOf(&runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: "so it is", Thresholds: thresholds})
+		s.Record.End = s.endingOf(&runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: "so it is", Thresholds: thresholds})
 	}
 }
 
-func suspendedBySpec(s *scope) { s.lt.Spec.Suspend = true }
+func suspendedBySpec(s *scope) { s.LoadTest.Spec.Suspend = true }
 
 // nothingIsDue makes the runners that have requests to send say so.
 func nothingIsDue(s *scope) {
-	for i := range s.view.Shards {
-		s.view.Shards[i].Snapshot.Suspended = s.view.Shards[i].Snapshot.State == runs
+	for i := range s.View.Shards {
+		s.View.Shards[i].Snapshot.Suspended = s.View.Shards[i].Snapshot.State == runs
 	}
 }
 
 func oneMoreIsWanted(s *scope) {
-	s.run.Live.Shards = 3
-	s.view.Shards = append(s.view.Shards, collect.Shard{})
+	s.Record.Live.Shards = 3
+	s.View.Shards = append(s.View.Shards, shards.Shard{})
 }
 
-func has(o *planError) func(*scope) {
-	return func(s *scope) { s.planError, s.plan, s.planHash = o, nil, "" }
+func has(b *run.Blocker) func(*scope) {
+	return func(s *scope) { s.Blocked, s.Plan, s.PlanHash = b, nil, "" }
 }
 
 func unschedulable(s *scope) {
-	s.problem = &problem{v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}
+	s.Problem = run.NotReady(v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.")
 }
 
 func refused(what string) func(*scope) {
-	return func(s *scope) { s.refused = append(s.refused, refusedWrite{what: what, text: "exceeded quota: q"}) }
+	return func(s *scope) { s.Refused = append(s.Refused, run.Refusal{What: what, Text: "exceeded quota: q"}) }
 }
 
-func queuedJob(s *scope) { s.job.Spec.Suspend = ptr.To(true) }
+func queuedJob(s *scope) { s.Job.Spec.Suspend = ptr.To(true) }
 
-func lockHeld(s *scope) { s.lt.Spec.Lock, s.lockedBy = "core", "held by LoadTest ns/other" }
+func lockHeld(s *scope) {
+	s.LoadTest.Spec.Lock = "core"
+	s.awaitsLock("held by LoadTest ns/other")
+}
 
 func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
 
 func noTarget(s *scope) {
-	s.view.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
-	s.view.Shards[0].Snapshot.Message = "connection refused"
+	s.View.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
+	s.View.Shards[0].Snapshot.Message = "connection refused"
 }
 
 func noToken(s *scope) {
-	s.view.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemAuthorization
-	s.view.Shards[0].Snapshot.Message = `target udm: auth.oauth2.tokenURL http://nrf/token: answered 400: "invalid_client"`
+	s.View.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemAuthorization
+	s.View.Shards[0].Snapshot.Message = `target udm: auth.oauth2.tokenURL http://nrf/token: answered 400: "invalid_client"`
 }
 
 var (
@@ -187,13 +144,13 @@ const (
 func TestStatusIsAsStored(t *testing.T) {
 	for name, scopes := range states() {
 		for _, s := range scopes {
-			if s.run.Start != nil {
-				s.run.Start.Time.Time = s.run.Start.Time.Add(345 * time.Millisecond)
+			if s.Record.Start != nil {
+				s.Record.Start.Time.Time = s.Record.Start.Time.Add(345 * time.Millisecond)
 			}
-			if s.end != nil {
-				s.end.Time.Time = s.end.Time.Add(678 * time.Millisecond)
-				start := metav1.NewTime(s.end.Time.Add(-time.Minute))
-				s.end.StartTime = &start
+			if s.Record.End != nil {
+				s.Record.End.Time.Time = s.Record.End.Time.Add(678 * time.Millisecond)
+				start := metav1.NewTime(s.Record.End.Time.Add(-time.Minute))
+				s.Record.End.StartTime = &start
 			}
 			want := statusOf(s, now.Add(789*time.Millisecond))
 			raw, err := json.Marshal(want)
@@ -223,9 +180,9 @@ func states() map[string][]*scope {
 	bothDone := runnersAre(done, done)
 	return map[string][]*scope{
 		"pending":                             {newScope()},
-		"invalid":                             {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
-		"plan too large":                      {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":                     {newScope(has(&planError{reason: v1alpha1.ReasonNameConflict}))},
+		"invalid":                             {newScope(has(run.Invalid(v1alpha1.ReasonInvalidSpec, "x")))},
+		"plan too large":                      {newScope(has(run.Invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
+		"a name is taken":                     {newScope(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
 		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
 		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
@@ -355,12 +312,12 @@ func cellOf(st *v1alpha1.LoadTestStatus, column string) string {
 func TestStatusIsPure(t *testing.T) {
 	for name, scopes := range states() {
 		for _, s := range scopes {
-			before := s.lt.DeepCopy()
+			before := s.LoadTest.DeepCopy()
 			first := statusOf(s, now)
-			if diff := cmp.Diff(before, s.lt); diff != "" {
+			if diff := cmp.Diff(before, s.LoadTest); diff != "" {
 				t.Errorf("%s: computing the status changed the LoadTest:\n%s", name, diff)
 			}
-			s.lt.Status = *first
+			s.LoadTest.Status = *first
 			if diff := cmp.Diff(first, statusOf(s, now.Add(time.Hour))); diff != "" {
 				t.Errorf("%s: nothing has happened, but the status changes (-first +second):\n%s", name, diff)
 			}
@@ -375,7 +332,7 @@ func TestStatusIsPure(t *testing.T) {
 
 func TestLiveFigures(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.view.StartedAt, s.view.Rate = now, 60003.4
+	s.View.StartedAt, s.View.Rate = now, 60003.4
 	st := statusOf(s, now)
 	want := &v1alpha1.Summary{Reason: "Running", Message: "The runners send load", Shards: "2/2", Rate: "60003", Errors: "0%"}
 	if diff := cmp.Diff(want, st.Summary); diff != "" {
@@ -392,36 +349,36 @@ func TestLiveFigures(t *testing.T) {
 // After a take-over, figures of only a part of the runners must not replace better ones.
 func TestTakeOverKeepsFigures(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.lt.Status = *statusOf(s, now)
+	s.LoadTest.Status = *statusOf(s, now)
 	fresh := newScope(withJob, podsRun, decided)
-	fresh.lt = s.lt
-	if diff := cmp.Diff(&s.lt.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
+	fresh.LoadTest = s.LoadTest
+	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
 	runnersAre(runs)(fresh)
-	fresh.view.Shards = append(fresh.view.Shards, collect.Shard{Member: true})
-	if diff := cmp.Diff(s.lt.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
+	fresh.View.Shards = append(fresh.View.Shards, shards.Shard{Member: true})
+	if diff := cmp.Diff(s.LoadTest.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
 		t.Errorf("results when one of two was asked (-before +after):\n%s", diff)
 	}
 }
 
 func TestEndedWithoutReportStaysEnded(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(done, done), over(runnerv1alpha1.OutcomePassed, "Passed", met))
-	s.lt.Status = *statusOf(s, now)
+	s.LoadTest.Status = *statusOf(s, now)
 	later := newScope()
-	later.lt = s.lt
-	if diff := cmp.Diff(&s.lt.Status, statusOf(later, now.Add(time.Hour))); diff != "" {
+	later.LoadTest = s.LoadTest
+	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(later, now.Add(time.Hour))); diff != "" {
 		t.Errorf("status (-before +after):\n%s", diff)
 	}
-	later.edited, later.lt.Generation = true, 2
+	later.edited, later.LoadTest.Generation = true, 2
 	st := statusOf(later, now)
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c.Message != "so it is"+v1alpha1.EditedAfterFinish || st.Phase != v1alpha1.PhaseCompleted {
 		t.Errorf("phase %s, conditions %+v", st.Phase, st.Conditions)
 	}
-	if got := eventsOf(&s.lt.Status, st); len(got) != 1 || got[0].reason != v1alpha1.ReasonChangeNotApplied {
+	if got := eventsOf(&s.LoadTest.Status, st); len(got) != 1 || got[0].reason != v1alpha1.ReasonChangeNotApplied {
 		t.Errorf("events %+v, want one that the edit has no effect", got)
 	}
-	later.lt.Status = *st
+	later.LoadTest.Status = *st
 	if diff := cmp.Diff(st, statusOf(later, now)); diff != "" {
 		t.Errorf("an edit is reported twice (-before +after):\n%s", diff)
 	}
@@ -520,8 +477,8 @@ func TestEvents(t *testing.T) {
 			var got []string
 			for _, state := range walk.states {
 				s := all[state][0]
-				s.lt = s.lt.DeepCopy()
-				s.lt.Status = *status
+				s.LoadTest = s.LoadTest.DeepCopy()
+				s.LoadTest.Status = *status
 				next := statusOf(s, now)
 				for _, h := range eventsOf(status, next) {
 					mark := ""
@@ -582,157 +539,6 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestPodProblem(t *testing.T) {
-	waiting := func(reason, message string) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "runner", Image: "h2surge:9", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
-		}}}}
-	}
-	crash := waiting("CrashLoopBackOff", "back-off 40s")
-	crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 2, Message: "usage:\nno such flag\n"}
-	noNode := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu.",
-	}}}}
-	const image = `cannot pull image "h2surge:9" of container runner`
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		want *problem
-	}{
-		"nothing":          {&corev1.Pod{}, nil},
-		"being created":    {waiting("ContainerCreating", ""), nil},
-		"no node":          {noNode, &problem{"Unschedulable", "cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}},
-		"image, first try": {waiting("ErrImagePull", "not found"), &problem{"ImagePullFailed", image}},
-		"image, later":     {waiting("ImagePullBackOff", "Back-off 20s"), &problem{"ImagePullFailed", image}},
-		"container config": {waiting("CreateContainerConfigError", "image has non-numeric user"), &problem{"CreateContainerFailed", "cannot start container runner: image has non-numeric user"}},
-		"exits repeatedly": {crash, &problem{"CrashLoopBackOff", "restarts container runner repeatedly: exit code 2: no such flag"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, podProblem(tt.pod), cmp.AllowUnexported(problem{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestDiagnose groups pods by problem and reports the first reason of podProblems.
-func TestDiagnose(t *testing.T) {
-	pod := func(name, reason string) *corev1.Pod {
-		p := &corev1.Pod{}
-		p.Name = name
-		switch reason {
-		case "Unschedulable":
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "no node."}}
-		case "ErrImagePull":
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "x:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
-		}
-		return p
-	}
-	tests := map[string]struct {
-		pods map[int]*corev1.Pod
-		age  time.Duration
-		want *problem
-	}{
-		"nothing":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "")}, time.Minute, nil},
-		"one pod":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "Unschedulable")}, time.Minute, &problem{"Unschedulable", "pod b cannot be scheduled: no node."}},
-		"both pods":       {map[int]*corev1.Pod{1: pod("b", "Unschedulable"), 0: pod("a", "Unschedulable")}, 0, &problem{"Unschedulable", "pod a and 1 more cannot be scheduled: no node."}},
-		"two problems":    {map[int]*corev1.Pod{0: pod("a", "ErrImagePull"), 1: pod("b", "Unschedulable")}, 0, &problem{"Unschedulable", `pod b cannot be scheduled: no node.; pod a cannot pull image "x:1" of container runner`}},
-		"not created yet": {map[int]*corev1.Pod{0: pod("a", "")}, 9 * time.Second, nil},
-		"not created":     {map[int]*corev1.Pod{0: pod("a", "")}, 10 * time.Second, &problem{"PodCreationFailed", "Job pcf-1 has created 1 of 2 pods; kubectl describe job pcf-1 shows the error"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob)
-			s.pods, s.job.CreationTimestamp = tt.pods, metav1.NewTime(now.Add(-tt.age))
-			if diff := cmp.Diff(tt.want, diagnose(s), cmp.AllowUnexported(problem{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			queuedJob(s)
-			if p := diagnose(s); p != nil && p.reason == v1alpha1.ReasonPodCreationFailed {
-				t.Errorf("a suspended Job creates no pods: %+v", p)
-			}
-		})
-	}
-}
-
-func TestMountProblem(t *testing.T) {
-	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{SecretKeyRef: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
-	pod := func(ready corev1.ConditionStatus, scheduled time.Duration) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodReadyToStartContainers, Status: ready},
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-scheduled))},
-		}}}
-	}
-	const missing = "pod pcf-1-0 and 1 more cannot mount its volumes; check that these exist: Secret users (key users.csv)"
-	tests := map[string]struct {
-		pod       *corev1.Pod
-		variables []v1alpha1.Variable
-		want      string
-		again     time.Duration
-	}{
-		"no node yet":         {&corev1.Pod{}, []v1alpha1.Variable{table}, "", 0},
-		"a moment ago":        {pod(corev1.ConditionFalse, 4*time.Second), []v1alpha1.Variable{table}, "", 6 * time.Second},
-		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, missing, 0},
-		"its image is pulled": {pod(corev1.ConditionTrue, time.Minute), []v1alpha1.Variable{table}, "", 0},
-		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, "", 0},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob)
-			s.lt.Spec.Variables = tt.variables
-			s.pods[0], s.pods[1] = tt.pod.DeepCopy(), tt.pod.DeepCopy()
-			s.pods[0].Name, s.pods[1].Name = "pcf-1-0", "pcf-1-1"
-			got := ""
-			if p := diagnose(s); p != nil {
-				got = p.message
-			}
-			if got != tt.want || s.requeue != tt.again {
-				t.Errorf("%q, again in %v; want %q, again in %v", got, s.requeue, tt.want, tt.again)
-			}
-		})
-	}
-}
-
-func TestLastWords(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                           "",
-		"usage:\nno such flag\n":     "no such flag",
-		`{"level":"INFO","msg":"x"}`: "",
-		"a\n" + `{"level":"ERROR","msg":"Run failed","err":"too many open files"}` + "\n": "Run failed: too many open files",
-		`{"level":"ERROR","msg":"Plan rejected"}`:                                         "Plan rejected",
-	} {
-		if got := lastWords(in); got != want {
-			t.Errorf("lastWords(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestEnded(t *testing.T) {
-	killed := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
-	}}}}
-	exited := killed.DeepCopy()
-	*exited.Status.ContainerStatuses[0].State.Terminated = corev1.ContainerStateTerminated{Reason: "Completed"}
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		over bool
-		why  string
-	}{
-		"pending":     {&corev1.Pod{}, false, ""},
-		"OOM":         {killed, true, "OOMKilled (exit code 137)"},
-		"evicted":     {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk pressure"}}, true, "Evicted: disk pressure"},
-		"exit code 0": {exited, true, "exit code 0"},
-		"no details":  {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, true, "the pod has ended"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if over, why := ended(tt.pod); over != tt.over || why != tt.why {
-				t.Errorf("%v %q, want %v %q", over, why, tt.over, tt.why)
-			}
-		})
-	}
-}
-
 func TestDecimal(t *testing.T) {
 	for in, want := range map[float64]string{0: "0", 60000: "60000", 59999.5: "59999.5", 0.000123: "0.000123", 1.0 / 3: "0.333333", 100: "100"} {
 		if got := decimal(in); got != want {
@@ -741,19 +547,10 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	if got := clip("0123456789", 8); got != "01234..." {
-		t.Errorf("clip = %q", got)
-	}
-	if got := clip("ab\u00e9\u00e9\u00e9\u00e9", 8); got != "ab\u00e9..." { // never half a character
-		t.Errorf("clip = %q", got)
-	}
-}
-
 func TestMemory(t *testing.T) {
 	m := &memory{runs: map[types.NamespacedName]*memoryEntry{}}
 	version := func(v string) *v1alpha1.LoadTest {
-		lt := newScope().lt.DeepCopy()
+		lt := newScope().LoadTest.DeepCopy()
 		lt.ResourceVersion = v
 		return lt
 	}
@@ -771,23 +568,6 @@ func TestMemory(t *testing.T) {
 	other.UID = "another"
 	if got := m.newest(other).ResourceVersion; got != "1" {
 		t.Errorf("what was written on one LoadTest is used for its successor: %s", got)
-	}
-}
-
-func TestRampAndSetupExtendTheTimeToGetReady(t *testing.T) {
-	plan := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
-		{Connections: 10, ConnectTimeout: 5 * time.Second},
-		{Connections: 100, ConnectTimeout: time.Second, Connecting: runnerv1alpha1.Connecting{RampCount: 10, RampPeriod: time.Minute}},
-	}}
-	if got, want := readyWithin(plan, 2*time.Minute), 11*time.Minute; got != want {
-		t.Errorf("%v, want %v: nine periods of the ramp on top", got, want)
-	}
-	plan.Chains = []runnerv1alpha1.Chain{
-		{Phase: runnerv1alpha1.PhaseSetup, Steps: []runnerv1alpha1.Step{{Timeout: time.Second, Repeat: 30}}},
-		{Steps: []runnerv1alpha1.Step{{Timeout: time.Second}}},
-	}
-	if got, want := readyWithin(plan, 2*time.Minute), 11*time.Minute+30*time.Second; got != want {
-		t.Errorf("%v, want %v: thirty requests of setup on top", got, want)
 	}
 }
 
@@ -823,7 +603,7 @@ func TestMessages(t *testing.T) {
 	}
 	after := before.DeepCopy()
 	after.Runners[1], after.Runners[2], after.Runners[3] = runner(1, stateLost, false), runner(2, "Running", true), runner(3, stateLeft, false)
-	for _, c := range [][3]string{{"rates[1].requestsPerSecond", "1000", "2000"}, {fieldShards, "2", "4"}, {fieldSuspend, "false", "true"}, {fieldSuspend, "true", "false"}} {
+	for _, c := range [][3]string{{"rates[1].requestsPerSecond", "1000", "2000"}, {run.FieldShards, "2", "4"}, {run.FieldSuspend, "false", "true"}, {run.FieldSuspend, "true", "false"}} {
 		after.Changes = append(after.Changes, v1alpha1.Change{Generation: int64(len(after.Changes)), Field: c[0], From: c[1], To: c[2], AppliedAt: &applied})
 	}
 	for _, e := range eventsOf(before, after) {
@@ -849,10 +629,10 @@ func TestLostRunnerThatWasReachedAgain(t *testing.T) {
 	for _, partial := range []bool{true, false} {
 		s := states()["finished, a loss tolerated"][0]
 		want := v1alpha1.ReasonCompleted
-		if s.end.Results.Partial = partial; partial {
+		if s.Record.End.Results.Partial = partial; partial {
 			want = v1alpha1.ReasonPartialResult
 		}
-		c := meta.FindStatusCondition(statusOf(s, s.now).Conditions, v1alpha1.ConditionSucceeded)
+		c := meta.FindStatusCondition(statusOf(s, s.Now).Conditions, v1alpha1.ConditionSucceeded)
 		if c == nil || c.Reason != want {
 			t.Errorf("partial %t: Succeeded %v, want %s", partial, c, want)
 		}

@@ -2,13 +2,12 @@ package loadtest
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
@@ -23,20 +22,20 @@ const noBudget = -1
 // syncBudget keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
 // with the number of runners. A user can change or delete it: the operator applies it again only when the number changes.
 func (r *reconciler) syncBudget(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.behind || s.end != nil || s.takenOver() {
+	if s.TakenOver() {
 		return true, nil
 	}
-	if s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {
+	if s.LoadTest.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {
 		err := r.deleteBudget(ctx, s)
 		return err == nil, err
 	}
-	c := r.memory.of(s.lt)
-	n := s.protected()
+	c := r.memory.of(s.LoadTest)
+	n := decide.Protected(s.Facts)
 	if n == c.budget || n == 0 {
 		return true, nil
 	}
-	made, err := r.attempt(ctx, s, "PodDisruptionBudget "+desired.BudgetName(s.lt), func() error {
-		err := r.client.Apply(ctx, desired.Budget(s.lt, n), fieldOwner)
+	made, err := r.attempt(ctx, s, "PodDisruptionBudget "+desired.BudgetName(s.LoadTest), func() error {
+		err := r.client.Apply(ctx, desired.Budget(s.LoadTest, n), fieldOwner)
 		if apierrors.IsConflict(err) {
 			return nil // a user changed it
 		}
@@ -50,26 +49,14 @@ func (r *reconciler) syncBudget(ctx context.Context, s *scope) (bool, error) {
 
 // deleteBudget deletes the budget of a run once. Store does it before the end is stored, so that no budget is left if the operator ends then.
 func (r *reconciler) deleteBudget(ctx context.Context, s *scope) error {
-	c := r.memory.of(s.lt)
+	c := r.memory.of(s.LoadTest)
 	if c.budget == noBudget {
 		return nil
 	}
-	err := r.client.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.lt)})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting PodDisruptionBudget %s: %w", desired.BudgetName(s.lt), err)
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.LoadTest)}
+	if err := r.delete(ctx, budget, "PodDisruptionBudget "+budget.Name); err != nil {
+		return err
 	}
 	c.budget = noBudget
 	return nil
-}
-
-// protected returns how many runners have a share of the load, or had one and their counts are not stored.
-func (s *scope) protected() int {
-	n := 0
-	for i := range s.view.Shards {
-		sh := &s.view.Shards[i]
-		if sh.Lost == nil && !s.isRecorded(i, sh.Pod.UID) && (sh.Member || slices.Contains(s.view.Members, i)) {
-			n++
-		}
-	}
-	return n
 }

@@ -2,146 +2,76 @@ package loadtest
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// syncCollector gives the collector what the operator wants of the run, and takes over what the collector knows.
-func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) {
-	if s.jobUID() == "" || s.plan == nil || s.planError != nil {
-		return true, nil
-	}
-	if s.job != nil && jobSuspended(s.job) && !s.startDecided() && s.end == nil {
-		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
-		return true, nil
-	}
-	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
-	return true, r.look(ctx, s)
-}
-
-func (r *reconciler) look(ctx context.Context, s *scope) error {
-	if view := r.registry.View(s.lt.UID); view != nil {
-		s.see(view) // what follows from it goes to the collector at once
-	}
-	if s.behind {
-		return nil
-	}
-	if err := r.decideForCollector(ctx, s); err != nil {
-		return err
-	}
-	d := r.wanted(s)
-	if s.run.Stop != nil {
-		d.Stop = s.run.Stop.Reason
-	}
-	view, err := r.registry.Ensure(d)
-	if err != nil {
-		return err
+// syncView takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
+func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error) {
+	view := r.registry.View(s.LoadTest.UID)
+	if view == nil {
+		if view, err = r.order(s); err != nil {
+			return false, err
+		}
 	}
 	s.see(view)
-	r.readEvents(ctx, s)
-	s.problem = diagnose(s)
-	return nil
+	s.noteCheckpoints(r.keeper.Problem(s.LoadTest.UID))
+	r.diagnose(ctx, s)
+	return true, nil
+}
+
+// syncCollector gives the collector the record as it is stored now. What the collector learned meanwhile brings another pass.
+func (r *reconciler) syncCollector(_ context.Context, s *scope) (bool, error) {
+	_, err := r.order(s)
+	return err == nil, err
+}
+
+// order gives the collector what is stored, and returns its view.
+func (r *reconciler) order(s *scope) (*shards.View, error) {
+	d := r.wanted(s)
+	if s.Record.Stop != nil {
+		d.Stop = s.Record.Stop.Reason
+	}
+	return r.registry.Ensure(d)
 }
 
 // see takes over a view, with the report of what is known by now.
-func (s *scope) see(view *collect.View) {
-	s.view = view
+func (s *scope) see(view *shards.View) {
+	s.View = view
 	if view.Progress == nil {
 		return
 	}
 	report := *view.Progress.Report
-	report.PlanHash = s.planHash
-	s.report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
-}
-
-// decideForCollector stores the decisions that the collector acts on: before the start the shards to start with, after it
-// an early end.
-func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
-	if !s.startDecided() {
-		if s.end == nil && s.run.State == state.Preparing {
-			if err := r.chooseStarters(ctx, s); err != nil {
-				return err
-			}
-		}
-		s.startWith = s.starters()
-		return nil
-	}
-	s.startWith = s.starters()
-	if err := r.decideThresholds(ctx, s); err != nil {
-		return err
-	}
-	if reason := s.stop(); reason != "" && s.run.Stop == nil && s.end == nil {
-		return r.decide(ctx, s, func(run *record.Record) error {
-			run.Stop = &record.Stop{Reason: reason, Time: s.microTime()}
-			if a := s.aborting(); a != nil && reason == a.reason() {
-				run.Thresholds = append(withoutThreshold(run.Thresholds, a.Name), record.Threshold{Name: a.Name, Observed: a.Observed, After: a.After, Abort: true})
-			}
-			return run.On(state.Stop)
-		})
-	}
-	if err := r.decideProbe(ctx, s); err != nil {
-		return err
-	}
-	return r.decideChange(ctx, s)
-}
-
-// decideChange stores the change that the collector proposes. The runners get it after that.
-func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
-	p, newest := s.view.Proposal, s.run.Newest()
-	if p == nil || s.end != nil || s.run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Accepted(s.view.Revision())
-		run.Append(record.Change{
-			Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
-			Suspended: p.Suspended, DecidedAt: s.microTime(),
-		})
-		if s.view.Begins {
-			begin(run, p.Revision)
-		}
-		if run.Pods == nil {
-			run.Pods = map[int]record.Pod{}
-		}
-		for shard, pod := range r.podsOf(s) {
-			if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
-				run.Pods[shard] = pod
-			}
-		}
-		return nil
-	})
+	report.PlanHash = s.PlanHash
+	s.Report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.
-func (r *reconciler) wanted(s *scope) collect.Desired {
-	d := collect.Desired{
-		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
-		Shards: s.capacity(), ShardsRevision: r.capacityRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
-		Failed:        s.failedThresholds(),
-		Probes:        s.probes(),
-		Changes:       s.run.Updates(s.plan.Rates),
-		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
-		LoadEnd:       s.run.LoadEnd(s.plan),
-		Retention:     desired.Retention(s.lt),
-		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,
+func (r *reconciler) wanted(s *scope) shards.Desired {
+	d := shards.Desired{
+		Name: s.Key(), UID: s.LoadTest.UID, Attempt: s.Record.Attempt, Job: s.JobUID(), Plan: s.Plan,
+		Shards: decide.Capacity(s.Facts), ShardsRevision: r.capacityRevision(s), Rebalance: s.Policy() == v1alpha1.ShardLostRebalance,
+		Failed:        s.FailedThresholds(),
+		Probes:        s.Probes(),
+		Changes:       s.Record.Updates(s.Plan.Rates),
+		LossTolerated: s.Policy() != v1alpha1.ShardLostFail,
+		LoadEnd:       s.Record.LoadEnd(s.Plan),
+		Live:          s.Live(),
+		Retention:     desired.Retention(s.LoadTest),
+		Pods:          map[int]shards.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.StartDecided(), Stored: s.Record.End != nil,
 	}
-	if d.Live = s.live; d.Live.Generation == 0 {
-		d.Live = s.beforeStart()
+	for shard, pod := range s.Pods {
+		d.Pods[shard] = s.Observe(pod)
 	}
-	for shard, pod := range s.pods {
-		d.Pods[shard] = r.observe(pod)
-	}
-	for shard, pod := range s.run.Pods {
+	for shard, pod := range s.Record.Pods {
 		d.Owners[shard] = pod.UID
-		if d.Pods[shard].UID != pod.UID && d.MayStart && s.run.Find(shard, pod.UID) == nil {
-			d.Pods[shard] = collect.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
+		if d.Pods[shard].UID != pod.UID && d.MayStart && s.Record.Find(shard, pod.UID) == nil {
+			d.Pods[shard] = shards.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
 		}
 	}
 	return d

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,85 +11,41 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
-// syncEnded stores the runners that ended before the test, lost or scaled away: first their counts, then the
-// decision. Pods go only after that. The collector hears of it at once, because a loss can end the test.
-func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.end != nil || s.plan == nil {
-		return true, nil
-	}
-	var ended []record.Shard
-	for shard := range s.view.Shards {
-		seen := &s.view.Shards[shard]
-		if !s.hasNews(shard, seen) {
+// storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their entries of the record.
+// Pods go only after the record has them. Nil: there are none, or the API server refuses counts, and the run does not end before it stored them.
+func (r *reconciler) storeCounts(ctx context.Context, s *scope) (ended []record.Shard, err error) {
+	for shard := range s.View.Shards {
+		seen := &s.View.Shards[shard]
+		if !decide.HasNews(s.Facts, shard, seen) {
 			continue
 		}
 		rec, err := r.endedRecord(ctx, s, shard, seen)
 		if errors.Is(err, errRefused) {
-			return true, nil // finish does not end the run before the counts are stored
+			return nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		ended = append(ended, rec)
 	}
-	if len(ended) == 0 {
-		return true, nil
-	}
-	err := r.decide(ctx, s, func(run *record.Record) error {
-		for _, rec := range ended {
-			if have := run.Find(rec.Index, rec.Pod); have != nil {
-				have.State, have.Counts = rec.State, rec.Counts
-			} else {
-				run.Shards = append(run.Shards, rec)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	if err := r.readEnded(ctx, s); err != nil {
-		return false, err
-	}
-	if !s.behind {
-		return true, r.look(ctx, s)
-	}
-	return true, nil
-}
-
-// hasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
-// and has final counts.
-func (s *scope) hasNews(shard int, seen *collect.Shard) bool {
-	if !seen.State.Over() {
-		return false
-	}
-	rec := s.run.Find(shard, s.podOf(shard, seen))
-	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
-}
-
-// podOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
-// started.
-func (s *scope) podOf(shard int, seen *collect.Shard) types.UID {
-	if seen.Pod.UID != "" {
-		return seen.Pod.UID
-	}
-	return s.run.Pods[shard].UID
+	return ended, nil
 }
 
 // maxLoss bounds the message of a loss in octets: there can be one for each runner, and it may quote the runner.
 const maxLoss = 256
 
 // endedRecord stores the counts of a runner and returns its entry of the record.
-func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) (record.Shard, error) {
+func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *shards.Shard) (record.Shard, error) {
 	rec := record.Shard{
-		Index: shard, Pod: s.podOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: record.ShardDone, Member: seen.Member, Time: s.now,
+		Index: shard, Pod: s.PodOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: record.ShardDone, Member: seen.Member, Time: s.Now,
 	}
-	if last := s.run.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
+	if last := s.Record.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
 		rec.Name, rec.Node = last.Name, last.Node
 	}
 	if l := seen.Lost; l != nil {
@@ -96,8 +53,8 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 			rec.State = record.ShardLost
 		}
 		rec.Time = l.Time
-		rec.Name, rec.Node = orText(l.Pod, rec.Name), orText(l.Node, rec.Node)
-		rec.Loss = &record.Loss{Message: clip(l.Message, maxLoss), Time: l.Time}
+		rec.Name, rec.Node = cmp.Or(l.Pod, rec.Name), cmp.Or(l.Node, rec.Node)
+		rec.Loss = &record.Loss{Message: shorten.To(l.Message, maxLoss), Time: l.Time}
 	}
 	if seen.Snapshot == nil {
 		return rec, r.lastCheckpoint(ctx, s, &rec)
@@ -118,7 +75,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 		return rec, errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
-	r.memory.of(s.lt).keepCounts(endedKey{shard, rec.Pod}, seen.Snapshot)
+	r.memory.of(s.LoadTest).keepCounts(key, seen.Snapshot)
 	return rec, nil
 }
 
@@ -136,23 +93,23 @@ func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.S
 	}
 	since := metav1.NewMicroTime(stored.Time)
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: stored.Snapshot.Sequence, Dropped: stored.Dropped}
-	rec.Member = rec.Member || collect.HadSlots(stored.Snapshot)
+	rec.Member = rec.Member || shards.HadSlots(stored.Snapshot)
 	if !stored.Final && rec.Loss != nil {
 		rec.Counts.Since = &since
 		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
 	}
-	r.memory.of(s.lt).keepCounts(endedKey{rec.Index, rec.Pod}, stored.Snapshot)
+	r.memory.of(s.LoadTest).keepCounts(key, stored.Snapshot)
 	return nil
 }
 
 // withoutCounts notes why a runner has no counts in the results.
 func (s *scope) withoutCounts(rec *record.Shard, why string) {
 	if rec.Loss == nil {
-		rec.Loss = &record.Loss{Message: "left", Time: s.now}
+		rec.Loss = &record.Loss{Message: "left", Time: s.Now}
 	}
-	rec.Loss.Message += "; its counts are missing: " + clip(why, maxLoss)
+	rec.Loss.Message += "; its counts are missing: " + shorten.To(why, maxLoss)
 }
 
 func (s *scope) checkpointKey(shard int, pod types.UID) checkpoint.Key {
-	return checkpoint.Key{LoadTest: s.key(), Run: s.lt.UID, Shard: shard, Pod: pod}
+	return checkpoint.Key{LoadTest: s.Key(), Run: s.LoadTest.UID, Shard: shard, Pod: pod}
 }

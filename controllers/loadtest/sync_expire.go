@@ -2,16 +2,15 @@ package loadtest
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // secrets delete: the private keys of a run go with its end, and not only with its LoadTest. The operator deletes the Secret that it created and
@@ -23,21 +22,17 @@ import (
 // operator cannot read the owner of a Secret, so the run record has the UID of the one that the operator created. Without it, the name must do,
 // which has a part of the UID of the LoadTest: the record was deleted, is that of an earlier version, or could not be stored after the creation.
 func (r *reconciler) deleteSecret(ctx context.Context, s *scope) error {
-	c := r.memory.of(s.lt)
+	c := r.memory.of(s.LoadTest)
 	if c.secretGone {
 		return nil
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.lt.Namespace, Name: desired.TLSName(s.lt)}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.LoadTest.Namespace, Name: desired.TLSName(s.LoadTest)}}
 	var options []client.DeleteOption
-	if uid := s.run.Secret; uid != "" {
+	if uid := s.Record.Secret; uid != "" {
 		options = append(options, client.Preconditions{UID: &uid})
 	}
 	made, err := r.attempt(ctx, s, "the deletion of Secret "+secret.Name, func() error {
-		err := r.client.Delete(ctx, secret, options...)
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil
-		}
-		return wrap(err, fmt.Sprintf("deleting Secret %s", secret.Name))
+		return r.delete(ctx, secret, "Secret "+secret.Name, options...)
 	})
 	c.secretGone = made
 	return err
@@ -50,8 +45,8 @@ func (r *reconciler) expire(ctx context.Context, s *scope, job *batchv1.Job, pod
 	if podsEnded {
 		keep = r.cfg.Runner.TTLAfterFinished.Duration
 	}
-	if left := finished.Add(keep).Sub(s.now); left > 0 {
-		s.again(left)
+	if left := finished.Add(keep).Sub(s.Now); left > 0 {
+		s.Again(left)
 		return nil
 	}
 	return r.deleteJob(ctx, job)
@@ -59,8 +54,8 @@ func (r *reconciler) expire(ctx context.Context, s *scope, job *batchv1.Job, pod
 
 // expireFormer does so for the Jobs of earlier attempts and for those of a test without a record.
 func (r *reconciler) expireFormer(ctx context.Context, s *scope, finished time.Time) error {
-	for _, job := range s.formerJobs {
-		if err := r.expire(ctx, s, job, jobEnded(job), finished); err != nil {
+	for _, job := range s.FormerJobs {
+		if err := r.expire(ctx, s, job, run.JobEnded(job), finished); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,12 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Rights to end a lost runner.
@@ -20,22 +19,12 @@ import (
 // fenceGrace is how long a lost runner has to end, in seconds.
 const fenceGrace = 2
 
-// syncFence deletes the pods of lost runners that do not answer and may still send load, if the test ends
-// early or all others ended. It proves nothing if the kubelet cannot be reached either.
+// syncFence deletes the pods of lost runners that may still send load. It proves nothing if the kubelet cannot be reached either.
 func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
-	if !s.startDecided() || s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil && !s.view.Over() {
-		return true, nil
-	}
-	for _, pod := range s.allPods {
-		over, _ := ended(pod)
-		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
-		}) {
-			continue
-		}
-		err := r.client.Delete(ctx, pod, client.GracePeriodSeconds(fenceGrace), client.Preconditions{UID: &pod.UID})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return false, fmt.Errorf("deleting pod %s of a lost runner: %w", pod.Name, err)
+	for _, pod := range decide.Fence(s.Facts) {
+		err := r.delete(ctx, pod, fmt.Sprintf("pod %s of a lost runner", pod.Name), client.GracePeriodSeconds(fenceGrace), client.Preconditions{UID: &pod.UID})
+		if err != nil {
+			return false, err
 		}
 	}
 	return true, nil
@@ -43,15 +32,15 @@ func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
 
 // silentMessage names the runners that do not answer; empty: all do.
 func (s *scope) silentMessage() string {
-	silent := func(sh *collect.Shard) bool { return sh.Silent && sh.Lost == nil }
-	n := s.view.Count(silent)
+	silent := func(sh *shards.Shard) bool { return sh.Silent && sh.Lost == nil }
+	n := s.View.Count(silent)
 	if n == 0 {
 		return ""
 	}
-	for i := range s.view.Shards {
-		if sh := &s.view.Shards[i]; silent(sh) {
+	for i := range s.View.Shards {
+		if sh := &s.View.Shards[i]; silent(sh) {
 			return fmt.Sprintf("%d of %d runners do not answer, and may still send load: runner %d (pod %s): %s",
-				n, s.shards(), i, sh.Pod.Name, clip(sh.Trouble, 512))
+				n, s.Shards(), i, sh.Pod.Name, shorten.To(sh.Trouble, 512))
 		}
 	}
 	return ""

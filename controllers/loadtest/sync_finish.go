@@ -15,10 +15,11 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/result"
@@ -28,156 +29,58 @@ import (
 
 // syncFinish stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil || s.plan == nil || s.planError != nil {
+	if s.Report == nil || !s.View.Over() || !decide.RecordsStored(s.Facts) {
 		return true, nil
 	}
-	if !s.startDecided() {
-		if f := r.neverStarted(s); f != nil {
-			return r.endBeforeStart(ctx, s, f)
-		}
-		return true, nil
-	}
-	if err := r.decideLoadEnded(ctx, s); err != nil {
-		return false, err
-	}
-	if s.report == nil || !s.view.Over() || !s.recordsStored() {
-		return true, nil
-	}
-	s.report.Search = s.searched()
-	policyHash, err := plan.PolicyHash(s.plan)
+	s.Report.Search = s.searched()
+	policyHash, err := plan.PolicyHash(s.Plan)
 	if err != nil {
 		return false, err
 	}
-	s.report.PolicyHash = policyHash
-	judged, err := verdict.Judge(s.plan, s.report, s.facts())
+	s.Report.PolicyHash = policyHash
+	judged, err := verdict.Judge(s.Plan, s.Report, decide.VerdictFacts(s.Facts))
 	if err != nil {
 		return false, fmt.Errorf("computing the verdict: %w", err)
 	}
-	s.report.Verdict = judged
+	s.Report.Verdict = judged
 	return r.store(ctx, s, s.endingOf(&judged))
 }
 
-// decideLoadEnded stores that all runners sent their last request.
-func (r *reconciler) decideLoadEnded(ctx context.Context, s *scope) error {
-	if s.run.State == state.Finishing || loading(s) {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error { return run.On(state.LoadEnded) })
-}
-
-// neverStarted says why a run ends that has not started; nil: it does not end.
-func (r *reconciler) neverStarted(s *scope) *failure {
-	switch s.stop() {
-	case stopBySpec:
-		return &failure{v1alpha1.ReasonStopped, "spec.stop ended the test before it started"}
-	case stopByDeadline:
-		why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.lt.Spec.ActiveDeadlineSeconds)
-		if s.problem != nil {
-			why += ": " + s.problem.message
-		}
-		return &failure{v1alpha1.ReasonDeadlineExceeded, why}
-	}
-	if s.waiting != "" || s.lockedBy != "" {
-		return nil
-	}
-	if f := r.refusedForTooLong(s); f != nil {
-		return f
-	}
-	return r.startFailure(s)
-}
-
-func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (bool, error) {
+func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *run.Blocker) (bool, error) {
 	outcome := runnerv1alpha1.OutcomeError
-	if f.reason == v1alpha1.ReasonStopped {
+	if why.Reason == v1alpha1.ReasonStopped {
 		outcome = runnerv1alpha1.OutcomeStopped
 	}
-	report, err := result.Build(result.Input{Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version})
+	report, err := result.Build(result.Input{Plan: s.Plan, PlanHash: s.PlanHash, Version: version.Get().Version})
 	if err != nil {
 		return false, fmt.Errorf("building an empty report: %w", err)
 	}
-	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: f.reason, Message: f.message}
-	s.report = report
+	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: why.Reason, Message: why.Message}
+	s.Report = report
 	return r.store(ctx, s, s.endingOf(&report.Verdict))
 }
 
-// recordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
-func (s *scope) recordsStored() bool {
-	for i := range s.view.Shards {
-		sh := &s.view.Shards[i]
-		if (sh.Lost != nil || sh.Left) && (!sh.Stored || !s.isRecorded(i, sh.Pod.UID)) {
-			return false
-		}
-	}
-	return true
-}
-
-func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
-	who := result.Runner{Shard: shard}
-	if snap != nil {
-		who.Boot = snap.Boot
-	}
-	return who
-}
-
-// lost are the runners that had a part of the load and were lost.
-func (s *scope) lost() []result.Runner {
-	var out []result.Runner
-	for i := range s.endedRunners {
-		if rec := &s.endedRunners[i]; rec.Loss != nil && rec.member {
-			out = append(out, runnerOf(rec.Shard, rec.Snapshot))
-		}
-	}
-	for i := range s.view.Shards {
-		if sh := &s.view.Shards[i]; sh.Lost != nil && sh.Member && !s.isRecorded(i, sh.Pod.UID) {
-			out = append(out, runnerOf(i, sh.Snapshot))
-		}
-	}
-	return out
-}
-
-// incomplete: counts of a lost runner are missing. A runner that was reached again has all, but with onShardLost Fail the test ended because of
-// it.
-func (s *scope) incomplete() bool {
-	if s.policy() == v1alpha1.ShardLostFail {
-		return len(s.lost()) > 0
-	}
-	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.Final }) ||
-		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !s.isRecorded(sh.Index, sh.Pod.UID)
-		})
-}
-
-// facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
-// tolerated unless it ended the run, or no runner remained.
-func (s *scope) facts() verdict.Facts {
-	facts := verdict.FactsOf(s.view.Snapshots(s.policy() != v1alpha1.ShardLostFail))
-	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
-		facts = verdict.Facts{
-			Problem: runnerv1alpha1.ProblemDeadline,
-			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *s.lt.Spec.ActiveDeadlineSeconds),
-		}
-	}
-	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.remaining() > 0
-	s.setThresholds(&facts)
-	return facts
+// aborted returns whether a threshold ended the test before its end.
+func (s *scope) aborted() bool {
+	return slices.ContainsFunc(s.Record.Thresholds, func(t record.Threshold) bool { return t.Abort })
 }
 
 // endingOf says how the run ends, all but where the report lies.
 func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	end := &record.End{
-		Reason: v.Reason, Message: clip(v.Message, maxMessage), Time: metav1.NewTime(s.now),
-		Started: s.startDecided(), StartedGeneration: s.startedGeneration(),
-		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
+		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(s.Now),
+		Started: s.StartDecided(), StartedGeneration: s.StartedGeneration(),
+		PlanHash: s.PlanHash, Warnings: s.warnings, Shards: s.counts(),
 		Runners: s.runners(), Protocols: s.protocols(), Verdict: compactVerdict(v),
 	}
 	if completed(v) && !s.aborted() {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
 	if end.Shards.Lost > 0 {
-		end.Message = clip(end.Message+": "+lostMessage(end.Runners), maxMessage)
+		end.Message = shorten.To(end.Message+": "+lostMessage(end.Runners), run.MaxMessage)
 	}
 	if end.Started {
-		start := metav1.NewTime(s.run.Start.Time.Time)
+		start := metav1.NewTime(s.Record.Start.Time.Time)
 		end.StartTime = &start
 		end.Results, end.Summary, end.Skew, end.Search = s.results(), s.summary(), s.skew(), s.searchStatus(true)
 	}
@@ -187,12 +90,12 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 // store stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
 // without its details ends without a report.
 func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool, error) {
-	gz, dropped, err := fit(*s.report, r.cfg.Report.MaxBytes, reportDetails)
+	gz, dropped, err := fit(*s.Report, r.cfg.Report.MaxBytes, reportDetails)
 	if err != nil {
-		end.Message = clip(end.Message+"; the report is not stored: "+err.Error(), maxMessage)
+		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
 		return r.storeEnd(ctx, s, end)
 	}
-	stored, err := r.storeReport(ctx, s, desired.Report(s.lt, gz))
+	stored, err := r.storeReport(ctx, s, desired.Report(s.LoadTest, gz))
 	if stored == nil || err != nil {
 		return err == nil, err
 	}
@@ -209,7 +112,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 }
 
 func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (bool, error) {
-	if s.startDecided() {
+	if s.StartDecided() {
 		if err := r.deleteBudget(ctx, s); err != nil {
 			return false, err
 		}
@@ -218,7 +121,10 @@ func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (b
 		run.End = end
 		return run.On(state.End)
 	})
-	return err == nil, err
+	if err == nil {
+		s.Again(0)
+	}
+	return false, err
 }
 
 // storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
@@ -226,17 +132,17 @@ func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (b
 func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
 	_, err = r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
 		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
-		found, err := r.existing(ctx, s.lt, have)
+		found, err := r.existing(ctx, s.LoadTest, have)
 		switch {
 		case err != nil:
 			return err
-		case found && !isReport(have, s.run.Report):
+		case found && !isReport(have, s.Record.Report):
 			return &conflictError{what: "ConfigMap " + cm.Name}
 		case found:
 			stored = have
 			return nil
 		}
-		if digest := reportDigest(cm); s.run.Report != digest {
+		if digest := reportDigest(cm); s.Record.Report != digest {
 			if err := r.decide(ctx, s, func(run *record.Record) error {
 				run.Report = digest
 				return nil
@@ -266,11 +172,11 @@ func isReport(cm *corev1.ConfigMap, digest string) bool {
 // deleteCheckpoints deletes the checkpoints of a run that has ended, once in each process: the one that stored the end may not have come to it, or
 // wrote a checkpoint when it was about to be replaced.
 func (r *reconciler) deleteCheckpoints(ctx context.Context, s *scope) error {
-	c := r.memory.of(s.lt)
-	if c.checkpointsGone || !s.end.Started {
+	c := r.memory.of(s.LoadTest)
+	if c.checkpointsGone || !s.Record.End.Started {
 		return nil
 	}
-	if err := r.checkpoints.DeleteAll(ctx, s.key(), s.lt.UID); err != nil {
+	if err := r.checkpoints.DeleteAll(ctx, s.Key(), s.LoadTest.UID); err != nil {
 		return err
 	}
 	c.checkpointsGone, c.counts = true, nil
@@ -326,33 +232,30 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 // syncRelease ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
 // final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run, and later if all have.
 func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
-	if s.end == nil {
-		return true, nil
-	}
 	if err := r.deleteCheckpoints(ctx, s); err != nil {
 		return false, err
 	}
 	if err := r.deleteSecret(ctx, s); err != nil {
 		return false, err
 	}
-	if err := r.expireFormer(ctx, s, s.end.Time.Time); err != nil {
+	if err := r.expireFormer(ctx, s, s.Record.End.Time.Time); err != nil {
 		return false, err
 	}
-	if s.job == nil || s.job.DeletionTimestamp != nil {
-		r.release(s.lt)
+	if s.Job == nil || s.Job.DeletionTimestamp != nil {
+		r.release(s.LoadTest)
 		return true, nil
 	}
 	if s.podsEnded() {
-		r.release(s.lt)
-		return true, r.expire(ctx, s, s.job, true, s.end.Time.Time)
+		r.release(s.LoadTest)
+		return true, r.expire(ctx, s, s.Job, true, s.Record.End.Time.Time)
 	}
-	left := s.end.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
-	if !s.end.Started || left <= 0 {
-		r.release(s.lt)
-		return true, r.deleteJob(ctx, s.job)
+	left := s.Record.End.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.Now)
+	if !s.Record.End.Started || left <= 0 {
+		r.release(s.LoadTest)
+		return true, r.deleteJob(ctx, s.Job)
 	}
-	s.again(left)
-	if s.plan == nil {
+	s.Again(left)
+	if s.Plan == nil {
 		if err := r.storedPlan(ctx, s); err != nil {
 			return false, err
 		}
@@ -368,27 +271,20 @@ func (r *reconciler) release(lt *v1alpha1.LoadTest) {
 	c.plan, c.present, c.addresses = nil, nil, nil
 }
 
-// jobEnded returns whether the Job controller reports the end of a Job.
-func jobEnded(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
-}
-
 // podsEnded returns whether all pods of the Job have ended without a deletion. The Job then stays for ttlAfterFinished, because the logs of
 // its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
 func (s *scope) podsEnded() bool {
-	if jobEnded(s.job) {
+	if run.JobEnded(s.Job) {
 		return true
 	}
 	shards := map[string]bool{}
-	for _, pod := range s.allPods {
+	for _, pod := range s.AllPods {
 		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			return false
 		}
 		shards[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = true
 	}
-	for i := range completions(s.job) {
+	for i := range run.Completions(s.Job) {
 		if !shards[strconv.Itoa(i)] {
 			return false
 		}

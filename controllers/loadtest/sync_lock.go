@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // loadtestlocks: get finds the holder of a lock, create and update make a LoadTest its holder.
@@ -28,27 +30,27 @@ import (
 // based on an old version, so two tests cannot both become the holder. The operator looks at it in each pass before the start, and
 // again just before the start: a test whose lock has another holder loses its runners and waits again.
 func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
-	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.stop() != "" {
+	if s.LoadTest.Spec.Lock == "" || s.StartDecided() || s.Record.End != nil || s.Plan == nil || decide.StopReason(s.Facts) != "" {
 		return true, nil
 	}
-	if s.held() { // it waits for its user and not for its lock, so the deadline counts
-		if s.run.Admitted != nil {
+	if s.Held() { // it waits for its user and not for its lock, so the deadline counts
+		if s.Record.Admitted != nil {
 			return true, nil
 		}
 		err := r.decide(ctx, s, s.admit)
 		return err == nil, err
 	}
-	if len(r.memory.of(s.lt).refused) > 0 {
-		s.again(5 * r.lockInterval) // another test may take the lock before the next attempt
+	if len(r.memory.of(s.LoadTest).refused) > 0 {
+		s.Again(5 * r.lockInterval) // another test may take the lock before the next attempt
 	}
 	lock, err := r.lock(ctx, s)
 	if err != nil {
 		return false, err
 	}
-	if lock.Holder.UID != s.lt.UID {
+	if lock.Holder.UID != s.LoadTest.UID {
 		return r.awaitLock(ctx, s, lock)
 	}
-	if s.run.Admitted == nil {
+	if s.Record.Admitted == nil {
 		err = r.decide(ctx, s, s.admit)
 	}
 	return err == nil, err
@@ -56,14 +58,15 @@ func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
 
 // awaitLock makes a test the holder of a free lock. If the lock is not free, it deletes the Jobs of the test.
 func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.LoadTestLock) (bool, error) {
-	var err error
-	if s.lockedBy, err = r.lockedBy(ctx, s, lock); err != nil {
+	why, err := r.lockedBy(ctx, s, lock)
+	if err != nil {
 		return false, err
 	}
-	if s.lockedBy != "" {
+	if why != "" {
+		s.awaitsLock(why)
 		return true, r.holdAll(ctx, s)
 	}
-	lock.Holder = v1alpha1.LockHolder{Name: s.lt.Name, UID: s.lt.UID, Time: s.microTime()}
+	lock.Holder = v1alpha1.LockHolder{Name: s.LoadTest.Name, UID: s.LoadTest.UID, Time: s.MicroTime()}
 	made, err := r.attempt(ctx, s, "LoadTestLock "+lock.Name, func() error {
 		if lock.ResourceVersion == "" {
 			return r.client.Create(ctx, lock)
@@ -71,8 +74,8 @@ func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.Loa
 		return r.client.Update(ctx, lock)
 	})
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
-		s.lockedBy = "taken by another LoadTest"
-		s.again(staleInterval)
+		s.awaitsLock("taken by another LoadTest")
+		s.Again(staleInterval)
 		return true, nil
 	}
 	if err != nil || !made {
@@ -82,9 +85,14 @@ func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.Loa
 	return err == nil, err
 }
 
+// awaitsLock notes why the test does not have its lock, as the end of "lock NAME is".
+func (s *scope) awaitsLock(why string) {
+	s.Block(run.NotReady(v1alpha1.ReasonWaitingForLock, "lock "+s.LoadTest.Spec.Lock+" is "+why))
+}
+
 // holdAll deletes the Jobs of a test that waits for its lock.
 func (r *reconciler) holdAll(ctx context.Context, s *scope) error {
-	for _, job := range s.formerJobs {
+	for _, job := range s.FormerJobs {
 		if err := r.deleteJob(ctx, job); err != nil {
 			return err
 		}
@@ -94,7 +102,7 @@ func (r *reconciler) holdAll(ctx context.Context, s *scope) error {
 
 // admit records that the test left a queue.
 func (s *scope) admit(run *record.Record) error {
-	now := s.microTime()
+	now := s.MicroTime()
 	run.Admitted = &now
 	return nil
 }
@@ -102,23 +110,23 @@ func (s *scope) admit(run *record.Record) error {
 // lock reads the lock of a test. Without an object it returns one without a holder.
 func (r *reconciler) lock(ctx context.Context, s *scope) (*v1alpha1.LoadTestLock, error) {
 	lock := &v1alpha1.LoadTestLock{}
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: s.lt.Spec.Lock}, lock)
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.LoadTest.Namespace, Name: s.LoadTest.Spec.Lock}, lock)
 	if apierrors.IsNotFound(err) {
-		return desired.Lock(s.lt), nil
+		return desired.Lock(s.LoadTest), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading LoadTestLock %s: %w", s.lt.Spec.Lock, err)
+		return nil, fmt.Errorf("reading LoadTestLock %s: %w", s.LoadTest.Spec.Lock, err)
 	}
 	return lock, nil
 }
 
 // hasLock returns whether the test needs no lock, or the API server has it as the holder.
 func (r *reconciler) hasLock(ctx context.Context, s *scope) (bool, error) {
-	if s.lt.Spec.Lock == "" {
+	if s.LoadTest.Spec.Lock == "" {
 		return true, nil
 	}
 	lock, err := r.lock(ctx, s)
-	return err == nil && lock.Holder.UID == s.lt.UID, err
+	return err == nil && lock.Holder.UID == s.LoadTest.UID, err
 }
 
 // lockedBy returns why a test cannot have a lock yet, as the end of "lock NAME is": "held by LoadTest ns/a". Empty: it can.
@@ -134,11 +142,11 @@ func (r *reconciler) lockedBy(ctx context.Context, s *scope, lock *v1alpha1.Load
 	case len(before) == 0 && why == "":
 		return "", nil
 	case len(before) == 0:
-		s.again(r.lockInterval)
+		s.Again(r.lockInterval)
 		return why, nil
 	}
-	s.again(5 * r.lockInterval)
-	first := fmt.Sprintf("LoadTest %s/%s", s.lt.Namespace, before[0].Name)
+	s.Again(5 * r.lockInterval)
+	first := fmt.Sprintf("LoadTest %s/%s", s.LoadTest.Namespace, before[0].Name)
 	if len(before) > 1 {
 		first += fmt.Sprintf(" and %d more", len(before)-1)
 	}
@@ -154,16 +162,16 @@ func (r *reconciler) keptBy(ctx context.Context, s *scope, holder *v1alpha1.Lock
 	if holder.UID == "" {
 		return "", nil
 	}
-	who := fmt.Sprintf("held by LoadTest %s/%s", s.lt.Namespace, holder.Name)
+	who := fmt.Sprintf("held by LoadTest %s/%s", s.LoadTest.Namespace, holder.Name)
 	lt := &v1alpha1.LoadTest{}
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: holder.Name}, lt)
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.LoadTest.Namespace, Name: holder.Name}, lt)
 	if client.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("reading the holder of lock %s: %w", s.lt.Spec.Lock, err)
+		return "", fmt.Errorf("reading the holder of lock %s: %w", s.LoadTest.Spec.Lock, err)
 	}
-	if err == nil && lt.UID == holder.UID && lt.DeletionTimestamp == nil && wantsLock(lt, s.lt.Spec.Lock) && !passedOver(lt, holder, s.now) {
+	if err == nil && lt.UID == holder.UID && lt.DeletionTimestamp == nil && wantsLock(lt, s.LoadTest.Spec.Lock) && !passedOver(lt, holder, s.Now) {
 		return who, nil
 	}
-	left, err := r.leftOf(ctx, s.lt.Namespace, holder)
+	left, err := r.leftOf(ctx, s.LoadTest.Namespace, holder)
 	if left != "" {
 		return fmt.Sprintf("%s, whose %s has not ended", who, left), err
 	}
@@ -204,7 +212,7 @@ func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *v1alp
 		switch {
 		case owner == nil || owner.UID != holder.UID:
 			others[jobs.Items[i].UID] = true
-		case !jobEnded(&jobs.Items[i]):
+		case !run.JobEnded(&jobs.Items[i]):
 			return "Job " + jobs.Items[i].Name, nil
 		}
 	}
@@ -225,14 +233,14 @@ func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *v1alp
 // in the order of their names.
 func (r *reconciler) waitingBefore(ctx context.Context, s *scope, holder types.UID) ([]v1alpha1.LoadTest, error) {
 	var list v1alpha1.LoadTestList
-	if err := r.client.List(ctx, &list, client.InNamespace(s.lt.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing the LoadTests with lock %s: %w", s.lt.Spec.Lock, err)
+	if err := r.client.List(ctx, &list, client.InNamespace(s.LoadTest.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the LoadTests with lock %s: %w", s.LoadTest.Spec.Lock, err)
 	}
 	older := func(a, b *v1alpha1.LoadTest) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	}
 	out := slices.DeleteFunc(list.Items, func(lt v1alpha1.LoadTest) bool {
-		return lt.UID == s.lt.UID || lt.UID == holder || lt.DeletionTimestamp != nil || !wantsLock(&lt, s.lt.Spec.Lock) || older(&lt, s.lt) > 0
+		return lt.UID == s.LoadTest.UID || lt.UID == holder || lt.DeletionTimestamp != nil || !wantsLock(&lt, s.LoadTest.Spec.Lock) || older(&lt, s.LoadTest) > 0
 	})
 	slices.SortFunc(out, func(a, b v1alpha1.LoadTest) int { return older(&a, &b) })
 	return out, nil
@@ -240,12 +248,12 @@ func (r *reconciler) waitingBefore(ctx context.Context, s *scope, holder types.U
 
 // syncAdmitted records when a queue admitted the Job of the test: activeDeadlineSeconds counts from then.
 func (r *reconciler) syncAdmitted(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.startDecided() || s.end != nil {
+	if s.Job == nil || s.StartDecided() || s.Record.End != nil {
 		return true, nil
 	}
-	waits := jobSuspended(s.job)
-	missed := s.run.Admitted == nil && wasSuspended(s.job) // no pass saw the Job suspended
-	if waits == s.run.Queued && (waits || !missed) {
+	waits := run.JobSuspended(s.Job)
+	missed := s.Record.Admitted == nil && run.WasSuspended(s.Job) // no pass saw the Job suspended
+	if waits == s.Record.Queued && (waits || !missed) {
 		return true, nil
 	}
 	err := r.decide(ctx, s, func(run *record.Record) error {

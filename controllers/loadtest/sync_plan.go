@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 )
@@ -30,92 +31,92 @@ const (
 	remainsInterval = time.Second
 )
 
-// syncPlan compiles the spec, or takes the plan that runs. A spec that changes while runners
-// are being made leads to another plan; one that changes later to nothing.
-func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil {
-		return true, nil
+// compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
+// The runners of an invalid spec cannot start any more.
+func (r *reconciler) compiled(ctx context.Context, s *scope) (*run.Blocker, error) {
+	b, err := r.compile(ctx, s)
+	if b == nil || err != nil {
+		return b, err
 	}
-	if s.startDecided() {
-		return true, r.storedPlan(ctx, s)
-	}
+	s.Block(b)
+	return b, r.hold(ctx, s)
+}
+
+// compile makes the plan of the pass, or returns what is wrong with the spec.
+func (r *reconciler) compile(ctx context.Context, s *scope) (*run.Blocker, error) {
 	if err := r.setAddresses(ctx, s); err != nil {
-		return false, err
+		return nil, err
 	}
-	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
+	compiled, warnings, errs := compile.Compile(s.Key().String(), &s.LoadTest.Spec)
 	if len(errs) > 0 {
-		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
-		return true, nil
+		return run.Invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
-	r.restrict(s, compiled)
-	if errs, err := r.denied(s, compiled); len(errs) > 0 || err != nil {
-		s.planError = invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n"))
-		return true, err
+	s.Restrict(compiled)
+	if errs, err := s.Denied(compiled); len(errs) > 0 || err != nil {
+		return run.Invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n")), err
 	}
-	canonical, err := s.usePlan(compiled)
-	if err != nil {
-		return false, err
+	if err := s.usePlan(compiled); err != nil {
+		return nil, err
 	}
 	s.warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
-	if !s.hasRecord {
-		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
-			return false, err
-		}
+	if s.Stored {
+		return nil, nil
 	}
-	return r.storePlan(ctx, s, canonical)
+	return nil, r.decide(ctx, s, func(*record.Record) error { return nil })
 }
 
-// usePlan makes a plan that of the pass, and returns its canonical bytes.
-func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (canonical []byte, err error) {
-	if canonical, s.planDigest, err = plan.Canonical(compiled); err == nil {
-		s.planHash, err = plan.Hash(compiled)
+// usePlan makes a plan that of the pass.
+func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (err error) {
+	if s.canonical, s.PlanDigest, err = plan.Canonical(compiled); err == nil {
+		s.PlanHash, err = plan.Hash(compiled)
 	}
-	s.plan = compiled
-	return canonical, err
+	s.Plan = compiled
+	return err
 }
 
-// storePlan sees to it that a ConfigMap has the plan, which tenants cannot change then.
-func (r *reconciler) storePlan(ctx context.Context, s *scope, canonical []byte) (bool, error) {
-	c := r.memory.of(s.lt)
-	if slices.Contains(s.configMaps, c.storedPlan) && c.storedPlan.name == desired.PlanName(s.lt, s.planDigest) {
-		return true, nil
+// planStored sees to it that a ConfigMap has the plan, which tenants cannot change then.
+func (r *reconciler) planStored(ctx context.Context, s *scope) (*run.Blocker, error) {
+	c := r.memory.of(s.LoadTest)
+	if slices.Contains(s.configMaps, c.storedPlan) && c.storedPlan.name == desired.PlanName(s.LoadTest, s.PlanDigest) {
+		return nil, nil
 	}
-	gz, err := plan.Gzip(canonical)
+	gz, err := plan.Gzip(s.canonical)
 	var large *plan.TooLargeError
 	if errors.As(err, &large) {
-		s.planError = invalid(v1alpha1.ReasonPlanTooLarge, large.Error())
-		return true, nil
+		s.Block(run.Invalid(v1alpha1.ReasonPlanTooLarge, large.Error()))
+		return s.Blocked, r.hold(ctx, s)
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	cm := desired.Plan(s.lt, s.planDigest, gz, s.warnings)
+	cm := desired.Plan(s.LoadTest, s.PlanDigest, gz, s.warnings)
 	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
-		err := r.create(ctx, s.lt, cm)
+		err := r.create(ctx, s.LoadTest, cm)
 		if err == nil {
-			_, err = decodePlan(cm, s.planDigest)
+			_, err = decodePlan(cm, s.PlanDigest)
 		}
 		return err
 	})
 	if made {
 		c.storedPlan = child{cm.Name, cm.UID}
 	}
-	return err == nil && (made || s.job == nil), err // without this plan, the Job of an earlier one must not start
+	return s.shut(), err // without this plan, the Job of an earlier one must not start
 }
 
-func invalid(reason, message string) *planError {
-	return &planError{reason: reason, message: clip(message, maxMessage), invalid: true}
+// syncStoredPlan takes the plan that runs.
+func (r *reconciler) syncStoredPlan(ctx context.Context, s *scope) (bool, error) {
+	return true, r.storedPlan(ctx, s)
 }
 
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the
 // operator can compile it to another plan.
 func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
-	s.planHash, s.planDigest = s.run.Plan.Hash, s.run.Plan.Digest
-	c := r.memory.of(s.lt)
-	if c.plan == nil || c.planDigest != s.planDigest {
+	s.PlanHash, s.PlanDigest = s.Record.Plan.Hash, s.Record.Plan.Digest
+	c := r.memory.of(s.LoadTest)
+	if c.plan == nil || c.planDigest != s.PlanDigest {
 		cm, err := r.readPlan(ctx, s)
 		if err == nil {
-			c.plan, err = decodePlan(cm, s.planDigest)
+			c.plan, err = decodePlan(cm, s.PlanDigest)
 		}
 		if err != nil {
 			c.plan, err = r.recompile(ctx, s, err)
@@ -123,16 +124,16 @@ func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
 		if err != nil {
 			return err
 		}
-		c.planDigest, c.warnings = s.planDigest, cm.Data[desired.KeyWarnings]
+		c.planDigest, c.warnings = s.PlanDigest, cm.Data[desired.KeyWarnings]
 	}
-	s.plan, s.warnings = c.plan, c.warnings
+	s.Plan, s.warnings = c.plan, c.warnings
 	return nil
 }
 
 // readPlan returns the ConfigMap of the plan that runs. It is never nil.
 func (r *reconciler) readPlan(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
-	cm := desired.Plan(s.lt, s.planDigest, nil, "")
-	found, err := r.existing(ctx, s.lt, cm)
+	cm := desired.Plan(s.LoadTest, s.PlanDigest, nil, "")
+	found, err := r.existing(ctx, s.LoadTest, cm)
 	if err == nil && !found {
 		err = fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", cm.Name)
 	}
@@ -152,43 +153,16 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 // recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
 // the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
 func (r *reconciler) recompile(ctx context.Context, s *scope, gone error) (*runnerv1alpha1.Plan, error) {
-	compiled := s.asStarted(&s.lt.Spec)
+	compiled := s.AsStarted(&s.LoadTest.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
 	if err := r.setAddresses(ctx, s); err != nil {
 		return nil, errors.Join(gone, err)
 	}
-	r.restrict(s, compiled)
-	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.planDigest {
+	s.Restrict(compiled)
+	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.PlanDigest {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil
-}
-
-// asStarted compiles a spec with the rates and the shards that the test started with, without the address policy; nil: it cannot be
-// compiled.
-func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
-	spec = spec.DeepCopy()
-	if start := s.run.Start; start != nil {
-		spec.Runner.Shards = int32(start.Live.Shards)
-	}
-	compiled, _, errs := compile.Compile(s.key().String(), spec)
-	if len(errs) > 0 {
-		return nil
-	}
-	if start := s.run.Start; start != nil && len(compiled.Rates) == len(start.Live.Rates) {
-		compiled.Rates = record.Apply(start.Live.Rates, compiled.Rates)
-	}
-	return compiled
-}
-
-// sameBut returns whether a spec describes the test that started, whatever its rates and shards are.
-func (s *scope) sameBut(spec *v1alpha1.LoadTestSpec) (bool, error) {
-	compiled := s.asStarted(spec)
-	if compiled == nil {
-		return false, nil
-	}
-	hash, err := plan.Hash(compiled)
-	return hash == s.run.Plan.Hash, err
 }

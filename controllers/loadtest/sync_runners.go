@@ -3,7 +3,6 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,10 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/state"
-	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // Rights to make runners.
@@ -31,52 +31,36 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch;delete
 
-// syncRunners sees to it that the Job for the plan exists, and that no other one does.
-func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
-	if s.invalid() && s.end == nil && !s.startDecided() {
-		return true, r.hold(ctx, s) // its runners cannot start any more
-	}
-	if s.end != nil || s.plan == nil || s.planError != nil || s.waiting != "" || s.lockedBy != "" || len(s.refused) > 0 {
-		return true, nil
-	}
-	switch {
-	case s.startDecided() || s.stop() != "":
-	case s.held():
-		if err := r.hold(ctx, s); err != nil {
-			return false, err
-		}
-	default:
-		if err := r.ensureJob(ctx, s); err != nil {
-			stop, err := s.blocked(err)
-			return stop && err == nil, err
-		}
-		if len(s.refused) > 0 {
-			return s.job == nil, nil // an existing Job is that of an earlier plan or attempt, and must not start
-		}
-	}
-	for _, job := range s.formerJobs {
+// syncFormer deletes the Jobs of earlier attempts.
+func (r *reconciler) syncFormer(ctx context.Context, s *scope) (bool, error) {
+	err := r.deleteFormer(ctx, s)
+	return err == nil, err
+}
+
+func (r *reconciler) deleteFormer(ctx context.Context, s *scope) error {
+	for _, job := range s.FormerJobs {
 		if err := r.deleteJob(ctx, job); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // hold deletes the Job of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, s *scope) error {
-	if s.run.State == state.Preparing {
+	if s.Record.State == state.Preparing {
 		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Hold) }); err != nil {
 			return err
 		}
 	}
-	if s.job == nil {
+	if s.Job == nil {
 		return nil
 	}
-	if err := r.deleteJob(ctx, s.job); err != nil {
+	if err := r.deleteJob(ctx, s.Job); err != nil {
 		return err
 	}
-	r.registry.Forget(s.lt.UID)
-	s.job, s.pods, s.allPods = nil, map[int]*corev1.Pod{}, nil
+	r.registry.Forget(s.LoadTest.UID)
+	s.Job, s.Pods, s.AllPods = nil, map[int]*corev1.Pod{}, nil
 	return nil
 }
 
@@ -84,13 +68,13 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 // API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
 // away.
 func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.Job) (applied *batchv1.Job, err error) {
-	secret := "Secret " + desired.TLSName(s.lt)
+	secret := "Secret " + desired.TLSName(s.LoadTest)
 	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s) }); !made {
 		return nil, err
 	}
-	if desired.HasNames(&s.lt.Spec) {
-		service := desired.Service(s.lt)
-		if made, err := r.attempt(ctx, s, "Service "+service.Name, func() error { return r.create(ctx, s.lt, service) }); !made {
+	if desired.HasNames(&s.LoadTest.Spec) {
+		service := desired.Service(s.LoadTest)
+		if made, err := r.attempt(ctx, s, "Service "+service.Name, func() error { return r.create(ctx, s.LoadTest, service) }); !made {
 			return nil, err
 		}
 	}
@@ -100,7 +84,7 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 		}
 		applied, err = r.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
-			s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
+			s.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
 			return nil
 		}
 		return err
@@ -110,63 +94,33 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 
 // beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
 func (r *reconciler) beginWait(ctx context.Context, s *scope) error {
-	if len(s.run.Changes) == 0 || s.now.Sub(s.run.Changes[0].DecidedAt.Time) < time.Second {
+	if len(s.Record.Changes) == 0 || s.Now.Sub(s.Record.Changes[0].DecidedAt.Time) < time.Second {
 		return nil
 	}
 	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Changes[0].DecidedAt = s.microTime()
+		run.Changes[0].DecidedAt = s.MicroTime()
 		return nil
 	})
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
-	in := desired.JobInput{LoadTest: s.lt, Runner: &r.cfg.Runner, PlanDigest: s.planDigest, Attempt: s.run.Attempt}
+	in := desired.JobInput{LoadTest: s.LoadTest, Runner: &r.cfg.Runner, PlanDigest: s.PlanDigest, Attempt: s.Record.Attempt}
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
 	}
-	losses, template := s.run.Losses, job.Annotations[desired.AnnotationTemplate]
-	switch {
-	case s.run.Attempt == 0:
-		in.Attempt = s.nextAttempt()
-	case s.run.Plan.Digest != s.planDigest || s.run.Plan.Template != template:
-		in.Attempt, losses = in.Attempt+1, 0
-	case s.job == nil || s.run.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
-	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
-		in.Attempt, losses = in.Attempt+1, losses+1
-	default:
+	template := job.Annotations[desired.AnnotationTemplate]
+	attempt, losses, needed := decide.Attempt(s.Facts, template)
+	if !needed {
 		return nil
 	}
-	if s.run.State != state.Preparing || in.Attempt != s.run.Attempt {
-		if err := r.decide(ctx, s, func(run *record.Record) error { return s.prepare(run, in.Attempt, losses, template) }); err != nil {
+	in.Attempt = attempt
+	if s.Record.State != state.Preparing || in.Attempt != s.Record.Attempt {
+		if err := r.decide(ctx, s, func(run *record.Record) error { return decide.Prepare(s.Facts, run, in.Attempt, losses, template) }); err != nil {
 			return err
 		}
 	}
 	return r.makeJob(ctx, s, in)
-}
-
-// nextAttempt is the number of the first Job: above those of Jobs that the record does not know.
-func (s *scope) nextAttempt() int {
-	attempt := 1
-	for slices.ContainsFunc(s.formerJobs, func(job *batchv1.Job) bool { return job.Name == desired.JobName(s.lt, attempt) }) {
-		attempt++
-	}
-	return attempt
-}
-
-// prepare records an attempt. Its first change gives a share to each shard of the plan.
-func (s *scope) prepare(run *record.Record, attempt, losses int, template string) error {
-	if attempt != run.Attempt {
-		run.Plan = record.Plan{
-			Name: desired.PlanName(s.lt, s.planDigest), Hash: s.planHash, Digest: s.planDigest, Template: template, Generation: s.lt.Generation,
-		}
-		run.Changes = nil
-		run.Append(record.Change{
-			Revision: 1, Generation: s.lt.Generation, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: s.microTime(),
-		})
-	}
-	run.Attempt, run.Losses = attempt, losses
-	return run.On(state.Prepare)
 }
 
 // makeJob creates the Secret and the Job, unless they exist. The Job is applied once. Later only the number of its
@@ -177,27 +131,27 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 		return err
 	}
 	existing := job.DeepCopy()
-	found, err := r.existing(ctx, s.lt, existing)
+	found, err := r.existing(ctx, s.LoadTest, existing)
 	if err != nil {
 		return err
 	}
 	if found && existing.DeletionTimestamp != nil {
-		s.waiting = fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)
-		s.again(remainsInterval)
+		s.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)))
+		s.Again(remainsInterval)
 		return nil
 	}
 	if !found {
-		if err := r.reportIsFree(ctx, s.lt); err != nil {
+		if err := r.reportIsFree(ctx, s.LoadTest); err != nil {
 			return err
 		}
 		if existing, err = r.createRunners(ctx, s, job); existing == nil {
 			return err
 		}
 	}
-	if s.job != nil {
-		s.formerJobs = append(s.formerJobs, s.job)
+	if s.Job != nil {
+		s.FormerJobs = append(s.FormerJobs, s.Job)
 	}
-	s.job, s.pods, s.allPods = existing, map[int]*corev1.Pod{}, nil
+	s.Job, s.Pods, s.AllPods = existing, map[int]*corev1.Pod{}, nil
 	return nil
 }
 
@@ -218,11 +172,11 @@ func (r *reconciler) makeSecret(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	files, err := authority.RunnerFiles(s.lt.UID)
+	files, err := authority.RunnerFiles(s.LoadTest.UID)
 	if err != nil {
 		return err
 	}
-	secret := desired.TLS(s.lt, files)
+	secret := desired.TLS(s.LoadTest, files)
 	if err := r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
 		return nil
 	} else if err != nil {
@@ -255,9 +209,5 @@ func (r *reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
 	if job.DeletionTimestamp != nil {
 		return nil
 	}
-	err := r.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting Job %s: %w", job.Name, err)
-	}
-	return nil
+	return r.delete(ctx, job, "Job "+job.Name, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
 }

@@ -23,27 +23,27 @@ import (
 // syncTTL deletes a LoadTest when its TTL has passed since it finished. Status shows the end before that, so that clients
 // that wait for it see it.
 func (r *reconciler) syncTTL(ctx context.Context, s *scope) (bool, error) {
-	if s.end == nil && s.lt.Status.CompletionTime == nil && !s.invalid() {
+	if s.Record.End == nil && s.LoadTest.Status.CompletionTime == nil && !s.Invalid() {
 		return true, nil
 	}
 	ttl := s.ttl()
-	if ttl == nil || managedByGitOps(s.lt) {
+	if ttl == nil || managedByGitOps(s.LoadTest) {
 		return true, nil
 	}
 	finished := s.finishedAt()
 	if finished == nil {
-		s.again(0)
+		s.Again(0)
 		return true, nil
 	}
-	if left := finished.Add(time.Duration(*ttl) * time.Second).Sub(s.now); left > 0 {
-		s.again(left)
+	if left := finished.Add(time.Duration(*ttl) * time.Second).Sub(s.Now); left > 0 {
+		s.Again(left)
 		return true, nil
 	}
 	if s.uploads(r.cfg) {
-		s.again(time.Second) // the upload ends with success or at its deadline, and brings a pass
+		s.Again(time.Second) // the upload ends with success or at its deadline, and brings a pass
 		return true, nil
 	}
-	err := r.client.Delete(ctx, s.lt, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &s.lt.UID})
+	err := r.client.Delete(ctx, s.LoadTest, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &s.LoadTest.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return false, fmt.Errorf("deleting the LoadTest after its TTL: %w", err)
 	}
@@ -51,17 +51,14 @@ func (r *reconciler) syncTTL(ctx context.Context, s *scope) (bool, error) {
 	return false, nil
 }
 
-// invalid returns whether the spec itself prevents the run.
-func (s *scope) invalid() bool { return s.planError != nil && s.planError.invalid }
-
 // finishedAt returns when status first showed that the test has finished; nil: it does not show it yet. A test
 // with an invalid spec has no completion time, because it did not run.
 func (s *scope) finishedAt() *metav1.Time {
-	if t := s.lt.Status.CompletionTime; t != nil {
+	if t := s.LoadTest.Status.CompletionTime; t != nil {
 		return t
 	}
-	c := meta.FindStatusCondition(s.lt.Status.Conditions, v1alpha1.ConditionFinished)
-	if c == nil || c.Status != metav1.ConditionTrue || !s.invalid() {
+	c := meta.FindStatusCondition(s.LoadTest.Status.Conditions, v1alpha1.ConditionFinished)
+	if c == nil || c.Status != metav1.ConditionTrue || !s.Invalid() {
 		return nil
 	}
 	return &c.LastTransitionTime
@@ -69,7 +66,7 @@ func (s *scope) finishedAt() *metav1.Time {
 
 // ttl returns the TTL in seconds of a test that has finished; nil: the LoadTest stays.
 func (s *scope) ttl() *int32 {
-	by := s.lt.Spec.TTLSecondsByOutcome
+	by := s.LoadTest.Spec.TTLSecondsByOutcome
 	if by == nil {
 		by = &v1alpha1.TTLByOutcome{}
 	}
@@ -77,23 +74,23 @@ func (s *scope) ttl() *int32 {
 		runnerv1alpha1.OutcomePassed: by.Passed, runnerv1alpha1.OutcomeFailed: by.Failed, runnerv1alpha1.OutcomeInconclusive: by.Inconclusive,
 		runnerv1alpha1.OutcomeError: by.Error, runnerv1alpha1.OutcomeStopped: by.Stopped,
 	}[s.outcome()]
-	return cmp.Or(ttl, s.lt.Spec.TTLSecondsAfterFinished)
+	return cmp.Or(ttl, s.LoadTest.Spec.TTLSecondsAfterFinished)
 }
 
 // outcome returns the outcome of a test that has finished. That of an invalid spec is Error.
 func (s *scope) outcome() runnerv1alpha1.Outcome {
-	verdict := s.lt.Status.Verdict
-	if s.end != nil {
-		verdict = s.end.Verdict
+	verdict := s.LoadTest.Status.Verdict
+	if s.Record.End != nil {
+		verdict = s.Record.End.Verdict
 	}
-	if verdict == nil || s.invalid() {
+	if verdict == nil || s.Invalid() {
 		return runnerv1alpha1.OutcomeError
 	}
 	return runnerv1alpha1.Outcome(verdict.Outcome)
 }
 
 // ttlIgnored returns whether a test that has finished has a TTL without effect.
-func (s *scope) ttlIgnored() bool { return s.ttl() != nil && managedByGitOps(s.lt) }
+func (s *scope) ttlIgnored() bool { return s.ttl() != nil && managedByGitOps(s.LoadTest) }
 
 // gitOpsMarks are annotations and labels of objects that a GitOps controller applies, and applies again if they are
 // deleted. app.kubernetes.io/instance does not count, because objects that Helm installs have it, too.

@@ -22,15 +22,15 @@ func (r *reconciler) syncUpload(ctx context.Context, s *scope) (bool, error) {
 	if !s.uploads(r.cfg) {
 		return true, nil
 	}
-	s.upload = r.uploads.State(s.lt.UID)
+	s.upload = r.uploads.State(s.LoadTest.UID)
 	switch u := &s.upload; {
 	case u.Running:
 	case u.URL != "":
 		return r.uploaded(ctx, s, &record.Upload{URL: u.URL})
-	case u.Failures > 0 && !s.now.Before(s.end.Time.Add(r.cfg.ResultStorage.Deadline.Duration)):
+	case u.Failures > 0 && !s.Now.Before(s.Record.End.Time.Add(r.cfg.ResultStorage.Deadline.Duration)):
 		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("the operator stopped after %d uploads: %v", u.Failures, u.Err)})
-	case s.now.Before(u.Next):
-		s.again(u.Next.Sub(s.now))
+	case s.Now.Before(u.Next):
+		s.Again(u.Next.Sub(s.Now))
 	default:
 		return r.startUpload(ctx, s)
 	}
@@ -39,7 +39,7 @@ func (r *reconciler) syncUpload(ctx context.Context, s *scope) (bool, error) {
 
 // uploads returns whether the report of a run that has ended must still be uploaded.
 func (s *scope) uploads(cfg *configv1alpha1.OperatorConfig) bool {
-	return cfg.ResultStorage != nil && s.end != nil && s.end.ReportRef != nil && s.run.Upload == nil
+	return cfg.ResultStorage != nil && s.Record.End != nil && s.Record.End.ReportRef != nil && s.Record.Upload == nil
 }
 
 func (r *reconciler) uploaded(ctx context.Context, s *scope, result *record.Upload) (bool, error) {
@@ -50,22 +50,22 @@ func (r *reconciler) uploaded(ctx context.Context, s *scope, result *record.Uplo
 	if err != nil {
 		return false, err
 	}
-	r.uploads.Forget(s.lt.UID)
+	r.uploads.Forget(s.LoadTest.UID)
 	return true, nil
 }
 
 func (r *reconciler) startUpload(ctx context.Context, s *scope) (bool, error) {
 	cm := &corev1.ConfigMap{}
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: s.end.ReportRef.Name}, cm)
-	if apierrors.IsNotFound(err) || err == nil && !isReport(cm, s.run.Report) {
-		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("ConfigMap %s was deleted", s.end.ReportRef.Name)})
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.LoadTest.Namespace, Name: s.Record.End.ReportRef.Name}, cm)
+	if apierrors.IsNotFound(err) || err == nil && !isReport(cm, s.Record.Report) {
+		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("ConfigMap %s was deleted", s.Record.End.ReportRef.Name)})
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading the report: %w", err)
 	}
 	run, gz := s.resultRun(), cm.BinaryData[desired.KeyReport]
 	s.upload.Running = true
-	r.uploads.Start(s.key(), s.lt.UID, func(ctx context.Context) (string, error) {
+	r.uploads.Start(s.Key(), s.LoadTest.UID, func(ctx context.Context) (string, error) {
 		var report runnerv1alpha1.Report
 		raw, err := gunzip(gz)
 		if err == nil {
@@ -81,9 +81,9 @@ func (r *reconciler) startUpload(ctx context.Context, s *scope) (bool, error) {
 
 // resultRun is the same in each attempt, so that they write the same objects.
 func (s *scope) resultRun() configv1alpha1.ResultRun {
-	run := configv1alpha1.ResultRun{Namespace: s.lt.Namespace, Name: s.lt.Name, UID: string(s.lt.UID), Start: s.end.Time.Time}
-	if s.end.StartTime != nil {
-		run.Start = s.end.StartTime.Time
+	run := configv1alpha1.ResultRun{Namespace: s.LoadTest.Namespace, Name: s.LoadTest.Name, UID: string(s.LoadTest.UID), Start: s.Record.End.Time.Time}
+	if s.Record.End.StartTime != nil {
+		run.Start = s.Record.End.StartTime.Time
 	}
 	return run
 }
@@ -91,7 +91,7 @@ func (s *scope) resultRun() configv1alpha1.ResultRun {
 // reportStored sets condition ReportStored of a run that has ended and status.reportURL.
 func reportStored(s *scope, c *conditions) {
 	const kind = v1alpha1.ConditionReportStored
-	switch u := s.run.Upload; {
+	switch u := s.Record.Upload; {
 	case u != nil && u.URL != "":
 		c.status.ReportURL = u.URL
 		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")

@@ -9,6 +9,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 func TestTTLByOutcome(t *testing.T) {
@@ -37,8 +38,8 @@ func TestTTLByOutcome(t *testing.T) {
 			spec := v1alpha1.LoadTestSpec{TTLSecondsAfterFinished: tt.all, TTLSecondsByOutcome: tt.by}
 			verdict := &v1alpha1.Verdict{Outcome: string(tt.outcome)}
 			for name, s := range map[string]*scope{
-				"record": {lt: &v1alpha1.LoadTest{Spec: spec}, end: &record.End{Verdict: verdict}},
-				"status": {lt: &v1alpha1.LoadTest{Spec: spec, Status: v1alpha1.LoadTestStatus{Verdict: verdict}}},
+				"record": {Facts: &run.Facts{LoadTest: &v1alpha1.LoadTest{Spec: spec}, Record: &record.Record{End: &record.End{Verdict: verdict}}}},
+				"status": {Facts: &run.Facts{LoadTest: &v1alpha1.LoadTest{Spec: spec, Status: v1alpha1.LoadTestStatus{Verdict: verdict}}, Record: &record.Record{}}},
 			} {
 				if got := s.ttl(); !ptr.Equal(got, tt.want) {
 					t.Errorf("from the %s: got %v, want %v", name, ptr.Deref(got, -1), ptr.Deref(tt.want, -1))
@@ -46,7 +47,7 @@ func TestTTLByOutcome(t *testing.T) {
 			}
 		})
 	}
-	invalid := &scope{lt: &v1alpha1.LoadTest{Spec: v1alpha1.LoadTestSpec{TTLSecondsByOutcome: each}}, planError: &planError{invalid: true}}
+	invalid := &scope{Facts: &run.Facts{LoadTest: &v1alpha1.LoadTest{Spec: v1alpha1.LoadTestSpec{TTLSecondsByOutcome: each}}, Record: &record.Record{}, Blocked: run.Invalid("", "")}}
 	if got := invalid.ttl(); *got != 4 {
 		t.Errorf("an invalid spec: got %d, want 4", *got)
 	}
@@ -85,11 +86,11 @@ func TestManagedByGitOps(t *testing.T) {
 // A TTL without effect is reported once, in the message of Finished and as an event.
 func TestTTLIgnoredIsReported(t *testing.T) {
 	s := newScope(func(s *scope) {
-		s.lt.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
-		s.lt.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "app"}
-		s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.chains: wrong")
+		s.LoadTest.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+		s.LoadTest.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "app"}
+		s.Blocked = run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.chains: wrong")
 	})
-	before := s.lt.Status.DeepCopy()
+	before := s.LoadTest.Status.DeepCopy()
 	after := statusOf(s, now)
 	if !ttlIgnored(after) {
 		t.Fatalf("conditions %+v", after.Conditions)
@@ -98,11 +99,11 @@ func TestTTLIgnoredIsReported(t *testing.T) {
 	if last := events[len(events)-1]; last.reason != v1alpha1.ReasonTTLIgnored || !last.warning {
 		t.Errorf("events %+v", events)
 	}
-	s.lt.Status = *after
+	s.LoadTest.Status = *after
 	if again := eventsOf(after, statusOf(s, now)); len(again) > 0 {
 		t.Errorf("events %+v", again)
 	}
-	s.lt.Spec.TTLSecondsAfterFinished = nil
+	s.LoadTest.Spec.TTLSecondsAfterFinished = nil
 	if st := statusOf(s, now); ttlIgnored(st) {
 		t.Errorf("without a TTL: conditions %+v", st.Conditions)
 	}

@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 )
 
 // TestReadyLimitHasOneClock has an API server, a Job controller and kubelets whose clocks are an hour off.
@@ -14,30 +16,31 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
 		there := metav1.NewTime(now.Add(off))
 		s := newScope(withJob)
-		s.job.CreationTimestamp, s.job.Status.StartTime = there, &there
+		s.Job.CreationTimestamp, s.Job.Status.StartTime = there, &there
 		r := recording(t, s)
 		want := func(what string, at time.Duration, limit time.Duration) {
 			t.Helper()
-			s.now = now.Add(at)
-			from, got := r.readyLimit(s)
-			if left := from.Add(got).Sub(s.now); left != limit {
+			s.Now = now.Add(at)
+			s.Waits = r.waitsOf(s)
+			from, got := decide.ReadyLimit(s.Facts)
+			if left := from.Add(got).Sub(s.Now); left != limit {
 				t.Errorf("clocks off by %s, %s: %s are left, want %s", off, what, left, limit)
 			}
 		}
 		want("no pod runs", time.Minute, r.cfg.Runner.PodTimeout.Duration-time.Minute)
 		podsRun(s)
-		for _, pod := range s.pods {
+		for _, pod := range s.Pods {
 			pod.Status.ContainerStatuses[0].State.Running.StartedAt = there
 		}
 		want("all pods run", 2*time.Minute, r.cfg.Runner.ReadyTimeout.Duration)
 		want("and continue to", 3*time.Minute, r.cfg.Runner.ReadyTimeout.Duration-time.Minute)
-		s.lt.Spec.Runner.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute}
+		s.LoadTest.Spec.Runner.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute}
 		want("startTimeout", 4*time.Minute, time.Minute)
 
-		s.job.Spec.Suspend = ptr.To(true)
-		want("a queue suspends the Job", 10*time.Minute, -5*time.Minute) // tooLate does not look
-		s.job.Spec.Suspend = ptr.To(false)
-		s.job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: "False"}}
+		s.Job.Spec.Suspend = ptr.To(true)
+		want("a queue suspends the Job", 10*time.Minute, -5*time.Minute) // tooLate is not called
+		s.Job.Spec.Suspend = ptr.To(false)
+		s.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: "False"}}
 		want("the queue admits the Job", time.Hour, 5*time.Minute)
 		want("a minute later", time.Hour+time.Minute, 4*time.Minute)
 	}

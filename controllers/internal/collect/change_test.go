@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -16,11 +17,11 @@ import (
 func (f *fleet) patch(generation, rate int64, suspended bool) {
 	rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 	rates[0].Count = rate
-	f.desired.Live = Live{Generation: generation, Rates: rates, Suspended: suspended}
+	f.desired.Live = shards.Live{Generation: generation, Rates: rates, Suspended: suspended}
 	f.view()
 }
 
-func (f *fleet) sent(v *View) (n int64) {
+func (f *fleet) sent(v *shards.View) (n int64) {
 	for i := range v.Shards {
 		n += v.Shards[i].Snapshot.Counters.Sent
 	}
@@ -51,7 +52,7 @@ func TestChangeOfARate(t *testing.T) {
 		if d := at.Sub(told); d < 750*time.Millisecond || d > 2*time.Second {
 			t.Errorf("it came into force after %v, want at least 750 ms and less than 2 s", d)
 		}
-		want := []Applied{{Generation: 2, Members: shard.All(3), At: at}}
+		want := []shards.Applied{{Generation: 2, Members: shard.All(3), At: at}}
 		if diff := cmp.Diff(want, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
@@ -76,14 +77,14 @@ func TestPause(t *testing.T) {
 		f.wait(time.Second)
 		from := f.wantOneInstant(2)
 		v := f.wait(time.Minute)
-		if v.Rate != 0 || !v.Every(func(s *Shard) bool { return s.Snapshot.Suspended }) {
+		if v.Rate != 0 || !v.Every(func(s *shards.Shard) bool { return s.Snapshot.Suspended }) {
 			t.Errorf("rate %.0f, states %v: want every runner suspended", v.Rate, states(v))
 		}
 		f.patch(3, 1000, false)
 		f.wait(time.Second)
 		until := f.wantOneInstant(3)
 		v = f.wait(15 * time.Second)
-		if n := f.sent(v); !v.Every((*Shard).Final) || n < 9998 || n > 10_002 || len(losses(v)) != 0 {
+		if n := f.sent(v); !v.Every((*shards.Shard).Final) || n < 9998 || n > 10_002 || len(losses(v)) != 0 {
 			t.Errorf("states %v, sent %d, losses %v; want all done, 10000, none", states(v), n, losses(v))
 		}
 		for i := range v.Shards {
@@ -110,7 +111,7 @@ func TestChangesThatOneHearsLate(t *testing.T) {
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
 		first, second := f.wantOneInstant(2), f.wantOneInstant(3)
-		if diff := cmp.Diff([]Applied{{Generation: 2, Members: shard.All(3), At: first}, {Generation: 3, Members: shard.All(3), At: second}}, v.Applied); diff != "" || v.Generation != 3 {
+		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: shard.All(3), At: first}, {Generation: 3, Members: shard.All(3), At: second}}, v.Applied); diff != "" || v.Generation != 3 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		if len(losses(v)) != 0 {
@@ -131,7 +132,7 @@ func TestTwoChangesShortlyAfterEachOther(t *testing.T) {
 		if second := f.wantOneInstant(2); third.Sub(second) < 0 || third.Sub(second) > 100*time.Millisecond {
 			t.Errorf("instants %v and %v", second, third)
 		}
-		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], Applied{Generation: 4, Members: shard.All(2), At: third}) {
+		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], shards.Applied{Generation: 4, Members: shard.All(2), At: third}) {
 			t.Errorf("revision %d, applied %v", v.Generation, v.Applied)
 		}
 	})
@@ -149,7 +150,7 @@ func TestTakeOverAfterAChange(t *testing.T) {
 		if diff := cmp.Diff(calls, f.runners[0].Calls()); diff != "" {
 			t.Errorf("the successor told a runner something anew (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff([]Applied{{Generation: 2, Members: shard.All(3), At: at}}, v.Applied); diff != "" || v.Generation != 2 {
+		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: shard.All(3), At: at}}, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("generation %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		f.patch(3, 500, false)
@@ -209,7 +210,7 @@ func TestJobOfTheSameNumberBeginsFromNothing(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, f *fleet) {
 		f.wait(2 * time.Second)
 		f.desired.Job = "another"
-		f.desired.Pods = map[int]Pod{}
+		f.desired.Pods = map[int]shards.Pod{}
 		if v := f.wait(time.Second); v.Shards[0].Snapshot != nil || v.Shards[0].Lost != nil {
 			t.Errorf("shard %+v, want nothing known of it", v.Shards[0])
 		}

@@ -18,6 +18,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -47,7 +48,7 @@ type fleet struct {
 	plan     *runnerv1alpha1.Plan
 	mu       sync.Mutex // guards the assignment of runners
 	runners  []*runnertest.Runner
-	desired  Desired
+	desired  shards.Desired
 	registry *Registry
 	stop     func()
 	refuse   bool        // the record cannot be written
@@ -56,15 +57,15 @@ type fleet struct {
 	sharing atomic.Int64
 }
 
-func newFleet(t *testing.T, shards int) *fleet {
-	f := &fleet{t: t, plan: testPlan(shards)}
-	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: shards, Live: Live{Generation: 1},
-		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(shards)}}, Pods: map[int]Pod{}}
-	for i := range shards {
+func newFleet(t *testing.T, n int) *fleet {
+	f := &fleet{t: t, plan: testPlan(n)}
+	f.desired = shards.Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: n, Live: shards.Live{Generation: 1},
+		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(n)}}, Pods: map[int]shards.Pod{}}
+	for i := range n {
 		// Clocks an hour apart, and calls that take a while.
 		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)
 		f.runners = append(f.runners, r)
-		f.desired.Pods[i] = Pod{Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint("uid-", i)), Address: fmt.Sprint(i)}
+		f.desired.Pods[i] = shards.Pod{Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint("uid-", i)), Address: fmt.Sprint(i)}
 	}
 	f.operator()
 	return f
@@ -130,7 +131,7 @@ func (c client) runner() *runnertest.Runner {
 
 func (c client) Close() {}
 
-func (f *fleet) view() *View {
+func (f *fleet) view() *shards.View {
 	f.t.Helper()
 	d := f.desired // the registry keeps it, so a test must not change what it has
 	d.Pods, d.Recorded, d.Changes = maps.Clone(d.Pods), slices.Clone(d.Recorded), slices.Clone(d.Changes)
@@ -146,7 +147,7 @@ func (f *fleet) view() *View {
 		return f.view()
 	}
 	if p := v.Probe; p != nil && p.Number == len(f.desired.Probes.Ended) {
-		f.desired.Probes = Probes{Ended: append(slices.Clone(f.desired.Probes.Ended), p.ProbeResult)}
+		f.desired.Probes = shards.Probes{Ended: append(slices.Clone(f.desired.Probes.Ended), p.ProbeResult)}
 		if _, more := search.Replay(*f.plan.Search, f.desired.Probes.Ended).Next(); !more {
 			f.desired.Stop = runnerv1alpha1.StopSearched
 		}
@@ -156,7 +157,7 @@ func (f *fleet) view() *View {
 }
 
 // wait lets time pass. The reconciler looks at the view 20 times a second.
-func (f *fleet) wait(d time.Duration) *View {
+func (f *fleet) wait(d time.Duration) *shards.View {
 	const pass = 50 * time.Millisecond
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		f.view()
@@ -167,7 +168,7 @@ func (f *fleet) wait(d time.Duration) *View {
 }
 
 // end lets time pass until the test is over, at most d, and some seconds more.
-func (f *fleet) end(d time.Duration) *View {
+func (f *fleet) end(d time.Duration) *shards.View {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if f.wait(time.Second).Over() {
 			break
@@ -177,7 +178,7 @@ func (f *fleet) end(d time.Duration) *View {
 }
 
 // run starts the test and lets a second of it pass.
-func (f *fleet) run() *View {
+func (f *fleet) run() *shards.View {
 	f.t.Helper()
 	if v := f.wait(2 * time.Second); !v.AllReady() {
 		f.t.Fatalf("not every runner is ready: %+v", v.Shards)
@@ -186,7 +187,7 @@ func (f *fleet) run() *View {
 	return f.wait(lead + 1100*time.Millisecond)
 }
 
-func states(v *View) (out []runnerv1alpha1.State) {
+func states(v *shards.View) (out []runnerv1alpha1.State) {
 	for i := range v.Shards {
 		if s := v.Shards[i].Snapshot; s != nil {
 			out = append(out, s.State)
@@ -197,7 +198,7 @@ func states(v *View) (out []runnerv1alpha1.State) {
 	return out
 }
 
-func losses(v *View) map[int]string {
+func losses(v *shards.View) map[int]string {
 	out := map[int]string{}
 	for i := range v.Shards {
 		if l := v.Shards[i].Lost; l != nil {
@@ -249,7 +250,7 @@ func TestRunToItsEnd(t *testing.T) {
 		for i := range v.Shards {
 			sent += v.Shards[i].Snapshot.Counters.Sent
 		}
-		if !v.Every((*Shard).Final) || sent != 10_000 || len(losses(v)) != 0 {
+		if !v.Every((*shards.Shard).Final) || sent != 10_000 || len(losses(v)) != 0 {
 			t.Errorf("states %v, sent %d, losses %v; want all done, 10000, none", states(v), sent, losses(v))
 		}
 		if f.runners[0].Acked() {
@@ -288,7 +289,7 @@ func TestTakeOver(t *testing.T) {
 		if d := v.StartedAt.Sub(begun).Abs(); d > time.Microsecond {
 			t.Errorf("the successor takes the start for %v away", d)
 		}
-		if v = f.wait(15 * time.Second); !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+		if v = f.wait(15 * time.Second); !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Errorf("states %v losses %v, want all done", states(v), losses(v))
 		}
 	})
@@ -306,7 +307,7 @@ func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
 		f.desired.MayStart = true
 		before := time.Now()
 		v := f.wait(time.Second)
-		if !v.Every((*Shard).Started) {
+		if !v.Every((*shards.Shard).Started) {
 			t.Fatalf("states %v, want all running", states(v))
 		}
 		for _, i := range []int{0, 2} {
@@ -333,7 +334,7 @@ func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
 		last, _ := f.runners[0].Snapshot(t.Context())
 		f.runners[0].Silence()
 		f.desired.MayStart = true
-		f.desired.Recorded = []Recorded{{Shard: 0, Pod: "uid-0", Member: true, Loss: &Loss{Message: "exit code 137"}, Snapshot: last}}
+		f.desired.Recorded = []shards.Recorded{{Shard: 0, Pod: "uid-0", Member: true, Loss: &shards.Loss{Message: "exit code 137"}, Snapshot: last}}
 		delete(f.desired.Pods, 0)
 		time.Sleep(20 * time.Second)
 		f.operator()
@@ -350,7 +351,7 @@ func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
 
 // TestTakeOverWithANewerRecord: the former operator stored the final counts of a runner after this one polled it last.
 func TestTakeOverWithANewerRecord(t *testing.T) {
-	tests := map[string]*Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
+	tests := map[string]*shards.Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
 	for name, loss := range tests {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 2, func(t *testing.T, f *fleet) {
@@ -363,7 +364,7 @@ func TestTakeOverWithANewerRecord(t *testing.T) {
 				stored.Counters.Done += 100
 				stored.Counters.Succeeded += 100
 				stored.State, stored.EndedAt = runnerv1alpha1.StateDone, stored.Clock
-				f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Member: true, Loss: loss, Snapshot: stored}}
+				f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: "uid-1", Member: true, Loss: loss, Snapshot: stored}}
 				v = f.wait(30 * time.Second)
 				want := v.Shards[0].Snapshot.Counters.Sent + stored.Counters.Sent
 				if got := v.Progress.Report.Requests.Sent; got != want || !v.Over() {
@@ -397,7 +398,7 @@ func TestLosses(t *testing.T) {
 			f.desired.Pods[1] = p
 		}, time.Second, "stopped: terminated", true},
 		"another pod has its index": {func(f *fleet) {
-			f.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
+			f.desired.Pods[1] = shards.Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
 		}, time.Second, "", true},
 		"the process is another": {func(f *fleet) {
 			f.mu.Lock()
@@ -408,7 +409,7 @@ func TestLosses(t *testing.T) {
 		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused; it may still send requests", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
-			f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Loss: &Loss{Message: "as recorded"}}}
+			f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: "uid-1", Loss: &shards.Loss{Message: "as recorded"}}}
 		}, time.Second, "as recorded", true},
 	}
 	for name, tt := range tests {
@@ -461,7 +462,7 @@ func TestStop(t *testing.T) {
 		f.run()
 		f.desired.Stop = "spec.stop"
 		v := f.wait(time.Second)
-		if !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+		if !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
 		}
 		for _, r := range f.runners {
@@ -507,7 +508,7 @@ func TestNewAttemptBeginsFromNothing(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, f *fleet) {
 		f.wait(2 * time.Second)
 		f.desired.Attempt = 2
-		f.desired.Pods = map[int]Pod{}
+		f.desired.Pods = map[int]shards.Pod{}
 		if v := f.wait(time.Second); v.Shards[0].Snapshot != nil || v.Shards[0].Lost != nil {
 			t.Errorf("shard %+v, want nothing known of it", v.Shards[0])
 		}
@@ -534,7 +535,7 @@ func TestSetupAndTeardown(t *testing.T) {
 			}
 		}
 		v = f.end(time.Hour)
-		if !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+		if !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
 		}
 		if !slices.Contains(f.runners[0].Calls(), "teardown") || slices.Contains(f.runners[1].Calls(), "teardown") {
@@ -548,15 +549,15 @@ func TestTwoRuns(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		other := f.desired
 		other.UID, other.Name.Name = "other", "smf"
-		other.Pods = map[int]Pod{}
+		other.Pods = map[int]shards.Pod{}
 		for i := range 2 {
 			r := runnertest.New(f.plan, fmt.Sprint("other-", i), 0).Latency(time.Millisecond)
 			f.mu.Lock()
 			f.runners = append(f.runners, r)
 			f.mu.Unlock()
-			other.Pods[i] = Pod{Name: fmt.Sprint("other-", i), UID: types.UID(fmt.Sprint("other-", i)), Address: fmt.Sprint(2 + i)}
+			other.Pods[i] = shards.Pod{Name: fmt.Sprint("other-", i), UID: types.UID(fmt.Sprint("other-", i)), Address: fmt.Sprint(2 + i)}
 		}
-		ensure := func() *View {
+		ensure := func() *shards.View {
 			v, err := f.registry.Ensure(other)
 			if err != nil {
 				t.Fatal(err)
@@ -569,7 +570,7 @@ func TestTwoRuns(t *testing.T) {
 		ensure()
 		f.run()
 		f.wait(20 * time.Second)
-		for name, v := range map[string]*View{"the first": f.view(), "the other": ensure()} {
+		for name, v := range map[string]*shards.View{"the first": f.view(), "the other": ensure()} {
 			if !v.Over() || v.Progress.Report.Requests.Sent != 10_000 {
 				t.Errorf("%s: states %v, %+v", name, states(v), v.Progress)
 			}

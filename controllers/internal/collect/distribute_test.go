@@ -31,7 +31,7 @@ func (f *fleet) pod(i int) *runnertest.Runner {
 	f.mu.Lock()
 	f.runners = append(f.runners, r)
 	f.mu.Unlock()
-	f.desired.Pods[i] = Pod{Name: fmt.Sprint("pod-", n), UID: types.UID(fmt.Sprint("uid-", n)), Address: fmt.Sprint(n)}
+	f.desired.Pods[i] = shards.Pod{Name: fmt.Sprint("pod-", n), UID: types.UID(fmt.Sprint("uid-", n)), Address: fmt.Sprint(n)}
 	return r
 }
 
@@ -44,17 +44,17 @@ func (f *fleet) startWith(members ...int) {
 }
 
 // record stores what is known of runners that have left or were lost, as the reconciler does.
-func (f *fleet) record(v *View) {
+func (f *fleet) record(v *shards.View) {
 	for i := range v.Shards {
 		s := &v.Shards[i]
 		if s.Lost == nil && !s.Left {
 			continue
 		}
-		rec := Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Final: s.State == shards.Recovered, Snapshot: s.Snapshot}
+		rec := shards.Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Final: s.State == shards.Recovered, Snapshot: s.Snapshot}
 		if s.Lost != nil && !s.Pod.Ended {
 			rec.Address = s.Pod.Address
 		}
-		k := slices.IndexFunc(f.desired.Recorded, func(r Recorded) bool { return r.Pod == s.Pod.UID })
+		k := slices.IndexFunc(f.desired.Recorded, func(r shards.Recorded) bool { return r.Pod == s.Pod.UID })
 		switch {
 		case k < 0:
 			f.desired.Recorded = append(f.desired.Recorded, rec)
@@ -67,7 +67,7 @@ func (f *fleet) record(v *View) {
 }
 
 // sentByAll counts former runners too.
-func (f *fleet) sentByAll(v *View) int64 {
+func (f *fleet) sentByAll(v *shards.View) int64 {
 	n := f.sent(v)
 	for i := range v.Former {
 		n += v.Former[i].Snapshot.Counters.Sent

@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -61,7 +62,7 @@ func (r *Registry) NeedLeaderElection() bool { return true }
 
 // Ensure makes the run be collected as desired and returns what is known of it. The error says
 // that the plan cannot be dealt out; it will not go away by itself.
-func (r *Registry) Ensure(d Desired) (*View, error) {
+func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.runs[d.UID]
@@ -86,7 +87,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 }
 
 // View is what is known of a run; nil: it is not collected.
-func (r *Registry) View(uid types.UID) *View {
+func (r *Registry) View(uid types.UID) *shards.View {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.runs[uid]; e != nil {

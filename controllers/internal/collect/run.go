@@ -40,11 +40,11 @@ type run struct {
 	load   *transport.Load // of all runs
 
 	mu     sync.Mutex
-	wanted Desired       // guarded by mu
-	signal chan struct{} // wanted has changed; capacity 1
-	aborts chan struct{} // closed by abort
+	wanted shards.Desired // guarded by mu
+	signal chan struct{}  // wanted has changed; capacity 1
+	aborts chan struct{}  // closed by abort
 	once   sync.Once
-	view   atomic.Pointer[View]
+	view   atomic.Pointer[shards.View]
 
 	// ---
 	group    *shards.Group
@@ -61,7 +61,7 @@ type outcome struct {
 	answer shards.Answer
 }
 
-func newRun(d Desired, opts Options, dial transport.Dial, load *transport.Load, log logr.Logger, wake func()) *run {
+func newRun(d shards.Desired, opts Options, dial transport.Dial, load *transport.Load, log logr.Logger, wake func()) *run {
 	now := time.Now()
 	r := &run{
 		opts: opts, dial: dial, uid: d.UID, log: log, wake: wake, load: load, wanted: d,
@@ -69,12 +69,12 @@ func newRun(d Desired, opts Options, dial transport.Dial, load *transport.Load, 
 		group: shards.New(d, shards.Options{Timeout: opts.Timeout, Unreachable: opts.Unreachable, Lead: opts.Lead}, now),
 		zero:  now, links: map[shards.ID]*transport.Link{}, outcomes: make(chan outcome),
 	}
-	r.view.Store(&View{})
+	r.view.Store(&shards.View{})
 	return r
 }
 
 // want replaces what is desired.
-func (r *run) want(d Desired) {
+func (r *run) want(d shards.Desired) {
 	r.mu.Lock()
 	r.wanted = d
 	r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/search"
 )
 
@@ -125,27 +126,27 @@ func TestSearchWithChanges(t *testing.T) {
 	}{
 		{"suspended and resumed in a probe", func(f *fleet) {
 			f.wait(12 * time.Second)
-			f.desired.Live = Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
+			f.desired.Live = shards.Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
 			f.wait(30 * time.Second)
-			f.desired.Live = Live{Generation: 3, Rates: f.plan.Rates}
+			f.desired.Live = shards.Live{Generation: 3, Rates: f.plan.Rates}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 		{"suspended at its end and resumed", func(f *fleet) {
 			for f.desired.Probes.Begun == 0 {
 				f.wait(50 * time.Millisecond)
 			}
 			f.wait(12200 * time.Millisecond) // the change takes effect after the end of the probe
-			f.desired.Live = Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
+			f.desired.Live = shards.Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
 			f.wait(30 * time.Second)
 			if len(f.desired.Probes.Ended) != 1 || f.desired.Probes.Begun != 0 {
 				f.t.Errorf("probes of a suspended run: %+v", f.desired.Probes)
 			}
-			f.desired.Live = Live{Generation: 3, Rates: f.plan.Rates}
+			f.desired.Live = shards.Live{Generation: 3, Rates: f.plan.Rates}
 		}, []string{"Held", "Held", "Failed"}},
 		{"another rate of the warm-up", func(f *fleet) {
 			f.wait(12 * time.Second)
 			rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 			rates[0].Count = 7
-			f.desired.Live = Live{Generation: 2, Rates: rates}
+			f.desired.Live = shards.Live{Generation: 2, Rates: rates}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 		{"a shard leaves", func(f *fleet) {
 			f.wait(12 * time.Second)
@@ -161,7 +162,7 @@ func TestSearchWithChanges(t *testing.T) {
 			f.runners[1].Silence()
 			f.sharing.Store(2)
 			f.wait(2 * time.Second)
-			f.desired.Recorded = []Recorded{{Shard: 1, Pod: pod.UID, Loss: &Loss{Message: "OOMKilled"}, Member: true}}
+			f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: pod.UID, Loss: &shards.Loss{Message: "OOMKilled"}, Member: true}}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

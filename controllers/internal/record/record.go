@@ -39,7 +39,7 @@ type Record struct {
 	// Live are the values that the spec changed last, of those that can change while the test runs. Before the start
 	// they are those of the plan.
 	Live Live `json:"live,omitzero"`
-	// Pods are the pods of the shards at the start and at the change that gave the shard its share.
+	// Pods are the pods of the shards at the start and at the change that gave the shard its share. A decision replaces the map.
 	Pods map[int]Pod `json:"pods,omitempty"`
 	// Changes are the changes of the load, oldest first. After the start there is at least one.
 	Changes []Change `json:"changes,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,23 +69,19 @@ func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (*Record, error
 }
 
 // Save changes the record of a LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes the
-// copy. It returns the new record. An error means that nothing changed as far as the Store knows, and the next Load reads
-// the record from the API server.
+// copy, unless f changed nothing. It returns the new record. An error means that nothing changed as far as the Store knows, and
+// the next Load reads the record from the API server.
 func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record) error) (*Record, error) {
 	h := s.known(lt.UID)
 	next := &Record{Version: Version}
 	if h != nil {
-		raw, err := json.Marshal(h.record)
-		if err != nil {
-			return nil, fmt.Errorf("encoding the run record: %w", err)
-		}
-		next = &Record{}
-		if err := json.Unmarshal(raw, next); err != nil {
-			return nil, fmt.Errorf("copying the run record: %w", err)
-		}
+		next = h.record.clone()
 	}
 	if err := f(next); err != nil {
 		return nil, err
+	}
+	if h != nil && reflect.DeepEqual(next, h.record) {
+		return h.record, nil
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {

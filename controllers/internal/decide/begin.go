@@ -1,0 +1,163 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// Begin decides the start.
+func Begin(f *run.Facts, next *record.Record) error {
+	live := record.Live{Generation: next.Plan.Generation, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
+	next.Start = &record.Start{Time: f.MicroTime(), Job: f.Job.UID, With: f.Starters(), Live: live}
+	next.Live = live
+	next.Pods = podsOf(f)
+	maps.DeleteFunc(next.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(next.Newest().Members, shard) })
+	return next.On(state.Begin)
+}
+
+// Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods of these shards are
+// healthy, because the runners connect again with their larger shares.
+func Starters(f *run.Facts, next *record.Record) {
+	gone := func(i int) bool { return !healthy(f, i) }
+	if chosen := f.Starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
+		return
+	}
+	with, newest := enough(f), next.Newest()
+	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
+		return
+	}
+	next.Append(record.Change{Revision: newest.Revision + 1, Generation: newest.Generation, Members: with, DecidedAt: f.MicroTime()})
+}
+
+// CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.
+func CanStart(f *run.Facts) bool {
+	if !f.View.AllReady() {
+		return false
+	}
+	if with := f.Starters(); with != nil {
+		return slices.Equal(f.View.Members, with)
+	}
+	return len(f.View.Members) == f.Plan.Shards && lostBeforeStart(f) == ""
+}
+
+// enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are ready.
+func enough(f *run.Facts) []int {
+	ready := readyShards(f)
+	if len(ready) < atLeast(f) || len(ready) == f.Plan.Shards {
+		return nil
+	}
+	if lostBeforeStart(f) != "" {
+		if !lastAttempt(f) {
+			return nil // the next attempt restarts all
+		}
+		if len(ready) == viable(f) {
+			return ready
+		}
+	}
+	from, limit := ReadyLimit(f)
+	if left := from.Add(limit).Sub(f.Now); left > 0 {
+		f.Again(left)
+		return nil
+	}
+	return ready
+}
+
+// atLeast returns with how many ready shards the test can start.
+func atLeast(f *run.Facts) int {
+	if n := f.LoadTest.Spec.Runner.MinShards; n != nil {
+		return min(int(*n), f.Plan.Shards)
+	}
+	return f.Plan.Shards
+}
+
+// healthy returns whether the shard has a pod that did not end and is not being deleted.
+func healthy(f *run.Facts, shard int) bool {
+	pod := f.Pods[shard]
+	if pod == nil || pod.DeletionTimestamp != nil {
+		return false
+	}
+	over, _ := run.PodEnded(pod)
+	return !over
+}
+
+// readyShards are those whose pods are well and whose runners are ready.
+func readyShards(f *run.Facts) (out []int) {
+	for i := range min(f.Plan.Shards, len(f.View.Shards)) {
+		if healthy(f, i) && f.View.Shards[i].Ready() {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// viable returns how many shards can become ready: those whose pods run or do not exist yet.
+func viable(f *run.Facts) int {
+	lost := 0
+	for i, pod := range f.Pods {
+		if pod != nil && !healthy(f, i) {
+			lost++
+		}
+	}
+	return f.Plan.Shards - max(lost, int(f.Job.Status.Failed))
+}
+
+// lastAttempt returns whether the run ends with the next loss before its start.
+func lastAttempt(f *run.Facts) bool {
+	return f.Record.Losses+1 >= f.Config.Runner.StartAttempts
+}
+
+// readyWithin returns the configured limit, plus the times of the longest ramp of connections and of the setup chains.
+func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
+	var ramp time.Duration
+	for i := range plan.Targets {
+		t := &plan.Targets[i]
+		ramp = max(ramp, t.ConnectWithin()-t.ConnectTimeout)
+	}
+	return configured + ramp + plan.SetupWithin()
+}
+
+// lostBeforeStart says which runner was lost before the start, and why; empty: none.
+func lostBeforeStart(f *run.Facts) string {
+	if run.JobSuspended(f.Job) {
+		return "" // the Job controller deleted the pods, and creates others when the queue admits the Job again
+	}
+	for shard := range f.Shards() {
+		if pod := f.Pods[shard]; pod != nil {
+			if over, why := run.PodEnded(pod); over {
+				return fmt.Sprintf("Runner %d (pod %s) ended before the start: %s", shard, pod.Name, why)
+			}
+			if pod.DeletionTimestamp != nil {
+				return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, pod.Name)
+			}
+		}
+	}
+	// A pod that was deleted by force leaves nothing but the Job's count.
+	if f.Job.Status.Failed > 0 {
+		return "A runner was lost before the start"
+	}
+	return ""
+}
+
+// ReadyLimit returns how long the test waits for all runners, and since when. The time before a queue admits the Job
+// does not count.
+func ReadyLimit(f *run.Facts) (from time.Time, limit time.Duration) {
+	w := &f.Waits
+	created := w.Admitted
+	if !run.WasSuspended(f.Job) && len(f.Record.Changes) > 0 {
+		created = f.Record.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
+	}
+	switch t := f.LoadTest.Spec.Runner.StartTimeout; {
+	case t != nil:
+		return created, readyWithin(f.Plan, t.Duration)
+	case w.Running.IsZero():
+		return created, f.Config.Runner.PodTimeout.Duration
+	}
+	return w.Running, readyWithin(f.Plan, f.Config.Runner.ReadyTimeout.Duration)
+}

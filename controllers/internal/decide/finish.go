@@ -1,0 +1,65 @@
+package decide
+
+import (
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// HasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
+// and has final counts.
+func HasNews(f *run.Facts, shard int, seen *shards.Shard) bool {
+	if !seen.State.Over() {
+		return false
+	}
+	rec := f.Record.Find(shard, f.PodOf(shard, seen))
+	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+}
+
+// RecordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
+func RecordsStored(f *run.Facts) bool {
+	for i := range f.View.Shards {
+		sh := &f.View.Shards[i]
+		if (sh.Lost != nil || sh.Left) && (!sh.Stored || !f.IsRecorded(i, sh.Pod.UID)) {
+			return false
+		}
+	}
+	return true
+}
+
+// VerdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
+// tolerated unless it ended the run, or no runner remained.
+func VerdictFacts(f *run.Facts) verdict.Facts {
+	facts := verdict.FactsOf(f.View.Snapshots(f.Policy() != v1alpha1.ShardLostFail))
+	if f.Report.Stopped == stopByDeadline && facts.Problem == "" {
+		facts = verdict.Facts{
+			Problem: runnerv1alpha1.ProblemDeadline,
+			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *f.LoadTest.Spec.ActiveDeadlineSeconds),
+		}
+	}
+	facts.LossTolerated = f.Policy() != v1alpha1.ShardLostFail && f.Report.Stopped != stopByTooFew && f.Remaining() > 0
+	setThresholds(f, &facts)
+	return facts
+}
+
+// setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window since this operator
+// started counts, unless a failure is stored and the window passed.
+func setThresholds(f *run.Facts, facts *verdict.Facts) {
+	facts.Seen = f.FailedThresholds()
+	for name, o := range f.View.Seen {
+		if _, stored := facts.Seen[name]; !stored || !o.Passed {
+			facts.Seen[name] = o
+		}
+	}
+	for i := range f.Record.Thresholds {
+		if t := &f.Record.Thresholds[i]; t.Abort {
+			facts.Aborted = t.Name
+			facts.Seen[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package decide
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// change takes over the change that the collector proposes. The runners get it after it is stored.
+func change(f *run.Facts, next *record.Record) {
+	p, newest := f.View.Proposal, f.Record.Newest()
+	if p == nil || next.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
+		return
+	}
+	next.Accepted(f.View.Revision())
+	next.Append(record.Change{
+		Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
+		Suspended: p.Suspended, DecidedAt: f.MicroTime(),
+	})
+	if f.View.Begins {
+		probeBegins(next, p.Revision)
+	}
+	pods := map[int]record.Pod{}
+	maps.Copy(pods, next.Pods)
+	for shard, pod := range podsOf(f) {
+		if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
+			pods[shard] = pod
+		}
+	}
+	next.Pods = pods
+}
+
+// recordEnded takes over runners that ended.
+func recordEnded(next *record.Record, ended []record.Shard) {
+	for _, rec := range ended {
+		if have := next.Find(rec.Index, rec.Pod); have != nil {
+			have.State, have.Counts = rec.State, rec.Counts
+		} else {
+			next.Shards = append(next.Shards, rec)
+		}
+	}
+}
+
+// Next makes all decisions of a pass in a copy of the record. The runners that ended come first, because a loss can end the test.
+func Next(f *run.Facts, next *record.Record, ended []record.Shard) error {
+	recordEnded(next, ended)
+	live(f, next)
+	thresholds(f, next)
+	if err := stop(f, next); err != nil {
+		return err
+	}
+	if err := probe(f, next); err != nil {
+		return err
+	}
+	change(f, next)
+	applied(f, next)
+	return loadEnded(f, next)
+}
+
+// stop decides an early end.
+func stop(f *run.Facts, next *record.Record) error {
+	if next.Stop != nil {
+		return nil
+	}
+	reason := cmp.Or(StopReason(f), stopByLosses(f, next))
+	if a := aborting(f, next); reason == "" && a != nil {
+		reason = a.reason()
+		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), record.Threshold{Name: a.Name, Observed: a.Observed, After: a.After, Abort: true})
+	}
+	if reason == "" {
+		return nil
+	}
+	next.Stop = &record.Stop{Reason: reason, Time: f.MicroTime()}
+	return next.On(state.Stop)
+}
+
+// loadEnded decides that all runners sent their last request.
+func loadEnded(f *run.Facts, next *record.Record) error {
+	if next.State == state.Finishing || run.Loading(f) {
+		return nil
+	}
+	return next.On(state.LoadEnded)
+}
+
+// podsOf are the pods of the shards, as another operator needs them if they are deleted.
+func podsOf(f *run.Facts) map[int]record.Pod {
+	out := map[int]record.Pod{}
+	for shard, pod := range f.Pods {
+		seen := f.Observe(pod)
+		out[shard] = record.Pod{UID: seen.UID, Name: seen.Name, Node: seen.Node, Address: seen.Address}
+	}
+	return out
+}

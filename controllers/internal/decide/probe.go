@@ -1,0 +1,41 @@
+package decide
+
+import (
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/search"
+)
+
+// probe takes over what the probe showed that has ended, and decides with the last one that the search ends the load.
+func probe(f *run.Facts, next *record.Record) error {
+	p := f.View.Probe
+	if p == nil || f.Plan.Search == nil || next.Stop != nil || p.Number != len(f.Probes().Ended) {
+		return nil
+	}
+	if next.Search == nil {
+		next.Search = &record.Search{}
+	}
+	next.Search.Probes, next.Search.Begun = append(next.Search.Probes, clipped(p.ProbeResult)), 0
+	if _, more := search.Replay(*f.Plan.Search, next.Search.Probes).Next(); more {
+		return nil
+	}
+	next.Stop = &record.Stop{Reason: runnerv1alpha1.StopSearched, Time: f.MicroTime()}
+	return next.On(state.Stop)
+}
+
+// clipped bounds the texts of a probe.
+func clipped(p runnerv1alpha1.ProbeResult) runnerv1alpha1.ProbeResult {
+	p.Message = shorten.To(p.Message, 256)
+	return p
+}
+
+// probeBegins notes the change that begins a probe.
+func probeBegins(next *record.Record, revision int64) {
+	if next.Search == nil {
+		next.Search = &record.Search{}
+	}
+	next.Search.Begun = revision
+}

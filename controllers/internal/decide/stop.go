@@ -1,0 +1,77 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+)
+
+// overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest.
+func overdue(f *run.Facts) bool {
+	d := f.LoadTest.Spec.ActiveDeadlineSeconds
+	if d == nil {
+		return false
+	}
+	if inQueue(f) {
+		return false
+	}
+	from := f.FirstSeen()
+	if f.Record.Admitted != nil {
+		from = f.Record.Admitted.Time
+	}
+	wait := from.Add(time.Duration(*d) * time.Second).Sub(f.Now)
+	if wait > 0 {
+		f.Again(wait)
+	}
+	return wait <= 0
+}
+
+// inQueue returns whether the test did not start because it needs its lock, or because a queue suspends its Job.
+func inQueue(f *run.Facts) bool {
+	switch {
+	case f.StartDecided() || f.Record.End != nil:
+		return false
+	case f.LoadTest.Spec.Lock != "" && f.Record.Admitted == nil:
+		return true
+	}
+	return f.Job != nil && run.JobSuspended(f.Job)
+}
+
+// Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.
+const (
+	StopBySpec     = "spec.stop"
+	stopByDeadline = "spec.activeDeadlineSeconds"
+	stopByLoss     = "spec.runner.onShardLost"
+	stopByTooFew   = "spec.runner.minShards"
+)
+
+// StopReason returns why the run must end early whatever the runners do; empty: it must not. A recorded decision stays.
+func StopReason(f *run.Facts) string {
+	switch {
+	case f.Record.Stop != nil:
+		return f.Record.Stop.Reason
+	case f.LoadTest.Spec.Stop:
+		return StopBySpec
+	case overdue(f):
+		return stopByDeadline
+	}
+	return ""
+}
+
+// stopByLosses returns why the losses of a record end the run; empty: they do not.
+func stopByLosses(f *run.Facts, next *record.Record) string {
+	switch {
+	case !slices.ContainsFunc(next.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member }):
+		return ""
+	case f.Policy() == v1alpha1.ShardLostFail:
+		return stopByLoss
+	case f.Policy() == v1alpha1.ShardLostContinue && f.LoadTest.Spec.Search != nil: // the others cannot send the load of a probe
+		return stopByLoss
+	case f.LoadTest.Spec.Runner.MinShards != nil && !f.TakenOver() && f.Remaining() < int(*f.LoadTest.Spec.Runner.MinShards):
+		return stopByTooFew
+	}
+	return ""
+}

@@ -1,0 +1,98 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
+)
+
+// Blocker is why a run does not go on.
+type Blocker struct {
+	// Condition is the condition that reports it, with Reason and Message. PlanReady: the run needs a user. RunnersReady: the run waits, for
+	// example for its lock. Finished: the run ends before its start.
+	Condition, Reason, Message string
+	// Final is true if the spec is invalid, so that the test has finished until a user edits it, or if the run ends.
+	Final bool
+	// Retry is the time until the next try; zero: an event brings the next pass.
+	Retry time.Duration
+}
+
+// Invalid returns the blocker of an invalid spec.
+func Invalid(reason, message string) *Blocker {
+	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage), Final: true}
+}
+
+// NotReady returns the blocker of a test whose runners are not ready.
+func NotReady(reason, message string) *Blocker {
+	return &Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: reason, Message: message}
+}
+
+// Never returns the blocker that ends a run that has not started.
+func Never(reason, message string) *Blocker {
+	return &Blocker{Condition: v1alpha1.ConditionFinished, Reason: reason, Message: message, Final: true}
+}
+
+// Block notes what blocks the run.
+func (f *Facts) Block(b *Blocker) {
+	f.Blocked = b
+	if b.Retry > 0 {
+		f.Again(b.Retry)
+	}
+}
+
+// BlockedAt returns the blocker that a condition reports; nil: it reports none.
+func (f *Facts) BlockedAt(condition string) *Blocker {
+	if f.Blocked == nil || f.Blocked.Condition != condition {
+		return nil
+	}
+	return f.Blocked
+}
+
+// PlanError returns why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
+func (f *Facts) PlanError() *Blocker { return f.BlockedAt(v1alpha1.ConditionPlanReady) }
+
+// Invalid returns whether the spec itself prevents the run.
+func (f *Facts) Invalid() bool { return f.PlanError() != nil && f.Blocked.Final }
+
+// MaxMessage bounds what goes into a condition or a verdict, in bytes; the schema's bound is in
+// characters and the same.
+const MaxMessage = 32768
+
+// Refusal is a write that the API server refused, such as the report that exceeds a quota.
+type Refusal struct {
+	// What names the object: "ConfigMap pcf-report".
+	What string
+	// Text is the API server's message.
+	Text string
+	// Since is the time of the first refusal, Next that of the next try.
+	Since, Next time.Time
+}
+
+// Refuse records a refused write for the status.
+func (f *Facts) Refuse(w Refusal) {
+	f.Refused = append(f.Refused, w)
+	f.Again(w.Next.Sub(f.Now))
+}
+
+// RefusedMessage lists the refused writes; empty: there are none. It does not change with each try.
+func (f *Facts) RefusedMessage() string {
+	var out []string
+	for _, w := range f.Refused {
+		if text := fmt.Sprintf("the API server refuses %s: %s", w.What, w.Text); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return shorten.To(strings.Join(out, "; "), MaxMessage-1024)
+}
+
+// RefusedReason is the reason of RunnersReady for a refused write before the start.
+func (f *Facts) RefusedReason() string {
+	if slices.ContainsFunc(f.Refused, func(w Refusal) bool { return strings.HasPrefix(w.What, "Job ") }) {
+		return v1alpha1.ReasonJobCreationFailed
+	}
+	return v1alpha1.ReasonWriteRefused
+}

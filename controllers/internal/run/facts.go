@@ -1,0 +1,200 @@
+package run
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// Facts are what one pass knows of a run.
+type Facts struct {
+	// Now, Config, LoadTest, Address and PodsGrace (zero: its default) do not change during a pass.
+	Now       time.Time
+	Config    *configv1alpha1.OperatorConfig
+	LoadTest  *v1alpha1.LoadTest
+	PodsGrace time.Duration
+	// Address returns where the runner of a pod answers.
+	Address func(*corev1.Pod) string
+	// Record is the run record; never nil. It is replaced when a decision is stored. Stored is false if there is none yet.
+	Record *record.Record
+	Stored bool
+	// Ended are the runners that ended before the test, oldest first.
+	Ended []Ended
+	// Job is the Job of the current attempt; nil: there is none.
+	Job *batchv1.Job
+	// FormerJobs are the Jobs of earlier attempts, which a pass deletes.
+	FormerJobs []*batchv1.Job
+	// Pods are the pods of Job by shard. If a shard has several, it is the oldest one whose runner is not recorded.
+	Pods map[int]*corev1.Pod
+	// AllPods are all pods of Job.
+	AllPods []*corev1.Pod
+	// Plan is nil until a pass compiled or read it. PlanHash is its hash, PlanDigest its digest; see plan.Canonical.
+	Plan                 *runnerv1alpha1.Plan
+	PlanHash, PlanDigest string
+	// Addresses is the address policy of a plan that is compiled now.
+	Addresses *runnerv1alpha1.AddressPolicy
+	// Blocked is why the run does not go on; nil: it does.
+	Blocked *Blocker
+	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that take effect.
+	Present *Present
+	Edits   []record.Edit
+	// Refused are the writes that the API server refuses.
+	Refused []Refusal
+	// PodsError and MountError are events about missing pods and volumes; empty: none.
+	PodsError, MountError string
+	// Waits has since when the runners could be ready.
+	Waits Waits
+	// Problem is what keeps pods from running; nil: nothing known.
+	Problem *Blocker
+	// View is what the collector knows of the runners. It is empty before a pass asked the collector, and never nil.
+	View *shards.View
+	// Report sums up all snapshots; nil before the start.
+	Report *runnerv1alpha1.Report
+	// Requeue is the time until the next pass; zero: an event brings it.
+	Requeue time.Duration
+}
+
+// JobUID is the UID of the Job whose pods are the runners; empty: there is none. After the start it is known even if
+// the Job was deleted.
+func (f *Facts) JobUID() types.UID {
+	switch {
+	case f.StartDecided():
+		return f.Record.Start.Job
+	case f.Job != nil:
+		return f.Job.UID
+	}
+	return ""
+}
+
+// AddPod makes a pod that of its shard, unless its runner is over or an older one is there.
+func (f *Facts) AddPod(shard int, pod *corev1.Pod) {
+	if f.Pods[shard] == nil && !f.IsRecorded(shard, pod.UID) {
+		f.Pods[shard] = pod
+	}
+}
+
+// Ended is a runner of the record with what its entry refers to.
+type Ended struct {
+	*record.Shard
+	Snapshot *runnerv1alpha1.Snapshot // its stored counts; nil: there are none
+	Address  string                   // of a lost runner that can still be reached; empty: it cannot
+}
+
+// IsRecorded returns whether the record has a runner that ended.
+func (f *Facts) IsRecorded(shard int, pod types.UID) bool { return f.Record.Find(shard, pod) != nil }
+
+// MicroTime is the time of the pass as the API stores it.
+func (f *Facts) MicroTime() metav1.MicroTime {
+	return metav1.NewMicroTime(f.Now.UTC().Truncate(time.Microsecond))
+}
+
+// Again makes the next pass come no later than after d.
+func (f *Facts) Again(d time.Duration) {
+	d = max(d, time.Millisecond)
+	if f.Requeue == 0 || d < f.Requeue {
+		f.Requeue = d
+	}
+}
+
+// Key is the name of the LoadTest.
+func (f *Facts) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.LoadTest.Namespace, Name: f.LoadTest.Name}
+}
+
+// StartDecided returns whether the record has the start. The run cannot start again.
+func (f *Facts) StartDecided() bool { return f.Record.Start != nil }
+
+// Held returns whether spec.suspend keeps the test from starting.
+func (f *Facts) Held() bool {
+	return f.LoadTest.Spec.Suspend && !f.StartDecided() && f.Record.End == nil && f.PlanError() == nil
+}
+
+// FirstSeen is when the operator saw the first valid spec, by its own clock.
+func (f *Facts) FirstSeen() time.Time {
+	if !f.Stored {
+		return f.Now
+	}
+	return f.Record.Created.Time
+}
+
+// Policy returns spec.runner.onShardLost.
+func (f *Facts) Policy() v1alpha1.ShardLostAction {
+	if p := f.LoadTest.Spec.Runner.OnShardLost; p != "" {
+		return p
+	}
+	return v1alpha1.ShardLostFail
+}
+
+// Shards returns the desired number of shards: before the start that of the plan, then the recorded one.
+func (f *Facts) Shards() int {
+	switch {
+	case f.Plan == nil:
+		return int(f.LoadTest.Spec.Runner.Shards)
+	case f.StartDecided():
+		return f.Record.Live.Shards
+	}
+	return f.Plan.Shards
+}
+
+// PodOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
+// started.
+func (f *Facts) PodOf(shard int, seen *shards.Shard) types.UID {
+	if seen.Pod.UID != "" {
+		return seen.Pod.UID
+	}
+	return f.Record.Pods[shard].UID
+}
+
+// Present has the rates and shards of the present spec. Why says what of the spec has no effect; the values in the record
+// stay for that.
+type Present struct {
+	Generation int64
+	Rates      []runnerv1alpha1.Rate
+	Shards     int
+	Why        string
+}
+
+// Fields of the spec that can change while the test runs, as status shows them. The others are rates.
+const (
+	FieldSuspend = "suspend"
+	FieldShards  = "runner.shards"
+)
+
+// Probes are those of the record.
+func (f *Facts) Probes() shards.Probes {
+	if f.Record.Search == nil {
+		return shards.Probes{}
+	}
+	return shards.Probes{Ended: f.Record.Search.Probes, Begun: f.Record.Search.Begun}
+}
+
+// Starters are the shards that the test starts with, sorted; nil: all.
+func (f *Facts) Starters() []int {
+	if f.StartDecided() {
+		return f.Record.Start.With
+	}
+	if newest := f.Record.Newest(); newest != nil && len(newest.Members) < f.Plan.Shards {
+		return newest.Members
+	}
+	return nil
+}
+
+// FailedThresholds are the stored failures.
+func (f *Facts) FailedThresholds() map[string]verdict.Observation {
+	out := map[string]verdict.Observation{}
+	for i := range f.Record.Thresholds {
+		t := &f.Record.Thresholds[i]
+		out[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
+	}
+	return out
+}

@@ -1,0 +1,15 @@
+// Package shorten bounds texts of conditions and events.
+package shorten
+
+import "strings"
+
+// Note is the API's bound on an event's note, in bytes.
+const Note = 1024
+
+// To cuts a text to n bytes, at the end of a character.
+func To(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "..."
+}
