@@ -335,7 +335,7 @@ func TestDiscovery(t *testing.T) {
 			}
 			for port, protocol := range want {
 				got := mustExecute(t, s.through(door{rv.ProtocolDiscovered, false, port}, 50))
-				if found := got.Found(0, 0); found != protocol || got.Counters.Sent != 50 || got.Counters.Succeeded != 50 {
+				if found := got.Found(0, 0); found.Protocol != protocol || got.Counters.Sent != 50 || got.Counters.Succeeded != 50 {
 					t.Errorf("port %d: found %q, want %q, %+v", port, found, protocol, got.Counters)
 				}
 			}
