@@ -9,7 +9,7 @@ type Behaviour struct {
 	On map[Event]State
 	// Sends: it may have requests of the load to send, or did not answer yet. A change matters to it.
 	Sends bool
-	// Over: the test goes on without it. Final: its counts are final.
+	// Over: the test continues without it. Final: its counts are final.
 	Over, Final bool
 	Poll        Frequency
 	// Orders are tried in this order, and the first one that is due is sent. If none is due, the runner is asked for a snapshot, but one whose
