@@ -104,6 +104,7 @@ func TestNothingRemainsOfATestThatDidNotStart(t *testing.T) {
 func TestJobIsGoneAfterTheTTL(t *testing.T) {
 	w := newWorld(t)
 	w.finished("read")
+	w.operator() // its cache has the end of the Job
 	w.later(58 * time.Minute)
 	w.edit("read", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](7200) }) // brings a pass
 	lt := w.await("read", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })

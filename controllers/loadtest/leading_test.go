@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +15,9 @@ import (
 )
 
 // expiring is a Leader whose lease ends during a pass, after some writes.
-type expiring struct{ writes int }
+type expiring struct{ writes atomic.Int64 }
 
-func (e *expiring) Leading() bool { return e.writes > 0 }
+func (e *expiring) Leading() bool { return e.writes.Load() > 0 }
 
 func (e *expiring) Term() int64 { return 1 }
 
@@ -43,12 +44,12 @@ func TestNoWritesAfterTheLease(t *testing.T) {
 		pass, writes, late := false, 0, 0
 		wrote := w.api.wrote
 		w.api.wrote = func(before, after client.Object) {
-			if pass && !byOthers(before, after) {
+			if !byOthers(before, after) && pass { // others write at any time
 				writes++
 				if !leader.Leading() {
 					late++
 				}
-				leader.writes--
+				leader.writes.Add(-1)
 			}
 			wrote(before, after)
 		}
@@ -57,7 +58,8 @@ func TestNoWritesAfterTheLease(t *testing.T) {
 			for _, kind := range cachedKinds {
 				o.client.sync(kind)
 			}
-			leader.writes, pass = 1+w.random.IntN(3), true
+			leader.writes.Store(1 + w.random.Int64N(3))
+			pass = true
 			_, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: simulated}})
 			if pass = false; err != nil {
 				t.Fatal(err)
