@@ -613,9 +613,25 @@ func (w *world) await(name, what string, f func(*v1alpha1.LoadTest) bool) *v1alp
 		case <-changed:
 		case <-time.After(4 * poll): // f can depend on something else
 		case <-late:
-			w.Fatalf("%s does not become %s; phase %s, runners %+v, conditions:\n%s", name, what, lt.Status.Phase, lt.Status.Runners, conditionsOf(lt))
+			w.Fatalf("%s does not become %s; phase %s, runners %+v, shards %+v, conditions:\n%s\n%s", name, what, lt.Status.Phase, lt.Status.Runners, lt.Status.Shards,
+				conditionsOf(lt), w.jobsAndPods())
 		}
 	}
+}
+
+// jobsAndPods describes what the Job controller and the kubelet see.
+func (w *world) jobsAndPods() string {
+	w.Helper()
+	var b strings.Builder
+	for _, job := range w.jobs() {
+		fmt.Fprintf(&b, "Job %s: %d indices, completed %q\n", job.Name, *job.Spec.Completions, job.Status.CompletedIndexes)
+	}
+	var pods corev1.PodList
+	w.must(w.client.List(w.ctx, &pods, client.InNamespace(w.ns)))
+	for _, pod := range pods.Items {
+		fmt.Fprintf(&b, "pod %s: %s, %s, deleted %t\n", pod.Name, pod.UID, pod.Status.Phase, pod.DeletionTimestamp != nil)
+	}
+	return b.String()
 }
 
 func (w *world) awaitPhase(name string, p v1alpha1.Phase) *v1alpha1.LoadTest {
