@@ -298,10 +298,11 @@ func (w *world) jobController() {
 		for ctx.Err() == nil {
 			changed := sharedNews.next(w.ns)
 			var jobs batchv1.JobList
-			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
-				for i := range jobs.Items {
-					w.playJob(ctx, &jobs.Items[i])
-				}
+			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err != nil && ctx.Err() == nil {
+				w.Logf("listing the Jobs: %v", err)
+			}
+			for i := range jobs.Items {
+				w.playJob(ctx, &jobs.Items[i])
 			}
 			select {
 			case <-ctx.Done():
@@ -619,7 +620,7 @@ func (w *world) await(name, what string, f func(*v1alpha1.LoadTest) bool) *v1alp
 	}
 }
 
-// jobsAndPods describes what the Job controller and the kubelet see.
+// jobsAndPods describes what the Job controller and the kubelet see, and where each Job controller of this process is.
 func (w *world) jobsAndPods() string {
 	w.Helper()
 	var b strings.Builder
@@ -630,6 +631,13 @@ func (w *world) jobsAndPods() string {
 	w.must(w.client.List(w.ctx, &pods, client.InNamespace(w.ns)))
 	for _, pod := range pods.Items {
 		fmt.Fprintf(&b, "pod %s: %s, %s, deleted %t\n", pod.Name, pod.UID, pod.Status.Phase, pod.DeletionTimestamp != nil)
+	}
+	var stacks strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2)
+	for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
+		if strings.Contains(stack, "jobController") {
+			b.WriteString(stack + "\n")
+		}
 	}
 	return b.String()
 }
