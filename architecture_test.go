@@ -103,6 +103,11 @@ var laws = []law{
 		except: []string{module + "runner/export"},
 	},
 	{
+		name: "a controller of its own knows LoadTests by the API server only",
+		of:   []string{"controllers/ttl", "controllers/upload"},
+		deny: []string{module + "controllers/loadtest", module + "controllers/internal/collect", module + "controllers/internal/transport", module + "controllers/internal/decide"},
+	},
+	{
 		name:   "the contract between operator and runner needs the standard library only",
 		of:     []string{"api/runner"},
 		direct: true,
@@ -182,6 +187,8 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/loop", module + "internal/compile", true},
 		{"runner/loop", module + "internal/histogram", false},
 		{"controllers/loadtest", module + "runner", true},
+		{"controllers/ttl", module + "controllers/internal/collect", true},
+		{"controllers/ttl", module + "controllers/internal/leadership", false},
 		{"controllers/loadtest", module + "runner/pace", true},
 		{"controllers/internal/storage", module + "runner/export", false},
 		{"controllers/loadtest", module + "api/runner/v1alpha1", false},

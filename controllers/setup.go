@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,18 +28,25 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/controllers/loadtestschedule"
+	"github.com/h2surge/h2surge/controllers/ttl"
 )
 
 // Options are what a test replaces; the zero value is right for production.
 type Options = loadtest.Options
 
-// Setup adds the controllers of LoadTests and LoadTestSchedules and all they need.
+// Setup adds the controllers and all they need.
 func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
-	schedules := loadtestschedule.Options{Clock: opts.Clock}
-	if opts.Leader != nil {
-		schedules.Leads = opts.Leader.Leading
+	if opts.Clock == nil {
+		opts.Clock = time.Now
 	}
-	if err := loadtestschedule.Setup(mgr, schedules); err != nil {
+	leading := func() bool { return true }
+	if opts.Leader != nil {
+		leading = opts.Leader.Leading
+	}
+	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading}); err != nil {
+		return err
+	}
+	if err := ttl.Setup(mgr, cfg, opts.Clock, leading); err != nil {
 		return err
 	}
 	return loadtest.Setup(ctx, mgr, cfg, opts)

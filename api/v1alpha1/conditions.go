@@ -36,8 +36,11 @@ const (
 	ReasonUploading = "Uploading"
 	// ReasonUploaded means that the storage has the report.
 	ReasonUploaded = "Uploaded"
-	// ReasonUploadFailed means that the upload failed. The message has the error, and whether the operator tries again.
+	// ReasonUploadFailed means that the last upload failed, and that the operator tries again. The message has the error.
 	ReasonUploadFailed = "UploadFailed"
+	// ReasonUploadAbandoned means that the report is not uploaded, and that the operator does not try again: the deadline of the
+	// uploads has passed, or the report was deleted. The message has the last error.
+	ReasonUploadAbandoned = "UploadAbandoned"
 )
 
 // Reasons of ConditionPlanReady.

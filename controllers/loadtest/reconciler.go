@@ -69,18 +69,18 @@ type syncFunc func(context.Context, *scope) (bool, error)
 func (r *reconciler) phase(s *scope) []syncFunc {
 	switch {
 	case s.Record.End != nil:
-		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL}
+		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload}
 	case s.StartDecided():
 		return []syncFunc{
 			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
 		}
 	case s.Stored:
 	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
-		return []syncFunc{r.syncLeftovers, r.syncTTL}
+		return []syncFunc{r.syncLeftovers}
 	case s.startedBefore():
 		return []syncFunc{r.syncNoRecord}
 	}
-	return []syncFunc{r.syncGates, r.syncTTL}
+	return []syncFunc{r.syncGates}
 }
 
 // Reconcile is one pass. It ends with the first write after the lease ran out.
@@ -120,9 +120,6 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	syncErr := r.run(ctx, s)
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
 		r.abandon(ctx, lt)
-		return ctrl.Result{}, nil
-	}
-	if s.gone {
 		return ctrl.Result{}, nil
 	}
 	if errors.Is(syncErr, errRefused) {

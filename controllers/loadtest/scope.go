@@ -26,6 +26,4 @@ type scope struct {
 	upload storage.State
 	// edited is true if the spec changed after the end.
 	edited bool
-	// gone is true if the LoadTest was deleted.
-	gone bool
 }

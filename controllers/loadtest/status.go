@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
+	"github.com/h2surge/h2surge/controllers/ttl"
 )
 
 // statusOf computes the status from what a pass has found. It is a pure function of its
@@ -325,7 +326,8 @@ func (c *conditions) markFinished(s *scope) {
 		return
 	}
 	notes := ""
-	if s.ttlIgnored() {
+	lt := *s.LoadTest
+	if lt.Status = *c.status; ttl.Ignored(&lt) {
 		notes = v1alpha1.TTLIgnored
 	}
 	if s.edited {

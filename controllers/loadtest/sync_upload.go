@@ -96,7 +96,7 @@ func reportStored(s *scope, c *conditions) {
 		c.status.ReportURL = u.URL
 		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")
 	case u != nil:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, "The report is not uploaded: "+u.Error)
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadAbandoned, "The report is not uploaded: "+u.Error)
 	case s.upload.Failures > 0:
 		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, fmt.Sprintf("Upload %d failed, and the operator tries again: %v", s.upload.Failures, s.upload.Err))
 	case s.upload.Running && !c.keep(kind):

@@ -122,7 +122,7 @@ func TestReportStoredDeadline(t *testing.T) {
 	w.ended("late", nil)
 	w.awaitMessage("late", v1alpha1.ConditionReportStored, v1alpha1.ReasonUploadFailed, "tries again")
 	w.later(2 * time.Hour)
-	w.awaitMessage("late", v1alpha1.ConditionReportStored, v1alpha1.ReasonUploadFailed, "the operator stopped after")
+	w.awaitMessage("late", v1alpha1.ConditionReportStored, v1alpha1.ReasonUploadAbandoned, "the operator stopped after")
 	w.edit("late", func(spec *v1alpha1.LoadTestSpec) { spec.TTLSecondsAfterFinished = ptr.To[int32](0) })
 	w.awaitGone(&v1alpha1.LoadTest{}, "late")
 }

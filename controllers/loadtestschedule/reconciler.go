@@ -23,15 +23,11 @@ import (
 
 // reconciler creates the LoadTests of schedules.
 type reconciler struct {
-	client client.Client
+	client client.Client // asks before each write whether this process leads
 	reader client.Reader // past the cache
 	events events.EventRecorder
 	clock  func() time.Time
-	leads  func() bool
 }
-
-// notLeadingInterval is the time between two looks whether this process may decide again.
-const notLeadingInterval = time.Second
 
 // staleInterval is the time until the next pass if the cache had an old object.
 const staleInterval = 200 * time.Millisecond
@@ -41,9 +37,6 @@ type syncFunc func(context.Context, *scope) error
 
 // Reconcile is one pass.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if !r.leads() {
-		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
-	}
 	s, err := r.read(ctx, req)
 	if s == nil || err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -71,7 +71,7 @@ func newWorld(t *testing.T, changes ...func(*v1alpha1.LoadTestScheduleSpec)) *wo
 			o.SetUID("uid-of-" + "test")
 			return c.Create(ctx, o, opts...)
 		}}).Build()
-	w.r = &reconciler{client: w.client, reader: w.client, events: w, clock: func() time.Time { return w.now }, leads: func() bool { return true }}
+	w.r = &reconciler{client: w.client, reader: w.client, events: w, clock: func() time.Time { return w.now }}
 	return w
 }
 
@@ -411,15 +411,5 @@ func TestHistoryLimits(t *testing.T) {
 	}
 	if st = w.at("07:31:00"); st.LastFinished.Outcome != "Error" {
 		t.Errorf("the last verdict changed with the deletion of its LoadTest: %+v", st)
-	}
-}
-
-func TestNotLeading(t *testing.T) {
-	w := newWorld(t)
-	w.r.leads = func() bool { return false }
-	w.at("01:00:00")
-	w.wantTests()
-	if w.requeue != notLeadingInterval {
-		t.Errorf("the next pass comes after %v", w.requeue)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -31,13 +32,13 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	register(ctrlmetrics.Registry, mgr.GetClient(), opts.Leads)
 	r := &reconciler{
-		client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock, leads: opts.Leads,
+		client: leadership.Client(mgr.GetClient(), opts.Leads), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock,
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtestschedule").
 		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends())).
-		Complete(r)
+		Complete(leadership.Reconciler(r, opts.Leads))
 	if err != nil {
 		return fmt.Errorf("creating the controller of LoadTestSchedules: %w", err)
 	}

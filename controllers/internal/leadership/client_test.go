@@ -1,13 +1,17 @@
 package leadership
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // TestClientAsksBeforeEachWrite: a process that does not lead reads, and writes nothing.
@@ -42,5 +46,35 @@ func TestClientAsksBeforeEachWrite(t *testing.T) {
 		if err := w.write(); err != nil {
 			t.Errorf("%s with the lease: %v", w.name, err)
 		}
+	}
+}
+
+// TestReconciler: a pass begins only with the lease, and comes again if the lease ran out during it.
+func TestReconciler(t *testing.T) {
+	failed := errors.New("failed")
+	for _, tt := range []struct {
+		name    string
+		leads   bool
+		err     error
+		passes  int
+		again   time.Duration
+		wantErr error
+	}{
+		{"with the lease", true, nil, 1, time.Hour, nil},
+		{"without the lease", false, nil, 0, retryInterval, nil},
+		{"lease runs out", true, fmt.Errorf("writing: %w", ErrNotLeading), 1, retryInterval, nil},
+		{"another error", true, failed, 1, time.Hour, failed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			passes := 0
+			r := Reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				passes++
+				return reconcile.Result{RequeueAfter: time.Hour}, tt.err
+			}), func() bool { return tt.leads })
+			got, err := r.Reconcile(context.Background(), reconcile.Request{})
+			if passes != tt.passes || got.RequeueAfter != tt.again || !errors.Is(err, tt.wantErr) {
+				t.Errorf("%d passes, again after %v, error %v", passes, got.RequeueAfter, err)
+			}
+		})
 	}
 }

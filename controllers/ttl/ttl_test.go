@@ -1,0 +1,141 @@
+package ttl
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+func TestTTLByOutcome(t *testing.T) {
+	each := &v1alpha1.TTLByOutcome{
+		Passed: ptr.To[int32](1), Failed: ptr.To[int32](2), Inconclusive: ptr.To[int32](3), Error: ptr.To[int32](4), Stopped: ptr.To[int32](5),
+	}
+	for _, tt := range []struct {
+		name    string
+		all     *int32
+		by      *v1alpha1.TTLByOutcome
+		outcome runnerv1alpha1.Outcome
+		want    *int32
+	}{
+		{"none", nil, nil, runnerv1alpha1.OutcomePassed, nil},
+		{"the same for all", ptr.To[int32](9), nil, runnerv1alpha1.OutcomeFailed, ptr.To[int32](9)},
+		{"passed", ptr.To[int32](9), each, runnerv1alpha1.OutcomePassed, ptr.To[int32](1)},
+		{"failed", nil, each, runnerv1alpha1.OutcomeFailed, ptr.To[int32](2)},
+		{"inconclusive", nil, each, runnerv1alpha1.OutcomeInconclusive, ptr.To[int32](3)},
+		{"error", nil, each, runnerv1alpha1.OutcomeError, ptr.To[int32](4)},
+		{"stopped", nil, each, runnerv1alpha1.OutcomeStopped, ptr.To[int32](5)},
+		{"zero counts", ptr.To[int32](9), &v1alpha1.TTLByOutcome{Passed: ptr.To[int32](0)}, runnerv1alpha1.OutcomePassed, ptr.To[int32](0)},
+		{"another outcome", ptr.To[int32](9), &v1alpha1.TTLByOutcome{Passed: ptr.To[int32](0)}, runnerv1alpha1.OutcomeFailed, ptr.To[int32](9)},
+		{"another outcome, no default", nil, &v1alpha1.TTLByOutcome{Passed: ptr.To[int32](0)}, runnerv1alpha1.OutcomeFailed, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			spec := v1alpha1.LoadTestSpec{TTLSecondsAfterFinished: tt.all, TTLSecondsByOutcome: tt.by}
+			lt := &v1alpha1.LoadTest{Spec: spec, Status: v1alpha1.LoadTestStatus{Verdict: &v1alpha1.Verdict{Outcome: string(tt.outcome)}}}
+			if got := seconds(lt); !ptr.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", ptr.Deref(got, -1), ptr.Deref(tt.want, -1))
+			}
+		})
+	}
+	invalid := &v1alpha1.LoadTest{Spec: v1alpha1.LoadTestSpec{TTLSecondsByOutcome: each}}
+	if got := seconds(invalid); *got != 4 {
+		t.Errorf("an invalid spec: got %d, want 4", *got)
+	}
+}
+
+func TestManagedByGitOps(t *testing.T) {
+	type marks = map[string]string
+	argo, flux := "argocd.argoproj.io/tracking-id", "kustomize.toolkit.fluxcd.io/name"
+	for _, tt := range []struct {
+		name                string
+		labels, annotations marks
+		owned               bool
+		want                bool
+	}{
+		{"kubectl apply", nil, marks{"kubectl.kubernetes.io/last-applied-configuration": "{}"}, false, false},
+		{"helm install", marks{"app.kubernetes.io/instance": "app", "app.kubernetes.io/managed-by": "Helm"}, nil, false, false},
+		{"Argo CD", nil, marks{argo: "app:h2surge.io/LoadTest:ns/name"}, false, true},
+		{"hook of Argo CD", nil, marks{argo: "app:h2surge.io/LoadTest:ns/name", "argocd.argoproj.io/hook": "PostSync"}, false, false},
+		{"Flux Kustomization", marks{flux: "app"}, nil, false, true},
+		{"Flux HelmRelease", marks{"helm.toolkit.fluxcd.io/name": "app"}, nil, false, true},
+		{"hook of a HelmRelease", marks{"helm.toolkit.fluxcd.io/name": "app"}, marks{"helm.sh/hook": "post-install"}, false, false},
+		{"LoadTest of a schedule", marks{flux: "app"}, nil, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Labels: tt.labels, Annotations: tt.annotations}}
+			if tt.owned {
+				lt.OwnerReferences = []metav1.OwnerReference{{Kind: "LoadTestSchedule", Controller: ptr.To(true)}}
+			}
+			if got := managedByGitOps(lt); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestExpiry: a LoadTest is deleted a TTL after status showed its end, and not before its report is uploaded. A change that moves its expiry brings a
+// pass, and another change of its status does not.
+func TestExpiry(t *testing.T) {
+	end := metav1.NewTime(time.Unix(1000, 0))
+	never, due := time.Time{}, end.Add(time.Minute)
+	finished := func(lt *v1alpha1.LoadTest) {
+		lt.Status.CompletionTime, lt.Status.ReportRef = &end, &v1alpha1.ReportReference{Name: "report"}
+	}
+	condition := func(kind, reason string, status metav1.ConditionStatus, generation int64) func(*v1alpha1.LoadTest) {
+		return func(lt *v1alpha1.LoadTest) {
+			lt.Status.Conditions = append(lt.Status.Conditions, metav1.Condition{
+				Type: kind, Status: status, Reason: reason, ObservedGeneration: generation, LastTransitionTime: end,
+			})
+		}
+	}
+	stored := func(reason string, status metav1.ConditionStatus) func(*v1alpha1.LoadTest) {
+		return condition(v1alpha1.ConditionReportStored, reason, status, 2)
+	}
+	uploads := &configv1alpha1.ResultStorage{}
+	for _, tt := range []struct {
+		name    string
+		storage *configv1alpha1.ResultStorage
+		edits   []func(*v1alpha1.LoadTest)
+		want    time.Time
+	}{
+		{"runs", nil, nil, never},
+		{"ended", nil, []func(*v1alpha1.LoadTest){finished}, due},
+		{"without a TTL", nil, []func(*v1alpha1.LoadTest){finished, func(lt *v1alpha1.LoadTest) { lt.Spec.TTLSecondsAfterFinished = nil }}, never},
+		{"deleted", nil, []func(*v1alpha1.LoadTest){finished, func(lt *v1alpha1.LoadTest) { lt.DeletionTimestamp = &end }}, never},
+		{"invalid", nil, []func(*v1alpha1.LoadTest){condition(v1alpha1.ConditionFinished, "", metav1.ConditionTrue, 2)}, due},
+		{"invalid before an edit", nil, []func(*v1alpha1.LoadTest){condition(v1alpha1.ConditionFinished, "", metav1.ConditionTrue, 1)}, never},
+		{"not finished", nil, []func(*v1alpha1.LoadTest){condition(v1alpha1.ConditionFinished, "", metav1.ConditionFalse, 2)}, never},
+		{"before the upload", uploads, []func(*v1alpha1.LoadTest){finished}, never},
+		{"first upload", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploading, metav1.ConditionUnknown)}, never},
+		{"failed upload", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploadFailed, metav1.ConditionFalse)}, never},
+		{"uploaded", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploaded, metav1.ConditionTrue)}, due},
+		{"abandoned", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploadAbandoned, metav1.ConditionFalse)}, due},
+		{"no report", uploads, []func(*v1alpha1.LoadTest){finished, func(lt *v1alpha1.LoadTest) { lt.Status.ReportRef = nil }}, due},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: v1alpha1.LoadTestSpec{TTLSecondsAfterFinished: ptr.To[int32](60)}}
+			lt := before.DeepCopy()
+			for _, edit := range tt.edits {
+				edit(lt)
+			}
+			if got := expiry(lt, tt.storage); !got.Equal(tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+			changes := (&reconciler{storage: tt.storage}).changes()
+			if got := changes.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: lt}); got != !tt.want.IsZero() {
+				t.Errorf("brings a pass: %v", got)
+			}
+			other := lt.DeepCopy()
+			other.Status.ObservedGeneration = 7
+			if changes.Update(event.UpdateEvent{ObjectOld: lt, ObjectNew: other}) {
+				t.Error("another change of the status brings a pass")
+			}
+		})
+	}
+}
