@@ -229,6 +229,7 @@ func TestPackages(t *testing.T) {
 var pure = []string{
 	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace",
 	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
+	"controllers/internal/status",
 }
 
 // impure are the ways to the clock; a package may still do arithmetic on durations.

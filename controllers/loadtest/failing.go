@@ -9,15 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
 // failuresShown is the number of failed passes in a row after which status shows the error. Fewer are usual, such as a conflict of two writes.
@@ -42,15 +40,7 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 		return cause
 	}
 	written := lt.DeepCopy()
-	if len(lt.Status.Conditions) == 0 {
-		s := &scope{Facts: &run.Facts{Now: r.clock(), LoadTest: lt, Record: &record.Record{State: state.Pending}, View: &shards.View{}}}
-		written.Status = *brief(statusOf(s, s.Now))
-	}
-	c := &conditions{status: &written.Status, generation: lt.Generation, now: metav1.NewTime(r.clock())}
-	c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, message)
-	if written.Status.Summary != nil {
-		written.Status.Summary.Reason, written.Status.Summary.Message = v1alpha1.ReasonRetryingAfterError, shorten.To(message, maxSummary)
-	}
+	written.Status = *status.Failing(lt, message, r.clock())
 	if equality.Semantic.DeepEqual(lt.Status, written.Status) {
 		return cause
 	}
@@ -69,7 +59,7 @@ func (r *reconciler) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, e
 	}
 	if c := r.memory.of(lt); !c.statusRefused {
 		c.statusRefused = true
-		r.sendEvents(ctx, lt, []userEvent{warning(v1alpha1.ReasonWriteRefused, actionRun, "The API server refuses the status: "+text)})
+		event.Send(ctx, r.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run", "The API server refuses the status: "+text)})
 	}
 	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

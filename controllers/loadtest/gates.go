@@ -84,7 +84,7 @@ func (r *reconciler) notHeld(ctx context.Context, s *scope) (*run.Blocker, error
 	if err := r.hold(ctx, s); err != nil {
 		return nil, err
 	}
-	return run.NotReady(v1alpha1.ReasonSuspended, heldMessage), r.deleteFormer(ctx, s)
+	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.deleteFormer(ctx, s)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
@@ -107,10 +107,10 @@ func (r *reconciler) connected(ctx context.Context, s *scope) (*run.Blocker, err
 	s.Waits = r.waitsOf(s)
 	if run.JobSuspended(s.Job) {
 		r.registry.Forget(s.LoadTest.UID) // a queue ended the runners that it had; they are not lost
-		return s.startProblem(), nil
+		return decide.StartProblem(s.Facts), nil
 	}
 	if view := r.registry.View(s.LoadTest.UID); view != nil {
-		s.see(view) // what follows from it goes to the collector at once
+		s.See(view) // what follows from it goes to the collector at once
 	}
 	if err := r.decide(ctx, s, func(run *record.Record) error {
 		decide.Starters(s.Facts, run)
@@ -122,7 +122,7 @@ func (r *reconciler) connected(ctx context.Context, s *scope) (*run.Blocker, err
 	if err != nil {
 		return nil, err
 	}
-	s.see(view)
+	s.See(view)
 	r.diagnose(ctx, s)
 	return nil, nil
 }
@@ -135,5 +135,5 @@ func (r *reconciler) allReady(_ context.Context, s *scope) (*run.Blocker, error)
 	if b := decide.StartFailure(s.Facts); b != nil {
 		return b, nil
 	}
-	return s.startProblem(), nil
+	return decide.StartProblem(s.Facts), nil
 }

@@ -14,7 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
 // series counts what a scrape would get, by metric.
@@ -50,18 +54,29 @@ func counted(t *testing.T, reg *prometheus.Registry, name string) (sum float64) 
 
 var pcf = types.NamespacedName{Namespace: "core", Name: "pcf"}
 
+// walk has the facts of a run that passes, from its first pass on.
+func walk() []*run.Facts {
+	running := func(state runnerv1alpha1.State) *run.Facts {
+		return runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(state, state))
+	}
+	draining, passed := running(runnerv1alpha1.StateDone), running(runnerv1alpha1.StateDone)
+	passed.Record.End = status.End(passed, &runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed"})
+	return []*run.Facts{runtest.New(), runtest.New(runtest.WithJob), running(runnerv1alpha1.StateRunning), draining, passed, passed}
+}
+
 // endedAt is the status of a run that has passed.
 func endedAt(end time.Time) *v1alpha1.LoadTestStatus {
-	s := states()["finished, passed"][0]
-	s.LoadTest.Status = *statusOf(states()["running"][0], now)
-	st := statusOf(s, now)
+	all := walk()
+	f := all[len(all)-1]
+	f.LoadTest.Status = *status.Of(all[2])
+	st := status.Of(f)
 	st.CompletionTime = &metav1.Time{Time: end}
 	return st
 }
 
 // registered returns a collector, what it is scraped by, and its clock.
 func registered(keep time.Duration, most int) (*Collector, *prometheus.Registry, *time.Time) {
-	clock := now
+	clock := runtest.Now
 	c := NewCollector(keep, most, func() time.Time { return clock })
 	reg := prometheus.NewPedanticRegistry()
 	return c.register(reg), reg, &clock
@@ -72,15 +87,13 @@ func TestMetricsOfARun(t *testing.T) {
 	if again := NewCollector(time.Minute, 10, time.Now).register(reg); again != c {
 		t.Error("a second manager has counters of its own")
 	}
-	all := states()
-	status := &v1alpha1.LoadTestStatus{}
-	for _, state := range []string{"pending", "starting: pods", "running", "draining", "finished, passed", "finished, passed"} {
-		s := all[state][0]
-		s.LoadTest = s.LoadTest.DeepCopy()
-		s.LoadTest.Status = *status
-		next := statusOf(s, now)
-		c.Observe(pcf, status, next)
-		status = next
+	before := &v1alpha1.LoadTestStatus{}
+	for _, f := range walk() {
+		f.LoadTest = f.LoadTest.DeepCopy()
+		f.LoadTest.Status = *before
+		after := status.Of(f)
+		c.Observe(pcf, before, after)
+		before = after
 	}
 	want := map[string]int{
 		"h2surge_loadtest_runs_total": 5, "h2surge_loadtest_phase": 1, "h2surge_loadtest_passed": 1,
@@ -99,8 +112,8 @@ func TestMetricsOfARun(t *testing.T) {
 
 func TestMetricsAreThoseOfTheStatus(t *testing.T) {
 	c, reg, _ := registered(time.Minute, 10)
-	st := endedAt(now.Add(90 * time.Second))
-	st.StartTime = &metav1.Time{Time: now}
+	st := endedAt(runtest.Now.Add(90 * time.Second))
+	st.StartTime = &metav1.Time{Time: runtest.Now}
 	st.Results = &v1alpha1.Results{
 		Requests:  v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
 		Rate:      v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
@@ -152,7 +165,7 @@ h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1
 
 func TestLastValuesStayForATime(t *testing.T) {
 	c, reg, clock := registered(15*time.Minute, 10)
-	running := statusOf(states()["running"][0], now)
+	running := status.Of(walk()[2])
 	phases := func() int { return series(t, reg)["h2surge_loadtest_phase"] }
 
 	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, running)
@@ -170,7 +183,7 @@ func TestLastValuesStayForATime(t *testing.T) {
 	if n := phases(); n != 0 {
 		t.Errorf("%d series after the time", n)
 	}
-	c.Observe(pcf, endedAt(now), endedAt(now)) // an operator that begins sees old runs
+	c.Observe(pcf, endedAt(runtest.Now), endedAt(runtest.Now)) // an operator that begins sees old runs
 	if n := phases(); n != 0 {
 		t.Errorf("%d series of a run that ended long ago", n)
 	}
@@ -186,10 +199,10 @@ func TestLastValuesStayForATime(t *testing.T) {
 
 func TestLastValuesAreBounded(t *testing.T) {
 	c, reg, _ := registered(time.Hour, 3)
-	running := statusOf(states()["running"][0], now)
+	running := status.Of(walk()[2])
 	for i := range 5 {
 		key := types.NamespacedName{Namespace: "core", Name: strconv.Itoa(i)}
-		c.Observe(key, running, endedAt(now.Add(time.Duration(i)*time.Second)))
+		c.Observe(key, running, endedAt(runtest.Now.Add(time.Duration(i)*time.Second)))
 		c.Observe(types.NamespacedName{Namespace: "runs", Name: strconv.Itoa(i)}, running, running)
 	}
 	families, err := reg.Gather()

@@ -7,13 +7,15 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
 
 func TestTextsOfEvents(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "pcf-1"}}
 	create := func(message string) string { return createError(job, message) }
 	event := func(age time.Duration, message string) corev1.Event {
-		return corev1.Event{LastTimestamp: metav1.NewTime(now.Add(-age)), Message: message}
+		return corev1.Event{LastTimestamp: metav1.NewTime(runtest.Now.Add(-age)), Message: message}
 	}
 	for name, tt := range map[string]struct {
 		events []corev1.Event

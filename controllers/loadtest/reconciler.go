@@ -17,9 +17,11 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/status"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
@@ -129,7 +131,7 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		s.Refuse(w)
 		syncErr = nil
 	}
-	s.failing = r.memory.of(lt).failing(syncErr)
+	s.Failing = r.memory.of(lt).failing(syncErr)
 	err = r.write(ctx, s)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
 		return ctrl.Result{RequeueAfter: staleInterval}, nil
@@ -174,13 +176,13 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 // write patches the status if it has changed, and sends the events of the change.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
 	before := s.LoadTest.Status.DeepCopy()
-	whole := statusOf(s, s.Now)
-	after := brief(whole)
+	whole := statusOf(s)
+	after := status.Brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
 		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !urgent(before, after) {
+	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !status.Urgent(before, after) {
 		s.Again(wait)
 		r.metrics.Observe(s.Key(), before, after)
 		return nil
@@ -205,7 +207,7 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	if !s.TakenOver() {
 		known.runners = whole.Runners
 	}
-	r.sendEvents(ctx, written, eventsOf(before, whole))
+	event.Send(ctx, r.events, written, status.Events(before, whole))
 	return nil
 }
 

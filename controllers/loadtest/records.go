@@ -43,13 +43,6 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	return nil
 }
 
-func lossOf(rec *record.Shard) *shards.Loss {
-	if rec.Loss == nil {
-		return nil
-	}
-	return &shards.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
-}
-
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
 func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
 	if rec.Counts.Name == "" || s.Record.End != nil {
@@ -74,7 +67,7 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 func (s *scope) recordedRunners() []shards.Recorded {
 	out := make([]shards.Recorded, len(s.Ended))
 	for i, e := range s.Ended {
-		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: lossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
+		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: run.LossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error)
 			return false, err
 		}
 	}
-	s.see(view)
+	s.See(view)
 	s.noteCheckpoints(r.keeper.Problem(s.LoadTest.UID))
 	r.diagnose(ctx, s)
 	return true, nil
@@ -38,17 +38,6 @@ func (r *reconciler) order(s *scope) (*shards.View, error) {
 		d.Stop = s.Record.Stop.Reason
 	}
 	return r.registry.Ensure(d)
-}
-
-// see takes over a view, with the report of what is known by now.
-func (s *scope) see(view *shards.View) {
-	s.View = view
-	if view.Progress == nil {
-		return
-	}
-	report := *view.Progress.Report
-	report.PlanHash = s.PlanHash
-	s.Report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.

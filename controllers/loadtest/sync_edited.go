@@ -18,6 +18,6 @@ func (r *reconciler) syncEdited(ctx context.Context, s *scope) (bool, error) {
 		}
 		c.edited, c.editedGeneration = edited, s.LoadTest.Generation
 	}
-	s.edited = c.edited
+	s.Edited = c.edited
 	return true, nil
 }

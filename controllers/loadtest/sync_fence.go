@@ -7,8 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/controllers/internal/decide"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Rights to end a lost runner.
@@ -28,20 +26,4 @@ func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// silentMessage names the runners that do not answer; empty: all do.
-func (s *scope) silentMessage() string {
-	silent := func(sh *shards.Shard) bool { return sh.Silent && sh.Lost == nil }
-	n := s.View.Count(silent)
-	if n == 0 {
-		return ""
-	}
-	for i := range s.View.Shards {
-		if sh := &s.View.Shards[i]; silent(sh) {
-			return fmt.Sprintf("%d of %d runners do not answer, and may still send load: runner %d (pod %s): %s",
-				n, s.Shards(), i, sh.Pod.Name, shorten.To(sh.Trouble, 512))
-		}
-	}
-	return ""
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/status"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
@@ -32,7 +33,7 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 	if s.Report == nil || !s.View.Over() || !decide.RecordsStored(s.Facts) {
 		return true, nil
 	}
-	s.Report.Search = s.searched()
+	s.Report.Search = status.Searched(s.Facts)
 	policyHash, err := plan.PolicyHash(s.Plan)
 	if err != nil {
 		return false, err
@@ -43,7 +44,7 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 		return false, fmt.Errorf("computing the verdict: %w", err)
 	}
 	s.Report.Verdict = judged
-	return r.store(ctx, s, s.endingOf(&judged))
+	return r.store(ctx, s, status.End(s.Facts, &judged))
 }
 
 func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *run.Blocker) (bool, error) {
@@ -57,34 +58,7 @@ func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *run.Bloc
 	}
 	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: why.Reason, Message: why.Message}
 	s.Report = report
-	return r.store(ctx, s, s.endingOf(&report.Verdict))
-}
-
-// aborted returns whether a threshold ended the test before its end.
-func (s *scope) aborted() bool {
-	return slices.ContainsFunc(s.Record.Thresholds, func(t record.Threshold) bool { return t.Abort })
-}
-
-// endingOf says how the run ends, all but where the report lies.
-func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
-	end := &record.End{
-		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(s.Now),
-		Started: s.StartDecided(), StartedGeneration: s.StartedGeneration(),
-		PlanHash: s.PlanHash, Warnings: s.warnings, Shards: s.counts(),
-		Runners: s.runners(), Protocols: s.protocols(), Verdict: compactVerdict(v),
-	}
-	if completed(v) && !s.aborted() {
-		end.Reason = v1alpha1.ReasonCompleted
-	}
-	if end.Shards.Lost > 0 {
-		end.Message = shorten.To(end.Message+": "+lostMessage(end.Runners), run.MaxMessage)
-	}
-	if end.Started {
-		start := metav1.NewTime(s.Record.Start.Time.Time)
-		end.StartTime = &start
-		end.Results, end.Summary, end.Skew, end.Search = s.results(), s.summary(), s.skew(), s.searchStatus(true)
-	}
-	return end
+	return r.store(ctx, s, status.End(s.Facts, &report.Verdict))
 }
 
 // store stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
@@ -105,7 +79,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 		if err := decodeGzip(have, &earlier); err != nil {
 			return false, fmt.Errorf("reading the report that an earlier pass stored: %w", err)
 		}
-		end = s.endingOf(&earlier.Verdict)
+		end = status.End(s.Facts, &earlier.Verdict)
 	}
 	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
 	return r.storeEnd(ctx, s, end)

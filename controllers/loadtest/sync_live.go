@@ -18,9 +18,9 @@ func (r *reconciler) syncLive(_ context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.Present, s.notApplied = now, now.Why
+	s.Present, s.NotApplied = now, now.Why
 	if s.Edits = decide.EditsOf(s.Facts, now); len(s.Edits) > 0 && s.Record.Full() {
-		s.notApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(s.Record.Changes), len(s.Record.Shards))
+		s.NotApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(s.Record.Changes), len(s.Record.Shards))
 		s.Edits = nil
 	}
 	return true, nil

@@ -58,7 +58,7 @@ func (r *reconciler) compile(ctx context.Context, s *scope) (*run.Blocker, error
 	if err := s.usePlan(compiled); err != nil {
 		return nil, err
 	}
-	s.warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
+	s.Warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
 	if s.Stored {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (r *reconciler) planStored(ctx context.Context, s *scope) (*run.Blocker, er
 	if err != nil {
 		return nil, err
 	}
-	cm := desired.Plan(s.LoadTest, s.PlanDigest, gz, s.warnings)
+	cm := desired.Plan(s.LoadTest, s.PlanDigest, gz, s.Warnings)
 	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
 		err := r.create(ctx, s.LoadTest, cm)
 		if err == nil {
@@ -126,7 +126,7 @@ func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
 		}
 		c.planDigest, c.warnings = s.PlanDigest, cm.Data[desired.KeyWarnings]
 	}
-	s.Plan, s.warnings = c.plan, c.warnings
+	s.Plan, s.Warnings = c.plan, c.warnings
 	return nil
 }
 

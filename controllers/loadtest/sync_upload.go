@@ -3,9 +3,11 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +16,9 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
+	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
 // syncUpload uploads the report of a run that has ended, until the storage has it or the deadline has passed. The record
@@ -88,18 +93,32 @@ func (s *scope) resultRun() configv1alpha1.ResultRun {
 	return run
 }
 
+// statusOf returns the status of a pass.
+func statusOf(s *scope) *v1alpha1.LoadTestStatus {
+	st := status.Of(s.Facts)
+	if s.Record.End != nil {
+		reportStored(s, st)
+	}
+	return st
+}
+
 // reportStored sets condition ReportStored of a run that has ended and status.reportURL.
-func reportStored(s *scope, c *conditions) {
-	const kind = v1alpha1.ConditionReportStored
+func reportStored(s *scope, st *v1alpha1.LoadTestStatus) {
+	set := func(is metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&st.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionReportStored, Status: is, Reason: reason, Message: shorten.To(message, run.MaxMessage),
+			ObservedGeneration: s.LoadTest.Generation, LastTransitionTime: metav1.NewTime(s.Now.Truncate(time.Second)),
+		})
+	}
 	switch u := s.Record.Upload; {
 	case u != nil && u.URL != "":
-		c.status.ReportURL = u.URL
-		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")
+		st.ReportURL = u.URL
+		set(metav1.ConditionTrue, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")
 	case u != nil:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadAbandoned, "The report is not uploaded: "+u.Error)
+		set(metav1.ConditionFalse, v1alpha1.ReasonUploadAbandoned, "The report is not uploaded: "+u.Error)
 	case s.upload.Failures > 0:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, fmt.Sprintf("Upload %d failed, and the operator tries again: %v", s.upload.Failures, s.upload.Err))
-	case s.upload.Running && !c.keep(kind):
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonUploading, "The operator uploads the report")
+		set(metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, fmt.Sprintf("Upload %d failed, and the operator tries again: %v", s.upload.Failures, s.upload.Err))
+	case s.upload.Running && meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReportStored) == nil:
+		set(metav1.ConditionUnknown, v1alpha1.ReasonUploading, "The operator uploads the report")
 	}
 }

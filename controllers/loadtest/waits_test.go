@@ -9,18 +9,19 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
 
 // TestReadyLimitHasOneClock has an API server, a Job controller and kubelets whose clocks are an hour off.
 func TestReadyLimitHasOneClock(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
-		there := metav1.NewTime(now.Add(off))
-		s := newScope(withJob)
+		there := metav1.NewTime(runtest.Now.Add(off))
+		s := &scope{Facts: runtest.New(runtest.WithJob)}
 		s.Job.CreationTimestamp, s.Job.Status.StartTime = there, &there
 		r := recording(t, s)
 		want := func(what string, at time.Duration, limit time.Duration) {
 			t.Helper()
-			s.Now = now.Add(at)
+			s.Now = runtest.Now.Add(at)
 			s.Waits = r.waitsOf(s)
 			from, got := decide.ReadyLimit(s.Facts)
 			if left := from.Add(got).Sub(s.Now); left != limit {
@@ -28,7 +29,7 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 			}
 		}
 		want("no pod runs", time.Minute, r.cfg.Runner.PodTimeout.Duration-time.Minute)
-		podsRun(s)
+		runtest.PodsRun(s.Facts)
 		for _, pod := range s.Pods {
 			pod.Status.ContainerStatuses[0].State.Running.StartedAt = there
 		}

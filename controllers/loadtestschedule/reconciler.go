@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/event"
 )
 
 // loadtestschedules/status patch: the one write of a pass to the schedule.
@@ -103,15 +104,6 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	for _, e := range eventsOf(s, &s.schedule.Status, after) {
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(s.schedule, nil, kind, e.reason, e.action, "%s", clip(e.note, maxNote))
-	}
+	event.Send(ctx, r.events, s.schedule, eventsOf(s, &s.schedule.Status, after))
 	return nil
 }
-
-// maxNote is the bound of an event's note, in bytes.
-const maxNote = 1024

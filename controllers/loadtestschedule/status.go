@@ -3,7 +3,6 @@ package loadtestschedule
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +11,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/event"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Bounds of status, in the CRD.
@@ -74,9 +75,9 @@ func finishedStatus(s *scope, st *v1alpha1.LoadTestScheduleStatus) {
 func finishedOf(lt *v1alpha1.LoadTest) *v1alpha1.FinishedLoadTest {
 	out := &v1alpha1.FinishedLoadTest{Name: lt.Name, ScheduledTime: stored(scheduledTime(lt)), Outcome: outcomeOf(lt)}
 	if v := lt.Status.Verdict; v != nil {
-		out.Reason, out.Message = v.Reason, clip(v.Message, maxVerdictMessage)
+		out.Reason, out.Message = v.Reason, shorten.To(v.Message, maxVerdictMessage)
 	} else if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); c != nil {
-		out.Reason, out.Message = c.Reason, clip(c.Message, maxVerdictMessage)
+		out.Reason, out.Message = c.Reason, shorten.To(c.Message, maxVerdictMessage)
 	}
 	return out
 }
@@ -84,7 +85,7 @@ func finishedOf(lt *v1alpha1.LoadTest) *v1alpha1.FinishedLoadTest {
 func conditions(s *scope, st *v1alpha1.LoadTestScheduleStatus) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&st.Conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: reason, Message: clip(message, maxConditionMessage),
+			Type: kind, Status: status, Reason: reason, Message: shorten.To(message, maxConditionMessage),
 			ObservedGeneration: s.schedule.Generation, LastTransitionTime: stored(s.now),
 		})
 	}
@@ -100,28 +101,22 @@ func conditions(s *scope, st *v1alpha1.LoadTestScheduleStatus) {
 	}
 }
 
-// userEvent is an event before it is sent.
-type userEvent struct {
-	warning              bool
-	reason, action, note string
-}
-
 // eventsOf returns the events of a pass.
-func eventsOf(s *scope, before, after *v1alpha1.LoadTestScheduleStatus) []userEvent {
-	var out []userEvent
+func eventsOf(s *scope, before, after *v1alpha1.LoadTestScheduleStatus) []event.Event {
+	var out []event.Event
 	if s.due.missed > 0 {
-		out = append(out, userEvent{true, "RunMissed", "Start", missedMessage(s, before)})
+		out = append(out, event.Warning("RunMissed", "Start", missedMessage(s, before)))
 	}
 	if !s.created.IsZero() {
-		out = append(out, userEvent{false, "Created", "Start", "Created LoadTest " + s.loadTestName(s.created)})
+		out = append(out, event.Normal("Created", "Start", "Created LoadTest "+s.loadTestName(s.created)))
 	}
 	if last := after.LastFinished; last != nil && (before.LastFinished == nil || before.LastFinished.Name != last.Name) {
 		warn := last.Outcome != string(runnerv1alpha1.OutcomePassed) && last.Outcome != string(runnerv1alpha1.OutcomeStopped)
-		out = append(out, userEvent{warn, "RunFinished", "Finish", fmt.Sprintf("LoadTest %s: %s: %s", last.Name, last.Outcome, last.Message)})
+		out = append(out, event.Event{Warning: warn, Reason: "RunFinished", Action: "Finish", Note: fmt.Sprintf("LoadTest %s: %s: %s", last.Name, last.Outcome, last.Message)})
 	}
 	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	if slices.Contains(eventReasons, is.Reason) && (was == nil || was.Reason != is.Reason || was.Message != is.Message) {
-		out = append(out, userEvent{true, is.Reason, "Schedule", is.Message})
+		out = append(out, event.Warning(is.Reason, "Schedule", is.Message))
 	}
 	return out
 }
@@ -143,12 +138,4 @@ func missedMessage(s *scope, before *v1alpha1.LoadTestScheduleStatus) string {
 		return which + ": the operator did not run at that time"
 	}
 	return which + ": " + c.Message
-}
-
-// clip cuts a text to n bytes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-3], "") + "..."
 }

@@ -1,4 +1,4 @@
--- Health of a LoadTest for Argo CD. The test controllers/loadtest/delivery_test.go runs it on every state of a LoadTest.
+-- Health of a LoadTest for Argo CD. The test controllers/internal/status/delivery_test.go runs it on every state of a LoadTest.
 local hs = {status = "Progressing", message = "The operator has not seen the LoadTest"}
 if obj.status == nil or obj.status.conditions == nil then
   return hs

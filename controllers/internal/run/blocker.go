@@ -31,6 +31,9 @@ func NotReady(reason, message string) *Blocker {
 	return &Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: reason, Message: message}
 }
 
+// HeldMessage is that of RunnersReady while spec.suspend keeps the test from starting.
+const HeldMessage = "No runner is created while spec.suspend is true"
+
 // Never returns the blocker that ends a run that has not started.
 func Never(reason, message string) *Blocker {
 	return &Blocker{Condition: v1alpha1.ConditionFinished, Reason: reason, Message: message, Final: true}

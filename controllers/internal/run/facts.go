@@ -41,6 +41,8 @@ type Facts struct {
 	// Plan is nil until a pass compiled or read it. PlanHash is its hash, PlanDigest its digest; see plan.Canonical.
 	Plan                 *runnerv1alpha1.Plan
 	PlanHash, PlanDigest string
+	// Warnings are those of the compilation of Plan.
+	Warnings string
 	// Addresses is the address policy of a plan that is compiled now.
 	Addresses *runnerv1alpha1.AddressPolicy
 	// Blocked is why the run does not go on; nil: it does.
@@ -48,8 +50,13 @@ type Facts struct {
 	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that take effect.
 	Present *Present
 	Edits   []record.Edit
+	// NotApplied is why rates or shards of the spec have no effect on the run; empty: they have. Edited is true if the spec changed after the end.
+	NotApplied string
+	Edited     bool
 	// Refused are the writes that the API server refuses.
 	Refused []Refusal
+	// Failing says how often, and why, passes fail; empty: they do not.
+	Failing string
 	// PodsError and MountError are events about missing pods and volumes; empty: none.
 	PodsError, MountError string
 	// Waits has since when the runners could be ready.
@@ -197,4 +204,12 @@ func (f *Facts) FailedThresholds() map[string]verdict.Observation {
 		out[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
 	}
 	return out
+}
+
+// LossOf returns the loss of a recorded runner; nil: it was not lost.
+func LossOf(rec *record.Shard) *shards.Loss {
+	if rec.Loss == nil {
+		return nil
+	}
+	return &shards.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
 }

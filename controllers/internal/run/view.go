@@ -111,3 +111,21 @@ func (f *Facts) Incomplete() bool {
 			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !f.IsRecorded(sh.Index, sh.Pod.UID)
 		})
 }
+
+// RunnerIn is the lowest shard whose runner is in a state; -1: none is.
+func RunnerIn(f *Facts, state runnerv1alpha1.State) int {
+	return slices.IndexFunc(f.View.Shards, func(sh shards.Shard) bool {
+		return sh.Lost == nil && sh.Snapshot != nil && sh.Snapshot.State == state
+	})
+}
+
+// See takes over a view of the collector, with the report of what is known so far.
+func (f *Facts) See(view *shards.View) {
+	f.View = view
+	if view.Progress == nil {
+		return
+	}
+	report := *view.Progress.Report
+	report.PlanHash = f.PlanHash
+	f.Report = &report
+}

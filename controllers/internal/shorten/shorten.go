@@ -3,9 +3,6 @@ package shorten
 
 import "strings"
 
-// Note is the API's bound on an event's note, in bytes.
-const Note = 1024
-
 // To cuts a text to n bytes, at the end of a character.
 func To(s string, n int) string {
 	if len(s) <= n {

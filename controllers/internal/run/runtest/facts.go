@@ -92,11 +92,7 @@ func Summarize(f *run.Facts) {
 	if err := f.View.Summarize(f.Plan, f.Policy() != v1alpha1.ShardLostFail); err != nil {
 		panic(err)
 	}
-	if f.View.Progress != nil {
-		report := *f.View.Progress.Report
-		report.PlanHash = f.PlanHash
-		f.Report = &report
-	}
+	f.See(f.View)
 }
 
 // ShardLost loses the runner of a shard.

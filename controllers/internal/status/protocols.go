@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -19,18 +20,18 @@ const (
 )
 
 // protocols returns what the runners found at http URLs, first those at which shards found different protocols.
-func (s *scope) protocols() []v1alpha1.FoundProtocol {
+func protocols(f *run.Facts) []v1alpha1.FoundProtocol {
 	var snapshots []runnerv1alpha1.Snapshot
-	for i := range s.View.Shards {
-		if snap := s.View.Shards[i].Snapshot; snap != nil && len(snap.Protocols) > 0 {
+	for i := range f.View.Shards {
+		if snap := f.View.Shards[i].Snapshot; snap != nil && len(snap.Protocols) > 0 {
 			snapshots = append(snapshots, runnerv1alpha1.Snapshot{Protocols: snap.Protocols})
 		}
 	}
-	if s.Plan == nil || len(snapshots) == 0 {
+	if f.Plan == nil || len(snapshots) == 0 {
 		return nil
 	}
 	var out []v1alpha1.FoundProtocol
-	for _, f := range result.Protocols(s.Plan, snapshots) {
+	for _, f := range result.Protocols(f.Plan, snapshots) {
 		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL), Protocol: shorten.To(string(f.Protocol), maxProtocol)})
 	}
 	at := byURL(out)

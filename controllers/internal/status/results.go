@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"cmp"
@@ -9,9 +9,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -28,8 +26,8 @@ func percentage(r runnerv1alpha1.ErrorRate) string {
 }
 
 // results is the compact form of the report for status.
-func (s *scope) results() *v1alpha1.Results {
-	r := s.Report
+func results(f *run.Facts) *v1alpha1.Results {
+	r := f.Report
 	if r == nil {
 		return nil
 	}
@@ -50,9 +48,9 @@ func (s *scope) results() *v1alpha1.Results {
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Stages:       stageResults(r.Stages),
-		Chains:       s.chainResults(),
-		Listeners:    listenerResults(r.Listeners, s.View.Over()),
-		Partial:      s.Incomplete(),
+		Chains:       chainResults(f),
+		Listeners:    listenerResults(r.Listeners, f.View.Over()),
+		Partial:      f.Incomplete(),
 	}
 }
 
@@ -145,17 +143,17 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 }
 
 // chainResults relies on the report's steps being in the order of the plan's.
-func (s *scope) chainResults() []v1alpha1.ChainResult {
+func chainResults(f *run.Facts) []v1alpha1.ChainResult {
 	var out []v1alpha1.ChainResult
-	next := 0
-	for i := range s.Plan.Chains {
+	next, chains := 0, f.View.Progress.Chains
+	for i := range f.Plan.Chains {
 		chain := v1alpha1.ChainResult{
-			Name: s.Plan.Chains[i].Name, Started: s.chains[i].Started,
-			Completed: s.chains[i].Completed, Aborted: s.chains[i].Aborted,
-			AbortedBy: mostFrequent(s.chains[i].AbortedBy, maxReasons),
+			Name: f.Plan.Chains[i].Name, Started: chains[i].Started,
+			Completed: chains[i].Completed, Aborted: chains[i].Aborted,
+			AbortedBy: mostFrequent(chains[i].AbortedBy, maxReasons),
 		}
-		for range s.Plan.Chains[i].Steps {
-			step := &s.Report.Steps[next]
+		for range f.Plan.Chains[i].Steps {
+			step := &f.Report.Steps[next]
 			next++
 			chain.Steps = append(chain.Steps, v1alpha1.StepResult{
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
@@ -170,129 +168,22 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 	return out
 }
 
-// counts of runners. One that has done its work counts as ready.
-func (s *scope) counts() v1alpha1.ShardCounts {
-	out := v1alpha1.ShardCounts{Desired: int32(s.Shards())}
-	if s.StartDecided() {
-		out.Lost = int32(len(s.Lost()))
-	}
-	for i := range s.View.Shards {
-		if sh := &s.View.Shards[i]; i < s.Shards() && sh.Ready() && !sh.Left {
-			out.Ready++
-		}
-	}
-	runners := s.runners()
-	for i := range runners {
-		r := &runners[i]
-		switch {
-		case r.State == stateLeft:
-			out.Left++
-		case r.State == stateJoining:
-			out.Joining++
-		case decide.Leaving(s.Facts, i):
-			out.Leaving++
-		}
-		if problemOf(r) != problemNone {
-			out.Unhealthy++
-		}
-	}
-	return out
-}
-
 // summary has the strings of kubectl get. Its rate is that of the moment while load is sent,
 // afterwards that of the whole test.
-func (s *scope) summary() *v1alpha1.Summary {
-	n := s.counts()
+func summary(f *run.Facts) *v1alpha1.Summary {
+	n := counts(f)
 	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
-	r := s.Report
-	if r == nil || !s.View.Over() && s.View.StartedAt.IsZero() {
+	r := f.Report
+	if r == nil || !f.View.Over() && f.View.StartedAt.IsZero() {
 		return out
 	}
-	out.Rate, out.Errors = result.FormatRate(s.View.Rate), result.FormatPercent(s.errorsSoFar)
-	if s.View.Over() {
+	out.Rate, out.Errors = result.FormatRate(f.View.Rate), result.FormatPercent(f.View.Progress.ErrorRate)
+	if f.View.Over() {
 		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(float64(r.ErrorRate))
 	}
 	if r.ResponseTime.Count > 0 {
 		out.P50, out.P99 = result.FormatTime(r.ResponseTime.P50), result.FormatTime(r.ResponseTime.P99)
 	}
-	return out
-}
-
-func (s *scope) skew() *int64 {
-	waits := func(sh *shards.Shard) bool { return sh.Member && !sh.Started() }
-	if s.Report == nil || len(s.View.Shards) == 0 || s.View.Count(waits) > 0 {
-		return nil
-	}
-	skew := s.Report.Generator.StartSkewMicroseconds
-	return &skew
-}
-
-// runners has an entry for each shard of which anything is known.
-func (s *scope) runners() []v1alpha1.RunnerStatus {
-	var out []v1alpha1.RunnerStatus
-	for i := range s.View.Shards {
-		member := slices.Contains(s.View.Members, i)
-		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.StartDecided()))
-	}
-	return out
-}
-
-// withRecord returns what is known of a shard, with the loss as the record has it.
-func (s *scope) withRecord(shard int) *shards.Shard {
-	seen := s.View.Shards[shard]
-	if rec := s.Record.Find(shard, s.PodOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
-		seen.Lost = lossOf(rec)
-	}
-	return &seen
-}
-
-// States of a runner that no runner reports.
-const (
-	stateLost    = "Lost"
-	stateLeft    = "Left"
-	stateJoining = "Joining"
-)
-
-func runnerStatusOf(shard int, sh *shards.Shard, member, begun bool) v1alpha1.RunnerStatus {
-	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node, Member: member}
-	if snap := sh.Snapshot; snap != nil {
-		out.State, out.Message = string(snap.State), shorten.To(snap.Message, 1024)
-		out.CPUs, out.Exclusive = joinInts(snap.Generator.CPUs), snap.Generator.Exclusive
-		out.LagP99Microseconds, out.ThrottledMicroseconds = snap.Generator.LagP99, snap.Generator.ThrottledMicroseconds
-	}
-	switch {
-	case sh.Lost != nil:
-		out.State, out.Message = stateLost, shorten.To(sh.Lost.Message, 1024)
-		out.Pod, out.Node = cmp.Or(sh.Lost.Pod, out.Pod), cmp.Or(sh.Lost.Node, out.Node)
-		if begun && !sh.Member {
-			out.Message = "lost before it had a share of the load: " + out.Message
-		}
-		return out
-	case sh.Left:
-		out.State = stateLeft
-	case begun && !sh.Member:
-		out.State = stateJoining
-	}
-	if sh.Trouble != "" && sh.Snapshot != nil && !sh.Final() {
-		out.Message = "the runner does not answer"
-	}
-	return out
-}
-
-func joinInts(n []int) string {
-	var b strings.Builder
-	for i, v := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(v))
-	}
-	return shorten.To(b.String(), 1024)
-}
-
-func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
-	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage)}
-	out.Thresholds = thresholdsOf(v.Thresholds)
 	return out
 }
 
@@ -307,19 +198,9 @@ func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.Threshol
 }
 
 // thresholds are compared with the figures so far; nil: there are no figures, or those of a search.
-func (s *scope) thresholds() []v1alpha1.ThresholdStatus {
-	if s.Report == nil || s.Plan == nil || s.Plan.Search != nil {
+func thresholds(f *run.Facts) []v1alpha1.ThresholdStatus {
+	if f.Report == nil || f.Plan == nil || f.Plan.Search != nil {
 		return nil
 	}
-	return thresholdsOf(s.View.Thresholds)
-}
-
-// completed: the verdict is about numbers of a run that was executed as planned, if perhaps without
-// the last part of a runner whose loss onShardLost tolerates.
-func completed(v *runnerv1alpha1.Verdict) bool {
-	switch v.Outcome {
-	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeInconclusive:
-		return true
-	}
-	return false
+	return thresholdsOf(f.View.Thresholds)
 }

@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
@@ -39,45 +40,45 @@ func TestChangeEvents(t *testing.T) {
 	before := &v1alpha1.LoadTestStatus{Changes: []v1alpha1.Change{rate, other}}
 	after := before.DeepCopy()
 	after.Changes = append(after.Changes, pause)
-	if got := eventsOf(before, after); len(got) != 0 {
+	if got := Events(before, after); len(got) != 0 {
 		t.Errorf("events %+v of what is not in force", got)
 	}
 	for i := range after.Changes {
 		after.Changes[i].AppliedAt = at
 	}
-	want := []userEvent{
-		{reason: "RateChanged", action: "Run", note: "Changed rates[0].requestsPerSecond from 100 to 200; rates[1].requestsPer from 1 to 1 per 1m0s"},
-		{reason: "Suspended", action: "Run", note: "No request is sent while spec.suspend is true"},
+	want := []event.Event{
+		{Reason: "RateChanged", Action: "Run", Note: "Changed rates[0].requestsPerSecond from 100 to 200; rates[1].requestsPer from 1 to 1 per 1m0s"},
+		{Reason: "Suspended", Action: "Run", Note: "No request is sent while spec.suspend is true"},
 	}
-	if diff := cmp.Diff(want, eventsOf(before, after), cmpopts.EquateComparable(userEvent{})); diff != "" {
+	if diff := cmp.Diff(want, Events(before, after), cmpopts.EquateComparable(event.Event{})); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	later := after.DeepCopy()
 	resumed := changed(4, "suspend", "true", "false")
 	resumed.AppliedAt = at
 	later.Changes = append(later.Changes, resumed)
-	if got := eventsOf(after, later); len(got) != 1 || got[0].reason != "Resumed" {
+	if got := Events(after, later); len(got) != 1 || got[0].Reason != "Resumed" {
 		t.Errorf("events %+v, want one that it was resumed", got)
 	}
 }
 
 // A suspended run that is taken over stays suspended to the eye until its runners were asked.
 func TestTakeOverOfASuspendedRun(t *testing.T) {
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs), nothingIsDue)
-	s.LoadTest.Status = *statusOf(s, now)
-	fresh := newScope(withJob, podsRun, decided)
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs), nothingIsDue)
+	s.LoadTest.Status = *Of(s)
+	fresh := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started)
 	fresh.LoadTest = s.LoadTest
-	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
+	if diff := cmp.Diff(&s.LoadTest.Status, at(fresh, now.Add(time.Minute))); diff != "" {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
 }
 
 func TestRatesThatCannotBePutInForce(t *testing.T) {
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.notApplied = "spec.rates: must have 1 stages, as when the test started"
-	st := statusOf(s, now)
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs))
+	s.NotApplied = "spec.rates: must have 1 stages, as when the test started"
+	st := Of(s)
 	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReconciling)
-	if c == nil || c.Reason != v1alpha1.ReasonChangeNotApplied || !strings.Contains(c.Message, s.notApplied) || st.Phase != v1alpha1.PhaseRunning {
+	if c == nil || c.Reason != v1alpha1.ReasonChangeNotApplied || !strings.Contains(c.Message, s.NotApplied) || st.Phase != v1alpha1.PhaseRunning {
 		t.Errorf("phase %s, condition %+v", st.Phase, c)
 	}
 }

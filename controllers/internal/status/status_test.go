@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"encoding/json"
@@ -12,15 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -32,93 +28,66 @@ import (
 
 var now = runtest.Now
 
-// newScope is a run of two shards that nothing has been done for yet.
-func newScope(changes ...func(*scope)) *scope {
-	s := &scope{Facts: runtest.New()}
-	for _, f := range changes {
-		f(s)
-	}
-	return s
+// at computes the status at a time.
+func at(f *run.Facts, now time.Time) *v1alpha1.LoadTestStatus {
+	f.Now = now
+	return Of(f)
 }
 
-func withJob(s *scope) { runtest.WithJob(s.Facts) }
-func podsRun(s *scope) { runtest.PodsRun(s.Facts) }
-func decided(s *scope) { runtest.Started(s.Facts) }
-
-func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
-	return func(s *scope) {
-		runtest.RunnersAre(states...)(s.Facts)
-		s.see(s.View)
-	}
-}
-
-func shardSilent(i int) func(*scope) {
-	return func(s *scope) {
+func shardSilent(i int) func(*run.Facts) {
+	return func(s *run.Facts) {
 		s.View.Shards[i].Silent, s.View.Shards[i].Trouble = true, "connection refused"
 	}
 }
 
-// summarize does what the collector does with snapshots.
-func summarize(s *scope) {
-	runtest.Summarize(s.Facts)
-	s.see(s.View)
-}
-
-func shardLost(i int) func(*scope) {
-	return func(s *scope) {
-		runtest.ShardLost(i)(s.Facts)
-		s.see(s.View)
-	}
-}
-
 // over ends the run with a verdict.
-func over(outcome runnerv1alpha1.Outcome, reason string, thresholds ...runnerv1alpha1.ThresholdResult) func(*scope) {
-	return func(s *scope) {
-		s.Record.End = s.endingOf(&runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: "so it is", Thresholds: thresholds})
+func over(outcome runnerv1alpha1.Outcome, reason string, thresholds ...runnerv1alpha1.ThresholdResult) func(*run.Facts) {
+	return func(s *run.Facts) {
+		s.Record.End = End(s, &runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: "so it is", Thresholds: thresholds})
 	}
 }
 
-func suspendedBySpec(s *scope) { s.LoadTest.Spec.Suspend = true }
+func suspendedBySpec(s *run.Facts) { s.LoadTest.Spec.Suspend = true }
 
 // nothingIsDue makes the runners that have requests to send say so.
-func nothingIsDue(s *scope) {
+func nothingIsDue(s *run.Facts) {
 	for i := range s.View.Shards {
 		s.View.Shards[i].Snapshot.Suspended = s.View.Shards[i].Snapshot.State == runs
 	}
 }
 
-func oneMoreIsWanted(s *scope) {
+func oneMoreIsWanted(s *run.Facts) {
 	s.Record.Live.Shards = 3
 	s.View.Shards = append(s.View.Shards, shards.Shard{})
 }
 
-func has(b *run.Blocker) func(*scope) {
-	return func(s *scope) { s.Blocked, s.Plan, s.PlanHash = b, nil, "" }
+func has(b *run.Blocker) func(*run.Facts) {
+	return func(s *run.Facts) { s.Blocked, s.Plan, s.PlanHash = b, nil, "" }
 }
 
-func unschedulable(s *scope) {
+func unschedulable(s *run.Facts) {
 	s.Problem = run.NotReady(v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.")
 }
 
-func refused(what string) func(*scope) {
-	return func(s *scope) { s.Refused = append(s.Refused, run.Refusal{What: what, Text: "exceeded quota: q"}) }
+func refused(what string) func(*run.Facts) {
+	return func(s *run.Facts) { s.Refused = append(s.Refused, run.Refusal{What: what, Text: "exceeded quota: q"}) }
 }
 
-func queuedJob(s *scope) { s.Job.Spec.Suspend = ptr.To(true) }
+func queuedJob(s *run.Facts) { s.Job.Spec.Suspend = ptr.To(true) }
 
-func lockHeld(s *scope) {
+func lockHeld(s *run.Facts) {
 	s.LoadTest.Spec.Lock = "core"
-	s.awaitsLock("held by LoadTest ns/other")
+	s.Block(run.NotReady(v1alpha1.ReasonWaitingForLock, "lock core is held by LoadTest ns/other"))
 }
 
-func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
+func changeRefused(s *run.Facts) { s.NotApplied = "spec.runner.shards: too many" }
 
-func noTarget(s *scope) {
+func noTarget(s *run.Facts) {
 	s.View.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
 	s.View.Shards[0].Snapshot.Message = "connection refused"
 }
 
-func noToken(s *scope) {
+func noToken(s *run.Facts) {
 	s.View.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemAuthorization
 	s.View.Shards[0].Snapshot.Message = `target udm: auth.oauth2.tokenURL http://nrf/token: answered 400: "invalid_client"`
 }
@@ -152,7 +121,7 @@ func TestStatusIsAsStored(t *testing.T) {
 				start := metav1.NewTime(s.Record.End.Time.Add(-time.Minute))
 				s.Record.End.StartTime = &start
 			}
-			want := statusOf(s, now.Add(789*time.Millisecond))
+			want := at(s, now.Add(789*time.Millisecond))
 			raw, err := json.Marshal(want)
 			if err != nil {
 				t.Fatal(err)
@@ -170,39 +139,41 @@ func TestStatusIsAsStored(t *testing.T) {
 
 // states are those of the truth table in docs/spec/loadtest.md, by its first column. Where a
 // cell has two values, there is a scope for each.
-func states() map[string][]*scope {
-	started := func(f ...func(*scope)) *scope {
-		return newScope(append([]func(*scope){withJob, podsRun, decided}, f...)...)
+func states() map[string][]*run.Facts {
+	started := func(f ...func(*run.Facts)) *run.Facts {
+		return runtest.New(append([]func(*run.Facts){runtest.WithJob, runtest.PodsRun, runtest.Started}, f...)...)
 	}
-	starting := func(f ...func(*scope)) *scope { return newScope(append([]func(*scope){withJob}, f...)...) }
+	starting := func(f ...func(*run.Facts)) *run.Facts {
+		return runtest.New(append([]func(*run.Facts){runtest.WithJob}, f...)...)
+	}
 	passed, failed := runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed
 	erred, stopped, unclear := runnerv1alpha1.OutcomeError, runnerv1alpha1.OutcomeStopped, runnerv1alpha1.OutcomeInconclusive
-	bothDone := runnersAre(done, done)
-	return map[string][]*scope{
-		"pending":                             {newScope()},
-		"invalid":                             {newScope(has(run.Invalid(v1alpha1.ReasonInvalidSpec, "x")))},
-		"plan too large":                      {newScope(has(run.Invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":                     {newScope(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
-		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
-		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
+	bothDone := runtest.RunnersAre(done, done)
+	return map[string][]*run.Facts{
+		"pending":                             {runtest.New()},
+		"invalid":                             {runtest.New(has(run.Invalid(v1alpha1.ReasonInvalidSpec, "x")))},
+		"plan too large":                      {runtest.New(has(run.Invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
+		"a name is taken":                     {runtest.New(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
+		"suspended before the start":          {runtest.New(suspendedBySpec), starting(suspendedBySpec)},
+		"the API server refuses an object":    {runtest.New(refused("Job pcf-1")), runtest.New(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
 		"starting: in a queue":                {starting(queuedJob)},
-		"waiting for its lock":                {newScope(lockHeld)},
+		"waiting for its lock":                {runtest.New(lockHeld)},
 		"starting: a pod cannot be scheduled": {starting(unschedulable)},
-		"starting: connecting":                {starting(podsRun, runnersAre(readyState, connecting))},
-		"starting: no token yet":              {starting(podsRun, runnersAre(connecting, readyState), noToken)},
-		"starting: no connection yet":         {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
-		"starting: setting up":                {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
-		"running":                             {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
-		"running, a change has no effect":     {started(runnersAre(runs, runs), changeRefused)},
-		"running, an object is refused":       {started(runnersAre(runs, runs), refused("PodDisruptionBudget pcf"))},
-		"running, a runner was lost":          {started(runnersAre(runs, runs), shardLost(1))},
-		"running, a runner is silent":         {started(runnersAre(runs, runs), shardSilent(1))},
-		"running, a runner joins":             {started(runnersAre(runs, runs), oneMoreIsWanted)},
-		"suspended":                           {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
-		"draining":                            {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
+		"starting: connecting":                {starting(runtest.PodsRun, runtest.RunnersAre(readyState, connecting))},
+		"starting: no token yet":              {starting(runtest.PodsRun, runtest.RunnersAre(connecting, readyState), noToken)},
+		"starting: no connection yet":         {starting(runtest.PodsRun, runtest.RunnersAre(connecting, readyState), noTarget)},
+		"starting: setting up":                {starting(runtest.PodsRun, runtest.RunnersAre(settingUp, readyState)), starting(runtest.PodsRun, runtest.RunnersAre(settingUp, connecting))},
+		"running":                             {started(runtest.RunnersAre(runs, runs)), started(runtest.RunnersAre(runs, drains)), started(runtest.RunnersAre(done, runs))},
+		"running, a change has no effect":     {started(runtest.RunnersAre(runs, runs), changeRefused)},
+		"running, an object is refused":       {started(runtest.RunnersAre(runs, runs), refused("PodDisruptionBudget pcf"))},
+		"running, a runner was lost":          {started(runtest.RunnersAre(runs, runs), runtest.ShardLost(1))},
+		"running, a runner is silent":         {started(runtest.RunnersAre(runs, runs), shardSilent(1))},
+		"running, a runner joins":             {started(runtest.RunnersAre(runs, runs), oneMoreIsWanted)},
+		"suspended":                           {started(runtest.RunnersAre(runs, runs), nothingIsDue), started(runtest.RunnersAre(done, runs), nothingIsDue, suspendedBySpec)},
+		"draining":                            {started(runtest.RunnersAre(drains, drains)), started(runtest.RunnersAre(done, drains)), started(bothDone)},
 		"draining, the report is refused":     {started(bothDone, refused("ConfigMap pcf-report"))},
-		"tearing down":                        {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
+		"tearing down":                        {started(runtest.RunnersAre(tearingDown, done)), started(runtest.RunnersAre(drained, drains)), started(runtest.RunnersAre(drained, done))},
 		"finished, passed":                    {started(bothDone, over(passed, "Passed", met))},
 		"finished, a deletion is refused":     {started(bothDone, over(passed, "Passed", met), refused("deleting Job pcf-1"))},
 		"finished, no thresholds":             {started(bothDone, over(passed, "NoThresholds"))},
@@ -216,18 +187,18 @@ func states() map[string][]*scope {
 		},
 		"finished, a shard never joined": {started(bothDone, oneMoreIsWanted, over(passed, "Passed", met))},
 		"finished, a loss tolerated": {
-			started(bothDone, shardLost(1), over(unclear, "PartialResult", met)),
-			started(bothDone, shardLost(1), over(unclear, "PartialResult", exceeded)), // a least rate
+			started(bothDone, runtest.ShardLost(1), over(unclear, "PartialResult", met)),
+			started(bothDone, runtest.ShardLost(1), over(unclear, "PartialResult", exceeded)), // a least rate
 		},
 		"finished, a loss tolerated, threshold exceeded": {
-			started(bothDone, shardLost(1), over(failed, "ThresholdsFailed", exceeded)),
+			started(bothDone, runtest.ShardLost(1), over(failed, "ThresholdsFailed", exceeded)),
 		},
 		"stopped":                    {started(bothDone, over(stopped, "Stopped", exceeded))},
 		"stopped before the start":   {starting(over(stopped, "Stopped"))},
-		"ended with a runner lost":   {started(bothDone, shardLost(1), over(erred, "RunnerLost", met))},
+		"ended with a runner lost":   {started(bothDone, runtest.ShardLost(1), over(erred, "RunnerLost", met))},
 		"deadline, while running":    {started(bothDone, over(erred, "DeadlineExceeded"))},
 		"deadline, before the start": {starting(over(erred, "DeadlineExceeded"))},
-		"setup failed":               {starting(podsRun, runnersAre(done, readyState), over(erred, "SetupFailed"))},
+		"setup failed":               {starting(runtest.PodsRun, runtest.RunnersAre(done, readyState), over(erred, "SetupFailed"))},
 		"target unreachable":         {starting(over(erred, "TargetUnreachable"))},
 		"pods were never scheduled":  {starting(over(erred, "Unschedulable"))},
 		"no success":                 {started(bothDone, over(erred, "NoSuccess"))},
@@ -246,7 +217,7 @@ func TestTruthTable(t *testing.T) {
 		for column, cell := range cells {
 			var got []string
 			for _, s := range scopes {
-				got = append(got, cellOf(statusOf(s, now), header[column]))
+				got = append(got, cellOf(Of(s), header[column]))
 			}
 			slices.Sort(got)
 			want := strings.Split(cell, " or ")
@@ -266,7 +237,7 @@ func TestTruthTable(t *testing.T) {
 // documented reads the table: the names of the columns behind the first, and the cells by state.
 func documented(t *testing.T) (header []string, rows map[string][]string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "loadtest.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "spec", "loadtest.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,12 +284,12 @@ func TestStatusIsPure(t *testing.T) {
 	for name, scopes := range states() {
 		for _, s := range scopes {
 			before := s.LoadTest.DeepCopy()
-			first := statusOf(s, now)
+			first := Of(s)
 			if diff := cmp.Diff(before, s.LoadTest); diff != "" {
 				t.Errorf("%s: computing the status changed the LoadTest:\n%s", name, diff)
 			}
 			s.LoadTest.Status = *first
-			if diff := cmp.Diff(first, statusOf(s, now.Add(time.Hour))); diff != "" {
+			if diff := cmp.Diff(first, at(s, now.Add(time.Hour))); diff != "" {
 				t.Errorf("%s: nothing has happened, but the status changes (-first +second):\n%s", name, diff)
 			}
 			for _, c := range first.Conditions {
@@ -331,9 +302,9 @@ func TestStatusIsPure(t *testing.T) {
 }
 
 func TestLiveFigures(t *testing.T) {
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs))
 	s.View.StartedAt, s.View.Rate = now, 60003.4
-	st := statusOf(s, now)
+	st := Of(s)
 	want := &v1alpha1.Summary{Reason: "Running", Message: "The runners send load", Shards: "2/2", Rate: "60003", Errors: "0%"}
 	if diff := cmp.Diff(want, st.Summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
@@ -348,42 +319,42 @@ func TestLiveFigures(t *testing.T) {
 
 // After a take-over, figures of only a part of the runners must not replace better ones.
 func TestTakeOverKeepsFigures(t *testing.T) {
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.LoadTest.Status = *statusOf(s, now)
-	fresh := newScope(withJob, podsRun, decided)
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs))
+	s.LoadTest.Status = *Of(s)
+	fresh := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started)
 	fresh.LoadTest = s.LoadTest
-	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
+	if diff := cmp.Diff(&s.LoadTest.Status, at(fresh, now.Add(time.Minute))); diff != "" {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
-	runnersAre(runs)(fresh)
+	runtest.RunnersAre(runs)(fresh)
 	fresh.View.Shards = append(fresh.View.Shards, shards.Shard{Member: true})
-	if diff := cmp.Diff(s.LoadTest.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
+	if diff := cmp.Diff(s.LoadTest.Status.Results, at(fresh, now.Add(time.Minute)).Results); diff != "" {
 		t.Errorf("results when one of two was asked (-before +after):\n%s", diff)
 	}
 }
 
 func TestEndedWithoutReportStaysEnded(t *testing.T) {
-	s := newScope(withJob, podsRun, decided, runnersAre(done, done), over(runnerv1alpha1.OutcomePassed, "Passed", met))
-	s.LoadTest.Status = *statusOf(s, now)
-	later := newScope()
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(done, done), over(runnerv1alpha1.OutcomePassed, "Passed", met))
+	s.LoadTest.Status = *Of(s)
+	later := runtest.New()
 	later.LoadTest = s.LoadTest
-	if diff := cmp.Diff(&s.LoadTest.Status, statusOf(later, now.Add(time.Hour))); diff != "" {
+	if diff := cmp.Diff(&s.LoadTest.Status, at(later, now.Add(time.Hour))); diff != "" {
 		t.Errorf("status (-before +after):\n%s", diff)
 	}
-	later.edited, later.LoadTest.Generation = true, 2
-	st := statusOf(later, now)
+	later.Edited, later.LoadTest.Generation = true, 2
+	st := Of(later)
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c.Message != "so it is"+v1alpha1.EditedAfterFinish || st.Phase != v1alpha1.PhaseCompleted {
 		t.Errorf("phase %s, conditions %+v", st.Phase, st.Conditions)
 	}
-	if got := eventsOf(&s.LoadTest.Status, st); len(got) != 1 || got[0].reason != v1alpha1.ReasonChangeNotApplied {
+	if got := Events(&s.LoadTest.Status, st); len(got) != 1 || got[0].Reason != v1alpha1.ReasonChangeNotApplied {
 		t.Errorf("events %+v, want one that the edit has no effect", got)
 	}
 	later.LoadTest.Status = *st
-	if diff := cmp.Diff(st, statusOf(later, now)); diff != "" {
+	if diff := cmp.Diff(st, Of(later)); diff != "" {
 		t.Errorf("an edit is reported twice (-before +after):\n%s", diff)
 	}
-	later.edited = false
-	if c := meta.FindStatusCondition(statusOf(later, now).Conditions, v1alpha1.ConditionFinished); c.Message != "so it is" {
+	later.Edited = false
+	if c := meta.FindStatusCondition(Of(later).Conditions, v1alpha1.ConditionFinished); c.Message != "so it is" {
 		t.Errorf("after the edit was taken back: %q", c.Message)
 	}
 }
@@ -413,7 +384,7 @@ func TestShareEvents(t *testing.T) {
 	for name, tt := range tests {
 		var got []string
 		for _, h := range shareEvents(tt.before, tt.after) {
-			got = append(got, h.reason)
+			got = append(got, h.Reason)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -479,16 +450,16 @@ func TestEvents(t *testing.T) {
 				s := all[state][0]
 				s.LoadTest = s.LoadTest.DeepCopy()
 				s.LoadTest.Status = *status
-				next := statusOf(s, now)
-				for _, h := range eventsOf(status, next) {
+				next := Of(s)
+				for _, h := range Events(status, next) {
 					mark := ""
-					if h.warning {
+					if h.Warning {
 						mark = "!"
 					}
-					if h.action == "" || h.note == "" && state != "a name is taken" {
+					if h.Action == "" || h.Note == "" && state != "a name is taken" {
 						t.Errorf("event %+v lacks an action or a note", h)
 					}
-					got = append(got, mark+h.reason)
+					got = append(got, mark+h.Reason)
 				}
 				status = next
 			}
@@ -499,75 +470,11 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsAreLogged: the log of the operator has the start, the end and the refusals of each run, one line each.
-func TestEventsAreLogged(t *testing.T) {
-	var lines []string
-	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
-	r := &reconciler{events: events.NewFakeRecorder(2)}
-	r.sendEvents(logr.NewContext(t.Context(), log), &v1alpha1.LoadTest{}, []userEvent{{reason: "Started", note: "it runs"}, {warning: true, reason: "RunnerLost", note: "gone"}})
-	want := []string{`"level"=0 "msg"="Started" "note"="it runs"`, `"level"=0 "msg"="RunnerLost" "note"="gone"`}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestFit(t *testing.T) {
-	steps := make([]runnerv1alpha1.StepResult, 200)
-	for i := range steps {
-		steps[i].Chain, steps[i].Sent = strings.Repeat(string(rune('a'+i%26)), i), int64(i)*7919
-	}
-	report := runnerv1alpha1.Report{
-		Steps: steps, Histograms: &runnerv1alpha1.ReportHistograms{}, Windows: []runnerv1alpha1.Window{{Histogram: runnerv1alpha1.Histogram{Count: 1}}},
-	}
-	whole, dropped, err := fit(report, 1<<20, reportDetails)
-	if err != nil || len(dropped) != 0 {
-		t.Fatalf("dropped %v (%v) although all fits", dropped, err)
-	}
-	small, dropped, err := fit(report, len(whole)/2, reportDetails)
-	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"windows.histogram", "histograms", "windows", "shards", "targets", "steps"}) {
-		t.Errorf("%d bytes, dropped %v (%v)", len(small), dropped, err)
-	}
-	var back runnerv1alpha1.Report
-	if err := decodeGzip(small, &back); err != nil || back.Steps != nil {
-		t.Errorf("%d steps came back (%v)", len(back.Steps), err)
-	}
-	if len(report.Steps) != 200 || report.Histograms == nil || report.Windows[0].Histogram.Count != 1 {
-		t.Error("fitting changed the report itself")
-	}
-	if _, _, err := fit(report, 10, reportDetails); err == nil {
-		t.Error("something fits into 10 bytes")
-	}
-}
-
 func TestDecimal(t *testing.T) {
 	for in, want := range map[float64]string{0: "0", 60000: "60000", 59999.5: "59999.5", 0.000123: "0.000123", 1.0 / 3: "0.333333", 100: "100"} {
 		if got := decimal(in); got != want {
 			t.Errorf("decimal(%v) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestMemory(t *testing.T) {
-	m := &memory{runs: map[types.NamespacedName]*memoryEntry{}}
-	version := func(v string) *v1alpha1.LoadTest {
-		lt := newScope().LoadTest.DeepCopy()
-		lt.ResourceVersion = v
-		return lt
-	}
-	m.wrote(m.newest(version("1")), version("2"))
-	m.wrote(m.newest(version("1")), version("3")) // the cache is behind
-	for cached, want := range map[string]string{"1": "3", "2": "3"} {
-		if got := m.newest(version(cached)).ResourceVersion; got != want {
-			t.Errorf("the cache shows %s: version %s is used, want %s", cached, got, want)
-		}
-	}
-	if got := m.newest(version("4")).ResourceVersion; got != "4" {
-		t.Errorf("version %s is used, want what the cache shows", got)
-	}
-	other := version("1")
-	other.UID = "another"
-	if got := m.newest(other).ResourceVersion; got != "1" {
-		t.Errorf("what was written on one LoadTest is used for its successor: %s", got)
 	}
 }
 
@@ -581,13 +488,13 @@ func TestMessages(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for i, s := range all[name] {
 			fmt.Fprintf(&out, "# %s (%d)\n", name, i+1)
-			st := statusOf(s, now)
+			st := Of(s)
 			for _, c := range st.Conditions {
 				fmt.Fprintf(&out, "%s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			}
 			fmt.Fprintf(&out, "get: %s: %s\n", st.Summary.Reason, st.Summary.Message)
-			for _, e := range eventsOf(&v1alpha1.LoadTestStatus{}, st) {
-				fmt.Fprintf(&out, "event %s: %s\n", e.reason, e.note)
+			for _, e := range Events(&v1alpha1.LoadTestStatus{}, st) {
+				fmt.Fprintf(&out, "event %s: %s\n", e.Reason, e.Note)
 			}
 			out.WriteString("\n")
 		}
@@ -606,8 +513,8 @@ func TestMessages(t *testing.T) {
 	for _, c := range [][3]string{{"rates[1].requestsPerSecond", "1000", "2000"}, {run.FieldShards, "2", "4"}, {run.FieldSuspend, "false", "true"}, {run.FieldSuspend, "true", "false"}} {
 		after.Changes = append(after.Changes, v1alpha1.Change{Generation: int64(len(after.Changes)), Field: c[0], From: c[1], To: c[2], AppliedAt: &applied})
 	}
-	for _, e := range eventsOf(before, after) {
-		fmt.Fprintf(&out, "event %s: %s\n", e.reason, e.note)
+	for _, e := range Events(before, after) {
+		fmt.Fprintf(&out, "event %s: %s\n", e.Reason, e.Note)
 	}
 	path := filepath.Join("testdata", "messages.txt")
 	if *update {
@@ -632,7 +539,7 @@ func TestLostRunnerThatWasReachedAgain(t *testing.T) {
 		if s.Record.End.Results.Partial = partial; partial {
 			want = v1alpha1.ReasonPartialResult
 		}
-		c := meta.FindStatusCondition(statusOf(s, s.Now).Conditions, v1alpha1.ConditionSucceeded)
+		c := meta.FindStatusCondition(Of(s).Conditions, v1alpha1.ConditionSucceeded)
 		if c == nil || c.Reason != want {
 			t.Errorf("partial %t: Succeeded %v, want %s", partial, c, want)
 		}

@@ -1,33 +1,18 @@
-package loadtest
+package status
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
-
-// events create and patch: one for each transition; patch counts repetitions.
-//
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// userEvent is an event before it is sent. action is what the operator did.
-type userEvent struct {
-	warning bool
-	reason  string
-	action  string
-	note    string
-}
 
 // Actions of events.
 const (
@@ -37,28 +22,20 @@ const (
 	actionFinish = "Finish"
 )
 
-func normal(reason, action, note string) userEvent {
-	return userEvent{reason: reason, action: action, note: note}
-}
-
-func warning(reason, action, note string) userEvent {
-	return userEvent{warning: true, reason: reason, action: action, note: note}
-}
-
-// eventsOf returns the events of the transition between two statuses, in the order of a run. A condition
+// Events returns the events of the transition between two statuses, in the order of a run. A condition
 // that keeps its status and reason causes no event, even if its message changes.
-func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
-	var out []userEvent
+func Events(before, after *v1alpha1.LoadTestStatus) []event.Event {
+	var out []event.Event
 	if c := transition(before, after, v1alpha1.ConditionPlanReady); c != nil {
 		if c.Status == metav1.ConditionTrue {
-			out = append(out, normal(v1alpha1.ConditionPlanReady, actionPlan, c.Message))
+			out = append(out, event.Normal(v1alpha1.ConditionPlanReady, actionPlan, c.Message))
 		} else {
-			out = append(out, warning(c.Reason, actionPlan, c.Message))
+			out = append(out, event.Warning(c.Reason, actionPlan, c.Message))
 		}
 	}
 	out = append(out, suspendEvents(before, after)...)
 	if note := protocolsDiffer(after); note != "" && protocolsDiffer(before) == "" {
-		out = append(out, warning(v1alpha1.EventProtocolsDiffer, actionStart, "The test continues, but "+note))
+		out = append(out, event.Warning(v1alpha1.EventProtocolsDiffer, actionStart, "The test continues, but "+note))
 	}
 	out = append(out, runnerEvents(before, after)...)
 	out = append(out, changeEvents(before, after)...)
@@ -67,13 +44,13 @@ func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
 		out = append(out, finishedEvent(c.Reason, after.Verdict))
 	}
 	if c := transition(before, after, v1alpha1.ConditionReconciling); c != nil && c.Reason == v1alpha1.ReasonWriteRefused {
-		out = append(out, warning(c.Reason, actionRun, c.Message))
+		out = append(out, event.Warning(c.Reason, actionRun, c.Message))
 	}
 	if note := notApplied(after); note != "" && note != notApplied(before) {
-		out = append(out, warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
+		out = append(out, event.Warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
 	}
 	if ttlIgnored(after) && !ttlIgnored(before) {
-		out = append(out, warning(v1alpha1.ReasonTTLIgnored, actionFinish, ttlIgnoredMessage))
+		out = append(out, event.Warning(v1alpha1.ReasonTTLIgnored, actionFinish, ttlIgnoredMessage))
 	}
 	return out
 }
@@ -86,9 +63,9 @@ func ttlIgnored(st *v1alpha1.LoadTestStatus) bool {
 	return c != nil && strings.Contains(c.Message, v1alpha1.TTLIgnored)
 }
 
-func finishedEvent(reason string, v *v1alpha1.Verdict) userEvent {
+func finishedEvent(reason string, v *v1alpha1.Verdict) event.Event {
 	warn := v.Outcome != string(runnerv1alpha1.OutcomePassed) && v.Outcome != string(runnerv1alpha1.OutcomeStopped)
-	return userEvent{warning: warn, reason: reason, action: actionFinish, note: v.Outcome + ": " + v.Message}
+	return event.Event{Warning: warn, Reason: reason, Action: actionFinish, Note: v.Outcome + ": " + v.Message}
 }
 
 // notApplied returns the message about a change of the spec that has no effect; empty: no such change.
@@ -105,30 +82,30 @@ func notApplied(st *v1alpha1.LoadTestStatus) string {
 // startProblems are the reasons of RunnersReady that need a user.
 var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, run.PodProblems...)
 
-func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
-	var out []userEvent
+func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
+	var out []event.Event
 	c := transition(before, after, v1alpha1.ConditionRunnersReady)
 	starts := before.StartTime == nil && after.StartTime != nil
 	switch {
 	case starts || before.StartTime == nil && c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
 		if !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionRunnersReady) {
-			out = append(out, normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready", after.Shards.Ready, after.Shards.Desired)))
+			out = append(out, event.Normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready", after.Shards.Ready, after.Shards.Desired)))
 		}
 	case c != nil && slices.Contains(startProblems, c.Reason) && after.CompletionTime == nil:
-		out = append(out, warning(c.Reason, actionStart, c.Message))
+		out = append(out, event.Warning(c.Reason, actionStart, c.Message))
 	}
 	if c != nil && c.Reason == v1alpha1.ReasonRunnerSilent {
-		out = append(out, warning(c.Reason, actionRun, c.Message))
+		out = append(out, event.Warning(c.Reason, actionRun, c.Message))
 	}
 	if was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionRunnersReady); c != nil && c.Reason == v1alpha1.ReasonAllReady &&
 		was != nil && was.Reason == v1alpha1.ReasonRunnerSilent {
-		out = append(out, normal(v1alpha1.EventRunnerAnswers, actionRun, "All runners answer again"))
+		out = append(out, event.Normal(v1alpha1.EventRunnerAnswers, actionRun, "All runners answer again"))
 	}
 	if starts {
-		out = append(out, normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
+		out = append(out, event.Normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
 	}
 	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
-		out = append(out, warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
+		out = append(out, event.Warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
 	}
 	if before.StartTime != nil {
 		out = append(out, shareEvents(before.Runners, after.Runners)...)
@@ -154,7 +131,7 @@ func count(n int, unit string) string {
 }
 
 // shareEvents are the events of runners that got or gave up a share of the load while the test ran.
-func shareEvents(before, after []v1alpha1.RunnerStatus) []userEvent {
+func shareEvents(before, after []v1alpha1.RunnerStatus) []event.Event {
 	var joined, left, rebalanced []string
 	for i := range after {
 		var b v1alpha1.RunnerStatus
@@ -172,21 +149,21 @@ func shareEvents(before, after []v1alpha1.RunnerStatus) []userEvent {
 			joined = append(joined, name)
 		}
 	}
-	var out []userEvent
+	var out []event.Event
 	if len(rebalanced) > 0 {
-		out = append(out, normal(v1alpha1.EventLoadRebalanced, actionRun, "Distributed the share of "+strings.Join(rebalanced, ", ")+" to the other runners"))
+		out = append(out, event.Normal(v1alpha1.EventLoadRebalanced, actionRun, "Distributed the share of "+strings.Join(rebalanced, ", ")+" to the other runners"))
 	}
 	if len(joined) > 0 {
-		out = append(out, normal(v1alpha1.EventRunnerJoined, actionRun, "Gave a share of the load to "+strings.Join(joined, ", ")))
+		out = append(out, event.Normal(v1alpha1.EventRunnerJoined, actionRun, "Gave a share of the load to "+strings.Join(joined, ", ")))
 	}
 	if len(left) > 0 {
-		out = append(out, normal(v1alpha1.EventRunnerLeft, actionRun, "Removed "+strings.Join(left, ", ")+" after scaling down; the counts are stored"))
+		out = append(out, event.Normal(v1alpha1.EventRunnerLeft, actionRun, "Removed "+strings.Join(left, ", ")+" after scaling down; the counts are stored"))
 	}
 	return out
 }
 
 // suspendEvents are those of spec.suspend before the start.
-func suspendEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
+func suspendEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	c := transition(before, after, v1alpha1.ConditionFinished)
 	if c == nil || before.StartTime != nil || after.CompletionTime != nil || c.Status == metav1.ConditionTrue {
 		return nil
@@ -194,15 +171,15 @@ func suspendEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	old := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionFinished)
 	switch {
 	case c.Reason == v1alpha1.ReasonSuspended && after.StartTime == nil:
-		return []userEvent{normal(v1alpha1.ReasonSuspended, actionRun, c.Message)}
+		return []event.Event{event.Normal(v1alpha1.ReasonSuspended, actionRun, c.Message)}
 	case old != nil && old.Reason == v1alpha1.ReasonSuspended:
-		return []userEvent{normal(v1alpha1.EventResumed, actionRun, "The test can start")}
+		return []event.Event{event.Normal(v1alpha1.EventResumed, actionRun, "The test can start")}
 	}
 	return nil
 }
 
 // changeEvents are those of changes that have taken effect. Several changes of rates are one event.
-func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []userEvent) {
+func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []event.Event) {
 	reported := func(c *v1alpha1.Change) bool {
 		return slices.ContainsFunc(before.Changes, func(b v1alpha1.Change) bool {
 			return b.AppliedAt != nil && b.Generation == c.Generation && b.Field == c.Field
@@ -214,17 +191,17 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []userEvent) {
 		switch {
 		case c.AppliedAt == nil || reported(c):
 		case c.Field == run.FieldShards:
-			out = append(out, normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From, c.To)))
+			out = append(out, event.Normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From, c.To)))
 		case c.Field != run.FieldSuspend:
 			rates = append(rates, fmt.Sprintf("%s from %s to %s", c.Field, c.From, c.To))
 		case c.To == "true":
-			out = append(out, normal(v1alpha1.ReasonSuspended, actionRun, pausedMessage))
+			out = append(out, event.Normal(v1alpha1.ReasonSuspended, actionRun, pausedMessage))
 		default:
-			out = append(out, normal(v1alpha1.EventResumed, actionRun, "The runners send load again"))
+			out = append(out, event.Normal(v1alpha1.EventResumed, actionRun, "The runners send load again"))
 		}
 	}
 	if len(rates) > 0 {
-		out = append([]userEvent{normal(v1alpha1.EventRateChanged, actionRun, "Changed "+strings.Join(rates, "; "))}, out...)
+		out = append([]event.Event{event.Normal(v1alpha1.EventRateChanged, actionRun, "Changed "+strings.Join(rates, "; "))}, out...)
 	}
 	return out
 }
@@ -244,19 +221,4 @@ func transition(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Con
 		return nil
 	}
 	return a
-}
-
-// maxNote is the API's bound on an event's note.
-const maxNote = 1024
-
-// sendEvents sends events, and writes each to the log, which stays longer than an event.
-func (r *reconciler) sendEvents(ctx context.Context, lt *v1alpha1.LoadTest, all []userEvent) {
-	for _, e := range all {
-		logr.FromContextOrDiscard(ctx).Info(e.reason, "note", shorten.To(e.note, maxNote))
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(lt, nil, kind, e.reason, e.action, "%s", shorten.To(e.note, maxNote))
-	}
 }

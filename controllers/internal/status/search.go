@@ -1,48 +1,39 @@
-package loadtest
+package status
 
 import (
 	"fmt"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/search"
 )
 
-// searched returns the result of a search; nil: the test has none, or it has not started.
-func (s *scope) searched() *runnerv1alpha1.SearchResult {
-	if s.Plan == nil || s.Plan.Search == nil || !s.StartDecided() {
-		return nil
-	}
-	probes := s.Probes().Ended
-	out := search.Replay(*s.Plan.Search, probes).Result(probes)
-	return &out
-}
-
 // searchMessage describes the probe that runs, or the wait for the next one.
-func (s *scope) searchMessage() string {
-	probes := s.Probes()
-	load, more := search.Replay(*s.Plan.Search, probes.Ended).Next()
+func searchMessage(f *run.Facts) string {
+	probes := f.Probes()
+	load, more := search.Replay(*f.Plan.Search, probes.Ended).Next()
 	switch {
 	case !more:
 		return "The search has ended"
 	case probes.Begun == 0:
 		return fmt.Sprintf("The runners wait for probe %d", len(probes.Ended)+1)
 	}
-	return fmt.Sprintf("Probe %d runs at %s", len(probes.Ended)+1, s.Plan.Search.Text(load))
+	return fmt.Sprintf("Probe %d runs at %s", len(probes.Ended)+1, f.Plan.Search.Text(load))
 }
 
 // searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the run or of the
 // search there is no outcome.
-func (s *scope) searchStatus(ended bool) *v1alpha1.SearchStatus {
-	r := s.searched()
+func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
+	r := Searched(f)
 	if r == nil {
 		return nil
 	}
-	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: s.searchMessage()}
+	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: searchMessage(f)}
 	if r.Concurrency {
 		out.Load = v1alpha1.SearchConcurrency
 	}
-	if _, more := search.Replay(*s.Plan.Search, r.Probes).Next(); !more || ended {
+	if _, more := search.Replay(*f.Plan.Search, r.Probes).Next(); !more || ended {
 		out.Outcome, out.Message = v1alpha1.SearchOutcome(r.Outcome), r.Message
 	}
 	for i := range r.Probes {

@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -58,7 +57,7 @@ func TestBriefListsProblemsOnly(t *testing.T) {
 		}
 		before := whole.DeepCopy()
 		var got []int32
-		for _, r := range brief(whole).Runners {
+		for _, r := range Brief(whole).Runners {
 			got = append(got, r.Shard)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -77,7 +76,7 @@ func TestBriefStaysSmall(t *testing.T) {
 		whole.Runners = append(whole.Runners, v1alpha1.RunnerStatus{Shard: int32(i), Pod: fmt.Sprint("pod-", i), State: stateLost, Message: "OOMKilled"})
 		whole.Results.Chains[0].Steps = append(whole.Results.Chains[0].Steps, v1alpha1.StepResult{Name: fmt.Sprint("step-", i), ErrorRate: "0%"})
 	}
-	b, err := json.Marshal(brief(whole))
+	b, err := json.Marshal(Brief(whole))
 	if err != nil || len(b) > 4096 {
 		t.Errorf("%d bytes, error %v; want at most 4096", len(b), err)
 	}
@@ -98,35 +97,6 @@ func TestGenerator(t *testing.T) {
 	want := &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 9, LagP99Shard: 1, ThrottledMicroseconds: 8}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestPace(t *testing.T) {
-	start := time.Unix(1000, 0)
-	running := &v1alpha1.LoadTestStatus{StartTime: &metav1.Time{Time: start}}
-	ended := &v1alpha1.LoadTestStatus{StartTime: running.StartTime, CompletionTime: &metav1.Time{Time: start}}
-	key := func(i int) types.NamespacedName { return types.NamespacedName{Name: fmt.Sprint("test-", i)} }
-	for _, tc := range []struct {
-		tests, ended int
-		want         time.Duration
-	}{{1, 0, 900 * time.Millisecond}, {10, 0, 900 * time.Millisecond}, {50, 0, 4900 * time.Millisecond}, {50, 30, 1900 * time.Millisecond}} {
-		p := &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}
-		for i := range tc.tests {
-			p.wrote(key(i), running, start)
-		}
-		for i := range tc.ended {
-			p.wrote(key(tc.tests-1-i), ended, start)
-		}
-		if got := p.wait(key(0), start.Add(100*time.Millisecond)); got != tc.want {
-			t.Errorf("%d tests, %d ended: wait %s, want %s", tc.tests, tc.ended, got, tc.want)
-		}
-		if got := p.wait(key(0), start.Add(tc.want+100*time.Millisecond)); got != 0 {
-			t.Errorf("%d tests, %d ended: wait %s after the interval", tc.tests, tc.ended, got)
-		}
-		p.forget(key(0))
-		if got := p.wait(key(0), start); got != 0 {
-			t.Errorf("a test that is not known waits %s", got)
-		}
 	}
 }
 
@@ -161,7 +131,7 @@ func TestUrgent(t *testing.T) {
 	} {
 		after := base()
 		tc.change(after)
-		if got := urgent(base(), after); got != tc.want {
+		if got := Urgent(base(), after); got != tc.want {
 			t.Errorf("%s: urgent is %v, want %v", name, got, tc.want)
 		}
 	}

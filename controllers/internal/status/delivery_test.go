@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const delivery = "../../config/delivery/"
+const delivery = "../../../config/delivery/"
 
 // healths are what Argo CD must show for a state of the truth table: for all states of a phase, and for states that differ from their phase.
 var healths = map[string]string{
@@ -42,7 +42,7 @@ func TestHealthOfDelivery(t *testing.T) {
 	for name, scopes := range states() {
 		for _, s := range scopes {
 			lt := s.LoadTest.DeepCopy()
-			lt.Status = *statusOf(s, now)
+			lt.Status = *Of(s)
 			want := healthOf(name, lt.Status.Phase)
 			obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(lt)
 			if err != nil {

@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"fmt"
@@ -10,14 +10,16 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
 
 // found gives the plan a target with one URL for each of the last protocols, and each runner what it found at the first
 // one. At the others all found the same.
-func found(first ...runnerv1alpha1.Protocol) func(*scope) { return foundAlso(nil, first...) }
+func found(first ...runnerv1alpha1.Protocol) func(*run.Facts) { return foundAlso(nil, first...) }
 
-func foundAlso(others []runnerv1alpha1.Protocol, first ...runnerv1alpha1.Protocol) func(*scope) {
-	return func(s *scope) {
+func foundAlso(others []runnerv1alpha1.Protocol, first ...runnerv1alpha1.Protocol) func(*run.Facts) {
+	return func(s *run.Facts) {
 		t := runnerv1alpha1.Target{Name: "web", Protocol: runnerv1alpha1.ProtocolDiscovered}
 		for k := range 1 + len(others) {
 			t.Endpoints = append(t.Endpoints, runnerv1alpha1.Endpoint{Scheme: "http", Authority: fmt.Sprintf("%d.example", k)})
@@ -41,23 +43,23 @@ func TestProtocols(t *testing.T) {
 	differ := found("h2c", "http1")
 	status := &v1alpha1.LoadTestStatus{}
 	var events []string
-	for _, s := range []*scope{
-		newScope(withJob, podsRun, runnersAre(readyState, readyState), differ),
-		newScope(withJob, podsRun, decided, runnersAre(runs, runs), differ),
-		newScope(withJob, podsRun, decided, runnersAre(done, done), differ, over(runnerv1alpha1.OutcomePassed, "Passed")),
+	for _, s := range []*run.Facts{
+		runtest.New(runtest.WithJob, runtest.PodsRun, runtest.RunnersAre(readyState, readyState), differ),
+		runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs), differ),
+		runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(done, done), differ, over(runnerv1alpha1.OutcomePassed, "Passed")),
 	} {
 		s.LoadTest.Status = *status
-		next := statusOf(s, now)
+		next := Of(s)
 		if diff := cmp.Diff(want, next.Protocols); diff != "" {
 			t.Errorf("phase %s (-want +got):\n%s", next.Phase, diff)
 		}
 		if c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionRunnersReady); !strings.HasSuffix(c.Message, "; "+note) {
 			t.Errorf("phase %s: RunnersReady is %q, want %q at the end", next.Phase, c.Message, note)
 		}
-		for _, e := range eventsOf(status, next) {
-			events = append(events, fmt.Sprint(e.reason, " ", e.warning))
-			if e.reason == v1alpha1.EventProtocolsDiffer && e.note != "The test continues, but "+note {
-				t.Errorf("event %q", e.note)
+		for _, e := range Events(status, next) {
+			events = append(events, fmt.Sprint(e.Reason, " ", e.Warning))
+			if e.Reason == v1alpha1.EventProtocolsDiffer && e.Note != "The test continues, but "+note {
+				t.Errorf("event %q", e.Note)
 			}
 		}
 		status = next
@@ -73,14 +75,14 @@ func TestManyProtocols(t *testing.T) {
 	for i := range others {
 		others[i] = "h2c"
 	}
-	s := newScope(withJob, podsRun, runnersAre(readyState, readyState), foundAlso(others, "", "http1"))
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.RunnersAre(readyState, readyState), foundAlso(others, "", "http1"))
 	s.View.Shards[0].Snapshot.Protocols[0][40].Protocol = "http1"
-	got := s.protocols()
+	got := protocols(s)
 	if len(got) != 32 || got[0].URL != "http://40.example" || got[1].URL != "http://40.example" || got[2].URL != "http://0.example" {
 		t.Errorf("%d entries, %v first", len(got), got[:3])
 	}
 	s.Plan.Targets[0].Protocol = runnerv1alpha1.ProtocolH2C
-	if got := s.protocols(); got != nil {
+	if got := protocols(s); got != nil {
 		t.Errorf("got %v of a target with a protocol, want none", got)
 	}
 }

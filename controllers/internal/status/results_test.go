@@ -1,4 +1,4 @@
-package loadtest
+package status
 
 import (
 	"encoding/json"
@@ -9,18 +9,20 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // byName gives shard i what is counted by name.
-func byName(i int, failed, aborted, causes map[string]int64) func(*scope) {
+func byName(i int, failed, aborted, causes map[string]int64) func(*run.Facts) {
 	sum := func(counts map[string]int64) (n int64) {
 		for _, c := range counts {
 			n += c
 		}
 		return n
 	}
-	return func(s *scope) {
+	return func(s *run.Facts) {
 		snap := s.View.Shards[i].Snapshot
 		snap.Steps = []runnerv1alpha1.StepCounters{{FailedChecks: sum(failed), FailedBy: failed}, {}}
 		snap.Chains = []runnerv1alpha1.ChainCounters{{Aborted: sum(aborted), AbortedBy: aborted}}
@@ -28,16 +30,16 @@ func byName(i int, failed, aborted, causes map[string]int64) func(*scope) {
 		snap.Counters.Setup = runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2}
 		snap.Counters.Teardown = runnerv1alpha1.OnceCounters{Sent: 3, Succeeded: 1}
 		snap.Exhausted = true
-		summarize(s)
+		runtest.Summarize(s)
 	}
 }
 
 func TestResultsByName(t *testing.T) {
 	type counts = map[string]int64
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs),
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs),
 		byName(0, counts{"status": 3, "fast": 2}, counts{"reset": 1, "timedOut": 1}, counts{"B": 1, "A": 1}),
 		byName(1, counts{"fast": 5}, counts{"timedOut": 1}, counts{"B": 1, "other": 7}))
-	got := statusOf(s, now).Results
+	got := Of(s).Results
 	once := func(sent, succeeded int64) v1alpha1.OnceResult {
 		return v1alpha1.OnceResult{Sent: sent, Succeeded: succeeded}
 	}
@@ -62,8 +64,8 @@ func TestResultsAreBounded(t *testing.T) {
 	for i := range 100 {
 		many[fmt.Sprintf("n%02d", i)] = int64(100 + i)
 	}
-	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs), byName(1, many, many, many))
-	got := statusOf(s, now).Results
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs), byName(1, many, many, many))
+	got := Of(s).Results
 	chain := got.Chains[0]
 	if len(got.Causes) != 16 || len(chain.AbortedBy) != 16 || len(chain.Steps[0].FailedBy) != 8 {
 		t.Errorf("%d causes, %d reasons, %d checks", len(got.Causes), len(chain.AbortedBy), len(chain.Steps[0].FailedBy))
@@ -98,7 +100,7 @@ func TestStageResults(t *testing.T) {
 
 // TestSetupIsLeftOut: a status without what a test does not have stays as small as it was.
 func TestSetupIsLeftOut(t *testing.T) {
-	raw, err := json.Marshal(statusOf(newScope(withJob, podsRun, decided, runnersAre(runs, runs)), now).Results)
+	raw, err := json.Marshal(Of(runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs))).Results)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func TestIncomplete(t *testing.T) {
 		{v1alpha1.ShardLostContinue, shards.Recovered, false},
 		{v1alpha1.ShardLostFail, shards.Recovered, true},
 	} {
-		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
+		s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runs, runs), runtest.ShardLost(1))
 		s.LoadTest.Spec.Runner.OnShardLost = tt.policy
 		s.View.Shards[1].State = tt.state
 		if got := s.Incomplete(); got != tt.want {

@@ -1,0 +1,67 @@
+package status
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
+	"github.com/h2surge/h2surge/internal/search"
+)
+
+func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
+	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage)}
+	out.Thresholds = thresholdsOf(v.Thresholds)
+	return out
+}
+
+// completed: the verdict is about numbers of a run that was executed as planned, if perhaps without
+// the last part of a runner whose loss onShardLost tolerates.
+func completed(v *runnerv1alpha1.Verdict) bool {
+	switch v.Outcome {
+	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeInconclusive:
+		return true
+	}
+	return false
+}
+
+// Searched returns the result of a search; nil: the test has none, or it has not started.
+func Searched(f *run.Facts) *runnerv1alpha1.SearchResult {
+	if f.Plan == nil || f.Plan.Search == nil || !f.StartDecided() {
+		return nil
+	}
+	probes := f.Probes().Ended
+	out := search.Replay(*f.Plan.Search, probes).Result(probes)
+	return &out
+}
+
+// aborted returns whether a threshold ended the test before its end.
+func aborted(f *run.Facts) bool {
+	return slices.ContainsFunc(f.Record.Thresholds, func(t record.Threshold) bool { return t.Abort })
+}
+
+// End says how the run ends, all but where the report lies.
+func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
+	end := &record.End{
+		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(f.Now),
+		Started: f.StartDecided(), StartedGeneration: f.StartedGeneration(),
+		PlanHash: f.PlanHash, Warnings: f.Warnings, Shards: counts(f),
+		Runners: runners(f), Protocols: protocols(f), Verdict: compactVerdict(v),
+	}
+	if completed(v) && !aborted(f) {
+		end.Reason = v1alpha1.ReasonCompleted
+	}
+	if end.Shards.Lost > 0 {
+		end.Message = shorten.To(end.Message+": "+lostMessage(end.Runners), run.MaxMessage)
+	}
+	if end.Started {
+		start := metav1.NewTime(f.Record.Start.Time.Time)
+		end.StartTime = &start
+		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(f), skew(f), searchStatus(f, true)
+	}
+	return end
+}
