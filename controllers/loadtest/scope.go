@@ -3,7 +3,6 @@ package loadtest
 import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
 // scope is what one pass knows: the facts, and what only this package needs.
@@ -22,8 +21,6 @@ type scope struct {
 	errorsSoFar float64
 	// failing says how often, and why, passes fail; empty: they do not.
 	failing string
-	// upload is the state of the upload of the report, as this process knows it.
-	upload storage.State
 	// edited is true if the spec changed after the end.
 	edited bool
 }

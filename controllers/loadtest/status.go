@@ -39,10 +39,11 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 		st.Phase = phaseOf(s)
 	}
 	for _, set := range []func(*scope, *conditions){
-		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled, reportStored,
+		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled,
 	} {
 		set(s, c)
 	}
+	c.keep(v1alpha1.ConditionReportStored) // of controllers/upload, as reportURL
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{}
 	}
