@@ -29,6 +29,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/controllers/loadtestschedule"
 	"github.com/h2surge/h2surge/controllers/ttl"
+	"github.com/h2surge/h2surge/controllers/upload"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -43,11 +44,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Leader != nil {
 		leading = opts.Leader.Leading
 	}
-	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading}); err != nil {
+	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading, Storage: cfg.ResultStorage}); err != nil {
 		return err
 	}
-	if err := ttl.Setup(mgr, cfg, opts.Clock, leading); err != nil {
-		return err
+	for _, setup := range []func(ctrl.Manager, *configv1alpha1.OperatorConfig, func() time.Time, func() bool) error{ttl.Setup, upload.Setup} {
+		if err := setup(mgr, cfg, opts.Clock, leading); err != nil {
+			return err
+		}
 	}
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/status"
-	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
 // loadtests/status patch: the one write of a pass.
@@ -52,9 +51,6 @@ type reconciler struct {
 	podsGrace    time.Duration // see Options
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
-	// storage and uploads are nil without resultStorage in the configuration.
-	storage *storage.Storage
-	uploads *storage.Uploads
 }
 
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
@@ -71,7 +67,7 @@ type syncFunc func(context.Context, *scope) (bool, error)
 func (r *reconciler) phase(s *scope) []syncFunc {
 	switch {
 	case s.Record.End != nil:
-		return []syncFunc{r.syncRelease, r.syncEdited, r.syncUpload}
+		return []syncFunc{r.syncRelease, r.syncEdited}
 	case s.StartDecided():
 		return []syncFunc{
 			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
@@ -155,11 +151,7 @@ func (r *reconciler) abandon(ctx context.Context, lt *v1alpha1.LoadTest) {
 // vanish forgets a LoadTest that was deleted, and ends its load.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
-	uid := r.memory.forget(req.NamespacedName)
-	r.records.Forget(uid)
-	if r.uploads != nil {
-		r.uploads.Forget(uid)
-	}
+	r.records.Forget(r.memory.forget(req.NamespacedName))
 	r.pace.forget(req.NamespacedName)
 	r.metrics.Forget(req.NamespacedName)
 }
@@ -176,7 +168,7 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 // write patches the status if it has changed, and sends the events of the change.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
 	before := s.LoadTest.Status.DeepCopy()
-	whole := statusOf(s)
+	whole := status.Of(s.Facts)
 	after := status.Brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
 		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet

@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
 // scope is what one pass knows: the facts, and what only this package needs.
@@ -12,6 +11,4 @@ type scope struct {
 	configMaps []child
 	// canonical are the canonical bytes of a plan that was compiled now.
 	canonical []byte
-	// upload is the state of the upload of the report, as this process knows it.
-	upload storage.State
 }

@@ -33,7 +33,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/storage"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
@@ -120,13 +119,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r.keeper.Register(ctrlmetrics.Registry)
 	if err := mgr.Add(r.keeper); err != nil {
 		return fmt.Errorf("adding the writer of checkpoints: %w", err)
-	}
-	if cfg.ResultStorage != nil {
-		var err error
-		if r.storage, err = storage.New(cfg.ResultStorage); err != nil {
-			return err
-		}
-		r.uploads = storage.NewUploads(opts.Clock, wake(news))
 	}
 	return r.watch(mgr, news)
 }

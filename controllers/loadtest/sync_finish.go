@@ -3,7 +3,6 @@ package loadtest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -110,13 +108,13 @@ func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.Confi
 		switch {
 		case err != nil:
 			return err
-		case found && !isReport(have, s.Record.Report):
+		case found && !desired.IsReport(have, s.Record.Report):
 			return &conflictError{what: "ConfigMap " + cm.Name}
 		case found:
 			stored = have
 			return nil
 		}
-		if digest := reportDigest(cm); s.Record.Report != digest {
+		if digest := desired.ReportDigest(cm); s.Record.Report != digest {
 			if err := r.decide(ctx, s, func(run *record.Record) error {
 				run.Report = digest
 				return nil
@@ -131,16 +129,6 @@ func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.Confi
 		return nil
 	})
 	return stored, err
-}
-
-// reportDigest returns the SHA-256 of a stored report in hexadecimal.
-func reportDigest(cm *corev1.ConfigMap) string {
-	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[desired.KeyReport]))
-}
-
-// isReport returns whether the operator stored the report: it has the digest, and it is immutable.
-func isReport(cm *corev1.ConfigMap, digest string) bool {
-	return reportDigest(cm) == digest && ptr.Deref(cm.Immutable, false)
 }
 
 // deleteCheckpoints deletes the checkpoints of a run that has ended, once in each process: the one that stored the end may not have come to it, or

@@ -1,6 +1,7 @@
 package loadtest_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -94,7 +96,7 @@ func TestReportStored(t *testing.T) {
 	}
 }
 
-// TestReportURL: status has the URL, the record has the result, and a new operator does not upload again.
+// TestReportURL: status has the URL, and a new operator does not upload again.
 func TestReportURL(t *testing.T) {
 	w := newWorld(t)
 	b := newBucket(t)
@@ -103,8 +105,8 @@ func TestReportURL(t *testing.T) {
 	lt := w.await("url", "the upload", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL != "" })
 	w.wantCondition(lt, v1alpha1.ConditionReportStored, metav1.ConditionTrue, v1alpha1.ReasonUploaded)
 	want := b.URL + "/results/x/" + w.ns + "/url/" + string(lt.UID) + "/report.html"
-	if lt.Status.ReportURL != want || w.run("url").Upload.URL != want {
-		t.Errorf("reportURL %s, record %+v, want %s", lt.Status.ReportURL, w.run("url").Upload, want)
+	if lt.Status.ReportURL != want {
+		t.Errorf("reportURL %s, want %s", lt.Status.ReportURL, want)
 	}
 	b.refuse(true)
 	w.operator()
@@ -125,4 +127,67 @@ func TestReportStoredDeadline(t *testing.T) {
 	w.awaitMessage("late", v1alpha1.ConditionReportStored, v1alpha1.ReasonUploadAbandoned, "the operator stopped after")
 	w.edit("late", func(spec *v1alpha1.LoadTestSpec) { spec.TTLSecondsAfterFinished = ptr.To[int32](0) })
 	w.awaitGone(&v1alpha1.LoadTest{}, "late")
+}
+
+// reading counts the reports that the operator read from the API server, and whose upload has not ended.
+type reading struct {
+	mu        sync.Mutex
+	now, most int // guarded by mu
+}
+
+func (r *reading) add(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now += n
+	r.most = max(r.most, r.now)
+}
+
+// roundTripper is a function that sends a request.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// TestUploadsAtOnce: the operator reads a report when its upload begins, so it has at most four reports in memory, however many wait for a storage
+// that does not answer.
+func TestUploadsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	reports, b, answers := &reading{}, newBucket(t), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		<-answers
+		b.ServeHTTP(rw, r)
+		if strings.HasSuffix(r.URL.Path, "report.json") {
+			reports.add(-1)
+		}
+	}))
+	t.Cleanup(slow.Close)
+	w.endOperator()
+	w.cfg.ResultStorage = &configv1alpha1.ResultStorage{Endpoint: slow.URL, Bucket: "results", Region: "us-east-1"}
+	w.defaults()
+	w.cfg.ResultStorage.Timeout.Duration = soon // the storage answers late
+	kube := rest.CopyConfig(apiServer)
+	kube.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			answer, err := rt.RoundTrip(req)
+			if err == nil && answer.StatusCode == http.StatusOK && req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "-report") {
+				reports.add(1)
+			}
+			return answer, err
+		})
+	})
+	done, cancel, _ := w.replica(kube)
+	t.Cleanup(func() { cancel(); w.must(<-done) })
+	const tests = 12
+	for i := range tests {
+		w.apply(twoShards(fmt.Sprint("t", i), time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Stop = true }).Build())
+	}
+	for i := range tests {
+		w.awaitPhase(fmt.Sprint("t", i), v1alpha1.PhaseStopped)
+	}
+	close(answers)
+	for i := range tests {
+		w.await(fmt.Sprint("t", i), "uploaded", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL != "" })
+	}
+	if reports.most > 4 || reports.now != 0 {
+		t.Errorf("at most %d reports were in memory at the same time; %d are left", reports.most, reports.now)
+	}
 }

@@ -28,6 +28,8 @@ type reconciler struct {
 	reader client.Reader // past the cache
 	events events.EventRecorder
 	clock  func() time.Time
+	// pending returns whether the report of a LoadTest must still be uploaded.
+	pending func(*v1alpha1.LoadTest) bool
 }
 
 // staleInterval is the time until the next pass if the cache had an old object.

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
@@ -71,7 +72,7 @@ func newWorld(t *testing.T, changes ...func(*v1alpha1.LoadTestScheduleSpec)) *wo
 			o.SetUID("uid-of-" + "test")
 			return c.Create(ctx, o, opts...)
 		}}).Build()
-	w.r = &reconciler{client: w.client, reader: w.client, events: w, clock: func() time.Time { return w.now }}
+	w.r = &reconciler{client: w.client, reader: w.client, events: w, clock: func() time.Time { return w.now }, pending: func(*v1alpha1.LoadTest) bool { return false }}
 	return w
 }
 
@@ -412,4 +413,26 @@ func TestHistoryLimits(t *testing.T) {
 	if st = w.at("07:31:00"); st.LastFinished.Outcome != "Error" {
 		t.Errorf("the last verdict changed with the deletion of its LoadTest: %+v", st)
 	}
+}
+
+// A LoadTest whose report is not uploaded yet stays, and is deleted when it is.
+func TestHistoryWaitsForUploads(t *testing.T) {
+	w := newWorld(t, func(s *v1alpha1.LoadTestScheduleSpec) { s.HistoryLimits.Passed = ptr.To[int32](1) })
+	w.r.pending = func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL == "" }
+	for _, hour := range []string{"01:00", "02:00"} {
+		w.at(hour + ":00")
+		w.finish(hour, "Passed")
+	}
+	w.at("02:30:00")
+	w.wantTests("01:00", "02:00")
+	lt := &v1alpha1.LoadTest{}
+	w.must(w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name(w, "01:00")}, lt))
+	before := lt.DeepCopy()
+	lt.Status.ReportURL = "https://storage.example/report.html"
+	w.must(w.client.Status().Update(t.Context(), lt))
+	if !ends(w.r.pending).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: lt}) {
+		t.Error("the upload brings no pass")
+	}
+	w.at("02:31:00")
+	w.wantTests("02:00")
 }

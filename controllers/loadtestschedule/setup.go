@@ -10,8 +10,10 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/upload"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -20,6 +22,8 @@ type Options struct {
 	Clock func() time.Time
 	// Leads returns whether this process may decide. Default: it always may.
 	Leads func() bool
+	// Storage is where reports are uploaded to; nil: they are not.
+	Storage *configv1alpha1.ResultStorage
 }
 
 // Setup adds the controller to a manager.
@@ -33,11 +37,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	register(ctrlmetrics.Registry, mgr.GetClient(), opts.Leads)
 	r := &reconciler{
 		client: leadership.Client(mgr.GetClient(), opts.Leads), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock,
+		pending: func(lt *v1alpha1.LoadTest) bool { return upload.Pending(lt, opts.Storage) },
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtestschedule").
 		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends())).
+		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends(r.pending))).
 		Complete(leadership.Reconciler(r, opts.Leads))
 	if err != nil {
 		return fmt.Errorf("creating the controller of LoadTestSchedules: %w", err)
@@ -46,10 +51,10 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 }
 
 // ends selects the events that matter to a schedule. The status of a LoadTest that runs changes each second.
-func ends() predicate.Predicate {
+func ends(pending func(*v1alpha1.LoadTest) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*v1alpha1.LoadTest)
 		after, also := e.ObjectNew.(*v1alpha1.LoadTest)
-		return !is || !also || hasFinished(before) != hasFinished(after) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+		return !is || !also || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 	}}
 }

@@ -155,13 +155,13 @@ func (r *reconciler) makeWay(ctx context.Context, s *scope) (wait bool, err erro
 	return true, nil
 }
 
-// syncHistory deletes the oldest finished LoadTests of each outcome above its limit.
+// syncHistory deletes the oldest finished LoadTests of each outcome above its limit, when their reports are uploaded.
 func (r *reconciler) syncHistory(ctx context.Context, s *scope) error {
 	left := limits(&s.schedule.Spec.HistoryLimits)
 	for i := len(s.finished) - 1; i >= 0; i-- {
 		lt := s.finished[i]
 		outcome := runnerv1alpha1.Outcome(outcomeOf(lt))
-		if left[outcome]--; left[outcome] >= 0 {
+		if left[outcome]--; left[outcome] >= 0 || r.pending(lt) {
 			continue
 		}
 		if err := r.delete(ctx, lt, metav1.DeletePropagationBackground); err != nil {

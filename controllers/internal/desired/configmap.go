@@ -1,6 +1,9 @@
 package desired
 
 import (
+	"crypto/sha256"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -33,6 +36,16 @@ func Report(lt *v1alpha1.LoadTest, gz []byte) *corev1.ConfigMap {
 	cm := configMap(lt, ReportName(lt), ComponentReport)
 	cm.BinaryData = map[string][]byte{KeyReport: gz}
 	return cm
+}
+
+// ReportDigest returns the SHA-256 of a stored report in hexadecimal.
+func ReportDigest(cm *corev1.ConfigMap) string {
+	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[KeyReport]))
+}
+
+// IsReport returns whether the operator stored the report: it has the digest, and it is immutable.
+func IsReport(cm *corev1.ConfigMap, digest string) bool {
+	return ReportDigest(cm) == digest && ptr.Deref(cm.Immutable, false)
 }
 
 func configMap(lt *v1alpha1.LoadTest, name, component string) *corev1.ConfigMap {

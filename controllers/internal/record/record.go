@@ -58,16 +58,6 @@ type Record struct {
 	Stop *Stop `json:"stop,omitempty"`
 	// End says how the run ended; nil: it has not.
 	End *End `json:"end,omitempty"`
-	// Upload is the result of the upload to an object storage; nil: it is pending, or the operator has no storage.
-	Upload *Upload `json:"upload,omitempty"`
-}
-
-// Upload is the result of the upload of the report. The operator does not try again.
-type Upload struct {
-	// URL is the URL of the HTML report; empty: the upload failed.
-	URL string `json:"url,omitempty"`
-	// Error is why the last upload failed.
-	Error string `json:"error,omitempty"`
 }
 
 // Plan is what the runners execute.

@@ -49,8 +49,26 @@ func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (*Record, error
 	if h := s.known(lt.UID); h != nil {
 		return h.record, nil
 	}
+	h, err := read(ctx, s.reader, lt)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	s.keep(lt.UID, h)
+	return h.record, nil
+}
+
+// Read returns the record of a LoadTest as the API server has it; nil: there is none.
+func Read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (*Record, error) {
+	h, err := read(ctx, reader, lt)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	return h.record, nil
+}
+
+func read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (*cached, error) {
 	run := &v1alpha1.LoadTestRun{}
-	err := s.reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: desired.RunName(lt)}, run)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: desired.RunName(lt)}, run)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -61,11 +79,7 @@ func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (*Record, error
 		return nil, fmt.Errorf("LoadTestRun %s has another owner; delete it", run.Name)
 	}
 	out, err := decode(run)
-	if err != nil {
-		return nil, err
-	}
-	s.keep(lt.UID, &cached{run.ResourceVersion, out})
-	return out, nil
+	return &cached{run.ResourceVersion, out}, err
 }
 
 // Save changes the record of a LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes the

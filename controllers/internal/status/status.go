@@ -40,6 +40,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	} {
 		set(f, c)
 	}
+	c.keep(v1alpha1.ConditionReportStored) // of controllers/upload, as reportURL
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{}
 	}

@@ -2,18 +2,14 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -75,41 +71,4 @@ func TestUploadRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "team/smoke/1-2-3/report.html: AccessDenied: Not for you") || strings.Contains(err.Error(), "secret-of-the-test") {
 		t.Errorf("error %v", err)
 	}
-}
-
-// TestUploads: each failure doubles the wait up to five minutes, success ends it, and only one upload of a run is active.
-func TestUploads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		name := types.NamespacedName{Namespace: "team", Name: "smoke"}
-		ended := make(chan types.NamespacedName, 1)
-		u := NewUploads(time.Now, func(n types.NamespacedName) { ended <- n })
-		var waits []time.Duration
-		for range 11 {
-			u.Start(name, "a", func(context.Context) (string, error) { return "", errors.New("refused") })
-			if n := <-ended; n != name {
-				t.Fatalf("the upload of %s ended", n)
-			}
-			waits = append(waits, time.Until(u.State("a").Next))
-			time.Sleep(waits[len(waits)-1])
-		}
-		s := time.Second
-		if diff := cmp.Diff([]time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 300 * s, 300 * s}, waits); diff != "" {
-			t.Errorf("waits (-want +got):\n%s", diff)
-		}
-		hold := make(chan bool)
-		u.Start(name, "a", func(context.Context) (string, error) { <-hold; return "https://s3.test/a", nil })
-		u.Start(name, "a", func(context.Context) (string, error) { t.Error("a second upload began"); return "", nil })
-		if !u.State("a").Running {
-			t.Error("the upload does not run")
-		}
-		close(hold)
-		<-ended
-		if got := u.State("a"); got.Running || got.URL != "https://s3.test/a" || got.Failures != 0 || got.Err != nil {
-			t.Errorf("after success: %+v", got)
-		}
-		u.Forget("a")
-		if got := u.State("a"); got.URL != "" {
-			t.Errorf("forgotten, but %+v", got)
-		}
-	})
 }
