@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 )
 
 // endDeleted ends the load of a LoadTest that has a deletion timestamp. A finalizer, or a deletion in the
@@ -19,7 +20,7 @@ func (r *reconciler) endDeleted(ctx context.Context, lt *v1alpha1.LoadTest) erro
 		return err
 	}
 	for i := range jobs.Items {
-		if err := r.deleteJob(ctx, &jobs.Items[i]); err != nil {
+		if err := r.delete(ctx, decide.DeleteJob(&jobs.Items[i])); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func (r *reconciler) notStopped(ctx context.Context, s *scope) (*run.Blocker, er
 	if reason == "" {
 		return nil, nil
 	}
-	if err := r.deleteFormer(ctx, s); err != nil {
+	if err := r.must(ctx, s, decide.DeleteFormer(s.Facts)...); err != nil {
 		return nil, err
 	}
 	if reason == decide.StopBySpec {
@@ -84,7 +84,7 @@ func (r *reconciler) notHeld(ctx context.Context, s *scope) (*run.Blocker, error
 	if err := r.hold(ctx, s); err != nil {
 		return nil, err
 	}
-	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.deleteFormer(ctx, s)
+	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.must(ctx, s, decide.DeleteFormer(s.Facts)...)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
@@ -94,7 +94,7 @@ func (r *reconciler) runnersExist(ctx context.Context, s *scope) (*run.Blocker, 
 		return s.Blocked, err
 	}
 	if len(s.Refused) == 0 {
-		return s.Blocked, r.deleteFormer(ctx, s)
+		return s.Blocked, r.must(ctx, s, decide.DeleteFormer(s.Facts)...)
 	}
 	if b := decide.RefusedForTooLong(s.Facts); b != nil && s.Job == nil {
 		return b, nil

@@ -45,14 +45,10 @@ type memoryEntry struct {
 	counts map[checkpoint.Key]*runnerv1alpha1.Snapshot
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
-	// checkpointsGone: the run ended, and this process has deleted its checkpoints.
-	checkpointsGone bool
-	// secretGone: the run ended, and this process has deleted its Secret.
-	secretGone bool
+	// once has the last operation of each that this process does not repeat.
+	once map[string]string
 	// quoted are the last events of the Job and of a pod that cannot start.
 	quoted map[types.UID]quotedEvent
-	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.
-	budget int
 	waits  run.Waits
 	// refused are the writes that the API server refuses, by object.
 	refused map[string]run.Refusal
@@ -77,7 +73,7 @@ func (m *memory) of(lt *v1alpha1.LoadTest) *memoryEntry {
 	key := types.NamespacedName{Namespace: lt.Namespace, Name: lt.Name}
 	c := m.runs[key]
 	if c == nil || c.uid != lt.UID {
-		c = &memoryEntry{uid: lt.UID}
+		c = &memoryEntry{uid: lt.UID, once: map[string]string{}}
 		m.runs[key] = c
 	}
 	return c

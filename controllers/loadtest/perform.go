@@ -15,12 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
-
-// fieldOwner is the field manager of what the operator applies.
-const fieldOwner = client.FieldOwner("h2surge")
 
 // maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
 const maxRetryInterval = 30 * time.Second
@@ -135,13 +133,82 @@ func (s *scope) conflict(err error) (bool, error) {
 	return true, nil
 }
 
-// delete deletes an object, unless it is gone or another one by now.
-func (r *reconciler) delete(ctx context.Context, o client.Object, what string, opts ...client.DeleteOption) error {
-	err := r.client.Delete(ctx, o, opts...)
+// Rights of operations.
+//   - pods delete: a lost runner that does not answer may still send load when the test ends. Only the kubelet can end it.
+//   - poddisruptionbudgets create, patch and delete: the budget of a running test. The operator does not read budgets.
+//   - secrets delete: the private keys of a run go with its end. The operator deletes the Secret that it created and no other one.
+//   - jobs patch and delete: the number of indices; Jobs of earlier attempts, the one whose pods do not end, and those of a test that finished long ago.
+//
+// +kubebuilder:rbac:groups="",resources=pods,verbs=delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=patch;delete
+
+// perform makes writes. It returns false if one was not made, because the API server refuses it.
+func (r *reconciler) perform(ctx context.Context, s *scope, all ...decide.Operation) (made bool, err error) {
+	made = true
+	c := r.memory.of(s.LoadTest)
+	for _, op := range all {
+		if op.Once != "" && c.once[op.What] == op.Once {
+			continue
+		}
+		ok, err := r.attempt(ctx, s, op.What, func() error { return r.do(ctx, s, op) })
+		if err != nil {
+			return false, err
+		}
+		if made = made && ok; ok && op.Once != "" {
+			c.once[op.What] = op.Once
+		}
+	}
+	return made, nil
+}
+
+// must makes writes that the rest of the pass relies on. The error is errRefused if the API server refuses one.
+func (r *reconciler) must(ctx context.Context, s *scope, all ...decide.Operation) error {
+	made, err := r.perform(ctx, s, all...)
+	if err == nil && !made {
+		return errRefused
+	}
+	return err
+}
+
+func (r *reconciler) do(ctx context.Context, s *scope, op decide.Operation) error {
+	switch {
+	case op.Apply != nil:
+		return r.apply(ctx, op)
+	case op.DropCounts:
+		return r.checkpoints.DeleteAll(ctx, s.Key(), s.LoadTest.UID)
+	}
+	return r.delete(ctx, op)
+}
+
+// apply leaves an object alone that a user changed, or that is another one by now: its event brings the next pass.
+func (r *reconciler) apply(ctx context.Context, op decide.Operation) error {
+	options := []client.ApplyOption{client.FieldOwner(op.Manager)}
+	if op.Force {
+		options = append(options, client.ForceOwnership)
+	}
+	err := r.client.Apply(ctx, op.Apply, options...)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return wrap(err, "applying "+op.What)
+}
+
+// delete deletes an object in the background, unless it is gone or another one by now.
+func (r *reconciler) delete(ctx context.Context, op decide.Operation) error {
+	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if uid := op.Delete.GetUID(); uid != "" {
+		options = append(options, client.Preconditions{UID: &uid})
+	}
+	if op.Grace != nil {
+		options = append(options, client.GracePeriodSeconds(*op.Grace))
+	}
+	err := r.client.Delete(ctx, op.Delete, options...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	return wrap(err, "deleting "+what)
+	return wrap(err, op.What)
 }
 
 func wrap(err error, doing string) error {

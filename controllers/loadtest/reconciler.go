@@ -70,7 +70,7 @@ func (r *reconciler) phase(s *scope) []syncFunc {
 		return []syncFunc{r.syncRelease, r.syncEdited}
 	case s.StartDecided():
 		return []syncFunc{
-			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncFormer, r.syncFence, r.syncScale, r.syncFinish, r.syncBudget,
+			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncRunning, r.syncFinish,
 		}
 	case s.Stored:
 	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left

@@ -10,6 +10,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
@@ -73,20 +74,12 @@ func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	s.Again(0)
-	if next, err := r.syncFormer(ctx, s); !next {
-		return false, err
-	}
-	return false, r.deleteBudget(ctx, s)
+	_, err = r.perform(ctx, s, append(decide.DeleteFormer(s.Facts), decide.DeleteBudget(s.Facts))...)
+	return false, err
 }
 
-// syncLeftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go with a record.
+// syncLeftovers deletes what is left of a finished test whose record was deleted.
 func (r *reconciler) syncLeftovers(ctx context.Context, s *scope) (bool, error) {
-	if err := r.deleteBudget(ctx, s); err != nil {
-		return false, err
-	}
-	if err := r.deleteSecret(ctx, s); err != nil {
-		return false, err
-	}
-	err := r.expireFormer(ctx, s, s.LoadTest.Status.CompletionTime.Time)
+	_, err := r.perform(ctx, s, decide.Leftovers(s.Facts)...)
 	return err == nil, err
 }

@@ -31,9 +31,16 @@ func (r *reconciler) syncCollector(_ context.Context, s *scope) (bool, error) {
 	return err == nil, err
 }
 
+// syncRunning does what follows from the record.
+func (r *reconciler) syncRunning(ctx context.Context, s *scope) (bool, error) {
+	_, err := r.perform(ctx, s, decide.Running(s.Facts)...)
+	return err == nil, err
+}
+
 // order gives the collector what is stored, and returns its view.
 func (r *reconciler) order(s *scope) (*shards.View, error) {
 	d := r.wanted(s)
+	s.ShardsRevision = d.ShardsRevision
 	if s.Record.Stop != nil {
 		d.Stop = s.Record.Stop.Reason
 	}
@@ -64,4 +71,13 @@ func (r *reconciler) wanted(s *scope) shards.Desired {
 		}
 	}
 	return d
+}
+
+// capacityRevision returns the number of the last change of the capacity.
+func (r *reconciler) capacityRevision(s *scope) int64 {
+	c := r.memory.of(s.LoadTest)
+	if capacity := decide.Capacity(s.Facts); c.capacityRevision == 0 || c.capacity != capacity {
+		c.capacity, c.capacityRevision = capacity, c.capacityRevision+1
+	}
+	return c.capacityRevision
 }

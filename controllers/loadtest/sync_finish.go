@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,7 +83,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 
 func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) (bool, error) {
 	if s.StartDecided() {
-		if err := r.deleteBudget(ctx, s); err != nil {
+		if err := r.must(ctx, s, decide.DeleteBudget(s.Facts)); err != nil {
 			return false, err
 		}
 	}
@@ -129,20 +127,6 @@ func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.Confi
 		return nil
 	})
 	return stored, err
-}
-
-// deleteCheckpoints deletes the checkpoints of a run that has ended, once in each process: the one that stored the end may not have come to it, or
-// wrote a checkpoint when it was about to be replaced.
-func (r *reconciler) deleteCheckpoints(ctx context.Context, s *scope) error {
-	c := r.memory.of(s.LoadTest)
-	if c.checkpointsGone || !s.Record.End.Started {
-		return nil
-	}
-	if err := r.checkpoints.DeleteAll(ctx, s.Key(), s.LoadTest.UID); err != nil {
-		return err
-	}
-	c.checkpointsGone, c.counts = true, nil
-	return nil
 }
 
 var reportDetails = []detail[runnerv1alpha1.Report]{
@@ -191,32 +175,15 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 	}},
 }
 
-// syncRelease ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
-// final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run, and later if all have.
+// syncRelease ends the runners of a run that has ended.
 func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
-	if err := r.deleteCheckpoints(ctx, s); err != nil {
+	if _, err := r.perform(ctx, s, decide.Finished(s.Facts)...); err != nil {
 		return false, err
 	}
-	if err := r.deleteSecret(ctx, s); err != nil {
-		return false, err
-	}
-	if err := r.expireFormer(ctx, s, s.Record.End.Time.Time); err != nil {
-		return false, err
-	}
-	if s.Job == nil || s.Job.DeletionTimestamp != nil {
+	if decide.Released(s.Facts) {
 		r.release(s.LoadTest)
 		return true, nil
 	}
-	if s.podsEnded() {
-		r.release(s.LoadTest)
-		return true, r.expire(ctx, s, s.Job, true, s.Record.End.Time.Time)
-	}
-	left := s.Record.End.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.Now)
-	if !s.Record.End.Started || left <= 0 {
-		r.release(s.LoadTest)
-		return true, r.deleteJob(ctx, s.Job)
-	}
-	s.Again(left)
 	if s.Plan == nil {
 		if err := r.storedPlan(ctx, s); err != nil {
 			return false, err
@@ -230,26 +197,5 @@ func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 func (r *reconciler) release(lt *v1alpha1.LoadTest) {
 	r.registry.Forget(lt.UID)
 	c := r.memory.of(lt)
-	c.plan, c.present, c.addresses = nil, nil, nil
-}
-
-// podsEnded returns whether all pods of the Job have ended without a deletion. The Job then stays for ttlAfterFinished, because the logs of
-// its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
-func (s *scope) podsEnded() bool {
-	if run.JobEnded(s.Job) {
-		return true
-	}
-	shards := map[string]bool{}
-	for _, pod := range s.AllPods {
-		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			return false
-		}
-		shards[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = true
-	}
-	for i := range run.Completions(s.Job) {
-		if !shards[strconv.Itoa(i)] {
-			return false
-		}
-	}
-	return true
+	c.plan, c.present, c.addresses, c.counts = nil, nil, nil, nil
 }

@@ -92,10 +92,8 @@ func (s *scope) awaitsLock(why string) {
 
 // holdAll deletes the Jobs of a test that waits for its lock.
 func (r *reconciler) holdAll(ctx context.Context, s *scope) error {
-	for _, job := range s.FormerJobs {
-		if err := r.deleteJob(ctx, job); err != nil {
-			return err
-		}
+	if err := r.must(ctx, s, decide.DeleteFormer(s.Facts)...); err != nil {
+		return err
 	}
 	return r.hold(ctx, s)
 }

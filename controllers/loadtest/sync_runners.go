@@ -8,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -24,27 +23,11 @@ import (
 //     kubelet mounts it.
 //   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads a Service
 //     of the same name only to see whose it is; the garbage collector deletes it.
-//   - jobs create and patch: server-side apply, of the Job and of the number of its indices.
-//   - jobs delete: those of earlier attempts, the one whose pods do not end, and those of a test that finished long ago.
+//   - jobs create and patch: server-side apply.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch;delete
-
-// syncFormer deletes the Jobs of earlier attempts.
-func (r *reconciler) syncFormer(ctx context.Context, s *scope) (bool, error) {
-	err := r.deleteFormer(ctx, s)
-	return err == nil, err
-}
-
-func (r *reconciler) deleteFormer(ctx context.Context, s *scope) error {
-	for _, job := range s.FormerJobs {
-		if err := r.deleteJob(ctx, job); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
 
 // hold deletes the Job of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, s *scope) error {
@@ -56,7 +39,7 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 	if s.Job == nil {
 		return nil
 	}
-	if err := r.deleteJob(ctx, s.Job); err != nil {
+	if err := r.must(ctx, s, decide.DeleteJob(s.Job)); err != nil {
 		return err
 	}
 	r.registry.Forget(s.LoadTest.UID)
@@ -194,7 +177,7 @@ func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.J
 	if err != nil {
 		return nil, err
 	}
-	if err := r.client.Apply(ctx, ac, fieldOwner); err != nil {
+	if err := r.client.Apply(ctx, ac, client.FieldOwner(desired.FieldManager)); err != nil {
 		if apierrors.IsConflict(err) {
 			return nil, &conflictError{what: "Job " + job.Name}
 		}
@@ -203,11 +186,4 @@ func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.J
 	applied := job.DeepCopy()
 	applied.UID, applied.CreationTimestamp = *ac.UID, *ac.CreationTimestamp
 	return applied, nil
-}
-
-func (r *reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
-	if job.DeletionTimestamp != nil {
-		return nil
-	}
-	return r.delete(ctx, job, "Job "+job.Name, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
 }

@@ -3,15 +3,19 @@ package decide
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// Fence returns the pods of lost runners that do not answer and may still send load, if the test ends early or all others ended.
-func Fence(f *run.Facts) (out []*corev1.Pod) {
+// fenceGrace is how long a lost runner has to end, in seconds.
+const fenceGrace = 2
+
+// fence deletes the pods of lost runners that do not answer and may still send load, if the test ends early or all others ended. It proves nothing if
+// the kubelet cannot be reached either.
+func fence(f *run.Facts) (out []Operation) {
 	if f.Policy() != v1alpha1.ShardLostFail && f.Record.Stop == nil && !f.View.Over() {
 		return nil
 	}
@@ -21,7 +25,7 @@ func Fence(f *run.Facts) (out []*corev1.Pod) {
 			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
 		})
 		if !over && pod.DeletionTimestamp == nil && unanswered {
-			out = append(out, pod)
+			out = append(out, Operation{What: "the deletion of pod " + pod.Name + " of a lost runner", Delete: pod, Grace: ptr.To[int64](fenceGrace)})
 		}
 	}
 	return out

@@ -1,14 +1,39 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// Scales returns whether the number of shards can change.
-func Scales(f *run.Facts) bool {
+// followInterval is how often a pass looks whether the collector follows a new number of shards.
+const followInterval = 200 * time.Millisecond
+
+// scale gives the Job its number of indices. It adds indices at once: their runners get a share when they are ready. It removes an index only when its
+// runner has no share any more and its counts are stored.
+func scale(f *run.Facts) []Operation {
+	if !scales(f) {
+		return nil
+	}
+	n := indices(f, f.View.ShardsRevision == f.ShardsRevision)
+	if n == run.Completions(f.Job) {
+		if n != Capacity(f) {
+			f.Again(followInterval)
+		}
+		return nil
+	}
+	return []Operation{{
+		What:  fmt.Sprintf("Job %s with %d indices", f.Job.Name, n),
+		Apply: desired.ApplyScale(f.Job, int32(n)), Manager: desired.FieldManager + "-scale", Force: true,
+	}}
+}
+
+// scales returns whether the number of shards can change.
+func scales(f *run.Facts) bool {
 	return f.Job != nil && f.Job.DeletionTimestamp == nil && f.Record.Stop == nil && !f.TakenOver() && run.Loading(f)
 }
 
@@ -44,9 +69,9 @@ func ownerRecorded(f *run.Facts, shard int) bool {
 	return !ok || f.IsRecorded(shard, owner.UID)
 }
 
-// Indices returns how many indices the Job must have now. settled is true if the collector knows the capacity, so that no shard above it gets
+// indices returns how many indices the Job must have now. settled is true if the collector knows the capacity, so that no shard above it gets
 // a share.
-func Indices(f *run.Facts, settled bool) int {
+func indices(f *run.Facts, settled bool) int {
 	have, want := run.Completions(f.Job), Capacity(f)
 	for i := range have {
 		switch {

@@ -89,7 +89,7 @@ func TestIndices(t *testing.T) {
 			if tt.failed != "" {
 				f.Job.Status.FailedIndexes = &tt.failed
 			}
-			if capacity, indices := Capacity(f), Indices(f, !tt.unsettled); capacity != tt.wantRoom || indices != tt.wantedIndices {
+			if capacity, indices := Capacity(f), indices(f, !tt.unsettled); capacity != tt.wantRoom || indices != tt.wantedIndices {
 				t.Errorf("capacity for %d, %d indices; want %d and %d", capacity, indices, tt.wantRoom, tt.wantedIndices)
 			}
 		})

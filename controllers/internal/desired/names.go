@@ -7,6 +7,9 @@ import (
 )
 
 // Labels of everything that a run owns.
+// FieldManager is the field manager of what the operator applies.
+const FieldManager = "h2surge"
+
 const (
 	LabelName      = "app.kubernetes.io/name"
 	LabelInstance  = "app.kubernetes.io/instance"

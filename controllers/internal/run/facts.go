@@ -65,6 +65,8 @@ type Facts struct {
 	Problem *Blocker
 	// View is what the collector knows of the runners. It is empty before a pass asked the collector, and never nil.
 	View *shards.View
+	// ShardsRevision is that of the number of shards that the collector got last.
+	ShardsRevision int64
 	// Report sums up all snapshots; nil before the start.
 	Report *runnerv1alpha1.Report
 	// Requeue is the time until the next pass; zero: an event brings it.

@@ -1,0 +1,64 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+)
+
+// Object is an object of the API server.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Operation is a write that follows from what a pass knows. Either Apply or Delete is set, or DropCounts.
+type Operation struct {
+	// What names the write in messages, such as "Job pcf-1 with 3 indices". The operator remembers a refusal of the API server by it.
+	What string
+	// Apply is applied on the server's side, by Manager. Force takes fields over from other managers; without it, what a user changed stays.
+	Apply   runtime.ApplyConfiguration
+	Manager string
+	Force   bool
+	// Delete is deleted, unless it is gone. If it has a UID, another object of its name stays. Grace is in seconds; nil: the default of the kind.
+	Delete Object
+	Grace  *int64
+	// DropCounts deletes all stored counts of the run.
+	DropCounts bool
+	// Once keeps a process from repeating the operation until Once differs; empty: each pass makes it.
+	Once string
+}
+
+// gone is Once of a deletion of what the run does not create again.
+const gone = "gone"
+
+// DeleteJob deletes a Job and its pods.
+func DeleteJob(job *batchv1.Job) Operation {
+	return Operation{What: "the deletion of Job " + job.Name, Delete: job}
+}
+
+// deleteJobs deletes those that are not being deleted.
+func deleteJobs(jobs ...*batchv1.Job) (out []Operation) {
+	for _, job := range jobs {
+		if job.DeletionTimestamp == nil {
+			out = append(out, DeleteJob(job))
+		}
+	}
+	return out
+}
+
+// DeleteFormer deletes the Jobs of earlier attempts.
+func DeleteFormer(f *run.Facts) []Operation { return deleteJobs(f.FormerJobs...) }
+
+// deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them when they started. The operator
+// cannot read the owner of a Secret, so the run record has the UID of the one that the operator created. Without it, the name must do, which has a part
+// of the UID of the LoadTest: the record was deleted, is that of an earlier version, or could not be stored after the creation.
+func deleteSecret(f *run.Facts) Operation {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.LoadTest.Namespace, Name: desired.TLSName(f.LoadTest), UID: f.Record.Secret}}
+	return Operation{What: "the deletion of Secret " + secret.Name, Delete: secret, Once: gone}
+}
