@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,8 +17,11 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
@@ -216,4 +220,110 @@ func wrap(err error, doing string) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// decide stores a decision in the run record. The caller acts on it only if there is no error. The error is errRefused
+// if the API server refuses the record.
+func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record) error) error {
+	var run *record.Record
+	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.LoadTest), func() (err error) {
+		run, err = r.records.Save(ctx, s.LoadTest, func(run *record.Record) error {
+			if !s.Stored {
+				run.State, run.Created = state.Pending, s.MicroTime()
+			}
+			return f(run)
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !made {
+		return errRefused
+	}
+	s.take(run)
+	return nil
+}
+
+// beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
+func (r *reconciler) beginWait(ctx context.Context, s *scope) error {
+	if len(s.Record.Changes) == 0 || s.Now.Sub(s.Record.Changes[0].DecidedAt.Time) < time.Second {
+		return nil
+	}
+	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Changes[0].DecidedAt = s.MicroTime()
+		return nil
+	})
+}
+
+// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
+// run deletes only that.
+func (r *reconciler) makeSecret(ctx context.Context, s *scope) error {
+	authority, err := r.pki.Get(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := authority.RunnerFiles(s.LoadTest.UID)
+	if err != nil {
+		return err
+	}
+	secret := desired.TLS(s.LoadTest, files)
+	if err := r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("creating the runners' certificate: %w", err)
+	}
+	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Secret = secret.UID
+		return nil
+	})
+}
+
+// applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.
+func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
+	ac, err := desired.Apply(job)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.client.Apply(ctx, ac, client.FieldOwner(desired.FieldManager)); err != nil {
+		if apierrors.IsConflict(err) {
+			return nil, &conflictError{what: "Job " + job.Name}
+		}
+		return nil, fmt.Errorf("applying Job %s: %w", job.Name, err)
+	}
+	applied := job.DeepCopy()
+	applied.UID, applied.CreationTimestamp = *ac.UID, *ac.CreationTimestamp
+	return applied, nil
+}
+
+// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
+// another object has its name. The record has the digest first, because a tenant can create a ConfigMap with the name and the owner.
+func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
+	_, err = r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
+		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
+		found, err := r.existing(ctx, s.LoadTest, have)
+		switch {
+		case err != nil:
+			return err
+		case found && !desired.IsReport(have, s.Record.Report):
+			return &conflictError{what: "ConfigMap " + cm.Name}
+		case found:
+			stored = have
+			return nil
+		}
+		if digest := desired.ReportDigest(cm); s.Record.Report != digest {
+			if err := r.decide(ctx, s, func(run *record.Record) error {
+				run.Report = digest
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		if err := r.client.Create(ctx, cm); err != nil {
+			return fmt.Errorf("creating ConfigMap %s: %w", cm.Name, err)
+		}
+		stored = cm
+		return nil
+	})
+	return stored, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,11 +16,9 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
 // loadtests/status patch: the one write of a pass.
@@ -59,26 +56,20 @@ const staleInterval = 200 * time.Millisecond
 // notLeadingInterval is the time between two looks whether this process may decide again.
 const notLeadingInterval = time.Second
 
-// syncFunc does one thing of a pass and notes what it found in the scope. It returns false to end the pass. The status is written even then.
-type syncFunc func(context.Context, *scope) (bool, error)
-
-// phase returns the functions of a pass, which depend on how far the run is. A pass that decides the start or the end is over with that: it asks
-// for another one.
-func (r *reconciler) phase(s *scope) []syncFunc {
+// phase makes the pass of the phase that the run is in. A pass that decides the start or the end is over with that: it asks for another one.
+func (r *reconciler) phase(ctx context.Context, s *scope) error {
 	switch {
 	case s.Record.End != nil:
-		return []syncFunc{r.syncRelease, r.syncEdited}
+		return r.finished(ctx, s)
 	case s.StartDecided():
-		return []syncFunc{
-			r.syncStoredPlan, r.syncLive, r.syncView, r.syncNext, r.syncCollector, r.syncRunning, r.syncFinish,
-		}
+		return r.running(ctx, s)
 	case s.Stored:
 	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
-		return []syncFunc{r.syncLeftovers}
+		return r.leftovers(ctx, s)
 	case s.startedBefore():
-		return []syncFunc{r.syncNoRecord}
+		return r.noRecord(ctx, s)
 	}
-	return []syncFunc{r.syncGates}
+	return r.starting(ctx, s)
 }
 
 // Reconcile is one pass. It ends with the first write after the lease ran out.
@@ -115,7 +106,7 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if err != nil {
 		return ctrl.Result{}, r.unreadable(ctx, lt, err)
 	}
-	syncErr := r.run(ctx, s)
+	syncErr := r.phase(ctx, s)
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
 		r.abandon(ctx, lt)
 		return ctrl.Result{}, nil
@@ -146,70 +137,4 @@ func (r *reconciler) abandon(ctx context.Context, lt *v1alpha1.LoadTest) {
 	ctrl.LoggerFrom(ctx).Info("The run ends without a result, because its namespace is being deleted")
 	r.memory.of(lt).terminating = true
 	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
-}
-
-// vanish forgets a LoadTest that was deleted, and ends its load.
-func (r *reconciler) vanish(req ctrl.Request) {
-	r.registry.Abort(req.NamespacedName, "")
-	r.records.Forget(r.memory.forget(req.NamespacedName))
-	r.pace.forget(req.NamespacedName)
-	r.metrics.Forget(req.NamespacedName)
-}
-
-func (r *reconciler) run(ctx context.Context, s *scope) error {
-	for _, sync := range r.phase(s) {
-		if next, err := sync(ctx, s); err != nil || !next {
-			return err
-		}
-	}
-	return nil
-}
-
-// write patches the status if it has changed, and sends the events of the change.
-func (r *reconciler) write(ctx context.Context, s *scope) error {
-	before := s.LoadTest.Status.DeepCopy()
-	whole := status.Of(s.Facts)
-	after := status.Brief(whole)
-	if equality.Semantic.DeepEqual(before, after) {
-		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
-		return nil
-	}
-	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !status.Urgent(before, after) {
-		s.Again(wait)
-		r.metrics.Observe(s.Key(), before, after)
-		return nil
-	}
-	written := s.LoadTest.DeepCopy()
-	written.Status = *after
-	err := r.patchStatus(ctx, s.LoadTest, written)
-	if apierrors.IsNotFound(err) {
-		return nil // its deletion brings the next pass
-	}
-	if err != nil {
-		return err
-	}
-	r.pace.wrote(s.Key(), after, s.Now)
-	r.memory.of(s.LoadTest).statusRefused = false
-	r.metrics.Observe(s.Key(), before, after)
-	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := r.memory.of(s.LoadTest)
-	if before.Runners = known.runners; known.runners == nil {
-		before.Runners = whole.Runners
-	}
-	if !s.TakenOver() {
-		known.runners = whole.Runners
-	}
-	event.Send(ctx, r.events, written, status.Events(before, whole))
-	return nil
-}
-
-// patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written: a transition would be
-// reported twice. So it is a conflict if lt is not the newest version.
-func (r *reconciler) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
-	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	r.memory.wrote(lt, written)
-	return nil
 }

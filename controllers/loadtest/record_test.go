@@ -53,8 +53,8 @@ func TestReleaseForgetsThePlan(t *testing.T) {
 	r.registry = &collect.Registry{}
 	c := r.memory.of(s.LoadTest)
 	c.plan, c.present, c.addresses = &runnerv1alpha1.Plan{}, &run.Present{}, &runnerv1alpha1.AddressPolicy{}
-	if next, err := r.syncRelease(t.Context(), s); !next || err != nil {
-		t.Fatalf("got %v, %v", next, err)
+	if err := r.finished(t.Context(), s); err != nil {
+		t.Fatal(err)
 	}
 	if c.plan != nil || c.present != nil || c.addresses != nil {
 		t.Errorf("the memory has plan %v, values of the spec %v and policy %v of a test that finished", c.plan, c.present, c.addresses)

@@ -8,7 +8,10 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/version"
 )
 
 // HasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
@@ -21,8 +24,39 @@ func HasNews(f *run.Facts, shard int, seen *shards.Shard) bool {
 	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
 }
 
-// RecordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
-func RecordsStored(f *run.Facts) bool {
+// Report returns the report of a test that is over, with its verdict; nil: it is not over, or counts of a runner are not stored.
+func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {
+	if f.Report == nil || !f.View.Over() || !recordsStored(f) {
+		return nil, nil
+	}
+	policyHash, err := plan.PolicyHash(f.Plan)
+	if err != nil {
+		return nil, err
+	}
+	report := *f.Report
+	report.Search, report.PolicyHash = Searched(f), policyHash
+	if report.Verdict, err = verdict.Judge(f.Plan, &report, verdictFacts(f)); err != nil {
+		return nil, fmt.Errorf("computing the verdict: %w", err)
+	}
+	return &report, nil
+}
+
+// EmptyReport returns the report of a run that never starts.
+func EmptyReport(f *run.Facts, why *run.Blocker) (*runnerv1alpha1.Report, error) {
+	outcome := runnerv1alpha1.OutcomeError
+	if why.Reason == v1alpha1.ReasonStopped {
+		outcome = runnerv1alpha1.OutcomeStopped
+	}
+	report, err := result.Build(result.Input{Plan: f.Plan, PlanHash: f.PlanHash, Version: version.Get().Version})
+	if err != nil {
+		return nil, fmt.Errorf("building an empty report: %w", err)
+	}
+	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: why.Reason, Message: why.Message}
+	return report, nil
+}
+
+// recordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
+func recordsStored(f *run.Facts) bool {
 	for i := range f.View.Shards {
 		sh := &f.View.Shards[i]
 		if (sh.Lost != nil || sh.Left) && (!sh.Stored || !f.IsRecorded(i, sh.Pod.UID)) {
@@ -32,9 +66,9 @@ func RecordsStored(f *run.Facts) bool {
 	return true
 }
 
-// VerdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
+// verdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
 // tolerated unless it ended the run, or no runner remained.
-func VerdictFacts(f *run.Facts) verdict.Facts {
+func verdictFacts(f *run.Facts) verdict.Facts {
 	facts := verdict.FactsOf(f.View.Snapshots(f.Policy() != v1alpha1.ShardLostFail))
 	if f.Report.Stopped == stopByDeadline && facts.Problem == "" {
 		facts = verdict.Facts{

@@ -35,7 +35,7 @@ func TestLossTolerated(t *testing.T) {
 			runtest.ShardLost(i)(f)
 		}
 		f.Report.Stopped = tt.stopped
-		facts := VerdictFacts(f)
+		facts := verdictFacts(f)
 		if facts.LossTolerated != tt.want || (facts.Problem == "") != (tt.policy != v1alpha1.ShardLostFail) {
 			t.Errorf("%s: tolerated %v, problem %q", name, facts.LossTolerated, facts.Problem)
 		}
@@ -62,7 +62,7 @@ func TestRecordsStored(t *testing.T) {
 			stored.Shards = []record.Shard{{Index: 0, Pod: tc.recorded}}
 		}
 		f := &run.Facts{Record: stored, View: &shards.View{Shards: []shards.Shard{tc.shard}}}
-		if got := RecordsStored(f); got != tc.want {
+		if got := recordsStored(f); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -39,3 +39,13 @@ func probeBegins(next *record.Record, revision int64) {
 	}
 	next.Search.Begun = revision
 }
+
+// Searched returns the result of a search; nil: the test has none, or it has not started.
+func Searched(f *run.Facts) *runnerv1alpha1.SearchResult {
+	if f.Plan == nil || f.Plan.Search == nil || !f.StartDecided() {
+		return nil
+	}
+	probes := f.Probes().Ended
+	out := search.Replay(*f.Plan.Search, probes).Result(probes)
+	return &out
+}

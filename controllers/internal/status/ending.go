@@ -10,7 +10,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/internal/search"
 )
 
 func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
@@ -27,16 +26,6 @@ func completed(v *runnerv1alpha1.Verdict) bool {
 		return true
 	}
 	return false
-}
-
-// Searched returns the result of a search; nil: the test has none, or it has not started.
-func Searched(f *run.Facts) *runnerv1alpha1.SearchResult {
-	if f.Plan == nil || f.Plan.Search == nil || !f.StartDecided() {
-		return nil
-	}
-	probes := f.Probes().Ended
-	out := search.Replay(*f.Plan.Search, probes).Result(probes)
-	return &out
 }
 
 // aborted returns whether a threshold ended the test before its end.

@@ -5,6 +5,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/search"
 )
@@ -25,7 +26,7 @@ func searchMessage(f *run.Facts) string {
 // searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the run or of the
 // search there is no outcome.
 func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
-	r := Searched(f)
+	r := decide.Searched(f)
 	if r == nil {
 		return nil
 	}

@@ -3,12 +3,10 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
@@ -75,17 +73,6 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 	return applied, err
 }
 
-// beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
-func (r *reconciler) beginWait(ctx context.Context, s *scope) error {
-	if len(s.Record.Changes) == 0 || s.Now.Sub(s.Record.Changes[0].DecidedAt.Time) < time.Second {
-		return nil
-	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Changes[0].DecidedAt = s.MicroTime()
-		return nil
-	})
-}
-
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 	in := desired.JobInput{LoadTest: s.LoadTest, Runner: &r.cfg.Runner, PlanDigest: s.PlanDigest, Attempt: s.Record.Attempt}
 	job, err := desired.Job(in)
@@ -146,44 +133,4 @@ func (r *reconciler) reportIsFree(ctx context.Context, lt *v1alpha1.LoadTest) er
 		err = &conflictError{what: "ConfigMap " + cm.Name}
 	}
 	return err
-}
-
-// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
-// run deletes only that.
-func (r *reconciler) makeSecret(ctx context.Context, s *scope) error {
-	authority, err := r.pki.Get(ctx)
-	if err != nil {
-		return err
-	}
-	files, err := authority.RunnerFiles(s.LoadTest.UID)
-	if err != nil {
-		return err
-	}
-	secret := desired.TLS(s.LoadTest, files)
-	if err := r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("creating the runners' certificate: %w", err)
-	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Secret = secret.UID
-		return nil
-	})
-}
-
-// applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.
-func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
-	ac, err := desired.Apply(job)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.client.Apply(ctx, ac, client.FieldOwner(desired.FieldManager)); err != nil {
-		if apierrors.IsConflict(err) {
-			return nil, &conflictError{what: "Job " + job.Name}
-		}
-		return nil, fmt.Errorf("applying Job %s: %w", job.Name, err)
-	}
-	applied := job.DeepCopy()
-	applied.UID, applied.CreationTimestamp = *ac.UID, *ac.CreationTimestamp
-	return applied, nil
 }

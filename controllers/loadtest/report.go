@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/event"
@@ -17,6 +17,55 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/internal/status"
 )
+
+// write patches the status if it has changed, and sends the events of the change.
+func (r *reconciler) write(ctx context.Context, s *scope) error {
+	before := s.LoadTest.Status.DeepCopy()
+	whole := status.Of(s.Facts)
+	after := status.Brief(whole)
+	if equality.Semantic.DeepEqual(before, after) {
+		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
+		return nil
+	}
+	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !status.Urgent(before, after) {
+		s.Again(wait)
+		r.metrics.Observe(s.Key(), before, after)
+		return nil
+	}
+	written := s.LoadTest.DeepCopy()
+	written.Status = *after
+	err := r.patchStatus(ctx, s.LoadTest, written)
+	if apierrors.IsNotFound(err) {
+		return nil // its deletion brings the next pass
+	}
+	if err != nil {
+		return err
+	}
+	r.pace.wrote(s.Key(), after, s.Now)
+	r.memory.of(s.LoadTest).statusRefused = false
+	r.metrics.Observe(s.Key(), before, after)
+	// Events about shards need all of them. An operator that has just started has seen no transition.
+	known := r.memory.of(s.LoadTest)
+	if before.Runners = known.runners; known.runners == nil {
+		before.Runners = whole.Runners
+	}
+	if !s.TakenOver() {
+		known.runners = whole.Runners
+	}
+	event.Send(ctx, r.events, written, status.Events(before, whole))
+	return nil
+}
+
+// patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written: a transition would be
+// reported twice. So it is a conflict if lt is not the newest version.
+func (r *reconciler) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
+	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	r.memory.wrote(lt, written)
+	return nil
+}
 
 // failuresShown is the number of failed passes in a row after which status shows the error. Fewer are usual, such as a conflict of two writes.
 const failuresShown = 3

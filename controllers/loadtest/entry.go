@@ -1,14 +1,18 @@
 package loadtest
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -112,4 +116,29 @@ func (c *memoryEntry) keepCounts(key checkpoint.Key, snapshot *runnerv1alpha1.Sn
 func (m *memory) wrote(lt, written *v1alpha1.LoadTest) {
 	c := m.of(lt)
 	c.written, c.superseded = written, append(c.superseded, lt.ResourceVersion)
+}
+
+// vanish forgets a LoadTest that was deleted, and ends its load.
+func (r *reconciler) vanish(req ctrl.Request) {
+	r.registry.Abort(req.NamespacedName, "")
+	r.records.Forget(r.memory.forget(req.NamespacedName))
+	r.pace.forget(req.NamespacedName)
+	r.metrics.Forget(req.NamespacedName)
+}
+
+// running makes the collector the source of checkpoints.
+type running struct{ registry *collect.Registry }
+
+// Live implements checkpoint.Source.
+func (r running) Live() []checkpoint.Key {
+	var out []checkpoint.Key
+	for _, of := range r.registry.Running() {
+		out = append(out, checkpoint.Key{LoadTest: of.Name, Run: of.UID, Shard: of.Shard, Pod: of.Pod})
+	}
+	return out
+}
+
+// Latest implements checkpoint.Source.
+func (r running) Latest(_ context.Context, key checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
+	return r.registry.Latest(collect.Running{Name: key.LoadTest, UID: key.Run, Shard: key.Shard, Pod: key.Pod})
 }

@@ -1,41 +1,15 @@
 package loadtest
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
-
-// syncView takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
-func (r *reconciler) syncView(ctx context.Context, s *scope) (_ bool, err error) {
-	view := r.registry.View(s.LoadTest.UID)
-	if view == nil {
-		if view, err = r.order(s); err != nil {
-			return false, err
-		}
-	}
-	s.See(view)
-	s.noteCheckpoints(r.keeper.Problem(s.LoadTest.UID))
-	r.diagnose(ctx, s)
-	return true, nil
-}
-
-// syncCollector gives the collector the record as it is stored now. What the collector learned meanwhile brings another pass.
-func (r *reconciler) syncCollector(_ context.Context, s *scope) (bool, error) {
-	_, err := r.order(s)
-	return err == nil, err
-}
-
-// syncRunning does what follows from the record.
-func (r *reconciler) syncRunning(ctx context.Context, s *scope) (bool, error) {
-	_, err := r.perform(ctx, s, decide.Running(s.Facts)...)
-	return err == nil, err
-}
 
 // order gives the collector what is stored, and returns its view.
 func (r *reconciler) order(s *scope) (*shards.View, error) {
@@ -80,4 +54,13 @@ func (r *reconciler) capacityRevision(s *scope) int64 {
 		c.capacity, c.capacityRevision = capacity, c.capacityRevision+1
 	}
 	return c.capacityRevision
+}
+
+// recordedRunners is what the collector must know of the runners that ended.
+func (s *scope) recordedRunners() []shards.Recorded {
+	out := make([]shards.Recorded, len(s.Ended))
+	for i, e := range s.Ended {
+		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: run.LossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
+	}
+	return out
 }

@@ -103,11 +103,6 @@ func (r *reconciler) planStored(ctx context.Context, s *scope) (*run.Blocker, er
 	return s.shut(), err // without this plan, the Job of an earlier one must not start
 }
 
-// syncStoredPlan takes the plan that runs.
-func (r *reconciler) syncStoredPlan(ctx context.Context, s *scope) (bool, error) {
-	return true, r.storedPlan(ctx, s)
-}
-
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the
 // operator can compile it to another plan.
 func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {

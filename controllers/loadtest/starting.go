@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -18,23 +20,23 @@ func (r *reconciler) gates() []gate {
 	return []gate{r.compiled, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected, r.allReady, r.begin}
 }
 
-// syncGates lets a run that has not started through its gates. The first one that is shut says why the run waits, or that it ends.
-func (r *reconciler) syncGates(ctx context.Context, s *scope) (bool, error) {
+// starting is a pass of a run that has not started. The first gate that is shut says why the run waits, or that it ends.
+func (r *reconciler) starting(ctx context.Context, s *scope) error {
 	for _, gate := range r.gates() {
 		b, err := gate(ctx, s)
 		switch {
 		case err != nil:
-			return false, err
+			return err
 		case b == nil:
 			continue
 		case b.Condition == v1alpha1.ConditionFinished:
 			return r.endBeforeStart(ctx, s, b)
 		}
 		s.Block(b)
-		return true, nil
+		return nil
 	}
 	s.Again(0) // it has started
-	return false, nil
+	return nil
 }
 
 // shut returns what an attempt of this pass noted; nil: nothing.
@@ -136,4 +138,34 @@ func (r *reconciler) allReady(_ context.Context, s *scope) (*run.Blocker, error)
 		return b, nil
 	}
 	return decide.StartProblem(s.Facts), nil
+}
+
+// begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
+func (r *reconciler) begin(ctx context.Context, s *scope) (*run.Blocker, error) {
+	for _, fresh := range []func(context.Context, *scope) (bool, error){r.specIsCurrent, r.hasLock} {
+		if ok, err := fresh(ctx, s); err != nil || !ok {
+			return &run.Blocker{Retry: staleInterval}, err
+		}
+	}
+	err := r.decide(ctx, s, func(run *record.Record) error { return decide.Begin(s.Facts, run) })
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.order(s)
+	return nil, err
+}
+
+// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads
+// to another plan. The API server refuses an edit after startTime is in status; one between this read and that write has
+// no effect and is reported.
+func (r *reconciler) specIsCurrent(ctx context.Context, s *scope) (bool, error) {
+	lt := &v1alpha1.LoadTest{}
+	err := r.reader.Get(ctx, s.Key(), lt)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
+	}
+	return lt.UID == s.LoadTest.UID && lt.Generation == s.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
@@ -16,6 +17,71 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
+
+// running is a pass of a test that runs. It stores the counts of the runners that ended, and then all decisions with one write. The collector gets the
+// record as it is stored, and what follows from it comes last. What the collector learned meanwhile brings another pass.
+func (r *reconciler) running(ctx context.Context, s *scope) error {
+	if err := r.storedPlan(ctx, s); err != nil {
+		return err
+	}
+	if s.LoadTest.Generation < s.Record.Live.Generation {
+		return nil // the cache has an older spec: another pass follows when it has the newer one
+	}
+	if err := r.live(s); err != nil {
+		return err
+	}
+	if err := r.view(ctx, s); err != nil {
+		return err
+	}
+	ended, err := r.storeCounts(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := r.decide(ctx, s, func(run *record.Record) error { return decide.Next(s.Facts, run, ended) }); err != nil {
+		return err
+	}
+	if len(ended) > 0 {
+		if err := r.readEnded(ctx, s); err != nil {
+			return err
+		}
+	}
+	if _, err := r.order(s); err != nil {
+		return err
+	}
+	if _, err := r.perform(ctx, s, decide.Running(s.Facts)...); err != nil {
+		return err
+	}
+	return r.finish(ctx, s)
+}
+
+// live compares what the spec says of the values that can change while the test runs with the record. The plan stays the one
+// that was started with: the runners get the differences as changes.
+func (r *reconciler) live(s *scope) error {
+	now, err := r.present(s)
+	if err != nil {
+		return err
+	}
+	s.Present, s.NotApplied = now, now.Why
+	if s.Edits = decide.EditsOf(s.Facts, now); len(s.Edits) > 0 && s.Record.Full() {
+		s.NotApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(s.Record.Changes), len(s.Record.Shards))
+		s.Edits = nil
+	}
+	return nil
+}
+
+// view takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
+func (r *reconciler) view(ctx context.Context, s *scope) (err error) {
+	view := r.registry.View(s.LoadTest.UID)
+	if view == nil {
+		if view, err = r.order(s); err != nil {
+			return err
+		}
+	}
+	s.See(view)
+	s.noteCheckpoints(r.keeper.Problem(s.LoadTest.UID))
+	r.diagnose(ctx, s)
+	return nil
+}
 
 // storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their entries of the record.
 // Pods go only after the record has them. Nil: there are none, or the API server refuses counts, and the run does not end before it stored them.

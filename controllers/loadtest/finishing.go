@@ -1,0 +1,124 @@
+package loadtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/controllers/internal/status"
+)
+
+// finish stores the report when the runners have ended, and then how the run ended.
+func (r *reconciler) finish(ctx context.Context, s *scope) error {
+	report, err := decide.Report(s.Facts)
+	if report == nil || err != nil {
+		return err
+	}
+	return r.end(ctx, s, report)
+}
+
+// endBeforeStart does so for a run that never starts.
+func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *run.Blocker) error {
+	report, err := decide.EmptyReport(s.Facts, why)
+	if err != nil {
+		return err
+	}
+	return r.end(ctx, s, report)
+}
+
+// end stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
+// without its details ends without a report.
+func (r *reconciler) end(ctx context.Context, s *scope, report *runnerv1alpha1.Report) error {
+	s.Report = report
+	end := status.End(s.Facts, &report.Verdict)
+	gz, dropped, err := fit(*s.Report, r.cfg.Report.MaxBytes, reportDetails)
+	if err != nil {
+		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
+		return r.storeEnd(ctx, s, end)
+	}
+	stored, err := r.storeReport(ctx, s, desired.Report(s.LoadTest, gz))
+	if stored == nil || err != nil {
+		return err
+	}
+	if have := stored.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
+		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
+		var earlier runnerv1alpha1.Report
+		if err := decodeGzip(have, &earlier); err != nil {
+			return fmt.Errorf("reading the report that an earlier pass stored: %w", err)
+		}
+		end = status.End(s.Facts, &earlier.Verdict)
+	}
+	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
+	return r.storeEnd(ctx, s, end)
+}
+
+func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) error {
+	if s.StartDecided() {
+		if err := r.must(ctx, s, decide.DeleteBudget(s.Facts)); err != nil {
+			return err
+		}
+	}
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		run.End = end
+		return run.On(state.End)
+	})
+	if err == nil {
+		s.Again(0)
+	}
+	return err
+}
+
+var reportDetails = []detail[runnerv1alpha1.Report]{
+	{"windows.histogram", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Windows = slices.Clone(r.Windows)
+		for i := range r.Windows {
+			r.Windows[i].Histogram = runnerv1alpha1.Histogram{}
+		}
+		return r
+	}},
+	{"histograms", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Histograms = nil
+		return r
+	}},
+	{"windows", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Windows, r.WindowsFrom = nil, 0
+		return r
+	}},
+	{"shards", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Shards = nil
+		return r
+	}},
+	{"targets", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Targets = nil
+		return r
+	}},
+	{"steps", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Steps = nil
+		return r
+	}},
+	{"samples", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Samples, r.Slowest = nil, nil
+		return r
+	}},
+	{"operations", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Operations = nil
+		return r
+	}},
+	{"generator.cpus", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Generator.CPUs = nil
+		return r
+	}},
+	{"causes", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Causes, r.Failures = nil, nil
+		return r
+	}},
+}
