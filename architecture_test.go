@@ -104,7 +104,7 @@ var laws = []law{
 	},
 	{
 		name: "a controller of its own knows LoadTests by the API server only",
-		of:   []string{"controllers/ttl", "controllers/upload"},
+		of:   []string{"controllers/ttl", "controllers/upload", "controllers/lock"},
 		deny: []string{module + "controllers/loadtest", module + "controllers/internal/collect", module + "controllers/internal/transport", module + "controllers/internal/decide"},
 	},
 	{
@@ -189,6 +189,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"controllers/loadtest", module + "runner", true},
 		{"controllers/ttl", module + "controllers/internal/collect", true},
 		{"controllers/ttl", module + "controllers/internal/leadership", false},
+		{"controllers/lock", module + "controllers/loadtest", true},
 		{"controllers/loadtest", module + "runner/pace", true},
 		{"controllers/internal/storage", module + "runner/export", false},
 		{"controllers/loadtest", module + "api/runner/v1alpha1", false},

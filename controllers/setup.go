@@ -28,6 +28,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/controllers/loadtestschedule"
+	"github.com/h2surge/h2surge/controllers/lock"
 	"github.com/h2surge/h2surge/controllers/ttl"
 	"github.com/h2surge/h2surge/controllers/upload"
 )
@@ -51,6 +52,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		if err := setup(mgr, cfg, opts.Clock, leading); err != nil {
 			return err
 		}
+	}
+	if err := lock.Setup(ctx, mgr, opts.Clock, leading); err != nil {
+		return err
 	}
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }
@@ -102,7 +106,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Confi
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}, &v1alpha1.LoadTestLock{}}}},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}}}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
 		LeaderElectionReleaseOnCancel: true,

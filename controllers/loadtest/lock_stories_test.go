@@ -63,6 +63,13 @@ func TestLock(t *testing.T) {
 	w.wantNoRunners("c")
 	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.Stop = true })
 	w.awaitPhase("c", v1alpha1.PhaseCompleted)
+	for _, name := range []string{"a", "b", "c"} { // the operator deletes a lock that no LoadTest names
+		w.must(w.client.Delete(w.ctx, w.get(name)))
+	}
+	for _, job := range w.jobs() {
+		w.must(w.client.Delete(w.ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
+	w.awaitGone(&v1alpha1.LoadTestLock{}, "core")
 }
 
 // A holder whose Job the API server refuses is passed over after a while, and gets its turn back.
@@ -74,9 +81,11 @@ func TestLockOfARefusedTest(t *testing.T) {
 	w.apply(locked("b", time.Second).Build())
 	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a")
 	w.later(time.Minute)
+	w.edit("a", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // sooner than the end of its turn
 	w.awaitMessage("b", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job b-1: ")
 	w.awaitLocked("a", "held by LoadTest "+w.ns+"/b")
 	w.later(time.Minute)
+	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) })
 	w.awaitMessage("a", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job a-1: ")
 }
 
@@ -167,7 +176,6 @@ func TestLockTaken(t *testing.T) {
 	lock.Holder.Name, lock.Holder.UID = b.Name, b.UID
 	w.must(w.client.Update(w.ctx, lock))
 	w.awaitLoad("b", 100)
-	w.edit("a", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
 	w.awaitLocked("a", "held by LoadTest "+w.ns+"/b")
 	w.holding(nil)
 	w.endLoad("b")

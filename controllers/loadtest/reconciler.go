@@ -43,9 +43,7 @@ type reconciler struct {
 	checkpoints *checkpoint.Store
 	keeper      *checkpoint.Writer
 	leader      Leader
-	// lockInterval is the time between two looks at a lock, of the LoadTest that gets it next.
-	lockInterval time.Duration
-	podsGrace    time.Duration // see Options
+	podsGrace   time.Duration // see Options
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
+	"github.com/h2surge/h2surge/controllers/lock"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -47,9 +48,6 @@ type Options struct {
 	StatusInterval time.Duration
 	// CheckpointInterval is the time between two checkpoints of a runner. Default: checkpoint.MinInterval.
 	CheckpointInterval time.Duration
-	// LockInterval is the time between two looks at a lock, of the LoadTest that gets it next. Others look at it a fifth as often.
-	// Default: a second.
-	LockInterval time.Duration
 	// PodsGrace is how long a Job can take to create its pods before the operator reports it. Default: 10 seconds.
 	PodsGrace time.Duration
 	// Leader says whether this process may decide. Default: it always may.
@@ -79,7 +77,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		opts.Clock = time.Now
 	}
 	opts.StatusInterval = cmp.Or(opts.StatusInterval, time.Second)
-	opts.LockInterval = cmp.Or(opts.LockInterval, time.Second)
 	if opts.Leader == nil {
 		opts.Leader = onlyReplica{}
 	}
@@ -98,7 +95,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		records: record.NewStore(mgr.GetAPIReader(), writer),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval, podsGrace: opts.PodsGrace,
+		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, podsGrace: opts.PodsGrace,
 		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
@@ -158,6 +155,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
+		Watches(&v1alpha1.LoadTestLock{}, lock.Handler()).
 		WatchesRawSource(source.Channel(news, toRequest)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).
 		Complete(r)

@@ -143,7 +143,7 @@ func all[T client.Object](a *memoryAPI) (out []T) {
 }
 
 // cachedKinds are those that the operator reads from its cache.
-var cachedKinds = []string{"LoadTest", "ConfigMap", "Job", "Pod"}
+var cachedKinds = []string{"LoadTest", "LoadTestLock", "ConfigMap", "Job", "Pod"}
 
 // memoryClient is the client of an operator: it reads from its cache, and writes to the API server. Without a cache it reads from the API server.
 type memoryClient struct {
@@ -243,7 +243,7 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 				list.Items = append(list.Items, *o.DeepCopy())
 			}
 		case *v1alpha1.LoadTestList:
-			if o, ok := o.(*v1alpha1.LoadTest); ok && owned(o) {
+			if o, ok := o.(*v1alpha1.LoadTest); ok { // all have the same lock
 				list.Items = append(list.Items, *o.DeepCopy())
 			}
 		case *corev1.EventList:
@@ -302,8 +302,8 @@ func (c *memoryClient) Delete(_ context.Context, o client.Object, opts ...client
 	switch {
 	case stored == nil:
 		return notFound(id)
-	case d.Preconditions != nil && *d.Preconditions.UID != stored.GetUID():
-		return apierrors.NewConflict(schema.GroupResource{Resource: id.kind}, id.name, errors.New("another UID"))
+	case d.Preconditions != nil && (*d.Preconditions.UID != stored.GetUID() || ptr.Deref(d.Preconditions.ResourceVersion, stored.GetResourceVersion()) != stored.GetResourceVersion()):
+		return apierrors.NewConflict(schema.GroupResource{Resource: id.kind}, id.name, errors.New("another UID or version"))
 	}
 	if pod, ok := stored.(*corev1.Pod); ok {
 		terminate(pod, d.GracePeriodSeconds, c.api)

@@ -72,12 +72,6 @@ func (r *reconciler) notStopped(ctx context.Context, s *scope) (*run.Blocker, er
 	return run.Never(v1alpha1.ReasonDeadlineExceeded, why), nil
 }
 
-// locked gets the lock of the test.
-func (r *reconciler) locked(ctx context.Context, s *scope) (*run.Blocker, error) {
-	_, err := r.syncLock(ctx, s)
-	return s.shut(), err
-}
-
 // notHeld deletes the runners of a test that spec.suspend keeps from starting.
 func (r *reconciler) notHeld(ctx context.Context, s *scope) (*run.Blocker, error) {
 	if !s.LoadTest.Spec.Suspend {

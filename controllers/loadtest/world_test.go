@@ -250,7 +250,6 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 		Leader:         leader,
 
 		CheckpointInterval: w.checkpoints,
-		LockInterval:       200 * time.Millisecond,
 		PodsGrace:          soon, // the Job controller of a busy machine is slow
 	}))
 	ended := make(chan error, 1)

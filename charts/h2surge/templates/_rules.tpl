@@ -89,6 +89,16 @@
   - h2surge.io
   resources:
   - loadtestlocks
+  verbs:
+  - create
+  - delete
+  - get
+  - list
+  - update
+  - watch
+- apiGroups:
+  - h2surge.io
+  resources:
   - loadtestruns
   verbs:
   - create

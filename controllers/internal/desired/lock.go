@@ -6,12 +6,12 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Lock returns the lock of a LoadTest, without a holder. No LoadTest owns it.
-func Lock(lt *v1alpha1.LoadTest) *v1alpha1.LoadTestLock {
+// Lock returns a lock without a holder. No LoadTest owns it.
+func Lock(namespace, name string) *v1alpha1.LoadTestLock {
 	return &v1alpha1.LoadTestLock{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTestLock"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: lt.Namespace, Name: lt.Spec.Lock,
+			Namespace: namespace, Name: name,
 			Labels: map[string]string{LabelName: Application, LabelComponent: "lock", LabelManagedBy: Application},
 		},
 	}
