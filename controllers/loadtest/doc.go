@@ -1,8 +1,8 @@
 // Package loadtest reconciles LoadTests.
 //
-// A pass reads the objects of one LoadTest into a scope, calls the sync functions of the phase of the run, computes the status from
-// the scope, and writes it if it changed. Events and metrics follow the write. The run record says which phase it is: the run
-// starts, runs, or has finished.
+// A pass reads the objects of one LoadTest into run.Facts, makes the decisions of the phase of the run, does what follows from them, computes the
+// status from the facts, and writes it if it changed. Events and metrics follow the write. The run record says which phase it is: the run starts, runs,
+// or has finished.
 //
 // The run record has all decisions: the plan, the start, the changes of the load, the runners that ended, the decision to
 // stop, and how the run ended. The operator stores a decision there before it acts on it. Status is computed from spec,

@@ -30,14 +30,14 @@ type memoryEntry struct {
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
 	superseded []string
-	// capacity is that of scope, capacityRevision the number of its last change.
+	// capacity is that of the last pass, capacityRevision the number of its last change.
 	capacity         int
 	capacityRevision int64
 	// plan is the plan with planDigest that runs, warnings those of its compilation.
 	planDigest, warnings string
 	plan                 *runnerv1alpha1.Plan
 	// storedPlan is the ConfigMap that has the plan of a test that has not started.
-	storedPlan child
+	storedPlan run.Child
 	// addresses is the policy of the plan, before the test starts.
 	addresses *runnerv1alpha1.AddressPolicy
 	// present is what the spec of a generation says of rates and shards.
@@ -62,12 +62,6 @@ type memoryEntry struct {
 	statusRefused bool
 	// terminating: the namespace is being deleted.
 	terminating bool
-}
-
-// child names an object that another one of the same name cannot replace.
-type child struct {
-	name string
-	uid  types.UID
 }
 
 // of returns the entry of a run. Only one pass at a time works on a LoadTest, so the entry needs no lock.

@@ -13,13 +13,14 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // startedBefore returns whether a test without a record has started: status or a Job of the previous build says so.
 // Such a test must not start again.
-func (s *scope) startedBefore() bool {
-	return s.LoadTest.Status.StartTime != nil || slices.ContainsFunc(s.FormerJobs, func(job *batchv1.Job) bool {
+func startedBefore(f *run.Facts) bool {
+	return f.LoadTest.Status.StartTime != nil || slices.ContainsFunc(f.FormerJobs, func(job *batchv1.Job) bool {
 		return job.Annotations[desired.AnnotationStart] != ""
 	})
 }
@@ -29,12 +30,12 @@ const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was 
 	"The operator stopped the test; the results are lost"
 
 // noRecord ends a test that has started and has no record. Its Jobs go with the end.
-func (r *reconciler) noRecord(ctx context.Context, s *scope) error {
-	message := fmt.Sprintf(noRecordMessage, desired.RunName(s.LoadTest))
-	err := r.decide(ctx, s, func(run *record.Record) error {
+func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
+	message := fmt.Sprintf(noRecordMessage, desired.RunName(f.LoadTest))
+	err := r.decide(ctx, f, func(run *record.Record) error {
 		run.End = &record.End{
-			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(s.Now), StartTime: s.LoadTest.Status.StartTime,
-			PlanHash: s.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: s.LoadTest.Spec.Runner.Shards},
+			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(f.Now), StartTime: f.LoadTest.Status.StartTime,
+			PlanHash: f.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: f.LoadTest.Spec.Runner.Shards},
 			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing, Message: message},
 		}
 		return run.On(state.End)
@@ -42,58 +43,58 @@ func (r *reconciler) noRecord(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.Again(0)
-	_, err = r.perform(ctx, s, append(decide.DeleteFormer(s.Facts), decide.DeleteBudget(s.Facts))...)
+	f.Again(0)
+	_, err = r.perform(ctx, f, append(decide.DeleteFormer(f), decide.DeleteBudget(f))...)
 	return err
 }
 
 // leftovers deletes what is left of a finished test whose record was deleted.
-func (r *reconciler) leftovers(ctx context.Context, s *scope) error {
-	_, err := r.perform(ctx, s, decide.Leftovers(s.Facts)...)
+func (r *reconciler) leftovers(ctx context.Context, f *run.Facts) error {
+	_, err := r.perform(ctx, f, decide.Leftovers(f)...)
 	return err
 }
 
 // noteEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
 // of the TTL does not, and neither does a change that took effect while the test ran.
-func (r *reconciler) noteEdited(s *scope) (err error) {
-	if s.Record.Plan.Generation == 0 || s.LoadTest.Generation == s.Record.Plan.Generation {
+func (r *reconciler) noteEdited(f *run.Facts) (err error) {
+	if f.Record.Plan.Generation == 0 || f.LoadTest.Generation == f.Record.Plan.Generation {
 		return nil
 	}
-	c := r.memory.of(s.LoadTest)
-	if c.editedGeneration != s.LoadTest.Generation {
-		if c.edited, err = s.DescribesAnother(); err != nil {
+	c := r.memory.of(f.LoadTest)
+	if c.editedGeneration != f.LoadTest.Generation {
+		if c.edited, err = f.DescribesAnother(); err != nil {
 			return err
 		}
-		c.editedGeneration = s.LoadTest.Generation
+		c.editedGeneration = f.LoadTest.Generation
 	}
-	s.Edited = c.edited
+	f.Edited = c.edited
 	return nil
 }
 
 // finished is a pass of a run that has ended: its runners end, and what it does not need any more goes.
-func (r *reconciler) finished(ctx context.Context, s *scope) error {
-	if _, err := r.perform(ctx, s, decide.Finished(s.Facts)...); err != nil {
+func (r *reconciler) finished(ctx context.Context, f *run.Facts) error {
+	if _, err := r.perform(ctx, f, decide.Finished(f)...); err != nil {
 		return err
 	}
-	if err := r.release(ctx, s); err != nil {
+	if err := r.release(ctx, f); err != nil {
 		return err
 	}
-	return r.noteEdited(s)
+	return r.noteEdited(f)
 }
 
 // release ends the polls of a run that needs its runners no more, and forgets what only a running test needs: a plan can have megabytes.
-func (r *reconciler) release(ctx context.Context, s *scope) error {
-	if decide.Released(s.Facts) {
-		r.registry.Forget(s.LoadTest.UID)
-		c := r.memory.of(s.LoadTest)
+func (r *reconciler) release(ctx context.Context, f *run.Facts) error {
+	if decide.Released(f) {
+		r.registry.Forget(f.LoadTest.UID)
+		c := r.memory.of(f.LoadTest)
 		c.plan, c.present, c.addresses, c.counts = nil, nil, nil, nil
 		return nil
 	}
-	if s.Plan == nil {
-		if err := r.storedPlan(ctx, s); err != nil {
+	if f.Plan == nil {
+		if err := r.storedPlan(ctx, f); err != nil {
 			return err
 		}
 	}
-	_, err := r.registry.Ensure(r.wanted(s))
+	_, err := r.registry.Ensure(r.wanted(f))
 	return err
 }

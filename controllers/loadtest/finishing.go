@@ -18,34 +18,34 @@ import (
 )
 
 // finish stores the report when the runners have ended, and then how the run ended.
-func (r *reconciler) finish(ctx context.Context, s *scope) error {
-	report, err := decide.Report(s.Facts)
+func (r *reconciler) finish(ctx context.Context, f *run.Facts) error {
+	report, err := decide.Report(f)
 	if report == nil || err != nil {
 		return err
 	}
-	return r.end(ctx, s, report)
+	return r.end(ctx, f, report)
 }
 
 // endBeforeStart does so for a run that never starts.
-func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, why *run.Blocker) error {
-	report, err := decide.EmptyReport(s.Facts, why)
+func (r *reconciler) endBeforeStart(ctx context.Context, f *run.Facts, why *run.Blocker) error {
+	report, err := decide.EmptyReport(f, why)
 	if err != nil {
 		return err
 	}
-	return r.end(ctx, s, report)
+	return r.end(ctx, f, report)
 }
 
 // end stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
 // without its details ends without a report.
-func (r *reconciler) end(ctx context.Context, s *scope, report *runnerv1alpha1.Report) error {
-	s.Report = report
-	end := status.End(s.Facts, &report.Verdict)
-	gz, dropped, err := fit(*s.Report, r.cfg.Report.MaxBytes, reportDetails)
+func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alpha1.Report) error {
+	f.Report = report
+	end := status.End(f, &report.Verdict)
+	gz, dropped, err := fit(*f.Report, r.cfg.Report.MaxBytes, reportDetails)
 	if err != nil {
 		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
-		return r.storeEnd(ctx, s, end)
+		return r.storeEnd(ctx, f, end)
 	}
-	stored, err := r.storeReport(ctx, s, desired.Report(s.LoadTest, gz))
+	stored, err := r.storeReport(ctx, f, desired.Report(f.LoadTest, gz))
 	if stored == nil || err != nil {
 		return err
 	}
@@ -55,24 +55,24 @@ func (r *reconciler) end(ctx context.Context, s *scope, report *runnerv1alpha1.R
 		if err := decodeGzip(have, &earlier); err != nil {
 			return fmt.Errorf("reading the report that an earlier pass stored: %w", err)
 		}
-		end = status.End(s.Facts, &earlier.Verdict)
+		end = status.End(f, &earlier.Verdict)
 	}
 	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
-	return r.storeEnd(ctx, s, end)
+	return r.storeEnd(ctx, f, end)
 }
 
-func (r *reconciler) storeEnd(ctx context.Context, s *scope, end *record.End) error {
-	if s.StartDecided() {
-		if err := r.must(ctx, s, decide.DeleteBudget(s.Facts)); err != nil {
+func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End) error {
+	if f.StartDecided() {
+		if err := r.must(ctx, f, decide.DeleteBudget(f)); err != nil {
 			return err
 		}
 	}
-	err := r.decide(ctx, s, func(run *record.Record) error {
+	err := r.decide(ctx, f, func(run *record.Record) error {
 		run.End = end
 		return run.On(state.End)
 	})
 	if err == nil {
-		s.Again(0)
+		f.Again(0)
 	}
 	return err
 }

@@ -192,8 +192,8 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if err != nil {
 		return err
 	}
-	s := &scope{Facts: &run.Facts{Now: time.Now(), LoadTest: lt, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}}
-	s.take(stored)
+	s := &run.Facts{Now: time.Now(), LoadTest: lt, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}
+	take(s, stored)
 	job := &batchv1.Job{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: test + "-1"}, job); err == nil {
 		s.Job = job
@@ -237,7 +237,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	return err
 }
 
-func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *scope) error {
+func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *run.Facts) error {
 	if s.Record.State != state.Preparing {
 		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Prepare) }); err != nil {
 			return err
@@ -324,7 +324,7 @@ func TestWaitingForALockListsNothing(t *testing.T) {
 	for _, lt := range all[*v1alpha1.LoadTest](w.api)[1:] {
 		lt = lt.DeepCopy()
 		lt.Namespace = "ns"
-		s := &scope{Facts: &run.Facts{Now: time.Now(), LoadTest: lt, Record: &record.Record{}, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}}
+		s := &run.Facts{Now: time.Now(), LoadTest: lt, Record: &record.Record{}, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}
 		b, err := r.locked(context.Background(), s)
 		if err != nil || b == nil || !strings.HasPrefix(b.Message, "lock core is held by LoadTest ns/t0") {
 			t.Errorf("%s: %+v, %v", lt.Name, b, err)

@@ -56,24 +56,26 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 	return nil
 }
 
-// read fills a scope with all that the LoadTest owns, each object once.
-func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
-	s := &scope{Facts: &run.Facts{Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{}}}
+// read makes facts with all that the LoadTest owns, each object once.
+func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*run.Facts, error) {
+	f := &run.Facts{
+		Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{},
+	}
 	run, err := r.records.Load(ctx, lt)
 	if err != nil {
 		return nil, err
 	}
-	s.take(run)
-	if err := r.readConfigMaps(ctx, s); err != nil {
+	take(f, run)
+	if err := r.readConfigMaps(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := r.readJobs(ctx, s); err != nil {
+	if err := r.readJobs(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := r.readPods(ctx, s); err != nil {
+	if err := r.readPods(ctx, f); err != nil {
 		return nil, err
 	}
-	return s, r.readEnded(ctx, s) // it needs the pods
+	return f, r.readEnded(ctx, f) // it needs the pods
 }
 
 func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
@@ -89,38 +91,38 @@ func configMapMetadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 }
 
-func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
+func (r *reconciler) readConfigMaps(ctx context.Context, f *run.Facts) error {
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
-	if err := r.owned(ctx, s.LoadTest.Namespace, s.LoadTest.UID, list); err != nil {
+	if err := r.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, list); err != nil {
 		return err
 	}
 	for i := range list.Items {
-		s.configMaps = append(s.configMaps, child{list.Items[i].Name, list.Items[i].UID})
+		f.ConfigMaps = append(f.ConfigMaps, run.Child{Name: list.Items[i].Name, UID: list.Items[i].UID})
 	}
 	return nil
 }
 
-func (r *reconciler) readJobs(ctx context.Context, s *scope) error {
+func (r *reconciler) readJobs(ctx context.Context, f *run.Facts) error {
 	var list batchv1.JobList
-	if err := r.owned(ctx, s.LoadTest.Namespace, s.LoadTest.UID, &list); err != nil {
+	if err := r.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, &list); err != nil {
 		return err
 	}
 	for i := range list.Items {
-		if job := &list.Items[i]; s.Record.Attempt > 0 && job.Name == desired.JobName(s.LoadTest, s.Record.Attempt) {
-			s.Job = job
+		if job := &list.Items[i]; f.Record.Attempt > 0 && job.Name == desired.JobName(f.LoadTest, f.Record.Attempt) {
+			f.Job = job
 		} else {
-			s.FormerJobs = append(s.FormerJobs, job)
+			f.FormerJobs = append(f.FormerJobs, job)
 		}
 	}
 	return nil
 }
 
-func (r *reconciler) readPods(ctx context.Context, s *scope) error {
+func (r *reconciler) readPods(ctx context.Context, f *run.Facts) error {
 	var list corev1.PodList
-	if s.JobUID() == "" {
+	if f.JobUID() == "" {
 		return nil
 	}
-	if err := r.owned(ctx, s.LoadTest.Namespace, s.JobUID(), &list); err != nil {
+	if err := r.owned(ctx, f.LoadTest.Namespace, f.JobUID(), &list); err != nil {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
@@ -129,70 +131,70 @@ func (r *reconciler) readPods(ctx context.Context, s *scope) error {
 	for i := range list.Items {
 		pod := &list.Items[i]
 		if shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil { // else not the Job controller's
-			s.AllPods = append(s.AllPods, pod)
-			s.AddPod(shard, pod)
+			f.AllPods = append(f.AllPods, pod)
+			f.AddPod(shard, pod)
 		}
 	}
 	return nil
 }
 
 // waitsOf updates and returns the waits of the present Job.
-func (r *reconciler) waitsOf(s *scope) run.Waits {
-	c := r.memory.of(s.LoadTest)
-	if c.waits.Job != s.Job.UID {
-		c.waits = run.Waits{Job: s.Job.UID}
+func (r *reconciler) waitsOf(f *run.Facts) run.Waits {
+	c := r.memory.of(f.LoadTest)
+	if c.waits.Job != f.Job.UID {
+		c.waits = run.Waits{Job: f.Job.UID}
 	}
 	w := &c.waits
-	if run.JobSuspended(s.Job) {
+	if run.JobSuspended(f.Job) {
 		w.Admitted = time.Time{}
 	} else if w.Admitted.IsZero() {
-		w.Admitted = s.Now
+		w.Admitted = f.Now
 	}
-	if !run.AllRunning(s.Facts) {
+	if !run.AllRunning(f) {
 		w.Running = time.Time{}
 	} else if w.Running.IsZero() {
-		w.Running = s.Now
+		w.Running = f.Now
 	}
 	return *w
 }
 
-// readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
-func (r *reconciler) readEnded(ctx context.Context, s *scope) error {
-	s.Ended = nil
-	for i := range s.Record.Shards {
-		if err := r.addEnded(ctx, s, &s.Record.Shards[i]); err != nil {
+// readEnded fills the facts with the runners of the record. A run that has ended needs no counts any more.
+func (r *reconciler) readEnded(ctx context.Context, f *run.Facts) error {
+	f.Ended = nil
+	for i := range f.Record.Shards {
+		if err := r.addEnded(ctx, f, &f.Record.Shards[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addEnded adds a runner of the record to the scope, with its counts. Its pod is not the pod of the shard any more.
-func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) error {
-	counts, err := r.countsOf(ctx, s, rec)
+// addEnded adds a runner of the record to the facts, with its counts. Its pod is not the pod of the shard any more.
+func (r *reconciler) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard) error {
+	counts, err := r.countsOf(ctx, f, rec)
 	if err != nil {
 		return err
 	}
 	out := run.Ended{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
-		if i := slices.IndexFunc(s.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
-			out.Address = s.Observe(s.AllPods[i]).Address
+		if i := slices.IndexFunc(f.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
+			out.Address = f.Observe(f.AllPods[i]).Address
 		}
 	}
-	s.Ended = append(s.Ended, out)
-	if pod := s.Pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
-		delete(s.Pods, rec.Index)
+	f.Ended = append(f.Ended, out)
+	if pod := f.Pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
+		delete(f.Pods, rec.Index)
 	}
 	return nil
 }
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
-func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
-	if rec.Counts.Name == "" || s.Record.End != nil {
+func (r *reconciler) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
+	if rec.Counts.Name == "" || f.Record.End != nil {
 		return nil, nil
 	}
-	c, key := r.memory.of(s.LoadTest), s.checkpointKey(rec.Index, rec.Pod)
+	c, key := r.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
 		stored, err := r.checkpoints.Get(ctx, key)
 		if err != nil {
@@ -207,10 +209,10 @@ func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) 
 	return c.counts[key], nil
 }
 
-func (r *reconciler) present(s *scope) (*run.Present, error) {
-	c := r.memory.of(s.LoadTest)
-	if c.present == nil || c.present.Generation != s.LoadTest.Generation {
-		now, err := s.PresentOf()
+func (r *reconciler) present(f *run.Facts) (*run.Present, error) {
+	c := r.memory.of(f.LoadTest)
+	if c.present == nil || c.present.Generation != f.LoadTest.Generation {
+		now, err := f.PresentOf()
 		if err != nil {
 			return nil, err
 		}
@@ -219,18 +221,18 @@ func (r *reconciler) present(s *scope) (*run.Present, error) {
 	return c.present, nil
 }
 
-// take makes a record that of the scope; nil: none is stored.
-func (s *scope) take(run *record.Record) {
-	s.Stored = run != nil
+// take makes a record that of the pass; nil: none is stored.
+func take(f *run.Facts, run *record.Record) {
+	f.Stored = run != nil
 	if run == nil {
 		run = &record.Record{State: state.Pending}
 	}
-	s.Record = run
+	f.Record = run
 }
 
 // noteCheckpoints records for the status that the API server refuses the checkpoints of the run.
-func (s *scope) noteCheckpoints(err error) {
-	if text := refusal.Of(err); text != "" && s.Record.End == nil {
-		s.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: s.Now, Next: s.Now.Add(maxRetryInterval)})
+func noteCheckpoints(f *run.Facts, err error) {
+	if text := refusal.Of(err); text != "" && f.Record.End == nil {
+		f.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)})
 	}
 }

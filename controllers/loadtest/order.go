@@ -12,35 +12,35 @@ import (
 )
 
 // order gives the collector what is stored, and returns its view.
-func (r *reconciler) order(s *scope) (*shards.View, error) {
-	d := r.wanted(s)
-	s.ShardsRevision = d.ShardsRevision
-	if s.Record.Stop != nil {
-		d.Stop = s.Record.Stop.Reason
+func (r *reconciler) order(f *run.Facts) (*shards.View, error) {
+	d := r.wanted(f)
+	f.ShardsRevision = d.ShardsRevision
+	if f.Record.Stop != nil {
+		d.Stop = f.Record.Stop.Reason
 	}
 	return r.registry.Ensure(d)
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.
-func (r *reconciler) wanted(s *scope) shards.Desired {
+func (r *reconciler) wanted(f *run.Facts) shards.Desired {
 	d := shards.Desired{
-		Name: s.Key(), UID: s.LoadTest.UID, Attempt: s.Record.Attempt, Job: s.JobUID(), Plan: s.Plan,
-		Shards: decide.Capacity(s.Facts), ShardsRevision: r.capacityRevision(s), Rebalance: s.Policy() == v1alpha1.ShardLostRebalance,
-		Failed:        s.FailedThresholds(),
-		Probes:        s.Probes(),
-		Changes:       s.Record.Updates(s.Plan.Rates),
-		LossTolerated: s.Policy() != v1alpha1.ShardLostFail,
-		LoadEnd:       s.Record.LoadEnd(s.Plan),
-		Live:          s.Live(),
-		Retention:     desired.Retention(s.LoadTest),
-		Pods:          map[int]shards.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.StartDecided(), Stored: s.Record.End != nil,
+		Name: f.Key(), UID: f.LoadTest.UID, Attempt: f.Record.Attempt, Job: f.JobUID(), Plan: f.Plan,
+		Shards: decide.Capacity(f), ShardsRevision: r.capacityRevision(f), Rebalance: f.Policy() == v1alpha1.ShardLostRebalance,
+		Failed:        f.FailedThresholds(),
+		Probes:        f.Probes(),
+		Changes:       f.Record.Updates(f.Plan.Rates),
+		LossTolerated: f.Policy() != v1alpha1.ShardLostFail,
+		LoadEnd:       f.Record.LoadEnd(f.Plan),
+		Live:          f.Live(),
+		Retention:     desired.Retention(f.LoadTest),
+		Pods:          map[int]shards.Pod{}, Owners: map[int]types.UID{}, Recorded: recordedRunners(f), MayStart: f.StartDecided(), Stored: f.Record.End != nil,
 	}
-	for shard, pod := range s.Pods {
-		d.Pods[shard] = s.Observe(pod)
+	for shard, pod := range f.Pods {
+		d.Pods[shard] = f.Observe(pod)
 	}
-	for shard, pod := range s.Record.Pods {
+	for shard, pod := range f.Record.Pods {
 		d.Owners[shard] = pod.UID
-		if d.Pods[shard].UID != pod.UID && d.MayStart && s.Record.Find(shard, pod.UID) == nil {
+		if d.Pods[shard].UID != pod.UID && d.MayStart && f.Record.Find(shard, pod.UID) == nil {
 			d.Pods[shard] = shards.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
 		}
 	}
@@ -48,18 +48,18 @@ func (r *reconciler) wanted(s *scope) shards.Desired {
 }
 
 // capacityRevision returns the number of the last change of the capacity.
-func (r *reconciler) capacityRevision(s *scope) int64 {
-	c := r.memory.of(s.LoadTest)
-	if capacity := decide.Capacity(s.Facts); c.capacityRevision == 0 || c.capacity != capacity {
+func (r *reconciler) capacityRevision(f *run.Facts) int64 {
+	c := r.memory.of(f.LoadTest)
+	if capacity := decide.Capacity(f); c.capacityRevision == 0 || c.capacity != capacity {
 		c.capacity, c.capacityRevision = capacity, c.capacityRevision+1
 	}
 	return c.capacityRevision
 }
 
 // recordedRunners is what the collector must know of the runners that ended.
-func (s *scope) recordedRunners() []shards.Recorded {
-	out := make([]shards.Recorded, len(s.Ended))
-	for i, e := range s.Ended {
+func recordedRunners(f *run.Facts) []shards.Recorded {
+	out := make([]shards.Recorded, len(f.Ended))
+	for i, e := range f.Ended {
 		out[i] = shards.Recorded{Shard: e.Index, Pod: e.Pod, Member: e.Member, Loss: run.LossOf(e.Shard), Final: e.State == record.ShardDone, Snapshot: e.Snapshot, Address: e.Address}
 	}
 	return out

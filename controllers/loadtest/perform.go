@@ -27,54 +27,54 @@ import (
 // maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
 const maxRetryInterval = 30 * time.Second
 
-// errRefused ends a pass after a write that attempt did not make. The scope has the reason for the status.
+// errRefused ends a pass after a write that attempt did not make. The facts have the reason for the status.
 var errRefused = errors.New("a write was refused")
 
 // attempt makes a write of the run. It returns false if the write was not made: a name is taken, the API server
-// refuses the write, which the scope records for the status, or err is not nil. It repeats a refused write after a
+// refuses the write, which the facts record for the status, or err is not nil. It repeats a refused write after a
 // second, later after up to maxRetryInterval, and passes before that do not call the API server.
-func (r *reconciler) attempt(ctx context.Context, s *scope, what string, write func() error) (made bool, err error) {
-	c := r.memory.of(s.LoadTest)
+func (r *reconciler) attempt(ctx context.Context, f *run.Facts, what string, write func() error) (made bool, err error) {
+	c := r.memory.of(f.LoadTest)
 	before, refused := c.refused[what]
-	if refused && s.Now.Before(before.Next) {
-		s.Refuse(before)
+	if refused && f.Now.Before(before.Next) {
+		f.Refuse(before)
 		return false, nil
 	}
 	err = write()
 	text := refusal.Of(err)
 	if text == "" {
 		delete(c.refused, what)
-		stop, err := s.conflict(err)
+		stop, err := conflict(f, err)
 		return !stop, err
 	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return false, err // ends the run
 	}
 	if !refused {
-		before = run.Refusal{What: what, Since: s.Now}
+		before = run.Refusal{What: what, Since: f.Now}
 		logr.FromContextOrDiscard(ctx).Info("The API server refuses a write", "object", what, "message", text)
 	}
-	before.Text, before.Next = text, s.Now.Add(min(max(s.Now.Sub(before.Since), time.Second), maxRetryInterval))
+	before.Text, before.Next = text, f.Now.Add(min(max(f.Now.Sub(before.Since), time.Second), maxRetryInterval))
 	if c.refused == nil {
 		c.refused = map[string]run.Refusal{}
 	}
 	c.refused[what] = before
-	s.Refuse(before)
+	f.Refuse(before)
 	return false, nil
 }
 
 // refusedError returns the refusal that ended a pass without attempt, such as that of a deletion. ok is false if
 // err is not a refusal.
-func (s *scope) refusedError(err error) (w run.Refusal, ok bool) {
+func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 	text := refusal.Of(err)
 	if text == "" {
 		return w, false
 	}
 	doing, _, _ := strings.Cut(err.Error(), ": ")
-	return run.Refusal{What: doing, Text: text, Since: s.Now, Next: s.Now.Add(maxRetryInterval)}, true
+	return run.Refusal{What: doing, Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)}, true
 }
 
-// conflictError reports that an object with a name that the run needs is not the operator's.
+// conflictError reports that an object with a name that the run needs is not the operator'f.
 type conflictError struct {
 	what string
 	// remains reports that the owner is a deleted LoadTest of the same name. The garbage collector deletes the object.
@@ -121,8 +121,8 @@ func (r *reconciler) existing(ctx context.Context, lt *v1alpha1.LoadTest, child 
 	return false, &conflictError{what: what, remains: remains}
 }
 
-// conflict notes a conflict in the scope. It returns any other error, and whether there was a conflict or an error.
-func (s *scope) conflict(err error) (bool, error) {
+// conflict notes a conflict. It returns any other error, and whether there was a conflict or an error.
+func conflict(f *run.Facts, err error) (bool, error) {
 	var conflict *conflictError
 	switch {
 	case err == nil:
@@ -130,9 +130,9 @@ func (s *scope) conflict(err error) (bool, error) {
 	case !errors.As(err, &conflict):
 		return true, err
 	case conflict.remains:
-		s.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
 	default:
-		s.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
 	}
 	return true, nil
 }
@@ -149,14 +149,14 @@ func (s *scope) conflict(err error) (bool, error) {
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=patch;delete
 
 // perform makes writes. It returns false if one was not made, because the API server refuses it.
-func (r *reconciler) perform(ctx context.Context, s *scope, all ...decide.Operation) (made bool, err error) {
+func (r *reconciler) perform(ctx context.Context, f *run.Facts, all ...decide.Operation) (made bool, err error) {
 	made = true
-	c := r.memory.of(s.LoadTest)
+	c := r.memory.of(f.LoadTest)
 	for _, op := range all {
 		if op.Once != "" && c.once[op.What] == op.Once {
 			continue
 		}
-		ok, err := r.attempt(ctx, s, op.What, func() error { return r.do(ctx, s, op) })
+		ok, err := r.attempt(ctx, f, op.What, func() error { return r.do(ctx, f, op) })
 		if err != nil {
 			return false, err
 		}
@@ -168,20 +168,20 @@ func (r *reconciler) perform(ctx context.Context, s *scope, all ...decide.Operat
 }
 
 // must makes writes that the rest of the pass relies on. The error is errRefused if the API server refuses one.
-func (r *reconciler) must(ctx context.Context, s *scope, all ...decide.Operation) error {
-	made, err := r.perform(ctx, s, all...)
+func (r *reconciler) must(ctx context.Context, f *run.Facts, all ...decide.Operation) error {
+	made, err := r.perform(ctx, f, all...)
 	if err == nil && !made {
 		return errRefused
 	}
 	return err
 }
 
-func (r *reconciler) do(ctx context.Context, s *scope, op decide.Operation) error {
+func (r *reconciler) do(ctx context.Context, f *run.Facts, op decide.Operation) error {
 	switch {
 	case op.Apply != nil:
 		return r.apply(ctx, op)
 	case op.DropCounts:
-		return r.checkpoints.DeleteAll(ctx, s.Key(), s.LoadTest.UID)
+		return r.checkpoints.DeleteAll(ctx, f.Key(), f.LoadTest.UID)
 	}
 	return r.delete(ctx, op)
 }
@@ -224,14 +224,14 @@ func wrap(err error, doing string) error {
 
 // decide stores a decision in the run record. The caller acts on it only if there is no error. The error is errRefused
 // if the API server refuses the record.
-func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record) error) error {
+func (r *reconciler) decide(ctx context.Context, f *run.Facts, change func(*record.Record) error) error {
 	var run *record.Record
-	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.LoadTest), func() (err error) {
-		run, err = r.records.Save(ctx, s.LoadTest, func(run *record.Record) error {
-			if !s.Stored {
-				run.State, run.Created = state.Pending, s.MicroTime()
+	made, err := r.attempt(ctx, f, "LoadTestRun "+desired.RunName(f.LoadTest), func() (err error) {
+		run, err = r.records.Save(ctx, f.LoadTest, func(run *record.Record) error {
+			if !f.Stored {
+				run.State, run.Created = state.Pending, f.MicroTime()
 			}
-			return f(run)
+			return change(run)
 		})
 		return err
 	})
@@ -241,39 +241,39 @@ func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record
 	if !made {
 		return errRefused
 	}
-	s.take(run)
+	take(f, run)
 	return nil
 }
 
 // beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
-func (r *reconciler) beginWait(ctx context.Context, s *scope) error {
-	if len(s.Record.Changes) == 0 || s.Now.Sub(s.Record.Changes[0].DecidedAt.Time) < time.Second {
+func (r *reconciler) beginWait(ctx context.Context, f *run.Facts) error {
+	if len(f.Record.Changes) == 0 || f.Now.Sub(f.Record.Changes[0].DecidedAt.Time) < time.Second {
 		return nil
 	}
-	return r.decide(ctx, s, func(run *record.Record) error {
-		run.Changes[0].DecidedAt = s.MicroTime()
+	return r.decide(ctx, f, func(run *record.Record) error {
+		run.Changes[0].DecidedAt = f.MicroTime()
 		return nil
 	})
 }
 
 // makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
 // run deletes only that.
-func (r *reconciler) makeSecret(ctx context.Context, s *scope) error {
+func (r *reconciler) makeSecret(ctx context.Context, f *run.Facts) error {
 	authority, err := r.pki.Get(ctx)
 	if err != nil {
 		return err
 	}
-	files, err := authority.RunnerFiles(s.LoadTest.UID)
+	files, err := authority.RunnerFiles(f.LoadTest.UID)
 	if err != nil {
 		return err
 	}
-	secret := desired.TLS(s.LoadTest, files)
+	secret := desired.TLS(f.LoadTest, files)
 	if err := r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("creating the runners' certificate: %w", err)
 	}
-	return r.decide(ctx, s, func(run *record.Record) error {
+	return r.decide(ctx, f, func(run *record.Record) error {
 		run.Secret = secret.UID
 		return nil
 	})
@@ -298,21 +298,21 @@ func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.J
 
 // storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
 // another object has its name. The record has the digest first, because a tenant can create a ConfigMap with the name and the owner.
-func (r *reconciler) storeReport(ctx context.Context, s *scope, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
-	_, err = r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
+func (r *reconciler) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
+	_, err = r.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
 		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
-		found, err := r.existing(ctx, s.LoadTest, have)
+		found, err := r.existing(ctx, f.LoadTest, have)
 		switch {
 		case err != nil:
 			return err
-		case found && !desired.IsReport(have, s.Record.Report):
+		case found && !desired.IsReport(have, f.Record.Report):
 			return &conflictError{what: "ConfigMap " + cm.Name}
 		case found:
 			stored = have
 			return nil
 		}
-		if digest := desired.ReportDigest(cm); s.Record.Report != digest {
-			if err := r.decide(ctx, s, func(run *record.Record) error {
+		if digest := desired.ReportDigest(cm); f.Record.Report != digest {
+			if err := r.decide(ctx, f, func(run *record.Record) error {
 				run.Report = digest
 				return nil
 			}); err != nil {

@@ -33,102 +33,102 @@ const (
 
 // compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
 // The runners of an invalid spec cannot start any more.
-func (r *reconciler) compiled(ctx context.Context, s *scope) (*run.Blocker, error) {
-	b, err := r.compile(ctx, s)
+func (r *reconciler) compiled(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	b, err := r.compile(ctx, f)
 	if b == nil || err != nil {
 		return b, err
 	}
-	s.Block(b)
-	return b, r.hold(ctx, s)
+	f.Block(b)
+	return b, r.hold(ctx, f)
 }
 
 // compile makes the plan of the pass, or returns what is wrong with the spec.
-func (r *reconciler) compile(ctx context.Context, s *scope) (*run.Blocker, error) {
-	if err := r.setAddresses(ctx, s); err != nil {
+func (r *reconciler) compile(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if err := r.setAddresses(ctx, f); err != nil {
 		return nil, err
 	}
-	compiled, warnings, errs := compile.Compile(s.Key().String(), &s.LoadTest.Spec)
+	compiled, warnings, errs := compile.Compile(f.Key().String(), &f.LoadTest.Spec)
 	if len(errs) > 0 {
 		return run.Invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
-	s.Restrict(compiled)
-	if errs, err := s.Denied(compiled); len(errs) > 0 || err != nil {
+	f.Restrict(compiled)
+	if errs, err := f.Denied(compiled); len(errs) > 0 || err != nil {
 		return run.Invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n")), err
 	}
-	if err := s.usePlan(compiled); err != nil {
+	if err := usePlan(f, compiled); err != nil {
 		return nil, err
 	}
-	s.Warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
-	if s.Stored {
+	f.Warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
+	if f.Stored {
 		return nil, nil
 	}
-	return nil, r.decide(ctx, s, func(*record.Record) error { return nil })
+	return nil, r.decide(ctx, f, func(*record.Record) error { return nil })
 }
 
 // usePlan makes a plan that of the pass.
-func (s *scope) usePlan(compiled *runnerv1alpha1.Plan) (err error) {
-	if s.canonical, s.PlanDigest, err = plan.Canonical(compiled); err == nil {
-		s.PlanHash, err = plan.Hash(compiled)
+func usePlan(f *run.Facts, compiled *runnerv1alpha1.Plan) (err error) {
+	if f.Canonical, f.PlanDigest, err = plan.Canonical(compiled); err == nil {
+		f.PlanHash, err = plan.Hash(compiled)
 	}
-	s.Plan = compiled
+	f.Plan = compiled
 	return err
 }
 
 // planStored sees to it that a ConfigMap has the plan, which tenants cannot change then.
-func (r *reconciler) planStored(ctx context.Context, s *scope) (*run.Blocker, error) {
-	c := r.memory.of(s.LoadTest)
-	if slices.Contains(s.configMaps, c.storedPlan) && c.storedPlan.name == desired.PlanName(s.LoadTest, s.PlanDigest) {
+func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	c := r.memory.of(f.LoadTest)
+	if slices.Contains(f.ConfigMaps, c.storedPlan) && c.storedPlan.Name == desired.PlanName(f.LoadTest, f.PlanDigest) {
 		return nil, nil
 	}
-	gz, err := plan.Gzip(s.canonical)
+	gz, err := plan.Gzip(f.Canonical)
 	var large *plan.TooLargeError
 	if errors.As(err, &large) {
-		s.Block(run.Invalid(v1alpha1.ReasonPlanTooLarge, large.Error()))
-		return s.Blocked, r.hold(ctx, s)
+		f.Block(run.Invalid(v1alpha1.ReasonPlanTooLarge, large.Error()))
+		return f.Blocked, r.hold(ctx, f)
 	}
 	if err != nil {
 		return nil, err
 	}
-	cm := desired.Plan(s.LoadTest, s.PlanDigest, gz, s.Warnings)
-	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error {
-		err := r.create(ctx, s.LoadTest, cm)
+	cm := desired.Plan(f.LoadTest, f.PlanDigest, gz, f.Warnings)
+	made, err := r.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
+		err := r.create(ctx, f.LoadTest, cm)
 		if err == nil {
-			_, err = decodePlan(cm, s.PlanDigest)
+			_, err = decodePlan(cm, f.PlanDigest)
 		}
 		return err
 	})
 	if made {
-		c.storedPlan = child{cm.Name, cm.UID}
+		c.storedPlan = run.Child{Name: cm.Name, UID: cm.UID}
 	}
-	return s.shut(), err // without this plan, the Job of an earlier one must not start
+	return shut(f), err // without this plan, the Job of an earlier one must not start
 }
 
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the
 // operator can compile it to another plan.
-func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
-	s.PlanHash, s.PlanDigest = s.Record.Plan.Hash, s.Record.Plan.Digest
-	c := r.memory.of(s.LoadTest)
-	if c.plan == nil || c.planDigest != s.PlanDigest {
-		cm, err := r.readPlan(ctx, s)
+func (r *reconciler) storedPlan(ctx context.Context, f *run.Facts) error {
+	f.PlanHash, f.PlanDigest = f.Record.Plan.Hash, f.Record.Plan.Digest
+	c := r.memory.of(f.LoadTest)
+	if c.plan == nil || c.planDigest != f.PlanDigest {
+		cm, err := r.readPlan(ctx, f)
 		if err == nil {
-			c.plan, err = decodePlan(cm, s.PlanDigest)
+			c.plan, err = decodePlan(cm, f.PlanDigest)
 		}
 		if err != nil {
-			c.plan, err = r.recompile(ctx, s, err)
+			c.plan, err = r.recompile(ctx, f, err)
 		}
 		if err != nil {
 			return err
 		}
-		c.planDigest, c.warnings = s.PlanDigest, cm.Data[desired.KeyWarnings]
+		c.planDigest, c.warnings = f.PlanDigest, cm.Data[desired.KeyWarnings]
 	}
-	s.Plan, s.Warnings = c.plan, c.warnings
+	f.Plan, f.Warnings = c.plan, c.warnings
 	return nil
 }
 
 // readPlan returns the ConfigMap of the plan that runs. It is never nil.
-func (r *reconciler) readPlan(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
-	cm := desired.Plan(s.LoadTest, s.PlanDigest, nil, "")
-	found, err := r.existing(ctx, s.LoadTest, cm)
+func (r *reconciler) readPlan(ctx context.Context, f *run.Facts) (*corev1.ConfigMap, error) {
+	cm := desired.Plan(f.LoadTest, f.PlanDigest, nil, "")
+	found, err := r.existing(ctx, f.LoadTest, cm)
 	if err == nil && !found {
 		err = fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", cm.Name)
 	}
@@ -136,7 +136,7 @@ func (r *reconciler) readPlan(ctx context.Context, s *scope) (*corev1.ConfigMap,
 }
 
 // decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant can create a
-// ConfigMap with the name and the owner of the operator's.
+// ConfigMap with the name and the owner of the operator'f.
 func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, error) {
 	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan], digest)
 	if err != nil || !ptr.Deref(cm.Immutable, false) {
@@ -147,16 +147,16 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 
 // recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
 // the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
-func (r *reconciler) recompile(ctx context.Context, s *scope, gone error) (*runnerv1alpha1.Plan, error) {
-	compiled := s.AsStarted(&s.LoadTest.Spec)
+func (r *reconciler) recompile(ctx context.Context, f *run.Facts, gone error) (*runnerv1alpha1.Plan, error) {
+	compiled := f.AsStarted(&f.LoadTest.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
-	if err := r.setAddresses(ctx, s); err != nil {
+	if err := r.setAddresses(ctx, f); err != nil {
 		return nil, errors.Join(gone, err)
 	}
-	s.Restrict(compiled)
-	if _, digest, err := plan.Canonical(compiled); err != nil || digest != s.PlanDigest {
+	f.Restrict(compiled)
+	if _, digest, err := plan.Canonical(compiled); err != nil || digest != f.PlanDigest {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil

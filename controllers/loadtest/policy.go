@@ -19,6 +19,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
@@ -224,15 +225,15 @@ func appendRange(dst []string, address string) []string {
 
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
 // must not lead to another plan and another Job.
-func (r *reconciler) setAddresses(ctx context.Context, s *scope) (err error) {
-	c := r.memory.of(s.LoadTest)
-	if c.addresses == nil || s.Job == nil {
-		if c.addresses, err = r.addressRules.policy(ctx, s.Now); err != nil {
+func (r *reconciler) setAddresses(ctx context.Context, f *run.Facts) (err error) {
+	c := r.memory.of(f.LoadTest)
+	if c.addresses == nil || f.Job == nil {
+		if c.addresses, err = r.addressRules.policy(ctx, f.Now); err != nil {
 			return err
 		}
 		r.metrics.ObserveRules(r.addressRules.incomplete())
 	}
-	s.Addresses = c.addresses
+	f.Addresses = c.addresses
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 // loadtests/status patch: the one write of a pass.
@@ -55,19 +56,19 @@ const staleInterval = 200 * time.Millisecond
 const notLeadingInterval = time.Second
 
 // phase makes the pass of the phase that the run is in. A pass that decides the start or the end is over with that: it asks for another one.
-func (r *reconciler) phase(ctx context.Context, s *scope) error {
+func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 	switch {
-	case s.Record.End != nil:
-		return r.finished(ctx, s)
-	case s.StartDecided():
-		return r.running(ctx, s)
-	case s.Stored:
-	case s.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
-		return r.leftovers(ctx, s)
-	case s.startedBefore():
-		return r.noRecord(ctx, s)
+	case f.Record.End != nil:
+		return r.finished(ctx, f)
+	case f.StartDecided():
+		return r.running(ctx, f)
+	case f.Stored:
+	case f.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
+		return r.leftovers(ctx, f)
+	case startedBefore(f):
+		return r.noRecord(ctx, f)
 	}
-	return r.starting(ctx, s)
+	return r.starting(ctx, f)
 }
 
 // Reconcile is one pass. It ends with the first write after the lease ran out.
@@ -100,11 +101,11 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
 	lt = r.memory.newest(lt)
-	s, err := r.read(ctx, lt)
+	f, err := r.read(ctx, lt)
 	if err != nil {
 		return ctrl.Result{}, r.unreadable(ctx, lt, err)
 	}
-	syncErr := r.phase(ctx, s)
+	syncErr := r.phase(ctx, f)
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
 		r.abandon(ctx, lt)
 		return ctrl.Result{}, nil
@@ -112,12 +113,12 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if errors.Is(syncErr, errRefused) {
 		syncErr = nil
 	}
-	if w, ok := s.refusedError(syncErr); ok {
-		s.Refuse(w)
+	if w, ok := refusedError(f, syncErr); ok {
+		f.Refuse(w)
 		syncErr = nil
 	}
-	s.Failing = r.memory.of(lt).failing(syncErr)
-	err = r.write(ctx, s)
+	f.Failing = r.memory.of(lt).failing(syncErr)
+	err = r.write(ctx, f)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
 		return ctrl.Result{RequeueAfter: staleInterval}, nil
 	}
@@ -127,7 +128,7 @@ func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	if syncErr != nil {
 		return ctrl.Result{}, syncErr
 	}
-	return ctrl.Result{RequeueAfter: s.Requeue}, nil
+	return ctrl.Result{RequeueAfter: f.Requeue}, nil
 }
 
 // abandon ends a run whose namespace is being deleted. The API server stores nothing of it any more.

@@ -18,8 +18,8 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-// recording is a reconciler over a fake API server that has the record of a scope.
-func recording(t *testing.T, s *scope) *reconciler {
+// recording is a reconciler over a fake API server that has the record of a pass.
+func recording(t *testing.T, s *run.Facts) *reconciler {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
@@ -41,14 +41,14 @@ func recording(t *testing.T, s *scope) *reconciler {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.take(stored)
+		take(s, stored)
 	}
 	return r
 }
 
 // TestReleaseForgetsThePlan: memory follows the tests that run, not those that finished.
 func TestReleaseForgetsThePlan(t *testing.T) {
-	s := &scope{Facts: &run.Facts{LoadTest: builder.Minimal("a").Build(), Record: &record.Record{End: &record.End{}}}}
+	s := &run.Facts{LoadTest: builder.Minimal("a").Build(), Record: &record.Record{End: &record.End{}}}
 	r := recording(t, s)
 	r.registry = &collect.Registry{}
 	c := r.memory.of(s.LoadTest)

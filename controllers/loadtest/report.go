@@ -19,37 +19,37 @@ import (
 )
 
 // write patches the status if it has changed, and sends the events of the change.
-func (r *reconciler) write(ctx context.Context, s *scope) error {
-	before := s.LoadTest.Status.DeepCopy()
-	whole := status.Of(s.Facts)
+func (r *reconciler) write(ctx context.Context, f *run.Facts) error {
+	before := f.LoadTest.Status.DeepCopy()
+	whole := status.Of(f)
 	after := status.Brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
-		r.metrics.Observe(s.Key(), before, after) // an operator that has just begun knows nothing yet
+		r.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := r.pace.wait(s.Key(), s.Now); wait > 0 && !status.Urgent(before, after) {
-		s.Again(wait)
-		r.metrics.Observe(s.Key(), before, after)
+	if wait := r.pace.wait(f.Key(), f.Now); wait > 0 && !status.Urgent(before, after) {
+		f.Again(wait)
+		r.metrics.Observe(f.Key(), before, after)
 		return nil
 	}
-	written := s.LoadTest.DeepCopy()
+	written := f.LoadTest.DeepCopy()
 	written.Status = *after
-	err := r.patchStatus(ctx, s.LoadTest, written)
+	err := r.patchStatus(ctx, f.LoadTest, written)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
 	if err != nil {
 		return err
 	}
-	r.pace.wrote(s.Key(), after, s.Now)
-	r.memory.of(s.LoadTest).statusRefused = false
-	r.metrics.Observe(s.Key(), before, after)
+	r.pace.wrote(f.Key(), after, f.Now)
+	r.memory.of(f.LoadTest).statusRefused = false
+	r.metrics.Observe(f.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := r.memory.of(s.LoadTest)
+	known := r.memory.of(f.LoadTest)
 	if before.Runners = known.runners; known.runners == nil {
 		before.Runners = whole.Runners
 	}
-	if !s.TakenOver() {
+	if !f.TakenOver() {
 		known.runners = whole.Runners
 	}
 	event.Send(ctx, r.events, written, status.Events(before, whole))

@@ -28,44 +28,44 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
 
 // hold deletes the Job of a test that has not started and must not start now.
-func (r *reconciler) hold(ctx context.Context, s *scope) error {
-	if s.Record.State == state.Preparing {
-		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Hold) }); err != nil {
+func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
+	if f.Record.State == state.Preparing {
+		if err := r.decide(ctx, f, func(run *record.Record) error { return run.On(state.Hold) }); err != nil {
 			return err
 		}
 	}
-	if s.Job == nil {
+	if f.Job == nil {
 		return nil
 	}
-	if err := r.must(ctx, s, decide.DeleteJob(s.Job)); err != nil {
+	if err := r.must(ctx, f, decide.DeleteJob(f.Job)); err != nil {
 		return err
 	}
-	r.registry.Forget(s.LoadTest.UID)
-	s.Job, s.Pods, s.AllPods = nil, map[int]*corev1.Pod{}, nil
+	r.registry.Forget(f.LoadTest.UID)
+	f.Job, f.Pods, f.AllPods = nil, map[int]*corev1.Pod{}, nil
 	return nil
 }
 
 // createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server refuses one of them. A Job that the
 // API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
 // away.
-func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.Job) (applied *batchv1.Job, err error) {
-	secret := "Secret " + desired.TLSName(s.LoadTest)
-	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s) }); !made {
+func (r *reconciler) createRunners(ctx context.Context, f *run.Facts, job *batchv1.Job) (applied *batchv1.Job, err error) {
+	secret := "Secret " + desired.TLSName(f.LoadTest)
+	if made, err := r.attempt(ctx, f, secret, func() error { return r.makeSecret(ctx, f) }); !made {
 		return nil, err
 	}
-	if desired.HasNames(&s.LoadTest.Spec) {
-		service := desired.Service(s.LoadTest)
-		if made, err := r.attempt(ctx, s, "Service "+service.Name, func() error { return r.create(ctx, s.LoadTest, service) }); !made {
+	if desired.HasNames(&f.LoadTest.Spec) {
+		service := desired.Service(f.LoadTest)
+		if made, err := r.attempt(ctx, f, "Service "+service.Name, func() error { return r.create(ctx, f.LoadTest, service) }); !made {
 			return nil, err
 		}
 	}
-	_, err = r.attempt(ctx, s, "Job "+job.Name, func() error {
-		if err := r.beginWait(ctx, s); err != nil {
+	_, err = r.attempt(ctx, f, "Job "+job.Name, func() error {
+		if err := r.beginWait(ctx, f); err != nil {
 			return err
 		}
 		applied, err = r.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
-			s.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
+			f.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
 			return nil
 		}
 		return err
@@ -73,55 +73,55 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 	return applied, err
 }
 
-func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
-	in := desired.JobInput{LoadTest: s.LoadTest, Runner: &r.cfg.Runner, PlanDigest: s.PlanDigest, Attempt: s.Record.Attempt}
+func (r *reconciler) ensureJob(ctx context.Context, f *run.Facts) error {
+	in := desired.JobInput{LoadTest: f.LoadTest, Runner: &r.cfg.Runner, PlanDigest: f.PlanDigest, Attempt: f.Record.Attempt}
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
 	}
 	template := job.Annotations[desired.AnnotationTemplate]
-	attempt, losses, needed := decide.Attempt(s.Facts, template)
+	attempt, losses, needed := decide.Attempt(f, template)
 	if !needed {
 		return nil
 	}
 	in.Attempt = attempt
-	if s.Record.State != state.Preparing || in.Attempt != s.Record.Attempt {
-		if err := r.decide(ctx, s, func(run *record.Record) error { return decide.Prepare(s.Facts, run, in.Attempt, losses, template) }); err != nil {
+	if f.Record.State != state.Preparing || in.Attempt != f.Record.Attempt {
+		if err := r.decide(ctx, f, func(run *record.Record) error { return decide.Prepare(f, run, in.Attempt, losses, template) }); err != nil {
 			return err
 		}
 	}
-	return r.makeJob(ctx, s, in)
+	return r.makeJob(ctx, f, in)
 }
 
 // makeJob creates the Secret and the Job, unless they exist. The Job is applied once. Later only the number of its
 // indices can change.
-func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput) error {
+func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobInput) error {
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
 	}
 	existing := job.DeepCopy()
-	found, err := r.existing(ctx, s.LoadTest, existing)
+	found, err := r.existing(ctx, f.LoadTest, existing)
 	if err != nil {
 		return err
 	}
 	if found && existing.DeletionTimestamp != nil {
-		s.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)))
-		s.Again(remainsInterval)
+		f.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)))
+		f.Again(remainsInterval)
 		return nil
 	}
 	if !found {
-		if err := r.reportIsFree(ctx, s.LoadTest); err != nil {
+		if err := r.reportIsFree(ctx, f.LoadTest); err != nil {
 			return err
 		}
-		if existing, err = r.createRunners(ctx, s, job); existing == nil {
+		if existing, err = r.createRunners(ctx, f, job); existing == nil {
 			return err
 		}
 	}
-	if s.Job != nil {
-		s.FormerJobs = append(s.FormerJobs, s.Job)
+	if f.Job != nil {
+		f.FormerJobs = append(f.FormerJobs, f.Job)
 	}
-	s.Job, s.Pods, s.AllPods = existing, map[int]*corev1.Pod{}, nil
+	f.Job, f.Pods, f.AllPods = existing, map[int]*corev1.Pod{}, nil
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // gate lets a run continue to its start. It returns why it does not; nil: it does.
-type gate func(context.Context, *scope) (*run.Blocker, error)
+type gate func(context.Context, *run.Facts) (*run.Blocker, error)
 
 // gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job, too.
 func (r *reconciler) gates() []gate {
@@ -21,145 +21,144 @@ func (r *reconciler) gates() []gate {
 }
 
 // starting is a pass of a run that has not started. The first gate that is shut says why the run waits, or that it ends.
-func (r *reconciler) starting(ctx context.Context, s *scope) error {
+func (r *reconciler) starting(ctx context.Context, f *run.Facts) error {
 	for _, gate := range r.gates() {
-		b, err := gate(ctx, s)
+		b, err := gate(ctx, f)
 		switch {
 		case err != nil:
 			return err
 		case b == nil:
 			continue
 		case b.Condition == v1alpha1.ConditionFinished:
-			return r.endBeforeStart(ctx, s, b)
+			return r.endBeforeStart(ctx, f, b)
 		}
-		s.Block(b)
+		f.Block(b)
 		return nil
 	}
-	s.Again(0) // it has started
+	f.Again(0) // it has started
 	return nil
 }
 
 // shut returns what an attempt of this pass noted; nil: nothing.
-func (s *scope) shut() *run.Blocker {
-	if s.Blocked == nil && len(s.Refused) > 0 {
-		return run.NotReady(s.RefusedReason(), s.RefusedMessage())
+func shut(f *run.Facts) *run.Blocker {
+	if f.Blocked == nil && len(f.Refused) > 0 {
+		return run.NotReady(f.RefusedReason(), f.RefusedMessage())
 	}
-	return s.Blocked
+	return f.Blocked
 }
 
 // admitted notes that a queue admitted the Job: the deadline counts from then.
-func (r *reconciler) admitted(ctx context.Context, s *scope) (*run.Blocker, error) {
-	_, err := r.syncAdmitted(ctx, s)
-	return nil, err
+func (r *reconciler) admitted(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	return nil, r.decide(ctx, f, func(run *record.Record) error { return decide.Admitted(f, run) })
 }
 
 // notStopped ends a run that spec.stop or the deadline ends before its start.
-func (r *reconciler) notStopped(ctx context.Context, s *scope) (*run.Blocker, error) {
-	reason := decide.StopReason(s.Facts)
+func (r *reconciler) notStopped(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	reason := decide.StopReason(f)
 	if reason == "" {
 		return nil, nil
 	}
-	if err := r.must(ctx, s, decide.DeleteFormer(s.Facts)...); err != nil {
+	if err := r.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
 		return nil, err
 	}
 	if reason == decide.StopBySpec {
 		return run.Never(v1alpha1.ReasonStopped, "spec.stop ended the test before it started"), nil
 	}
-	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.LoadTest.Spec.ActiveDeadlineSeconds)
-	if r.diagnose(ctx, s); s.Problem != nil {
-		why += ": " + s.Problem.Message
+	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *f.LoadTest.Spec.ActiveDeadlineSeconds)
+	if r.diagnose(ctx, f); f.Problem != nil {
+		why += ": " + f.Problem.Message
 	}
 	return run.Never(v1alpha1.ReasonDeadlineExceeded, why), nil
 }
 
 // notHeld deletes the runners of a test that spec.suspend keeps from starting.
-func (r *reconciler) notHeld(ctx context.Context, s *scope) (*run.Blocker, error) {
-	if !s.LoadTest.Spec.Suspend {
+func (r *reconciler) notHeld(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if !f.LoadTest.Spec.Suspend {
 		return nil, nil
 	}
-	if err := r.hold(ctx, s); err != nil {
+	if err := r.hold(ctx, f); err != nil {
 		return nil, err
 	}
-	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.must(ctx, s, decide.DeleteFormer(s.Facts)...)
+	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.must(ctx, f, decide.DeleteFormer(f)...)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
-func (r *reconciler) runnersExist(ctx context.Context, s *scope) (*run.Blocker, error) {
-	if err := r.ensureJob(ctx, s); err != nil {
-		_, err := s.conflict(err)
-		return s.Blocked, err
+func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if err := r.ensureJob(ctx, f); err != nil {
+		_, err := conflict(f, err)
+		return f.Blocked, err
 	}
-	if len(s.Refused) == 0 {
-		return s.Blocked, r.must(ctx, s, decide.DeleteFormer(s.Facts)...)
+	if len(f.Refused) == 0 {
+		return f.Blocked, r.must(ctx, f, decide.DeleteFormer(f)...)
 	}
-	if b := decide.RefusedForTooLong(s.Facts); b != nil && s.Job == nil {
+	if b := decide.RefusedForTooLong(f); b != nil && f.Job == nil {
 		return b, nil
 	}
-	return s.shut(), nil // an existing Job is that of an earlier plan or attempt, and must not start
+	return shut(f), nil // an existing Job is that of an earlier plan or attempt, and must not start
 }
 
 // connected lets the collector connect to the runners, and decides which shards the test starts with.
-func (r *reconciler) connected(ctx context.Context, s *scope) (*run.Blocker, error) {
-	s.Waits = r.waitsOf(s)
-	if run.JobSuspended(s.Job) {
-		r.registry.Forget(s.LoadTest.UID) // a queue ended the runners that it had; they are not lost
-		return decide.StartProblem(s.Facts), nil
+func (r *reconciler) connected(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	f.Waits = r.waitsOf(f)
+	if run.JobSuspended(f.Job) {
+		r.registry.Forget(f.LoadTest.UID) // a queue ended the runners that it had; they are not lost
+		return decide.StartProblem(f), nil
 	}
-	if view := r.registry.View(s.LoadTest.UID); view != nil {
-		s.See(view) // what follows from it goes to the collector at once
+	if view := r.registry.View(f.LoadTest.UID); view != nil {
+		f.See(view) // what follows from it goes to the collector at once
 	}
-	if err := r.decide(ctx, s, func(run *record.Record) error {
-		decide.Starters(s.Facts, run)
+	if err := r.decide(ctx, f, func(run *record.Record) error {
+		decide.Starters(f, run)
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	view, err := r.order(s)
+	view, err := r.order(f)
 	if err != nil {
 		return nil, err
 	}
-	s.See(view)
-	r.diagnose(ctx, s)
+	f.See(view)
+	r.diagnose(ctx, f)
 	return nil, nil
 }
 
 // allReady waits for the runners that the test starts with, and ends a run that cannot start any more.
-func (r *reconciler) allReady(_ context.Context, s *scope) (*run.Blocker, error) {
-	if decide.CanStart(s.Facts) {
+func (r *reconciler) allReady(_ context.Context, f *run.Facts) (*run.Blocker, error) {
+	if decide.CanStart(f) {
 		return nil, nil
 	}
-	if b := decide.StartFailure(s.Facts); b != nil {
+	if b := decide.StartFailure(f); b != nil {
 		return b, nil
 	}
-	return decide.StartProblem(s.Facts), nil
+	return decide.StartProblem(f), nil
 }
 
 // begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
-func (r *reconciler) begin(ctx context.Context, s *scope) (*run.Blocker, error) {
-	for _, fresh := range []func(context.Context, *scope) (bool, error){r.specIsCurrent, r.hasLock} {
-		if ok, err := fresh(ctx, s); err != nil || !ok {
+func (r *reconciler) begin(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	for _, fresh := range []func(context.Context, *run.Facts) (bool, error){r.specIsCurrent, r.hasLock} {
+		if ok, err := fresh(ctx, f); err != nil || !ok {
 			return &run.Blocker{Retry: staleInterval}, err
 		}
 	}
-	err := r.decide(ctx, s, func(run *record.Record) error { return decide.Begin(s.Facts, run) })
+	err := r.decide(ctx, f, func(run *record.Record) error { return decide.Begin(f, run) })
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.order(s)
+	_, err = r.order(f)
 	return nil, err
 }
 
 // specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads
 // to another plan. The API server refuses an edit after startTime is in status; one between this read and that write has
 // no effect and is reported.
-func (r *reconciler) specIsCurrent(ctx context.Context, s *scope) (bool, error) {
+func (r *reconciler) specIsCurrent(ctx context.Context, f *run.Facts) (bool, error) {
 	lt := &v1alpha1.LoadTest{}
-	err := r.reader.Get(ctx, s.Key(), lt)
+	err := r.reader.Get(ctx, f.Key(), lt)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
 	}
-	return lt.UID == s.LoadTest.UID && lt.Generation == s.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
+	return lt.UID == f.LoadTest.UID && lt.Generation == f.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
 }

@@ -16,20 +16,20 @@ import (
 func TestReadyLimitHasOneClock(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
 		there := metav1.NewTime(runtest.Now.Add(off))
-		s := &scope{Facts: runtest.New(runtest.WithJob)}
+		s := runtest.New(runtest.WithJob)
 		s.Job.CreationTimestamp, s.Job.Status.StartTime = there, &there
 		r := recording(t, s)
 		want := func(what string, at time.Duration, limit time.Duration) {
 			t.Helper()
 			s.Now = runtest.Now.Add(at)
 			s.Waits = r.waitsOf(s)
-			from, got := decide.ReadyLimit(s.Facts)
+			from, got := decide.ReadyLimit(s)
 			if left := from.Add(got).Sub(s.Now); left != limit {
 				t.Errorf("clocks off by %s, %s: %s are left, want %s", off, what, left, limit)
 			}
 		}
 		want("no pod runs", time.Minute, r.cfg.Runner.PodTimeout.Duration-time.Minute)
-		runtest.PodsRun(s.Facts)
+		runtest.PodsRun(s)
 		for _, pod := range s.Pods {
 			pod.Status.ContainerStatuses[0].State.Running.StartedAt = there
 		}

@@ -43,6 +43,10 @@ type Facts struct {
 	PlanHash, PlanDigest string
 	// Warnings are those of the compilation of Plan.
 	Warnings string
+	// Canonical are the canonical bytes of a plan that was compiled now.
+	Canonical []byte
+	// ConfigMaps are those that the run owns.
+	ConfigMaps []Child
 	// Addresses is the address policy of a plan that is compiled now.
 	Addresses *runnerv1alpha1.AddressPolicy
 	// Blocked is why the run does not go on; nil: it does.
@@ -71,6 +75,12 @@ type Facts struct {
 	Report *runnerv1alpha1.Report
 	// Requeue is the time until the next pass; zero: an event brings it.
 	Requeue time.Duration
+}
+
+// Child names an object of a run, so that another one of the same name cannot replace it.
+type Child struct {
+	Name string
+	UID  types.UID
 }
 
 // JobUID is the UID of the Job whose pods are the runners; empty: there is none. After the start it is known even if

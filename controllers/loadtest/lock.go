@@ -1,0 +1,72 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/lock"
+)
+
+// locked waits until the test has its lock, which controllers/lock gives to it. A test that loses its lock loses its Jobs.
+func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if f.LoadTest.Spec.Lock == "" {
+		return nil, nil
+	}
+	if f.Held() { // it waits for its user and not for its lock, so the deadline counts
+		if f.Record.Admitted != nil {
+			return nil, nil
+		}
+		return nil, r.decide(ctx, f, func(run *record.Record) error { return decide.Admit(f, run) })
+	}
+	of, err := r.lock(ctx, r.client, f)
+	switch {
+	case err != nil:
+		return nil, err
+	case !lock.Holds(f.LoadTest, of):
+		why := run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", f.LoadTest.Spec.Lock, lock.Why(f.LoadTest.Name, of)))
+		return why, r.holdAll(ctx, f)
+	case f.Record.Admitted == nil || f.Record.Admitted.Before(&of.Holder.Time):
+		return nil, r.decide(ctx, f, func(run *record.Record) error {
+			run.Admitted = of.Holder.Time.DeepCopy()
+			return nil
+		})
+	}
+	return nil, nil
+}
+
+// hasLock returns whether the test needs no lock, or the API server has it as the holder.
+func (r *reconciler) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
+	if f.LoadTest.Spec.Lock == "" {
+		return true, nil
+	}
+	of, err := r.lock(ctx, r.reader, f)
+	return err == nil && lock.Holds(f.LoadTest, of), err
+}
+
+// lock returns the lock of the test; nil: it does not exist.
+func (r *reconciler) lock(ctx context.Context, from client.Reader, f *run.Facts) (*v1alpha1.LoadTestLock, error) {
+	out := &v1alpha1.LoadTestLock{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: f.LoadTest.Spec.Lock}, out)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading LoadTestLock %s: %w", f.LoadTest.Spec.Lock, err)
+	}
+	return out, nil
+}
+
+// holdAll deletes the Jobs of a test that waits for its lock.
+func (r *reconciler) holdAll(ctx context.Context, f *run.Facts) error {
+	if err := r.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
+		return err
+	}
+	return r.hold(ctx, f)
+}
