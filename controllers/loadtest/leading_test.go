@@ -40,7 +40,7 @@ func TestNoWritesAfterTheLease(t *testing.T) {
 		defer w.stopOperators()
 		w.startOperator(0)
 		o := w.operators[0]
-		o.r.leader = leader
+		o.leader = leader
 		pass, writes, late := false, 0, 0
 		wrote := w.api.wrote
 		w.api.wrote = func(before, after client.Object) {
@@ -60,7 +60,7 @@ func TestNoWritesAfterTheLease(t *testing.T) {
 			}
 			leader.writes.Store(1 + w.random.Int64N(3))
 			pass = true
-			_, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: simulated}})
+			_, err := o.passes.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: simulated}})
 			if pass = false; err != nil {
 				t.Fatal(err)
 			}

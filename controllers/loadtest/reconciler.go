@@ -16,7 +16,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
@@ -43,7 +42,6 @@ type reconciler struct {
 	// checkpoints are the stored counts of runners; keeper stores those of running shards.
 	checkpoints *checkpoint.Store
 	keeper      *checkpoint.Writer
-	leader      Leader
 	podsGrace   time.Duration // see Options
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
@@ -51,9 +49,6 @@ type reconciler struct {
 
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
 const staleInterval = 200 * time.Millisecond
-
-// notLeadingInterval is the time between two looks whether this process may decide again.
-const notLeadingInterval = time.Second
 
 // phase makes the pass of the phase that the run is in. A pass that decides the start or the end is over with that: it asks for another one.
 func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
@@ -71,19 +66,9 @@ func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 	return r.starting(ctx, f)
 }
 
-// Reconcile is one pass. It ends with the first write after the lease ran out.
+// Reconcile is one pass. No pass begins while this process may not decide (leadership.Reconciler). The collector continues: it polls runners, and
+// decides nothing.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if !r.leader.Leading() { // the collector continues: it polls runners, and decides nothing
-		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
-	}
-	result, err := r.pass(ctx, req)
-	if errors.Is(err, leadership.ErrNotLeading) {
-		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
-	}
-	return result, err
-}
-
-func (r *reconciler) pass(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := r.client.Get(ctx, req.NamespacedName, lt)
 	if apierrors.IsNotFound(err) {

@@ -95,7 +95,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		records: record.NewStore(mgr.GetAPIReader(), writer),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, podsGrace: opts.PodsGrace,
+		address: opts.ControlAddress, clock: opts.Clock, podsGrace: opts.PodsGrace,
 		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
@@ -117,7 +117,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := mgr.Add(r.keeper); err != nil {
 		return fmt.Errorf("adding the writer of checkpoints: %w", err)
 	}
-	return r.watch(mgr, news)
+	return r.watch(mgr, news, opts.Leader.Leading)
 }
 
 // newsCapacity is far above the number of runs that have news within the time a reconcile takes;
@@ -142,7 +142,7 @@ func (r *reconciler) clientTLS(ctx context.Context, run types.UID) (*tls.Config,
 	return authority.ClientConfig(run), nil
 }
 
-func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName]) error {
+func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName], leading func() bool) error {
 	toRequest := handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, name types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: name}}
@@ -158,7 +158,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Watches(&v1alpha1.LoadTestLock{}, lock.Handler()).
 		WatchesRawSource(source.Channel(news, toRequest)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).
-		Complete(r)
+		Complete(leadership.Reconciler(r, leading))
 	return wrap(err, "creating the controller")
 }
 

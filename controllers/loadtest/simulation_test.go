@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -181,6 +182,8 @@ type operator struct {
 	w      *simulation
 	client *memoryClient
 	r      *reconciler
+	passes reconcile.Reconciler
+	leader Leader // itself
 	term   int64
 	news   atomic.Bool // there is something to reconcile
 	due    time.Time   // of the next pass without news; zero: none
@@ -217,16 +220,19 @@ func (w *simulation) startOperator(former time.Duration) {
 	w.term++
 	w.disturbed = time.Now()
 	o := &operator{w: w, term: w.term}
+	o.leader = o
 	o.client = &memoryClient{api: w.api, cut: &o.cut, cache: map[objectID]client.Object{}}
 	direct := &memoryClient{api: w.api, cut: &o.cut}
-	writer := leadership.Client(o.client, func() bool { return o.r.leader.Leading() })
+	leading := func() bool { return o.leader.Leading() }
+	writer := leadership.Client(o.client, leading)
 	o.r = &reconciler{
 		cfg: w.cfg, client: writer, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
 		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, writer),
 		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now, leader: o,
+		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now,
 		addressRules: newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct),
 	}
+	o.passes = leadership.Reconciler(o.r, leading)
 	wake := func(types.NamespacedName) { o.news.Store(true) }
 	o.r.registry = collect.NewRegistry(collect.Options{
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
@@ -313,7 +319,7 @@ func (o *operator) pass() {
 		return
 	}
 	o.due = time.Time{}
-	again, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: simulated}})
+	again, err := o.passes.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: simulated}})
 	switch {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsAlreadyExists(err),

@@ -1,0 +1,95 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// TestReconcile: the lock goes to the next test after the holder was deleted and its Job has ended, and is deleted with the last test.
+func TestReconcile(t *testing.T) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resource := schema.GroupResource{Resource: "loadtestlocks"}
+	var refuses error
+	a, b := test("a", 1), test("b", 2)
+	c := fake.NewClientBuilder().WithScheme(s).WithObjects(&a, &b).WithIndex(&v1alpha1.LoadTest{}, Index, names).WithStatusSubresource(&batchv1.Job{}).
+		WithInterceptorFuncs(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if refuses != nil {
+				return refuses
+			}
+			return c.Create(ctx, o, opts...)
+		}}).Build()
+	recorder := events.NewFakeRecorder(10)
+	r := New(c, c, recorder, func() time.Time { return now })
+	key := client.ObjectKey{Namespace: "ns", Name: "core"}
+	pass := func(want string, wantErr bool) time.Duration {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+		if (err != nil) != wantErr {
+			t.Errorf("error %v", err)
+		}
+		lock := &v1alpha1.LoadTestLock{}
+		if err := client.IgnoreNotFound(c.Get(t.Context(), key, lock)); err != nil {
+			t.Fatal(err)
+		}
+		if got := show(lock); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		return result.RequeueAfter
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuses = apierrors.NewForbidden(resource, "core", errors.New("exceeded quota: q"))
+	pass("-", true)
+	for range 2 { // both tests wait
+		if got := <-recorder.Events; !strings.HasPrefix(got, "Warning WriteRefused The API server refuses LoadTestLock core: ") {
+			t.Errorf("event %q", got)
+		}
+	}
+	refuses = apierrors.NewAlreadyExists(resource, "core")
+	if again := pass("-", false); again != staleInterval {
+		t.Errorf("the next pass comes after %v", again)
+	}
+	refuses = nil
+	pass("a | b", false)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "a-1", Labels: map[string]string{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: "a"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&a, v1alpha1.GroupVersion.WithKind("LoadTest"))},
+	}}
+	must(c.Create(t.Context(), job))
+	must(c.Delete(t.Context(), &a))
+	pass("a left Job a-1 | b", false)
+	if got := held(t.Context(), c, job); len(got) != 1 || got[0].NamespacedName != key {
+		t.Errorf("the end of the Job wakes %v", got)
+	}
+	must(c.Delete(t.Context(), job))
+	pass("b |", false)
+	must(c.Delete(t.Context(), &b))
+	pass("-", false)
+}
