@@ -93,9 +93,11 @@ const (
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
 	// SearchNotFound: no load held, not even spec.search.min.
 	SearchNotFound SearchOutcome = "NotFound"
-	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more.
+	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more. Or probes at the same
+	// load have different results, and the generator was the bottleneck there or at a lower load.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
-	// SearchMoved: the capacity of the target changed during the search.
+	// SearchMoved: probes at the same load have different results, so the capacity of the target changed during the search. If the
+	// generator was the bottleneck at a higher load, the message says that it may have changed.
 	SearchMoved SearchOutcome = "Moved"
 	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
 	SearchIncomplete SearchOutcome = "Incomplete"
