@@ -13,7 +13,7 @@ type State string
 const (
 	// Bracketing looks for one load that holds and one that does not.
 	Bracketing State = "Bracketing"
-	// Bisecting halves the distance between these two.
+	// Bisecting probes the geometric mean of these two.
 	Bisecting State = "Bisecting"
 	// ConfirmingUpper probes the lowest load that did not hold again.
 	ConfirmingUpper State = "ConfirmingUpper"
