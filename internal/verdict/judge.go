@@ -321,6 +321,9 @@ func leaseExpired(in *input) *runnerv1alpha1.Verdict {
 		strings.Join(append([]string{what}, in.unproven(in.tooFew)...), "; "))
 }
 
+// HeldBack begins the message of a run that the operator's limit held back.
+const HeldBack = "limits.requestsPerSecond of the operator's configuration held back requests"
+
 // limited compares what the operator's limit held back with the default limit on the error rate.
 func limited(in *input) *runnerv1alpha1.Verdict {
 	r, unproven := in.report, in.unproven(in.tooFew)
@@ -328,7 +331,7 @@ func limited(in *input) *runnerv1alpha1.Verdict {
 	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) && len(unproven) == 0 || !in.withheld() {
 		return nil
 	}
-	what := fmt.Sprintf("limits.requestsPerSecond of the operator's configuration held back requests: %d were due and were dropped, %d waited", held.Dropped, held.Waited)
+	what := fmt.Sprintf(HeldBack+": %d were due and were dropped, %d waited", held.Dropped, held.Waited)
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s", strings.Join(append([]string{what}, unproven...), "; "))
 }
 
