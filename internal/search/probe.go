@@ -164,6 +164,8 @@ func generatorReason(message string) string {
 	switch {
 	case strings.HasPrefix(message, verdict.HeldBack):
 		return "operator's limit"
+	case strings.HasPrefix(message, verdict.ConnectionsBound):
+		return "too few connections"
 	case strings.Contains(message, verdict.Throttled):
 		return "generator throttled"
 	}

@@ -41,6 +41,7 @@ func TestReason(t *testing.T) {
 		{"late", "generator late", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "the generator was the bottleneck, it lagged (p99 40ms): fast", Thresholds: failed}},
 		{"late for most requests", "generator late", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "clean: ErrorRate 12% > 1%", Thresholds: failed}},
 		{"throttled", "generator throttled", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "the generator was the bottleneck, " + verdict.Throttled + "2s: fast"}},
+		{"connections", "too few connections", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: verdict.ConnectionsBound + ", and the generator can be another, it lagged (p99 40ms): fast"}},
 		{"the operator's limit", "operator's limit", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: verdict.HeldBack + ": 100 were due"}},
 		{"repeated", "runner 1 was lost during the probe", rv.ProbeResult{Outcome: rv.ProbeInvalid, Message: "runner 1 was lost during the probe"}},
 		{"repeated because of leases", "the leases of 1 of 2 shards expired", rv.ProbeResult{Outcome: rv.ProbeInvalid, Message: "the leases of 1 of 2 shards expired, because the operator could not reach them; they"}},

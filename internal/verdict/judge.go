@@ -257,8 +257,11 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 	if len(what) == 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound,
-		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(append(what, advice(in)), "; "))
+	bottleneck, try := ConnectionsBound+", and the generator can be another", connectionsBound(in.report)
+	if try == "" {
+		bottleneck, try = "the generator was the bottleneck", advice(in)
+	}
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s, %s: %s", bottleneck, in.cause, strings.Join(append(what, try), "; "))
 }
 
 // shortStages returns the stages that did not reach their rate.
