@@ -123,6 +123,9 @@ func (s *Search) Observe(outcome rv.ProbeOutcome) {
 	}
 	if s.state != Done && s.probes >= s.settings.MaxProbes {
 		s.end(rv.SearchIncomplete, "all %d probes were used before there was a result", s.probes)
+		if s.late > 0 {
+			s.message += "; the generator was the bottleneck at " + s.text(s.late)
+		}
 	}
 }
 

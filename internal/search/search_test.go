@@ -206,6 +206,7 @@ func TestTransitions(t *testing.T) {
 		{"moved below the minimum, the generator late", "FHFFGF", []int64{100, 25, 50, 35, 35, 25}, rv.SearchGeneratorBound, 25, 25, "the generator was the bottleneck at 35 requests per second, which can be why 25"},
 		{"repeated", "HIFIHFFIH", []int64{100, 400, 400, 200, 200, 283, 283, 200, 200}, rv.SearchFound, 200, 283, ""},
 		{"too many", "HIIIIIIIIIII", []int64{100, 400, 400, 400, 400, 400, 400, 400, 400, 400, 400, 400}, rv.SearchIncomplete, 100, 0, "all 12 probes"},
+		{"too many, the generator late", "HGIIIIIIIIII", []int64{100, 400, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200}, rv.SearchIncomplete, 100, 400, "before there was a result; the generator was the bottleneck at 400 requests per second"},
 		{"not over", "HF", []int64{100, 400}, rv.SearchIncomplete, 100, 400, "ended after 2 probes"},
 	}
 	letters := map[rune]rv.ProbeOutcome{'H': rv.ProbeHeld, 'F': rv.ProbeFailed, 'G': rv.ProbeGeneratorBound, 'I': rv.ProbeInvalid}
