@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"slices"
+	"sync"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -17,14 +18,22 @@ import (
 type dialer struct {
 	ctx      context.Context
 	resolver *dial.Resolver
-	// discovery has the protocols of the targets that leave them to the server.
+	// discovery has the protocols of the targets without TLS that leave them to the server.
 	discovery dial.Discovery
-	tls       []*tls.Config // by target of the plan; nil: cleartext
+	// negotiated has the protocols that servers chose by ALPN, by negotiation.
+	negotiated sync.Map
+	tls        []*tls.Config // by target of the plan; nil: cleartext
 	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
 	slots  []chan struct{}
 	policy *policy.Policy
 	// denied is called if the policy denies a connection.
 	denied func(err error)
+}
+
+// negotiation is the address of an endpoint of a target of the plan.
+type negotiation struct {
+	target  int
+	address string
 }
 
 // maxDialing bounds the connects under way to a target: enough to hide round trips, few enough not to
@@ -62,15 +71,37 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 				d.denied(err)
 			}
 		}
+		if err == nil && t.Protocol == rv.ProtocolALPN {
+			d.note(negotiation{r.Origin, req.Endpoint.Address}, c.Protocol)
+		}
 		if !w.Connected(r, c, err) && err == nil {
 			c.Close()
 		}
 	}()
 }
 
+// note keeps what a server chose. HTTP/2 stays if the servers of an address differ, so that HTTP/1.1 means that all chose it.
+func (d *dialer) note(at negotiation, chosen rv.Protocol) {
+	if before, known := d.negotiated.LoadOrStore(at, chosen); known && before != chosen {
+		d.negotiated.Store(at, rv.ProtocolH2)
+	}
+}
+
+// found returns the protocol at an endpoint of a target that leaves it to the server; empty: it is not known yet.
+func (d *dialer) found(target int, of rv.Protocol, address string) rv.Protocol {
+	if of == rv.ProtocolDiscovered {
+		return d.discovery.Found(address)
+	}
+	p, _ := d.negotiated.Load(negotiation{target, address})
+	chosen, _ := p.(rv.Protocol)
+	return chosen
+}
+
 // protocols returns what was found at each endpoint of each target, or nil if no target leaves its protocol to the server.
 func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
-	asks := func(t rv.Target) bool { return t.Protocol == rv.ProtocolDiscovered }
+	asks := func(t rv.Target) bool {
+		return t.Protocol == rv.ProtocolDiscovered || t.Protocol == rv.ProtocolALPN
+	}
 	if !slices.ContainsFunc(p.Targets, asks) {
 		return nil
 	}
@@ -81,7 +112,7 @@ func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
 		}
 		for k := range p.Targets[i].Endpoints {
 			e := &ws.targets[i].Endpoints[k]
-			found := rv.EndpointProtocol{Protocol: ws.discovery.Found(e.Address)}
+			found := rv.EndpointProtocol{Protocol: ws.dialer.found(i, p.Targets[i].Protocol, e.Address)}
 			if found.Protocol != "" && len(p.Targets[i].Endpoints[k].URL) > 0 {
 				url := e.Scheme + "://" + e.Authority // without the path, which may have a secret
 				found.URL = url[:min(len(url), rv.MaxFoundURL)]

@@ -10,7 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/poll"
@@ -26,7 +25,7 @@ type workers struct {
 	once bool
 	// authorizing has the credentials that are kept up to date. Only Runner.authorize uses it.
 	authorizing map[chain.Credential]bool
-	discovery   *dial.Discovery
+	dialer      *dialer
 	// targets are those of the plan, with the values of placeholders in their URLs.
 	targets []rv.Target
 	cancel  context.CancelFunc
@@ -65,10 +64,9 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
-	d := newDialer(ctx, r.tls, r.policy, ws.deny)
-	ws.discovery = &d.discovery
+	ws.dialer = newDialer(ctx, r.tls, r.policy, ws.deny)
 	for i, part := range shard.Workers(s, n) {
-		w, err := r.newWorker(ctx, ws, i, program, part, d, urls[i])
+		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
 		if err != nil {
 			cancel()
 			for _, w := range ws.all {

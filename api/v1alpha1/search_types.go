@@ -15,8 +15,8 @@ const (
 )
 
 // Search makes the test look for the highest load at which all thresholds pass. The test sends probes, each at one load. It
-// multiplies the load by four until a probe fails, halves the distance between the highest load that held and the lowest one
-// that failed, and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
+// multiplies the load by four until a probe fails, or divides it by four until one holds. Then it probes the geometric mean of the
+// highest load that held and the lowest one that failed, until they differ by at most precision, and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || self.min <= self.start",message="start must be at least min",fieldPath=".start"
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || !has(self.max) || self.start <= self.max",message="start must be at most max",fieldPath=".start"
@@ -93,9 +93,11 @@ const (
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
 	// SearchNotFound: no load held, not even spec.search.min.
 	SearchNotFound SearchOutcome = "NotFound"
-	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more.
+	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more. Or probes at the same
+	// load have different results, and the generator was the bottleneck there or at a lower load.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
-	// SearchMoved: the capacity of the target changed during the search.
+	// SearchMoved: probes at the same load have different results, so the capacity of the target changed during the search. If the
+	// generator was the bottleneck at a higher load, the message says that it may have changed.
 	SearchMoved SearchOutcome = "Moved"
 	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
 	SearchIncomplete SearchOutcome = "Incomplete"

@@ -115,17 +115,23 @@ spec:
 // has both rates and what to set.
 func TestConnectionsCarry(t *testing.T) {
 	waits(t)
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(100 * time.Millisecond) }))
-	t.Cleanup(server.Close)
-	var out, errors bytes.Buffer
-	code := execute(t.Context(), []string{"h2surge", "run", "-q", "-o", "json", "--rps", "20", "-D", "1", "-c", "1", server.URL}, strings.NewReader(""), &out, &errors, parts())
-	var report rv.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Bounds) != 1 {
-		t.Fatalf("exit code %d, %v, %v: %s", code, err, report.Bounds, errors.String())
-	}
-	b := report.Bounds[0]
-	want := regexp.MustCompile(`^target target: over HTTP/1\.1, 1 connection carries 1 request at a time, which is [0-9.]+ requests per second with an average duration of [0-9.]+m?s; 20 requests per second need about \d+: set -c to \d+$`)
-	if b.Bound != rv.BoundConnections || b.Allowed != 1 || b.Needed < 3 || !want.MatchString(b.Message) {
-		t.Errorf("%+v, want %s", b, want)
+	slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(100 * time.Millisecond) })
+	for name, start := range map[string]func(http.Handler) *httptest.Server{"found": httptest.NewServer, "negotiated by ALPN": httptest.NewTLSServer} {
+		t.Run(name, func(t *testing.T) {
+			waits(t)
+			server := start(slow)
+			t.Cleanup(server.Close)
+			var out, errors bytes.Buffer
+			code := execute(t.Context(), []string{"h2surge", "run", "-q", "-o", "json", "--insecure", "--rps", "20", "-D", "1", "-c", "1", server.URL}, strings.NewReader(""), &out, &errors, parts())
+			var report rv.Report
+			if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Bounds) != 1 {
+				t.Fatalf("exit code %d, %v, %v: %s", code, err, report.Bounds, errors.String())
+			}
+			b := report.Bounds[0]
+			want := regexp.MustCompile(`^target target: over HTTP/1\.1, 1 connection carries 1 request at a time, which is [0-9.]+ requests per second with an average duration of [0-9.]+m?s; 20 requests per second need about \d+: set -c to \d+$`)
+			if b.Bound != rv.BoundConnections || b.Allowed != 1 || b.Needed < 3 || !want.MatchString(b.Message) {
+				t.Errorf("%+v, want %s", b, want)
+			}
+		})
 	}
 }

@@ -55,22 +55,27 @@ type streamLoad struct {
 
 func (s *sum) streamLoad(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int) *streamLoad {
 	t := &plan.Targets[target]
-	out := &streamLoad{target: t, isHTTP1: isHTTP1(t, r), on: s.occupied(plan, target), dropped: dropped(r, runnerv1alpha1.CauseNoStream, t.Name)}
+	out := &streamLoad{target: t, isHTTP1: isHTTP1(t, snapshots, target), on: s.occupied(plan, target), dropped: dropped(r, runnerv1alpha1.CauseNoStream, t.Name)}
 	out.streams, out.isFixed = streamsOf(t, snapshots, target)
 	out.rate = peak(r) * ratio(out.on.sent+out.dropped, r.Requests.Sent+r.Requests.Dropped)
 	return out
 }
 
-// isHTTP1 returns whether all connections to a target speak HTTP/1.1, as far as plan and report say.
-func isHTTP1(t *runnerv1alpha1.Target, r *runnerv1alpha1.Report) bool {
-	found := false
-	for _, f := range r.Protocols {
-		if f.Target == t.Name && f.Protocol != runnerv1alpha1.ProtocolHTTP1 {
-			return false
+// isHTTP1 returns whether all connections to a target speak HTTP/1.1, as far as plan and snapshots say.
+func isHTTP1(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) bool {
+	found := t.Protocol == runnerv1alpha1.ProtocolHTTP1
+	for i := range snapshots {
+		for k := range t.Endpoints {
+			switch snapshots[i].Found(target, k).Protocol {
+			case "":
+			case runnerv1alpha1.ProtocolHTTP1:
+				found = true
+			default:
+				return false
+			}
 		}
-		found = found || f.Target == t.Name
 	}
-	return found || t.Protocol == runnerv1alpha1.ProtocolHTTP1
+	return found
 }
 
 func (l *streamLoad) allowed() int64 { return int64(l.target.Connections) * l.streams }

@@ -93,6 +93,17 @@ func TestBounds(t *testing.T) {
 			Bound: "connections", Of: "t", Allowed: 16, Needed: 3840,
 			Message: "target t: over HTTP/1.1, 16 connections carry 16 requests at a time, which is 262 requests per second with an average duration of 61ms; 60000 requests per second need about 3840: set connections to 3840",
 		}}},
+		{"HTTP/1.1 was negotiated, and requests wait without being dropped", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			discover(p, s, runnerv1alpha1.ProtocolHTTP1)
+			p.Targets[0].Protocol, s.Counters.Dropped, s.Stages[0].Dropped = runnerv1alpha1.ProtocolALPN, 0, 0
+		}, []runnerv1alpha1.BoundResult{{
+			Bound: "connections", Of: "t", Allowed: 16, Needed: 3840,
+			Message: "target t: over HTTP/1.1, 16 connections carry 16 requests at a time, which is 262 requests per second with an average duration of 61ms; 60000 requests per second need about 3840: set connections to 3840",
+		}}},
+		{"HTTP/1.1 was negotiated at one URL only", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+			discover(p, s, runnerv1alpha1.ProtocolHTTP1, runnerv1alpha1.ProtocolH2)
+			p.Targets[0].Protocol, s.Counters.Dropped, s.Stages[0].Dropped = runnerv1alpha1.ProtocolALPN, 0, 0
+		}, nil},
 		{"HTTP/1.1 was found, and the connections carry the rate", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			discover(p, s, runnerv1alpha1.ProtocolHTTP1)
 			s.Counters.Dropped, s.Stages[0].Dropped, p.Targets[0].Connections = 0, 0, 3700

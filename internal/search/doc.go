@@ -1,9 +1,9 @@
 // Package search finds the highest load that a target can take: the highest one at which a probe holds, that is at which all
 // thresholds pass.
 //
-// A search first multiplies the load by four until a probe fails, or divides it by four until one holds. Then it halves the
-// distance between the highest load that held and the lowest one that did not, until they differ by at most the precision.
-// Distances are ratios: the load between 100 and 400 is 200. At last it probes both loads again. If a result differs from the
+// A search first multiplies the load by four until a probe fails, or divides it by four until one holds. Then it probes
+// the geometric mean of the highest load that held and the lowest one that did not, until they differ by at most the precision.
+// Example: the load between 100 and 400 is 200. At last it probes both loads again. If a result differs from the
 // first time, a load next to it decides: either the two loads are a little wrong, as at the edge of what the target can take, or
 // the capacity of the target has changed.
 //

@@ -139,6 +139,39 @@ func (w Words) String() string {
 	return out
 }
 
+// Reason returns in a few words why a probe did not hold, such as the names of the thresholds that failed; "": it held.
+func Reason(p *rv.ProbeResult) string {
+	if p.Outcome == rv.ProbeGeneratorBound {
+		return generatorReason(p.Message)
+	}
+	var names []string
+	for i := range p.Thresholds {
+		if t := &p.Thresholds[i]; !t.Passed {
+			names = append(names, t.Name)
+		}
+	}
+	if p.Outcome == rv.ProbeFailed && len(names) > 0 {
+		return strings.Join(names, ", ")
+	}
+	if end := strings.IndexAny(p.Message, ",;"); end >= 0 {
+		return p.Message[:end]
+	}
+	return p.Message
+}
+
+// generatorReason returns why the generator was the bottleneck, from the message of the verdict.
+func generatorReason(message string) string {
+	switch {
+	case strings.HasPrefix(message, verdict.HeldBack):
+		return "operator's limit"
+	case strings.HasPrefix(message, verdict.ConnectionsBound):
+		return "too few connections"
+	case strings.Contains(message, verdict.Throttled):
+		return "generator throttled"
+	}
+	return "generator late"
+}
+
 // failedOf returns the thresholds that failed.
 func failedOf(p *rv.ProbeResult) string {
 	var out []string

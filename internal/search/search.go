@@ -13,7 +13,7 @@ type State string
 const (
 	// Bracketing looks for one load that holds and one that does not.
 	Bracketing State = "Bracketing"
-	// Bisecting halves the distance between these two.
+	// Bisecting probes the geometric mean of these two.
 	Bisecting State = "Bisecting"
 	// ConfirmingUpper probes the lowest load that did not hold again.
 	ConfirmingUpper State = "ConfirmingUpper"
@@ -40,6 +40,8 @@ type Search struct {
 	lower, upper int64
 	// bound is true if the generator was the bottleneck at upper, and not the target.
 	bound bool
+	// late is the lowest load at which the generator was the bottleneck; 0: none.
+	late int64
 	// probes counts all probes, those that are repeated too.
 	probes  int
 	outcome rv.SearchOutcome
@@ -121,12 +123,18 @@ func (s *Search) Observe(outcome rv.ProbeOutcome) {
 	}
 	if s.state != Done && s.probes >= s.settings.MaxProbes {
 		s.end(rv.SearchIncomplete, "all %d probes were used before there was a result", s.probes)
+		if s.late > 0 {
+			s.message += "; the generator was the bottleneck at " + s.text(s.late)
+		}
 	}
 }
 
 // note sets the two loads while they are looked for. A confirmation changes them only if a load next to it agrees.
 func (s *Search) note(outcome rv.ProbeOutcome) {
 	generator := outcome == rv.ProbeGeneratorBound
+	if generator && (s.late == 0 || s.next < s.late) {
+		s.late = s.next
+	}
 	switch s.state {
 	case Bracketing, Bisecting:
 		if outcome == rv.ProbeHeld {
@@ -209,7 +217,7 @@ func (s *Search) confirmLower() { s.state, s.next = ConfirmingLower, s.lower }
 // fall is after the lower load did not hold the second time. The step is half of the precision: the load is at the edge.
 func (s *Search) fall() {
 	if s.lower == s.settings.Min {
-		s.end(rv.SearchMoved, moved+"%s, the minimum of the search, held first and failed later", s.text(s.lower))
+		s.contradict("%s, the minimum of the search, held first and failed later", s.text(s.lower))
 		s.upper = s.lower
 		return
 	}
@@ -225,8 +233,19 @@ func (s *Search) found() {
 	s.end(rv.SearchFound, "%s is the highest %s that held; %s failed", s.text(s.lower), s.noun(), s.text(s.upper))
 }
 
-// moved begins the message of a search whose probes contradict each other.
-const moved = "the capacity of the target changed during the search: "
+// contradict ends a search whose probes contradict each other. The target is the cause only if the generator was never the bottleneck.
+// At a load that the search confirms, or below it, the generator is the more likely cause.
+func (s *Search) contradict(format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	switch {
+	case s.late == 0:
+		s.end(rv.SearchMoved, "the capacity of the target changed during the search: %s", what)
+	case s.late > max(s.upper, s.next):
+		s.end(rv.SearchMoved, "the capacity of the target may have changed during the search: %s; the generator was the bottleneck at %s", what, s.text(s.late))
+	default:
+		s.end(rv.SearchGeneratorBound, "the generator was the bottleneck at %s, which can be why %s", s.text(s.late), what)
+	}
+}
 
 func (s *Search) movedUp() {
 	if s.bound { // the generator, not the target, could do more the second time
@@ -234,12 +253,12 @@ func (s *Search) movedUp() {
 		s.grow()
 		return
 	}
-	s.end(rv.SearchMoved, moved+"%s failed first and held later, and %s held, too", s.text(s.upper), s.text(s.next))
+	s.contradict("%s failed first and held later, and %s held, too", s.text(s.upper), s.text(s.next))
 	s.lower = s.next
 }
 
 func (s *Search) movedDown() {
-	s.end(rv.SearchMoved, moved+"%s held first and failed later, and %s failed, too", s.text(s.lower), s.text(s.next))
+	s.contradict("%s held first and failed later, and %s failed, too", s.text(s.lower), s.text(s.next))
 	s.upper = s.next
 }
 

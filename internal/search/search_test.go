@@ -198,8 +198,15 @@ func TestTransitions(t *testing.T) {
 		{"moved up", "HFHFHH", []int64{100, 400, 200, 283, 283, 425}, rv.SearchMoved, 425, 283, "283 requests per second failed first and held later, and 425"},
 		{"moved down", "HFHFFFF", []int64{100, 400, 200, 283, 283, 200, 160}, rv.SearchMoved, 200, 160, "200 requests per second held first and failed later, and 160"},
 		{"moved below the minimum", "FHFFFF", []int64{100, 25, 50, 35, 35, 25}, rv.SearchMoved, 25, 25, "25 requests per second, the minimum of the search, held first"},
+		{"moved up, the generator late above", "HGFHHH", []int64{100, 400, 200, 141, 200, 300}, rv.SearchMoved, 300, 200, "the capacity of the target may have changed during the search: 200 requests per second failed first"},
+		{"moved up, the generator late below", "HGHFHH", []int64{100, 400, 200, 283, 283, 425}, rv.SearchGeneratorBound, 425, 283, "the generator was the bottleneck at 400 requests per second, which can be why 283 requests per second failed first and held later, and 425 requests per second held, too"},
+		{"moved down, the generator late above", "HGHFFFF", []int64{100, 400, 200, 283, 283, 200, 160}, rv.SearchMoved, 200, 160, "may have changed"},
+		{"moved down, the generator late once", "HFHFGFF", []int64{100, 400, 200, 283, 283, 200, 160}, rv.SearchGeneratorBound, 200, 160, "the generator was the bottleneck at 283 requests per second, which can be why 200"},
+		{"moved down, the generator late twice", "HFHGGFF", []int64{100, 400, 200, 283, 283, 200, 160}, rv.SearchGeneratorBound, 200, 160, "the generator was the bottleneck at 283"},
+		{"moved below the minimum, the generator late", "FHFFGF", []int64{100, 25, 50, 35, 35, 25}, rv.SearchGeneratorBound, 25, 25, "the generator was the bottleneck at 35 requests per second, which can be why 25"},
 		{"repeated", "HIFIHFFIH", []int64{100, 400, 400, 200, 200, 283, 283, 200, 200}, rv.SearchFound, 200, 283, ""},
 		{"too many", "HIIIIIIIIIII", []int64{100, 400, 400, 400, 400, 400, 400, 400, 400, 400, 400, 400}, rv.SearchIncomplete, 100, 0, "all 12 probes"},
+		{"too many, the generator late", "HGIIIIIIIIII", []int64{100, 400, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200}, rv.SearchIncomplete, 100, 400, "before there was a result; the generator was the bottleneck at 400 requests per second"},
 		{"not over", "HF", []int64{100, 400}, rv.SearchIncomplete, 100, 400, "ended after 2 probes"},
 	}
 	letters := map[rune]rv.ProbeOutcome{'H': rv.ProbeHeld, 'F': rv.ProbeFailed, 'G': rv.ProbeGeneratorBound, 'I': rv.ProbeInvalid}

@@ -17,6 +17,9 @@ const headroom = 0.7
 // AdviceShards is followed by the number of shards that a message recommends. The command line writes its own flag instead.
 const AdviceShards = "try spec.runner.shards: "
 
+// ConnectionsBound begins the message of a verdict whose advice is more connections.
+const ConnectionsBound = "the connections were the bottleneck"
+
 // advice says how many shards, or workers of the command line, are likely to be enough. It always recommends more than
 // the run had: it is used only if the generator lagged or was throttled.
 func advice(in *input) string {
@@ -31,6 +34,17 @@ func advice(in *input) string {
 		out += fmt.Sprintf(", with at least %d connections for each target", shards*perShard)
 	}
 	return out
+}
+
+// connectionsBound returns the message of the first bound whose connections or streams are fewer than the rate needs; "": there are
+// enough. More shards do not help then, because the plan distributes its connections over them.
+func connectionsBound(r *runnerv1alpha1.Report) string {
+	for i := range r.Bounds {
+		if b := &r.Bounds[i]; b.Bound != runnerv1alpha1.BoundMaxInFlight && b.Needed > b.Allowed {
+			return b.Message
+		}
+	}
+	return ""
 }
 
 // load is what the generator did in the stage that asked for most.

@@ -84,3 +84,42 @@ func TestAdvice(t *testing.T) {
 		})
 	}
 }
+
+// TestAdviceOfBounds: a generator that lags is not the advice if the connections do not carry the rate either.
+func TestAdviceOfBounds(t *testing.T) {
+	bound := func(name runnerv1alpha1.BoundName, allowed, needed int64) func(*run) {
+		return func(r *run) {
+			r.saturated(2)
+			r.report.Bounds = []runnerv1alpha1.BoundResult{{Bound: name, Of: "a", Allowed: allowed, Needed: needed, Message: "target a: set connections to 9"}}
+		}
+	}
+	const connections, shards = "stage hold reached 50 of 100 requests a second; much: Rate 50 < 100; target a: set connections to 9", "; try spec.runner.shards: 6"
+	tests := []struct {
+		name       string
+		change     func(*run)
+		reason     string
+		begin, end string
+	}{
+		{"connections", bound(runnerv1alpha1.BoundConnections, 1, 9), ReasonGeneratorBound, ConnectionsBound + ", and the generator can be another, it lagged (p99 10ms): ", connections},
+		{"streams", bound(runnerv1alpha1.BoundStreams, 1, 9), ReasonGeneratorBound, ConnectionsBound, connections},
+		{"enough connections", bound(runnerv1alpha1.BoundConnections, 9, 9), ReasonGeneratorBound, "the generator was the bottleneck", shards},
+		{"instances of a chain", bound(runnerv1alpha1.BoundMaxInFlight, 1, 9), ReasonGeneratorBound, "the generator was the bottleneck", shards},
+		{"dropped requests fail a threshold", func(r *run) {
+			bound(runnerv1alpha1.BoundConnections, 1, 9)(r)
+			r.mostlyDropped()
+		}, ReasonThresholdsFailed, "", "; target a: set connections to 9"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := good()
+			tt.change(r)
+			got, err := Judge(&r.plan, &r.report, r.facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Reason != tt.reason || !strings.HasPrefix(got.Message, tt.begin) || !strings.HasSuffix(got.Message, tt.end) || tt.end != shards && strings.Contains(got.Message, AdviceShards) {
+				t.Errorf("%s: %s\nwant %s: %s...%s", got.Reason, got.Message, tt.reason, tt.begin, tt.end)
+			}
+		})
+	}
+}

@@ -46,6 +46,9 @@ func (in *input) droppedBy() string {
 	if in.cause == "" || in.report.Requests.Dropped == 0 {
 		return ""
 	}
+	if bound := connectionsBound(in.report); bound != "" {
+		return "; " + bound
+	}
 	return "; the generator can be the cause, " + in.cause + ": " + advice(in)
 }
 

@@ -48,7 +48,8 @@
 //     its maximum by more than twice the largest lag, and the generator was not throttled, the target is the cause.
 //
 // The message then recommends a number of shards that is likely to be enough. It follows from the rate asked for, the rate
-// achieved and the CPU time of a request; see workersFor.
+// achieved and the CPU time of a request; see workersFor. If the report has a bound of connections or streams that the rate exceeds,
+// the message names it as the bottleneck and has its advice instead.
 //
 // It is never the cause of an error rate above its maximum, or of a time below its minimum. If the generator did not lag
 // and was not throttled, the target is the cause of a rate that was not reached: without a threshold on the rate, the

@@ -8,6 +8,9 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
+// Throttled begins the cause of a generator whose CPU quota kept it from running.
+const Throttled = "it was throttled for "
+
 // cause says how the generator may have been the bottleneck; "": it was not.
 func cause(in *input) string {
 	if !asksForRate(in.plan) {
@@ -18,7 +21,7 @@ func cause(in *input) string {
 		out = append(out, fmt.Sprintf("it lagged (p99 %s)", result.FormatTime(lag)))
 	}
 	if throttled(in.report) > MaxThrottled {
-		out = append(out, "it was throttled for "+result.FormatTime(in.report.Generator.ThrottledMicroseconds))
+		out = append(out, Throttled+result.FormatTime(in.report.Generator.ThrottledMicroseconds))
 	}
 	return strings.Join(out, " and ")
 }

@@ -257,8 +257,11 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 	if len(what) == 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound,
-		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(append(what, advice(in)), "; "))
+	bottleneck, try := ConnectionsBound+", and the generator can be another", connectionsBound(in.report)
+	if try == "" {
+		bottleneck, try = "the generator was the bottleneck", advice(in)
+	}
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s, %s: %s", bottleneck, in.cause, strings.Join(append(what, try), "; "))
 }
 
 // shortStages returns the stages that did not reach their rate.
@@ -321,6 +324,9 @@ func leaseExpired(in *input) *runnerv1alpha1.Verdict {
 		strings.Join(append([]string{what}, in.unproven(in.tooFew)...), "; "))
 }
 
+// HeldBack begins the message of a run that the operator's limit held back.
+const HeldBack = "limits.requestsPerSecond of the operator's configuration held back requests"
+
 // limited compares what the operator's limit held back with the default limit on the error rate.
 func limited(in *input) *runnerv1alpha1.Verdict {
 	r, unproven := in.report, in.unproven(in.tooFew)
@@ -328,7 +334,7 @@ func limited(in *input) *runnerv1alpha1.Verdict {
 	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) && len(unproven) == 0 || !in.withheld() {
 		return nil
 	}
-	what := fmt.Sprintf("limits.requestsPerSecond of the operator's configuration held back requests: %d were due and were dropped, %d waited", held.Dropped, held.Waited)
+	what := fmt.Sprintf(HeldBack+": %d were due and were dropped, %d waited", held.Dropped, held.Waited)
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s", strings.Join(append([]string{what}, unproven...), "; "))
 }
 

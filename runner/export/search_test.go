@@ -15,7 +15,7 @@ func TestProbesOfASearch(t *testing.T) {
 		Stages: []runnerv1alpha1.StageResult{{Name: "warm", WarmUp: true}, {Name: "settle-1", Probe: 1}, {Name: "probe-1", Probe: 1}},
 		Search: &runnerv1alpha1.SearchResult{Outcome: runnerv1alpha1.SearchFound, Highest: 1000, Lowest: 1020, Probes: []runnerv1alpha1.ProbeResult{
 			{Load: 1000, Outcome: runnerv1alpha1.ProbeHeld, Achieved: 999.5, Sent: 9995, Succeeded: 9995, ResponseTime: runnerv1alpha1.Times{Count: 9995, P50: 1100, P99: 8400}},
-			{Load: 1020, Outcome: runnerv1alpha1.ProbeFailed, Achieved: 1001, Sent: 10010, Succeeded: 9000, Dropped: 190, ErrorRate: 0.1, ResponseTime: runnerv1alpha1.Times{Count: 9000, P50: 11000, P99: 84000}},
+			{Load: 1020, Outcome: runnerv1alpha1.ProbeFailed, Achieved: 1001, Sent: 10010, Succeeded: 9000, Dropped: 190, ErrorRate: 0.1, Thresholds: []runnerv1alpha1.ThresholdResult{{Name: "fast"}}, ResponseTime: runnerv1alpha1.Times{Count: 9000, P50: 11000, P99: 84000}},
 		}},
 	}
 	var text, markdown, page bytes.Buffer
@@ -29,9 +29,9 @@ func TestProbesOfASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]string{
-		text.String():     {"  probe  asked  outcome  achieved    p50    p99  dropped  errors\n", "  2      1020   Failed       1001   11ms   84ms      190     10%\n"},
-		markdown.String(): {"Probes of the search, in requests per second", "| 2 | 1020 | Failed | 1001 | 11 ms | 84 ms | 190 | 10% |"},
-		page.String():     {`<table id="probes">`, `<tr class="bad"><th scope="row" class="text">2</th><td class="text">1020</td><td class="text">Failed</td><td>1001</td>`},
+		text.String():     {"  probe  asked  outcome  reason  achieved    p50    p99  dropped  errors\n", "  2      1020   Failed   fast        1001   11ms   84ms      190     10%\n"},
+		markdown.String(): {"Probes of the search, in requests per second", "| 2 | 1020 | Failed | fast | 1001 | 11 ms | 84 ms | 190 | 10% |"},
+		page.String():     {`<table id="probes">`, `<tr class="bad"><th scope="row" class="text">2</th><td class="text">1020</td><td class="text">Failed</td><td class="text">fast</td><td>1001</td>`},
 	} {
 		for _, w := range want {
 			if !strings.Contains(name, w) {

@@ -5,6 +5,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/search"
 )
 
 // passedWord is the result of a threshold.
@@ -21,7 +22,7 @@ func thresholdTable(r *runnerv1alpha1.Report) *table {
 
 // probeTable has a row for each probe of a search.
 func probeTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "probes", Topic: topicRate, Left: 3, Head: []string{"probe", "asked", "outcome", "achieved", "p50", "p99", "dropped", "errors"}}
+	t := &table{ID: "probes", Topic: topicRate, Left: 4, Head: []string{"probe", "asked", "outcome", "reason", "achieved", "p50", "p99", "dropped", "errors"}}
 	if r.Search == nil {
 		return t
 	}
@@ -32,7 +33,7 @@ func probeTable(r *runnerv1alpha1.Report) *table {
 	for i := range r.Search.Probes {
 		p := &r.Search.Probes[i]
 		t.Rows = append(t.Rows, tableRow{Bad: p.Outcome != runnerv1alpha1.ProbeHeld, Cells: append([]string{
-			fmt.Sprint(i + 1), fmt.Sprint(p.Load), string(p.Outcome), result.FormatRate(p.Achieved),
+			fmt.Sprint(i + 1), fmt.Sprint(p.Load), string(p.Outcome), search.Reason(p), result.FormatRate(p.Achieved),
 		}, append(measuredTimes(&p.ResponseTime, p50, p99), grouped(p.Dropped), errorRate(float64(p.ErrorRate), p.Sent+p.Dropped))...)})
 	}
 	return t

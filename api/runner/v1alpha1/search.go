@@ -102,10 +102,11 @@ const (
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
 	// SearchNotFound: no load held, not even the minimum.
 	SearchNotFound SearchOutcome = "NotFound"
-	// SearchGeneratorBound: the generator was the bottleneck above Highest, so the target may be able to do more.
+	// SearchGeneratorBound: the generator was the bottleneck above Highest, so the target may be able to do more. Or the probes
+	// contradict each other as with SearchMoved, and the generator was the bottleneck at these loads or a lower one.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
 	// SearchMoved: a load that held failed when it was probed again, or the other way round, and so did a load next to it.
-	// The capacity of the target changed during the search.
+	// The capacity of the target changed during the search, or may have changed if the generator was the bottleneck at a higher load.
 	SearchMoved SearchOutcome = "Moved"
 	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
 	SearchIncomplete SearchOutcome = "Incomplete"
@@ -120,7 +121,7 @@ type SearchResult struct {
 	Concurrency bool `json:"concurrency,omitempty"`
 	// Highest is the highest load that held. Zero: none held.
 	Highest int64 `json:"highest"`
-	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the outcome is Moved.
+	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the probes contradict each other.
 	Lowest int64         `json:"lowest"`
 	Probes []ProbeResult `json:"probes"`
 }

@@ -73,8 +73,8 @@ type Snapshot struct {
 	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// Authorizations has one entry for each target with an Auth or a ClientAssertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
-	// Protocols has what the runner found at each endpoint of each target of the plan. It is empty where the runner did
-	// not ask, or has no answer.
+	// Protocols has what the runner found at each endpoint of each target of the plan, or what the server chose by ALPN. It is
+	// empty where the plan has the protocol, or the runner has no answer.
 	Protocols [][]EndpointProtocol `json:"protocols,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
