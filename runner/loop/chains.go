@@ -145,16 +145,9 @@ func (w *Worker) end(i int32, why string) {
 		}
 		return
 	}
-	if !in.measured {
-		return
+	if in.measured {
+		w.rec.ended(in, why)
 	}
-	c := &w.rec.Chains[in.Chain]
-	if why == "" {
-		c.Completed++
-		return
-	}
-	c.Aborted++
-	c.AbortedBy.Add(why)
 }
 
 // newChains prepares what is known of the chains before the load.

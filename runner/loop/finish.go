@@ -14,15 +14,6 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// unanswered is an outcome of a request that got no whole response.
-type unanswered uint8
-
-const (
-	byTimeout unanswered = iota
-	byReset
-	byLoss
-)
-
 // abortReason is the reason that aborts a chain instance after such an outcome.
 var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
 
@@ -39,12 +30,11 @@ func (w *Worker) finishDone(tok int32) {
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.sampleFailed(r, s, failed)
+		w.rec.sampleFailed(r, &w.chains.all[r.instance].Instance, failed, w.now)
 	}
-	w.requests.observe(w.now - r.sent)
-	w.countDone(r, failed)
+	w.answered(r, failed)
 	if s.Traced() {
-		w.sampleSlow(r, s)
+		w.rec.sampleSlow(r, &w.chains.all[r.instance].Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -56,7 +46,6 @@ func (w *Worker) finishDone(tok int32) {
 	if w.trial != nil {
 		w.showDone(tok, s, failed, why)
 	}
-	w.requests.progress(w.now)
 	pause := int64(r.retryAfter) * int64(time.Millisecond)
 	if s.Inspect {
 		w.keepExchange(r)
@@ -66,13 +55,10 @@ func (w *Worker) finishDone(tok int32) {
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
 func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
-	r := &w.requests.all[tok]
-	w.requests.observe(w.now - r.sent)
-	w.countDone(r, "")
+	w.answered(&w.requests.all[tok], "")
 	if w.trial != nil {
 		w.showRedirected(tok)
 	}
-	w.requests.progress(w.now)
 	a := w.endRequest(tok)
 	in := w.chains.all[a.instance]
 	in.outstanding--
@@ -89,8 +75,8 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 	var x *message.Exchange
 	if r.exchange != nil {
 		x = w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
-		if r.status >= 400 && w.measured(r) {
-			w.countProblem(r, x)
+		if r.status >= 400 && w.rec.measured(r) {
+			w.rec.problem(r, x)
 		}
 	}
 	if !s.Inspect {
@@ -147,46 +133,13 @@ func (w *Worker) releaseRequest(tok int32) {
 	w.requests.release(tok)
 }
 
-// countDone records a whole response. Its times are those of the measured stages only.
-func (w *Worker) countDone(r *request, failed string) {
-	switch {
-	case r.stage < 0:
+// answered counts a whole response.
+func (w *Worker) answered(r *request, failed string) {
+	w.requests.answered(w.now, w.now-r.sent)
+	if r.stage < 0 {
 		w.once.answered(failed, int(r.status))
-		if failed == "" {
-			w.onceCounters(r.stage).Succeeded++
-		}
-		return
-	case w.warm(r):
-		w.rec.WarmUpDone++
-		if failed == "" {
-			w.rec.WarmUpSucceeded++
-		}
-		return
 	}
-	st := &w.rec.Steps[r.step]
-	r.state = counted
-	st.Occupied += w.now - r.sent
-	st.Done++
-	if failed == "" {
-		st.Succeeded++
-	} else {
-		st.FailedBy.Add(failed)
-		st.FailedResponseTime.Record((w.now - r.due) / 1000)
-	}
-	st.Codes.Add(int(r.status))
-	if r.overloadControl {
-		st.OverloadControl++
-	}
-	if r.loadControl {
-		st.LoadControl++
-	}
-	st.ResponseTime.Record((w.now - r.due) / 1000)
-	st.ServiceTime.Record((w.now - r.sent) / 1000)
-	st.TimeToFirstByte.Record((r.first - r.sent) / 1000)
-	w.rec.Targets[w.program.Steps[r.step].Target].Body.Record((w.now - r.first) / 1000)
-	if w.selections.ofRequests() {
-		w.selectDone(r, failed == "")
-	}
+	w.rec.done(r, failed, w.now)
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
@@ -196,38 +149,23 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.sampleUnanswered(r, abortReason[why])
+	w.rec.sampleUnanswered(r, &w.chains.all[r.instance].Instance, abortReason[why], w.now)
 	if w.trial != nil {
 		w.showFailed(tok, abortReason[why], cause)
 	}
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
 
+// countFailed counts a request without a whole response. Without an address, the cause is that of its connection.
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
-	switch {
-	case r.stage < 0:
+	if r.stage < 0 {
 		w.once.failedBy(cause)
 		return
-	case w.warm(r):
-		w.rec.WarmUpDone++
-		return
 	}
-	st := &w.rec.Steps[r.step]
-	if r.state == inFlight {
-		st.Occupied += w.now - r.sent
+	if cause.Address == "" {
+		cause.Address = w.conns.all[r.conn].address
 	}
-	r.state = counted
-	w.selectFailed(r, why)
-	switch why {
-	case byTimeout:
-		st.TimedOut++
-	case byReset:
-		st.Reset++
-		w.countRequest(rv.FailureReset, r, cause)
-	default:
-		st.ConnectionLost++
-		w.countRequest(rv.FailureConnectionLost, r, cause)
-	}
+	w.rec.failed(r, why, cause, w.now)
 }
 
 // OnStatus implements protocol.Handler.
@@ -265,7 +203,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		return
 	}
 	if r.sampled {
-		w.gatherField(r, name, value)
+		w.requests.gather(r, name, value)
 	}
 	if redirects {
 		return // the request that follows has the values that this one had
@@ -408,7 +346,7 @@ func (w *Worker) retry(tok int32) {
 	}
 	s := &w.program.Steps[r.step]
 	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
-	if !r.retried && w.measured(r) {
+	if !r.retried && w.rec.measured(r) {
 		w.rec.Retried++
 	}
 	r.givenBackBy = w.conns.all[r.conn].address

@@ -22,8 +22,6 @@ type schedules struct {
 	ofStage, ofChain []int32
 	// counts is true if schedules count their requests: there are several, and a closed loop among them.
 	counts bool
-	// rates are those of all stages of the plan at the start. Changes do not change what is read here.
-	rates []rv.Rate
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
 	// yet. earliestPickUp is when the worker may take slots again.
 	startAt, startedAt, earliestPickUp int64
@@ -57,7 +55,7 @@ type schedule struct {
 }
 
 func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
-	s := schedules{rates: rates, startAt: never, ofStage: make([]int32, len(rates)), ofChain: make([]int32, len(p.Chains))}
+	s := schedules{startAt: never, ofStage: make([]int32, len(rates)), ofChain: make([]int32, len(p.Chains))}
 	for first := 0; first < len(rates); {
 		end, own := first, rates[first].Chain
 		for ; end < len(rates) && rates[end].Chain == own; end++ {
@@ -245,9 +243,6 @@ func (s *schedules) endedAt() int64 {
 func (s *schedules) of(chain int) *schedule     { return &s.all[s.ofChain[chain]] }
 func (s *schedules) ofSlot(stage int) *schedule { return &s.all[s.ofStage[stage]] }
 
-// warmUp returns whether a stage of the plan is a warm-up stage.
-func (s *schedules) warmUp(stage int) bool { return s.rates[stage].WarmUp }
-
 // span returns when a stage began and ended, as offsets from the start.
 func (s *schedules) span(stage int, now int64) pace.Span {
 	own := s.ofSlot(stage)
@@ -275,7 +270,7 @@ const afterShare = 1 << 50
 // this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for each stage,
 // and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare on.
 func (s *schedules) number(own *schedule, n, perSlot int64) int64 {
-	base := int64(len(s.rates)+1) * maxResidues
+	base := int64(len(s.ofStage)+1) * maxResidues
 	if len(s.all) > 1 {
 		base = afterShare
 	}

@@ -49,48 +49,18 @@ func (w *Worker) send(tok int32, c *conn) bool {
 	w.chains.all[r.instance].sentAt = w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
-		w.countSent(r, c)
+		if r.stage < 0 {
+			w.rec.once(r.stage).Sent++
+		} else {
+			over := w.schedules.ofSlot(int(r.stage)).Over()
+			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.picked))
+		}
 		if len(s.Credentials) > 0 {
 			w.countUnauthorized(s, c.target)
 		}
 	}
 	w.conns.carries(c)
 	return true
-}
-
-// countSent counts a request that is sent for the first time.
-func (w *Worker) countSent(r *request, c *conn) {
-	if r.stage < 0 {
-		w.onceCounters(r.stage).Sent++
-		return
-	}
-	st := &w.rec.Stages[r.stage]
-	st.Sent++
-	over := w.schedules.ofSlot(int(r.stage)).Over()
-	if over {
-		st.SentInDrain++
-	}
-	if r.starts {
-		w.rec.started(int(r.stage), over)
-	}
-	if w.warm(r) {
-		w.rec.WarmUpSent++
-		return
-	}
-	w.rec.Steps[r.step].Sent++
-	if w.selections.ofRequests() {
-		w.selectSent(r)
-	}
-	switch {
-	case r.hop > 0:
-		w.rec.Steps[r.step].Redirects++
-	case r.attempt > 0:
-		w.rec.Steps[r.step].Retries++
-	}
-	down := w.conns.downWithin(c, r.picked)
-	t := &w.rec.Targets[w.program.Steps[r.step].Target]
-	t.Reconnecting.Record(down / 1000)
-	t.Blocked.Record((r.sent - r.picked - down) / 1000)
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
@@ -126,7 +96,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.givenBackBy})
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
-		w.countDropped(int(r.stage), cause)
+		w.rec.dropped(int(r.stage), cause, 1)
 	}
 	if w.trial != nil {
 		w.showFailed(tok, why, cause)
@@ -153,7 +123,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.step]
 	in := w.chains.all[r.instance]
 	e := w.conns.endpoint(c)
-	r.sampled = w.requests.samples.wantsWhole(r.step)
+	r.sampled = w.rec.samples.wantsWhole(r.step)
 	if len(w.targets) > len(w.program.Targets) {
 		w.sources.Withhold(w.targets[c.target].uncredentialed)
 	}
@@ -297,7 +267,7 @@ func (w *Worker) expire() {
 func (w *Worker) timeOut(tok int32) {
 	r := &w.requests.all[tok]
 	c := w.conns.all[r.conn]
-	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
+	if !c.session.Cancel(r.stream, w.now) && w.rec.measured(r) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout, failure.Cause{})

@@ -71,12 +71,9 @@ func (w *Worker) pickUpFrom(s *schedule, until int64) {
 // instance. It drops a slot that no chain may take, unless the values of the chains have ended.
 func (w *Worker) assign(s *schedule, n, due int64) {
 	stage := s.stage()
-	w.rec.Stages[stage].Slots++
-	if !w.schedules.warmUp(stage) {
-		w.rec.lag(due, w.now, w.schedules.earliestPickUp)
-	}
+	w.rec.slot(stage, due, w.now, w.schedules.earliestPickUp)
 	if w.requests.inUse >= maxWaiting {
-		w.countDropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting})
+		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
 		return
 	}
 	starts := s.startsChains()
@@ -95,7 +92,7 @@ func (w *Worker) assign(s *schedule, n, due int64) {
 	case t != none:
 		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted(s):
-		w.countDropped(stage, w.noStartCause(s))
+		w.rec.dropped(stage, w.noStartCause(s), 1)
 	}
 }
 
@@ -111,7 +108,7 @@ func (w *Worker) startChain(s *schedule, due int64, stage int16) {
 			w.rec.started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		}
 	case !w.checkExhausted(s):
-		w.countDropped(int(stage), w.noStartCause(s))
+		w.rec.dropped(int(stage), w.noStartCause(s), 1)
 	}
 }
 
@@ -261,7 +258,7 @@ func (w *Worker) dropStarved(s *schedule) {
 			step := ready.Pop()
 			if w.chains.all[step.instance].aborted == "" {
 				s.Take()
-				w.countDropped(s.stage(), why)
+				w.rec.dropped(s.stage(), why, 1)
 			}
 			w.abortStep(step.instance, rv.AbortDropped)
 		}
@@ -325,7 +322,7 @@ func (w *Worker) dropDue(s *schedule, until int64) {
 	if n := s.Drop(until); n > 0 {
 		w.lease.dropped(n)
 		w.rec.Stages[stage].Slots += n
-		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
+		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/measure"
 )
 
 // Config is what a worker is made from.
@@ -64,19 +63,18 @@ type Worker struct {
 	net     Net
 	inbox   inbox
 	clock
-	run        run
-	schedules  schedules
-	lease      leaseState
-	limit      limiter
-	requests   requests
-	chains     chains
-	once       once
-	sources    *chain.Sources
-	rec        recorder
-	selections selections
-	scripts    scripts
-	trial      *trial // nil but in a trial
-	listeners  listeners
+	run       run
+	schedules schedules
+	lease     leaseState
+	limit     limiter
+	requests  requests
+	chains    chains
+	once      once
+	sources   *chain.Sources
+	rec       recorder
+	scripts   scripts
+	trial     *trial // nil but in a trial
+	listeners listeners
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
@@ -101,14 +99,11 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources: chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec: recorder{measure.New(measure.Shape{
-			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(cfg.Rates), Targets: len(p.Targets), Selections: len(cfg.Selections), Listeners: len(p.Listeners),
-		})},
-		clock:      clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		schedules:  newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:   newRequests(p),
-		selections: newSelections(cfg.Selections, p, cfg.Rates),
+		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:       newRecorder(p, cfg.Rates, cfg.Selections),
+		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
+		requests:  newRequests(p),
 	}
 	if cfg.Trial != nil {
 		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
