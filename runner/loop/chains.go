@@ -49,6 +49,9 @@ type chains struct {
 	idle []int32
 	// live is the number of instances of each chain that have not ended.
 	live []int
+	// ready steps of load chains wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
+	ready      []readySteps
+	scheduleOf []int32
 	// unpaced are ready steps of chains that run once for the test. They need no slot.
 	unpaced ring.Ring[readyStep]
 	// sleepers are steps that become ready later.
@@ -90,6 +93,14 @@ func (s *chains) alloc() int32 {
 	s.all = append(s.all, &instance{})
 	return int32(len(s.all) - 1)
 }
+
+// wait lets a ready step wait for a slot of the schedule of its chain.
+func (s *chains) wait(r readyStep) {
+	s.ready[s.scheduleOf[s.all[r.instance].Chain]][r.target].Push(r)
+}
+
+// readyFor returns the steps that wait for slots of a schedule.
+func (s *chains) readyFor(own *schedule) readySteps { return s.ready[own.index] }
 
 // sleep lets a step become ready after a pause.
 func (s *chains) sleep(a activation, now, pause int64) {
@@ -155,7 +166,10 @@ func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
-		direct: make([]bool, len(p.Chains)), perSlot: 1,
+		direct: make([]bool, len(p.Chains)), perSlot: 1, scheduleOf: w.schedules.ofChain,
+	}
+	for range w.schedules.all {
+		s.ready = append(s.ready, make(readySteps, len(p.Targets), len(p.Targets)+maxFollowed))
 	}
 	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {

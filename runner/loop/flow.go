@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -23,6 +24,31 @@ type readyStep struct {
 	activation
 	target int32
 	since  int64
+}
+
+// readySteps are ready steps by target, in the order in which they became ready.
+type readySteps []ring.Ring[readyStep]
+
+// popLongest removes and returns the step that has been ready longest. The target is none if no step is ready.
+func (r readySteps) popLongest() (a activation, t int32) {
+	best := none
+	for i := range r {
+		if q := &r[i]; q.Len() > 0 && (best == none || q.Front().since < r[best].Front().since) {
+			best = int32(i)
+		}
+	}
+	if best == none {
+		return a, none
+	}
+	return r[best].Pop().activation, best
+}
+
+// len returns how many steps are ready.
+func (r readySteps) len() (n int) {
+	for i := range r {
+		n += r[i].Len()
+	}
+	return n
 }
 
 // proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
@@ -94,7 +120,7 @@ func (w *Worker) makeReady(a activation) {
 		w.chains.unpaced.Push(readyStep{a, t, w.now})
 		w.skipWait()
 	default:
-		w.schedules.of(int(in.Chain)).ready[t].Push(readyStep{a, t, w.now})
+		w.chains.wait(readyStep{a, t, w.now})
 	}
 }
 
@@ -106,23 +132,6 @@ func (w *Worker) routeOf(a activation) int32 {
 	return w.route(w.chains.all[a.instance], &w.program.Steps[a.step])
 }
 
-// popLongestReady removes and returns the step of a schedule that has been ready longest, over all targets. The target is
-// none if no step is ready.
-func (w *Worker) popLongestReady(s *schedule) (a activation, t int32) {
-	best := none
-	ready := s.ready
-	for i := range w.targets {
-		r := &ready[i]
-		if r.Len() > 0 && (best == none || r.Front().since < ready[best].Front().since) {
-			best = int32(i)
-		}
-	}
-	if best == none {
-		return a, none
-	}
-	return ready[best].Pop().activation, best
-}
-
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
 // instance has none if the conditions of all its steps are false, or if its first step is for another target.
 const maxBegins = 16
@@ -131,7 +140,7 @@ const maxBegins = 16
 // instance.
 func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 	for begins := 0; ; {
-		if a, t = w.popLongestReady(s); t == none {
+		if a, t = w.chains.readyFor(s).popLongest(); t == none {
 			c := s.roundRobin.Next(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
@@ -151,7 +160,7 @@ func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 
 // nextStepOf is nextStep for one target.
 func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
-	t, ready := &w.targets[i], &s.ready[i]
+	t, ready := &w.targets[i], &w.chains.readyFor(s)[i]
 	for begins := 0; ; {
 		if ready.Len() == 0 {
 			c := s.roundRobin.Next(t.serves)

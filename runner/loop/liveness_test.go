@@ -114,7 +114,7 @@ func loopSleepsOn(w *Worker, s *schedule) string {
 		most, _ = s.Concurrency(w.now)
 	}
 	for i := range w.targets {
-		hasStep := s.ready[i].Len() > 0
+		hasStep := w.chains.readyFor(s)[i].Len() > 0
 		for _, c := range s.roundRobin.Chains() {
 			hasStep = hasStep || w.targets[i].serves != nil && w.targets[i].serves(c)
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/pace"
@@ -50,8 +49,6 @@ type schedule struct {
 	risesAt int64
 	// inUse is the number of requests without an outcome, if schedules.counts is true.
 	inUse int64
-	// ready steps of the schedule's chains wait for a slot, by target.
-	ready []ring.Ring[readyStep]
 }
 
 func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
@@ -75,7 +72,7 @@ func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
 // newSchedule returns the schedule of the stages from first to end, which all belong to the same chain or to the mix.
 func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots) schedule {
 	own := rates[first].Chain
-	s := schedule{risesAt: never, first: first, end: end, ready: make([]ring.Ring[readyStep], len(p.Targets)+maxFollowed)}
+	s := schedule{risesAt: never, first: first, end: end}
 	s.roundRobin = chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own })
 	if own > 0 && p.Chains[own-1].StartAfter > 0 {
 		s.first--
@@ -318,19 +315,6 @@ func (s *schedule) rises() int64 {
 func (s *schedule) startsChains() bool {
 	r := s.Rate()
 	return r != nil && r.ChainsPerSecond && !s.Suspended()
-}
-
-// hasReady returns whether a step waits that needs no slot.
-func (s *schedule) hasReady() bool {
-	if !s.startsChains() {
-		return false
-	}
-	for i := range s.ready {
-		if s.ready[i].Len() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // inWarmUp returns whether the current stage is a warm-up stage.

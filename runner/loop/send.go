@@ -230,7 +230,7 @@ func (w *Worker) admitUnpaced() {
 				continue
 			}
 			if w.lease.paused {
-				w.schedules.of(int(in.Chain)).ready[s.target].Push(s) // admitLate takes it again
+				w.chains.wait(s) // admitLate takes it again
 				continue
 			}
 			stage = gracefulStage

@@ -17,7 +17,7 @@ func (w *Worker) nextPickUp() int64 {
 	next := int64(never)
 	for i := range w.schedules.all {
 		s := &w.schedules.all[i]
-		if s.hasReady() && w.requests.inUse < maxWaiting {
+		if s.startsChains() && w.requests.inUse < maxWaiting && w.chains.readyFor(s).len() > 0 {
 			return w.now
 		}
 		next = min(next, s.Due(), s.StageEnd(), s.rises())
@@ -115,7 +115,7 @@ func (w *Worker) startChain(s *schedule, due int64, stage int16) {
 // startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
 func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) {
 	for {
-		a, t := w.popLongestReady(s)
+		a, t := w.chains.readyFor(s).popLongest()
 		switch {
 		case t == none:
 			return started
@@ -147,9 +147,9 @@ func (w *Worker) admitAllReady() {
 // became ready before the stage or during a pause, it is due when the stage began or the load continued.
 func (w *Worker) admitReady(s *schedule) {
 	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
-	for i := range w.targets {
-		ready := &s.ready[i]
-		for ready.Len() > 0 && w.requests.inUse < maxWaiting {
+	queues := w.chains.readyFor(s)
+	for i := range queues {
+		for ready := &queues[i]; ready.Len() > 0 && w.requests.inUse < maxWaiting; {
 			step := ready.Pop()
 			if w.chains.all[step.instance].aborted != "" {
 				w.dropActivation(step.instance)
@@ -242,12 +242,10 @@ func (w *Worker) dropStarved(s *schedule) {
 	if w.limit.waited {
 		return
 	}
-	total := w.requests.inUse
-	for i := range w.targets {
-		total += s.ready[i].Len()
-	}
-	for i := range w.targets {
-		for ready := &s.ready[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
+	queues := w.chains.readyFor(s)
+	total := w.requests.inUse + queues.len()
+	for i := range queues {
+		for ready := &queues[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
 			why := failure.Cause{Kind: rv.CauseMaxWaiting}
 			if total <= maxWaiting {
 				if ready.Front().since+int64(w.cfg.MaxWait) > w.now {
@@ -276,9 +274,10 @@ func (w *Worker) nextStarved() int64 {
 		if !s.ClosedLoop() || !s.fillsStreams() {
 			continue
 		}
-		for i := range w.targets {
-			if s.ready[i].Len() > 0 {
-				next = min(next, s.ready[i].Front().since+int64(w.cfg.MaxWait))
+		ready := w.chains.readyFor(s)
+		for i := range ready {
+			if ready[i].Len() > 0 {
+				next = min(next, ready[i].Front().since+int64(w.cfg.MaxWait))
 			}
 		}
 	}

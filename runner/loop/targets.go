@@ -145,6 +145,7 @@ func (w *Worker) follow(from int32, scheme, authority []byte) int32 {
 	plan.Endpoints = []rv.Endpoint{e}
 	i := int32(len(w.targets))
 	w.targets = append(w.targets, w.newTarget(&plan, from)) // does not move, because New made the capacity
+	w.chains.addTarget()
 	w.targets[i].uncredentialed = !origin.FollowWithCredentials
 	w.targets[i].serves = func(int) bool { return false }
 	w.followed = append(w.followed, i)
@@ -160,4 +161,11 @@ func addressOf(scheme, authority string) string {
 		return authority + ":443"
 	}
 	return authority + ":80"
+}
+
+// addTarget makes a queue for a target that is followed.
+func (s *chains) addTarget() {
+	for i := range s.ready {
+		s.ready[i] = s.ready[i][:len(s.ready[i])+1]
+	}
 }
