@@ -147,7 +147,7 @@ func (w *Worker) end(i int32, why string) {
 	w.chains.live[in.Chain]--
 	w.chains.idle = append(w.chains.idle, i)
 	if in.stage < 0 {
-		w.onceEnded(in, why)
+		w.once.ended(in, why)
 		return
 	}
 	if in.late {

@@ -36,15 +36,15 @@ func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 // being ready.
 func (w *Worker) Problem() (kind rv.Problem, message string) {
 	slow := w.conns.slow()
-	switch why := w.Lapsed(); {
+	switch why := w.authorizations.lapsed(); {
 	case w.conns.problem != "":
 		return rv.ProblemConnect, w.conns.problem
 	case slow != "":
 		return rv.ProblemConnect, slow
-	case !w.authorized() && why != "":
+	case !w.authorizations.suffice() && why != "":
 		return rv.ProblemAuthorization, why
 	case w.run.phase == Authorizing:
-		if slow := w.slowToken(); slow != "" {
+		if slow := w.authorizations.slow(w.now); slow != "" {
 			return rv.ProblemAuthorization, slow
 		}
 	}

@@ -66,7 +66,7 @@ func (w *Worker) advance() {
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
 	case w.conns.awaited > 0:
 		w.run.phase = Connecting
-	case !w.authorized():
+	case !w.authorizations.suffice():
 		w.run.phase = Authorizing
 	case !w.once.setup.over():
 		w.run.phase = SettingUp
@@ -113,7 +113,7 @@ func (w *Worker) runTeardown() {
 
 // runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
 func (w *Worker) runOnce(o *sequence) {
-	for !o.running && !o.over() && (o.stage != setupStage || w.authorized()) {
+	for !o.running && !o.over() && (o.stage != setupStage || w.authorizations.suffice()) {
 		w.proceed(w.begin(o.begin(), o.stage))
 	}
 }

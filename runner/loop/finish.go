@@ -87,7 +87,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 	}
 	in := w.chains.all[r.instance]
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
-	if failed == "" && s.Script >= 0 && w.program.Scripts[s.Script].Validates() && !w.validate(in, s, x) {
+	if failed == "" && !w.scripts.accepts(in, s, x) {
 		return rv.CheckScript
 	}
 	return failed

@@ -55,8 +55,8 @@ func (w *Worker) send(tok int32, c *conn) bool {
 			over := w.schedules.ofSlot(int(r.stage)).Over()
 			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.picked))
 		}
-		if len(s.Credentials) > 0 {
-			w.countUnauthorized(s, c.target)
+		if len(s.Credentials) > 0 && !w.targets[c.target].uncredentialed && w.authorizations.lack(s) {
+			w.rec.Targets[s.Target].SentWithout++
 		}
 	}
 	w.conns.carries(c)
@@ -140,7 +140,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		if r.exchange == nil {
 			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
-		if s.WantRequest || r.hop > 0 || w.hasRequestScript(s) {
+		if s.WantRequest || r.hop > 0 || w.scripts.changes(s) {
 			return w.openMessage(c, tok, in, s, e, body)
 		}
 	}
@@ -156,7 +156,7 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 	if x.Request == nil || x.endpoint != e {
 		x.endpoint = e
 		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
-		if w.hasRequestScript(s) && !w.make(in, s, x) {
+		if w.scripts.changes(s) && !w.scripts.make(in, s, x) {
 			return 0, false
 		}
 		w.readdress(&w.requests.all[tok], s, x, e)

@@ -68,13 +68,35 @@ type Exchange struct {
 	Script string
 }
 
-// trial is what a worker keeps for a Trial.
+// trial is what a worker keeps for a Trial. All its methods do nothing if it is nil, as for all other workers.
 type trial struct {
 	Trial
 	// sent is what was rendered of the requests in flight, by token.
 	sent map[int32]sentHead
 	// script is the last error of a script.
 	script string
+}
+
+// ended reports the end of an instance of a chain.
+func (t *trial) ended(chain int, why string) {
+	if t != nil {
+		t.Ended(chain, why)
+	}
+}
+
+// chains returns the load chains to run.
+func (t *trial) chains() []int {
+	if t == nil {
+		return nil
+	}
+	return t.Chains
+}
+
+// scriptFailed notes the error of a script, which is shown with its request.
+func (t *trial) scriptFailed(err error) {
+	if t != nil {
+		t.script = err.Error()
+	}
 }
 
 // sentHead is a header as it was sent, and the connection.

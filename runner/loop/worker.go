@@ -112,7 +112,7 @@ func New(cfg Config) (*Worker, error) {
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
-	w.once = w.newOnce()
+	w.once = w.newOnce(&cfg)
 	w.limit = newLimiter(&cfg)
 	w.run = run{stall: stall{limit: w.stallLimit()}}
 	w.chains = w.newChains()
@@ -123,8 +123,10 @@ func New(cfg Config) (*Worker, error) {
 		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
 		w.targets[i].serves = w.servesTarget(i)
 	}
-	w.authorizations = w.newAuthorizations()
-	return w, w.initScripts()
+	w.authorizations = newAuthorizations(p, &w.once.setup)
+	var err error
+	w.scripts, err = newScripts(&cfg, w.trial)
+	return w, err
 }
 
 // Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
@@ -145,9 +147,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	defer stop()
 	w.tick(w.net.Now())
 	w.setWall(time.Now().UnixNano(), w.net.Now())
-	if w.scripts.host != nil {
-		defer w.scripts.host.Close()
-	}
+	defer w.scripts.close()
 	w.connectAll()
 	for w.run.phase != Done {
 		if err := w.turn(); err != nil {
