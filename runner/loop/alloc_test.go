@@ -182,7 +182,7 @@ func TestFollowingAnAuthorityIsCheap(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for i := range authorities {
-				if w.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == none {
+				if w.targets.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == none {
 					t.Fatal("not followed")
 				}
 			}

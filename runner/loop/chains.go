@@ -52,6 +52,7 @@ type chains struct {
 	// ready steps of load chains wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
 	ready      []readySteps
 	scheduleOf []int32
+	targets    *targets
 	// unpaced are ready steps of chains that run once for the test. They need no slot.
 	unpaced ring.Ring[readyStep]
 	// sleepers are steps that become ready later.
@@ -100,7 +101,12 @@ func (s *chains) wait(r readyStep) {
 }
 
 // readyFor returns the steps that wait for slots of a schedule.
-func (s *chains) readyFor(own *schedule) readySteps { return s.ready[own.index] }
+func (s *chains) readyFor(own *schedule) readySteps { return s.ready[own.index][:len(s.targets.all)] }
+
+// servesTarget returns whether a chain may begin with a request to a target.
+func (s *chains) servesTarget(p *chain.Program, i int) func(chain int) bool {
+	return func(c int) bool { return p.Chains[c].Target == i && (s.mayBegin == nil || s.mayBegin(c)) }
+}
 
 // sleep lets a step become ready after a pause.
 func (s *chains) sleep(a activation, now, pause int64) {
@@ -166,10 +172,10 @@ func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
-		direct: make([]bool, len(p.Chains)), perSlot: 1, scheduleOf: w.schedules.ofChain,
+		direct: make([]bool, len(p.Chains)), perSlot: 1, scheduleOf: w.schedules.ofChain, targets: &w.targets,
 	}
 	for range w.schedules.all {
-		s.ready = append(s.ready, make(readySteps, len(p.Targets), len(p.Targets)+maxFollowed))
+		s.ready = append(s.ready, make(readySteps, len(p.Targets)+maxFollowed))
 	}
 	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {

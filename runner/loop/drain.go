@@ -231,7 +231,7 @@ func (w *Worker) endStalled() {
 		return
 	}
 	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
-	for i := range w.targets {
+	for i := range w.targets.all {
 		if t := &w.conns.pools[i]; t.unconnected.Failed() {
 			w.run.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
 			break

@@ -136,9 +136,6 @@ func (w *Worker) releaseRequest(tok int32) {
 // answered counts a whole response.
 func (w *Worker) answered(r *request, failed string) {
 	w.requests.answered(w.now, w.now-r.sent)
-	if r.stage < 0 {
-		w.once.answered(failed, int(r.status))
-	}
 	w.rec.done(r, failed, w.now)
 }
 
@@ -156,16 +153,8 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
 
-// countFailed counts a request without a whole response. Without an address, the cause is that of its connection.
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
-	if r.stage < 0 {
-		w.once.failedBy(cause)
-		return
-	}
-	if cause.Address == "" {
-		cause.Address = w.conns.all[r.conn].address
-	}
-	w.rec.failed(r, why, cause, w.now)
+	w.rec.failed(r, why, cause, w.conns.all[r.conn].address, w.now)
 }
 
 // OnStatus implements protocol.Handler.
@@ -249,12 +238,12 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 		return
 	}
 	x.uri, x.Reference, r.located = uri, ref, true
-	x.takeAuthority(r, w.ownsAuthority(r.target, ref.Scheme, ref.Authority))
+	x.takeAuthority(r, w.targets.owns(r.target, ref.Scheme, ref.Authority))
 }
 
 // endpointOf returns the endpoint that a request was sent to.
 func (w *Worker) endpointOf(r *request) *rv.Endpoint {
-	return &w.targets[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
+	return &w.targets.all[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
 }
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
@@ -302,7 +291,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (w *Worker) logCut(r *request) {
 	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets[r.target].plan.Name, "limitBytes", maxBodies)
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets.all[r.target].plan.Name, "limitBytes", maxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.

@@ -129,7 +129,7 @@ func (w *Worker) routeOf(a activation) int32 {
 	if a.hop > 0 {
 		return w.redirectTarget(a)
 	}
-	return w.route(w.chains.all[a.instance], &w.program.Steps[a.step])
+	return w.targets.route(w.chains.all[a.instance], &w.program.Steps[a.step])
 }
 
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
@@ -160,7 +160,7 @@ func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 
 // nextStepOf is nextStep for one target.
 func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
-	t, ready := &w.targets[i], &w.chains.readyFor(s)[i]
+	t, ready := &w.targets.all[i], &w.chains.readyFor(s)[i]
 	for begins := 0; ; {
 		if ready.Len() == 0 {
 			c := s.roundRobin.Next(t.serves)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -28,11 +27,8 @@ type once struct {
 	setup, teardown sequence
 	// globals are the values that setup has captured.
 	globals []string
-	// failed is the failed check of the last response, status its status. cause is why the last request without a whole
-	// response failed.
-	failed string
-	status int
-	cause  failure.Cause
+	// last is the last outcome of a request, which the recorder notes.
+	last *lastOutcome
 	// teardownFailure is the error of the first teardown chain that failed.
 	teardownFailure string
 }
@@ -51,7 +47,7 @@ type sequence struct {
 // newOnce returns the chains of setup and teardown, if this worker runs them, and of a trial.
 func (w *Worker) newOnce(cfg *Config) once {
 	o := once{
-		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial,
+		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial, last: &w.rec.last,
 		setup: sequence{stage: setupStage}, teardown: sequence{stage: teardownStage}, globals: make([]string, len(cfg.Program.Globals)),
 	}
 	if cfg.Share.Once {
@@ -124,10 +120,10 @@ func (o *once) ended(in *instance, why string) {
 // problem returns which step of a chain aborted it and why, with the failed check or the error of the connection.
 func (o *once) problem(in *instance, why string) string {
 	switch {
-	case why == rv.AbortFailedCheck && o.failed != "":
-		why = fmt.Sprintf("failed check %s (status %d)", o.failed, o.status)
-	case o.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
-		why += ": " + o.cause.String()
+	case why == rv.AbortFailedCheck && o.last.failed != "":
+		why = fmt.Sprintf("failed check %s (status %d)", o.last.failed, o.last.status)
+	case o.last.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
+		why += ": " + o.last.cause.String()
 	}
 	c := &o.program.Chains[in.Chain]
 	return fmt.Sprintf("chain %s: step %s: %s", c.Name, o.program.Steps[c.First+int(in.Step)].Name, why)
@@ -142,10 +138,6 @@ func (o *once) publish(in *instance) {
 	}
 	o.sources.SetGlobals(o.globals)
 }
-
-// answered and failedBy store the last outcome of a request.
-func (o *once) answered(failed string, status int) { o.failed, o.status = failed, status }
-func (o *once) failedBy(cause failure.Cause)       { o.cause = cause }
 
 // Globals returns the values that setup captured. It returns ok false unless this worker has completed setup.
 func (w *Worker) Globals() (values []string, ok bool) {

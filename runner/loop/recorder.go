@@ -21,6 +21,16 @@ type recorder struct {
 	selections selections
 	samples    *samples
 	scratch    []byte // of one call
+	last       lastOutcome
+}
+
+// lastOutcome is that of a request outside of all rate stages.
+type lastOutcome struct {
+	// failed is the failed check of the last response, status its status. cause is why the last request without a whole
+	// response failed.
+	failed string
+	status int
+	cause  failure.Cause
 }
 
 // unanswered is an outcome of a request that got no whole response.
@@ -141,6 +151,7 @@ func (r *recorder) sent(q *request, over, allOver bool, down int64) {
 func (r *recorder) done(q *request, failed string, now int64) {
 	switch {
 	case q.stage < 0:
+		r.last.failed, r.last.status = failed, int(q.status)
 		if failed == "" {
 			r.once(q.stage).Succeeded++
 		}
@@ -178,11 +189,17 @@ func (r *recorder) done(q *request, failed string, now int64) {
 	}
 }
 
-// failed counts a request of a stage without a whole response.
-func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, now int64) {
-	if r.warm(q) {
+// failed counts a request without a whole response. The cause gets the address of its connection if it has none.
+func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, address string, now int64) {
+	switch {
+	case q.stage < 0:
+		r.last.cause = cause
+		return
+	case r.warm(q):
 		r.WarmUpDone++
 		return
+	case cause.Address == "":
+		cause.Address = address
 	}
 	st := &r.Steps[q.step]
 	if q.state == inFlight {

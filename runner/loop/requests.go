@@ -20,7 +20,7 @@ type request struct {
 	activation
 	stream uint32
 	conn   int32
-	// target is an index into Worker.targets: the step's, or one that was followed.
+	// target is an index into targets.all: the step's, or one that was followed.
 	target int32
 	// next and prev link the timeout list.
 	next, prev int32

@@ -9,7 +9,7 @@ import (
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
 func (w *Worker) sendWaiting() {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		w.sendWaitingTo(int32(i))
 		w.conns.connectIdle(int32(i)) // a closed loop needs all connections
 	}
@@ -55,7 +55,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 			over := w.schedules.ofSlot(int(r.stage)).Over()
 			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.picked))
 		}
-		if len(s.Credentials) > 0 && !w.targets[c.target].uncredentialed && w.authorizations.lack(s) {
+		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
 			w.rec.Targets[s.Target].SentWithout++
 		}
 	}
@@ -65,7 +65,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
 func (w *Worker) dropWaiting(at int64) {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		waiting := &w.requests.waiting[i]
 		var why failure.Cause
 		for waiting.Len() > 0 {
@@ -109,7 +109,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 // nextDrop is when the first waiting request has waited too long.
 func (w *Worker) nextDrop() int64 {
 	next := int64(never)
-	for i := range w.targets {
+	for i := range w.targets.all {
 		if waiting := &w.requests.waiting[i]; waiting.Len() > 0 {
 			next = min(next, w.requests.all[waiting.Front()].due+int64(w.cfg.MaxWait))
 		}
@@ -124,8 +124,8 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	in := w.chains.all[r.instance]
 	e := w.conns.endpoint(c)
 	r.sampled = w.rec.samples.wantsWhole(r.step)
-	if len(w.targets) > len(w.program.Targets) {
-		w.sources.Withhold(w.targets[c.target].uncredentialed)
+	if len(w.targets.all) > len(w.program.Targets) {
+		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
 	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {

@@ -286,7 +286,7 @@ func (w *Worker) nextStarved() int64 {
 
 // fillStreams makes a request for every free stream while the stage allows it.
 func (w *Worker) fillStreams(s *schedule) {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		for s.ClosedLoop() && !s.Exhausted() && w.limit.ready(w.now) {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {

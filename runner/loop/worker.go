@@ -76,11 +76,8 @@ type Worker struct {
 	trial     *trial // nil but in a trial
 	listeners listeners
 
-	// targets are those of the plan, then those that are followed.
-	targets []target
-	// followed are targets that wait for their connections.
-	followed []int32
-	conns    connections
+	targets targets
+	conns   connections
 
 	authorizations authorizations
 
@@ -117,12 +114,11 @@ func New(cfg Config) (*Worker, error) {
 	w.run = run{stall: stall{limit: w.stallLimit()}}
 	w.chains = w.newChains()
 	w.bound()
-	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
-	w.conns = newConnections(w, w.targets[:cap(w.targets)])
-	for i := range p.Targets {
-		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
-		w.targets[i].serves = w.servesTarget(i)
+	w.targets = newTargets(p)
+	for i := range w.targets.all {
+		w.targets.all[i].serves = w.chains.servesTarget(p, i)
 	}
+	w.conns = newConnections(w, w.targets.all[:cap(w.targets.all)])
 	w.authorizations = newAuthorizations(p, &w.once.setup)
 	var err error
 	w.scripts, err = newScripts(&cfg, w.trial)
@@ -167,11 +163,11 @@ func (w *Worker) connectAll() {
 
 // connectFollowed begins to open the connections to the authorities that this turn has come across.
 func (w *Worker) connectFollowed() {
-	for _, i := range w.followed {
-		from := w.targets[i].origin
+	for _, i := range w.targets.followed {
+		from := w.targets.all[i].origin
 		w.conns.openPlaces(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
 	}
-	w.followed = w.followed[:0]
+	w.targets.endFollow()
 }
 
 // turn is one round of the loop.
