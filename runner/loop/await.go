@@ -108,9 +108,7 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 		w.rec.notified(s.Await.Listener, took, failed)
 	}
 	a := activation{instance: to.Instance, step: to.Step}
-	if w.trial != nil {
-		w.showNotification(a, s, x, failed, why)
-	}
+	w.trial.notified(a, s, x, failed, why)
 	w.requests.progress(w.now)
 	w.listeners.exchanges.release(x)
 	w.stepEnded(a, why, 0)
@@ -122,9 +120,7 @@ func (w *Worker) missed(of notification.Waiter) {
 	if w.chains.all[of.Instance].measured {
 		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
 	}
-	if w.trial != nil {
-		w.showUnsent(a, false, rv.AbortNotification)
-	}
+	w.trial.unsent(a, false, rv.AbortNotification)
 	w.requests.progress(w.now)
 	w.stepEnded(a, rv.AbortNotification, 0)
 }

@@ -132,9 +132,7 @@ func (w *Worker) finish() {
 	w.limit.lift()
 	w.admitUnpaced()
 	w.dropWaiting(never)
-	if w.trial != nil {
-		w.showInFlight()
-	}
+	w.trial.inFlight()
 	w.endWaits()
 	w.conns.closeAll()
 	w.run.phase = Done

@@ -43,9 +43,7 @@ func (w *Worker) finishDone(tok int32) {
 	case w.captureFromMessage(r, s):
 		why = rv.AbortMissingCapture
 	}
-	if w.trial != nil {
-		w.showDone(tok, s, failed, why)
-	}
+	w.trial.done(tok, s, failed, why)
 	pause := int64(r.retryAfter) * int64(time.Millisecond)
 	if s.Inspect {
 		w.keepExchange(r)
@@ -56,9 +54,7 @@ func (w *Worker) finishDone(tok int32) {
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
 func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 	w.answered(&w.requests.all[tok], "")
-	if w.trial != nil {
-		w.showRedirected(tok)
-	}
+	w.trial.redirected(tok)
 	a := w.endRequest(tok)
 	in := w.chains.all[a.instance]
 	in.outstanding--
@@ -147,9 +143,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	}
 	w.countFailed(r, why, cause)
 	w.rec.sampleUnanswered(r, &w.chains.all[r.instance].Instance, abortReason[why], w.now)
-	if w.trial != nil {
-		w.showFailed(tok, abortReason[why], cause)
-	}
+	w.trial.failed(tok, abortReason[why], cause)
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
 

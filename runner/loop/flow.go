@@ -64,8 +64,8 @@ func (w *Worker) proceed(i int32) {
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
 				w.activate(activation{instance: i, step: int32(s)}, pause)
-			} else if w.trial != nil {
-				w.showUnsent(activation{instance: i, step: int32(s)}, true, "")
+			} else {
+				w.trial.unsent(activation{instance: i, step: int32(s)}, true, "")
 			}
 		}
 		if in.outstanding--; in.outstanding > 0 {
@@ -112,9 +112,7 @@ func (w *Worker) makeReady(a activation) {
 	t := w.routeOf(a)
 	switch {
 	case t == none:
-		if w.trial != nil {
-			w.showUnsent(a, false, rv.AbortLocation)
-		}
+		w.trial.unsent(a, false, rv.AbortLocation)
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0 || w.finishesChains():
 		w.chains.unpaced.Push(readyStep{a, t, w.now})

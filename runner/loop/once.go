@@ -52,7 +52,7 @@ func (w *Worker) newOnce(cfg *Config) once {
 	}
 	if cfg.Share.Once {
 		o.setup.chains = o.chainsOf(rv.PhaseSetup)
-		o.teardown.chains = slices.Concat(o.trial.chains(), o.chainsOf(rv.PhaseTeardown))
+		o.teardown.chains = slices.Concat(o.trial.load(), o.chainsOf(rv.PhaseTeardown))
 	}
 	return o
 }

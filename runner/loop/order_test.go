@@ -112,7 +112,7 @@ func (unknownPackages) Import(path string) (*types.Package, error) {
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields.
-var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "requests", "slab", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets"}
+var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "requests", "slab", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
 
 func TestOnlyTheOwnerWrites(t *testing.T) {
 	p := checkPackage(t)

@@ -70,7 +70,7 @@ func (w *Worker) dropWaiting(at int64) {
 		var why failure.Cause
 		for waiting.Len() > 0 {
 			tok := waiting.Front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.conns.pools[i]) {
+			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.trial.gaveUp(&w.conns.pools[i]) {
 				break
 			}
 			waiting.Pop()
@@ -98,9 +98,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 	case r.stage >= 0:
 		w.rec.dropped(int(r.stage), cause, 1)
 	}
-	if w.trial != nil {
-		w.showFailed(tok, why, cause)
-	}
+	w.trial.failed(tok, why, cause)
 	i := r.instance
 	w.releaseRequest(tok)
 	w.abortStep(i, why)
@@ -164,9 +162,7 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 	}
 	m := x.Request
 	buf, header := c.appendMessage(m)
-	if w.trial != nil {
-		w.sentInTrial(tok, header, c)
-	}
+	w.trial.keepHead(tok, header, c)
 	return c.openRequest(buf, tok, m.Body, wantOf(s, sampled, false)), true
 }
 

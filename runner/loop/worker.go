@@ -103,7 +103,7 @@ func New(cfg Config) (*Worker, error) {
 		requests:  newRequests(p),
 	}
 	if cfg.Trial != nil {
-		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
+		w.trial = newTrial(w, *cfg.Trial)
 	}
 	w.listeners = w.newListeners()
 	for i, url := range cfg.Listeners {
