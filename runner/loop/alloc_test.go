@@ -149,15 +149,15 @@ func TestShortConnectionsAllocateNothing(t *testing.T) {
 func TestProblemsAllocateNothing(t *testing.T) {
 	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
 	for i := range 2 * rv.MaxCauses {
-		w.countProblem(&request{status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
+		w.rec.problem(&request{status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
 	}
 	for _, body := range []string{
 		`{"cause":"C1"}`, `{"cause":"ABOVE_THE_LIMIT"}`, `{"title":"Service \u0055navailable","status":503}`, `{"status":503}`, `{"detail":"none"}`,
 	} {
 		x := message.Exchange{Response: &message.Message{Body: []byte(body)}}
 		r := request{status: 500}
-		w.countProblem(&r, &x)
-		if n := testing.AllocsPerRun(100, func() { w.countProblem(&r, &x) }); n != 0 {
+		w.rec.problem(&r, &x)
+		if n := testing.AllocsPerRun(100, func() { w.rec.problem(&r, &x) }); n != 0 {
 			t.Errorf("%s: %v allocations", body, n)
 		}
 	}
@@ -182,7 +182,7 @@ func TestFollowingAnAuthorityIsCheap(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for i := range authorities {
-				if w.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == none {
+				if w.targets.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == none {
 					t.Fatal("not followed")
 				}
 			}

@@ -10,6 +10,8 @@ import (
 
 // authorizations are what the worker knows about the credentials. A target that is followed has none.
 type authorizations struct {
+	program *chain.Program
+	setup   *sequence
 	// missing counts the credentials that have had no value yet.
 	missing int
 	all     []credential // by chain.Credential
@@ -31,54 +33,54 @@ type credential struct {
 // newAuthorizations returns when each value is needed. A token endpoint may know the client only after a setup chain has
 // registered it. So the first setup chain that sends the token of a target needs it, or else the load. The other
 // credentials need files only, and are needed at once.
-func (w *Worker) newAuthorizations() authorizations {
-	g := w.program
-	out := authorizations{all: slices.Repeat([]credential{{had: true, valid: true}}, 2*len(g.Targets))}
+func newAuthorizations(p *chain.Program, setup *sequence) authorizations {
+	out := authorizations{program: p, setup: setup, all: slices.Repeat([]credential{{had: true, valid: true}}, 2*len(p.Targets))}
 	need := func(c chain.Credential, after int) {
 		out.all[c] = credential{after: after}
 		out.missing++
 	}
-	for i := range g.Targets {
-		if auth := g.Targets[i].Auth; auth != nil && auth.OAuth2 != nil {
-			need(g.Authorization(i), w.setupWithout(g.Authorization(i)))
+	for i := range p.Targets {
+		if auth := p.Targets[i].Auth; auth != nil && auth.OAuth2 != nil {
+			need(p.Authorization(i), out.setupWithout(p.Authorization(i)))
 		} else if auth != nil {
-			need(g.Authorization(i), 0)
+			need(p.Authorization(i), 0)
 		}
-		if g.Targets[i].ClientAssertion != nil {
-			need(g.Assertion(i), 0)
+		if p.Targets[i].ClientAssertion != nil {
+			need(p.Assertion(i), 0)
 		}
 	}
 	return out
 }
 
 // setupWithout returns how many setup chains run before one that sends a credential.
-func (w *Worker) setupWithout(wanted chain.Credential) int {
-	for n, c := range w.once.setup.chains {
-		chain := &w.program.Chains[c]
+func (a *authorizations) setupWithout(wanted chain.Credential) int {
+	for n, c := range a.setup.chains {
+		chain := &a.program.Chains[c]
 		for i := range chain.Len {
-			if slices.Contains(w.program.Steps[chain.First+i].Credentials, wanted) {
+			if slices.Contains(a.program.Steps[chain.First+i].Credentials, wanted) {
 				return n
 			}
 		}
 	}
-	return len(w.once.setup.chains)
+	return len(a.setup.chains)
 }
 
 // Awaited returns the credentials that the worker needs now: before its next setup chain or, after setup, before it is
 // Ready.
-func (w *Worker) Awaited() []chain.Credential {
-	var out []chain.Credential
-	for i := range w.authorizations.all {
-		if c := &w.authorizations.all[i]; !c.had && c.after <= w.once.setup.next {
+func (w *Worker) Awaited() []chain.Credential { return w.authorizations.awaited() }
+
+func (a *authorizations) awaited() (out []chain.Credential) {
+	for i := range a.all {
+		if c := &a.all[i]; !c.had && c.after <= a.setup.next {
 			out = append(out, chain.Credential(i))
 		}
 	}
 	return out
 }
 
-// authorized returns whether setup can continue or, after setup, whether the worker is ready.
-func (w *Worker) authorized() bool {
-	return w.authorizations.missing == 0 || w.once.setup.running || len(w.Awaited()) == 0
+// suffice returns whether setup can continue or, after setup, whether the worker is ready.
+func (a *authorizations) suffice() bool {
+	return a.missing == 0 || a.setup.running || len(a.awaited()) == 0
 }
 
 // begin notes that the worker waits for a value from now on.
@@ -99,36 +101,35 @@ func (a *authorizations) lost(c chain.Credential, why string) {
 }
 
 // Lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an error.
-func (w *Worker) Lapsed() string {
-	for i := range w.authorizations.all {
-		if c := &w.authorizations.all[i]; c.why != "" {
+func (w *Worker) Lapsed() string { return w.authorizations.lapsed() }
+
+func (a *authorizations) lapsed() string {
+	for i := range a.all {
+		if c := &a.all[i]; c.why != "" {
 			return c.why
 		}
 	}
 	return ""
 }
 
-// slowToken describes the token that the worker waits for, if it does so for half a second; "": it does not.
-func (w *Worker) slowToken() string {
-	waited := time.Duration(w.now - w.authorizations.since)
-	for _, c := range w.Awaited() {
-		i, assertion := w.program.TargetOf(c)
-		if t := &w.program.Targets[i]; !assertion && t.Auth.OAuth2 != nil && waited >= time.Second/2 {
+// slow describes the token that the worker waits for, if it does so for half a second; "": it does not.
+func (a *authorizations) slow(now int64) string {
+	waited := time.Duration(now - a.since)
+	for _, c := range a.awaited() {
+		i, assertion := a.program.TargetOf(c)
+		if t := &a.program.Targets[i]; !assertion && t.Auth.OAuth2 != nil && waited >= time.Second/2 {
 			return fmt.Sprintf("target %s: auth.oauth2.tokenURL %s: no answer for %v", t.Name, t.Auth.OAuth2.TokenURL, waited.Round(100*time.Millisecond))
 		}
 	}
 	return ""
 }
 
-// countUnauthorized counts a request that is sent without a credential that it should have.
-func (w *Worker) countUnauthorized(s *chain.Step, target int32) {
-	if w.targets[target].uncredentialed {
-		return
-	}
+// lack returns true if a request of a step has no value for one of its credentials.
+func (a *authorizations) lack(s *chain.Step) bool {
 	for _, c := range s.Credentials {
-		if !w.authorizations.all[c].valid {
-			w.rec.Targets[s.Target].SentWithout++
-			return
+		if !a.all[c].valid {
+			return true
 		}
 	}
+	return false
 }

@@ -5,7 +5,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
-	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/notification"
 )
@@ -106,25 +105,13 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 		why = rv.AbortMissingCapture
 	}
 	if in.measured {
-		w.countNotification(s, took, failed)
+		w.rec.notified(s.Await.Listener, took, failed)
 	}
 	a := activation{instance: to.Instance, step: to.Step}
-	if w.trial != nil {
-		w.showNotification(a, s, x, failed, why)
-	}
+	w.trial.notified(a, s, x, failed, why)
 	w.requests.progress(w.now)
 	w.listeners.exchanges.release(x)
 	w.stepEnded(a, why, 0)
-}
-
-func (w *Worker) countNotification(s *chain.Step, took int64, failed string) {
-	r := &w.rec.Listeners[s.Await.Listener]
-	r.Time.Record(took / 1000)
-	r.InTime++
-	if failed != "" {
-		r.FailedChecks++
-		r.FailedBy.Add(failed)
-	}
 }
 
 // missed ends a step whose notification has not come within its timeout.
@@ -133,9 +120,7 @@ func (w *Worker) missed(of notification.Waiter) {
 	if w.chains.all[of.Instance].measured {
 		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
 	}
-	if w.trial != nil {
-		w.showUnsent(a, false, rv.AbortNotification)
-	}
+	w.trial.unsent(a, false, rv.AbortNotification)
 	w.requests.progress(w.now)
 	w.stepEnded(a, rv.AbortNotification, 0)
 }

@@ -28,7 +28,7 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 		"expiries":         bytesOf(w.requests.expiries),
 		"chains.live":      bytesOf(w.chains.live),
 		"chains.idle":      bytesOf(w.chains.idle),
-		"schedules.ready":  bytesOf(w.schedules.all[0].ready),
+		"chains.ready":     bytesOf(w.chains.ready[0]),
 		"pools":            bytesOf(w.conns.pools[:cap(w.conns.pools)]),
 		"dirty":            bytesOf(w.conns.dirty),
 		"batches":          bytesOf(w.conns.batches),

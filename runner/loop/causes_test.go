@@ -246,7 +246,7 @@ func TestTrialShowsTheConnection(t *testing.T) {
 	})
 	b.w.program.InspectAll(1 << 10)
 	got := map[string]bool{}
-	b.w.trial = &trial{sent: map[int32]sentHead{}, Trial: Trial{Exchange: func(e *Exchange) { got[e.Address] = true }}}
+	b.w.trial = newTrial(b.w, Trial{Exchange: func(e *Exchange) { got[e.Address] = true }})
 	b.run()
 	if diff := cmp.Diff(map[string]bool{"t:80": true}, got); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)

@@ -49,6 +49,10 @@ type chains struct {
 	idle []int32
 	// live is the number of instances of each chain that have not ended.
 	live []int
+	// ready steps of load chains wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
+	ready      []readySteps
+	scheduleOf []int32
+	targets    *targets
 	// unpaced are ready steps of chains that run once for the test. They need no slot.
 	unpaced ring.Ring[readyStep]
 	// sleepers are steps that become ready later.
@@ -89,6 +93,19 @@ func (s *chains) alloc() int32 {
 	}
 	s.all = append(s.all, &instance{})
 	return int32(len(s.all) - 1)
+}
+
+// wait lets a ready step wait for a slot of the schedule of its chain.
+func (s *chains) wait(r readyStep) {
+	s.ready[s.scheduleOf[s.all[r.instance].Chain]][r.target].Push(r)
+}
+
+// readyFor returns the steps that wait for slots of a schedule.
+func (s *chains) readyFor(own *schedule) readySteps { return s.ready[own.index][:len(s.targets.all)] }
+
+// servesTarget returns whether a chain may begin with a request to a target.
+func (s *chains) servesTarget(p *chain.Program, i int) func(chain int) bool {
+	return func(c int) bool { return p.Chains[c].Target == i && (s.mayBegin == nil || s.mayBegin(c)) }
 }
 
 // sleep lets a step become ready after a pause.
@@ -136,7 +153,7 @@ func (w *Worker) end(i int32, why string) {
 	w.chains.live[in.Chain]--
 	w.chains.idle = append(w.chains.idle, i)
 	if in.stage < 0 {
-		w.onceEnded(in, why)
+		w.once.ended(in, why)
 		return
 	}
 	if in.late {
@@ -145,16 +162,9 @@ func (w *Worker) end(i int32, why string) {
 		}
 		return
 	}
-	if !in.measured {
-		return
+	if in.measured {
+		w.rec.ended(in, why)
 	}
-	c := &w.rec.Chains[in.Chain]
-	if why == "" {
-		c.Completed++
-		return
-	}
-	c.Aborted++
-	c.AbortedBy.Add(why)
 }
 
 // newChains prepares what is known of the chains before the load.
@@ -162,7 +172,10 @@ func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
-		direct: make([]bool, len(p.Chains)), perSlot: 1,
+		direct: make([]bool, len(p.Chains)), perSlot: 1, scheduleOf: w.schedules.ofChain, targets: &w.targets,
+	}
+	for range w.schedules.all {
+		s.ready = append(s.ready, make(readySteps, len(p.Targets)+maxFollowed))
 	}
 	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {

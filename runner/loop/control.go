@@ -36,15 +36,15 @@ func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 // being ready.
 func (w *Worker) Problem() (kind rv.Problem, message string) {
 	slow := w.conns.slow()
-	switch why := w.Lapsed(); {
+	switch why := w.authorizations.lapsed(); {
 	case w.conns.problem != "":
 		return rv.ProblemConnect, w.conns.problem
 	case slow != "":
 		return rv.ProblemConnect, slow
-	case !w.authorized() && why != "":
+	case !w.authorizations.suffice() && why != "":
 		return rv.ProblemAuthorization, why
 	case w.run.phase == Authorizing:
-		if slow := w.slowToken(); slow != "" {
+		if slow := w.authorizations.slow(w.now); slow != "" {
 			return rv.ProblemAuthorization, slow
 		}
 	}
@@ -95,7 +95,7 @@ func (w *Worker) Gauge() Gauges {
 	w.requests.outstanding(func(r *request) {
 		switch {
 		case r.stage < 0:
-		case w.warm(r):
+		case w.rec.warm(r):
 			g.WarmUpInFlight++
 		default:
 			g.InFlight[r.step]++
@@ -116,9 +116,7 @@ func (w *Worker) Gauge() Gauges {
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	w.setWall(time.Now().UnixNano(), w.net.Now())
-	full := w.rec.Recorder
-	w.rec.Recorder = spare
-	return full
+	return w.rec.swap(spare)
 }
 
 // SetCredential sets the value of a credential, and replaces an earlier one.

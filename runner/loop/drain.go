@@ -66,7 +66,7 @@ func (w *Worker) advance() {
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
 	case w.conns.awaited > 0:
 		w.run.phase = Connecting
-	case !w.authorized():
+	case !w.authorizations.suffice():
 		w.run.phase = Authorizing
 	case !w.once.setup.over():
 		w.run.phase = SettingUp
@@ -113,7 +113,7 @@ func (w *Worker) runTeardown() {
 
 // runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
 func (w *Worker) runOnce(o *sequence) {
-	for !o.running && !o.over() && (o.stage != setupStage || w.authorized()) {
+	for !o.running && !o.over() && (o.stage != setupStage || w.authorizations.suffice()) {
 		w.proceed(w.begin(o.begin(), o.stage))
 	}
 }
@@ -132,9 +132,7 @@ func (w *Worker) finish() {
 	w.limit.lift()
 	w.admitUnpaced()
 	w.dropWaiting(never)
-	if w.trial != nil {
-		w.showInFlight()
-	}
+	w.trial.inFlight()
 	w.endWaits()
 	w.conns.closeAll()
 	w.run.phase = Done
@@ -231,7 +229,7 @@ func (w *Worker) endStalled() {
 		return
 	}
 	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
-	for i := range w.targets {
+	for i := range w.targets.all {
 		if t := &w.conns.pools[i]; t.unconnected.Failed() {
 			w.run.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
 			break

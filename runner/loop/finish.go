@@ -14,15 +14,6 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// unanswered is an outcome of a request that got no whole response.
-type unanswered uint8
-
-const (
-	byTimeout unanswered = iota
-	byReset
-	byLoss
-)
-
 // abortReason is the reason that aborts a chain instance after such an outcome.
 var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
 
@@ -39,12 +30,11 @@ func (w *Worker) finishDone(tok int32) {
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.sampleFailed(r, s, failed)
+		w.rec.sampleFailed(r, &w.chains.all[r.instance].Instance, failed, w.now)
 	}
-	w.requests.observe(w.now - r.sent)
-	w.countDone(r, failed)
+	w.answered(r, failed)
 	if s.Traced() {
-		w.sampleSlow(r, s)
+		w.rec.sampleSlow(r, &w.chains.all[r.instance].Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -53,10 +43,7 @@ func (w *Worker) finishDone(tok int32) {
 	case w.captureFromMessage(r, s):
 		why = rv.AbortMissingCapture
 	}
-	if w.trial != nil {
-		w.showDone(tok, s, failed, why)
-	}
-	w.requests.progress(w.now)
+	w.trial.done(tok, s, failed, why)
 	pause := int64(r.retryAfter) * int64(time.Millisecond)
 	if s.Inspect {
 		w.keepExchange(r)
@@ -66,13 +53,8 @@ func (w *Worker) finishDone(tok int32) {
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
 func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
-	r := &w.requests.all[tok]
-	w.requests.observe(w.now - r.sent)
-	w.countDone(r, "")
-	if w.trial != nil {
-		w.showRedirected(tok)
-	}
-	w.requests.progress(w.now)
+	w.answered(&w.requests.all[tok], "")
+	w.trial.redirected(tok)
 	a := w.endRequest(tok)
 	in := w.chains.all[a.instance]
 	in.outstanding--
@@ -89,8 +71,8 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 	var x *message.Exchange
 	if r.exchange != nil {
 		x = w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
-		if r.status >= 400 && w.measured(r) {
-			w.countProblem(r, x)
+		if r.status >= 400 && w.rec.measured(r) {
+			w.rec.problem(r, x)
 		}
 	}
 	if !s.Inspect {
@@ -101,7 +83,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 	}
 	in := w.chains.all[r.instance]
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
-	if failed == "" && s.Script >= 0 && w.program.Scripts[s.Script].Validates() && !w.validate(in, s, x) {
+	if failed == "" && !w.scripts.accepts(in, s, x) {
 		return rv.CheckScript
 	}
 	return failed
@@ -147,46 +129,10 @@ func (w *Worker) releaseRequest(tok int32) {
 	w.requests.release(tok)
 }
 
-// countDone records a whole response. Its times are those of the measured stages only.
-func (w *Worker) countDone(r *request, failed string) {
-	switch {
-	case r.stage < 0:
-		w.once.answered(failed, int(r.status))
-		if failed == "" {
-			w.onceCounters(r.stage).Succeeded++
-		}
-		return
-	case w.warm(r):
-		w.rec.WarmUpDone++
-		if failed == "" {
-			w.rec.WarmUpSucceeded++
-		}
-		return
-	}
-	st := &w.rec.Steps[r.step]
-	r.state = counted
-	st.Occupied += w.now - r.sent
-	st.Done++
-	if failed == "" {
-		st.Succeeded++
-	} else {
-		st.FailedBy.Add(failed)
-		st.FailedResponseTime.Record((w.now - r.due) / 1000)
-	}
-	st.Codes.Add(int(r.status))
-	if r.overloadControl {
-		st.OverloadControl++
-	}
-	if r.loadControl {
-		st.LoadControl++
-	}
-	st.ResponseTime.Record((w.now - r.due) / 1000)
-	st.ServiceTime.Record((w.now - r.sent) / 1000)
-	st.TimeToFirstByte.Record((r.first - r.sent) / 1000)
-	w.rec.Targets[w.program.Steps[r.step].Target].Body.Record((w.now - r.first) / 1000)
-	if w.selections.ofRequests() {
-		w.selectDone(r, failed == "")
-	}
+// answered counts a whole response.
+func (w *Worker) answered(r *request, failed string) {
+	w.requests.answered(w.now, w.now-r.sent)
+	w.rec.done(r, failed, w.now)
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
@@ -196,38 +142,13 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.sampleUnanswered(r, abortReason[why])
-	if w.trial != nil {
-		w.showFailed(tok, abortReason[why], cause)
-	}
+	w.rec.sampleUnanswered(r, &w.chains.all[r.instance].Instance, abortReason[why], w.now)
+	w.trial.failed(tok, abortReason[why], cause)
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
 
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
-	switch {
-	case r.stage < 0:
-		w.once.failedBy(cause)
-		return
-	case w.warm(r):
-		w.rec.WarmUpDone++
-		return
-	}
-	st := &w.rec.Steps[r.step]
-	if r.state == inFlight {
-		st.Occupied += w.now - r.sent
-	}
-	r.state = counted
-	w.selectFailed(r, why)
-	switch why {
-	case byTimeout:
-		st.TimedOut++
-	case byReset:
-		st.Reset++
-		w.countRequest(rv.FailureReset, r, cause)
-	default:
-		st.ConnectionLost++
-		w.countRequest(rv.FailureConnectionLost, r, cause)
-	}
+	w.rec.failed(r, why, cause, w.conns.all[r.conn].address, w.now)
 }
 
 // OnStatus implements protocol.Handler.
@@ -265,7 +186,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		return
 	}
 	if r.sampled {
-		w.gatherField(r, name, value)
+		w.requests.gather(r, name, value)
 	}
 	if redirects {
 		return // the request that follows has the values that this one had
@@ -311,12 +232,12 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 		return
 	}
 	x.uri, x.Reference, r.located = uri, ref, true
-	x.takeAuthority(r, w.ownsAuthority(r.target, ref.Scheme, ref.Authority))
+	x.takeAuthority(r, w.targets.owns(r.target, ref.Scheme, ref.Authority))
 }
 
 // endpointOf returns the endpoint that a request was sent to.
 func (w *Worker) endpointOf(r *request) *rv.Endpoint {
-	return &w.targets[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
+	return &w.targets.all[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
 }
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
@@ -364,7 +285,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (w *Worker) logCut(r *request) {
 	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets[r.target].plan.Name, "limitBytes", maxBodies)
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets.all[r.target].plan.Name, "limitBytes", maxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
@@ -408,7 +329,7 @@ func (w *Worker) retry(tok int32) {
 	}
 	s := &w.program.Steps[r.step]
 	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
-	if !r.retried && w.measured(r) {
+	if !r.retried && w.rec.measured(r) {
 		w.rec.Retried++
 	}
 	r.givenBackBy = w.conns.all[r.conn].address

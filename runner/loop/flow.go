@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -25,6 +26,31 @@ type readyStep struct {
 	since  int64
 }
 
+// readySteps are ready steps by target, in the order in which they became ready.
+type readySteps []ring.Ring[readyStep]
+
+// popLongest removes and returns the step that has been ready longest. The target is none if no step is ready.
+func (r readySteps) popLongest() (a activation, t int32) {
+	best := none
+	for i := range r {
+		if q := &r[i]; q.Len() > 0 && (best == none || q.Front().since < r[best].Front().since) {
+			best = int32(i)
+		}
+	}
+	if best == none {
+		return a, none
+	}
+	return r[best].Pop().activation, best
+}
+
+// len returns how many steps are ready.
+func (r readySteps) len() (n int) {
+	for i := range r {
+		n += r[i].Len()
+	}
+	return n
+}
+
 // proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
 // whose conditions are false. The instance must have no activation.
 func (w *Worker) proceed(i int32) {
@@ -38,8 +64,8 @@ func (w *Worker) proceed(i int32) {
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
 				w.activate(activation{instance: i, step: int32(s)}, pause)
-			} else if w.trial != nil {
-				w.showUnsent(activation{instance: i, step: int32(s)}, true, "")
+			} else {
+				w.trial.unsent(activation{instance: i, step: int32(s)}, true, "")
 			}
 		}
 		if in.outstanding--; in.outstanding > 0 {
@@ -86,15 +112,13 @@ func (w *Worker) makeReady(a activation) {
 	t := w.routeOf(a)
 	switch {
 	case t == none:
-		if w.trial != nil {
-			w.showUnsent(a, false, rv.AbortLocation)
-		}
+		w.trial.unsent(a, false, rv.AbortLocation)
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0 || w.finishesChains():
 		w.chains.unpaced.Push(readyStep{a, t, w.now})
 		w.skipWait()
 	default:
-		w.schedules.of(int(in.Chain)).ready[t].Push(readyStep{a, t, w.now})
+		w.chains.wait(readyStep{a, t, w.now})
 	}
 }
 
@@ -103,24 +127,7 @@ func (w *Worker) routeOf(a activation) int32 {
 	if a.hop > 0 {
 		return w.redirectTarget(a)
 	}
-	return w.route(w.chains.all[a.instance], &w.program.Steps[a.step])
-}
-
-// popLongestReady removes and returns the step of a schedule that has been ready longest, over all targets. The target is
-// none if no step is ready.
-func (w *Worker) popLongestReady(s *schedule) (a activation, t int32) {
-	best := none
-	ready := s.ready
-	for i := range w.targets {
-		r := &ready[i]
-		if r.Len() > 0 && (best == none || r.Front().since < ready[best].Front().since) {
-			best = int32(i)
-		}
-	}
-	if best == none {
-		return a, none
-	}
-	return ready[best].Pop().activation, best
+	return w.targets.route(w.chains.all[a.instance], &w.program.Steps[a.step])
 }
 
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
@@ -131,7 +138,7 @@ const maxBegins = 16
 // instance.
 func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 	for begins := 0; ; {
-		if a, t = w.popLongestReady(s); t == none {
+		if a, t = w.chains.readyFor(s).popLongest(); t == none {
 			c := s.roundRobin.Next(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
@@ -151,7 +158,7 @@ func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 
 // nextStepOf is nextStep for one target.
 func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
-	t, ready := &w.targets[i], &s.ready[i]
+	t, ready := &w.targets.all[i], &w.chains.readyFor(s)[i]
 	for begins := 0; ; {
 		if ready.Len() == 0 {
 			c := s.roundRobin.Next(t.serves)

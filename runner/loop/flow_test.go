@@ -589,7 +589,7 @@ func TestLongTurnHearsTheInbox(t *testing.T) {
 	b := newBench(t, p, ok(time.Millisecond))
 	const each = 30 * time.Millisecond
 	var asked, heard int64
-	b.w.cfg.Log = slog.New(slowLog{slog.DiscardHandler, func() {
+	b.w.scripts.log = slog.New(slowLog{slog.DiscardHandler, func() {
 		b.clock += int64(each)
 		if asked == 0 {
 			asked = b.clock

@@ -20,13 +20,17 @@ func (w *Worker) finishesChains() bool {
 
 // admitLate makes requests of the steps that waited for a slot when the load ended, or for a lease. The time does not wait for a lease.
 func (w *Worker) admitLate() {
-	if w.lease.paused || !w.finishesChains() {
-		return
+	if !w.lease.paused && w.finishesChains() {
+		w.chains.release()
 	}
-	for i := range w.schedules.all {
-		for t := range w.schedules.all[i].ready {
-			for ready := &w.schedules.all[i].ready[t]; ready.Len() > 0; {
-				w.chains.unpaced.Push(ready.Pop())
+}
+
+// release lets the steps that wait for slots need none.
+func (s *chains) release() {
+	for _, ready := range s.ready {
+		for t := range ready {
+			for q := &ready[t]; q.Len() > 0; {
+				s.unpaced.Push(q.Pop())
 			}
 		}
 	}

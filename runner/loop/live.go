@@ -45,7 +45,7 @@ func (w *Worker) apply(c Change) {
 
 // leaveLoad ends the load at an instant. The shards that stay run teardown.
 func (w *Worker) leaveLoad(at int64) {
-	w.dropTeardown()
+	w.once.dropTeardown()
 	if at <= w.schedules.startAt {
 		w.abort()
 		return
@@ -67,7 +67,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost before teardown
-		w.assignTeardown()
+		w.once.assignTeardown(s.Once)
 	}
 }
 

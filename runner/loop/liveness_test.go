@@ -76,7 +76,7 @@ func sleepsOn(w *Worker) string {
 	if w.lease.paused || w.run.phase == Done {
 		return ""
 	}
-	for i := range w.targets {
+	for i := range w.targets.all {
 		name := fmt.Sprint("target ", i)
 		if w.requests.waitingFor(int32(i)) == 0 {
 			continue
@@ -113,10 +113,10 @@ func loopSleepsOn(w *Worker, s *schedule) string {
 	if !s.fillsStreams() {
 		most, _ = s.Concurrency(w.now)
 	}
-	for i := range w.targets {
-		hasStep := s.ready[i].Len() > 0
+	for i := range w.targets.all {
+		hasStep := w.chains.readyFor(s)[i].Len() > 0
 		for _, c := range s.roundRobin.Chains() {
-			hasStep = hasStep || w.targets[i].serves != nil && w.targets[i].serves(c)
+			hasStep = hasStep || w.targets.all[i].serves != nil && w.targets.all[i].serves(c)
 		}
 		switch {
 		case !hasStep:

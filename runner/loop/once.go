@@ -2,10 +2,11 @@ package loop
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
 )
 
 // The stages of requests outside of all rate stages. Those of setup and teardown run once for the whole test.
@@ -18,14 +19,16 @@ const (
 
 // once has the chains that run once for the whole test. Their steps need no slot.
 type once struct {
+	*clock
+	program         *chain.Program
+	sources         *chain.Sources
+	log             *slog.Logger
+	trial           *trial
 	setup, teardown sequence
 	// globals are the values that setup has captured.
 	globals []string
-	// failed is the failed check of the last response, status its status. cause is why the last request without a whole
-	// response failed.
-	failed string
-	status int
-	cause  failure.Cause
+	// last is the last outcome of a request, which the recorder notes.
+	last *lastOutcome
 	// teardownFailure is the error of the first teardown chain that failed.
 	teardownFailure string
 }
@@ -42,39 +45,40 @@ type sequence struct {
 }
 
 // newOnce returns the chains of setup and teardown, if this worker runs them, and of a trial.
-func (w *Worker) newOnce() once {
+func (w *Worker) newOnce(cfg *Config) once {
 	o := once{
-		setup: w.sequenceOf(rv.PhaseSetup, setupStage), teardown: w.sequenceOf(rv.PhaseTeardown, teardownStage),
-		globals: make([]string, len(w.program.Globals)),
+		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial, last: &w.rec.last,
+		setup: sequence{stage: setupStage}, teardown: sequence{stage: teardownStage}, globals: make([]string, len(cfg.Program.Globals)),
 	}
-	if w.trial != nil && w.cfg.Share.Once {
-		o.teardown.chains = append(slices.Clone(w.trial.Chains), o.teardown.chains...)
+	if cfg.Share.Once {
+		o.setup.chains = o.chainsOf(rv.PhaseSetup)
+		o.teardown.chains = slices.Concat(o.trial.load(), o.chainsOf(rv.PhaseTeardown))
 	}
 	return o
 }
 
-func (w *Worker) sequenceOf(phase rv.Phase, stage int16) sequence {
-	o := sequence{stage: stage}
-	if !w.cfg.Share.Once {
-		return o
-	}
-	for i := range w.program.Chains {
-		if w.program.Chains[i].Phase == phase {
-			o.chains = append(o.chains, i)
+func (o *once) chainsOf(phase rv.Phase) (out []int) {
+	for i := range o.program.Chains {
+		if o.program.Chains[i].Phase == phase {
+			out = append(out, i)
 		}
 	}
-	return o
+	return out
 }
 
-// assignTeardown makes this worker run the teardown chains, unless it already does.
-func (w *Worker) assignTeardown() {
-	if !w.once.teardown.running {
-		w.once.teardown = w.sequenceOf(rv.PhaseTeardown, teardownStage)
+// assignTeardown lets this worker run the teardown chains, unless it already does, or leaves them to other workers.
+func (o *once) assignTeardown(own bool) {
+	if o.teardown.running {
+		return
+	}
+	o.teardown = sequence{stage: teardownStage}
+	if own {
+		o.teardown.chains = o.chainsOf(rv.PhaseTeardown)
 	}
 }
 
 // dropTeardown leaves the teardown chains to other workers.
-func (w *Worker) dropTeardown() { w.once.teardown = sequence{stage: teardownStage} }
+func (o *once) dropTeardown() { o.teardown = sequence{stage: teardownStage} }
 
 // begin returns the next chain, which is running from now on.
 func (o *sequence) begin() int {
@@ -89,57 +93,51 @@ func (o *sequence) over() bool {
 	return !o.running && (o.failure != "" || o.next == len(o.chains))
 }
 
-// onceEnded ends a chain that runs once. The first setup chain that fails ends the test. If a teardown chain fails, the
+// ended ends a chain that runs once. The first setup chain that fails ends the test. If a teardown chain fails, the
 // worker still runs the other ones.
-func (w *Worker) onceEnded(in *instance, why string) {
-	o := &w.once.setup
+func (o *once) ended(in *instance, why string) {
+	s := &o.setup
 	if in.stage == teardownStage {
-		o = &w.once.teardown
+		s = &o.teardown
 	}
-	o.running = false
-	if w.trial != nil {
-		w.trial.Ended(int(in.Chain), why)
-	}
-	c := &w.program.Chains[in.Chain]
+	s.running = false
+	o.trial.ended(int(in.Chain), why)
 	switch {
 	case why != "" && in.stage == setupStage:
-		o.failure = fmt.Sprintf("setup chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
+		s.failure = "setup " + o.problem(in, why)
 	case why != "":
-		failed := fmt.Sprintf("chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
-		w.cfg.Log.Warn("teardown failed", "why", failed)
-		if w.once.teardownFailure == "" {
-			w.once.teardownFailure = failed
+		failed := o.problem(in, why)
+		o.log.Warn("teardown failed", "why", failed)
+		if o.teardownFailure == "" {
+			o.teardownFailure = failed
 		}
 	case in.stage == setupStage:
-		w.publish(in)
+		o.publish(in)
 	}
-	w.skipWait() // the next chain begins at the end of a turn
+	o.skipWait() // the next chain begins at the end of a turn
 }
 
-// onceProblem returns why a chain was aborted, with the failed check or the error of the connection.
-func (w *Worker) onceProblem(why string) string {
-	if why == rv.AbortFailedCheck && w.once.failed != "" {
-		return fmt.Sprintf("failed check %s (status %d)", w.once.failed, w.once.status)
+// problem returns which step of a chain aborted it and why, with the failed check or the error of the connection.
+func (o *once) problem(in *instance, why string) string {
+	switch {
+	case why == rv.AbortFailedCheck && o.last.failed != "":
+		why = fmt.Sprintf("failed check %s (status %d)", o.last.failed, o.last.status)
+	case o.last.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
+		why += ": " + o.last.cause.String()
 	}
-	if w.once.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
-		return why + ": " + w.once.cause.String()
-	}
-	return why
+	c := &o.program.Chains[in.Chain]
+	return fmt.Sprintf("chain %s: step %s: %s", c.Name, o.program.Steps[c.First+int(in.Step)].Name, why)
 }
 
 // publish makes the captured values of a setup chain available to all other chains.
-func (w *Worker) publish(in *instance) {
-	for slot, global := range w.program.Chains[in.Chain].Publish {
+func (o *once) publish(in *instance) {
+	for slot, global := range o.program.Chains[in.Chain].Publish {
 		if global > 0 {
-			w.once.globals[global-1] = in.Published(slot)
+			o.globals[global-1] = in.Published(slot)
 		}
 	}
-	w.sources.SetGlobals(w.once.globals)
+	o.sources.SetGlobals(o.globals)
 }
-
-// answered and failedBy store the last outcome of a request.
-func (o *once) answered(failed string, status int) { o.failed, o.status = failed, status }
-func (o *once) failedBy(cause failure.Cause)       { o.cause = cause }
 
 // Globals returns the values that setup captured. It returns ok false unless this worker has completed setup.
 func (w *Worker) Globals() (values []string, ok bool) {

@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "chains.go", "redirect.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "trial.go", "samples.go", "script.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go", "encrypted.go",
+	"authorization.go", "script.go", "trial.go", "samples.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go", "encrypted.go",
 	"net.go", "heap.go", "doc.go",
 }
 
@@ -112,7 +112,7 @@ func (unknownPackages) Import(path string) (*types.Package, error) {
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields.
-var owners = []string{"connections", "conn", "schedules", "schedule", "leaseState", "requests", "slab", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence"}
+var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "requests", "slab", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
 
 func TestOnlyTheOwnerWrites(t *testing.T) {
 	p := checkPackage(t)

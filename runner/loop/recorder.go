@@ -6,23 +6,74 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
 // recorder counts what the worker does; Swap replaces the measure.Recorder.
-type recorder struct{ *measure.Recorder }
+type recorder struct {
+	*measure.Recorder
+	program *chain.Program
+	// warmUp is true for the stages that are not measured.
+	warmUp     []bool
+	selections selections
+	samples    *samples
+	scratch    []byte // of one call
+	last       lastOutcome
+}
 
-// lag records when a slot was picked up, and which part of the lag is due to the sleep interval: the part before the
-// earliest time at which the worker could pick up slots.
-func (r recorder) lag(due, pickedUp, earliest int64) {
+// lastOutcome is that of a request outside of all rate stages.
+type lastOutcome struct {
+	// failed is the failed check of the last response, status its status. cause is why the last request without a whole
+	// response failed.
+	failed string
+	status int
+	cause  failure.Cause
+}
+
+// unanswered is an outcome of a request that got no whole response.
+type unanswered uint8
+
+const (
+	byTimeout unanswered = iota
+	byReset
+	byLoss
+)
+
+func newRecorder(p *chain.Program, rates []rv.Rate, of []rv.Selection) recorder {
+	r := recorder{
+		Recorder: measure.New(measure.Shape{
+			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(rates), Targets: len(p.Targets), Selections: len(of), Listeners: len(p.Listeners),
+		}),
+		program: p, selections: newSelections(of, p, rates), samples: &samples{},
+	}
+	for i := range rates {
+		r.warmUp = append(r.warmUp, rates[i].WarmUp)
+	}
+	return r
+}
+
+// swap returns what was recorded. From now on, spare gets what is recorded.
+func (r *recorder) swap(spare *measure.Recorder) (full *measure.Recorder) {
+	full, r.Recorder = r.Recorder, spare
+	return full
+}
+
+// slot counts a slot and records when it was picked up, and which part of the lag is due to the sleep interval: the part
+// before the earliest time at which the worker could pick up slots.
+func (r *recorder) slot(stage int, due, pickedUp, earliest int64) {
+	r.Stages[stage].Slots++
+	if r.warmUp[stage] {
+		return
+	}
 	r.Lag.Record((pickedUp - due) / 1000)
 	r.Batched += max(0, min(pickedUp, earliest)-due)
 }
 
 // started counts a slot whose chain instance has started. Over is true after the last stage.
-func (r recorder) started(stage int, over bool) {
+func (r *recorder) started(stage int, over bool) {
 	r.Stages[stage].Started++
 	if over {
 		r.Stages[stage].StartedInDrain++
@@ -30,7 +81,7 @@ func (r recorder) started(stage int, over bool) {
 }
 
 // endLate counts an instance that has ended after the load.
-func (r recorder) endLate(why string) {
+func (r *recorder) endLate(why string) {
 	if why == "" {
 		r.GracefulChains.Completed++
 	} else {
@@ -38,62 +89,177 @@ func (r recorder) endLate(why string) {
 	}
 }
 
+// ended counts an instance of a measured stage that has ended. The parameter why is what aborted it, or "".
+func (r *recorder) ended(in *instance, why string) {
+	c := &r.Chains[in.Chain]
+	if why == "" {
+		c.Completed++
+		return
+	}
+	c.Aborted++
+	c.AbortedBy.Add(why)
+}
+
 // nap counts a nap.
-func (r recorder) nap(d time.Duration) {
+func (r *recorder) nap(d time.Duration) {
 	r.Naps++
 	r.Napped += int64(d)
 }
 
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
-func (w *Worker) warm(r *request) bool { return w.schedules.warmUp(int(r.stage)) }
+func (r *recorder) warm(q *request) bool { return r.warmUp[q.stage] }
 
 // measured says that a request counts in the results.
-func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
+func (r *recorder) measured(q *request) bool { return q.stage >= 0 && !r.warm(q) }
 
 // count counts a failure.
-func (r recorder) count(of rv.FailureOf, c failure.Cause) {
+func (r *recorder) count(of rv.FailureOf, c failure.Cause) {
 	r.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
 }
 
-// countRequest counts a failed request of a measured stage, with the address of its connection.
-func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
-	if c.Address == "" {
-		c.Address = w.conns.all[r.conn].address
+// sent counts a request of a stage that is sent for the first time. Over is true if the schedule of its stage is over, and allOver if
+// all are. Down is for how long its connection was not open while it waited.
+func (r *recorder) sent(q *request, over, allOver bool, down int64) {
+	st := &r.Stages[q.stage]
+	st.Sent++
+	if over {
+		st.SentInDrain++
 	}
-	w.rec.count(of, c)
+	if q.starts {
+		r.started(int(q.stage), over)
+	}
+	if r.warm(q) {
+		r.WarmUpSent++
+		return
+	}
+	r.Steps[q.step].Sent++
+	if r.selections.ofRequests() {
+		r.selectSent(q, allOver)
+	}
+	switch {
+	case q.hop > 0:
+		r.Steps[q.step].Redirects++
+	case q.attempt > 0:
+		r.Steps[q.step].Retries++
+	}
+	t := &r.Targets[r.program.Steps[q.step].Target]
+	t.Reconnecting.Record(down / 1000)
+	t.Blocked.Record((q.sent - q.picked - down) / 1000)
 }
 
-// countDropped counts a slot of a stage that was never sent.
-func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSlots(stage, cause, 1) }
-
-func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
-	w.rec.Stages[stage].Dropped += n
-	if !w.schedules.warmUp(stage) {
-		w.rec.Dropped += n
-		w.selectDropped(stage, n)
-		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
+// done counts a whole response. Its times are those of the measured stages only.
+func (r *recorder) done(q *request, failed string, now int64) {
+	switch {
+	case q.stage < 0:
+		r.last.failed, r.last.status = failed, int(q.status)
+		if failed == "" {
+			r.once(q.stage).Succeeded++
+		}
+		return
+	case r.warm(q):
+		r.WarmUpDone++
+		if failed == "" {
+			r.WarmUpSucceeded++
+		}
+		return
+	}
+	st := &r.Steps[q.step]
+	q.state = counted
+	st.Occupied += now - q.sent
+	st.Done++
+	if failed == "" {
+		st.Succeeded++
+	} else {
+		st.FailedBy.Add(failed)
+		st.FailedResponseTime.Record((now - q.due) / 1000)
+	}
+	st.Codes.Add(int(q.status))
+	if q.overloadControl {
+		st.OverloadControl++
+	}
+	if q.loadControl {
+		st.LoadControl++
+	}
+	st.ResponseTime.Record((now - q.due) / 1000)
+	st.ServiceTime.Record((now - q.sent) / 1000)
+	st.TimeToFirstByte.Record((q.first - q.sent) / 1000)
+	r.Targets[r.program.Steps[q.step].Target].Body.Record((now - q.first) / 1000)
+	if r.selections.ofRequests() {
+		r.selectDone(q, failed == "", now)
 	}
 }
 
-// countProblem counts problem details by their cause, and for the step by status and cause.
-func (w *Worker) countProblem(r *request, x *message.Exchange) {
-	head := append(strconv.AppendInt(w.buffers.scratch[:0], int64(r.status), 10), ' ')
+// failed counts a request without a whole response. The cause gets the address of its connection if it has none.
+func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, address string, now int64) {
+	switch {
+	case q.stage < 0:
+		r.last.cause = cause
+		return
+	case r.warm(q):
+		r.WarmUpDone++
+		return
+	case cause.Address == "":
+		cause.Address = address
+	}
+	st := &r.Steps[q.step]
+	if q.state == inFlight {
+		st.Occupied += now - q.sent
+	}
+	q.state = counted
+	r.selectFailed(q, why)
+	switch why {
+	case byTimeout:
+		st.TimedOut++
+	case byReset:
+		st.Reset++
+		r.count(rv.FailureReset, cause)
+	default:
+		st.ConnectionLost++
+		r.count(rv.FailureConnectionLost, cause)
+	}
+}
+
+// dropped counts n slots of a stage that were never sent.
+func (r *recorder) dropped(stage int, cause failure.Cause, n int64) {
+	r.Stages[stage].Dropped += n
+	if r.warmUp[stage] {
+		return
+	}
+	r.Dropped += n
+	r.selectDropped(stage, n)
+	r.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
+}
+
+// problem counts problem details by their cause, and for the step by status and cause.
+func (r *recorder) problem(q *request, x *message.Exchange) {
+	head := append(strconv.AppendInt(r.scratch[:0], int64(q.status), 10), ' ')
 	cause, ok := extract.Cause(head, x.Response.Body)
 	if !ok {
 		return
 	}
-	w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
-	w.buffers.scratch = append(head, cause...)
-	w.rec.Steps[r.step].Problems.AddBytes(w.buffers.scratch, rv.MaxProblems, rv.CauseOther)
+	r.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
+	r.scratch = append(head, cause...)
+	r.Steps[q.step].Problems.AddBytes(r.scratch, rv.MaxProblems, rv.CauseOther)
 }
 
-// onceCounters returns the counters of the requests outside of all rate stages.
-func (w *Worker) onceCounters(stage int16) *measure.Once {
+// notified counts a notification that a measured instance awaited. Failed is the check that it failed, or "".
+func (r *recorder) notified(listener int, took int64, failed string) {
+	l := &r.Listeners[listener]
+	l.Time.Record(took / 1000)
+	l.InTime++
+	if failed != "" {
+		l.FailedChecks++
+		l.FailedBy.Add(failed)
+	}
+}
+
+// once returns the counters of the requests outside of all rate stages.
+func (r *recorder) once(stage int16) *measure.Once {
 	switch stage {
 	case teardownStage:
-		return &w.rec.Teardown
+		return &r.Teardown
 	case gracefulStage:
-		return &w.rec.Graceful
+		return &r.Graceful
 	}
-	return &w.rec.Setup
+	return &r.Setup
 }

@@ -78,10 +78,10 @@ func (x *redirect) takeOrigin(r *request, origin []byte) {
 func (w *Worker) redirectTarget(a activation) int32 {
 	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
 	if s.RedirectField != nil {
-		return w.route(in, s)
+		return w.targets.route(in, s)
 	}
 	x := in.redirectOf(a.step)
-	return w.targetOf(int32(s.Target), x.Scheme, x.Authority)
+	return w.targets.of(int32(s.Target), x.Scheme, x.Authority)
 }
 
 // appendPath appends the path of the request that follows the redirect. A URI of the server behind the target does not have

@@ -480,9 +480,9 @@ func TestTrialShowsRedirects(t *testing.T) {
 		return redirectTo(308, "/c")
 	})
 	b.w.program.InspectAll(1 << 10)
-	b.w.trial = &trial{sent: map[int32]sentHead{}, Trial: Trial{Exchange: func(e *Exchange) {
+	b.w.trial = newTrial(b.w, Trial{Exchange: func(e *Exchange) {
 		got = append(got, fmt.Sprintf("%s %d %v %d findings, failed %q", e.Request.Path, e.Response.Status, e.Redirected, len(e.Findings), e.Failed))
-	}}}
+	}})
 	b.run()
 	want := []string{`/a 307 true 0 findings, failed ""`, `/b 308 false 1 findings, failed "maxRedirects"`}
 	if diff := cmp.Diff(want, got); diff != "" {

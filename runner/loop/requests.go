@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
@@ -19,7 +20,7 @@ type request struct {
 	activation
 	stream uint32
 	conn   int32
-	// target is an index into Worker.targets: the step's, or one that was followed.
+	// target is an index into targets.all: the step's, or one that was followed.
 	target int32
 	// next and prev link the timeout list.
 	next, prev int32
@@ -76,7 +77,6 @@ type requests struct {
 	// expiries are the requests in flight, by timeout.
 	expiries  []expiry
 	exchanges exchanges
-	samples   samples
 	// serviceTime is a moving average, doneInTurn how many responses this turn has completed; see idle.go.
 	serviceTime int64
 	doneInTurn  int
@@ -261,8 +261,22 @@ func (r *request) captured(i int) bool { return r.captures&(1<<i) != 0 }
 
 func (r *request) markCaptured(i int) { r.captures |= 1 << i }
 
-// observe keeps a moving average of the service time, over some 64 responses.
-func (s *requests) observe(service int64) {
+// answered notes a whole response. It keeps a moving average of the service time, over some 64 responses.
+func (s *requests) answered(now, service int64) {
+	s.progressAt = now
 	s.doneInTurn++
 	s.serviceTime += (service - s.serviceTime) / 64
+}
+
+// maxGathered bounds what is kept of a header for a sample.
+const maxGathered = 4 * rv.MaxSampleOctets
+
+// gather keeps a header field of a response that a sample may be made of.
+func (s *requests) gather(r *request, name, value []byte) {
+	if r.exchange == nil {
+		r.exchange = s.exchanges.alloc(causeLimit)
+	}
+	if len(r.exchange.octets)+len(name)+len(value) <= maxGathered {
+		s.exchanges.field(r.exchange, name, value)
+	}
 }

@@ -24,37 +24,39 @@ type samples struct {
 type sample struct {
 	rv.Sample
 	step int32
+	at   int64
 	// whole: the header was gathered.
 	whole bool
 }
 
 // sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
-func (w *Worker) sampleFailed(r *request, s *chain.Step, failed string) {
-	if w.measured(r) {
-		w.sample(r, s, failed, "", r.sampled || s.WantHeaders && s.Inspect)
+func (r *recorder) sampleFailed(q *request, in *chain.Instance, failed string, now int64) {
+	if r.measured(q) {
+		s := &r.program.Steps[q.step]
+		r.sample(q, in, failed, "", q.sampled || s.WantHeaders && s.Inspect, now)
 	}
 }
 
 // sampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
 // is wanted. There is nothing else to show.
-func (w *Worker) sampleUnanswered(r *request, outcome string) {
-	if s := &w.program.Steps[r.step]; s.Traced() && w.measured(r) {
-		w.sample(r, s, "", outcome, true)
+func (r *recorder) sampleUnanswered(q *request, in *chain.Instance, outcome string, now int64) {
+	if r.program.Steps[q.step].Traced() && r.measured(q) {
+		r.sample(q, in, "", outcome, true, now)
 	}
 }
 
 // sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one of
 // them. A whole response is better, then a trace with the sampled flag.
-func (w *Worker) sample(r *request, s *chain.Step, failed, outcome string, whole bool) {
-	l := &w.requests.samples
+func (r *recorder) sample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
+	l := r.samples
 	traced := false
-	if s.Traced() {
-		_, traced = s.Trace(&w.chains.all[r.instance].Instance)
+	if s := &r.program.Steps[q.step]; s.Traced() {
+		_, traced = s.Trace(in)
 	}
 	alike, incomplete, unsampled := 0, -1, -1
 	for i := range l.taken {
 		t := &l.taken[i]
-		if t.step != r.step || t.Status != int(r.status) || t.Check != failed || t.Outcome != outcome {
+		if t.step != q.step || t.Status != int(q.status) || t.Check != failed || t.Outcome != outcome {
 			continue
 		}
 		alike++
@@ -67,17 +69,17 @@ func (w *Worker) sample(r *request, s *chain.Step, failed, outcome string, whole
 	}
 	switch {
 	case incomplete >= 0 && whole:
-		l.taken[incomplete] = w.newSample(r, s, failed, outcome, whole)
+		l.taken[incomplete] = r.newSample(q, in, failed, outcome, whole, now)
 	case incomplete >= 0:
 		return
 	case alike < rv.MaxSamplesAlike && len(l.taken) < rv.MaxSamples:
-		l.taken = append(l.taken, w.newSample(r, s, failed, outcome, whole))
+		l.taken = append(l.taken, r.newSample(q, in, failed, outcome, whole, now))
 	case traced && unsampled >= 0:
-		l.taken[unsampled] = w.newSample(r, s, failed, outcome, l.taken[unsampled].whole)
+		l.taken[unsampled] = r.newSample(q, in, failed, outcome, l.taken[unsampled].whole, now)
 	default:
 		return
 	}
-	l.want(r.step, len(w.program.Steps))
+	l.want(q.step, len(r.program.Steps))
 }
 
 // want finds out whether a step still lacks a whole sample.
@@ -94,16 +96,15 @@ func (l *samples) want(step int32, steps int) {
 // wantsWhole says that a request of the step gathers the whole response.
 func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
 
-func (w *Worker) newSample(r *request, s *chain.Step, failed, outcome string, whole bool) sample {
-	in := w.chains.all[r.instance]
-	out := sample{step: r.step, whole: whole, Sample: rv.Sample{
-		Chain: w.program.Chains[in.Chain].Name, Step: w.program.Steps[r.step].Name,
-		Check: failed, Status: int(r.status), Outcome: outcome, At: (w.now - w.schedules.startAt) / 1e6,
+func (r *recorder) newSample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
+	s := &r.program.Steps[q.step]
+	out := sample{step: q.step, at: now, whole: whole, Sample: rv.Sample{
+		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.status), Outcome: outcome,
 	}}
 	if s.Traced() {
-		out.Trace = traceOf(s.Trace(&in.Instance))
+		out.Trace = traceOf(s.Trace(in))
 	}
-	if x := r.exchange; x != nil && outcome == "" {
+	if x := q.exchange; x != nil && outcome == "" {
 		out.Header = sampleHeader(x)
 		out.Body, out.BodySize = sampleBody(x.body), x.BodySize
 	}
@@ -131,19 +132,6 @@ func sampleHeader(x *exchange) (out []rv.SampleField) {
 func sampleBody(body []byte) string {
 	s := mask.Text(string(bytes.ToValidUTF8(body[:min(len(body), 4*rv.MaxSampleOctets)], []byte(string(utf8.RuneError)))))
 	return strings.ToValidUTF8(s[:min(len(s), rv.MaxSampleOctets)], "")
-}
-
-// sampleOctets bounds what is kept of a header for a sample.
-const sampleOctets = 4 * rv.MaxSampleOctets
-
-// gatherField keeps a header field of a response that a sample may be made of.
-func (w *Worker) gatherField(r *request, name, value []byte) {
-	if r.exchange == nil {
-		r.exchange = w.requests.exchanges.alloc(causeLimit)
-	}
-	if len(r.exchange.octets)+len(name)+len(value) <= sampleOctets {
-		w.requests.exchanges.field(r.exchange, name, value)
-	}
 }
 
 func traceOf(id [16]byte, sampled bool) rv.Trace {
@@ -177,13 +165,13 @@ type slowest struct {
 }
 
 // sampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
-func (w *Worker) sampleSlow(r *request, s *chain.Step) {
-	l := &w.requests.samples.slow
-	x := slowRequest{at: w.now, response: w.now - r.due, step: r.step, status: r.status}
-	if x.response+1<<62 <= l.floor || !w.measured(r) {
+func (r *recorder) sampleSlow(q *request, in *chain.Instance, now int64) {
+	l := &r.samples.slow
+	x := slowRequest{at: now, response: now - q.due, step: q.step, status: q.status}
+	if x.response+1<<62 <= l.floor || !r.measured(q) {
 		return
 	}
-	if x.trace, x.sampled = s.Trace(&w.chains.all[r.instance].Instance); x.rank() > l.floor {
+	if x.trace, x.sampled = r.program.Steps[q.step].Trace(in); x.rank() > l.floor {
 		l.add(&x)
 	}
 }
@@ -209,7 +197,7 @@ func (l *slowest) add(x *slowRequest) {
 
 // Slowest returns the slowest requests with a traceparent.
 func (w *Worker) Slowest() (out []rv.SlowRequest) {
-	for _, x := range w.requests.samples.slow.taken[:w.requests.samples.slow.n] {
+	for _, x := range w.rec.samples.slow.taken[:w.rec.samples.slow.n] {
 		s := &w.program.Steps[x.step]
 		out = append(out, rv.SlowRequest{
 			Chain: w.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
@@ -221,8 +209,9 @@ func (w *Worker) Slowest() (out []rv.SlowRequest) {
 
 // Samples returns a copy of the samples.
 func (w *Worker) Samples() (out []rv.Sample) {
-	for i := range w.requests.samples.taken {
-		out = append(out, w.requests.samples.taken[i].Sample)
+	for _, x := range w.rec.samples.taken {
+		x.At = (x.at - w.schedules.startAt) / 1e6
+		out = append(out, x.Sample)
 	}
 	return out
 }

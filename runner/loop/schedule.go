@@ -6,7 +6,6 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/pace"
@@ -22,8 +21,6 @@ type schedules struct {
 	ofStage, ofChain []int32
 	// counts is true if schedules count their requests: there are several, and a closed loop among them.
 	counts bool
-	// rates are those of all stages of the plan at the start. Changes do not change what is read here.
-	rates []rv.Rate
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
 	// yet. earliestPickUp is when the worker may take slots again.
 	startAt, startedAt, earliestPickUp int64
@@ -52,12 +49,10 @@ type schedule struct {
 	risesAt int64
 	// inUse is the number of requests without an outcome, if schedules.counts is true.
 	inUse int64
-	// ready steps of the schedule's chains wait for a slot, by target.
-	ready []ring.Ring[readyStep]
 }
 
 func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
-	s := schedules{rates: rates, startAt: never, ofStage: make([]int32, len(rates)), ofChain: make([]int32, len(p.Chains))}
+	s := schedules{startAt: never, ofStage: make([]int32, len(rates)), ofChain: make([]int32, len(p.Chains))}
 	for first := 0; first < len(rates); {
 		end, own := first, rates[first].Chain
 		for ; end < len(rates) && rates[end].Chain == own; end++ {
@@ -77,7 +72,7 @@ func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
 // newSchedule returns the schedule of the stages from first to end, which all belong to the same chain or to the mix.
 func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots) schedule {
 	own := rates[first].Chain
-	s := schedule{risesAt: never, first: first, end: end, ready: make([]ring.Ring[readyStep], len(p.Targets)+maxFollowed)}
+	s := schedule{risesAt: never, first: first, end: end}
 	s.roundRobin = chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own })
 	if own > 0 && p.Chains[own-1].StartAfter > 0 {
 		s.first--
@@ -245,9 +240,6 @@ func (s *schedules) endedAt() int64 {
 func (s *schedules) of(chain int) *schedule     { return &s.all[s.ofChain[chain]] }
 func (s *schedules) ofSlot(stage int) *schedule { return &s.all[s.ofStage[stage]] }
 
-// warmUp returns whether a stage of the plan is a warm-up stage.
-func (s *schedules) warmUp(stage int) bool { return s.rates[stage].WarmUp }
-
 // span returns when a stage began and ended, as offsets from the start.
 func (s *schedules) span(stage int, now int64) pace.Span {
 	own := s.ofSlot(stage)
@@ -275,7 +267,7 @@ const afterShare = 1 << 50
 // this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for each stage,
 // and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare on.
 func (s *schedules) number(own *schedule, n, perSlot int64) int64 {
-	base := int64(len(s.rates)+1) * maxResidues
+	base := int64(len(s.ofStage)+1) * maxResidues
 	if len(s.all) > 1 {
 		base = afterShare
 	}
@@ -323,19 +315,6 @@ func (s *schedule) rises() int64 {
 func (s *schedule) startsChains() bool {
 	r := s.Rate()
 	return r != nil && r.ChainsPerSecond && !s.Suspended()
-}
-
-// hasReady returns whether a step waits that needs no slot.
-func (s *schedule) hasReady() bool {
-	if !s.startsChains() {
-		return false
-	}
-	for i := range s.ready {
-		if s.ready[i].Len() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // inWarmUp returns whether the current stage is a warm-up stage.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
@@ -10,65 +11,77 @@ import (
 
 // scripts are the worker's own Lua state.
 type scripts struct {
-	host *script.Host // nil without scripts
+	program *chain.Program
+	host    *script.Host // nil without scripts
+	log     *slog.Logger
+	trial   *trial
 	// failures counts errors. values gives the running script access to its chain instance.
 	failures int
 	values   chain.Values
 }
 
-// initScripts makes the worker's own Lua state.
-func (w *Worker) initScripts() error {
-	if len(w.program.Scripts) == 0 {
-		return nil
+// newScripts makes the Lua state of a worker.
+func newScripts(cfg *Config, t *trial) (scripts, error) {
+	s := scripts{program: cfg.Program, log: cfg.Log, trial: t}
+	if len(s.program.Scripts) == 0 {
+		return s, nil
 	}
 	var err error
-	w.scripts.host, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
+	s.host, err = script.NewHost(s.program.Scripts, script.Limits{Seed: s.program.Seed + uint64(cfg.Number)})
 	if err != nil {
-		return fmt.Errorf("scripts: %w", err)
+		return s, fmt.Errorf("scripts: %w", err)
 	}
-	return nil
+	return s, nil
 }
 
-// hasRequestScript returns true if a script changes the request of a step.
-func (w *Worker) hasRequestScript(s *chain.Step) bool {
-	return s.Script >= 0 && w.program.Scripts[s.Script].Makes()
+// close frees the Lua state.
+func (s *scripts) close() {
+	if s.host != nil {
+		s.host.Close()
+	}
+}
+
+// changes returns true if a script changes the request of a step.
+func (s *scripts) changes(st *chain.Step) bool {
+	return st.Script >= 0 && s.program.Scripts[st.Script].Makes()
 }
 
 // make lets the step's script change the request that x has.
-func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
+func (s *scripts) make(in *instance, st *chain.Step, x *exchange) bool {
 	var request, response *message.Message
 	if p := in.previous; p != nil {
 		request, response = p.Request, p.Response
 	}
-	err := w.scripts.host.Request(s.Script, request, response, &x.request, w.scriptValues(in, s))
+	err := s.host.Request(st.Script, request, response, &x.request, s.valuesOf(in, st))
 	if err != nil {
-		w.scriptFailed(err)
+		s.failed(err)
 	}
 	return err == nil
 }
 
-// validate lets the step's script judge a response.
-func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool {
-	ok, err := w.scripts.host.Response(s.Script, x.Request, x.Response, w.scriptValues(in, s))
+// accepts lets the step's script, if it has one that judges responses, judge a response.
+func (s *scripts) accepts(in *instance, st *chain.Step, x *message.Exchange) bool {
+	if st.Script < 0 || !s.program.Scripts[st.Script].Validates() {
+		return true
+	}
+	ok, err := s.host.Response(st.Script, x.Request, x.Response, s.valuesOf(in, st))
 	if err != nil {
-		w.scriptFailed(err)
+		s.failed(err)
 	}
 	return ok && err == nil
 }
 
-// scriptFailed logs the first failures; they are all counted.
-func (w *Worker) scriptFailed(err error) {
-	if w.trial != nil {
-		w.trial.script = err.Error()
-	}
+// failed logs the first failures; they are all counted.
+func (s *scripts) failed(err error) {
+	s.trial.scriptFailed(err)
 	const logged = 10
-	if w.scripts.failures++; w.scripts.failures <= logged {
-		w.cfg.Log.Warn("a script failed", "err", err)
+	if s.failures++; s.failures <= logged {
+		s.log.Warn("a script failed", "err", err)
 	}
 }
 
-// scriptValues returns the access of a script to its chain instance.
-func (w *Worker) scriptValues(in *instance, s *chain.Step) script.Values {
-	w.scripts.values.Instance, w.scripts.values.Step = &in.Instance, s
-	return &w.scripts.values
+// valuesOf returns the access of a script to its chain instance.
+func (s *scripts) valuesOf(in *instance, st *chain.Step) script.Values {
+	s.values.Instance, s.values.Step = &in.Instance, st
+	return &s.values
 }

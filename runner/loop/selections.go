@@ -52,50 +52,50 @@ func (s *selections) add(k int32, stage int, p *chain.Program) {
 func (s *selections) ofRequests() bool { return s.requests != nil }
 
 // selected returns the indices of the selections that a request of a measured stage belongs to.
-func (w *Worker) selected(r *request) []int32 {
-	if !w.selections.ofRequests() {
+func (s *selections) selected(q *request) []int32 {
+	if !s.ofRequests() {
 		return nil
 	}
-	return w.selections.requests[int(r.stage)*w.selections.steps+int(r.step)]
+	return s.requests[int(q.stage)*s.steps+int(q.step)]
 }
 
-func (w *Worker) selectSent(r *request) {
-	for _, k := range w.selected(r) {
-		s := &w.rec.Selections[k]
+func (r *recorder) selectSent(q *request, over bool) {
+	for _, k := range r.selections.selected(q) {
+		s := &r.Selections[k]
 		s.Sent++
-		if w.schedules.Over() {
+		if over {
 			s.SentInDrain++
 		}
 	}
 }
 
 // selectDone counts a whole response.
-func (w *Worker) selectDone(r *request, succeeded bool) {
-	for _, k := range w.selected(r) {
-		s, of := &w.rec.Selections[k], &w.selections.of[k]
+func (r *recorder) selectDone(q *request, succeeded bool, now int64) {
+	for _, k := range r.selections.selected(q) {
+		s, of := &r.Selections[k], &r.selections.of[k]
 		s.Done++
 		if succeeded {
 			s.Succeeded++
 		}
-		if of.StatusClass != 0 && of.StatusClass != min(int(r.status)/100, 5) {
+		if of.StatusClass != 0 && of.StatusClass != min(int(q.status)/100, 5) {
 			continue
 		}
 		s.InClass++
 		switch of.Time {
 		case rv.MetricResponseTime:
-			s.Time.Record((w.now - r.due) / 1000)
+			s.Time.Record((now - q.due) / 1000)
 		case rv.MetricServiceTime:
-			s.Time.Record((w.now - r.sent) / 1000)
+			s.Time.Record((now - q.sent) / 1000)
 		case rv.MetricTimeToFirstByte:
-			s.Time.Record((r.first - r.sent) / 1000)
+			s.Time.Record((q.first - q.sent) / 1000)
 		}
 	}
 }
 
 // selectFailed counts a request without a whole response.
-func (w *Worker) selectFailed(r *request, why unanswered) {
-	for _, k := range w.selected(r) {
-		s := &w.rec.Selections[k]
+func (r *recorder) selectFailed(q *request, why unanswered) {
+	for _, k := range r.selections.selected(q) {
+		s := &r.Selections[k]
 		switch why {
 		case byTimeout:
 			s.TimedOut++
@@ -108,11 +108,11 @@ func (w *Worker) selectFailed(r *request, why unanswered) {
 }
 
 // selectDropped counts slots of a measured stage that were never sent.
-func (w *Worker) selectDropped(stage int, n int64) {
-	if w.selections.slots == nil {
+func (r *recorder) selectDropped(stage int, n int64) {
+	if r.selections.slots == nil {
 		return
 	}
-	for _, k := range w.selections.slots[stage] {
-		w.rec.Selections[k].Dropped += n
+	for _, k := range r.selections.slots[stage] {
+		r.Selections[k].Dropped += n
 	}
 }

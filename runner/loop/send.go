@@ -9,7 +9,7 @@ import (
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
 func (w *Worker) sendWaiting() {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		w.sendWaitingTo(int32(i))
 		w.conns.connectIdle(int32(i)) // a closed loop needs all connections
 	}
@@ -49,58 +49,28 @@ func (w *Worker) send(tok int32, c *conn) bool {
 	w.chains.all[r.instance].sentAt = w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
-		w.countSent(r, c)
-		if len(s.Credentials) > 0 {
-			w.countUnauthorized(s, c.target)
+		if r.stage < 0 {
+			w.rec.once(r.stage).Sent++
+		} else {
+			over := w.schedules.ofSlot(int(r.stage)).Over()
+			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.picked))
+		}
+		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
+			w.rec.Targets[s.Target].SentWithout++
 		}
 	}
 	w.conns.carries(c)
 	return true
 }
 
-// countSent counts a request that is sent for the first time.
-func (w *Worker) countSent(r *request, c *conn) {
-	if r.stage < 0 {
-		w.onceCounters(r.stage).Sent++
-		return
-	}
-	st := &w.rec.Stages[r.stage]
-	st.Sent++
-	over := w.schedules.ofSlot(int(r.stage)).Over()
-	if over {
-		st.SentInDrain++
-	}
-	if r.starts {
-		w.rec.started(int(r.stage), over)
-	}
-	if w.warm(r) {
-		w.rec.WarmUpSent++
-		return
-	}
-	w.rec.Steps[r.step].Sent++
-	if w.selections.ofRequests() {
-		w.selectSent(r)
-	}
-	switch {
-	case r.hop > 0:
-		w.rec.Steps[r.step].Redirects++
-	case r.attempt > 0:
-		w.rec.Steps[r.step].Retries++
-	}
-	down := w.conns.downWithin(c, r.picked)
-	t := &w.rec.Targets[w.program.Steps[r.step].Target]
-	t.Reconnecting.Record(down / 1000)
-	t.Blocked.Record((r.sent - r.picked - down) / 1000)
-}
-
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
 func (w *Worker) dropWaiting(at int64) {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		waiting := &w.requests.waiting[i]
 		var why failure.Cause
 		for waiting.Len() > 0 {
 			tok := waiting.Front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.conns.pools[i]) {
+			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.trial.gaveUp(&w.conns.pools[i]) {
 				break
 			}
 			waiting.Pop()
@@ -126,11 +96,9 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.givenBackBy})
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
-		w.countDropped(int(r.stage), cause)
+		w.rec.dropped(int(r.stage), cause, 1)
 	}
-	if w.trial != nil {
-		w.showFailed(tok, why, cause)
-	}
+	w.trial.failed(tok, why, cause)
 	i := r.instance
 	w.releaseRequest(tok)
 	w.abortStep(i, why)
@@ -139,7 +107,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 // nextDrop is when the first waiting request has waited too long.
 func (w *Worker) nextDrop() int64 {
 	next := int64(never)
-	for i := range w.targets {
+	for i := range w.targets.all {
 		if waiting := &w.requests.waiting[i]; waiting.Len() > 0 {
 			next = min(next, w.requests.all[waiting.Front()].due+int64(w.cfg.MaxWait))
 		}
@@ -153,9 +121,9 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.step]
 	in := w.chains.all[r.instance]
 	e := w.conns.endpoint(c)
-	r.sampled = w.requests.samples.wantsWhole(r.step)
-	if len(w.targets) > len(w.program.Targets) {
-		w.sources.Withhold(w.targets[c.target].uncredentialed)
+	r.sampled = w.rec.samples.wantsWhole(r.step)
+	if len(w.targets.all) > len(w.program.Targets) {
+		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
 	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {
@@ -170,7 +138,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		if r.exchange == nil {
 			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
-		if s.WantRequest || r.hop > 0 || w.hasRequestScript(s) {
+		if s.WantRequest || r.hop > 0 || w.scripts.changes(s) {
 			return w.openMessage(c, tok, in, s, e, body)
 		}
 	}
@@ -186,7 +154,7 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 	if x.Request == nil || x.endpoint != e {
 		x.endpoint = e
 		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
-		if w.hasRequestScript(s) && !w.make(in, s, x) {
+		if w.scripts.changes(s) && !w.scripts.make(in, s, x) {
 			return 0, false
 		}
 		w.readdress(&w.requests.all[tok], s, x, e)
@@ -194,9 +162,7 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 	}
 	m := x.Request
 	buf, header := c.appendMessage(m)
-	if w.trial != nil {
-		w.sentInTrial(tok, header, c)
-	}
+	w.trial.keepHead(tok, header, c)
 	return c.openRequest(buf, tok, m.Body, wantOf(s, sampled, false)), true
 }
 
@@ -260,7 +226,7 @@ func (w *Worker) admitUnpaced() {
 				continue
 			}
 			if w.lease.paused {
-				w.schedules.of(int(in.Chain)).ready[s.target].Push(s) // admitLate takes it again
+				w.chains.wait(s) // admitLate takes it again
 				continue
 			}
 			stage = gracefulStage
@@ -297,7 +263,7 @@ func (w *Worker) expire() {
 func (w *Worker) timeOut(tok int32) {
 	r := &w.requests.all[tok]
 	c := w.conns.all[r.conn]
-	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
+	if !c.session.Cancel(r.stream, w.now) && w.rec.measured(r) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout, failure.Cause{})

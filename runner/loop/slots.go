@@ -17,7 +17,7 @@ func (w *Worker) nextPickUp() int64 {
 	next := int64(never)
 	for i := range w.schedules.all {
 		s := &w.schedules.all[i]
-		if s.hasReady() && w.requests.inUse < maxWaiting {
+		if s.startsChains() && w.requests.inUse < maxWaiting && w.chains.readyFor(s).len() > 0 {
 			return w.now
 		}
 		next = min(next, s.Due(), s.StageEnd(), s.rises())
@@ -71,12 +71,9 @@ func (w *Worker) pickUpFrom(s *schedule, until int64) {
 // instance. It drops a slot that no chain may take, unless the values of the chains have ended.
 func (w *Worker) assign(s *schedule, n, due int64) {
 	stage := s.stage()
-	w.rec.Stages[stage].Slots++
-	if !w.schedules.warmUp(stage) {
-		w.rec.lag(due, w.now, w.schedules.earliestPickUp)
-	}
+	w.rec.slot(stage, due, w.now, w.schedules.earliestPickUp)
 	if w.requests.inUse >= maxWaiting {
-		w.countDropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting})
+		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
 		return
 	}
 	starts := s.startsChains()
@@ -95,7 +92,7 @@ func (w *Worker) assign(s *schedule, n, due int64) {
 	case t != none:
 		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted(s):
-		w.countDropped(stage, w.noStartCause(s))
+		w.rec.dropped(stage, w.noStartCause(s), 1)
 	}
 }
 
@@ -111,14 +108,14 @@ func (w *Worker) startChain(s *schedule, due int64, stage int16) {
 			w.rec.started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		}
 	case !w.checkExhausted(s):
-		w.countDropped(int(stage), w.noStartCause(s))
+		w.rec.dropped(int(stage), w.noStartCause(s), 1)
 	}
 }
 
 // startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
 func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) {
 	for {
-		a, t := w.popLongestReady(s)
+		a, t := w.chains.readyFor(s).popLongest()
 		switch {
 		case t == none:
 			return started
@@ -150,9 +147,9 @@ func (w *Worker) admitAllReady() {
 // became ready before the stage or during a pause, it is due when the stage began or the load continued.
 func (w *Worker) admitReady(s *schedule) {
 	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
-	for i := range w.targets {
-		ready := &s.ready[i]
-		for ready.Len() > 0 && w.requests.inUse < maxWaiting {
+	queues := w.chains.readyFor(s)
+	for i := range queues {
+		for ready := &queues[i]; ready.Len() > 0 && w.requests.inUse < maxWaiting; {
 			step := ready.Pop()
 			if w.chains.all[step.instance].aborted != "" {
 				w.dropActivation(step.instance)
@@ -245,12 +242,10 @@ func (w *Worker) dropStarved(s *schedule) {
 	if w.limit.waited {
 		return
 	}
-	total := w.requests.inUse
-	for i := range w.targets {
-		total += s.ready[i].Len()
-	}
-	for i := range w.targets {
-		for ready := &s.ready[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
+	queues := w.chains.readyFor(s)
+	total := w.requests.inUse + queues.len()
+	for i := range queues {
+		for ready := &queues[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
 			why := failure.Cause{Kind: rv.CauseMaxWaiting}
 			if total <= maxWaiting {
 				if ready.Front().since+int64(w.cfg.MaxWait) > w.now {
@@ -261,7 +256,7 @@ func (w *Worker) dropStarved(s *schedule) {
 			step := ready.Pop()
 			if w.chains.all[step.instance].aborted == "" {
 				s.Take()
-				w.countDropped(s.stage(), why)
+				w.rec.dropped(s.stage(), why, 1)
 			}
 			w.abortStep(step.instance, rv.AbortDropped)
 		}
@@ -279,9 +274,10 @@ func (w *Worker) nextStarved() int64 {
 		if !s.ClosedLoop() || !s.fillsStreams() {
 			continue
 		}
-		for i := range w.targets {
-			if s.ready[i].Len() > 0 {
-				next = min(next, s.ready[i].Front().since+int64(w.cfg.MaxWait))
+		ready := w.chains.readyFor(s)
+		for i := range ready {
+			if ready[i].Len() > 0 {
+				next = min(next, ready[i].Front().since+int64(w.cfg.MaxWait))
 			}
 		}
 	}
@@ -290,7 +286,7 @@ func (w *Worker) nextStarved() int64 {
 
 // fillStreams makes a request for every free stream while the stage allows it.
 func (w *Worker) fillStreams(s *schedule) {
-	for i := range w.targets {
+	for i := range w.targets.all {
 		for s.ClosedLoop() && !s.Exhausted() && w.limit.ready(w.now) {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {
@@ -325,7 +321,7 @@ func (w *Worker) dropDue(s *schedule, until int64) {
 	if n := s.Drop(until); n > 0 {
 		w.lease.dropped(n)
 		w.rec.Stages[stage].Slots += n
-		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
+		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 	}
 }
 

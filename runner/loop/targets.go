@@ -31,23 +31,34 @@ type target struct {
 	noStream failure.Cause
 }
 
-func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
+// targets are those of the plan, then those that are followed. The slice does not move, because it has the capacity for all.
+type targets struct {
+	program *chain.Program
+	all     []target
+	// followed are targets that wait for their connections.
+	followed []int32
+	// scheme and authority are for the duration of one call.
+	scheme, authority []byte
+}
+
+func newTargets(p *chain.Program) targets {
+	ts := targets{program: p, all: make([]target, len(p.Targets), len(p.Targets)+maxFollowed)}
+	for i := range p.Targets {
+		ts.all[i] = newTarget(p, &p.Targets[i], int32(i))
+	}
+	return ts
+}
+
+func newTarget(p *chain.Program, plan *rv.Target, origin int32) target {
 	t := target{plan: plan, origin: origin}
 	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
 	t.http2, t.encoderTable = http2Config(plan)
 	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
 	for e := range plan.Endpoints {
-		t.encoders = append(t.encoders, chain.NewEncoder(w.program, int(origin), &plan.Endpoints[e]))
-		t.heads = append(t.heads, chain.NewHead(w.program, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
+		t.encoders = append(t.encoders, chain.NewEncoder(p, int(origin), &plan.Endpoints[e]))
+		t.heads = append(t.heads, chain.NewHead(p, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
 	}
 	return t
-}
-
-// servesTarget says which chains may begin with a request to a target.
-func (w *Worker) servesTarget(i int) func(chain int) bool {
-	return func(c int) bool {
-		return w.program.Chains[c].Target == i && (w.chains.mayBegin == nil || w.chains.mayBegin(c))
-	}
 }
 
 // http2Config is the session's configuration and the bound on our encoder's table.
@@ -75,49 +86,48 @@ const maxFollowed = 64
 
 // route is the target of an instance's step: that of the plan, or another authority that its request names, or the URI
 // that its path begins with. None: that authority cannot be connected to.
-func (w *Worker) route(in *instance, s *chain.Step) int32 {
+func (ts *targets) route(in *instance, s *chain.Step) int32 {
 	t := int32(s.Target)
 	if s.HasAuthority {
-		return w.named(t, in, s)
+		return ts.named(t, in, s)
 	}
-	if !s.BeginsWithURI || !w.targets[t].plan.FollowAuthority {
+	if !s.BeginsWithURI || !ts.all[t].plan.FollowAuthority {
 		return t
 	}
 	scheme, authority, ok := in.Authority(s)
 	if !ok {
 		return t
 	}
-	return w.targetOf(t, scheme, authority)
+	return ts.of(t, scheme, authority)
 }
 
 // named returns the target for the host and port that a request names, or none if they are not valid or too many others
 // were followed.
-func (w *Worker) named(t int32, in *instance, s *chain.Step) int32 {
-	b := &w.buffers
-	b.authority = in.AppendAuthority(b.authority[:0], s)
-	authority, err := location.ParseAuthority(b.authority)
+func (ts *targets) named(t int32, in *instance, s *chain.Step) int32 {
+	ts.authority = in.AppendAuthority(ts.authority[:0], s)
+	authority, err := location.ParseAuthority(ts.authority)
 	if err != nil {
 		return none
 	}
-	b.scratch = append(b.scratch[:0], w.targets[t].plan.Endpoints[0].Scheme...)
-	return w.targetOf(t, b.scratch, authority)
+	ts.scheme = append(ts.scheme[:0], ts.all[t].plan.Endpoints[0].Scheme...)
+	return ts.of(t, ts.scheme, authority)
 }
 
-// targetOf returns the target for an authority that a URI names in an exchange with target t: t itself, or else the
+// of returns the target for an authority that a URI names in an exchange with target t: t itself, or else the
 // target that follows the authority. None: that authority cannot be connected to, or t does not follow authorities.
-func (w *Worker) targetOf(t int32, scheme, authority []byte) int32 {
-	if w.ownsAuthority(t, scheme, authority) {
+func (ts *targets) of(t int32, scheme, authority []byte) int32 {
+	if ts.owns(t, scheme, authority) {
 		return t
 	}
-	if !w.targets[t].plan.FollowAuthority {
+	if !ts.all[t].plan.FollowAuthority {
 		return none
 	}
-	return w.follow(t, scheme, authority)
+	return ts.follow(t, scheme, authority)
 }
 
-// ownsAuthority returns whether an authority is that of an endpoint of target t.
-func (w *Worker) ownsAuthority(t int32, scheme, authority []byte) bool {
-	for _, e := range w.targets[t].plan.Endpoints {
+// owns returns whether an authority is that of an endpoint of target t.
+func (ts *targets) owns(t int32, scheme, authority []byte) bool {
+	for _, e := range ts.all[t].plan.Endpoints {
 		if location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
 			return true
 		}
@@ -126,30 +136,33 @@ func (w *Worker) ownsAuthority(t int32, scheme, authority []byte) bool {
 }
 
 // follow finds or makes the target for an authority. It is like the one it was come from in all else.
-func (w *Worker) follow(from int32, scheme, authority []byte) int32 {
-	planned := len(w.program.Targets)
-	for i := planned; i < len(w.targets); i++ {
-		t := &w.targets[i]
+func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
+	planned := len(ts.program.Targets)
+	for i := planned; i < len(ts.all); i++ {
+		t := &ts.all[i]
 		e := &t.plan.Endpoints[0]
 		if t.origin == from && location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
 			return int32(i)
 		}
 	}
-	origin := &w.program.Targets[from]
-	if len(w.targets)-planned == maxFollowed || (string(scheme) == "https") != (origin.TLS != nil) {
+	origin := &ts.program.Targets[from]
+	if len(ts.all)-planned == maxFollowed || (string(scheme) == "https") != (origin.TLS != nil) {
 		return none
 	}
 	plan := *origin
 	e := rv.Endpoint{Scheme: string(scheme), Authority: string(authority)}
 	e.Address = addressOf(e.Scheme, e.Authority)
 	plan.Endpoints = []rv.Endpoint{e}
-	i := int32(len(w.targets))
-	w.targets = append(w.targets, w.newTarget(&plan, from)) // does not move, because New made the capacity
-	w.targets[i].uncredentialed = !origin.FollowWithCredentials
-	w.targets[i].serves = func(int) bool { return false }
-	w.followed = append(w.followed, i)
+	i := int32(len(ts.all))
+	ts.all = append(ts.all, newTarget(ts.program, &plan, from))
+	ts.all[i].uncredentialed = !origin.FollowWithCredentials
+	ts.all[i].serves = func(int) bool { return false }
+	ts.followed = append(ts.followed, i)
 	return i
 }
+
+// endFollow notes that the targets that were followed have their connections.
+func (ts *targets) endFollow() { ts.followed = ts.followed[:0] }
 
 // addressOf adds the scheme's port where the authority has none (RFC 9110 4.2.1, 4.2.2).
 func addressOf(scheme, authority string) string {

@@ -68,13 +68,43 @@ type Exchange struct {
 	Script string
 }
 
-// trial is what a worker keeps for a Trial.
+// trial is what a worker keeps for a Trial. All its methods do nothing if it is nil, as for all other workers.
 type trial struct {
 	Trial
+	*clock
+	requests *requests
+	chains   *chains
+	sources  *chain.Sources
 	// sent is what was rendered of the requests in flight, by token.
 	sent map[int32]sentHead
 	// script is the last error of a script.
 	script string
+}
+
+func newTrial(w *Worker, t Trial) *trial {
+	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, chains: &w.chains, sources: w.sources, sent: map[int32]sentHead{}}
+}
+
+// ended reports the end of an instance of a chain.
+func (t *trial) ended(chain int, why string) {
+	if t != nil {
+		t.Ended(chain, why)
+	}
+}
+
+// load returns the load chains to run.
+func (t *trial) load() []int {
+	if t == nil {
+		return nil
+	}
+	return t.Chains
+}
+
+// scriptFailed notes the error of a script, which is shown with its request.
+func (t *trial) scriptFailed(err error) {
+	if t != nil {
+		t.script = err.Error()
+	}
 }
 
 // sentHead is a header as it was sent, and the connection.
@@ -89,89 +119,113 @@ type sentHead struct {
 // A name may have several addresses, so one failure is not enough.
 const connectAttempts = 4
 
-// unreachable says that a trial does not wait for a connection to a target any more.
-func (w *Worker) unreachable(t *pool) bool {
-	return w.trial != nil && t.failures >= connectAttempts*max(1, len(t.plan.Endpoints))
+// gaveUp says that a trial does not wait for a connection to a target any more.
+func (t *trial) gaveUp(p *pool) bool {
+	return t != nil && p.failures >= connectAttempts*max(1, len(p.plan.Endpoints))
 }
 
-// sentInTrial keeps the header of a request that was rendered for a connection.
-func (w *Worker) sentInTrial(tok int32, head []byte, c *conn) {
-	w.trial.sent[tok] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
+// keepHead keeps the header of a request that was rendered for a connection.
+func (t *trial) keepHead(tok int32, head []byte, c *conn) {
+	if t == nil {
+		return
+	}
+	t.sent[tok] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
 }
 
-// showDone reports a request that got a whole response. Failed is the check that failed, why the reason why the
+// done reports a request that got a whole response. Failed is the check that failed, why the reason why the
 // step failed.
-func (w *Worker) showDone(tok int32, s *chain.Step, failed, why string) {
-	r := &w.requests.all[tok]
-	e := w.shown(tok, why, failure.Cause{})
-	in, x := &w.chains.all[r.instance].Instance, &r.exchange.Exchange
+func (t *trial) done(tok int32, s *chain.Step, failed, why string) {
+	if t != nil { // a function of its own, so that this one is inlined: it is on the path of each request
+		t.show(tok, s, failed, why)
+	}
+}
+
+func (t *trial) show(tok int32, s *chain.Step, failed, why string) {
+	r := &t.requests.all[tok]
+	e := t.of(tok, why, failure.Cause{})
+	in, x := &t.chains.all[r.instance].Instance, &r.exchange.Exchange
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
-	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, w.sources, x), s.CapturedValues(in)
-	w.trial.Exchange(e)
+	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
+	t.Exchange(e)
 }
 
-// showRedirected reports a request whose response redirects it. Checks and captures do not apply to this response.
-func (w *Worker) showRedirected(tok int32) {
-	r := &w.requests.all[tok]
-	e := w.shown(tok, "", failure.Cause{})
+// redirected reports a request whose response redirects it. Checks and captures do not apply to this response.
+func (t *trial) redirected(tok int32) {
+	if t == nil {
+		return
+	}
+	r := &t.requests.all[tok]
+	e := t.of(tok, "", failure.Cause{})
 	e.Redirected = true
-	x := w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
+	x := &r.exchange.Exchange
 	e.Response, e.BodySize, e.Cut = cloneMessage(x.Response), x.BodySize, x.Cut
-	w.trial.Exchange(e)
+	t.Exchange(e)
 }
 
-// showFailed reports a request that got no whole response, or was not sent.
-func (w *Worker) showFailed(tok int32, why string, cause failure.Cause) {
-	w.trial.Exchange(w.shown(tok, why, cause))
+// failed reports a request that got no whole response, or was not sent.
+func (t *trial) failed(tok int32, why string, cause failure.Cause) {
+	if t == nil {
+		return
+	}
+	t.Exchange(t.of(tok, why, cause))
 }
 
-// showInFlight reports the requests whose responses the worker does not wait for.
-func (w *Worker) showInFlight() {
-	for _, tok := range slices.Sorted(maps.Keys(w.trial.sent)) {
-		w.showFailed(tok, AbortStopped, failure.Cause{Kind: rv.CauseStopped})
+// inFlight reports the requests whose responses the worker does not wait for.
+func (t *trial) inFlight() {
+	if t == nil {
+		return
+	}
+	for _, tok := range slices.Sorted(maps.Keys(t.sent)) {
+		t.failed(tok, AbortStopped, failure.Cause{Kind: rv.CauseStopped})
 	}
 }
 
 // AbortStopped is the reason of requests that a trial has stopped waiting for.
 const AbortStopped = "stopped"
 
-// shown is what a request has in common whatever its outcome.
-func (w *Worker) shown(tok int32, why string, cause failure.Cause) *Exchange {
-	r := &w.requests.all[tok]
-	e := w.exchangeOf(r.activation)
+// of is what a request has in common whatever its outcome.
+func (t *trial) of(tok int32, why string, cause failure.Cause) *Exchange {
+	r := &t.requests.all[tok]
+	e := t.exchangeOf(r.activation)
 	e.Why, e.Cause = why, cause
-	e.Script, w.trial.script = w.trial.script, ""
+	e.Script, t.script = t.script, ""
 	if r.exchange != nil && r.exchange.Request != nil {
 		e.Request = cloneMessage(r.exchange.Request)
 	}
-	if sent, ok := w.trial.sent[tok]; ok {
-		delete(w.trial.sent, tok)
+	if sent, ok := t.sent[tok]; ok {
+		delete(t.sent, tok)
 		e.Head, e.HTTP1, e.Address, e.Connection = sent.head, sent.http1, sent.address, int(sent.number)
-		e.Took, e.Status = time.Duration(w.now-r.sent), int(r.status)
+		e.Took, e.Status = time.Duration(t.now-r.sent), int(r.status)
 	}
 	return e
 }
 
-// showUnsent reports a step that made no request.
-func (w *Worker) showUnsent(a activation, skipped bool, why string) {
-	e := w.exchangeOf(a)
+// unsent reports a step that made no request.
+func (t *trial) unsent(a activation, skipped bool, why string) {
+	if t == nil {
+		return
+	}
+	e := t.exchangeOf(a)
 	e.Skipped, e.Why = skipped, why
-	w.trial.Exchange(e)
+	t.Exchange(e)
 }
 
-// showNotification reports a step that has its notification.
-func (w *Worker) showNotification(a activation, s *chain.Step, x *exchange, failed, why string) {
-	e := w.exchangeOf(a)
-	in := &w.chains.all[a.instance].Instance
+// notified reports a step that has its notification.
+func (t *trial) notified(a activation, s *chain.Step, x *exchange, failed, why string) {
+	if t == nil {
+		return
+	}
+	e := t.exchangeOf(a)
+	in := &t.chains.all[a.instance].Instance
 	e.Request, e.Response = cloneMessage(x.Request), cloneMessage(x.Response)
 	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
-	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, w.sources, &x.Exchange), s.CapturedValues(in)
-	w.trial.Exchange(e)
+	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, &x.Exchange), s.CapturedValues(in)
+	t.Exchange(e)
 }
 
-func (w *Worker) exchangeOf(a activation) *Exchange {
-	in := w.chains.all[a.instance]
+func (t *trial) exchangeOf(a activation) *Exchange {
+	in := t.chains.all[a.instance]
 	return &Exchange{Chain: int(in.Chain), Step: int(a.step), Attempt: int(a.attempt), Repeat: int(in.repeated)}
 }
 

@@ -10,7 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/measure"
 )
 
 // Config is what a worker is made from.
@@ -64,25 +63,21 @@ type Worker struct {
 	net     Net
 	inbox   inbox
 	clock
-	run        run
-	schedules  schedules
-	lease      leaseState
-	limit      limiter
-	requests   requests
-	chains     chains
-	once       once
-	sources    *chain.Sources
-	rec        recorder
-	selections selections
-	scripts    scripts
-	trial      *trial // nil but in a trial
-	listeners  listeners
+	run       run
+	schedules schedules
+	lease     leaseState
+	limit     limiter
+	requests  requests
+	chains    chains
+	once      once
+	sources   *chain.Sources
+	rec       recorder
+	scripts   scripts
+	trial     *trial // nil but in a trial
+	listeners listeners
 
-	// targets are those of the plan, then those that are followed.
-	targets []target
-	// followed are targets that wait for their connections.
-	followed []int32
-	conns    connections
+	targets targets
+	conns   connections
 
 	authorizations authorizations
 
@@ -101,35 +96,33 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources: chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec: recorder{measure.New(measure.Shape{
-			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(cfg.Rates), Targets: len(p.Targets), Selections: len(cfg.Selections), Listeners: len(p.Listeners),
-		})},
-		clock:      clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		schedules:  newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:   newRequests(p),
-		selections: newSelections(cfg.Selections, p, cfg.Rates),
+		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:       newRecorder(p, cfg.Rates, cfg.Selections),
+		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
+		requests:  newRequests(p),
 	}
 	if cfg.Trial != nil {
-		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
+		w.trial = newTrial(w, *cfg.Trial)
 	}
 	w.listeners = w.newListeners()
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
-	w.once = w.newOnce()
+	w.once = w.newOnce(&cfg)
 	w.limit = newLimiter(&cfg)
 	w.run = run{stall: stall{limit: w.stallLimit()}}
 	w.chains = w.newChains()
 	w.bound()
-	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
-	w.conns = newConnections(w, w.targets[:cap(w.targets)])
-	for i := range p.Targets {
-		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
-		w.targets[i].serves = w.servesTarget(i)
+	w.targets = newTargets(p)
+	for i := range w.targets.all {
+		w.targets.all[i].serves = w.chains.servesTarget(p, i)
 	}
-	w.authorizations = w.newAuthorizations()
-	return w, w.initScripts()
+	w.conns = newConnections(w, w.targets.all[:cap(w.targets.all)])
+	w.authorizations = newAuthorizations(p, &w.once.setup)
+	var err error
+	w.scripts, err = newScripts(&cfg, w.trial)
+	return w, err
 }
 
 // Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
@@ -150,9 +143,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	defer stop()
 	w.tick(w.net.Now())
 	w.setWall(time.Now().UnixNano(), w.net.Now())
-	if w.scripts.host != nil {
-		defer w.scripts.host.Close()
-	}
+	defer w.scripts.close()
 	w.connectAll()
 	for w.run.phase != Done {
 		if err := w.turn(); err != nil {
@@ -172,11 +163,11 @@ func (w *Worker) connectAll() {
 
 // connectFollowed begins to open the connections to the authorities that this turn has come across.
 func (w *Worker) connectFollowed() {
-	for _, i := range w.followed {
-		from := w.targets[i].origin
+	for _, i := range w.targets.followed {
+		from := w.targets.all[i].origin
 		w.conns.openPlaces(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
 	}
-	w.followed = w.followed[:0]
+	w.targets.endFollow()
 }
 
 // turn is one round of the loop.
