@@ -172,8 +172,8 @@ const (
 	// ReasonTooManyNotificationErrors means that more than 1% of the steps that awaited a notification for a listener received
 	// none that passed their checks.
 	ReasonTooManyNotificationErrors = "TooManyNotificationErrors"
-	// ReasonNoChainCompleted means that the spec has no threshold on the error rate, and no chain instance
-	// was completed: all were aborted, or were under way when the load and gracefulStop ended.
+	// ReasonNoChainCompleted means that no chain instance was completed: all were aborted, or were under way when the load and
+	// gracefulStop ended. With a threshold on the error rate, it means that responses lacked what a capture needs.
 	ReasonNoChainCompleted = "NoChainCompleted"
 	// ReasonTeardownFailed means that a teardown chain failed.
 	ReasonTeardownFailed = "TeardownFailed"

@@ -74,6 +74,12 @@ func newRootCommand(l linked) *cobra.Command {
 operator runs in a cluster, or by a URL and the flags of h2load.`)
 	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newKubeCommand(l), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
+	root.InitDefaultCompletionCmd("completion")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			group(cmd)
+		}
+	}
 	return root
 }
 

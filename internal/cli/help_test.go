@@ -22,6 +22,14 @@ func TestHelpHasExitCodes(t *testing.T) {
 	}
 }
 
+// TestCompletionOfAnUnknownShell: its output would be sourced.
+func TestCompletionOfAnUnknownShell(t *testing.T) {
+	got := h2surge(t, nil, nil, "completion", "tcsh")
+	if want := "tcsh: unknown command (see h2surge completion --help)\n"; got.code != 1 || got.out != "" || got.errors != want {
+		t.Errorf("exit code %d, output %q, errors %q; want %q", got.code, got.out, got.errors, want)
+	}
+}
+
 // TestCompletion: shell completion offers the commands.
 func TestCompletion(t *testing.T) {
 	for args, want := range map[string][]string{

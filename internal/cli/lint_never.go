@@ -22,6 +22,17 @@ func (l *linter) warnf(at *field.Path, format string, args ...any) {
 	l.warnings(field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(format, args...))})
 }
 
+// unlikely returns the warnings about a manifest that is valid, and in which something cannot happen or is not what other tools make of it.
+func unlikely(m *compile.Manifest, plan *rv.Plan) (out []string) {
+	l := &linter{at: m.Positions}
+	l.paths(&m.LoadTest.Spec)
+	l.never(plan)
+	for _, found := range l.sorted() {
+		out = append(out, found.text)
+	}
+	return out
+}
+
 // never warns of what cannot happen: a threshold that has no effect, because the test is too short or sends too few requests.
 func (l *linter) never(plan *rv.Plan) {
 	if plan.Search != nil {

@@ -73,7 +73,9 @@ func (s *source) compile() (*job, error) {
 			return nil, err
 		}
 	}
+	var changed []string
 	if s.demo != "" { // The demo's target speaks h2c, whatever the manifest's target speaks.
+		changed = withoutTLS(m.LoadTest.Spec.Targets)
 		if err := (override{url: s.demo}).apply(&m.LoadTest.Spec, true); err != nil {
 			return nil, err
 		}
@@ -100,7 +102,7 @@ func (s *source) compile() (*job, error) {
 		s.generate(meta)
 		p.Name = m.Name()
 	}
-	j, err := newJob(p, warnings)
+	j, err := newJob(p, slices.Concat(changed, warnings, unlikely(m, p)))
 	if err == nil {
 		j.files, j.manifest, j.text, j.loadTest = files, m, s.text, m.LoadTest
 		j.mistakes = func(errs field.ErrorList) error {

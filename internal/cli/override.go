@@ -52,6 +52,16 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 	return nil
 }
 
+// withoutTLS returns a warning for each target whose TLS --demo does not use.
+func withoutTLS(targets []v1alpha1.Target) (out []string) {
+	for i := range targets {
+		if t := &targets[i]; t.TLS != nil || strings.HasPrefix(t.URL, "https:") {
+			out = append(out, fmt.Sprintf("spec.targets[%d] (%s): the target of --demo has no TLS, so the TLS of the manifest is not tried", i, t.Name))
+		}
+	}
+	return out
+}
+
 // adapt takes away what goes with the target that was meant and cannot go with another.
 func adapt(t *v1alpha1.Target) {
 	t.Protocol, t.TLS, t.HTTP1 = v1alpha1.ProtocolAuto, nil, nil

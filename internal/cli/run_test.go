@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
+
+	"github.com/google/go-cmp/cmp"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
 )
@@ -355,6 +359,42 @@ func TestMistakeLeavesNoReportBehind(t *testing.T) {
 	h2surge(t, e, nil, "run", "-f", "-", "--output-file", filepath.Join(dir, "r.json"))
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// TestRunWarnsAsLintDoes: a run of a manifest shows what cannot happen, and what is sent as it is.
+func TestRunWarnsAsLintDoes(t *testing.T) {
+	name := file(t, "t.yaml", `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: t}
+spec:
+  targets: [{name: web, url: https://127.0.0.1:1}]
+  templates: [{name: get, path: "/{{token}}"}]
+  chains: [{name: c, target: web, steps: [{template: get}]}]
+  rates: [{name: r, requestsPerSecond: 20, duration: 10s}]
+  thresholds: [{name: fast, metric: ResponseTime, percentile: p99.99, max: 20ms}]
+`)
+	got := h2surge(t, newFakeEngine(answered(200, 0, 1000)), nil, "run", "-f", name)
+	for _, want := range []string{
+		"warning: spec.templates[0].path: {{token}} is sent as it is; for the value of a variable or a capture, write ${token}\n",
+		"warning: spec.thresholds[0].percentile: p99.99 needs at least 10000 requests, and the test sends at most 200: it is the greatest time\n",
+	} {
+		if !strings.Contains(got.errors, want) {
+			t.Errorf("errors %q lack %q", got.errors, want)
+		}
+	}
+}
+
+// TestDemoWithoutTLS: --demo says which part of the manifest it does not try.
+func TestDemoWithoutTLS(t *testing.T) {
+	got := withoutTLS([]v1alpha1.Target{{Name: "plain", URL: "http://h"}, {Name: "web", URL: "https://h"}, {Name: "core", TLS: &v1alpha1.TLS{}}})
+	want := []string{
+		"spec.targets[1] (web): the target of --demo has no TLS, so the TLS of the manifest is not tried",
+		"spec.targets[2] (core): the target of --demo has no TLS, so the TLS of the manifest is not tried",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -150,7 +150,6 @@ func TestURLForm(t *testing.T) {
 			load.Name, load.Requests = "load", ptr.To[int64](1)
 			s.Rates = []v1alpha1.Rate{warm, load}
 		})},
-		{"a rate of zero", []string{"--rps", "0"}, "http://h:1", base(func(*v1alpha1.LoadTestSpec) {})},
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		})},

@@ -110,7 +110,7 @@ func nearestThree(text string, allowed []string) string {
 		near = slices.Clone(allowed)
 		slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(remoteness(text, a), remoteness(text, b)) })
 	}
-	return fmt.Sprintf("; did you mean %s, %s or %s? \"h2surge explain\" lists all %d", near[0], near[1], near[2], len(allowed))
+	return fmt.Sprintf("; did you mean %s, %s or %s? \"h2surge explain spec.thresholds.metric\" lists all %d", near[0], near[1], near[2], len(allowed))
 }
 
 // remoteness is the distance of two names, less the characters that they begin with, in percent of the longer name.

@@ -93,10 +93,11 @@ func errorRate(r *runnerv1alpha1.Report) float64 {
 }
 
 // noChainCompleted finds runs whose requests succeed and whose chains do not: the responses do not contain what later
-// steps need, or the load ended within the first instances.
+// steps need, or the load ended within the first instances. A threshold on ErrorRate judges the requests, but it cannot see a response that
+// succeeds without what a capture needs.
 func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
 	what := uncompleted(in.report)
-	if in.judgesErrors() || what == "" {
+	if what == "" || in.judgesErrors() && in.report.Chains.AbortedBy[runnerv1alpha1.AbortMissingCapture] == 0 {
 		return nil
 	}
 	if in.report.Chains.Aborted == 0 {

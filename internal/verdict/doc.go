@@ -23,8 +23,8 @@
 //	Failed        TooManyNotifi-     no threshold is on NotificationErrorRate, and more than defaultMaxErrorRate of
 //	              cationErrors       the measured steps that awaited a notification of a listener did not receive
 //	                                 one that passed their checks
-//	Failed        NoChainCompleted   no threshold is on ErrorRate, chain instances started, and none was
-//	                                 completed, within gracefulStop either
+//	Failed        NoChainCompleted   no threshold is on ErrorRate, or a response lacked what a capture needs;
+//	                                 chain instances started, and none was completed, within gracefulStop either
 //	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so
 //	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
 //	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a threshold

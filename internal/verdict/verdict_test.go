@@ -291,7 +291,11 @@ func TestJudge(t *testing.T) {
 		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "80%"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
 		{"above a limit of one's own, the generator lags", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[2:3]; r.lags(); r.mostlyDropped() }, failed, ReasonThresholdsFailed, "clean: ErrorRate 71% > 0.1%; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3", 2},
 		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut; under way at the end of the load: 1", 2},
-		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "all thresholds passed; none of 7 chain instances was completed; aborted: 5 by missingCapture", 0},
+		{"no chain completed, a limit of one's own", func(r *run) {
+			r.nothingCompleted()
+			r.report.Chains.AbortedBy = map[string]int64{"timedOut": 6}
+		}, pass, ReasonPassed, "all thresholds passed; none of 7 chain instances was completed; aborted: 6 by timedOut", 0},
+		{"no chain completed, which no limit on errors can show", (*run).nothingCompleted, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture", 2},
 		{"all chains were under way at the end", func(r *run) { r.noThresholds(); r.nothingEnded() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; under way at the end of the load: 7; set gracefulStop, or more requests or a longer duration of the stages", 2},
 		{"all chains were under way at the end, and a threshold on errors", (*run).nothingEnded, pass, ReasonPassed, "all thresholds passed; none of 7 chain instances was completed; under way at the end of the load: 7", 0},
 		{"all chains were under way at the end, and gracefulStop completed one", func(r *run) {
