@@ -18,14 +18,28 @@ func errorRate(rate float64, requests int64) string {
 	return result.FormatPercent(rate)
 }
 
-// lagWarning is for a verdict that does not depend on the lag although the lag is above the bound of a sound generator; "": there is
-// no such lag. An inconclusive verdict names the lag itself.
-func lagWarning(r *runnerv1alpha1.Report) string {
+// lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more lag than that of a sound generator.
+func lagText(r *runnerv1alpha1.Report) (text string, inflated bool) {
 	lag := max(r.Lag.P99, r.Generator.LagP99Microseconds)
-	if lag <= judge.MaxLag || r.Verdict.Outcome == "" || r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive {
+	text = "lag p99 " + result.FormatTime(lag)
+	switch t := &r.ResponseTime; {
+	case lag > judge.MaxLag:
+		return "late, " + text + ", and response times include it", true
+	case t.Count > 0 && 2*lag > t.P99:
+		return "in time, " + text + ", more than half of the response time's p99, which includes it", true
+	}
+	return "in time, " + text, false
+}
+
+// lagWarning is for a verdict that does not depend on the lag although response times do; "": they do not. An inconclusive verdict names a lag above the
+// bound itself.
+func lagWarning(r *runnerv1alpha1.Report) string {
+	text, inflated := lagText(r)
+	isNamed := r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive && strings.HasPrefix(text, "late")
+	if !inflated || isNamed || r.Verdict.Outcome == "" {
 		return ""
 	}
-	return "the generator's lag p99 is " + result.FormatTime(lag) + "; response times include it"
+	return "the generator was " + text
 }
 
 // idleText is what the workers did while they waited, and what that added to times; "": an earlier build did not report it.
