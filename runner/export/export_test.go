@@ -151,7 +151,7 @@ func full() *runnerv1alpha1.Report {
 		Verdict: runnerv1alpha1.Verdict{
 			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.028111% > 0.01%; and this sentence is longer than a line of eighty columns, which the text form breaks",
 			Thresholds: []runnerv1alpha1.ThresholdResult{
-				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
+				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.42ms", Passed: true},
 				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.01%", Observed: "0.028111%"},
 			},
 		},
