@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,18 +105,17 @@ func asked(perSecond, chains float64) string {
 }
 
 // micro is a time, with the sign of the micro that ASCII lacks.
-func micro(us int64) string {
-	out := result.FormatTime(us)
-	if digits, ok := strings.CutSuffix(out, "us"); ok {
-		return digits + " \u00b5s"
+func micro(us int64) string { return spaced(result.FormatTime(us)) }
+
+// spaced sets the unit of a time apart: "<= 355us" becomes "<= 355 µs". A text that is not a number with a unit of time stays.
+func spaced(text string) string {
+	number := strings.TrimRight(text, "nums\u00b5\u03bc")
+	unit := strings.NewReplacer("us", "\u00b5s", "\u03bcs", "\u00b5s").Replace(text[len(number):])
+	isTime := slices.Contains([]string{"ns", "\u00b5s", "ms", "s"}, unit)
+	if !isTime || number == "" || strings.Trim(number, "0123456789.<>=- ") != "" {
+		return text
 	}
-	if digits, ok := strings.CutSuffix(out, "ms"); ok {
-		return digits + " ms"
-	}
-	if digits, ok := strings.CutSuffix(out, "s"); ok && !strings.Contains(digits, "m") {
-		return digits + " s"
-	}
-	return out
+	return number + " " + unit
 }
 
 func lasting(seconds float64) string { return micro(int64(seconds * 1e6)) }
