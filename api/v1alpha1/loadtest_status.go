@@ -719,7 +719,7 @@ type ThresholdStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Limit string `json:"limit"`
-	// observed is the observed value, in the unit of limit. It is "none" if nothing was measured.
+	// observed is the observed value, with as many digits as a comparison with limit needs. It is "none" if nothing was measured.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Observed string `json:"observed"`

@@ -323,7 +323,7 @@ func TestAbortOnFail(t *testing.T) {
 	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
 	v := lt.Status.Verdict
-	if v.Outcome != "Failed" || len(v.Thresholds) != 1 || v.Thresholds[0].Passed || v.Thresholds[0].Observed != "1000us" {
+	if v.Outcome != "Failed" || len(v.Thresholds) != 1 || v.Thresholds[0].Passed || v.Thresholds[0].Observed != "1ms" {
 		t.Errorf("verdict %+v", v)
 	}
 	if !strings.Contains(v.Message, "threshold p99 ended the test after ") {

@@ -49,21 +49,35 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts,
 		return nil, err
 	}
 	report.Partial = false
-	q := &report.Requests
-	ended := q.Sent + q.Dropped - q.InFlightAtEnd
-	if ended == 0 {
-		return report, nil
+	leaveOutInFlight(report)
+	if q := &report.Requests; q.Sent+q.Dropped > q.InFlightAtEnd {
+		report.Verdict, err = verdict.Judge(j.plan, report, facts)
 	}
-	report.ErrorRate = rv.ErrorRate(float64(ended-q.Succeeded) / float64(ended))
-	for i := range report.Stages {
-		s := &report.Stages[i]
+	return report, err
+}
+
+// leaveOutInFlight sets the error rates of the run, its stages, steps and operations to those of the requests that have an outcome.
+func leaveOutInFlight(r *rv.Report) {
+	rate := func(sent, inFlight, succeeded int64) rv.ErrorRate {
+		ended := sent - inFlight
+		return rv.ErrorRate(float64(ended-succeeded) / float64(max(1, ended)))
+	}
+	q := &r.Requests
+	r.ErrorRate = rate(q.Sent+q.Dropped, q.InFlightAtEnd, q.Succeeded)
+	for i := range r.Stages {
+		s := &r.Stages[i]
 		if f := s.Figures; f != nil {
-			ended := s.Sent + s.Dropped - f.InFlightAtEnd
-			f.ErrorRate = rv.ErrorRate(float64(ended-f.Succeeded) / float64(max(1, ended)))
+			f.ErrorRate = rate(s.Sent+s.Dropped, f.InFlightAtEnd, f.Succeeded)
 		}
 	}
-	report.Verdict, err = verdict.Judge(j.plan, report, facts)
-	return report, err
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.ErrorRate = rate(s.Sent, s.InFlightAtEnd, s.Succeeded)
+	}
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		o.ErrorRate = rate(o.Sent, o.InFlightAtEnd, o.Succeeded)
+	}
 }
 
 // conclude makes the judged report of a run of its last snapshot.

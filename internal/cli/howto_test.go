@@ -50,7 +50,7 @@ func TestHowTo(t *testing.T) {
 				run = runDocsHTTP1
 			case b.Marked("run=ausf"):
 				run = runDocsAUSF
-			case b.Marked("run=tls"):
+			case b.Marked("run=tls"), b.Marked("run=tls-files"):
 				run = runDocsTLS
 			case b.Marked("run=callbacks"):
 				run = func(t *testing.T, b markdown.Block) { runDocsCallbacks(t, b, rulesOf(t, p)) }
@@ -67,7 +67,7 @@ func TestHowTo(t *testing.T) {
 			})
 		}
 	}
-	if n < 9 {
+	if n < 10 {
 		t.Errorf("the pages have %d LoadTests that run", n)
 	}
 }
@@ -109,8 +109,27 @@ func runDocsAUSF(t *testing.T, b markdown.Block) {
 	}
 }
 
-// runDocsTLS runs it against a server that wants a client certificate and a token. Its objects are the ConfigMap core-ca and the Secrets
-// load-client and token-client.
+const tlsObjects = `
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: core-ca}
+data: {ca.crt: %q}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: load-client}
+type: kubernetes.io/tls
+stringData: {tls.crt: %q, tls.key: %q}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: token-client}
+stringData: {secret: hidden}
+`
+
+// runDocsTLS runs it against a server that wants a client certificate and a token. With run=tls, its objects are the ConfigMap core-ca and the
+// Secrets load-client and token-client. With run=tls-files, it names ca.pem, client.pem and client-key.pem, and has a Secret with replace-me.
 func runDocsTLS(t *testing.T, b markdown.Block) {
 	own, cert, key := certificate(t, "load-test")
 	trusted := x509.NewCertPool()
@@ -139,26 +158,14 @@ func runDocsTLS(t *testing.T, b markdown.Block) {
 	api.EnableHTTP2, api.TLS = true, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted}
 	api.StartTLS()
 	t.Cleanup(api.Close)
-	objects := fmt.Sprintf(`
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: core-ca}
-data: {ca.crt: %q}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: load-client}
-type: kubernetes.io/tls
-stringData: {tls.crt: %q, tls.key: %q}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: token-client}
-stringData: {secret: hidden}
-`, pemOf("CERTIFICATE", api.Certificate().Raw), cert, key)
-	here := strings.NewReplacer("https://login.example.svc:8443", tokens.URL, "https://api.example.svc:8443", api.URL)
-	r := runLess(t, b, here, objects)
+	ca, objects := pemOf("CERTIFICATE", api.Certificate().Raw), ""
+	here := []string{"https://login.example.svc:8443", tokens.URL, "https://api.example.svc:8443", api.URL}
+	if b.Marked("run=tls") {
+		objects = fmt.Sprintf(tlsObjects, ca, cert, key)
+	} else {
+		here = append(here, "ca.pem", file(t, "ca.pem", ca), "client.pem", file(t, "client.pem", cert), "client-key.pem", file(t, "client-key.pem", key), "replace-me", "hidden")
+	}
+	r := runLess(t, b, strings.NewReplacer(here...), objects)
 	if n := r.WarmUp.Sent + r.Requests.Sent; granted.Load() == 0 || served.Load() != n || refused.Load() != 0 {
 		t.Errorf("%d tokens granted, %d requests served, %d refused; the report has %d", granted.Load(), served.Load(), refused.Load(), n)
 	}

@@ -266,9 +266,7 @@ func (l *linter) files(m *compile.Manifest) []compile.File {
 	for _, mount := range compile.Mounts(&m.LoadTest.Spec) {
 		if !hasObject(m, mount) {
 			absent[mount.Items[0].Field.String()] = true
-			at := mount.Items[0].Field
-			l.warnings(field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
-				"%s %q of namespace %q is not in the manifest, so its content is not checked", mount.Kind, mount.Name, m.LoadTest.Namespace))})
+			l.warnings(field.ErrorList{absentObject(m, &mount)})
 		}
 	}
 	for _, err := range errs {
@@ -278,6 +276,17 @@ func (l *linter) files(m *compile.Manifest) []compile.File {
 	}
 	l.ownFiles(&m.LoadTest.Spec)
 	return slices.DeleteFunc(files, func(f compile.File) bool { return f.Content == nil })
+}
+
+// absentObject says what h2surge run needs, because it refuses what the operator finds in the cluster.
+func absentObject(m *compile.Manifest, mount *compile.Mount) *field.Error {
+	at, instead := mount.Items[0].Field, "file"
+	if strings.HasSuffix(at.String(), ".secretRef") {
+		instead = "files"
+	}
+	return field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
+		"%s %q of namespace %q is not in the manifest, so its content is not checked; h2surge run needs the %s in the manifest, or %s in place of this field",
+		mount.Kind, mount.Name, m.LoadTest.Namespace, mount.Kind, instead))
 }
 
 func hasObject(m *compile.Manifest, mount compile.Mount) bool {

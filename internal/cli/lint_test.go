@@ -225,6 +225,27 @@ func TestManyMistakes(t *testing.T) {
 	}
 }
 
+// TestLintOfAbsentObjects: each warning names what h2surge run takes in place of the object. That command refuses the same manifest.
+func TestLintOfAbsentObjects(t *testing.T) {
+	const rest = `
+  chains: [{name: c, target: t, steps: [{name: s, request: {path: /}}]}]
+  rates: [{name: r, closedLoop: {}, requests: 50}]
+`
+	for target, want := range map[string]string{
+		"tls: {ca: {configMapKeyRef: {name: a}}}":           "ConfigMap in the manifest, or file in place",
+		"tls: {ca: {secretKeyRef: {name: a}}}":              "Secret in the manifest, or file in place",
+		"tls: {certificate: {secretRef: {name: a}}}":        "Secret in the manifest, or files in place",
+		"auth: {basic: {secretRef: {name: a}}}":             "Secret in the manifest, or files in place",
+		"auth: {bearer: {secretKeyRef: {name: a, key: k}}}": "Secret in the manifest, or file in place",
+	} {
+		name := file(t, "m.yaml", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: a}\nspec:\n  targets: [{name: t, url: 'https://a', "+target+"}]"+rest)
+		lint, run := h2surge(t, nil, nil, "lint", name), h2surge(t, nil, nil, "run", "--dry-run", name)
+		if want = "; h2surge run needs the " + want + " of this field\n"; lint.code != 0 || !strings.Contains(lint.out, want) || run.code != 1 {
+			t.Errorf("%s: exit codes %d and %d\n%s%s", target, lint.code, run.code, lint.out, run.errors)
+		}
+	}
+}
+
 // TestLintOfALargePlan has bodies that gzip cannot compress to the size of a ConfigMap.
 func TestLintOfALargePlan(t *testing.T) {
 	noise := make([]byte, plan.MaxCompressed+64<<10)

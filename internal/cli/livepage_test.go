@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/target"
@@ -111,25 +113,40 @@ func TestLiveFlags(t *testing.T) {
 	}
 }
 
-// TestSoFar: a request in flight is no error of the run, and none of its stage.
+// TestSoFar: a request in flight is not an error of the run, its stage, its step or its operation.
 func TestSoFar(t *testing.T) {
 	second := rv.Rate{Name: "low", Count: 10, Period: time.Second, Duration: time.Second}
 	next := second
 	next.Name = "high"
-	plan := &rv.Plan{Targets: []rv.Target{{}}, Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second}}}}, Rates: []rv.Rate{second, next}}
-	s := &rv.Snapshot{
-		State: rv.StateRunning, Clock: int64(time.Second) + 1, StartedAt: 1,
-		Counters: rv.Counters{Sent: 10, Done: 4, Succeeded: 3, FailedChecks: 1, InFlightAtEnd: 6},
-		Steps:    []rv.StepCounters{{Sent: 10, Done: 4, Succeeded: 3, FailedChecks: 1, InFlightAtEnd: 6}},
-		Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{Sent: 10, Done: 4, Succeeded: 3}, {}},
-		Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
+	plan := &rv.Plan{
+		Targets: []rv.Target{{}}, Rates: []rv.Rate{second, next},
+		Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second, Operation: "o"}}}},
 	}
-	r, err := soFar(&job{plan: plan}, s, result.NewWindows(plan, 1), verdict.Facts{}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	low, high := r.Stages[0].Figures, r.Stages[1].Figures
-	if low == nil || high == nil || r.ErrorRate != 0.25 || low.ErrorRate != 0.25 || high.ErrorRate != 0 {
-		t.Errorf("error rate %v, of stages %+v and %+v", r.ErrorRate, low, high)
+	for name, tc := range map[string]struct {
+		done, succeeded int64
+		want            rv.ErrorRate
+		outcome         bool
+	}{
+		"no outcome yet": {0, 0, 0, false},
+		"some in flight": {4, 3, 0.25, true},
+		"none succeeded": {4, 0, 1, true},
+		"all succeeded":  {4, 4, 0, true},
+	} {
+		failed, inFlight := tc.done-tc.succeeded, 10-tc.done
+		s := &rv.Snapshot{
+			State: rv.StateRunning, Clock: int64(time.Second) + 1, StartedAt: 1,
+			Counters: rv.Counters{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight},
+			Steps:    []rv.StepCounters{{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}},
+			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}, {}},
+			Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
+		}
+		r, err := soFar(&job{plan: plan}, s, result.NewWindows(plan, 1), verdict.Facts{}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []rv.ErrorRate{r.ErrorRate, r.Stages[0].Figures.ErrorRate, r.Stages[1].Figures.ErrorRate, r.Steps[0].ErrorRate, r.Operations[0].ErrorRate}
+		if diff := cmp.Diff([]rv.ErrorRate{tc.want, tc.want, 0, tc.want, tc.want}, got); diff != "" || (r.Verdict.Outcome != "") != tc.outcome {
+			t.Errorf("%s: verdict %q; run, stages, step and operation (-want +got):\n%s", name, r.Verdict.Outcome, diff)
+		}
 	}
 }

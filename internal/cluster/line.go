@@ -13,7 +13,8 @@ import (
 //
 //	12s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold
 //
-// The rate is the rate of the last second. Times and errors are since the start. If not all shards are ready, the line
+// The rate is the rate of the last second. Times and errors are since the start. Until the first measured response, the line has "warm-up" or "no response
+// yet" in place of the times, as that of h2surge run. If not all shards are ready, the line
 // ends with their number. After that it names the thresholds that the figures so far fail.
 func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	elapsed := age(lt, now)
@@ -25,7 +26,6 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 		return text
 	}
 	s := lt.Status.Summary
-	p50, p99 := s.P50, s.P99
 	stage := strings.ToLower(phase(lt))
 	if at := StageAt(lt, now); lt.Status.Phase == v1alpha1.PhaseRunning && at.Known {
 		stage = plain(lt.Spec.Rates[at.Index].Name)
@@ -41,8 +41,20 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 			stage += "  FAILED " + plain(th.Name)
 		}
 	}
-	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  p50 %-6s p99 %-6s errors %-6s %s", elapsed, achieved(lt), askedNow(lt, now),
-		orDash(p50), orDash(p99), orDash(s.Errors), stage), " ")
+	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  %-21s errors %-6s %s", elapsed, achieved(lt), askedNow(lt, now),
+		lineTimes(lt, now), orDash(s.Errors), stage), " ")
+}
+
+// lineTimes returns the times since the start, or why there are none.
+func lineTimes(lt *v1alpha1.LoadTest, now time.Time) string {
+	s, r, at := lt.Status.Summary, lt.Status.Results, StageAt(lt, now)
+	switch {
+	case s.P50 != "":
+		return fmt.Sprintf("p50 %-6s p99 %-6s", plain(s.P50), orDash(s.P99))
+	case r != nil && r.WarmUpSent > 0, at.Known && lt.Spec.Rates[at.Index].WarmUp:
+		return "warm-up"
+	}
+	return "no response yet"
 }
 
 func orDash(s string) string {

@@ -225,11 +225,18 @@ func TestStatus(t *testing.T) {
 func TestLine(t *testing.T) {
 	paused := running()
 	paused.Status.Phase = v1alpha1.PhaseSuspended
+	unmeasured := running()
+	unmeasured.Status.Summary.P50, unmeasured.Status.Summary.P99, unmeasured.Status.Summary.Errors, unmeasured.Status.Thresholds = "", "", "0%", nil
+	late := unmeasured.DeepCopy()
+	late.Status.Results = &v1alpha1.Results{WarmUpSent: 10_000}
 	for _, tc := range []struct {
 		lt   *v1alpha1.LoadTest
 		now  time.Time
 		want string
 	}{
+		{unmeasured, at(5), "   5s  60003 of   1000/s  warm-up               errors 0%     warm"},
+		{late, at(12), "  12s  60003 of  60000/s  warm-up               errors 0%     hold"},
+		{unmeasured, at(60), " 1m0s  60003 of  60000/s  no response yet       errors 0%     hold"},
 		{running(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold  FAILED clean"},
 		{paused, at(60), " 1m0s  60003 of      0/s  p50 1.1ms  p99 8.42ms errors 0.02%  suspended  FAILED clean"},
 		{running(), at(135), "2m15s  60003 of 0.0167/s  p50 1.1ms  p99 8.42ms errors 0.02%  slow  FAILED clean"},

@@ -15,6 +15,8 @@ type window struct {
 	inStage time.Duration
 	name    string
 	warmUp  bool
+	// loaded is the end of the last time in the window at which a stage was active; zero: none was.
+	loaded time.Duration
 	// slots came due; fast: a part was a closed loop.
 	slots    float64
 	fast     bool
@@ -59,6 +61,9 @@ func (o *window) join(next *window) {
 	}
 	if next.inStage > o.inStage {
 		o.stage, o.inStage, o.name, o.warmUp = next.stage, next.inStage, next.name, next.warmUp
+	}
+	if next.loaded > 0 {
+		o.loaded = next.loaded
 	}
 	o.to, o.slots, o.fast = next.to, o.slots+next.slots, o.fast || next.fast
 	o.working, o.paused = o.working+next.working, o.paused+next.paused

@@ -210,6 +210,14 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 	for i := range all {
 		out[i] = all[i].figures()
 	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if o := &all[i]; o.loaded > 0 {
+			if o.to-o.loaded > time.Duration(lateEnd) {
+				out[i].LoadEnd = o.loaded.Milliseconds()
+			}
+			break
+		}
+	}
 	return out, w.first.Milliseconds()
 }
 
@@ -262,6 +270,7 @@ func (w *Windows) setStage(o *window) {
 		if to-from > o.inStage {
 			o.stage, o.inStage = i, to-from
 		}
+		o.loaded = max(o.loaded, to)
 		slots, fast := w.slots(i, begun, from, to)
 		o.slots += slots
 		o.fast = o.fast || fast

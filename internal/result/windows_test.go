@@ -203,6 +203,45 @@ func TestWindowsOfALongRun(t *testing.T) {
 	}
 }
 
+// TestWindowsAfterTheLoad: only the window in which the last stage ended says when, also if it is joined with others. The first stage ends after a second.
+func TestWindowsAfterTheLoad(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ended   time.Duration
+		seconds int
+		want    map[int]int64
+	}{
+		"in a window":          {2300 * time.Millisecond, 5, map[int]int64{2: 2300}},
+		"in the last one":      {4700 * time.Millisecond, 5, map[int]int64{4: 4700}},
+		"at the end of one":    {3 * time.Second, 5, map[int]int64{}},
+		"not yet":              {0, 5, map[int]int64{}},
+		"in a joined one":      {998_300 * time.Millisecond, 1000, map[int]int64{499: 998_300}},
+		"between joined ones":  {998 * time.Second, 1000, map[int]int64{499: 998_000}},
+		"a drain of many ones": {2300 * time.Millisecond, 1000, map[int]int64{1: 2300}},
+	} {
+		plan := windowPlan()
+		plan.Rates[1].Duration = 0
+		w, s := NewWindows(plan, 1), newSimulated(0, 2)
+		s.Stages[0].Ended, s.Stages[1].Begun = int64(time.Second), int64(time.Second)
+		for i := range tc.seconds {
+			now := time.Duration(i+1) * time.Second
+			if tc.ended > 0 && now >= tc.ended {
+				s.Stages[1].Ended = int64(tc.ended)
+			}
+			feed(t, w, s.at(now))
+		}
+		all, _ := list(t, w)
+		got := map[int]int64{}
+		for i := range all {
+			if all[i].LoadEnd != 0 {
+				got[i] = all[i].LoadEnd
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %d windows (-want +got):\n%s", name, len(all), diff)
+		}
+	}
+}
+
 func TestWindowsFrom(t *testing.T) {
 	w, s := NewWindows(windowPlan(), 1), newSimulated(0, 2)
 	s.do(5000, 1000)

@@ -87,7 +87,7 @@ func TestRamps(t *testing.T) {
 		"windows that passed":                 {threshold: window(p99, 3*time.Second), seen: Observation{Passed: true}, slow: 6, failing: never},
 		"windows of a step":                   {threshold: window(of(p99, runnerv1alpha1.Selector{Chain: "c"}), 3*time.Second), seen: Observation{After: 8 * time.Second}, slow: 6, failing: never, want: own},
 		"windows of another stage":            {threshold: window(p99, 3*time.Second), seen: Observation{After: time.Second}, slow: 6, failing: never},
-		"no response":                         {threshold: on(runnerv1alpha1.MetricResponseTime, "p100", "20ms"), slow: never, failing: 8, want: at(8, 3, 9, "> 1000ms")},
+		"no response":                         {threshold: on(runnerv1alpha1.MetricResponseTime, "p100", "20ms"), slow: never, failing: 8, want: at(8, 3, 9, "> 1s")},
 		"errors":                              {threshold: on(runnerv1alpha1.MetricErrorRate, "", "5%"), slow: never, failing: 8, want: at(8, 3, 9, "10.1176%")},
 		"failed checks in a second":           {threshold: on(runnerv1alpha1.MetricFailedChecks, "", "80/s"), slow: never, failing: 7, want: at(8, 3, 9, "85/s")},
 		"failed checks of the run":            {threshold: on(runnerv1alpha1.MetricFailedChecks, "", "1"), slow: never, failing: 7},

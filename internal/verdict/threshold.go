@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -212,39 +213,25 @@ func (c *comparison) time(f *result.Figures) error {
 	}
 	observed := h.Quantile(q)
 	c.value = float64(observed)
-	if above, is := runnerv1alpha1.LimitOf(observed); is {
+	if _, is := runnerv1alpha1.LimitOf(observed); is {
 		// A request without a response is longer than every maximum.
 		c.value, c.unanswered = math.Inf(1), true
-		c.result.Passed, c.result.Observed = c.isMinimum, runnerv1alpha1.AboveText(formatTime(above, c.limit))
+		c.result.Passed, c.result.Observed = c.isMinimum, result.FormatTime(observed)
 		return nil
 	}
 	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
 	c.above = float64(observed) - float64(limit)/float64(time.Microsecond)
 	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
-	c.result.Observed = formatTime(observed, c.limit)
+	c.result.Observed = formatTime(observed, limit)
 	return nil
 }
 
-// formatTime returns a time exactly, in the smallest unit of the limit. For example, the unit is s if the limit is
-// "1m30s".
-func formatTime(us int64, limit string) string {
-	for _, unit := range []struct {
-		name string
-		us   int64
-		// digits behind the point that a microsecond may need.
-		digits int
-	}{{"ns", 0, 0}, {"us", 1, 0}, {"\u00b5s", 1, 0}, {"\u03bcs", 1, 0}, {"ms", 1000, 3}, {"s", 1_000_000, 6}} {
-		if !strings.HasSuffix(limit, unit.name) {
-			continue
-		}
-		switch unit.us {
-		case 0:
-			return strconv.FormatInt(us, 10) + "000ns"
-		case 1:
-			return strconv.FormatInt(us, 10) + "us"
-		}
-		out := fmt.Sprintf("%d.%0*d", us/unit.us, unit.digits, us%unit.us)
-		return strings.TrimRight(strings.TrimRight(out, "0"), ".") + unit.name
+// formatTime returns a time as the report writes its figures, with three digits, and exactly if three digits hide on which side of the limit it is: "20.001ms"
+// for a limit of 20ms.
+func formatTime(us int64, limit time.Duration) string {
+	exact, short := time.Duration(us)*time.Microsecond, result.FormatTime(us)
+	if rounded, err := time.ParseDuration(short); err != nil || cmp.Compare(rounded, limit) != cmp.Compare(exact, limit) {
+		return exact.String()
 	}
-	return (time.Duration(us) * time.Microsecond).String()
+	return short
 }

@@ -328,8 +328,8 @@ func TestJudge(t *testing.T) {
 
 		// Thresholds, on both sides.
 		{"time above", (*run).slowResponses, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime 20.001ms > 20ms", 2},
-		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow: p50 of ResponseTime 1000us < 1001us", 2},
-		{"one request in five without a response", (*run).timesOut, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 5000ms (no response), limit <= 20ms", 2},
+		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow: p50 of ResponseTime 1ms < 1001us", 2},
+		{"one request in five without a response", (*run).timesOut, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 5s (no response), limit <= 20ms", 2},
 		{"no response, and a limit above the timeout", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Max = "1h" }, failed, ReasonThresholdsFailed, "", 2},
 		{"no response, and a percentile below it", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Percentile = "p80" }, pass, ReasonPassed, "", 0},
 		{"no response, and a minimum", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Max, r.plan.Thresholds[0].Min = "", "1h" }, pass, ReasonPassed, "", 0},
@@ -337,7 +337,7 @@ func TestJudge(t *testing.T) {
 		{"no response at all", func(r *run) {
 			r.plan.Thresholds = r.plan.Thresholds[:1]
 			r.report.Histograms.ResponseTime = runnerv1alpha1.Histogram{Unanswered: 3, UnansweredAbove: 1_500_000}
-		}, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 1500ms", 2},
+		}, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 1.5s", 2},
 		{"no response, the generator lags", func(r *run) { r.timesOut(); r.lags() }, failed, ReasonThresholdsFailed, "fast", 2},
 		{"no response, lease expired", func(r *run) { r.pauses(); r.timesOut() }, inconclusive, ReasonLeaseExpired, "clean: ErrorRate", 3},
 		{"errors above", func(r *run) { r.report.ErrorRate = 0.00100001 }, failed, ReasonThresholdsFailed, "clean: ErrorRate 0.100001% > 0.1%", 2},
@@ -477,15 +477,15 @@ func TestThresholdResults(t *testing.T) {
 		},
 		{
 			runnerv1alpha1.Threshold{Name: "between microseconds", Metric: "ResponseTime", Percentile: "p50", Max: "5002999ns"},
-			runnerv1alpha1.ThresholdResult{Limit: "<= 5002999ns", Observed: "5003000ns"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 5002999ns", Observed: "5.003ms"},
 		},
 		{
 			runnerv1alpha1.Threshold{Name: "s", Metric: "TimeToFirstByte", Percentile: "p100", Max: "0.009s"},
-			runnerv1alpha1.ThresholdResult{Limit: "<= 0.009s", Observed: "0.01s"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 0.009s", Observed: "10ms"},
 		},
 		{
 			runnerv1alpha1.Threshold{Name: "compound", Metric: "ResponseTime", Percentile: "p100", Max: "1m30s"},
-			runnerv1alpha1.ThresholdResult{Limit: "<= 1m30s", Observed: "0.01s", Passed: true},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 1m30s", Observed: "10ms", Passed: true},
 		},
 		{
 			runnerv1alpha1.Threshold{Name: "minutes", Metric: "ResponseTime", Percentile: "p100", Max: "1m"},
@@ -494,6 +494,18 @@ func TestThresholdResults(t *testing.T) {
 		{
 			runnerv1alpha1.Threshold{Name: "us", Metric: "ResponseTime", Percentile: "p0.01", Min: "2us"},
 			runnerv1alpha1.ThresholdResult{Limit: ">= 2us", Observed: "1us"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "the format of figures", Metric: "ResponseTime", Percentile: "p3.55", Max: "20ms"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 20ms", Observed: "355us", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "three digits", Metric: "ResponseTime", Percentile: "p54.32", Max: "20ms"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 20ms", Observed: "5.43ms", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "three digits would be the limit", Metric: "ResponseTime", Percentile: "p50.01", Max: "5ms"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 5ms", Observed: "5.003ms"},
 		},
 		{
 			runnerv1alpha1.Threshold{Name: "nothing measured", Metric: "ServiceTime", Percentile: "p50", Max: "1h"},

@@ -99,7 +99,7 @@ func compareRates(a, b *runnerv1alpha1.Report) *plot {
 	p := overBoth(a.Windows, b.Windows, "rate", "Rate")
 	p.Desc = "Rate sent, by window, warm-up included."
 	achieved := columnsRate[1]
-	ofA, ofB := withoutShortEnd(a.Windows), withoutShortEnd(b.Windows)
+	ofA, ofB := whileLoaded(a.Windows), whileLoaded(b.Windows)
 	both := slices.Concat(ofA, ofB)
 	_, top := most([]windowColumn{achieved}, both)
 	p.setRates(top, slices.Concat(a.Stages, b.Stages), both)

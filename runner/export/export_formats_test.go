@@ -296,3 +296,26 @@ func TestCountsOfHostileCauses(t *testing.T) {
 		}
 	}
 }
+
+// TestThresholdCells: times of thresholds look like those of figures, and other figures stay as they are. A column of zeros stays.
+func TestThresholdCells(t *testing.T) {
+	for _, tc := range []struct {
+		metric                                   runnerv1alpha1.Metric
+		observed, limit, wantObserved, wantLimit string
+	}{
+		{runnerv1alpha1.MetricResponseTime, "355us", "<= 20ms", "355 \u00b5s", "<= 20 ms"},
+		{runnerv1alpha1.MetricServiceTime, "> 5s", "<= 1.5s", "> 5 s", "<= 1.5 s"},
+		{runnerv1alpha1.MetricResponseTime, "1m30s", "<= 1m", "1m30s", "<= 1m"},
+		{runnerv1alpha1.MetricResponseTime, "2us", "<= 1500ns", "2 \u00b5s", "<= 1500 ns"},
+		{runnerv1alpha1.MetricResponseTime, "none", ">= 3\u03bcs", "none", ">= 3 \u00b5s"},
+		{runnerv1alpha1.MetricErrorRate, "0%", "<= 1%", "0%", "<= 1%"},
+		{"p99 of ResponseTime", "355us", "<= 20ms", "355 \u00b5s", "<= 20 ms"}, // from the status of a LoadTest
+		{"TimedOut", "0", "<= 0", "0", "<= 0"},
+	} {
+		r := &runnerv1alpha1.Report{Verdict: runnerv1alpha1.Verdict{Thresholds: []runnerv1alpha1.ThresholdResult{{Name: "a", Metric: tc.metric, Observed: tc.observed, Limit: tc.limit, Passed: true}}}}
+		row := tables(r, nil)[0].Rows[0].Cells
+		if diff := cmp.Diff([]string{tc.wantObserved, tc.wantLimit}, row[3:]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.metric, diff)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func full() *runnerv1alpha1.Report {
 		Verdict: runnerv1alpha1.Verdict{
 			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.028111% > 0.01%; and this sentence is longer than a line of eighty columns, which the text form breaks",
 			Thresholds: []runnerv1alpha1.ThresholdResult{
-				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
+				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.42ms", Passed: true},
 				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.01%", Observed: "0.028111%"},
 			},
 		},
@@ -224,22 +224,40 @@ func lagged() *runnerv1alpha1.Report {
 	return r
 }
 
-func TestLagWarning(t *testing.T) {
+// TestLag: the summary and the warning of the other formats follow one rule. The warning needs a verdict that does not name the lag.
+func TestLag(t *testing.T) {
+	const late, most = "late, lag p99 62ms, and response times include it", "in time, lag p99 8.95ms, more than half of the response time's p99, which includes it"
 	for _, tc := range []struct {
-		outcome    runnerv1alpha1.Outcome
-		all, worst int64
-		want       string
+		outcome         runnerv1alpha1.Outcome
+		all, worst, p99 int64
+		health, warning string
 	}{
-		{runnerv1alpha1.OutcomePassed, 10_000, 10_000, ""},
-		{runnerv1alpha1.OutcomePassed, 10_001, 0, "the generator's lag p99 is 10ms; response times include it"},
-		{runnerv1alpha1.OutcomeFailed, 0, 62_000, "the generator's lag p99 is 62ms; response times include it"},
-		{runnerv1alpha1.OutcomeInconclusive, 62_000, 62_000, ""},
-		{"", 62_000, 62_000, ""},
+		{"Passed", 10_000, 10_000, 20_000, "in time, lag p99 10ms", ""},
+		{"Passed", 10_000, 0, 19_999, "in time, lag p99 10ms, more than half of the response time's p99, which includes it", "in time, lag p99 10ms, more than half of the response time's p99, which includes it"},
+		{"Passed", 8950, 8950, 9500, most, most},
+		{"Inconclusive", 8950, 8950, 9500, most, most},
+		{"Passed", 10_001, 0, 0, "late, lag p99 10ms, and response times include it", "late, lag p99 10ms, and response times include it"},
+		{"Failed", 0, 62_000, 0, late, late},
+		{"Failed", 0, 62_000, runnerv1alpha1.Above(5_000_000), late, late},
+		{"Inconclusive", 62_000, 62_000, 63_000, late, ""},
+		{"", 62_000, 62_000, 63_000, late, ""},
+		{"Passed", 0, 0, 0, "in time, lag p99 0us", ""},
+		{"Passed", 500, 500, 0, "in time, lag p99 500us", ""},
 	} {
 		r := &runnerv1alpha1.Report{Verdict: runnerv1alpha1.Verdict{Outcome: tc.outcome}}
-		r.Lag.P99, r.Generator.LagP99Microseconds = tc.all, tc.worst
-		if got := lagWarning(r); got != tc.want {
-			t.Errorf("%s, %d, %d: %q, want %q", tc.outcome, tc.all, tc.worst, got, tc.want)
+		r.Lag.P99, r.Generator.LagP99Microseconds, r.ResponseTime.P99 = tc.all, tc.worst, tc.p99
+		if tc.p99 > 0 {
+			r.ResponseTime.Count = 1
+		}
+		want := tc.warning
+		if want != "" {
+			want = "the generator was " + want
+		}
+		if got := generatorHealth(r); got != tc.health {
+			t.Errorf("%+v: %q", tc, got)
+		}
+		if got := lagWarning(r); got != want {
+			t.Errorf("%+v: %q", tc, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,48 @@ func TestShortLastWindow(t *testing.T) {
 		}
 		if got := strings.Count(pathOf(plots[len(plots)-1], "A achieved"), "L") + 1; got != tt.want {
 			t.Errorf("%s: the line of the rate of a comparison has %d points, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestRateWhenTheLoadEnds: a ramp from 100/s by 100/s each second. The drain is in the windows after the end of the load, and does not lower the line.
+func TestRateWhenTheLoadEnds(t *testing.T) {
+	drain := runnerv1alpha1.Window{From: 4000, To: 5000}
+	late := drain
+	late.Achieved, late.Sent = 3, 3
+	tests := []struct {
+		name    string
+		ends    []int64
+		loadEnd int64 // of the last window with load
+		last    float64
+		after   []runnerv1alpha1.Window
+		want    []float64
+		to      int64
+	}{
+		{"at the end of a window", []int64{1000, 2000, 3000}, 0, 350, nil, []float64{150, 250, 350}, 3000},
+		{"the drain takes more than half of the window", []int64{1000, 2000, 3000}, 2400, 130, nil, []float64{150, 250}, 2000},
+		{"the drain takes less than half of the window", []int64{1000, 2000, 3000}, 2500, 162.5, nil, []float64{150, 250, 325}, 2500},
+		{"windows of drain", []int64{1000, 2000, 4000}, 3000, 175, []runnerv1alpha1.Window{drain, drain}, []float64{150, 250, 350}, 3000},
+		{"chains send in the drain", []int64{1000, 2000, 4000}, 4000, 350, []runnerv1alpha1.Window{late, drain}, []float64{150, 250, 350, 3}, 5000},
+		{"nothing but drain", nil, 0, 0, []runnerv1alpha1.Window{drain, drain}, []float64{0}, 5000},
+	}
+	for _, tt := range tests {
+		windows := windowsOf(tt.ends, []float64{150, 250, tt.last}[:len(tt.ends)]...)
+		if len(windows) > 0 {
+			windows[len(windows)-1].LoadEnd = tt.loadEnd
+		}
+		all := append(windows, tt.after...)
+		before := slices.Clone(all)
+		var got []float64
+		lined := whileLoaded(all)
+		for i := range lined {
+			got = append(got, lined[i].Achieved)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || lined[len(lined)-1].To != tt.to {
+			t.Errorf("%s: until %d (-want +got):\n%s", tt.name, lined[len(lined)-1].To, diff)
+		}
+		if diff := cmp.Diff(before, all); diff != "" {
+			t.Errorf("%s: the report changed (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

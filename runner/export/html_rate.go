@@ -16,18 +16,28 @@ func ratePlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "rate", "Rate")
 	p.Desc = fmt.Sprintf("Rate asked for and rate sent, by window. Over the measured stages: %s of %s requests per second.",
 		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked, r.Rate.AskedChains))
-	windows := withoutShortEnd(r.Windows)
+	windows := whileLoaded(r.Windows)
 	_, top := most(columnsRate, windows)
 	p.setRates(top, r.Stages, windows)
 	return p.lines(columnsRate, windows)
 }
 
-// withoutShortEnd returns the windows of a line of rates: all but a last one that is shorter than half of the one before. The
-// load ended in it, so that its rate is mostly that of no load.
-func withoutShortEnd(windows []runnerv1alpha1.Window) []runnerv1alpha1.Window {
-	n := len(windows) - 1
-	if n > 0 && 2*(windows[n].To-windows[n].From) < windows[n-1].To-windows[n-1].From {
-		return windows[:n]
+// whileLoaded returns the windows of a line of rates. The line ends with the load: windows of the drain in which nothing was sent are left out, and a window in
+// which the load ended has the rates of its part before. A last window that is shorter than half of the one before is left out, because its rate is
+// one of few requests.
+func whileLoaded(windows []runnerv1alpha1.Window) []runnerv1alpha1.Window {
+	n := len(windows)
+	for n > 1 && windows[n-1].Stage == "" && windows[n-1].Sent == 0 && !windows[n-1].Suspended {
+		n--
+	}
+	windows = slices.Clone(windows[:n])
+	last := &windows[n-1]
+	if last.LoadEnd > last.From {
+		of := float64(last.To-last.From) / float64(last.LoadEnd-last.From)
+		last.Asked, last.Achieved, last.To = last.Asked*of, last.Achieved*of, last.LoadEnd
+	}
+	if n > 1 && 2*(last.To-last.From) < windows[n-2].To-windows[n-2].From {
+		return windows[:n-1]
 	}
 	return windows
 }

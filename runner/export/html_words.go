@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,14 +19,28 @@ func errorRate(rate float64, requests int64) string {
 	return result.FormatPercent(rate)
 }
 
-// lagWarning is for a verdict that does not depend on the lag although the lag is above the bound of a sound generator; "": there is
-// no such lag. An inconclusive verdict names the lag itself.
-func lagWarning(r *runnerv1alpha1.Report) string {
+// lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more lag than that of a sound generator.
+func lagText(r *runnerv1alpha1.Report) (text string, inflated bool) {
 	lag := max(r.Lag.P99, r.Generator.LagP99Microseconds)
-	if lag <= judge.MaxLag || r.Verdict.Outcome == "" || r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive {
+	text = "lag p99 " + result.FormatTime(lag)
+	switch t := &r.ResponseTime; {
+	case lag > judge.MaxLag:
+		return "late, " + text + ", and response times include it", true
+	case t.Count > 0 && 2*lag > t.P99:
+		return "in time, " + text + ", more than half of the response time's p99, which includes it", true
+	}
+	return "in time, " + text, false
+}
+
+// lagWarning is for a verdict that does not depend on the lag although response times do; "": they do not. An inconclusive verdict names a lag above the
+// bound itself.
+func lagWarning(r *runnerv1alpha1.Report) string {
+	text, inflated := lagText(r)
+	isNamed := r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive && strings.HasPrefix(text, "late")
+	if !inflated || isNamed || r.Verdict.Outcome == "" {
 		return ""
 	}
-	return "the generator's lag p99 is " + result.FormatTime(lag) + "; response times include it"
+	return "the generator was " + text
 }
 
 // idleText is what the workers did while they waited, and what that added to times; "": an earlier build did not report it.
@@ -90,18 +105,17 @@ func asked(perSecond, chains float64) string {
 }
 
 // micro is a time, with the sign of the micro that ASCII lacks.
-func micro(us int64) string {
-	out := result.FormatTime(us)
-	if digits, ok := strings.CutSuffix(out, "us"); ok {
-		return digits + " \u00b5s"
+func micro(us int64) string { return spaced(result.FormatTime(us)) }
+
+// spaced sets the unit of a time apart: "<= 355us" becomes "<= 355 µs". A text that is not a number with a unit of time stays.
+func spaced(text string) string {
+	number := strings.TrimRight(text, "nums\u00b5\u03bc")
+	unit := strings.NewReplacer("us", "\u00b5s", "\u03bcs", "\u00b5s").Replace(text[len(number):])
+	isTime := slices.Contains([]string{"ns", "\u00b5s", "ms", "s"}, unit)
+	if !isTime || number == "" || strings.Trim(number, "0123456789.<>=- ") != "" {
+		return text
 	}
-	if digits, ok := strings.CutSuffix(out, "ms"); ok {
-		return digits + " ms"
-	}
-	if digits, ok := strings.CutSuffix(out, "s"); ok && !strings.Contains(digits, "m") {
-		return digits + " s"
-	}
-	return out
+	return number + " " + unit
 }
 
 func lasting(seconds float64) string { return micro(int64(seconds * 1e6)) }

@@ -176,11 +176,7 @@ func worstStep(r *runnerv1alpha1.Report) *runnerv1alpha1.StepResult {
 // generatorHealth says whether the generator was fast enough.
 func generatorHealth(r *runnerv1alpha1.Report) string {
 	g := &r.Generator
-	lag := max(r.Lag.P99, g.LagP99Microseconds)
-	out := "in time, lag p99 " + result.FormatTime(lag)
-	if lag > judge.MaxLag {
-		out = "late, lag p99 " + result.FormatTime(lag) + ", and response times include it"
-	}
+	out, _ := lagText(r)
 	if g.ThrottledMicroseconds > 0 {
 		out += ", throttled for " + result.FormatTime(g.ThrottledMicroseconds)
 	}

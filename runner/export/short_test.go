@@ -24,7 +24,7 @@ func passedReport() *runnerv1alpha1.Report {
 		s.ErrorRate, s.FailedBy, s.Problems = 0, nil, nil
 	}
 	r.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: judge.ReasonPassed, Message: "the run completed and all thresholds passed", Thresholds: []runnerv1alpha1.ThresholdResult{
-		{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
+		{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.42ms", Passed: true},
 		{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 1%", Observed: "0%", Passed: true},
 	}}
 	return r
@@ -94,7 +94,7 @@ func TestSummaryColours(t *testing.T) {
 			got = append(got, strings.TrimSuffix(l, "\n"))
 		}
 	}
-	want := []string{"\x1b[1;31mVerdict: Failed (ThresholdsFailed)\x1b[0m", "  \x1b[1;31mFAILED\x1b[0m  clean: ErrorRate 0.028111% > 0.01%", "  \x1b[1;32mpassed\x1b[0m  fast: p99 of ResponseTime 8.421ms <= 20ms"}
+	want := []string{"\x1b[1;31mVerdict: Failed (ThresholdsFailed)\x1b[0m", "  \x1b[1;31mFAILED\x1b[0m  clean: ErrorRate 0.028111% > 0.01%", "  \x1b[1;32mpassed\x1b[0m  fast: p99 of ResponseTime 8.42ms <= 20ms"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -23,6 +23,8 @@ type table struct {
 	Group bool
 	// List is true if text writes each cell on lines of its own.
 	List bool
+	// Zeros is true if columns with zeros only stay.
+	Zeros bool
 	// Detail is true if Markdown does not have the table: it is a summary.
 	Detail bool
 }
@@ -72,7 +74,7 @@ func (t *table) count(n int64, name ...string) {
 func (t *table) dropZeros() {
 	zeros := []string{"", "-", "0", "0 \u00b5s"}
 	*t = *t.columns(func(i int) bool {
-		return i < t.Left || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return !slices.Contains(zeros, r.Cells[i]) })
+		return i < t.Left || t.Zeros || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return !slices.Contains(zeros, r.Cells[i]) })
 	})
 }
 

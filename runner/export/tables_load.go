@@ -12,10 +12,10 @@ import (
 var passedWord = map[bool]string{true: "passed", false: "FAILED"}
 
 func thresholdTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 5, Head: []string{"result", "threshold", "on", "observed", "limit"}}
+	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 3, Zeros: true, Head: []string{"result", "threshold", "on", "observed", "limit"}}
 	for i := range r.Verdict.Thresholds {
 		h := &r.Verdict.Thresholds[i]
-		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed, Cells: []string{passedWord[h.Passed], h.Name, h.Figure(), h.Observed, h.Limit}})
+		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed, Cells: []string{passedWord[h.Passed], h.Name, h.Figure(), spaced(h.Observed), spaced(h.Limit)}})
 	}
 	return t
 }

@@ -10,6 +10,9 @@ type Window struct {
 	// Stage is the rate stage that lasted longest within the window; empty: none, as in the drain.
 	Stage  string `json:"stage,omitempty"`
 	WarmUp bool   `json:"warmUp,omitempty"`
+	// LoadEnd is when the last stage ended, in milliseconds since the start, if this is before the end of the window; zero: the load lasted longer, or ended
+	// in an earlier window. Asked and Achieved include the time after it.
+	LoadEnd int64 `json:"loadEnd,omitempty"`
 	// Suspended is true if the test was suspended during the whole window.
 	Suspended bool `json:"suspended,omitempty"`
 	// Revision is the revision of the load at the end of the window. If it differs from the previous window, the load
