@@ -97,11 +97,19 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if s := worstStep(r); s != nil {
 		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, errorRate(float64(s.ErrorRate), s.Sent), figureText(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
 	}
+	summaryListeners(b, r)
+	wrapNamed(b, "Generator", generatorHealth(r))
+}
+
+func summaryListeners(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		wrapNamed(b, "Notifications", fmt.Sprintf("%s: %s of %s in time, %s missing, %s failed checks", printable(l.Name), grouped(l.InTime), grouped(l.Awaited), grouped(l.Missing), grouped(l.FailedChecks)))
+		text := fmt.Sprintf("%s: %s of %s in time", printable(l.Name), grouped(l.InTime), grouped(l.Awaited))
+		if wrong := result.NotificationErrors(&l.ListenerCounts, grouped); wrong != "" {
+			text += ", " + wrong
+		}
+		wrapNamed(b, "Notifications", text)
 	}
-	wrapNamed(b, "Generator", generatorHealth(r))
 }
 
 func summaryErrors(b *bytes.Buffer, r *runnerv1alpha1.Report) {
