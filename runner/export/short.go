@@ -75,11 +75,13 @@ func summaryThresholds(b *bytes.Buffer, all []runnerv1alpha1.ThresholdResult) {
 }
 
 func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	title := ""
 	if probes := probeTable(r); len(probes.Rows) > 0 {
 		probes.dropZeros()
 		textTable(b, probes)
+		title = "All probes together\n"
 	}
-	b.WriteByte('\n')
+	b.WriteString("\n" + title)
 	for _, n := range urgent(r) {
 		wrapNamed(b, "Note", n)
 	}

@@ -85,6 +85,24 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestSummaryOfASearch: the verdict is of one probe, so the figures of the run say that they are of all.
+func TestSummaryOfASearch(t *testing.T) {
+	const heading = "\n\nAll probes together\n  Rate "
+	r := full()
+	r.Bounds = nil
+	if text := summary(t, r, false); strings.Contains(text, "probe") {
+		t.Errorf("without a search:\n%s", text)
+	}
+	r.Search = &runnerv1alpha1.SearchResult{}
+	if text := summary(t, r, false); strings.Contains(text, "probe") {
+		t.Errorf("without a probe:\n%s", text)
+	}
+	r.Search.Probes = []runnerv1alpha1.ProbeResult{{Load: 1000, Outcome: runnerv1alpha1.ProbeFailed, Sent: 10, ErrorRate: 0.5}}
+	if text := summary(t, r, false); !strings.Contains(text, heading) {
+		t.Errorf("%q is missing in:\n%s", heading, text)
+	}
+}
+
 // TestSummaryColours: only the verdict and the results of thresholds have colours.
 func TestSummaryColours(t *testing.T) {
 	plain, painted := summary(t, full(), false), summary(t, full(), true)
