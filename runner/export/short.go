@@ -16,7 +16,7 @@ import (
 // The maximum numbers of thresholds and of causes of errors in a Summary.
 const (
 	maxThresholds = 6
-	maxErrors     = 5
+	maxErrors     = 4
 )
 
 // Summary writes the report on one screen of 80 columns: the verdict, the thresholds, the figures of the run, and last, which says how to get the
@@ -75,11 +75,13 @@ func summaryThresholds(b *bytes.Buffer, all []runnerv1alpha1.ThresholdResult) {
 }
 
 func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	title := ""
 	if probes := probeTable(r); len(probes.Rows) > 0 {
 		probes.dropZeros()
 		textTable(b, probes)
+		title = "All probes together\n"
 	}
-	b.WriteByte('\n')
+	b.WriteString("\n" + title)
 	for _, n := range urgent(r) {
 		wrapNamed(b, "Note", n)
 	}
@@ -97,11 +99,43 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if s := worstStep(r); s != nil {
 		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, errorRate(float64(s.ErrorRate), s.Sent), figureText(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
 	}
+	summaryChains(b, &r.Chains)
+	summaryListeners(b, r)
+	wrapNamed(b, "Generator", generatorHealth(r))
+}
+
+// summaryChains writes one line, and none if all instances completed. It leaves out the reasons if the line has no space for them.
+func summaryChains(b *bytes.Buffer, c *runnerv1alpha1.ChainTotals) {
+	if c.Aborted+c.Unfinished == 0 {
+		return
+	}
+	out := grouped(c.Completed) + " of " + grouped(c.Started) + " completed"
+	if c.Aborted > 0 {
+		out += ", " + grouped(c.Aborted) + " aborted"
+	}
+	end := ""
+	if c.Unfinished > 0 {
+		end = ", " + grouped(c.Unfinished) + " unfinished"
+	}
+	var reasons []string
+	for _, by := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
+		reasons = append(reasons, grouped(by.Count)+" by "+printable(by.Name))
+	}
+	if why := " (" + strings.Join(reasons, ", ") + ")"; len(reasons) > 0 && len(out+why+end) <= columns-summaryNames-2 {
+		out += why
+	}
+	wrapNamed(b, "Chains", out+end)
+}
+
+func summaryListeners(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		wrapNamed(b, "Notifications", fmt.Sprintf("%s: %s of %s in time, %s missing, %s failed checks", printable(l.Name), grouped(l.InTime), grouped(l.Awaited), grouped(l.Missing), grouped(l.FailedChecks)))
+		text := fmt.Sprintf("%s: %s of %s in time", printable(l.Name), grouped(l.InTime), grouped(l.Awaited))
+		if wrong := result.NotificationErrors(&l.ListenerCounts, grouped); wrong != "" {
+			text += ", " + wrong
+		}
+		wrapNamed(b, "Notifications", text)
 	}
-	wrapNamed(b, "Generator", generatorHealth(r))
 }
 
 func summaryErrors(b *bytes.Buffer, r *runnerv1alpha1.Report) {

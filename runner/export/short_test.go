@@ -19,6 +19,7 @@ func passedReport() *runnerv1alpha1.Report {
 	q := &r.Requests
 	*q = runnerv1alpha1.Requests{Sent: q.Sent, Done: q.Sent, Succeeded: q.Sent}
 	r.ErrorRate, r.Failures, r.Samples, r.Bounds, r.Exhausted, r.Authorizations = 0, nil, nil, nil, false, nil
+	r.Chains = runnerv1alpha1.ChainTotals{Started: r.Chains.Started, Completed: r.Chains.Started}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		s.ErrorRate, s.FailedBy, s.Problems = 0, nil, nil
@@ -65,7 +66,7 @@ func summary(t *testing.T, r *runnerv1alpha1.Report, colour bool) string {
 func TestSummary(t *testing.T) {
 	probes := passedReport()
 	probes.Search = &runnerv1alpha1.SearchResult{Probes: []runnerv1alpha1.ProbeResult{{Load: 1000, Outcome: runnerv1alpha1.ProbeHeld, Achieved: 999.5, Sent: 9995, ResponseTime: runnerv1alpha1.Times{Count: 9995, P50: 1100, P99: 8400}}}}
-	probes.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 95, InTime: 90, Awaited: 100, Missing: 10}}}
+	probes.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 98, InTime: 90, Awaited: 100, Missing: 10, Late: 4, Unexpected: 3, Duplicate: 1}}}
 	for name, r := range map[string]*runnerv1alpha1.Report{
 		"passed": passedReport(), "failed": full(), "denied": deniedReport(), "unreached": unreachedReport(), "late": lagged(), "nothing": bare(), "search": probes,
 	} {
@@ -82,6 +83,52 @@ func TestSummary(t *testing.T) {
 	}
 	if err := Summary(fullDisk{}, full(), lastLine, false); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("a full disk: %v", err)
+	}
+}
+
+// TestSummaryOfASearch: the verdict is of one probe, so the figures of the run say that they are of all.
+func TestSummaryOfASearch(t *testing.T) {
+	const heading = "\n\nAll probes together\n  Rate "
+	r := full()
+	r.Bounds = nil
+	if text := summary(t, r, false); strings.Contains(text, "probe") {
+		t.Errorf("without a search:\n%s", text)
+	}
+	r.Search = &runnerv1alpha1.SearchResult{}
+	if text := summary(t, r, false); strings.Contains(text, "probe") {
+		t.Errorf("without a probe:\n%s", text)
+	}
+	r.Search.Probes = []runnerv1alpha1.ProbeResult{{Load: 1000, Outcome: runnerv1alpha1.ProbeFailed, Sent: 10, ErrorRate: 0.5}}
+	if text := summary(t, r, false); !strings.Contains(text, heading) {
+		t.Errorf("%q is missing in:\n%s", heading, text)
+	}
+}
+
+// TestSummaryOfChains: a line has the instances that did not complete, and there is no line if all completed.
+func TestSummaryOfChains(t *testing.T) {
+	for name, tt := range map[string]struct {
+		chains runnerv1alpha1.ChainTotals
+		want   string
+	}{
+		"none":       {runnerv1alpha1.ChainTotals{}, ""},
+		"completed":  {runnerv1alpha1.ChainTotals{Started: 334, Completed: 334}, ""},
+		"aborted":    {runnerv1alpha1.ChainTotals{Started: 334, Completed: 1, Aborted: 333, AbortedBy: map[string]int64{"failedCheck": 333}}, "1 of 334 completed, 333 aborted (333 by failedCheck)\n"},
+		"unfinished": {runnerv1alpha1.ChainTotals{Started: 2000, Completed: 990, Unfinished: 1010}, "990 of 2,000 completed, 1,010 unfinished\n"},
+		"two reasons": {
+			runnerv1alpha1.ChainTotals{Started: 20, Completed: 6, Aborted: 14, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4}},
+			"6 of 20 completed, 14 aborted (10 by reset, 4 by timedOut)\n",
+		},
+		"no space for the reasons": {
+			runnerv1alpha1.ChainTotals{Started: 20, Completed: 1, Aborted: 17, Unfinished: 2, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4, "script": 2, "dropped": 1}},
+			"1 of 20 completed, 17 aborted, 2 unfinished\n",
+		},
+		"reasons unknown": {runnerv1alpha1.ChainTotals{Started: 3, Aborted: 3}, "0 of 3 completed, 3 aborted\n"},
+	} {
+		var b bytes.Buffer
+		summaryChains(&b, &tt.chains)
+		if got := strings.TrimPrefix(b.String(), "  Chains         "); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
 

@@ -547,7 +547,11 @@ func ThresholdText(name, figure, observed, limit string, passed bool) string {
 		return out + "was not measured, limit " + limit
 	}
 	if strings.HasPrefix(observed, AboveText("")) {
-		return out + observed + " (no response), limit " + limit
+		absent := "response"
+		if strings.Contains(figure+" ", " of "+string(MetricNotificationTime)+" ") {
+			absent = "notification"
+		}
+		return out + observed + " (no " + absent + "), limit " + limit
 	}
 	if !passed {
 		limit = strings.NewReplacer("<=", ">", ">=", "<").Replace(limit)
