@@ -29,6 +29,8 @@ type tried struct {
 	interrupted      bool
 	// protocols are what was found at http URLs.
 	protocols []rv.FoundProtocol
+	// listeners have the notifications of the trial.
+	listeners []rv.ListenerResult
 }
 
 func newTried(j *job, full, showSecrets bool) *tried {
@@ -94,6 +96,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 		return "", Failf("%v", err)
 	}
 	t.keepProtocols(placed, s)
+	t.keepListeners(s)
 	return t.job.advise(s.Message), nil
 }
 
@@ -104,6 +107,15 @@ func (t *tried) keepProtocols(plan *rv.Plan, s *rv.Snapshot) {
 	t.protocols = result.Protocols(plan, []rv.Snapshot{*s})
 	for i := range t.protocols {
 		t.protocols[i].URL = t.mask.text(t.protocols[i].URL)
+	}
+}
+
+// keepListeners takes the counts of the last snapshot.
+func (t *tried) keepListeners(s *rv.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range s.Listeners {
+		t.listeners = append(t.listeners, rv.ListenerResult{Name: t.plan.Listeners[i].Name, ListenerCounts: s.Listeners[i].ListenerCounts})
 	}
 }
 

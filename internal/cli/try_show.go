@@ -33,7 +33,9 @@ type triedResult struct {
 	Message string `json:"message,omitempty"`
 	// Protocols has the protocols that were found at http URLs.
 	Protocols []rv.FoundProtocol `json:"protocols,omitempty"`
-	Chains    []triedChain       `json:"chains"`
+	// Listeners have the counts of notifications. Times are with the exchanges.
+	Listeners []rv.ListenerResult `json:"listeners,omitempty"`
+	Chains    []triedChain        `json:"chains"`
 }
 
 // triedChain is one instance of a chain.

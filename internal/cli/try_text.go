@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/runner/loop"
 )
 
@@ -231,7 +232,7 @@ func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
 func (t *tried) result(chains []int, problem string) *triedResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted, Protocols: t.protocols}
+	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted, Protocols: t.protocols, Listeners: t.listeners}
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
 		for i := range t.chains {
 			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
@@ -251,12 +252,18 @@ func (t *tried) result(chains []int, problem string) *triedResult {
 	return r
 }
 
-// text is the end of the text output: a line for each http URL with its protocol, a line for each chain that failed, and
-// the totals.
+// text is the end of the text output: a line for each http URL with its protocol, a line for each listener with notifications that are missing or that no
+// step received, a line for each chain that failed, and the totals.
 func (r *triedResult) text() string {
 	var b strings.Builder
 	for _, f := range r.Protocols {
 		fmt.Fprintln(&b, f)
+	}
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
+		if wrong := result.NotificationErrors(&l.ListenerCounts, func(n int64) string { return strconv.FormatInt(n, 10) }); wrong != "" {
+			fmt.Fprintf(&b, "listener %s: %s\n", l.Name, wrong)
+		}
 	}
 	count := map[string]int{}
 	for i := range r.Chains {
