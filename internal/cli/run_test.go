@@ -80,8 +80,8 @@ func TestExitCodes(t *testing.T) {
 // TestBodyOfADuration: -d 2s sends a body, and is probably meant to be -D 2s.
 func TestBodyOfADuration(t *testing.T) {
 	for _, tc := range []struct{ body, want string }{
-		{"2s", "warning: -d: the body of the requests is \"2s\"; -D sets the duration\n"},
-		{"1.5m", "warning: -d: the body of the requests is \"1.5m\"; -D sets the duration\n"},
+		{"2s", "warning: -d: the body of the requests is \"2s\"; if it is the duration, write -D 2s\n"},
+		{"1.5m", "warning: -d: the body of the requests is \"1.5m\"; if it is the duration, write -D 1.5m\n"},
 		{"2", ""},
 		{"a=2s", ""},
 	} {
@@ -183,6 +183,7 @@ func TestMistakes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write("1h", "a body")
 	write("tests/a.yaml", manifest)
 	write("tests/b.yaml", manifest)
 	const url = "http://127.0.0.1:1/"
@@ -233,6 +234,12 @@ func TestMistakes(t *testing.T) {
 		{"run", "-n", "1", "-c", "2", url},
 		{"run", "-n", "0", url},
 		{"run", "-n", "1", "-c", "2", "-H", "x", url},
+		{"run", "-c", "2", url},
+		{"run", "-t", "2", "-c", "100", "-d", "30s", url},
+		{"run", "-t", "2", "-d", "30s", url},
+		{"run", "-n", "1", "-c", "2", "-d", "30s", url},
+		{"run", "-t", "2", "-d", "30s", "-D", "1s", url},
+		{"run", "-c", "2", "-d", "1h", url},
 		{"run", "-c", "0", "-D", "1s", url},
 		{"run", "-m", "0", url},
 		{"run", "-D", "soon", url},

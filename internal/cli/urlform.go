@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,7 +124,7 @@ func (u *urlForm) check() []string {
 		wrong = append(wrong, "-m: must be at least 1")
 	}
 	if u.search == nil && u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
-		wrong = append(wrong, fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients))
+		wrong = append(wrong, u.tooFew())
 	}
 	if u.own.Changed("concurrency") && u.concurrency < 1 {
 		wrong = append(wrong, "--concurrency: must be at least 1")
@@ -145,7 +147,19 @@ func (u *urlForm) check() []string {
 	if u.search != nil {
 		wrong = append(wrong, u.search.check(u.given())...)
 	}
-	return append(append(wrong, u.curl.check()...), u.connectionFlags.check(u.streams)...)
+	wrong = slices.Concat(wrong, u.curl.check(), u.connectionFlags.check(u.streams))
+	if len(wrong) > 0 && !u.own.Changed("duration") { // the other mistakes may follow from the body
+		wrong = append(u.unusual(), wrong...)
+	}
+	return wrong
+}
+
+// tooFew says that there are fewer requests than connections.
+func (u *urlForm) tooFew() string {
+	if u.own.Changed("requests") {
+		return fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients)
+	}
+	return fmt.Sprintf("-c: %d connections need at least %d requests: set their number with -n, or the duration with -D", u.clients, u.clients)
 }
 
 // loadTest returns the LoadTest of the flags and the URLs.
@@ -289,11 +303,12 @@ func (u *urlForm) warnings(in []string) (out []string) {
 // bodyTime matches a body that is probably a duration.
 var bodyTime = lazy.Regexp(`^[0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)$`)
 
-// unusual returns warnings about flags that are probably mistaken for others.
+// unusual returns warnings about flags that are probably mistaken for others. A body that is also the name of
+// a file gets none: it is probably not a duration.
 func (u *urlForm) unusual() (out []string) {
 	for _, text := range u.data {
-		if bodyTime().MatchString(text) {
-			out = append(out, fmt.Sprintf("-d: the body of the requests is %q; -D sets the duration", text))
+		if _, err := os.Stat(text); err != nil && bodyTime().MatchString(text) {
+			out = append(out, fmt.Sprintf("-d: the body of the requests is %q; if it is the duration, write -D %s", text, text))
 		}
 	}
 	return out

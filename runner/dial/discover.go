@@ -81,7 +81,18 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	case isHTTP1(then):
 		return rv.ProtocolHTTP1, nil
 	}
-	return "", failure.New(rv.CauseProtocol, fmt.Sprintf("answered %s to HTTP/2, and %s to HTTP/1.1", octets(first), octets(then)))
+	return "", failure.New(rv.CauseProtocol, unknown(first, then))
+}
+
+// unknown says what a server answered to HTTP/2 and to HTTP/1.1 if it speaks neither without TLS. A server with TLS sends an alert or closes.
+func unknown(first, then []byte) string {
+	switch {
+	case isTLSAlert(first) || isTLSAlert(then):
+		return "the server expects TLS: write https:// in the URL"
+	case len(first) == 0 && len(then) == 0:
+		return fmt.Sprintf("the server closed the connection or did not answer within %v, as servers with TLS do: try https:// in the URL", answerWithin)
+	}
+	return fmt.Sprintf("answered %s to HTTP/2, and %s to HTTP/1.1", octets(first), octets(then))
 }
 
 // exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header has.
@@ -116,6 +127,9 @@ func isHTTP2(answer []byte) bool {
 }
 
 func isHTTP1(answer []byte) bool { return bytes.HasPrefix(answer, []byte("HTTP/1.")) }
+
+// isTLSAlert returns whether an answer begins with a record of an alert, of any version of TLS (RFC 8446 5.1).
+func isTLSAlert(answer []byte) bool { return bytes.HasPrefix(answer, []byte{21, 3}) }
 
 // octets shows what a server answered.
 func octets(answer []byte) string {

@@ -49,6 +49,9 @@ func TestDiscover(t *testing.T) {
 		settings   = "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
 		badRequest = "HTTP/1.1 400 Bad Request\r\n\r\n"
 		ok         = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+		alert      = "\x15\x03\x01\x00\x02\x02F"
+		wantsTLS   = "the server expects TLS: write https:// in the URL"
+		noAnswer   = "the server closed the connection or did not answer within 1s, as servers with TLS do: try https:// in the URL"
 	)
 	for _, tc := range []struct {
 		name string
@@ -68,7 +71,12 @@ func TestDiscover(t *testing.T) {
 		{"SETTINGS with ACK", answers{"PRI": "\x00\x00\x00\x04\x01\x00\x00\x00\x00"}, "", "to HTTP/2, and nothing to HTTP/1.1", 0},
 		{"SETTINGS on a stream", answers{"PRI": "\x00\x00\x00\x04\x00\x00\x00\x00\x01"}, "", "to HTTP/2, and nothing to HTTP/1.1", 0},
 		{"another protocol", answers{"PRI": "SSH-2.0-OpenSSH", "OPTIONS": "SSH-2.0-OpenSSH"}, "", `answered "SSH-2.0-O" to HTTP/2, and "SSH-2.0-O" to HTTP/1.1`, 0},
-		{"never says anything", answers{"PRI": silent, "OPTIONS": silent}, "", "answered nothing to HTTP/2, and nothing to HTTP/1.1", 2 * time.Second},
+		{"never says anything", answers{"PRI": silent, "OPTIONS": silent}, "", noAnswer, 2 * time.Second},
+		{"always closes", answers{}, "", noAnswer, 0},
+		{"a TLS alert", answers{"PRI": alert, "OPTIONS": alert}, "", wantsTLS, 0},
+		{"a TLS alert to HTTP/2 only", answers{"PRI": alert}, "", wantsTLS, 0},
+		{"a TLS alert to HTTP/1.1 only", answers{"OPTIONS": alert}, "", wantsTLS, 0},
+		{"a part of a TLS alert", answers{"PRI": alert[:1], "OPTIONS": alert[:1]}, "", `answered "\x15" to HTTP/2, and "\x15" to HTTP/1.1`, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -544,7 +544,7 @@ func TestScripts(t *testing.T) {
 	script := func(lua string) func(*rv.Step) {
 		return func(s *rv.Step) { s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: lua}} }
 	}
-	p := steps(slots(5),
+	p := steps(slots(6),
 		step("a", script(`
 			function make_request(headers, body, request, payload)
 				request["x-before"] = headers[":status"] or "none"
@@ -553,7 +553,7 @@ func TestScripts(t *testing.T) {
 			end
 			function validate_response(headers, body) return body == "good" end`), func(s *rv.Step) { s.Method = "POST" }),
 		step("b", script(`function on_request(req, prev) req:set_header("x-before", prev.body) end`)),
-		step("c", script(`function on_request(req, prev) error("no") end`)))
+		step("c", script(`local n = 0 function on_request(req, prev) n = n + 1 error("no\nway " .. n) end`)))
 	b := newBench(t, p, func(r *simRequest) reply { return reply{status: 200, body: []byte("good")} })
 	got := b.run()
 	var seen []string
@@ -564,8 +564,11 @@ func TestScripts(t *testing.T) {
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if got.Sent != 4 || got.Dropped != 1 || b.w.rec.Chains[0].AbortedBy.Counts()[rv.AbortScript] != 1 {
+	if got.Sent != 4 || got.Dropped != 2 || b.w.rec.Chains[0].AbortedBy.Counts()[rv.AbortScript] != 2 {
 		t.Errorf("got %+v, aborted %v", got, b.w.rec.Chains[0].AbortedBy.Counts())
+	}
+	if diff := cmp.Diff(map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseScript, Detail: "script:1: no way 1"}: 2}, causesOf(b)); diff != "" {
+		t.Errorf("failures (-want +got):\n%s", diff)
 	}
 }
 

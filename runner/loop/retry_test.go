@@ -79,7 +79,7 @@ func TestRetryAtAnotherEndpoint(t *testing.T) {
 				return reply{}
 			})
 			b.run()
-			if got := causesOf(b)[rv.Failure{Of: rv.FailureConnectionLost, Cause: rv.CauseScript, Address: "two:80"}]; got != tt.lost {
+			if got := causesOf(b)[rv.Failure{Of: rv.FailureConnectionLost, Cause: rv.CauseScript, Detail: "s:1: again", Address: "two:80"}]; got != tt.lost {
 				t.Errorf("failures %v, want %d by a script", causesOf(b), tt.lost)
 			}
 			var seen []string

@@ -3,7 +3,12 @@ package loop
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/mask"
+	"github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
@@ -18,6 +23,9 @@ type scripts struct {
 	// failures counts errors. values gives the running script access to its chain instance.
 	failures int
 	values   chain.Values
+	// details has the first error of each script that failed to make a request. Further ones are counted with it, so that errors with
+	// varying values do not become failures of their own.
+	details []string
 }
 
 // newScripts makes the Lua state of a worker.
@@ -26,6 +34,7 @@ func newScripts(cfg *Config, t *trial) (scripts, error) {
 	if len(s.program.Scripts) == 0 {
 		return s, nil
 	}
+	s.details = make([]string, len(s.program.Scripts))
 	var err error
 	s.host, err = script.NewHost(s.program.Scripts, script.Limits{Seed: s.program.Seed + uint64(cfg.Number)})
 	if err != nil {
@@ -55,8 +64,23 @@ func (s *scripts) make(in *instance, st *chain.Step, x *exchange) bool {
 	err := s.host.Request(st.Script, request, response, &x.request, s.valuesOf(in, st))
 	if err != nil {
 		s.failed(err)
+		if first := &s.details[st.Script]; *first == "" {
+			*first = detail(err)
+		}
 	}
 	return err == nil
+}
+
+// cause is why a request whose script failed was not sent.
+func (s *scripts) cause(st *chain.Step) failure.Cause {
+	return failure.Cause{Kind: rv.CauseScript, Detail: s.details[st.Script]}
+}
+
+// detail returns an error of a script in one line, without secrets, as long as a failure's detail may be. It masks before it cuts, so that
+// half of a secret is not left.
+func detail(err error) string {
+	line := text.Visible(mask.Text(strings.Join(strings.Fields(err.Error()), " ")))
+	return strings.ToValidUTF8(line[:min(len(line), rv.MaxFailureDetail)], "")
 }
 
 // accepts lets the step's script, if it has one that judges responses, judge a response.

@@ -42,7 +42,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 	stream, ok := w.open(c, tok)
 	if !ok {
 		w.conns.offer(c)
-		w.dropRequest(tok, rv.AbortScript, failure.Cause{Kind: rv.CauseScript})
+		w.dropRequest(tok, rv.AbortScript, w.scripts.cause(s))
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now

@@ -114,7 +114,7 @@ const (
 	CauseMaxWaiting Cause = "maxWaiting"
 	// CauseNoChain: no chain could begin: its delay was not over, or its conditions did not hold.
 	CauseNoChain Cause = "noChain"
-	// CauseScript: the script that makes the request failed.
+	// CauseScript: the script that makes the request failed. The detail is its first error.
 	CauseScript Cause = "script"
 	// CauseLeaseExpired: the lease of the runner expired.
 	CauseLeaseExpired Cause = "leaseExpired"
