@@ -2,11 +2,11 @@ package cli
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/target"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -100,7 +100,7 @@ func TestEndToEndPhases(t *testing.T) {
 		if phase.Count == 0 {
 			t.Errorf("a phase has no times: %+v", times)
 		}
-		want = append(want, strconv.FormatInt(phase.Max, 10)+"us")
+		want = append(want, result.FormatTime(phase.Max))
 	}
 	var got []string
 	for i := range r.Verdict.Thresholds {
