@@ -48,7 +48,7 @@ func (r *requestRate) Set(text string) error {
 		seconds *= 10
 	}
 	if count == 0 {
-		return fmt.Errorf("%q is no load; allowed: numbers such as 5000 or 0.5; without --rps, the target decides the rate", text)
+		return fmt.Errorf("%q is not a load; allowed: numbers such as 5000 or 0.5; without --rps, the target decides the rate", text)
 	}
 	divisor := greatestDivisor(count, seconds)
 	r.count, r.period = count/divisor, time.Duration(seconds/divisor)*time.Second
