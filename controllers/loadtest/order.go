@@ -29,7 +29,7 @@ func (r *reconciler) wanted(f *run.Facts) shards.Desired {
 		Failed:        f.FailedThresholds(),
 		Probes:        f.Probes(),
 		Changes:       f.Record.Updates(f.Plan.Rates),
-		LossTolerated: f.Policy() != v1alpha1.ShardLostFail,
+		LossTolerated: f.ToleratesLoss(),
 		LoadEnd:       f.Record.LoadEnd(f.Plan),
 		Live:          f.Live(),
 		Retention:     desired.Retention(f.LoadTest),

@@ -230,8 +230,8 @@ type StageCounters struct {
 	StartedInDrain int64 `json:"startedInDrain,omitempty"`
 	// Paused is how long the test was suspended in this stage, in nanoseconds.
 	Paused int64 `json:"paused,omitempty"`
-	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while
-	// the stage lasts.
+	// Begun and Ended are offsets from the start instant, in nanoseconds. Both are zero before the stage begins, and Ended while it lasts. The first
+	// stage begins at zero.
 	Begun int64 `json:"begun"`
 	Ended int64 `json:"ended,omitempty"`
 }

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
@@ -16,7 +15,7 @@ const fenceGrace = 2
 // fence deletes the pods of lost runners that do not answer and may still send load, if the test ends early or all others ended. It proves nothing if
 // the kubelet cannot be reached either.
 func fence(f *run.Facts) (out []Operation) {
-	if f.Policy() != v1alpha1.ShardLostFail && f.Record.Stop == nil && !f.View.Over() {
+	if f.ToleratesLoss() && f.Record.Stop == nil && !f.View.Over() {
 		return nil
 	}
 	for _, pod := range f.AllPods {

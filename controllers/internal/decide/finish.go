@@ -69,14 +69,14 @@ func recordsStored(f *run.Facts) bool {
 // verdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
 // tolerated unless it ended the run, or no runner remained.
 func verdictFacts(f *run.Facts) verdict.Facts {
-	facts := verdict.FactsOf(f.View.Snapshots(f.Policy() != v1alpha1.ShardLostFail))
+	facts := verdict.FactsOf(f.View.Snapshots(f.ToleratesLoss()))
 	if f.Report.Stopped == stopByDeadline && facts.Problem == "" {
 		facts = verdict.Facts{
 			Problem: runnerv1alpha1.ProblemDeadline,
 			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *f.LoadTest.Spec.ActiveDeadlineSeconds),
 		}
 	}
-	facts.LossTolerated = f.Policy() != v1alpha1.ShardLostFail && f.Report.Stopped != stopByTooFew && f.Remaining() > 0
+	facts.LossTolerated = f.ToleratesLoss() && f.Report.Stopped != stopByTooFew && f.Remaining() > 0
 	setThresholds(f, &facts)
 	return facts
 }

@@ -66,7 +66,7 @@ func stopByLosses(f *run.Facts, next *record.Record) string {
 	switch {
 	case !slices.ContainsFunc(next.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member }):
 		return ""
-	case f.Policy() == v1alpha1.ShardLostFail:
+	case !f.ToleratesLoss():
 		return stopByLoss
 	case f.Policy() == v1alpha1.ShardLostContinue && f.LoadTest.Spec.Search != nil: // the others cannot send the load of a probe
 		return stopByLoss

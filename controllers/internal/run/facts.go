@@ -154,6 +154,9 @@ func (f *Facts) Policy() v1alpha1.ShardLostAction {
 	return v1alpha1.ShardLostFail
 }
 
+// ToleratesLoss returns whether the loss of a runner does not end the test as such. Other rules can still end it: minShards, and Continue in a search.
+func (f *Facts) ToleratesLoss() bool { return f.Policy() != v1alpha1.ShardLostFail }
+
 // Shards returns the desired number of shards: before the start that of the plan, then the recorded one.
 func (f *Facts) Shards() int {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/state"
@@ -103,7 +102,7 @@ func (f *Facts) Lost() []result.Runner {
 // Incomplete: counts of a lost runner are missing. A runner that was reached again has all, but with onShardLost Fail the test ended because of
 // it.
 func (f *Facts) Incomplete() bool {
-	if f.Policy() == v1alpha1.ShardLostFail {
+	if !f.ToleratesLoss() {
 		return len(f.Lost()) > 0
 	}
 	return slices.ContainsFunc(f.Record.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||

@@ -89,7 +89,7 @@ func RunnersAre(states ...runnerv1alpha1.State) func(*run.Facts) {
 
 // Summarize does what the collector does with snapshots.
 func Summarize(f *run.Facts) {
-	if err := f.View.Summarize(f.Plan, f.Policy() != v1alpha1.ShardLostFail); err != nil {
+	if err := f.View.Summarize(f.Plan, f.ToleratesLoss()); err != nil {
 		panic(err)
 	}
 	f.See(f.View)
