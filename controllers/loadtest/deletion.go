@@ -20,8 +20,10 @@ func (r *reconciler) endDeleted(ctx context.Context, lt *v1alpha1.LoadTest) erro
 		return err
 	}
 	for i := range jobs.Items {
-		if err := r.delete(ctx, decide.DeleteJob(&jobs.Items[i])); err != nil {
-			return err
+		for _, op := range decide.DeleteJobs(&jobs.Items[i]) {
+			if err := r.delete(ctx, op); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
 	if f.Job == nil {
 		return nil
 	}
-	if err := r.must(ctx, f, decide.DeleteJob(f.Job)); err != nil {
+	if err := r.must(ctx, f, decide.DeleteJobs(f.Job)...); err != nil {
 		return err
 	}
 	r.registry.Forget(f.LoadTest.UID)

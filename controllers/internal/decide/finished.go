@@ -35,7 +35,7 @@ func Finished(f *run.Facts) (out []Operation) {
 	case podsEnded(f):
 		out = append(out, expire(f, f.Job, true, f.Record.End.Time.Time)...)
 	default:
-		out = append(out, deleteJobs(f.Job)...)
+		out = append(out, DeleteJobs(f.Job)...)
 	}
 	return out
 }
@@ -56,7 +56,7 @@ func expire(f *run.Facts, job *batchv1.Job, podsEnded bool, finished time.Time) 
 		f.Again(left)
 		return nil
 	}
-	return deleteJobs(job)
+	return DeleteJobs(job)
 }
 
 // expireFormer does so for the Jobs of earlier attempts and for those of a test without a record.

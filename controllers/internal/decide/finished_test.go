@@ -24,6 +24,15 @@ func whats(all []Operation) (out []string) {
 	return out
 }
 
+// TestDeleteJobs: a deletion in the background would end one that waits for the pods.
+func TestDeleteJobs(t *testing.T) {
+	goes := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &metav1.Time{Time: runtest.Now}}}
+	stays := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "stays"}}
+	if diff := cmp.Diff([]string{"the deletion of Job stays"}, whats(DeleteJobs(goes, stays))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestFinished: the operator waits podGrace for the runners, and a Job whose pods have ended stays for ttlAfterFinished.
 func TestFinished(t *testing.T) {
 	const counts, secret, job = "the deletion of the counts", "the deletion of Secret pcf-tls-0a1b2c3d", "the deletion of Job pcf-1"

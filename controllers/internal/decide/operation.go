@@ -37,23 +37,18 @@ type Operation struct {
 // gone is Once of a deletion of what the run does not create again.
 const gone = "gone"
 
-// DeleteJob deletes a Job and its pods.
-func DeleteJob(job *batchv1.Job) Operation {
-	return Operation{What: "the deletion of Job " + job.Name, Delete: job}
-}
-
-// deleteJobs deletes those that are not being deleted.
-func deleteJobs(jobs ...*batchv1.Job) (out []Operation) {
+// DeleteJobs deletes Jobs and their pods in the background. One that is being deleted stays as it is: its deletion can wait for its pods.
+func DeleteJobs(jobs ...*batchv1.Job) (out []Operation) {
 	for _, job := range jobs {
 		if job.DeletionTimestamp == nil {
-			out = append(out, DeleteJob(job))
+			out = append(out, Operation{What: "the deletion of Job " + job.Name, Delete: job})
 		}
 	}
 	return out
 }
 
 // DeleteFormer deletes the Jobs of earlier attempts.
-func DeleteFormer(f *run.Facts) []Operation { return deleteJobs(f.FormerJobs...) }
+func DeleteFormer(f *run.Facts) []Operation { return DeleteJobs(f.FormerJobs...) }
 
 // deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them when they started. The operator
 // cannot read the owner of a Secret, so the run record has the UID of the one that the operator created. Without it, the name must do, which has a part
