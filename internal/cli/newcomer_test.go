@@ -138,6 +138,8 @@ func TestNewcomersMistakes(t *testing.T) {
 		{"a rate that may be a secret", []string{"requestsPerSecond: 10", "rate: hunter2"}},
 		{"scenarios", []string{"  chains:", "  scenarios:"}},
 		{"a pause", []string{"          template: read", "          template: read\n          sleep: 2s"}},
+		{"a field of spec in a stage", []string{"duration: 1s", "duration: 1s\n      gracefulStop: 1s"}},
+		{"the URL of a request", []string{"          template: read", "          request: {url: /}"}},
 		{"a latency", []string{"ResponseTime", "Latency"}},
 		{"a metric of k6", []string{"ResponseTime", "http_req_failed"}},
 		{"a metric that is misspelt", []string{"ResponseTime", "NotificationTimes"}},

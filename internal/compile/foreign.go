@@ -44,6 +44,26 @@ var foreignFields = map[string]foreign{
 	"jsonpath":    {"jsonPointer", "", "jsonPointer", ""},
 	"sleep":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
 	"pause":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
+	"think":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
+
+	"rampUp":          {"rampFrom: N and duration: %s", "TIME", "closedLoop", inStages},
+	"preAllocatedVUs": {"maxInFlight: %s", "N", "maxInFlight", "a chain"},
+	"url":             {"path, which begins with /; the host is in spec.targets", "", "path", ""},
+	"json":            {"body", "", "body", ""},
+	"check":           {"expect", "", "expect", "a request"},
+	"checks":          {"expect", "", "expect", "a request"},
+	"assertions":      {"expect", "", "expect", "a request"},
+	"extract":         {"capture", "", "capture", "a request"},
+	"lessThan":        {"max: %s", "LIMIT", "max", "a threshold"},
+	"p99":             {"percentile: p99 and max: %s", "TIME", "percentile", "a threshold"},
+	"p95":             {"percentile: p95 and max: %s", "TIME", "percentile", "a threshold"},
+	"feeders":         {"variables", "", "variables", "spec"},
+}
+
+// misplacedFields are fields of a LoadTest that people write elsewhere.
+var misplacedFields = map[string]foreign{
+	"duration":     {"duration: %s", "TIME", "closedLoop", inStages},
+	"gracefulStop": {"gracefulStop: %s", "TIME", "gracefulStop", "spec"},
 }
 
 // foreignMetrics are the metrics that other words mean. Their keys are in lower case.
@@ -63,6 +83,9 @@ var foreignMetrics = map[string][]string{
 // otherName is the end of the message about an unknown field of an object that can have the fields of names.
 func otherName(name string, value any, names []string) string {
 	f, known := foreignFields[name]
+	if !known {
+		f, known = misplacedFields[name]
+	}
 	fits := known && slices.Contains(names, f.next)
 	switch near := didYouMean(name, names); {
 	case fits && f.write == f.next:
