@@ -98,6 +98,7 @@ func (r *linted) every(text *manifestText) []mistake {
 	}
 	l.at = all.Positions
 	l.errors(all.Errors)
+	l.twins(all.Tests)
 	for i := range all.Tests {
 		t := &all.Tests[i]
 		r.checked[map[bool]string{false: "LoadTest", true: "LoadTestSchedule"}[t.IsSchedule()]]++
@@ -118,6 +119,25 @@ func (r *linted) every(text *manifestText) []mistake {
 	}
 	l.others(all.Others)
 	return l.sorted()
+}
+
+// twins finds LoadTests of the same name: the API server stores the last one only.
+func (l *linter) twins(all []compile.Test) {
+	seen := map[string]bool{}
+	for i := range all {
+		t := &all[i]
+		if !t.Loaded || t.IsSchedule() || t.LoadTest.Name == "" {
+			continue
+		}
+		if name := t.Name(); seen[name] {
+			l.add(mistake{
+				line: t.Positions.Line("metadata.name"),
+				text: OneLine("metadata.name: " + name + " is the name of another LoadTest of the manifest; kubectl apply stores the last one only"),
+			})
+		} else {
+			seen[name] = true
+		}
+	}
 }
 
 // target checks the rules of a file of h2surge target. The files that it names are in the directory.
