@@ -236,6 +236,12 @@ var remedies = map[runnerv1alpha1.Cause]string{
 }
 
 func remedy(r *runnerv1alpha1.Report) string {
+	speaksAnother := func(f runnerv1alpha1.FailureCount) bool {
+		return f.Of == runnerv1alpha1.FailureConnect && f.Cause == runnerv1alpha1.CauseProtocol
+	}
+	if slices.ContainsFunc(r.Failures, speaksAnother) { // a server answered, so it runs
+		return "Correct the scheme or the port of the URL."
+	}
 	for _, f := range r.Failures {
 		if text := remedies[f.Cause]; text != "" && f.Of == runnerv1alpha1.FailureConnect {
 			return text
