@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 )
 
 func encodeGzip(v any) ([]byte, error) {
@@ -22,25 +21,6 @@ func encodeGzip(v any) ([]byte, error) {
 		return nil, err
 	}
 	return buf.Bytes(), nil
-}
-
-// maxDecoded bounds what is decompressed of our own ConfigMaps, which others can write.
-const maxDecoded = 64 << 20
-
-func decodeGzip(gz []byte, into any) error {
-	raw, err := gunzip(gz)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
-func gunzip(gz []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(gz))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(z, maxDecoded))
 }
 
 // fit encodes v in at most limit bytes, taking details away in order until it fits. It returns

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
 func TestFit(t *testing.T) {
@@ -24,8 +26,8 @@ func TestFit(t *testing.T) {
 	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"windows.histogram", "histograms", "windows", "shards", "targets", "steps"}) {
 		t.Errorf("%d bytes, dropped %v (%v)", len(small), dropped, err)
 	}
-	var back runnerv1alpha1.Report
-	if err := decodeGzip(small, &back); err != nil || back.Steps != nil {
+	_, back, err := desired.DecodeReport(desired.Report(&v1alpha1.LoadTest{}, small))
+	if err != nil || back.Steps != nil {
 		t.Errorf("%d steps came back (%v)", len(back.Steps), err)
 	}
 	if len(report.Steps) != 200 || report.Histograms == nil || report.Windows[0].Histogram.Count != 1 {

@@ -51,8 +51,8 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 	}
 	if have := stored.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
 		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
-		var earlier runnerv1alpha1.Report
-		if err := decodeGzip(have, &earlier); err != nil {
+		_, earlier, err := desired.DecodeReport(stored)
+		if err != nil {
 			return fmt.Errorf("reading the report that an earlier pass stored: %w", err)
 		}
 		end = status.End(f, &earlier.Verdict)

@@ -63,7 +63,7 @@ func (r *reconciler) lock(ctx context.Context, from client.Reader, f *run.Facts)
 	return out, nil
 }
 
-// holdAll deletes the Jobs of a test that waits for its lock.
+// holdAll deletes the Jobs of a test that waits for its lock or its user.
 func (r *reconciler) holdAll(ctx context.Context, f *run.Facts) error {
 	if err := r.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
 		return err

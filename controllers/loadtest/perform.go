@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,8 +62,8 @@ func (r *reconciler) attempt(ctx context.Context, f *run.Facts, what string, wri
 	return false, nil
 }
 
-// refusedError returns the refusal that ended a pass without attempt, such as that of a deletion. ok is false if
-// err is not a refusal.
+// refusedError returns the refusal that ended a pass without attempt, such as that of a read. ok is false if err is
+// not a refusal.
 func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 	text := refusal.Of(err)
 	if text == "" {
@@ -74,7 +73,7 @@ func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 	return run.Refusal{What: doing, Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)}, true
 }
 
-// conflictError reports that an object with a name that the run needs is not the operator'f.
+// conflictError reports that an object with a name that the run needs is not the operator's.
 type conflictError struct {
 	what string
 	// remains reports that the owner is a deleted LoadTest of the same name. The garbage collector deletes the object.

@@ -136,7 +136,7 @@ func (r *reconciler) readPlan(ctx context.Context, f *run.Facts) (*corev1.Config
 }
 
 // decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant can create a
-// ConfigMap with the name and the owner of the operator'f.
+// ConfigMap with the name and the owner of the operator's.
 func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, error) {
 	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan], digest)
 	if err != nil || !ptr.Deref(cm.Immutable, false) {

@@ -41,8 +41,8 @@ func (r *reconciler) starting(ctx context.Context, f *run.Facts) error {
 
 // shut returns what an attempt of this pass noted; nil: nothing.
 func shut(f *run.Facts) *run.Blocker {
-	if f.Blocked == nil && len(f.Refused) > 0 {
-		return run.NotReady(f.RefusedReason(), f.RefusedMessage())
+	if f.Blocked == nil {
+		return f.WriteRefused()
 	}
 	return f.Blocked
 }
@@ -76,10 +76,7 @@ func (r *reconciler) notHeld(ctx context.Context, f *run.Facts) (*run.Blocker, e
 	if !f.LoadTest.Spec.Suspend {
 		return nil, nil
 	}
-	if err := r.hold(ctx, f); err != nil {
-		return nil, err
-	}
-	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.must(ctx, f, decide.DeleteFormer(f)...)
+	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.holdAll(ctx, f)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.

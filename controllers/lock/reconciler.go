@@ -133,13 +133,9 @@ func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *v1alp
 		return "", fmt.Errorf("listing the pods of LoadTest %s: %w", holder.Name, err)
 	}
 	for i := range pods.Items {
-		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "Job" && !others[owner.UID] && !podEnded(&pods.Items[i]) {
+		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "Job" && !others[owner.UID] && !run.PodFinished(&pods.Items[i]) {
 			return "pod " + pods.Items[i].Name, nil
 		}
 	}
 	return "", nil
-}
-
-func podEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

@@ -113,7 +113,7 @@ func ends() predicate.Predicate {
 		case *batchv1.Job:
 			return run.JobEnded(o)
 		case *corev1.Pod:
-			return podEnded(o)
+			return run.PodFinished(o)
 		}
 		return false
 	}

@@ -1,13 +1,9 @@
 package upload
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -102,7 +97,7 @@ func (r *reconciler) upload(ctx context.Context, lt *v1alpha1.LoadTest) (string,
 	if err != nil {
 		return "", fmt.Errorf("reading the report: %w", err)
 	}
-	raw, report, err := decode(cm.BinaryData[desired.KeyReport])
+	raw, report, err := desired.DecodeReport(cm)
 	if err != nil {
 		return "", fmt.Errorf("decoding the report: %w", err)
 	}
@@ -111,17 +106,6 @@ func (r *reconciler) upload(ctx context.Context, lt *v1alpha1.LoadTest) (string,
 		run.Start = t.Time
 	}
 	return r.storage.Upload(ctx, run, raw, report)
-}
-
-func decode(gz []byte) (raw []byte, report *runnerv1alpha1.Report, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(gz))
-	if err != nil {
-		return nil, nil, err
-	}
-	if raw, err = io.ReadAll(z); err == nil { // it has the digest of what the operator stored
-		err = json.Unmarshal(raw, &report)
-	}
-	return raw, report, err
 }
 
 // statusOf has the status of condition ReportStored for each of its reasons.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
@@ -75,7 +74,7 @@ func podsEnded(f *run.Facts) bool {
 	}
 	shards := map[string]bool{}
 	for _, pod := range f.AllPods {
-		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		if !run.PodFinished(pod) {
 			return false
 		}
 		shards[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = true

@@ -12,7 +12,7 @@ import (
 func StartProblem(f *run.Facts) *run.Blocker {
 	switch {
 	case len(f.Refused) > 0:
-		return run.NotReady(f.RefusedReason(), f.RefusedMessage())
+		return f.WriteRefused()
 	case f.Problem != nil:
 		return f.Problem
 	case f.Job == nil:

@@ -1,13 +1,18 @@
 package desired
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"io"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -36,6 +41,21 @@ func Report(lt *v1alpha1.LoadTest, gz []byte) *corev1.ConfigMap {
 	cm := configMap(lt, ReportName(lt), ComponentReport)
 	cm.BinaryData = map[string][]byte{KeyReport: gz}
 	return cm
+}
+
+// maxReport bounds a report without compression, in bytes: others can write ConfigMaps.
+const maxReport = 64 << 20
+
+// DecodeReport returns a stored report, as JSON and decoded.
+func DecodeReport(cm *corev1.ConfigMap) (raw []byte, report *runnerv1alpha1.Report, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData[KeyReport]))
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, err = io.ReadAll(io.LimitReader(z, maxReport)); err == nil {
+		err = json.Unmarshal(raw, &report)
+	}
+	return raw, report, err
 }
 
 // ReportDigest returns the SHA-256 of a stored report in hexadecimal.

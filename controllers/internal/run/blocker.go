@@ -92,6 +92,14 @@ func (f *Facts) RefusedMessage() string {
 	return shorten.To(strings.Join(out, "; "), MaxMessage-1024)
 }
 
+// WriteRefused returns the blocker of refused writes; nil: there are none.
+func (f *Facts) WriteRefused() *Blocker {
+	if len(f.Refused) == 0 {
+		return nil
+	}
+	return NotReady(f.RefusedReason(), f.RefusedMessage())
+}
+
 // RefusedReason is the reason of RunnersReady for a refused write before the start.
 func (f *Facts) RefusedReason() string {
 	if slices.ContainsFunc(f.Refused, func(w Refusal) bool { return strings.HasPrefix(w.What, "Job ") }) {

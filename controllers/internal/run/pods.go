@@ -34,13 +34,18 @@ func runnerStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
+// PodFinished returns whether all containers of a pod have ended, a sidecar too.
+func PodFinished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
 // PodEnded returns whether the runner of a pod has ended, and how.
 func PodEnded(pod *corev1.Pod) (bool, string) {
 	c := runnerStatus(pod)
 	if c != nil && c.State.Terminated != nil {
 		return true, terminated(c.State.Terminated)
 	}
-	if pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
+	if !PodFinished(pod) {
 		return false, ""
 	}
 	switch {
