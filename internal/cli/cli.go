@@ -57,7 +57,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	if err == nil && stdout.failed != nil {
 		err = Failf("standard output: %v", stdout.failed)
 	}
-	return report(err, cmd, errs)
+	return reportError(err, cmd, errs)
 }
 
 // NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.

@@ -9,8 +9,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compare"
+	"github.com/h2surge/h2surge/internal/report"
 	"github.com/h2surge/h2surge/internal/verdict"
-	"github.com/h2surge/h2surge/runner/export"
 )
 
 // CompareLong is the help of the commands that compare two reports.
@@ -105,11 +105,11 @@ func (f *CompareFlags) save(write func(io.Writer) error) error {
 func writeComparison(w io.Writer, format string, c *compare.Comparison, a, b *rv.Report) error {
 	switch format {
 	case OutputText:
-		return export.CompareText(w, c)
+		return report.CompareText(w, c)
 	case outputMarkdown:
-		return export.CompareMarkdown(w, c)
+		return report.CompareMarkdown(w, c)
 	case outputHTML:
-		return export.CompareHTML(w, c, a, b)
+		return report.CompareHTML(w, c, a, b)
 	}
 	return WriteDocument(w, format, c)
 }

@@ -47,9 +47,9 @@ func Failf(format string, args ...any) error {
 	return &exitError{code: verdict.ExitError, lines: []string{fmt.Sprintf(format, args...)}}
 }
 
-// report writes an error to standard error, one line each, and returns the exit code. An error of another type than exitError is one of
+// reportError writes an error to standard error, one line each, and returns the exit code. An error of another type than exitError is one of
 // standard output, or comes from cobra and is about the command line.
-func report(err error, cmd *cobra.Command, w io.Writer) int {
+func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 	if err == nil {
 		return verdict.ExitPassed
 	}

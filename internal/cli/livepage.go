@@ -10,9 +10,9 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
+	"github.com/h2surge/h2surge/internal/report"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
-	"github.com/h2surge/h2surge/runner/export"
 )
 
 // LiveFlags are the flags of a live page.
@@ -49,7 +49,7 @@ type livePage struct {
 
 // begin shows a page until there are figures.
 func (p *livePage) begin() {
-	first := livepage.View{Report: &rv.Report{Name: p.job.plan.Name}, Live: &export.Live{Phase: "Connecting"}}
+	first := livepage.View{Report: &rv.Report{Name: p.job.plan.Name}, Live: &report.Live{Phase: "Connecting"}}
 	p.server.Show(func() (livepage.View, error) { return first, nil })
 }
 
@@ -94,13 +94,13 @@ func (p *livePage) report(plan *rv.Plan, s *rv.Snapshot, facts verdict.Facts, no
 }
 
 // liveOf returns what a page shows of a test that runs.
-func liveOf(l *result.Live, paused bool) *export.Live {
-	out := &export.Live{Phase: "Running"}
+func liveOf(l *result.Live, paused bool) *report.Live {
+	out := &report.Live{Phase: "Running"}
 	switch {
 	case l.State == rv.StateConnecting || l.State == rv.StateWaiting || l.State == rv.StateReady:
-		return &export.Live{Phase: "Connecting"}
+		return &report.Live{Phase: "Connecting"}
 	case l.State == rv.StateSettingUp:
-		return &export.Live{Phase: "Setting up"}
+		return &report.Live{Phase: "Setting up"}
 	case l.State == rv.StateDrained || l.State == rv.StateTearingDown:
 		out.Phase = "Tearing down"
 	case l.State != rv.StateRunning:

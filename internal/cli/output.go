@@ -14,7 +14,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // Formats of the flag -o.
@@ -49,10 +49,10 @@ var DocumentFormats = []string{OutputText, OutputJSON, OutputYAML}
 // OutputUsage is the usage of -o of the commands that show a report.
 const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, stages, counts, hlog, hgrm, otlp or h2load"
 
-// writers are the formats of package export.
+// writers are the formats of package report.
 var writers = map[string]func(io.Writer, *rv.Report) error{
-	OutputText: export.Text, OutputJSON: export.JSON, outputHTML: export.HTML, outputMarkdown: export.Markdown, outputJUnit: export.JUnit,
-	outputCSV: export.CSV, outputStages: export.Stages, outputCounts: export.Counts, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputOTLP: export.OTLP,
+	OutputText: report.Text, OutputJSON: report.JSON, outputHTML: report.HTML, outputMarkdown: report.Markdown, outputJUnit: report.JUnit,
+	outputCSV: report.CSV, outputStages: report.Stages, outputCounts: report.Counts, outputHistogramLog: report.HistogramLog, outputPercentiles: report.Percentiles, outputOTLP: report.OTLP,
 	outputH2load: writeH2load,
 }
 
@@ -65,7 +65,7 @@ func WriteReport(w io.Writer, format string, r *rv.Report) error {
 		return writers[format](w, r)
 	}
 	var b bytes.Buffer
-	if err := export.JSON(&b, r); err != nil {
+	if err := report.JSON(&b, r); err != nil {
 		return err
 	}
 	return jsonAsYAML(w, b.Bytes())
@@ -99,7 +99,7 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 	if len(files) > 0 {
 		last = "Full report: " + OneLine(strings.Join(files, ", "))
 	}
-	return export.Summary(w, r, last, hasColours(w))
+	return report.Summary(w, r, last, hasColours(w))
 }
 
 // Reported returns whether a user sees the verdict in the report on w.

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report"
 	"github.com/h2surge/h2surge/internal/roots"
-	"github.com/h2surge/h2surge/runner/export"
 )
 
 // Push sends the figures of a report to a receiver of OpenTelemetry metrics: OTLP over HTTP, in JSON.
@@ -107,7 +107,7 @@ func (p *Push) request(ctx context.Context, r *rv.Report) (*http.Request, error)
 	}
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
-	if err := export.OTLP(z, r); err != nil {
+	if err := report.OTLP(z, r); err != nil {
 		return nil, err
 	}
 	if err := z.Close(); err != nil {

@@ -15,9 +15,9 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
+	"github.com/h2surge/h2surge/internal/report"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/export"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/tune"
 )
@@ -303,7 +303,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
-	p := &progress{w: stderr, plan: plan, line: export.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
+	p := &progress{w: stderr, plan: plan, line: report.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
 	if o.quiet {
 		p.w, p.terminal = io.Discard, false
 	}

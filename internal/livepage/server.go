@@ -13,14 +13,14 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // View is what the page shows.
 type View struct {
 	Report *rv.Report
 	// Live is the state of the test; nil: the report is final.
-	Live *export.Live
+	Live *report.Live
 }
 
 // Server serves one page.
@@ -205,10 +205,10 @@ func (s *Server) render() (document, error) {
 func write(v *View) (page, json []byte, err error) {
 	var p, j bytes.Buffer
 	if v.Live == nil {
-		err = export.HTML(&p, v.Report)
+		err = report.HTML(&p, v.Report)
 	} else {
-		err = export.LiveHTML(&p, v.Report, v.Live)
+		err = report.LiveHTML(&p, v.Report, v.Live)
 	}
-	err = errors.Join(err, export.JSON(&j, v.Report))
+	err = errors.Join(err, report.JSON(&j, v.Report))
 	return p.Bytes(), j.Bytes(), err
 }

@@ -1,4 +1,4 @@
-// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of runner/export, because the command line does
+// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of internal/report, because the command line does
 // not need the Prometheus library, whose initialisation takes more than a millisecond.
 package metrics
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // chromium is the browser's command, or the test is skipped.
@@ -55,7 +55,7 @@ func open(t *testing.T, browser, url string, flags ...string) (stdout, log strin
 }
 
 // report writes the page to dist, where its pictures will be too.
-func report(t *testing.T) (page, dist string) {
+func reportPage(t *testing.T) (page, dist string) {
 	t.Helper()
 	dist, err := filepath.Abs("../../dist/html")
 	if err != nil {
@@ -69,7 +69,7 @@ func report(t *testing.T) (page, dist string) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := export.HTML(&b, r); err != nil {
+	if err := report.HTML(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	page = filepath.Join(dist, "report.html")
@@ -92,7 +92,7 @@ func complaints(log string) (out []string) {
 
 func TestChromium(t *testing.T) {
 	browser := chromium(t)
-	page, dist := report(t)
+	page, dist := reportPage(t)
 	for _, tt := range []struct {
 		name, size string
 		flags      []string
@@ -121,9 +121,9 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := compare.Reports(compare.Input{Source: "a.json", Report: r}, compare.Input{Source: "b.json", Report: r}, compare.Options{})
-	_, dist := report(t)
+	_, dist := reportPage(t)
 	var b bytes.Buffer
-	if err := export.CompareHTML(&b, c, r, r); err != nil {
+	if err := report.CompareHTML(&b, c, r, r); err != nil {
 		t.Fatal(err)
 	}
 	page, picture := filepath.Join(dist, "compare.html"), filepath.Join(dist, "compare.png")
@@ -164,7 +164,7 @@ func colours(t *testing.T, name string) int {
 // TestScriptRuns: the policy lets the page's own script in, and it has reached its end.
 func TestScriptRuns(t *testing.T) {
 	browser := chromium(t)
-	page, _ := report(t)
+	page, _ := reportPage(t)
 	dom, log := look(t, browser, page, "--dump-dom")
 	if found := complaints(log); len(found) > 0 {
 		t.Errorf("the console says:\n%s", strings.Join(found, "\n"))

@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // frames shows a page in frames of several widths, because no window of Chromium is as narrow as a phone, and writes what it finds
@@ -135,7 +135,7 @@ func crop(t *testing.T, from, to string, part image.Rectangle) {
 // pages writes the pages to look at to dist, and returns the names of their files.
 func pages(t *testing.T) (dist string, names []string) {
 	t.Helper()
-	_, dist = report(t)
+	_, dist = reportPage(t)
 	r, err := canned()
 	if err != nil {
 		t.Fatal(err)
@@ -156,11 +156,11 @@ func pages(t *testing.T) (dist string, names []string) {
 		names = append(names, name)
 	}
 	var a, b, c, d bytes.Buffer
-	write("report", export.HTML(&a, r), &a)
-	write("hard", export.HTML(&b, hard), &b)
-	write("running", export.LiveHTML(&c, hard, &export.Live{Phase: "Running", Detail: "stage hold"}), &c)
+	write("report", report.HTML(&a, r), &a)
+	write("hard", report.HTML(&b, hard), &b)
+	write("running", report.LiveHTML(&c, hard, &report.Live{Phase: "Running", Detail: "stage hold"}), &c)
 	of := compare.Reports(compare.Input{Source: "a.json", Report: r}, compare.Input{Source: "b.json", Report: hard}, compare.Options{})
-	write("compare", export.CompareHTML(&d, of, r, hard), &d)
+	write("compare", report.CompareHTML(&d, of, r, hard), &d)
 	return dist, names
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/livepage"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // begun is how many windows a test that runs has at first: the warm-up, which has no response times, and what follows.
@@ -42,7 +42,7 @@ func liveServer(t *testing.T, windows int, ends bool) (server *livepage.Server, 
 		} else {
 			server.Show(next)
 		}
-		return livepage.View{Report: &so, Live: &export.Live{Phase: "Running", Detail: "stage hold"}}, nil
+		return livepage.View{Report: &so, Live: &report.Live{Phase: "Running", Detail: "stage hold"}}, nil
 	}
 	server.Show(next)
 	return server, shown
@@ -57,7 +57,7 @@ func visit(t *testing.T, browser, url string, flags ...string) (stdout, log stri
 // TestLivePage: a page that is open while the test runs shows new figures without an error, and the final report at the end.
 func TestLivePage(t *testing.T) {
 	browser := chromium(t)
-	_, dist := report(t)
+	_, dist := reportPage(t)
 	server, shown := liveServer(t, 20, false)
 	picture := filepath.Join(dist, "live.png")
 	_, log := visit(t, browser, server.URL(), "--virtual-time-budget=5500", "--window-size=1280,4200", "--screenshot="+picture)
@@ -113,7 +113,7 @@ func TestLivePageIsLost(t *testing.T) {
 		shown.Add(1)
 		go server.Close()
 		r, err := canned()
-		return livepage.View{Report: r, Live: &export.Live{Phase: "Running"}}, err
+		return livepage.View{Report: r, Live: &report.Live{Phase: "Running"}}, err
 	}
 	server.Show(view)
 	dom, _ := visit(t, browser, server.URL(), "--virtual-time-budget=8000", "--dump-dom")

@@ -13,7 +13,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/internal/report"
 )
 
 // Storage is a bucket of an object storage.
@@ -47,10 +47,10 @@ type file struct {
 
 // Upload stores the report of a run as HTML, CSV and JSON, and returns the URL of the HTML. A second upload of a run
 // replaces the files of the first. report is the JSON that the ConfigMap of the report has.
-func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, report []byte, decoded *runnerv1alpha1.Report) (string, error) {
+func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, encoded []byte, decoded *runnerv1alpha1.Report) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout.Duration)
 	defer cancel()
-	files, err := filesOf(report, decoded)
+	files, err := filesOf(encoded, decoded)
 	if err != nil {
 		return "", err
 	}
@@ -65,18 +65,18 @@ func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, repo
 	return s.client.EndpointURL().JoinPath(s.cfg.Bucket, folder, "report.html").String(), nil
 }
 
-func filesOf(report []byte, decoded *runnerv1alpha1.Report) ([]file, error) {
+func filesOf(encoded []byte, decoded *runnerv1alpha1.Report) ([]file, error) {
 	var page, table bytes.Buffer
-	if err := export.HTML(&page, decoded); err != nil {
+	if err := report.HTML(&page, decoded); err != nil {
 		return nil, fmt.Errorf("writing the HTML report: %w", err)
 	}
-	if err := export.CSV(&table, decoded); err != nil {
+	if err := report.CSV(&table, decoded); err != nil {
 		return nil, fmt.Errorf("writing the CSV: %w", err)
 	}
 	return []file{
 		{"report.html", "text/html; charset=utf-8", page.Bytes()},
 		{"report.csv", "text/csv; charset=utf-8", table.Bytes()},
-		{"report.json", "application/json", report},
+		{"report.json", "application/json", encoded},
 	}, nil
 }
 
