@@ -14,7 +14,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // startedBefore returns whether a test without a record has started: status or a Job of the previous build says so.
@@ -38,7 +37,7 @@ func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 			PlanHash: f.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: f.LoadTest.Spec.Runner.Shards},
 			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing, Message: message},
 		}
-		return run.On(state.End)
+		return run.On(record.EventEnd)
 	})
 	if err != nil {
 		return err

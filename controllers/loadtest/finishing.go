@@ -13,7 +13,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
@@ -69,7 +68,7 @@ func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End
 	}
 	err := r.decide(ctx, f, func(run *record.Record) error {
 		run.End = end
-		return run.On(state.End)
+		return run.On(record.EventEnd)
 	})
 	if err == nil {
 		f.Again(0)

@@ -27,7 +27,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/controllers/lock"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -209,7 +208,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if s.Held() {
 		return r.hold(ctx, s)
 	}
-	if s.Record.State != state.Preparing || s.Job == nil {
+	if s.Record.State != record.Preparing || s.Job == nil {
 		return w.prepare(ctx, r, s)
 	}
 	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
@@ -220,7 +219,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	}
 	err = r.decide(ctx, s, func(run *record.Record) error {
 		run.Start = &record.Start{Time: s.MicroTime(), Job: s.Job.UID}
-		return run.On(state.Begin)
+		return run.On(record.EventBegin)
 	})
 	if err == nil {
 		w.began = append(w.began, test)
@@ -238,8 +237,8 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 }
 
 func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *run.Facts) error {
-	if s.Record.State != state.Preparing {
-		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Prepare) }); err != nil {
+	if s.Record.State != record.Preparing {
+		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(record.EventPrepare) }); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Rights to read. All are for the manager's cache, which holds only what carries our label; get
@@ -225,7 +224,7 @@ func (r *reconciler) present(f *run.Facts) (*run.Present, error) {
 func take(f *run.Facts, run *record.Record) {
 	f.Stored = run != nil
 	if run == nil {
-		run = &record.Record{State: state.Pending}
+		run = &record.Record{State: record.Pending}
 	}
 	f.Record = run
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
@@ -228,7 +227,7 @@ func (r *reconciler) decide(ctx context.Context, f *run.Facts, change func(*reco
 	made, err := r.attempt(ctx, f, "LoadTestRun "+desired.RunName(f.LoadTest), func() (err error) {
 		run, err = r.records.Save(ctx, f.LoadTest, func(run *record.Record) error {
 			if !f.Stored {
-				run.State, run.Created = state.Pending, f.MicroTime()
+				run.State, run.Created = record.Pending, f.MicroTime()
 			}
 			return change(run)
 		})

@@ -18,7 +18,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -39,7 +38,7 @@ func TestEditAtTheStart(t *testing.T) {
 		for lt, try := range left {
 			run, err := record.NewStore(w.client, w.client).Load(w.ctx, lt)
 			w.must(err)
-			if run != nil && (run.State.Started() || run.State == state.Finished) {
+			if run != nil && (run.Start != nil || run.End != nil) {
 				edited[lt.Name] = w.race(lt.Name, try)
 				delete(left, lt)
 			}

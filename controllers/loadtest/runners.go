@@ -13,7 +13,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Rights to make runners.
@@ -29,8 +28,8 @@ import (
 
 // hold deletes the Job of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
-	if f.Record.State == state.Preparing {
-		if err := r.decide(ctx, f, func(run *record.Record) error { return run.On(state.Hold) }); err != nil {
+	if f.Record.State == record.Preparing {
+		if err := r.decide(ctx, f, func(run *record.Record) error { return run.On(record.EventHold) }); err != nil {
 			return err
 		}
 	}
@@ -85,7 +84,7 @@ func (r *reconciler) ensureJob(ctx context.Context, f *run.Facts) error {
 		return nil
 	}
 	in.Attempt = attempt
-	if f.Record.State != state.Preparing || in.Attempt != f.Record.Attempt {
+	if f.Record.State != record.Preparing || in.Attempt != f.Record.Attempt {
 		if err := r.decide(ctx, f, func(run *record.Record) error { return decide.Prepare(f, run, in.Attempt, losses, template) }); err != nil {
 			return err
 		}

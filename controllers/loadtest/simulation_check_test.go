@@ -21,7 +21,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // TestSimulation drives LoadTests through random events: edits of the spec, failures of runners, nodes, networks, the API server and operators.
@@ -156,11 +155,11 @@ func (w *simulation) checkRecord(was, is *record.Record) {
 	if was.Start != nil && !reflect.DeepEqual(was.Start, is.Start) {
 		w.failf("the start changed:\n%s", cmp.Diff(was.Start, is.Start))
 	}
-	if was.State == state.Finished {
+	if was.State == record.Finished {
 		w.failf("the record of a finished run changed:\n%s", cmp.Diff(was, is))
 		return
 	}
-	order := []state.Run{state.Running, state.Stopping, state.Finishing, state.Finished}
+	order := []record.State{record.Running, record.Stopping, record.Finishing, record.Finished}
 	if slices.Index(order, is.State) < slices.Index(order, was.State) {
 		w.failf("state %s after %s", is.State, was.State)
 	}
@@ -190,7 +189,7 @@ func (w *simulation) checkRecord(was, is *record.Record) {
 		}
 	}
 	w.checkCounts(was, is)
-	if is.State == state.Finished {
+	if is.State == record.Finished {
 		w.checkEnd(is)
 	}
 }

@@ -28,7 +28,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
@@ -77,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	report := desired.Report(lt, gz.Bytes())
 	w.client = fake.NewClientBuilder().WithScheme(s).WithObjects(lt, report).WithStatusSubresource(lt).Build()
 	_, err = record.NewStore(w.client, w.client).Save(t.Context(), lt, func(run *record.Record) error {
-		run.State, run.Report = state.Finished, desired.ReportDigest(report)
+		run.State, run.Report = record.Finished, desired.ReportDigest(report)
 		return nil
 	})
 	w.must(err)

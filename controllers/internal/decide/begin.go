@@ -9,7 +9,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Begin decides the start.
@@ -19,7 +18,7 @@ func Begin(f *run.Facts, next *record.Record) error {
 	next.Live = live
 	next.Pods = podsOf(f)
 	maps.DeleteFunc(next.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(next.Newest().Members, shard) })
-	return next.On(state.Begin)
+	return next.On(record.EventBegin)
 }
 
 // Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods of these shards are

@@ -8,7 +8,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -21,7 +20,7 @@ func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 		return firstAttempt(f), losses, true
 	case f.Record.Plan.Digest != f.PlanDigest || f.Record.Plan.Template != template:
 		return attempt + 1, 0, true
-	case f.Job == nil || f.Record.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
+	case f.Job == nil || f.Record.State == record.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
 		return attempt, losses, true
 	case lostBeforeStart(f) != "" && !lastAttempt(f):
 		return attempt + 1, losses + 1, true
@@ -50,5 +49,5 @@ func Prepare(f *run.Facts, next *record.Record, attempt, losses int, template st
 		})
 	}
 	next.Attempt, next.Losses = attempt, losses
-	return next.On(state.Prepare)
+	return next.On(record.EventPrepare)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // change takes over the change that the collector proposes. The runners get it after it is stored.
@@ -75,15 +74,15 @@ func stop(f *run.Facts, next *record.Record) error {
 		return nil
 	}
 	next.Stop = &record.Stop{Reason: reason, Time: f.MicroTime()}
-	return next.On(state.Stop)
+	return next.On(record.EventStop)
 }
 
 // loadEnded decides that all runners sent their last request.
 func loadEnded(f *run.Facts, next *record.Record) error {
-	if next.State == state.Finishing || run.Loading(f) {
+	if next.State == record.Finishing || run.Loading(f) {
 		return nil
 	}
-	return next.On(state.LoadEnded)
+	return next.On(record.EventLoadEnded)
 }
 
 // podsOf are the pods of the shards, as another operator needs them if they are deleted.

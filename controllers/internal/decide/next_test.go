@@ -11,7 +11,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // TestLossAndStopAreOneDecision: one write of the record has a loss, the stop that follows, and the end of the load.
@@ -22,7 +21,7 @@ func TestLossAndStopAreOneDecision(t *testing.T) {
 	if err := Next(f, next, []record.Shard{{Index: 1, State: record.ShardLost, Member: true, Loss: &record.Loss{Message: "OOMKilled"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if len(next.Shards) != 1 || next.Stop == nil || next.Stop.Reason != stopByLoss || next.State != state.Finishing || len(next.Changes) != 1 {
+	if len(next.Shards) != 1 || next.Stop == nil || next.Stop.Reason != stopByLoss || next.State != record.Finishing || len(next.Changes) != 1 {
 		t.Errorf("record %+v, want a loss, a stop and the end of the load, and no change", next)
 	}
 	if diff := cmp.Diff(&record.Record{}, &record.Record{Shards: f.Record.Shards, Stop: f.Record.Stop}); diff != "" {

@@ -5,7 +5,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/search"
 )
 
@@ -23,7 +22,7 @@ func probe(f *run.Facts, next *record.Record) error {
 		return nil
 	}
 	next.Stop = &record.Stop{Reason: runnerv1alpha1.StopSearched, Time: f.MicroTime()}
-	return next.On(state.Stop)
+	return next.On(record.EventStop)
 }
 
 // clipped bounds the texts of a probe.

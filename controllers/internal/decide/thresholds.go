@@ -7,7 +7,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -19,7 +18,7 @@ func (a *abort) reason() string { return verdict.AbortReason(a.Name, a.After) }
 
 // aborting returns the threshold that must end the test; nil: none must.
 func aborting(f *run.Facts, next *record.Record) *abort {
-	if f.View.Abort == nil || next.State != state.Running {
+	if f.View.Abort == nil || next.State != record.Running {
 		return nil
 	}
 	return &abort{f.View.Abort}

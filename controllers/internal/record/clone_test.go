@@ -14,7 +14,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // TestCloneIsDecidedIn: decisions in a copy leave the record as it was.
@@ -31,7 +30,7 @@ func TestCloneIsDecidedIn(t *testing.T) {
 		t.Errorf("the copy differs (-record +copy):\n%s", diff)
 	}
 	now := metav1.NowMicro()
-	c.State, c.Stop, c.Live = state.Stopping, &Stop{Reason: "spec.stop"}, Live{Shards: 3}
+	c.State, c.Stop, c.Live = Stopping, &Stop{Reason: "spec.stop"}, Live{Shards: 3}
 	c.Accepted(1 << 40)
 	c.Append(Change{Revision: 1 << 41, Members: Set{1}})
 	c.Changes[0].DecidedAt, c.Edits[0].AppliedAt, c.Thresholds[0].Abort = now, &now, true

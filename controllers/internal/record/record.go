@@ -10,7 +10,6 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Version is the version of the schema of Record that this operator writes.
@@ -18,8 +17,8 @@ const Version = 1
 
 // Record is all that the operator decided about a run.
 type Record struct {
-	Version int       `json:"version"`
-	State   state.Run `json:"state"`
+	Version int   `json:"version"`
+	State   State `json:"state"`
 	// Created is when the operator saw the first valid spec, by its own clock.
 	Created metav1.MicroTime `json:"created"`
 	Plan    Plan             `json:"plan,omitzero"`
@@ -274,7 +273,7 @@ type End struct {
 }
 
 // On changes the state as the table says. It returns an error if the event has no transition.
-func (r *Record) On(event state.RunEvent) error {
+func (r *Record) On(event Event) error {
 	next, ok := r.State.Next(event)
 	if !ok {
 		return fmt.Errorf("record: event %s in state %s", event, r.State)

@@ -20,7 +20,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 func TestSet(t *testing.T) {
@@ -79,14 +78,14 @@ func newFake(t *testing.T) *refusing {
 }
 
 func prepare(r *Record) error {
-	r.State, r.Attempt = state.Preparing, 1
+	r.State, r.Attempt = Preparing, 1
 	return nil
 }
 
 func begin(r *Record) error {
 	r.Start = &Start{Time: metav1.NowMicro(), Job: "job"}
 	r.Append(Change{Revision: 1, Members: Set{0, 1}, Rates: []Rate{{Count: 1000, Period: time.Second}}})
-	return r.On(state.Begin)
+	return r.On(EventBegin)
 }
 
 func TestStore(t *testing.T) {
@@ -109,7 +108,7 @@ func TestStore(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the next operator reads another record (-want +got):\n%s", diff)
 	}
-	if got.State != state.Running || len(got.Changes) != 1 {
+	if got.State != Running || len(got.Changes) != 1 {
 		t.Errorf("state %s, %d changes", got.State, len(got.Changes))
 	}
 }
@@ -130,7 +129,7 @@ func TestOneDecision(t *testing.T) {
 	if _, err := second.Save(ctx, loadTest(), begin); !apierrors.IsConflict(err) {
 		t.Errorf("the second decision: %v", err)
 	}
-	if got, err := second.Load(ctx, loadTest()); err != nil || got.State != state.Running {
+	if got, err := second.Load(ctx, loadTest()); err != nil || got.State != Running {
 		t.Errorf("after the conflict: %+v, %v", got, err)
 	}
 }
@@ -146,7 +145,7 @@ func TestRefusedWrite(t *testing.T) {
 	if _, err := s.Save(ctx, loadTest(), begin); err == nil {
 		t.Fatal("no error")
 	}
-	if got, err := s.Load(ctx, loadTest()); err != nil || got.State != state.Preparing || got.Start != nil {
+	if got, err := s.Load(ctx, loadTest()); err != nil || got.State != Preparing || got.Start != nil {
 		t.Errorf("after the refusal: %+v, %v", got, err)
 	}
 }
@@ -181,7 +180,7 @@ func TestLoadRefuses(t *testing.T) {
 
 // TestChangesAreBounded: changes of members go first, and what slots are computed from stays.
 func TestChangesAreBounded(t *testing.T) {
-	r := &Record{Version: Version, State: state.Running}
+	r := &Record{Version: Version, State: Running}
 	rates := func(n int64) []Rate { return []Rate{{Count: n, Period: time.Second}, {Count: 1, Period: time.Minute}} }
 	r.Append(Change{Revision: 1, Members: Set{0, 1}, Rates: rates(100)})
 	for i := range int64(2000) {

@@ -6,7 +6,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -34,7 +33,7 @@ func (f *Facts) TakenOver() bool {
 // Loading returns whether the start is decided and a runner can have requests to send.
 func Loading(f *Facts) bool {
 	switch {
-	case f.Record.State == state.Finishing:
+	case f.Record.State == record.Finishing:
 		return false
 	case f.TakenOver():
 		return true // the operator did not ask all runners yet

@@ -13,7 +13,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Of computes the status from what a pass has found. Of the old status it keeps the transition times of conditions that stay, and the start time, which
@@ -52,7 +51,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.LoadTestStatus {
 	st := lt.Status.DeepCopy()
 	if len(st.Conditions) == 0 {
-		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: state.Pending}, View: &shards.View{}}))
+		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending}, View: &shards.View{}}))
 	}
 	conditionsOf(st, lt.Generation, now).set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, message)
 	if st.Summary != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -28,7 +27,7 @@ func New(changes ...func(*run.Facts)) *run.Facts {
 	f.LoadTest.Namespace, f.LoadTest.Name, f.LoadTest.Generation = "core", "pcf", 1
 	f.LoadTest.Spec.Runner.Shards = 2
 	f.PlanHash = strings.Repeat("ab", 32)
-	f.Record = &record.Record{State: state.Pending}
+	f.Record = &record.Record{State: record.Pending}
 	f.Plan = &runnerv1alpha1.Plan{
 		Shards: 2,
 		Chains: []runnerv1alpha1.Chain{{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}}},
@@ -45,7 +44,7 @@ func WithJob(f *run.Facts) {
 	f.Job = &batchv1.Job{}
 	f.Job.Name, f.Job.CreationTimestamp = "pcf-1", metav1.NewTime(Now)
 	f.Record = &record.Record{
-		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: f.PlanHash, Generation: 1},
+		Version: record.Version, State: record.Preparing, Attempt: 1, Plan: record.Plan{Hash: f.PlanHash, Generation: 1},
 		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(f.Plan.Shards), Rates: record.RatesOf(f.Plan.Rates), DecidedAt: metav1.NewMicroTime(Now)}},
 	}
 	f.Stored = true
@@ -66,7 +65,7 @@ func PodsRun(f *run.Facts) {
 // Started decides the start.
 func Started(f *run.Facts) {
 	live := record.Live{Generation: 1, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
-	f.Record.State, f.Record.Live, f.Record.Start = state.Running, live, &record.Start{Time: metav1.NewMicroTime(Now), Job: f.Job.UID, Live: live}
+	f.Record.State, f.Record.Live, f.Record.Start = record.Running, live, &record.Start{Time: metav1.NewMicroTime(Now), Job: f.Job.UID, Live: live}
 }
 
 // RunnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
