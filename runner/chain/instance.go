@@ -113,3 +113,17 @@ func (in *Instance) Captured(slot int) []byte {
 	c := in.captures[slot]
 	return in.buf[c.from:c.to]
 }
+
+// Activation is a step of an instance that has started and has no outcome yet. It is in one of three phases: a pause
+// (think time or backoff), waiting for a slot, or a request. An instance has several activations at a time only in a
+// parallel group.
+type Activation struct {
+	// Instance is the index of the instance among those of its worker.
+	Instance int32
+	// Step is an index into Program.Steps.
+	Step int32
+	// Attempt is the number of earlier attempts of the step, all of which failed.
+	Attempt uint8
+	// Hop is the number of redirects that the attempt has followed.
+	Hop uint8
+}

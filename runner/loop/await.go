@@ -5,6 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/notification"
 )
@@ -50,8 +51,8 @@ func (w *Worker) Serve(listener int, c *dial.Connection) bool {
 }
 
 // await begins to wait for the notification of a step, which may have come already.
-func (w *Worker) await(a activation) {
-	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
+func (w *Worker) await(a chain.Activation) {
+	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
 	l := &w.listeners.all[s.Await.Listener]
 	l.awaited++
 	if in.measured {
@@ -59,7 +60,7 @@ func (w *Worker) await(a activation) {
 	}
 	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
 	w.buffers.scratch = key
-	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt, Began: in.began}
+	from := notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.sentAt, Began: in.began}
 	n, ok := l.table.Await(key, s.Await.Timeout, from, w.now)
 	if !ok {
 		return
@@ -107,7 +108,7 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 	if in.measured {
 		w.rec.notified(s.Await.Listener, took, failed)
 	}
-	a := activation{instance: to.Instance, step: to.Step}
+	a := chain.Activation{Instance: to.Instance, Step: to.Step}
 	w.trial.notified(a, s, x, failed, why)
 	w.requests.progress(w.now)
 	w.listeners.exchanges.release(x)
@@ -116,7 +117,7 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 
 // missed ends a step whose notification has not come within its timeout.
 func (w *Worker) missed(of notification.Waiter) {
-	a := activation{instance: of.Instance, step: of.Step}
+	a := chain.Activation{Instance: of.Instance, Step: of.Step}
 	if w.chains.all[of.Instance].measured {
 		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
 	}

@@ -17,7 +17,7 @@ type instance struct {
 	chain.Instance
 	// stage is setupStage or teardownStage for the chains that run once, and else not negative.
 	stage int16
-	// outstanding counts the activations; see activation.
+	// outstanding counts the activations; see chain.Activation.
 	outstanding int16
 	// repeated counts how often the present step has succeeded and been repeated.
 	repeated int32
@@ -97,7 +97,7 @@ func (s *chains) alloc() int32 {
 
 // wait lets a ready step wait for a slot of the schedule of its chain.
 func (s *chains) wait(r readyStep) {
-	s.ready[s.scheduleOf[s.all[r.instance].Chain]][r.target].Push(r)
+	s.ready[s.scheduleOf[s.all[r.Instance].Chain]][r.target].Push(r)
 }
 
 // readyFor returns the steps that wait for slots of a schedule.
@@ -109,16 +109,16 @@ func (s *chains) servesTarget(p *chain.Program, i int) func(chain int) bool {
 }
 
 // sleep lets a step become ready after a pause.
-func (s *chains) sleep(a activation, now, pause int64) {
-	s.sleepers.push(sleeper{at: now + pause, activation: a})
+func (s *chains) sleep(a chain.Activation, now, pause int64) {
+	s.sleepers.push(sleeper{at: now + pause, Activation: a})
 }
 
 // beginDirect starts an instance of a chain whose first step has no condition, no parallel steps, and the target of the
 // chain. It returns the activation of this step, which takes the slot at once.
-func (w *Worker) beginDirect(c int) activation {
+func (w *Worker) beginDirect(c int) chain.Activation {
 	i := w.beginLoad(c)
 	w.chains.all[i].outstanding = 1
-	return activation{instance: i, step: int32(w.program.Chains[c].First)}
+	return chain.Activation{Instance: i, Step: int32(w.program.Chains[c].First)}
 }
 
 func (w *Worker) beginLoad(c int) int32 {

@@ -98,7 +98,7 @@ func (w *Worker) Gauge() Gauges {
 		case w.rec.warm(r):
 			g.WarmUpInFlight++
 		default:
-			g.InFlight[r.step]++
+			g.InFlight[r.Step]++
 		}
 	})
 	for i := range w.program.Targets {

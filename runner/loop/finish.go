@@ -20,7 +20,7 @@ var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortRese
 // finishDone counts a request with a whole response, and continues its chain.
 func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
-	s := &w.program.Steps[r.step]
+	s := &w.program.Steps[r.Step]
 	failed := w.judge(r, s)
 	if failed != "" && isRedirect(s, r.status) {
 		if w.mayFollow(r, s) {
@@ -30,11 +30,11 @@ func (w *Worker) finishDone(tok int32) {
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.rec.sampleFailed(r, &w.chains.all[r.instance].Instance, failed, w.now)
+		w.rec.sampleFailed(r, &w.chains.all[r.Instance].Instance, failed, w.now)
 	}
 	w.answered(r, failed)
 	if s.Traced() {
-		w.rec.sampleSlow(r, &w.chains.all[r.instance].Instance, w.now)
+		w.rec.sampleSlow(r, &w.chains.all[r.Instance].Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -56,13 +56,13 @@ func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 	w.answered(&w.requests.all[tok], "")
 	w.trial.redirected(tok)
 	a := w.endRequest(tok)
-	in := w.chains.all[a.instance]
+	in := w.chains.all[a.Instance]
 	in.outstanding--
 	if in.aborted != "" {
-		w.continueAfter(a.instance, s)
+		w.continueAfter(a.Instance, s)
 		return
 	}
-	a.hop++
+	a.Hop++
 	w.activate(a, 0)
 }
 
@@ -81,7 +81,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 		}
 		return rv.CheckStatus
 	}
-	in := w.chains.all[r.instance]
+	in := w.chains.all[r.Instance]
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
 	if failed == "" && !w.scripts.accepts(in, s, x) {
 		return rv.CheckScript
@@ -92,11 +92,11 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 // captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
 func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 	if s.Inspect {
-		in := w.chains.all[r.instance]
+		in := w.chains.all[r.Instance]
 		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
 	}
 	for i := range s.Captures {
-		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.all[r.instance].Instance) {
+		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.all[r.Instance].Instance) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 
 // keepExchange keeps the exchange for the scripts of the instance's next steps.
 func (w *Worker) keepExchange(r *request) {
-	in := w.chains.all[r.instance]
+	in := w.chains.all[r.Instance]
 	if !w.program.Chains[in.Chain].Scripted {
 		return
 	}
@@ -114,10 +114,10 @@ func (w *Worker) keepExchange(r *request) {
 }
 
 // endRequest ends a request that was sent, and returns its activation.
-func (w *Worker) endRequest(tok int32) activation {
+func (w *Worker) endRequest(tok int32) chain.Activation {
 	r := &w.requests.all[tok]
-	a := r.activation
-	w.requests.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests.slab, tok)
+	a := r.Activation
+	w.requests.expiries[w.program.Steps[r.Step].TimeoutClass].remove(&w.requests.slab, tok)
 	w.releaseRequest(tok)
 	return a
 }
@@ -142,7 +142,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.rec.sampleUnanswered(r, &w.chains.all[r.instance].Instance, abortReason[why], w.now)
+	w.rec.sampleUnanswered(r, &w.chains.all[r.Instance].Instance, abortReason[why], w.now)
 	w.trial.failed(tok, abortReason[why], cause)
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
@@ -162,8 +162,8 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 // the same name, it stores the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
-	s := &w.program.Steps[r.step]
-	in := w.chains.all[r.instance]
+	s := &w.program.Steps[r.Step]
+	in := w.chains.all[r.Instance]
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpointOf(r)
 		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
@@ -212,7 +212,7 @@ func (w *Worker) takeRedirect(r *request, s *chain.Step, name, value []byte) {
 	case string(name) == "location":
 		w.takeLocation(r, s, value)
 	case s.RedirectField != nil && bytes.Equal(name, s.RedirectField):
-		w.chains.all[r.instance].redirectOf(r.step).takeOrigin(r, value)
+		w.chains.all[r.Instance].redirectOf(r.Step).takeOrigin(r, value)
 	}
 }
 
@@ -222,11 +222,11 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 	if r.located {
 		return
 	}
-	in, e, b := w.chains.all[r.instance], w.endpointOf(r), &w.buffers
+	in, e, b := w.chains.all[r.Instance], w.endpointOf(r), &w.buffers
 	b.scratch = w.appendPath(b.scratch[:0], r, in, s, e)
 	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
 	n := len(e.Scheme)
-	x := in.redirectOf(r.step)
+	x := in.redirectOf(r.Step)
 	uri, ref, err := location.AppendResolved(x.uri[:0], b.authority[:n], b.authority[n:], b.scratch, value)
 	if err != nil {
 		return
@@ -277,7 +277,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 	if r.exchange == nil {
 		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
-	if !w.requests.exchanges.data(r.exchange, p) && w.program.Steps[r.step].WantBody && w.requests.firstCut() {
+	if !w.requests.exchanges.data(r.exchange, p) && w.program.Steps[r.Step].WantBody && w.requests.firstCut() {
 		w.logCut(r)
 	}
 }
@@ -285,7 +285,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (w *Worker) logCut(r *request) {
 	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.step].Name, "target", w.targets.all[r.target].plan.Name, "limitBytes", maxBodies)
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.Step].Name, "target", w.targets.all[r.target].plan.Name, "limitBytes", maxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
@@ -327,7 +327,7 @@ func (w *Worker) retry(tok int32) {
 		w.finishFailed(tok, byLoss, w.gaveUp(r))
 		return
 	}
-	s := &w.program.Steps[r.step]
+	s := &w.program.Steps[r.Step]
 	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
 	if !r.retried && w.rec.measured(r) {
 		w.rec.Retried++

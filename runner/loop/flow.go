@@ -6,22 +6,9 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
-// activation is a step of an instance that has started and has no outcome yet. It is in one of three phases: a pause
-// (think time or backoff), waiting for a slot, or a request. An instance has several activations at a time only in a
-// parallel group.
-type activation struct {
-	instance int32
-	// step is an index into Program.Steps.
-	step int32
-	// attempt is the number of earlier attempts of the step, all of which failed.
-	attempt uint8
-	// hop is the number of redirects that the attempt has followed. See redirect.
-	hop uint8
-}
-
 // readyStep is an activation that waits for a slot.
 type readyStep struct {
-	activation
+	chain.Activation
 	target int32
 	since  int64
 }
@@ -30,7 +17,7 @@ type readyStep struct {
 type readySteps []ring.Ring[readyStep]
 
 // popLongest removes and returns the step that has been ready longest. The target is none if no step is ready.
-func (r readySteps) popLongest() (a activation, t int32) {
+func (r readySteps) popLongest() (a chain.Activation, t int32) {
 	best := none
 	for i := range r {
 		if q := &r[i]; q.Len() > 0 && (best == none || q.Front().since < r[best].Front().since) {
@@ -40,7 +27,7 @@ func (r readySteps) popLongest() (a activation, t int32) {
 	if best == none {
 		return a, none
 	}
-	return r[best].Pop().activation, best
+	return r[best].Pop().Activation, best
 }
 
 // len returns how many steps are ready.
@@ -63,9 +50,9 @@ func (w *Worker) proceed(i int32) {
 		in.outstanding++ // so that a step that aborts at once does not end the instance in this loop
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
-				w.activate(activation{instance: i, step: int32(s)}, pause)
+				w.activate(chain.Activation{Instance: i, Step: int32(s)}, pause)
 			} else {
-				w.trial.unsent(activation{instance: i, step: int32(s)}, true, "")
+				w.trial.unsent(chain.Activation{Instance: i, Step: int32(s)}, true, "")
 			}
 		}
 		if in.outstanding--; in.outstanding > 0 {
@@ -88,8 +75,8 @@ func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 }
 
 // activate makes a step ready after a pause.
-func (w *Worker) activate(a activation, pause int64) {
-	w.chains.all[a.instance].outstanding++
+func (w *Worker) activate(a chain.Activation, pause int64) {
+	w.chains.all[a.Instance].outstanding++
 	if pause > 0 {
 		w.chains.sleep(a, w.now, pause)
 		return
@@ -99,13 +86,13 @@ func (w *Worker) activate(a activation, pause int64) {
 
 // makeReady appends a step to the queue of its target, where it waits for a slot. A step of a chain that runs once, and a
 // step after the load, needs no slot and waits for a stream only.
-func (w *Worker) makeReady(a activation) {
-	in := w.chains.all[a.instance]
+func (w *Worker) makeReady(a chain.Activation) {
+	in := w.chains.all[a.Instance]
 	if in.aborted != "" {
-		w.dropActivation(a.instance)
+		w.dropActivation(a.Instance)
 		return
 	}
-	if w.program.Steps[a.step].Await != nil {
+	if w.program.Steps[a.Step].Await != nil {
 		w.await(a)
 		return
 	}
@@ -113,7 +100,7 @@ func (w *Worker) makeReady(a activation) {
 	switch {
 	case t == none:
 		w.trial.unsent(a, false, rv.AbortLocation)
-		w.abortStep(a.instance, rv.AbortLocation)
+		w.abortStep(a.Instance, rv.AbortLocation)
 	case in.stage < 0 || w.finishesChains():
 		w.chains.unpaced.Push(readyStep{a, t, w.now})
 		w.skipWait()
@@ -123,11 +110,11 @@ func (w *Worker) makeReady(a activation) {
 }
 
 // routeOf returns the target of the request of a step, or none if it cannot be sent.
-func (w *Worker) routeOf(a activation) int32 {
-	if a.hop > 0 {
+func (w *Worker) routeOf(a chain.Activation) int32 {
+	if a.Hop > 0 {
 		return w.redirectTarget(a)
 	}
-	return w.targets.route(w.chains.all[a.instance], &w.program.Steps[a.step])
+	return w.targets.route(w.chains.all[a.Instance], &w.program.Steps[a.Step])
 }
 
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
@@ -136,7 +123,7 @@ const maxBegins = 16
 
 // nextStep returns the step that gets a slot of a schedule: the step that has been ready longest, or else the first step of a new
 // instance.
-func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
+func (w *Worker) nextStep(s *schedule) (a chain.Activation, t int32) {
 	for begins := 0; ; {
 		if a, t = w.chains.readyFor(s).popLongest(); t == none {
 			c := s.roundRobin.Next(w.chains.mayBegin)
@@ -149,15 +136,15 @@ func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 			w.beginNext(c)
 			continue
 		}
-		if w.chains.all[a.instance].aborted == "" {
+		if w.chains.all[a.Instance].aborted == "" {
 			return a, t
 		}
-		w.dropActivation(a.instance)
+		w.dropActivation(a.Instance)
 	}
 }
 
 // nextStepOf is nextStep for one target.
-func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
+func (w *Worker) nextStepOf(s *schedule, i int32) (a chain.Activation, ok bool) {
 	t, ready := &w.targets.all[i], &w.chains.readyFor(s)[i]
 	for begins := 0; ; {
 		if ready.Len() == 0 {
@@ -171,37 +158,37 @@ func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
 			w.beginNext(c)
 			continue
 		}
-		if a = ready.Pop().activation; w.chains.all[a.instance].aborted == "" {
+		if a = ready.Pop().Activation; w.chains.all[a.Instance].aborted == "" {
 			return a, true
 		}
-		w.dropActivation(a.instance)
+		w.dropActivation(a.Instance)
 	}
 }
 
 // stepEnded ends an activation. The parameter why is the reason of a failure, or "". The instance then retries the step,
 // repeats it, continues with the next group, or ends. A retry waits for the backoff or for pause, whichever is longer.
-func (w *Worker) stepEnded(a activation, why string, pause int64) {
-	in := w.chains.all[a.instance]
-	s := &w.program.Steps[a.step]
+func (w *Worker) stepEnded(a chain.Activation, why string, pause int64) {
+	in := w.chains.all[a.Instance]
+	s := &w.program.Steps[a.Step]
 	in.outstanding--
 	switch {
 	case why == "" && in.aborted == "" && s.Repeat < 2: // the most frequent case
 	case in.aborted != "":
-	case why != "" && int(a.attempt) < s.Retries:
-		pause = max(pause, s.Backoff(int(a.attempt)))
-		a.attempt++
-		a.hop = 0
+	case why != "" && int(a.Attempt) < s.Retries:
+		pause = max(pause, s.Backoff(int(a.Attempt)))
+		a.Attempt++
+		a.Hop = 0
 		w.activate(a, pause)
 		return
 	case why != "" && !s.Continue:
 		in.aborted = why
 	case why == "" && w.mustRepeat(in, s):
 		in.repeated++
-		a.attempt, a.hop = 0, 0
+		a.Attempt, a.Hop = 0, 0
 		w.activate(a, w.pauseBefore(in, s))
 		return
 	}
-	w.continueAfter(a.instance, s)
+	w.continueAfter(a.Instance, s)
 }
 
 // mustRepeat returns true if a step that has succeeded must be sent again.
@@ -246,7 +233,7 @@ func (w *Worker) dropActivation(i int32) {
 // sleeper is an activation in a pause. It becomes ready at an instant.
 type sleeper struct {
 	at int64
-	activation
+	chain.Activation
 }
 
 func (s sleeper) due() int64 { return s.at }
@@ -254,7 +241,7 @@ func (s sleeper) due() int64 { return s.at }
 // wakeSleepers makes the activations ready whose pauses are over.
 func (w *Worker) wakeSleepers() {
 	for w.chains.sleepers.next() <= w.now {
-		w.makeReady(w.chains.sleepers.pop().activation)
+		w.makeReady(w.chains.sleepers.pop().Activation)
 	}
 }
 

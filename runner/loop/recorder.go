@@ -132,17 +132,17 @@ func (r *recorder) sent(q *request, over, allOver bool, down int64) {
 		r.WarmUpSent++
 		return
 	}
-	r.Steps[q.step].Sent++
+	r.Steps[q.Step].Sent++
 	if r.selections.ofRequests() {
 		r.selectSent(q, allOver)
 	}
 	switch {
-	case q.hop > 0:
-		r.Steps[q.step].Redirects++
-	case q.attempt > 0:
-		r.Steps[q.step].Retries++
+	case q.Hop > 0:
+		r.Steps[q.Step].Redirects++
+	case q.Attempt > 0:
+		r.Steps[q.Step].Retries++
 	}
-	t := &r.Targets[r.program.Steps[q.step].Target]
+	t := &r.Targets[r.program.Steps[q.Step].Target]
 	t.Reconnecting.Record(down / 1000)
 	t.Blocked.Record((q.sent - q.picked - down) / 1000)
 }
@@ -163,7 +163,7 @@ func (r *recorder) done(q *request, failed string, now int64) {
 		}
 		return
 	}
-	st := &r.Steps[q.step]
+	st := &r.Steps[q.Step]
 	q.state = counted
 	st.Occupied += now - q.sent
 	st.Done++
@@ -183,7 +183,7 @@ func (r *recorder) done(q *request, failed string, now int64) {
 	st.ResponseTime.Record((now - q.due) / 1000)
 	st.ServiceTime.Record((now - q.sent) / 1000)
 	st.TimeToFirstByte.Record((q.first - q.sent) / 1000)
-	r.Targets[r.program.Steps[q.step].Target].Body.Record((now - q.first) / 1000)
+	r.Targets[r.program.Steps[q.Step].Target].Body.Record((now - q.first) / 1000)
 	if r.selections.ofRequests() {
 		r.selectDone(q, failed == "", now)
 	}
@@ -201,7 +201,7 @@ func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, addre
 	case cause.Address == "":
 		cause.Address = address
 	}
-	st := &r.Steps[q.step]
+	st := &r.Steps[q.Step]
 	if q.state == inFlight {
 		st.Occupied += now - q.sent
 	}
@@ -239,7 +239,7 @@ func (r *recorder) problem(q *request, x *message.Exchange) {
 	}
 	r.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
 	r.scratch = append(head, cause...)
-	r.Steps[q.step].Problems.AddBytes(r.scratch, rv.MaxProblems, rv.CauseOther)
+	r.Steps[q.Step].Problems.AddBytes(r.scratch, rv.MaxProblems, rv.CauseOther)
 }
 
 // notified counts a notification that a measured instance awaited. Failed is the check that it failed, or "".

@@ -48,18 +48,18 @@ func isRedirect(s *chain.Step, status int16) bool {
 // mayFollow returns whether a redirect can be followed: it has a Location, the step was not redirected too often, and
 // the request may go to the authority that it names.
 func (w *Worker) mayFollow(r *request, s *chain.Step) bool {
-	return r.located && int(r.hop) < s.MaxRedirects && w.redirectTarget(r.activation) != none
+	return r.located && int(r.Hop) < s.MaxRedirects && w.redirectTarget(r.Activation) != none
 }
 
 // takeAuthority stores whether the URI names another server than those of the target, and the origin of that server. If it
 // does not, the origin stays that of the response, else that of the hop before.
 func (x *redirect) takeAuthority(r *request, own bool) {
 	x.elsewhere = !own
-	x.left = x.elsewhere || x.left && r.hop > 0
+	x.left = x.elsewhere || x.left && r.Hop > 0
 	switch {
 	case x.elsewhere:
 		x.origin = append(append(append(x.origin[:0], x.Scheme...), "://"...), x.Authority...)
-	case r.hop == 0 && !r.rooted:
+	case r.Hop == 0 && !r.rooted:
 		x.origin = x.origin[:0]
 	}
 }
@@ -75,12 +75,12 @@ func (x *redirect) takeOrigin(r *request, origin []byte) {
 
 // redirectTarget returns the target of the request that follows a redirect, or none. A target that forwards requests gets
 // this one, too.
-func (w *Worker) redirectTarget(a activation) int32 {
-	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
+func (w *Worker) redirectTarget(a chain.Activation) int32 {
+	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
 	if s.RedirectField != nil {
 		return w.targets.route(in, s)
 	}
-	x := in.redirectOf(a.step)
+	x := in.redirectOf(a.Step)
 	return w.targets.of(int32(s.Target), x.Scheme, x.Authority)
 }
 
@@ -97,10 +97,10 @@ func (x *redirect) appendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte 
 // it to. The connection decides the authority. A request that has left its target has no secrets of the user any more: a response
 // decided which server gets it.
 func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoint) {
-	if r.hop == 0 {
+	if r.Hop == 0 {
 		return
 	}
-	at, to := len(x.rendered), w.chains.all[r.instance].redirectOf(r.step)
+	at, to := len(x.rendered), w.chains.all[r.Instance].redirectOf(r.Step)
 	x.rendered = to.appendPath(x.rendered, s, e)
 	x.request.Path = x.rendered[at:]
 	switch {

@@ -17,7 +17,7 @@ type request struct {
 	// sent, when response headers came (0: not yet).
 	due, picked, sent, first int64
 
-	activation
+	chain.Activation
 	stream uint32
 	conn   int32
 	// target is an index into targets.all: the step's, or one that was followed.

@@ -32,7 +32,7 @@ type sample struct {
 // sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
 func (r *recorder) sampleFailed(q *request, in *chain.Instance, failed string, now int64) {
 	if r.measured(q) {
-		s := &r.program.Steps[q.step]
+		s := &r.program.Steps[q.Step]
 		r.sample(q, in, failed, "", q.sampled || s.WantHeaders && s.Inspect, now)
 	}
 }
@@ -40,7 +40,7 @@ func (r *recorder) sampleFailed(q *request, in *chain.Instance, failed string, n
 // sampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
 // is wanted. There is nothing else to show.
 func (r *recorder) sampleUnanswered(q *request, in *chain.Instance, outcome string, now int64) {
-	if r.program.Steps[q.step].Traced() && r.measured(q) {
+	if r.program.Steps[q.Step].Traced() && r.measured(q) {
 		r.sample(q, in, "", outcome, true, now)
 	}
 }
@@ -50,13 +50,13 @@ func (r *recorder) sampleUnanswered(q *request, in *chain.Instance, outcome stri
 func (r *recorder) sample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
 	l := r.samples
 	traced := false
-	if s := &r.program.Steps[q.step]; s.Traced() {
+	if s := &r.program.Steps[q.Step]; s.Traced() {
 		_, traced = s.Trace(in)
 	}
 	alike, incomplete, unsampled := 0, -1, -1
 	for i := range l.taken {
 		t := &l.taken[i]
-		if t.step != q.step || t.Status != int(q.status) || t.Check != failed || t.Outcome != outcome {
+		if t.step != q.Step || t.Status != int(q.status) || t.Check != failed || t.Outcome != outcome {
 			continue
 		}
 		alike++
@@ -79,7 +79,7 @@ func (r *recorder) sample(q *request, in *chain.Instance, failed, outcome string
 	default:
 		return
 	}
-	l.want(q.step, len(r.program.Steps))
+	l.want(q.Step, len(r.program.Steps))
 }
 
 // want finds out whether a step still lacks a whole sample.
@@ -97,8 +97,8 @@ func (l *samples) want(step int32, steps int) {
 func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
 
 func (r *recorder) newSample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
-	s := &r.program.Steps[q.step]
-	out := sample{step: q.step, at: now, whole: whole, Sample: rv.Sample{
+	s := &r.program.Steps[q.Step]
+	out := sample{step: q.Step, at: now, whole: whole, Sample: rv.Sample{
 		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.status), Outcome: outcome,
 	}}
 	if s.Traced() {
@@ -167,11 +167,11 @@ type slowest struct {
 // sampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
 func (r *recorder) sampleSlow(q *request, in *chain.Instance, now int64) {
 	l := &r.samples.slow
-	x := slowRequest{at: now, response: now - q.due, step: q.step, status: q.status}
+	x := slowRequest{at: now, response: now - q.due, step: q.Step, status: q.status}
 	if x.response+1<<62 <= l.floor || !r.measured(q) {
 		return
 	}
-	if x.trace, x.sampled = r.program.Steps[q.step].Trace(in); x.rank() > l.floor {
+	if x.trace, x.sampled = r.program.Steps[q.Step].Trace(in); x.rank() > l.floor {
 		l.add(&x)
 	}
 }

@@ -56,7 +56,7 @@ func (s *selections) selected(q *request) []int32 {
 	if !s.ofRequests() {
 		return nil
 	}
-	return s.requests[int(q.stage)*s.steps+int(q.step)]
+	return s.requests[int(q.stage)*s.steps+int(q.Step)]
 }
 
 func (r *recorder) selectSent(q *request, over bool) {

@@ -33,7 +33,7 @@ func (w *Worker) sendWaitingTo(target int32) {
 // the request limit is reached.
 func (w *Worker) send(tok int32, c *conn) bool {
 	r := &w.requests.all[tok]
-	s := &w.program.Steps[r.step]
+	s := &w.program.Steps[r.Step]
 	if w.limit.total > 0 && !w.limit.allows(r, w.now) {
 		w.conns.offer(c)
 		w.dropRequest(tok, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
@@ -46,7 +46,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now
-	w.chains.all[r.instance].sentAt = w.now
+	w.chains.all[r.Instance].sentAt = w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
 		if r.stage < 0 {
@@ -99,7 +99,7 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 		w.rec.dropped(int(r.stage), cause, 1)
 	}
 	w.trial.failed(tok, why, cause)
-	i := r.instance
+	i := r.Instance
 	w.releaseRequest(tok)
 	w.abortStep(i, why)
 }
@@ -118,10 +118,10 @@ func (w *Worker) nextDrop() int64 {
 // open renders a request into a session. It returns false if the script of the request failed.
 func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	r := &w.requests.all[tok]
-	s := &w.program.Steps[r.step]
-	in := w.chains.all[r.instance]
+	s := &w.program.Steps[r.Step]
+	in := w.chains.all[r.Instance]
 	e := w.conns.endpoint(c)
-	r.sampled = w.rec.samples.wantsWhole(r.step)
+	r.sampled = w.rec.samples.wantsWhole(r.Step)
 	if len(w.targets.all) > len(w.program.Targets) {
 		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
@@ -134,11 +134,11 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		w.buffers.body = s.AppendBody(w.buffers.body[:0], w.program, &in.Instance)
 		body = w.buffers.body
 	}
-	if s.Inspect || r.hop > 0 {
+	if s.Inspect || r.Hop > 0 {
 		if r.exchange == nil {
 			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
-		if s.WantRequest || r.hop > 0 || w.scripts.changes(s) {
+		if s.WantRequest || r.Hop > 0 || w.scripts.changes(s) {
 			return w.openMessage(c, tok, in, s, e, body)
 		}
 	}
@@ -187,9 +187,9 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 // appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
 // has the cookies that the redirect set.
 func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e *rv.Endpoint) []byte {
-	in := w.chains.all[r.instance]
-	if r.hop > 0 {
-		w.buffers.scratch = in.redirectOf(r.step).appendPath(w.buffers.scratch[:0], s, e)
+	in := w.chains.all[r.Instance]
+	if r.Hop > 0 {
+		w.buffers.scratch = in.redirectOf(r.Step).appendPath(w.buffers.scratch[:0], s, e)
 	} else {
 		if s.ClearCookies {
 			in.cookies.Clear()
@@ -201,14 +201,14 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e 
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
-func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) int32 {
+func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) int32 {
 	tok := w.requests.alloc()
 	w.schedules.count(stage, 1)
 	r := &w.requests.all[tok]
-	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
-	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
+	*r = request{Activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
+	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
 	in.begun = true
-	if a.hop == 0 { // a request that follows a redirect has the values of the first one
+	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
 		in.BeginStep(w.program, s, w.sources, w.wall())
 	}
 	return tok
@@ -218,11 +218,11 @@ func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) 
 func (w *Worker) admitUnpaced() {
 	for w.chains.unpaced.Len() > 0 {
 		s := w.chains.unpaced.Pop()
-		in := w.chains.all[s.instance]
+		in := w.chains.all[s.Instance]
 		stage := in.stage
 		if stage >= 0 {
 			if in.aborted != "" {
-				w.dropActivation(s.instance)
+				w.dropActivation(s.Instance)
 				continue
 			}
 			if w.lease.paused {
@@ -237,9 +237,9 @@ func (w *Worker) admitUnpaced() {
 		}
 		if stage == gracefulStage {
 			in.late = true
-			w.numberLater(s.instance)
+			w.numberLater(s.Instance)
 		}
-		tok := w.newRequest(s.activation, s.target, s.since, stage)
+		tok := w.newRequest(s.Activation, s.target, s.since, stage)
 		w.limit.admit(&w.requests.all[tok], w.now)
 		w.requests.wait(tok)
 	}

@@ -3,6 +3,7 @@ package loop
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
 )
 
 // nextPickUp returns when the worker must take slots, or enter the next stage of a schedule.
@@ -120,7 +121,7 @@ func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) 
 		case t == none:
 			return started
 		case started:
-			w.numberLater(a.instance)
+			w.numberLater(a.Instance)
 		}
 		w.startRequest(a, t, due, stage, !started)
 		started = true
@@ -128,7 +129,7 @@ func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) 
 }
 
 // startRequest makes the request of a step of a chain instance that its slot has started.
-func (w *Worker) startRequest(a activation, target int32, due int64, stage int16, first bool) {
+func (w *Worker) startRequest(a chain.Activation, target int32, due int64, stage int16, first bool) {
 	tok := w.newRequest(a, target, due, stage)
 	w.requests.all[tok].starts = first
 	w.requests.wait(tok)
@@ -151,12 +152,12 @@ func (w *Worker) admitReady(s *schedule) {
 	for i := range queues {
 		for ready := &queues[i]; ready.Len() > 0 && w.requests.inUse < maxWaiting; {
 			step := ready.Pop()
-			if w.chains.all[step.instance].aborted != "" {
-				w.dropActivation(step.instance)
+			if w.chains.all[step.Instance].aborted != "" {
+				w.dropActivation(step.Instance)
 				continue
 			}
-			w.numberLater(step.instance)
-			w.requests.wait(w.newRequest(step.activation, step.target, max(step.since, from), stage))
+			w.numberLater(step.Instance)
+			w.requests.wait(w.newRequest(step.Activation, step.target, max(step.since, from), stage))
 		}
 	}
 }
@@ -254,11 +255,11 @@ func (w *Worker) dropStarved(s *schedule) {
 				why = w.noStreamCause(i, w.now)
 			}
 			step := ready.Pop()
-			if w.chains.all[step.instance].aborted == "" {
+			if w.chains.all[step.Instance].aborted == "" {
 				s.Take()
 				w.rec.dropped(s.stage(), why, 1)
 			}
-			w.abortStep(step.instance, rv.AbortDropped)
+			w.abortStep(step.Instance, rv.AbortDropped)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (t *trial) done(tok int32, s *chain.Step, failed, why string) {
 func (t *trial) show(tok int32, s *chain.Step, failed, why string) {
 	r := &t.requests.all[tok]
 	e := t.of(tok, why, failure.Cause{})
-	in, x := &t.chains.all[r.instance].Instance, &r.exchange.Exchange
+	in, x := &t.chains.all[r.Instance].Instance, &r.exchange.Exchange
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
@@ -187,7 +187,7 @@ const AbortStopped = "stopped"
 // of is what a request has in common whatever its outcome.
 func (t *trial) of(tok int32, why string, cause failure.Cause) *Exchange {
 	r := &t.requests.all[tok]
-	e := t.exchangeOf(r.activation)
+	e := t.exchangeOf(r.Activation)
 	e.Why, e.Cause = why, cause
 	e.Script, t.script = t.script, ""
 	if r.exchange != nil && r.exchange.Request != nil {
@@ -202,7 +202,7 @@ func (t *trial) of(tok int32, why string, cause failure.Cause) *Exchange {
 }
 
 // unsent reports a step that made no request.
-func (t *trial) unsent(a activation, skipped bool, why string) {
+func (t *trial) unsent(a chain.Activation, skipped bool, why string) {
 	if t == nil {
 		return
 	}
@@ -212,21 +212,21 @@ func (t *trial) unsent(a activation, skipped bool, why string) {
 }
 
 // notified reports a step that has its notification.
-func (t *trial) notified(a activation, s *chain.Step, x *exchange, failed, why string) {
+func (t *trial) notified(a chain.Activation, s *chain.Step, x *exchange, failed, why string) {
 	if t == nil {
 		return
 	}
 	e := t.exchangeOf(a)
-	in := &t.chains.all[a.instance].Instance
+	in := &t.chains.all[a.Instance].Instance
 	e.Request, e.Response = cloneMessage(x.Request), cloneMessage(x.Response)
 	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, &x.Exchange), s.CapturedValues(in)
 	t.Exchange(e)
 }
 
-func (t *trial) exchangeOf(a activation) *Exchange {
-	in := t.chains.all[a.instance]
-	return &Exchange{Chain: int(in.Chain), Step: int(a.step), Attempt: int(a.attempt), Repeat: int(in.repeated)}
+func (t *trial) exchangeOf(a chain.Activation) *Exchange {
+	in := t.chains.all[a.Instance]
+	return &Exchange{Chain: int(in.Chain), Step: int(a.Step), Attempt: int(a.Attempt), Repeat: int(in.repeated)}
 }
 
 func cloneMessage(m *message.Message) *message.Message {
