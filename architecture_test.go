@@ -137,6 +137,11 @@ var laws = []law{
 		deny: []string{"net", "os", "syscall", "log", "golang.org/x/sys", module + "runner/measure", module + "runner/chain",
 			module + "runner/loop", module + "internal/histogram"},
 	},
+	{
+		name: "sockets know nothing of requests",
+		of:   []string{"runner/netio"},
+		deny: []string{module + "runner/loop", module + "runner/chain", module + "runner/measure", module + "runner/protocol"},
+	},
 }
 
 func (l law) broken(p listed) []string {
@@ -196,6 +201,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", "net", true},
 		{"runner/h2", "net/http", true},
 		{"runner/h2", module + "runner/h2/hpack", false},
+		{"runner/netio", module + "runner/loop", true},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},

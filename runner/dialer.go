@@ -11,7 +11,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/runner/dial"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // dialer opens connections for all workers.
@@ -48,15 +48,15 @@ func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, den
 	return d
 }
 
-// Dial implements loop.Dialer.
-func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
-	t := r.Target
+// Dial implements netio.Dialer.
+func (d *dialer) Dial(a netio.Attempt) {
+	t := a.Target
 	req := &dial.Request{
-		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Discovery: &d.discovery, Timeout: t.ConnectTimeout,
-		TLS: d.tls[r.Origin], Address: r.Address, Number: r.Number, LocalAddresses: t.Connecting.LocalAddresses,
-		Resolver: d.resolver, Policy: d.policy, Progress: func(s dial.Step) { w.Progress(r, s) },
+		Endpoint: &t.Endpoints[a.Endpoint], Protocol: t.Protocol, Discovery: &d.discovery, Timeout: t.ConnectTimeout,
+		TLS: d.tls[a.Origin], Address: a.Address, Number: a.Number, LocalAddresses: t.Connecting.LocalAddresses,
+		Resolver: d.resolver, Policy: d.policy, Progress: a.Progress,
 	}
-	slots := d.slots[r.Origin]
+	slots := d.slots[a.Origin]
 	go func() {
 		select {
 		case <-d.ctx.Done():
@@ -72,9 +72,9 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 			}
 		}
 		if err == nil && t.Protocol == rv.ProtocolALPN {
-			d.note(negotiation{r.Origin, req.Endpoint.Address}, c.Protocol)
+			d.note(negotiation{a.Origin, req.Endpoint.Address}, c.Protocol)
 		}
-		if !w.Connected(r, c, err) && err == nil {
+		if !a.Connected(c, err) && err == nil {
 			c.Close()
 		}
 	}()

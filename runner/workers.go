@@ -12,6 +12,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/poll"
 )
 
@@ -95,7 +96,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 const trialBody = 64 << 20
 
 func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer, listeners []string) (*worker, error) {
-	n, release, err := loop.NewNet()
+	n, release, err := netio.New()
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 func batched() *rv.Plan {
@@ -80,10 +81,10 @@ type notifyingNet struct {
 	stream uint32
 }
 
-func (n *notifyingNet) Send(fd int, b []byte) (int, Status) {
+func (n *notifyingNet) Send(fd int, b []byte) (int, netio.Status) {
 	c := n.conns[fd]
 	if c == n.caller {
-		return len(b), OK
+		return len(b), netio.OK
 	}
 	before := len(c.out)
 	sent, st := n.canned.Send(fd, b)

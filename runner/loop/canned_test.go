@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // canned is a network whose peer answers each request at once, without allocating and almost
@@ -50,31 +51,31 @@ func (*canned) Why() error                        { return nil }
 
 func (n *canned) Close(int)                                            {}
 func (n *canned) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
-func (n *canned) Dial(w *Worker, r DialRequest) {
+func (n *canned) Dial(r netio.Attempt) {
 	n.conns = append(n.conns, &cannedConn{out: append(make([]byte, 0, 1<<20), cannedSettings...)})
-	w.Progress(r, dial.Connecting)
-	w.Connected(r, &dial.Connection{FD: len(n.conns) - 1}, nil)
+	r.Progress(dial.Connecting)
+	r.Connected(&dial.Connection{FD: len(n.conns) - 1}, nil)
 }
 
-func (n *canned) Wait(out []Event, _ time.Duration) (int, bool, error) {
+func (n *canned) Wait(out []netio.Event, _ time.Duration) (int, bool, error) {
 	got := 0
 	for _, c := range n.conns {
 		if len(c.out) > 0 {
-			out[got] = Event{Data: c.data, Readable: true}
+			out[got] = netio.Event{Data: c.data, Readable: true}
 			got++
 		}
 	}
 	return got, true, nil
 }
 
-func (n *canned) Read(fd int, b []byte) (int, Status) {
+func (n *canned) Read(fd int, b []byte) (int, netio.Status) {
 	c := n.conns[fd]
 	k := copy(b, c.out)
 	c.out = c.out[:copy(c.out, c.out[k:])]
-	return k, OK
+	return k, netio.OK
 }
 
-func (n *canned) Send(fd int, b []byte) (int, Status) {
+func (n *canned) Send(fd int, b []byte) (int, netio.Status) {
 	c := n.conns[fd]
 	sent := len(b)
 	if !c.greeted {
@@ -104,7 +105,7 @@ func (n *canned) Send(fd int, b []byte) (int, Status) {
 		binary.BigEndian.PutUint32(c.out[at+9:], c.taken)
 		c.taken = 0
 	}
-	return sent, OK
+	return sent, netio.OK
 }
 
 // shortNet is a canned network with HTTP/1.1 and one request for each connection.
@@ -120,12 +121,12 @@ type shortNet struct {
 
 const shortResponse = "HTTP/1.1 200 OK\r\nserver: canned\r\ncontent-length: 2\r\n\r\nok"
 
-func (n *shortNet) Dial(w *Worker, r DialRequest) {
-	c, _, _ := n.Connect("", true)
-	w.Progress(r, dial.Connecting)
+func (n *shortNet) Dial(r netio.Attempt) {
+	next, _, _ := n.Connect("", true)
+	c := *next // the next call changes it
+	r.Progress(dial.Connecting)
 	c.Protocol = rv.ProtocolHTTP1
-	w.Connected(r, c, nil)
-	w.runMessages() // because the next call changes c
+	r.Connected(&c, nil)
 }
 
 func (n *shortNet) Connect(string, bool) (*dial.Connection, bool, error) {
@@ -144,7 +145,7 @@ func (n *shortNet) Close(fd int) {
 	n.free = append(n.free, fd)
 }
 
-func (n *shortNet) Wait(out []Event, d time.Duration) (int, bool, error) {
+func (n *shortNet) Wait(out []netio.Event, d time.Duration) (int, bool, error) {
 	got, woken, err := n.canned.Wait(out, d)
 	for i := range got {
 		out[i].Ended = n.ended
@@ -152,9 +153,9 @@ func (n *shortNet) Wait(out []Event, d time.Duration) (int, bool, error) {
 	return got, woken, err
 }
 
-func (n *shortNet) Send(fd int, b []byte) (int, Status) {
+func (n *shortNet) Send(fd int, b []byte) (int, netio.Status) {
 	n.conns[fd].out = append(n.conns[fd].out, shortResponse...)
-	return len(b), OK
+	return len(b), netio.OK
 }
 
 // cannedChain is a POST with a 300-byte body and a capture, then a PATCH and a DELETE of it.
@@ -175,8 +176,8 @@ func cannedChain() *rv.Plan {
 
 // cannedWorker has sent some requests already, so that its buffers have grown.
 func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
-	Net
-	Dialer
+	netio.Net
+	netio.Dialer
 }) *Worker {
 	tb.Helper()
 	w := newCannedWorker(tb, p, n)
@@ -185,8 +186,8 @@ func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
 }
 
 func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
-	Net
-	Dialer
+	netio.Net
+	netio.Dialer
 }) *Worker {
 	tb.Helper()
 	g, err := chain.Load(p, chain.Resources{})

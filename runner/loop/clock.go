@@ -1,10 +1,14 @@
 package loop
 
-import "time"
+import (
+	"time"
+
+	"github.com/h2surge/h2surge/runner/netio"
+)
 
 // clock is the time of a turn, and what it must do next.
 type clock struct {
-	net Net
+	net netio.Net
 	// now is the worker's clock, read once for each turn.
 	now int64
 	// wallOffset is what the wall clock, in nanoseconds since 1970, is ahead of now.

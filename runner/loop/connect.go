@@ -6,6 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // openPlaces makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
@@ -69,8 +70,8 @@ func (cs *connections) connect(c *conn) {
 	if dial.IsResolved(c.address) {
 		cs.handle(c, resolved)
 	}
-	cs.dial(DialRequest{
-		Conn: c.index, Generation: c.generation, Target: t, Endpoint: int(c.endpoint), Origin: int(cs.pools[c.target].origin),
+	cs.dialer.Dial(netio.Attempt{
+		Awaiter: awaiter{cs, c.index, c.generation}, Target: t, Endpoint: int(c.endpoint), Origin: int(cs.pools[c.target].origin),
 		Number: int(c.number), Address: int(address),
 	})
 }
@@ -105,26 +106,49 @@ func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
 
 var eventOfStep = [...]connEvent{dial.Connecting: resolved, dial.Handshaking: accepted}
 
-// progress handles a step of the dialer, unless the attempt has been given up.
-func (cs *connections) progress(r DialRequest, step dial.Step) {
-	if c := cs.all[r.Conn]; c.generation == r.Generation {
-		cs.handle(c, eventOfStep[step])
+// awaiter is what a connection gives to the dialer for an attempt.
+type awaiter struct {
+	cs         *connections
+	conn       int32
+	generation uint32
+}
+
+// Progress implements netio.Awaiter.
+func (a awaiter) Progress(step dial.Step) { a.cs.inbox.put(func() { a.progress(step) }) }
+
+// Connected implements netio.Awaiter.
+func (a awaiter) Connected(d *dial.Connection, err error) bool {
+	return a.cs.inbox.put(func() { a.connected(d, err) })
+}
+
+// connection returns the connection that awaits the attempt; nil: it has given the attempt up.
+func (a awaiter) connection() *conn {
+	if c := a.cs.all[a.conn]; c.generation == a.generation {
+		return c
+	}
+	return nil
+}
+
+func (a awaiter) progress(step dial.Step) {
+	if c := a.connection(); c != nil {
+		a.cs.handle(c, eventOfStep[step])
 	}
 }
 
-// connected handles the outcome of the dialer.
-func (cs *connections) connected(r DialRequest, d *dial.Connection, err error) {
-	c := cs.all[r.Conn]
-	if c.generation != r.Generation {
-		if err == nil {
-			d.Close()
-		}
-		return
+func (a awaiter) connected(d *dial.Connection, err error) {
+	switch c := a.connection(); {
+	case c == nil && err == nil:
+		d.Close()
+	case c == nil:
+	case err != nil:
+		a.cs.dialFailed(c, err)
+	default:
+		a.cs.dialed(c, d)
 	}
-	if err != nil {
-		cs.dialFailed(c, err)
-		return
-	}
+}
+
+// dialed takes a connection of the dialer.
+func (cs *connections) dialed(c *conn, d *dial.Connection) {
 	if d.Address != "" {
 		c.address = d.Address
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -23,11 +24,12 @@ import (
 // requests.
 type connections struct {
 	*clock
-	net  Net
-	dial func(DialRequest)
-	log  *slog.Logger
-	rec  *recorder
-	load load
+	net    netio.Net
+	dialer netio.Dialer
+	inbox  *inbox
+	log    *slog.Logger
+	rec    *recorder
+	load   load
 	// requests get the outcomes of the sessions by handler.
 	requests *requests
 	handler  protocol.Handler
@@ -97,7 +99,7 @@ type pool struct {
 func newConnections(w *Worker, all []target) connections {
 	cs := connections{
 		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedules,
-		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
+		dialer: w.cfg.Dialer, inbox: &w.inbox,
 		requests: &w.requests, handler: w,
 		pools: make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
 		batches: cacheline.Make[int32](0),

@@ -5,7 +5,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/pace"
 )
@@ -130,15 +129,4 @@ func (w *Worker) SetCredential(c chain.Credential, value []byte) {
 func (w *Worker) Unauthorized(c chain.Credential, why string) {
 	w.sources.SetCredential(c, nil)
 	w.authorizations.lost(c, why)
-}
-
-// Progress reports that the dialer has begun the next step of an attempt. Any goroutine may call it.
-func (w *Worker) Progress(r DialRequest, step dial.Step) {
-	w.Do(func(w *Worker) { w.conns.progress(r, step) })
-}
-
-// Connected brings the outcome of a Dial. Any goroutine may call it. It returns false when the worker has ended, so
-// that the caller closes the socket.
-func (w *Worker) Connected(r DialRequest, d *dial.Connection, err error) bool {
-	return w.Do(func(w *Worker) { w.conns.connected(r, d, err) })
 }

@@ -137,7 +137,7 @@ func (w *Worker) finish() {
 	w.conns.closeAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
-		f(w)
+		f()
 	}
 }
 
@@ -145,7 +145,7 @@ func (w *Worker) finish() {
 // as they are: requests in flight stay in flight, so the counting law holds.
 func (w *Worker) recovered(p any) error {
 	w.cfg.Log.Error("a worker panicked", "panic", p, "stack", string(debug.Stack()))
-	if !w.try(func(w *Worker) { w.finish() }) {
+	if !w.try(w.finish) {
 		w.finishBroken()
 	}
 	return fmt.Errorf("panic: %v", p)
@@ -162,13 +162,13 @@ func (w *Worker) finishBroken() {
 }
 
 // try runs f and reports whether it returned without a panic.
-func (w *Worker) try(f func(*Worker)) (ok bool) {
+func (w *Worker) try(f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.cfg.Log.Error("a worker panicked again", "panic", p)
 		}
 	}()
-	f(w)
+	f()
 	return true
 }
 

@@ -1,5 +1,7 @@
 package loop
 
+import "github.com/h2surge/h2surge/runner/netio"
+
 // markDirty notes that a connection may have bytes to send.
 func (cs *connections) markDirty(c *conn) {
 	if !c.isDirty {
@@ -40,16 +42,16 @@ func (cs *connections) write(c *conn) {
 		}
 		n, st := cs.net.Send(c.fd, p)
 		switch st {
-		case OK:
+		case netio.OK:
 			c.session.Wrote(n)
 			if c.state == dialing {
 				cs.connectedNow(c)
 			}
 			cs.rec.BytesSent += int64(n)
-		case Again:
+		case netio.Again:
 			cs.awaitWritable(c, true)
 			return
-		case Closed:
+		case netio.Closed:
 			// The next read returns the cause, after what the peer has sent before.
 			cs.awaitWritable(c, false)
 			return
@@ -69,16 +71,16 @@ func (cs *connections) awaitWritable(c *conn, want bool) {
 
 // writeSecure is write over TLS.
 func (cs *connections) writeSecure(c *conn) {
-	n, st, err := writeEncrypted(cs.net, c.fd, c.secure, c.session)
+	n, st, err := netio.WriteEncrypted(cs.net, c.fd, c.secure, c.session)
 	cs.rec.BytesSent += int64(n)
 	if err == nil { // else the next read returns it
-		cs.awaitWritable(c, st == Again)
+		cs.awaitWritable(c, st == netio.Again)
 	}
 }
 
 // flushSecure sends what is encrypted, as far as the socket takes it.
 func (cs *connections) flushSecure(c *conn) {
-	n, _ := sendEncrypted(cs.net, c.fd, c.secure)
+	n, _ := netio.SendEncrypted(cs.net, c.fd, c.secure)
 	cs.rec.BytesSent += int64(n)
 }
 

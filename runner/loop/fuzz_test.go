@@ -18,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
@@ -157,7 +158,7 @@ type fuzzNet struct {
 
 type fuzzDial struct {
 	at int64
-	r  DialRequest
+	r  netio.Attempt
 }
 
 type fuzzConn struct {
@@ -287,7 +288,7 @@ const (
 	fuzzWaits    = 200_000
 )
 
-func (n *fuzzNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+func (n *fuzzNet) Wait(out []netio.Event, timeout time.Duration) (int, bool, error) {
 	limit := int64(never)
 	if timeout >= 0 {
 		limit = n.clock + int64(timeout)
@@ -326,10 +327,10 @@ func (n *fuzzNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 	}
 }
 
-func (n *fuzzNet) ready(out []Event) (ready int) {
+func (n *fuzzNet) ready(out []netio.Event) (ready int) {
 	for _, c := range n.conns {
 		if c.watching && !c.hungUp && (c.out.Len() > 0 || c.closed || c.broken) && ready < len(out) {
-			out[ready] = Event{Data: c.data, Readable: true}
+			out[ready] = netio.Event{Data: c.data, Readable: true}
 			ready++
 		}
 	}
@@ -341,14 +342,14 @@ func (n *fuzzNet) arrive() {
 	for len(n.dials) > 0 && n.dials[0].at <= n.clock {
 		r := n.dials[0].r
 		n.dials = n.dials[1:]
-		n.w.Progress(r, dial.Connecting)
+		r.Progress(dial.Connecting)
 		if n.refuse > 0 {
 			n.refuse--
-			n.w.Connected(r, nil, syscall.ECONNREFUSED)
+			r.Connected(nil, syscall.ECONNREFUSED)
 			continue
 		}
 		n.conns = append(n.conns, &fuzzConn{})
-		n.w.Connected(r, &dial.Connection{FD: noFD + len(n.conns) - 1, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
+		r.Connected(&dial.Connection{FD: noFD + len(n.conns) - 1, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
 	}
 }
 
@@ -476,7 +477,7 @@ func (n *fuzzNet) Nap(d time.Duration) { n.clock += int64(d) }
 func (n *fuzzNet) Why() error          { return syscall.ECONNRESET }
 func (n *fuzzNet) Close(fd int)        { n.conns[fd].hungUp = true }
 
-func (n *fuzzNet) Dial(_ *Worker, r DialRequest) {
+func (n *fuzzNet) Dial(r netio.Attempt) {
 	n.dials = append(n.dials, fuzzDial{n.clock + int64(time.Millisecond), r})
 }
 
@@ -489,24 +490,24 @@ func (n *fuzzNet) Adopt(d *dial.Connection, data int32) (int, error) {
 	return fd, nil
 }
 
-func (n *fuzzNet) Read(fd int, b []byte) (int, Status) {
+func (n *fuzzNet) Read(fd int, b []byte) (int, netio.Status) {
 	c := n.conns[fd]
 	switch {
 	case c.broken:
-		return 0, Closed
+		return 0, netio.Closed
 	case c.out.Len() > 0:
 		size, _ := c.out.Read(b)
-		return size, OK
+		return size, netio.OK
 	case c.closed:
-		return 0, Ended
+		return 0, netio.Ended
 	}
-	return 0, Again
+	return 0, netio.Again
 }
 
-func (n *fuzzNet) Send(fd int, b []byte) (int, Status) {
+func (n *fuzzNet) Send(fd int, b []byte) (int, netio.Status) {
 	c := n.conns[fd]
 	if c.broken {
-		return 0, Closed
+		return 0, netio.Closed
 	}
 	c.in.Write(b)
 	if n.http1 && !c.served {
@@ -518,10 +519,10 @@ func (n *fuzzNet) Send(fd int, b []byte) (int, Status) {
 			c.in.Next(i + len(end))
 			c.streams = append(c.streams, 0)
 		}
-		return len(b), OK
+		return len(b), netio.OK
 	}
 	c.frames()
-	return len(b), OK
+	return len(b), netio.OK
 }
 
 // frames notes the requests among what the worker has sent.

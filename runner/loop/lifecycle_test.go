@@ -294,7 +294,7 @@ func (s *storm) broken(c *conn) string {
 		return "holds a place or a timer"
 	case c.state == idle && !c.isIdle && !timer(wantTimer), c.state == backoff && !timer(wantTimer):
 		return "will never connect"
-	case connectingIn[c.state] > 0 && !socket && !s.attempts[dialled{c.index, c.generation}]:
+	case connectingIn[c.state] > 0 && !socket && !s.attempts[awaiter{&s.w.conns, c.index, c.generation}]:
 		return "waits for no dialer"
 	case (c.state == dialing && socket || c.state == opening && c.h2 != nil) && !timer(connectTimer), c.state == opening && c.h1 != nil && !timer(trialTimer):
 		return "may wait forever"

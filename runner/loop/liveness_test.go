@@ -49,7 +49,7 @@ func checkLiveness(t *testing.T, seed uint64) {
 		l.change(70*time.Millisecond, 0, false, p.Rates...)
 	}
 	if last := p.Targets[len(p.Targets)-1]; last.Connecting.OnDemand && l.one(3) {
-		l.w.cfg.Dialer = unreachable{l.sim, last.Name}
+		l.w.conns.dialer = unreachable{l.sim, last.Name}
 	}
 	asleep := ""
 	l.asleep = func() {

@@ -27,8 +27,8 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "chains.go", "redirect.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "samples.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go", "encrypted.go",
-	"net.go", "heap.go", "doc.go",
+	"authorization.go", "script.go", "trial.go", "samples.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go",
+	"heap.go", "doc.go",
 }
 
 // upward lists the functions that earlier files have and later files may call, with the reason.
@@ -62,7 +62,7 @@ func TestCallsGoDown(t *testing.T) {
 		}
 	}
 	for _, f := range p.files {
-		if name := p.file(f.Pos()); !slices.Contains(order, name) && !strings.HasPrefix(name, "net_") && !strings.HasPrefix(name, "direct_") {
+		if name := p.file(f.Pos()); !slices.Contains(order, name) {
 			t.Errorf("%s has no place in the order", name)
 		}
 	}

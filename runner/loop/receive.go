@@ -7,10 +7,11 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // ready handles one ready connection.
-func (cs *connections) ready(ev *Event) {
+func (cs *connections) ready(ev *netio.Event) {
 	c := cs.all[ev.Data]
 	if c.fd < 0 {
 		return
@@ -37,13 +38,13 @@ const maxReads = 4
 func (cs *connections) receive(c *conn, ended bool) {
 	for range maxReads {
 		n, st := cs.net.Read(c.fd, cs.read)
-		if st == Again {
+		if st == netio.Again {
 			break
 		}
-		if c.state == dialing && st != Closed {
+		if c.state == dialing && st != netio.Closed {
 			cs.connectedNow(c)
 		}
-		if st != OK {
+		if st != netio.OK {
 			cs.peerClosed(c, st)
 			return
 		}
@@ -66,9 +67,9 @@ func (cs *connections) receive(c *conn, ended bool) {
 
 // peerClosed handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
 // (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
-func (cs *connections) peerClosed(c *conn, st Status) {
+func (cs *connections) peerClosed(c *conn, st netio.Status) {
 	why := cs.brokenBy(c, rv.CauseClosed, "")
-	if st == Ended {
+	if st == netio.Ended {
 		cs.requests.closing(why)
 		cs.endResponse(c)
 	} else {
@@ -140,15 +141,15 @@ func (cs *connections) received(c *conn) {
 // receiveSecure decrypts and parses what has been fed; false: the connection is gone.
 func (cs *connections) receiveSecure(c *conn) bool {
 	if cs.plain == nil {
-		cs.plain = make([]byte, plainSize)
+		cs.plain = make([]byte, netio.PlainSize)
 	}
 	for {
 		n, err := c.secure.Read(cs.plain)
 		if n > 0 && !cs.parse(c, cs.plain[:n]) {
 			return false
 		}
-		if isFlooded(c.secure) {
-			if cs.flushSecure(c); isFlooded(c.secure) {
+		if netio.IsFlooded(c.secure) {
+			if cs.flushSecure(c); netio.IsFlooded(c.secure) {
 				cs.lose(c, cs.brokenBy(c, rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
 				return false
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/notification"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
@@ -18,7 +19,7 @@ import (
 // is served as long as the worker runs. Only the methods of listeners and of served write their fields.
 type listeners struct {
 	*clock
-	net       Net
+	net       netio.Net
 	log       *slog.Logger
 	rec       *recorder
 	exchanges exchanges
@@ -149,7 +150,7 @@ func (ls *listeners) record() *served {
 }
 
 // ready handles an event of a served connection.
-func (ls *listeners) ready(ev *Event) {
+func (ls *listeners) ready(ev *netio.Event) {
 	c := ls.conns[ev.Data-connData]
 	if c.fd < 0 {
 		return
@@ -168,10 +169,10 @@ func (c *served) receive() {
 	ls := c.ls
 	for range maxReads {
 		n, st := ls.net.Read(c.fd, ls.read)
-		if st == Again {
+		if st == netio.Again {
 			break
 		}
-		if st != OK {
+		if st != netio.OK {
 			c.close()
 			return
 		}
@@ -200,7 +201,7 @@ func (c *served) take(p []byte) (open bool) {
 func (c *served) decrypt() (open bool) {
 	ls := c.ls
 	if ls.plain == nil {
-		ls.plain = make([]byte, plainSize)
+		ls.plain = make([]byte, netio.PlainSize)
 	}
 	for {
 		n, err := c.secure.Read(ls.plain)
@@ -237,7 +238,7 @@ func (c *served) parse(p []byte) (open bool) {
 
 // congested returns whether the peer does not read what it makes the worker send.
 func (c *served) congested() bool {
-	return c.h2.Congested() || c.secure != nil && isFlooded(c.secure)
+	return c.h2.Congested() || c.secure != nil && netio.IsFlooded(c.secure)
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.
@@ -317,31 +318,31 @@ func (c *served) write() {
 
 // writeSecure is write over TLS.
 func (c *served) writeSecure() {
-	n, st, err := writeEncrypted(c.ls.net, c.fd, c.secure, c.h2)
+	n, st, err := netio.WriteEncrypted(c.ls.net, c.fd, c.secure, c.h2)
 	if err != nil {
-		st = Closed
+		st = netio.Closed
 	}
 	c.sent(n, st)
 }
 
 // sendEncrypted sends what is encrypted, as far as the socket takes it.
-func (c *served) sendEncrypted() { c.sent(sendEncrypted(c.ls.net, c.fd, c.secure)) }
+func (c *served) sendEncrypted() { c.sent(netio.SendEncrypted(c.ls.net, c.fd, c.secure)) }
 
 // send sends octets. It returns false if the socket takes none: it is full, or broken and now closed.
 func (c *served) send(p []byte) (n int, ok bool) {
 	n, st := c.ls.net.Send(c.fd, p)
 	c.sent(n, st)
-	return n, st == OK
+	return n, st == netio.OK
 }
 
 // sent counts what the socket has taken. The connection waits until the socket takes more, or is closed, if the status says so.
-func (c *served) sent(n int, st Status) {
+func (c *served) sent(n int, st netio.Status) {
 	c.ls.rec.BytesSent += int64(n)
-	if st == Ended || st == Closed {
+	if st == netio.Ended || st == netio.Closed {
 		c.close()
 		return
 	}
-	c.awaitWritable(st == Again)
+	c.awaitWritable(st == netio.Again)
 }
 
 func (c *served) awaitWritable(want bool) {

@@ -23,6 +23,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // tlsPeer makes records of TLS 1.3 with TLS_AES_128_GCM_SHA256, and updates its keys.
@@ -146,7 +147,7 @@ func TestListenerOfATLSPeerThatDoesNotRead(t *testing.T) {
 				}
 			}
 			b.run()
-			if read := c.out.Len() == 0; read != reads || most > 2*maxEncrypted {
+			if read := c.out.Len() == 0; read != reads || most > 2*netio.MaxEncrypted {
 				t.Errorf("all was read: %v, want %v; up to %d octets were pending", read, reads, most)
 			}
 		})
@@ -182,7 +183,7 @@ func TestTLSTargetThatDoesNotRead(t *testing.T) {
 			if !reads {
 				want[rv.Failure{Of: rv.FailureConnection, Cause: rv.CauseProtocol, Detail: "no answer to KeyUpdate is read (RFC 8446 4.6.3)", Address: "t:80"}] = 1
 			}
-			if diff := cmp.Diff(want, causesOf(b)); diff != "" || most > 2*maxEncrypted {
+			if diff := cmp.Diff(want, causesOf(b)); diff != "" || most > 2*netio.MaxEncrypted {
 				t.Errorf("up to %d octets were pending, %+v, causes (-want +got):\n%s", most, got, diff)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
+	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -15,7 +16,7 @@ import (
 type session interface {
 	Receive(p []byte, now int64) error
 	Ready() bool
-	output
+	netio.Output
 	InFlight() int
 	Draining() bool
 	Cancel(id uint32, now int64) bool

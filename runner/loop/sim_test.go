@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // sim is a network in memory with a clock of its own. Waiting moves the clock to the next thing
@@ -43,13 +44,13 @@ type sim struct {
 	pings int
 	mute  bool
 	// dialled are all attempts to connect.
-	dialled []DialRequest
+	dialled []netio.Attempt
 	// dialledAt are their instants.
 	dialledAt []time.Duration
 	// hangs: connects of the loop itself get no answer.
 	hangs bool
 	// attempts are those of the dialer that have no outcome yet.
-	attempts map[dialled]bool
+	attempts map[netio.Awaiter]bool
 	// attempt returns what the dialer does next; nil: it connects in a millisecond.
 	attempt func() attempt
 	// down endpoints refuse connections. bad ones accept them and do this instead of greeting; once it has
@@ -176,7 +177,7 @@ func (s *sim) Nap(d time.Duration) {
 }
 
 // Wait implements Net: it delivers what is there, or lets time pass.
-func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+func (s *sim) Wait(out []netio.Event, timeout time.Duration) (int, bool, error) {
 	s.waits++
 	if s.everyTurn != nil {
 		s.everyTurn()
@@ -198,7 +199,7 @@ func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 			if !c.watching || c.hungUp || c.pending || n == len(out) {
 				continue
 			}
-			ev := Event{Data: c.data, Readable: c.out.Len() > 0 || c.closed || c.broken != nil, Writable: c.wantsRoom}
+			ev := netio.Event{Data: c.data, Readable: c.out.Len() > 0 || c.closed || c.broken != nil, Writable: c.wantsRoom}
 			if ev.Readable || ev.Writable {
 				out[n] = ev
 				n++
@@ -235,7 +236,7 @@ func (s *sim) Connect(address string, _ bool) (*dial.Connection, bool, error) {
 	if !s.direct {
 		return nil, false, nil
 	}
-	s.dialled = append(s.dialled, DialRequest{Endpoint: s.endpoints[address]})
+	s.dialled = append(s.dialled, netio.Attempt{Endpoint: s.endpoints[address]})
 	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
 	c := s.accept(s.endpoints[address], s.protocol)
 	c.pending = true
@@ -256,38 +257,38 @@ func (s *sim) Interest(fd int, _ int32, writable bool) error {
 	return nil
 }
 
-func (s *sim) Read(fd int, b []byte) (int, Status) {
+func (s *sim) Read(fd int, b []byte) (int, netio.Status) {
 	c := s.conns[fd]
 	if c.pending || c.out.Len() == 0 {
 		switch {
 		case c.pending:
 		case c.broken != nil:
 			s.why = c.broken
-			return 0, Closed
+			return 0, netio.Closed
 		case c.closed:
-			return 0, Ended
+			return 0, netio.Ended
 		}
-		return 0, Again
+		return 0, netio.Again
 	}
 	n, _ := c.out.Read(b)
-	return n, OK
+	return n, netio.OK
 }
 
-func (s *sim) Send(fd int, b []byte) (int, Status) {
+func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 	c := s.conns[fd]
 	if c.pending || c.full {
-		return 0, Again
+		return 0, netio.Again
 	}
 	if c.closed || c.broken != nil {
 		if s.why = c.broken; s.why == nil {
 			s.why = syscall.ECONNRESET
 		}
-		return 0, Closed
+		return 0, netio.Closed
 	}
 	s.clock += int64(s.sendCost)
 	c.in.Write(b)
 	c.parse()
-	return len(b), OK
+	return len(b), netio.OK
 }
 
 func (s *sim) Why() error { return s.why }
@@ -295,7 +296,7 @@ func (s *sim) Why() error { return s.why }
 func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 
 // Dial implements Dialer.
-func (s *sim) Dial(w *Worker, r DialRequest) {
+func (s *sim) Dial(r netio.Attempt) {
 	s.dialled = append(s.dialled, r)
 	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
 	a := attempt{steps: []attemptStep{{time.Millisecond, dial.Connecting}}}
@@ -303,33 +304,27 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 		a = s.attempt()
 	}
 	after := time.Duration(0)
-	id := dialled{r.Conn, r.Generation}
+	id := r.Awaiter
 	s.attempts[id] = true
 	for _, step := range a.steps {
 		after += step.after
-		s.in(after, func() { w.Progress(r, step.step) })
+		s.in(after, func() { r.Progress(step.step) })
 	}
 	s.in(after+a.after, func() {
 		delete(s.attempts, id)
 		if a.err != nil || s.refuses(r.Endpoint) {
-			w.Connected(r, nil, cmp.Or(a.err, error(syscall.ECONNREFUSED)))
+			r.Connected(nil, cmp.Or(a.err, error(syscall.ECONNREFUSED)))
 			return
 		}
 		c := s.accept(r.Endpoint, r.Target.Protocol)
 		secure := s.secure
 		s.secure = nil
-		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol, Secure: secure}, nil)
+		r.Connected(&dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol, Secure: secure}, nil)
 	})
 }
 
 // simPhases are the phases of each connection that Dial opens.
 var simPhases = dial.Phases{Named: true, NameResolution: 300 * time.Microsecond, TCPConnect: 500 * time.Microsecond}
-
-// dialled is an attempt of the dialer.
-type dialled struct {
-	conn       int32
-	generation uint32
-}
 
 // attempt is what the dialer reports before it is connected, or fails with an error.
 type attempt struct {
@@ -548,7 +543,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sim{t: t, serve: serve, clock: 1000, endpoints: map[string]int{}, attempts: map[dialled]bool{}, protocol: p.Targets[0].Protocol}
+	s := &sim{t: t, serve: serve, clock: 1000, endpoints: map[string]int{}, attempts: map[netio.Awaiter]bool{}, protocol: p.Targets[0].Protocol}
 	for i, e := range p.Targets[0].Endpoints {
 		s.endpoints[e.Address] = i
 	}

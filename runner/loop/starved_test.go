@@ -6,6 +6,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // unreachable is a dialer that connects to all targets but one.
@@ -14,12 +15,12 @@ type unreachable struct {
 	target string
 }
 
-func (d unreachable) Dial(w *Worker, r DialRequest) {
+func (d unreachable) Dial(r netio.Attempt) {
 	if r.Target.Name == d.target {
-		d.in(time.Millisecond, func() { w.Connected(r, nil, syscall.ECONNREFUSED) })
+		d.in(time.Millisecond, func() { r.Connected(nil, syscall.ECONNREFUSED) })
 		return
 	}
-	d.sim.Dial(w, r)
+	d.sim.Dial(r)
 }
 
 // TestClosedLoopWithADeadTarget: steps that a closed loop cannot send wait as requests do, and no longer. The instances of two seconds were
@@ -33,7 +34,7 @@ func TestClosedLoopWithADeadTarget(t *testing.T) {
 	dead.Name, dead.Connecting.OnDemand = "dead", true
 	p.Targets = append(p.Targets, dead)
 	b := newBench(t, p, ok(answer))
-	b.w.cfg.Dialer = unreachable{b.sim, "dead"}
+	b.w.conns.dialer = unreachable{b.sim, "dead"}
 	got := b.run()
 	perWait := int64(streams * (wait / answer))
 	if n := int64(len(b.w.chains.all)); n > perWait+2*streams {

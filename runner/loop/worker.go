@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // Config is what a worker is made from.
@@ -42,8 +43,8 @@ type Config struct {
 	// Callers are what the listeners require of their peers. Nil, and beyond its end: nothing.
 	Callers []*caller.Policy
 
-	Net    Net
-	Dialer Dialer
+	Net    netio.Net
+	Dialer netio.Dialer
 	// Pin is run first on the worker's own thread; nil: nothing is.
 	Pin func() error
 	Log *slog.Logger
@@ -60,7 +61,7 @@ type Config struct {
 type Worker struct {
 	cfg     Config
 	program *chain.Program
-	net     Net
+	net     netio.Net
 	inbox   inbox
 	clock
 	run       run
@@ -83,7 +84,7 @@ type Worker struct {
 
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
-	events     [256]Event
+	events     [256]netio.Event
 	buffers    buffers
 }
 
@@ -99,6 +100,7 @@ func New(cfg Config) (*Worker, error) {
 		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
 		rec:       newRecorder(p, cfg.Rates, cfg.Selections),
 		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		inbox:     inbox{net: cfg.Net},
 		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
 		requests:  newRequests(p),
 	}
@@ -234,7 +236,7 @@ func (w *Worker) releaseMemory() {
 // runMessages runs what is in the inbox.
 func (w *Worker) runMessages() {
 	for _, f := range w.inbox.take() {
-		f(w)
+		f()
 	}
 }
 

@@ -13,16 +13,17 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // plainDialer connects as other systems do.
 type plainDialer struct{ address string }
 
-func (d plainDialer) Dial(w *Worker, r DialRequest) {
+func (d plainDialer) Dial(r netio.Attempt) {
 	go func() {
-		w.Progress(r, dial.Connecting)
+		r.Progress(dial.Connecting)
 		c, err := net.Dial("tcp", d.address)
-		w.Connected(r, &dial.Connection{FD: -1, Conn: c}, err)
+		r.Connected(&dial.Connection{FD: -1, Conn: c}, err)
 	}()
 }
 
@@ -54,7 +55,7 @@ func TestPlainNet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newPlainNet()
+	n := netio.NewPlain()
 	var w *Worker
 	w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n,

@@ -1,4 +1,4 @@
-package loop
+package netio
 
 import (
 	"time"
@@ -22,8 +22,8 @@ type epollNet struct {
 	why unix.Errno
 }
 
-// NewNet returns a Net of the operating system, and a function that frees it after the worker has ended.
-func NewNet() (Net, func(), error) {
+// New returns a Net of the operating system, and a function that frees it after the worker has ended.
+func New() (Net, func(), error) {
 	p, err := poll.New()
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package loop
+package netio
 
 import (
 	"time"
@@ -55,17 +55,14 @@ type Event struct {
 	Ended bool
 }
 
-// Dialer opens a connection in the background. It reports each step with Progress, and the outcome with Connected. Any
-// worker may call it.
+// Dialer opens connections in the background. Any worker may call it.
 type Dialer interface {
-	Dial(w *Worker, r DialRequest)
+	Dial(a Attempt)
 }
 
-// DialRequest is a connection to open.
-type DialRequest struct {
-	// Conn and Generation name the worker's record.
-	Conn       int32
-	Generation uint32
+// Attempt is an attempt to open a connection. Its Awaiter gets each step, and then the outcome.
+type Attempt struct {
+	Awaiter
 	// Target is what to connect to, and Endpoint which of its endpoints. Origin is the index of the
 	// plan's target that it is, or was followed from.
 	Target   *rv.Target
@@ -74,4 +71,12 @@ type DialRequest struct {
 	// Number is the connection's in the whole test. Address is where to start among the addresses of the
 	// endpoint's host, modulo their number.
 	Number, Address int
+}
+
+// Awaiter waits for a connection. Any goroutine may call it.
+type Awaiter interface {
+	// Progress takes the next step of the attempt.
+	Progress(step dial.Step)
+	// Connected takes the outcome. It returns false if the worker has ended, so that the caller closes the socket.
+	Connected(c *dial.Connection, err error) bool
 }

@@ -1,4 +1,4 @@
-package loop
+package netio
 
 import (
 	"errors"
@@ -44,11 +44,8 @@ type plainConn struct {
 // plainBuffer bounds each of a connection's two buffers.
 const plainBuffer = 64 << 10
 
-//nolint:unused // systems other than Linux use it, and the tests
-func newPlainNet() *plainNet { return &plainNet{changed: make(chan struct{}, 1)} }
-
-//nolint:unused // as newPlainNet
-func (n *plainNet) release() {}
+// NewPlain returns a Net of goroutines.
+func NewPlain() Net { return &plainNet{changed: make(chan struct{}, 1)} }
 
 func (*plainNet) Now() int64 { return rv.Clock() }
 

@@ -1,4 +1,4 @@
-package loop
+package netio
 
 import (
 	"net"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestConnectReaches: the loop itself connects to each kind of address that needs no look-up.
+// TestConnectReaches: a Net connects to each kind of address that needs no look-up.
 func TestConnectReaches(t *testing.T) {
-	n, release, err := NewNet()
+	n, release, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestConnectReaches(t *testing.T) {
 
 // TestConnectLeavesToTheDialer: these addresses need a look-up, or are rare.
 func TestConnectLeavesToTheDialer(t *testing.T) {
-	n, release, err := NewNet()
+	n, release, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}

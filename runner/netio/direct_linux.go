@@ -1,4 +1,4 @@
-package loop
+package netio
 
 import (
 	"encoding/binary"

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package loop
-
-// NewNet makes a Net of goroutines.
-func NewNet() (Net, func(), error) {
-	n := newPlainNet()
-	return n, n.release, nil
-}
