@@ -35,7 +35,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/robfig/cron/v3 v3.0.1
+require (
+	github.com/go-jose/go-jose/v4 v4.1.9
+	github.com/robfig/cron/v3 v3.0.1
+)
 
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect

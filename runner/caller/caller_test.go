@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-jose/go-jose/v4"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -162,7 +164,7 @@ func TestSignatures(t *testing.T) {
 	set, err := json.Marshal(map[string]any{"keys": []any{
 		map[string]string{"kty": "RSA", "kid": "r", "use": "sig", "n": encode(rsaKey.N.Bytes()), "e": encode(big.NewInt(int64(rsaKey.E)).Bytes())},
 		map[string]string{"kty": "EC", "kid": "e", "crv": "P-256", "x": encode(point[1:33]), "y": encode(point[33:])},
-		map[string]string{"kty": "EC", "crv": "P-521", "x": "AA", "y": "AA"},
+		map[string]string{"kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA"},
 		map[string]string{"kty": "oct", "kid": "h", "k": encode([]byte(secret))},
 	}})
 	if err != nil {
@@ -175,6 +177,10 @@ func TestSignatures(t *testing.T) {
 	}
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	pkcs1 := pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&rsaKey.PublicKey)})
+	private, err := jose.JSONWebKey{Key: rsaKey, Use: "sig"}.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
 	_ = sha512.New // linked, for crypto.SHA512
 	for name, tt := range map[string]struct {
 		algorithm string
@@ -186,6 +192,7 @@ func TestSignatures(t *testing.T) {
 		"RS256, PEM":               {rv.TokenRS256, publicPEM(t, &rsaKey.PublicKey), `{"alg":"RS256"}`, rs(crypto.SHA256), Accepted},
 		"RS512, PKCS #1":           {rv.TokenRS512, pkcs1, `{"alg":"RS512"}`, rs(crypto.SHA512), Accepted},
 		"RS256, set":               {rv.TokenRS256, set, `{"alg":"RS256","kid":"r"}`, rs(crypto.SHA256), Accepted},
+		"RS256, private key":       {rv.TokenRS256, private, `{"alg":"RS256"}`, rs(crypto.SHA256), Accepted},
 		"ES256, set":               {rv.TokenES256, set, `{"alg":"ES256"}`, es, Accepted},
 		"ES256, certificate":       {rv.TokenES256, certificate, `{"alg":"ES256"}`, es, Accepted},
 		"HS256, set":               {rv.TokenHS256, set, `{"alg":"HS256","kid":"h"}`, hs256, Accepted},
@@ -206,12 +213,13 @@ func TestKeyErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ algorithm, keys, want string }{
 		"a short secret":   {rv.TokenHS256, "abc", "token.keys: the secret has 3 bytes; HS256 needs at least 32 (RFC 7518 3.2)"},
 		"text":             {rv.TokenRS256, "abc", "token.keys: must be a JWK Set, or public keys or certificates in PEM"},
+		"a duplicate":      {rv.TokenHS256, `{"kty":"oct","k":"AAAA","k":"AAAB"}`, "token.keys: JWK 0: json: duplicate key 'k' in object; allowed: parameters as in RFC 7518 6"},
 		"no key that fits": {rv.TokenRS256, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, "token.keys: has no key for RS256"},
 		"for encryption":   {rv.TokenHS256, `{"kty":"oct","use":"enc","k":"AAAA"}`, "token.keys: has no key for HS256"},
 		"broken JSON":      {rv.TokenRS256, `{`, "token.keys: JWK Set: unexpected end of JSON input"},
-		"not base64url":    {rv.TokenRS256, `{"kty":"RSA","n":"+","e":"AQAB"}`, "token.keys: JWK 0: n is not base64url (RFC 7518 2)"},
-		"a large exponent": {rv.TokenRS256, `{"kty":"RSA","n":"AQAB","e":"________"}`, "token.keys: JWK 0: e is too large"},
-		"a short point":    {rv.TokenES256, `{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}`, "token.keys: JWK 0: x and y have 1 and 1 bytes, not 32 (RFC 7518 6.2.1)"},
+		"not base64url":    {rv.TokenRS256, `{"kty":"RSA","n":"+","e":"AQAB"}`, "token.keys: JWK 0: illegal base64 data at input byte 0; allowed: parameters as in RFC 7518 6"},
+		"a large exponent": {rv.TokenRS256, `{"kty":"RSA","n":"AQAB","e":"____________"}`, "token.keys: JWK 0: invalid RSA key, bad e value; allowed: parameters as in RFC 7518 6"},
+		"a short point":    {rv.TokenES256, `{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}`, "token.keys: JWK 0: invalid EC public key, wrong length for x; allowed: parameters as in RFC 7518 6"},
 		"a broken key":     {rv.TokenES256, "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----", "token.keys: PEM block PUBLIC KEY: "},
 		"no key":           {rv.TokenES256, "-----BEGIN", "token.keys: has no key for ES256"},
 	} {
