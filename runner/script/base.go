@@ -152,7 +152,7 @@ func (s *state) rawSet(L *lua.LState) int {
 		return 1
 	}
 	if n, ok := key.(lua.LNumber); ok {
-		s.stretch(L, t, n)
+		s.budget.stretch(L, t, n)
 	}
 	L.RawSet(t, key, value)
 	return 1

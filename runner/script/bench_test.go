@@ -43,6 +43,41 @@ function on_response(res)
 end
 `
 
+const jsonSource = `
+function on_request(req, prev)
+  local doc = json.decode(req.body)
+  doc.subscription = {id = prev and prev:header("location"), retries = 3}
+  req.body = json.encode(doc)
+end
+
+function on_response(res)
+  return res.status == 201 and json.decode(res.body).subscriptionId == "4711"
+end
+`
+
+// tableSource uses what makes requests of several parts: lists, loops, computed keys, concatenations and numbers.
+const tableSource = `
+local names = {"imsi", "msisdn", "dnn", "slice"}
+local n = 0
+function on_request(req)
+  n = n + 1
+  local parts, seen = {}, {}
+  for i, name in ipairs(names) do
+    table.insert(parts, name .. "=" .. n + i)
+    seen[name] = i
+  end
+  parts[#parts + 1] = string.format("t=%d", tonumber("10") * n)
+  req.path = req.path .. "?" .. table.concat(parts, "&")
+  req:set_header("x-serial", tostring(n))
+end
+
+function on_response(res)
+  for k, v in pairs({a = 1, b = 2}) do
+    if tostring(v) == k then return false end
+  end
+end
+`
+
 func fields(pairs ...string) []Field {
 	var out []Field
 	for i := 0; i < len(pairs); i += 2 {
@@ -117,6 +152,8 @@ func cpuTime(b *testing.B) int64 {
 
 func BenchmarkCompatible(b *testing.B) { benchStep(b, compatSource) }
 func BenchmarkNative(b *testing.B)     { benchStep(b, nativeSource) }
+func BenchmarkJSON(b *testing.B)       { benchStep(b, jsonSource) }
+func BenchmarkTables(b *testing.B)     { benchStep(b, tableSource) }
 
 // BenchmarkBudget compares ways to bound instructions, for a loop of 1000 turns of five instructions.
 func BenchmarkBudget(b *testing.B) {

@@ -42,7 +42,7 @@
 // Instructions are counted, and library functions count the bytes that they read and write. A call that has used its
 // budget ends: each further instruction raises the error again, so pcall cannot catch it. The clock is read every 256
 // instructions, for operations that take long on large values (Limits.Time). The Lua stack has 200 calls and 64 Ki
-// slots. A source has at most 256 KiB, nested at most 500 deep.
+// slots. A source has at most 256 KiB, nested at most 2000 deep.
 //
 // # Limit of memory
 //

@@ -1,17 +1,18 @@
 package script
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
 
 // Three operations of the interpreter allocate much in one instruction: a concatenation, an assignment to an array index
 // far beyond the end, and a list of all results of a call. For a tail call, the trace of an error has a line. The guard
-// changes the syntax tree: functions of the state check first, or replace the operation. The chunk gets these functions as
+// changes the syntax tree: functions of the budget check first, or replace the operation. The chunk gets these functions as
 // arguments, in locals whose names a script cannot write.
 const (
 	guardConcat = "(concat)" // (concat)(a, b, c) is a .. b .. c
@@ -21,250 +22,145 @@ const (
 	guardTail   = "(tail)"   // (tail)() comes before return f()
 )
 
-// maxDepth bounds recursion over a syntax tree, here and in the compiler.
-const maxDepth = 500
+// guards returns the functions of the guard, in the order of the names in guard.
+func (b *budget) guards() []lua.LGFunction {
+	return []lua.LGFunction{b.concat, b.setIndex, b.newKey, b.all, b.tailCall}
+}
+
+// maxDepth bounds the nodes of a syntax tree that contain each other: recursion here and in the compiler.
+const maxDepth = 2000
 
 // smallIndex is an array index that costs at most 1 KiB.
 const smallIndex = 64
 
 var errTooDeep = errors.New("nested too deeply")
 
-type guard struct{ depth int }
-
-// rewrite puts the guard into a chunk.
-func rewrite(chunk []ast.Stmt) ([]ast.Stmt, error) {
-	g := &guard{}
-	if err := g.blocks(chunk); err != nil {
-		return nil, err
+// guard puts the guard into a chunk.
+func guard(chunk []ast.Stmt) ([]ast.Stmt, error) {
+	w := &walker{}
+	if w.walk(reflect.ValueOf(chunk)); w.err != nil {
+		return nil, w.err
 	}
-	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey, guardAll, guardTail}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
-	at(locals, 1)
-	at(locals.Exprs[0], 1)
+	locals := at(1, &ast.LocalAssignStmt{
+		Names: []string{guardConcat, guardSet, guardKey, guardAll, guardTail}, Exprs: []ast.Expr{at(1, &ast.Comma3Expr{})},
+	})
 	return append([]ast.Stmt{locals}, chunk...), nil
 }
 
-func at(n ast.PositionHolder, line int) {
+func at[N ast.PositionHolder](line int, n N) N {
 	n.SetLine(line)
 	n.SetLastLine(line)
+	return n
 }
 
-func (g *guard) enter(n ast.PositionHolder) error {
-	if g.depth++; g.depth > maxDepth {
-		return fmt.Errorf("%d: %w", n.Line(), errTooDeep)
-	}
-	return nil
+// walker guards the nodes of a syntax tree, inner ones first.
+type walker struct {
+	depth int
+	err   error
 }
 
-func (g *guard) blocks(blocks ...[]ast.Stmt) error {
-	for _, stmts := range blocks {
-		for i := range stmts {
-			if err := g.enter(stmts[i]); err != nil {
-				return err
-			}
-			if err := g.stmt(&stmts[i]); err != nil {
-				return err
-			}
-			g.depth--
+// walk looks for nodes in a part of a tree. A node is the value of an interface.
+func (w *walker) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			w.walk(v.Field(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			w.walk(v.Elem())
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			w.node(v)
 		}
 	}
-	return nil
 }
 
-func (g *guard) stmt(p *ast.Stmt) error {
-	switch s := (*p).(type) {
+func (w *walker) node(v reflect.Value) {
+	n := v.Interface().(ast.PositionHolder)
+	if w.depth++; w.depth > maxDepth && w.err == nil {
+		w.err = fmt.Errorf("%d: %w", n.Line(), errTooDeep)
+	}
+	if w.err != nil {
+		return
+	}
+	w.walk(v.Elem())
+	w.depth--
+	v.Set(reflect.ValueOf(guarded(n)))
+}
+
+// guarded returns a node, or what replaces it. The guard is in its parts already.
+func guarded(n ast.PositionHolder) ast.PositionHolder {
+	switch n := n.(type) {
+	case *ast.StringConcatOpExpr:
+		return guardedConcat(n)
 	case *ast.AssignStmt:
-		return g.assign(p, s)
-	case *ast.LocalAssignStmt:
-		return g.list(s.Exprs)
-	case *ast.FuncCallStmt:
-		return g.exprs(&s.Expr)
-	case *ast.DoBlockStmt:
-		return g.blocks(s.Stmts)
-	case *ast.WhileStmt:
-		return cmp.Or(g.exprs(&s.Condition), g.blocks(s.Stmts))
-	case *ast.RepeatStmt:
-		return cmp.Or(g.exprs(&s.Condition), g.blocks(s.Stmts))
-	case *ast.IfStmt:
-		return g.ifs(s)
-	case *ast.NumberForStmt:
-		return cmp.Or(g.exprs(&s.Init, &s.Limit, &s.Step), g.blocks(s.Stmts))
-	case *ast.GenericForStmt:
-		return cmp.Or(g.list(s.Exprs), g.blocks(s.Stmts))
-	case *ast.FuncDefStmt:
-		return g.blocks(s.Func.Stmts)
+		return guardedAssign(n)
+	case *ast.TableExpr:
+		guardTable(n)
 	case *ast.ReturnStmt:
-		*p = tail(s)
-		return g.list(s.Exprs)
+		return guardedReturn(n)
 	}
-	return nil // break, label and goto contain nothing
+	return n
 }
 
-// tail guards a tail call.
-func tail(s *ast.ReturnStmt) ast.Stmt {
-	if len(s.Exprs) != 1 {
-		return s
+// guardedConcat makes one call of a .. b .. c, which is right associative: one result is allocated instead of two.
+func guardedConcat(x *ast.StringConcatOpExpr) ast.Expr {
+	args := []ast.Expr{x.Lhs, one(x.Rhs)}
+	if rest, ok := x.Rhs.(*ast.FuncCallExpr); ok {
+		if fn, ok := rest.Func.(*ast.IdentExpr); ok && fn.Value == guardConcat {
+			args = append(args[:1], rest.Args...)
+		}
 	}
-	if f, ok := s.Exprs[0].(*ast.FuncCallExpr); !ok || f.AdjustRet {
-		return s
-	}
-	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{callStmt(guardTail, s.Line(), nil), s}}
-	at(do, s.Line())
-	return do
+	return call(guardConcat, x.Line(), args...)
 }
 
-// ifs follows a chain of elseif, which the parser nests, without recursion.
-func (g *guard) ifs(s *ast.IfStmt) error {
-	for {
-		if err := cmp.Or(g.exprs(&s.Condition), g.blocks(s.Then)); err != nil {
-			return err
-		}
-		next, ok := (*ast.IfStmt)(nil), false
-		if len(s.Else) == 1 {
-			next, ok = s.Else[0].(*ast.IfStmt)
-		}
+// guardedAssign guards computed keys.
+func guardedAssign(s *ast.AssignStmt) ast.Stmt {
+	for _, l := range s.Lhs {
+		x, ok := l.(*ast.AttrGetExpr)
 		if !ok {
-			return g.blocks(s.Else)
-		}
-		// The compiler recurses here, with less stack.
-		if g.depth++; g.depth > 4*maxDepth {
-			return fmt.Errorf("%d: %w", s.Line(), errTooDeep)
-		}
-		defer func() { g.depth-- }()
-		s = next
-	}
-}
-
-func (g *guard) list(exprs []ast.Expr) error {
-	for i := range exprs {
-		if err := g.exprs(&exprs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *guard) exprs(exprs ...*ast.Expr) error {
-	for _, e := range exprs {
-		if *e == nil {
 			continue
 		}
-		if err := g.enter(*e); err != nil {
-			return err
+		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
+			return callStmt(guardSet, s.Line(), x.Object, x.Key, one(s.Rhs[0]))
 		}
-		if err := g.expr(e); err != nil {
-			return err
-		}
-		g.depth--
+		x.Key = guardedKey(x.Key)
 	}
-	return nil
-}
-
-func (g *guard) expr(e *ast.Expr) error {
-	switch x := (*e).(type) {
-	case *ast.StringConcatOpExpr:
-		return g.concat(e, x)
-	case *ast.AttrGetExpr:
-		return g.exprs(&x.Object, &x.Key)
-	case *ast.TableExpr:
-		return g.table(x)
-	case *ast.FuncCallExpr:
-		return cmp.Or(g.exprs(&x.Func, &x.Receiver), g.list(x.Args))
-	case *ast.LogicalOpExpr:
-		return g.exprs(&x.Lhs, &x.Rhs)
-	case *ast.RelationalOpExpr:
-		return g.exprs(&x.Lhs, &x.Rhs)
-	case *ast.ArithmeticOpExpr:
-		return g.exprs(&x.Lhs, &x.Rhs)
-	case *ast.UnaryMinusOpExpr:
-		return g.exprs(&x.Expr)
-	case *ast.UnaryNotOpExpr:
-		return g.exprs(&x.Expr)
-	case *ast.UnaryLenOpExpr:
-		return g.exprs(&x.Expr)
-	case *ast.FunctionExpr:
-		return g.blocks(x.Stmts)
-	}
-	return nil
-}
-
-// concat flattens a .. b .. c, which is right associative, into one call: one result is allocated instead of two.
-func (g *guard) concat(e *ast.Expr, x *ast.StringConcatOpExpr) error {
-	args := []ast.Expr{x.Lhs}
-	rest := x.Rhs
-	for {
-		next, ok := rest.(*ast.StringConcatOpExpr)
-		if !ok {
-			break
-		}
-		args, rest = append(args, next.Lhs), next.Rhs
-	}
-	args = append(args, rest)
-	if err := g.list(args); err != nil {
-		return err
-	}
-	// The last operand's further results are not part of the concatenation.
-	adjust(args[len(args)-1])
-	*e = call(guardConcat, x.Line(), args)
-	return nil
-}
-
-// adjust cuts an expression to one value, as parentheses do.
-func adjust(e ast.Expr) {
-	switch x := e.(type) {
-	case *ast.FuncCallExpr:
-		x.AdjustRet = true
-	case *ast.Comma3Expr:
-		x.AdjustRet = true
-	}
-}
-
-func call(name string, line int, args []ast.Expr) *ast.FuncCallExpr {
-	fn := &ast.IdentExpr{Value: name}
-	c := &ast.FuncCallExpr{Func: fn, Args: args, AdjustRet: true}
-	at(fn, line)
-	at(c, line)
-	return c
-}
-
-func callStmt(name string, line int, args []ast.Expr) ast.Stmt {
-	s := &ast.FuncCallStmt{Expr: call(name, line, args)}
-	at(s, line)
 	return s
 }
 
-// table guards {[key] = value} and {f()}.
-func (g *guard) table(x *ast.TableExpr) error {
-	for i, f := range x.Fields {
-		if i == len(x.Fields)-1 && f.Key == nil {
-			g.all(&f.Value)
-		}
-		if err := g.exprs(&f.Key, &f.Value); err != nil {
-			return err
-		}
-		if f.Key != nil {
-			f.Key = guarded(f.Key)
-		}
+// guardedReturn guards a tail call.
+func guardedReturn(s *ast.ReturnStmt) ast.Stmt {
+	if len(s.Exprs) != 1 || !hasMany(s.Exprs[0]) {
+		return s
 	}
-	return nil
+	return at(s.Line(), &ast.DoBlockStmt{Stmts: []ast.Stmt{callStmt(guardTail, s.Line()), s}})
 }
 
-// all guards an expression with many results.
-func (g *guard) all(e *ast.Expr) {
-	switch x := (*e).(type) {
-	case *ast.FuncCallExpr:
-		if x.AdjustRet {
-			return
+// guardTable guards {[key] = value} and {f()}.
+func guardTable(x *ast.TableExpr) {
+	for i, f := range x.Fields {
+		if f.Key != nil {
+			f.Key = guardedKey(f.Key)
+		} else if i == len(x.Fields)-1 && hasMany(f.Value) {
+			all := call(guardAll, f.Value.Line(), f.Value)
+			all.AdjustRet = false
+			f.Value = all
 		}
-	case *ast.Comma3Expr:
-		if x.AdjustRet {
-			return
-		}
-	default:
-		return
 	}
-	c := call(guardAll, (*e).Line(), []ast.Expr{*e})
-	c.AdjustRet = false
-	*e = c
+}
+
+func guardedKey(key ast.Expr) ast.Expr {
+	if harmless(key) {
+		return key
+	}
+	return call(guardKey, key.Line(), one(key))
 }
 
 // harmless keys are strings or small numbers in the source.
@@ -279,28 +175,33 @@ func harmless(key ast.Expr) bool {
 	return false
 }
 
-func guarded(key ast.Expr) ast.Expr {
-	if harmless(key) {
-		return key
-	}
-	return call(guardKey, key.Line(), []ast.Expr{key})
-}
-
-func (g *guard) assign(p *ast.Stmt, s *ast.AssignStmt) error {
-	if err := cmp.Or(g.list(s.Lhs), g.list(s.Rhs)); err != nil {
-		return err
-	}
-	for _, l := range s.Lhs {
-		x, ok := l.(*ast.AttrGetExpr)
-		if !ok {
-			continue
-		}
-		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
-			adjust(s.Rhs[0])
-			*p = callStmt(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]})
-			return nil
-		}
-		x.Key = guarded(x.Key)
+// adjusted returns the field that cuts an expression to one value, as parentheses do, or nil if it has one value only.
+func adjusted(e ast.Expr) *bool {
+	switch x := e.(type) {
+	case *ast.FuncCallExpr:
+		return &x.AdjustRet
+	case *ast.Comma3Expr:
+		return &x.AdjustRet
 	}
 	return nil
+}
+
+func hasMany(e ast.Expr) bool {
+	a := adjusted(e)
+	return a != nil && !*a
+}
+
+func one(e ast.Expr) ast.Expr {
+	if a := adjusted(e); a != nil {
+		*a = true
+	}
+	return e
+}
+
+func call(name string, line int, args ...ast.Expr) *ast.FuncCallExpr {
+	return at(line, &ast.FuncCallExpr{Func: at(line, &ast.IdentExpr{Value: name}), Args: args, AdjustRet: true})
+}
+
+func callStmt(name string, line int, args ...ast.Expr) ast.Stmt {
+	return at(line, &ast.FuncCallStmt{Expr: call(name, line, args...)})
 }

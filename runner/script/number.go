@@ -91,3 +91,22 @@ func integer(i int) lua.LValue {
 	}
 	return lua.LNumber(i)
 }
+
+// textSize returns at least the length of a string or a number as text.
+func textSize(v lua.LValue) int {
+	if s, ok := v.(lua.LString); ok {
+		return len(s)
+	}
+	return 24
+}
+
+// writeText adds a string or a number.
+func writeText(out *strings.Builder, v lua.LValue) {
+	switch v := v.(type) {
+	case lua.LString:
+		out.WriteString(string(v))
+	case lua.LNumber:
+		var buf [32]byte
+		out.Write(appendNumber(buf[:0], float64(v)))
+	}
+}

@@ -115,7 +115,7 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 }
 
 func link(name string, chunk []ast.Stmt) (*lua.FunctionProto, error) {
-	chunk, err := rewrite(chunk)
+	chunk, err := guard(chunk)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}

@@ -51,11 +51,11 @@ func (s *state) open() error {
 	s.openLibraries()
 	s.openProxies()
 	s.L.Push(s.L.NewFunctionFromProto(s.script.proto))
-	guard := []lua.LGFunction{s.concat, s.setIndex, s.newKey, s.all, s.tailCall}
-	for _, fn := range guard {
+	guards := s.budget.guards()
+	for _, fn := range guards {
 		s.L.Push(s.L.NewFunction(fn))
 	}
-	err := s.run(len(guard), 0)
+	err := s.run(len(guards), 0)
 	if err != nil {
 		s.drop()
 	}
@@ -133,121 +133,6 @@ func (s *state) function(name string) (*lua.LFunction, error) {
 		return nil, fmt.Errorf("%s: %s is no longer a function", s.script.name, name)
 	}
 	return fn, nil
-}
-
-// concat is the operator "..", see guard.go.
-func (s *state) concat(L *lua.LState) int {
-	n := L.GetTop()
-	size, plain := 0, true
-	for i := 1; i <= n; i++ {
-		switch v := L.Get(i).(type) {
-		case lua.LString:
-			size += len(v)
-		case lua.LNumber:
-			size += 24
-		default:
-			plain = false
-		}
-	}
-	s.budget.reserveString(L, size)
-	if !plain {
-		return s.concatMeta(L, n)
-	}
-	var b strings.Builder
-	b.Grow(size)
-	for i := 1; i <= n; i++ {
-		switch v := L.Get(i).(type) {
-		case lua.LString:
-			b.WriteString(string(v))
-		case lua.LNumber:
-			var buf [32]byte
-			b.Write(appendNumber(buf[:0], float64(v)))
-		}
-	}
-	L.Push(lua.LString(b.String()))
-	return 1
-}
-
-// concatMeta concatenates as the interpreter does, with __concat and its errors.
-func (s *state) concatMeta(L *lua.LState, n int) int {
-	rhs := L.Get(n)
-	for i := n - 1; i >= 1; i-- {
-		lhs := L.Get(i)
-		a, okA := text(lhs)
-		b, okB := text(rhs)
-		if okA && okB {
-			s.budget.reserveString(L, len(a)+len(b))
-			rhs = lua.LString(a + b)
-			continue
-		}
-		rhs = s.callConcat(L, lhs, rhs)
-	}
-	L.Push(rhs)
-	return 1
-}
-
-func (s *state) callConcat(L *lua.LState, lhs, rhs lua.LValue) lua.LValue {
-	op := L.GetMetaField(lhs, "__concat")
-	if op == lua.LNil {
-		op = L.GetMetaField(rhs, "__concat")
-	}
-	if op == lua.LNil {
-		bad := lhs
-		if _, ok := text(lhs); ok {
-			bad = rhs
-		}
-		L.RaiseError("attempt to concatenate a %s value", bad.Type())
-	}
-	L.Push(op)
-	L.Push(lhs)
-	L.Push(rhs)
-	L.Call(2, 1)
-	v := L.Get(-1)
-	L.Pop(1)
-	return v
-}
-
-// setIndex is t[k] = v. See guard.go.
-func (s *state) setIndex(L *lua.LState) int {
-	t, key, value := L.Get(1), L.Get(2), L.Get(3)
-	if tb, ok := t.(*lua.LTable); ok {
-		if n, ok := key.(lua.LNumber); ok && n > smallIndex {
-			s.stretch(L, tb, n)
-		}
-	}
-	L.SetTable(t, key, value)
-	return 0
-}
-
-// stretch reserves what an assignment to t[n] adds to the array: twice the gap, as the array grows by copies.
-func (s *state) stretch(L *lua.LState, t *lua.LTable, n lua.LNumber) {
-	if n >= lua.LNumber(lua.MaxArrayIndex) {
-		return
-	}
-	if gap := int(n) - t.Len(); gap > smallIndex {
-		s.budget.reserve(L, 2*gap*slotBytes)
-	}
-}
-
-// newKey returns a key after a check that an empty table can have it, see guard.go.
-func (s *state) newKey(L *lua.LState) int {
-	if n, ok := L.Get(1).(lua.LNumber); ok && n > smallIndex && n < lua.LNumber(lua.MaxArrayIndex) {
-		s.budget.need(L, 2*int(n)*slotBytes)
-	}
-	L.SetTop(1)
-	return 1
-}
-
-// all returns its arguments, after a check that they fit into a new list. See guard.go.
-func (s *state) all(L *lua.LState) int {
-	s.budget.reserve(L, 2*L.GetTop()*slotBytes)
-	return L.GetTop()
-}
-
-// tailCall counts instructions for the line that a tail call has in the trace of an error.
-func (s *state) tailCall(L *lua.LState) int {
-	s.budget.charge(L, 16*bytesPerInstruction)
-	return 0
 }
 
 // arg returns an argument that is a string or a number.

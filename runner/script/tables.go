@@ -72,7 +72,7 @@ func (s *state) tableInsert(L *lua.LState) int {
 }
 
 func (s *state) put(L *lua.LState, t *lua.LTable, i int, v lua.LValue) {
-	s.stretch(L, t, lua.LNumber(i))
+	s.budget.stretch(L, t, lua.LNumber(i))
 	t.RawSet(lua.LNumber(i), v)
 }
 
