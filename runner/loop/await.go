@@ -52,7 +52,7 @@ func (w *Worker) Serve(listener int, c *dial.Connection) bool {
 
 // await begins to wait for the notification of a step, which may have come already.
 func (w *Worker) await(a chain.Activation) {
-	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
+	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	l := &w.listeners.all[s.Await.Listener]
 	l.awaited++
 	if in.measured {
@@ -93,7 +93,7 @@ func (w *Worker) notified(i int32, n notice) {
 
 // arrived ends a step with its notification, which came at an instant.
 func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at int64) {
-	in, s := w.chains.all[to.Instance], &w.program.Steps[to.Step]
+	in, s := w.chains.at(to.Instance), &w.program.Steps[to.Step]
 	took := max(0, at-to.Since)
 	x.ResponseTime = took
 	failed := s.Judge(w.program, &in.Instance, w.sources, &x.Exchange)
@@ -118,7 +118,7 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 // missed ends a step whose notification has not come within its timeout.
 func (w *Worker) missed(of notification.Waiter) {
 	a := chain.Activation{Instance: of.Instance, Step: of.Step}
-	if w.chains.all[of.Instance].measured {
+	if w.chains.at(of.Instance).measured {
 		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
 	}
 	w.trial.unsent(a, false, rv.AbortNotification)

@@ -85,6 +85,9 @@ func (w *Worker) numberLater(i int32) {
 	}
 }
 
+// at returns an instance.
+func (s *chains) at(i int32) *instance { return s.all[i] }
+
 func (s *chains) alloc() int32 {
 	if n := len(s.idle); n > 0 {
 		i := s.idle[n-1]
@@ -117,14 +120,14 @@ func (s *chains) sleep(a chain.Activation, now, pause int64) {
 // chain. It returns the activation of this step, which takes the slot at once.
 func (w *Worker) beginDirect(c int) chain.Activation {
 	i := w.beginLoad(c)
-	w.chains.all[i].outstanding = 1
+	w.chains.at(i).outstanding = 1
 	return chain.Activation{Instance: i, Step: int32(w.program.Chains[c].First)}
 }
 
 func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
 	if !w.schedules.of(c).inWarmUp() {
-		w.chains.all[i].measured = true
+		w.chains.at(i).measured = true
 		w.rec.Chains[c].Started++
 	}
 	return i
@@ -134,7 +137,7 @@ func (w *Worker) beginLoad(c int) int32 {
 func (w *Worker) begin(c int, stage int16) int32 {
 	i := w.chains.alloc()
 	w.chains.live[c]++
-	in := w.chains.all[i]
+	in := w.chains.at(i)
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
@@ -147,7 +150,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 
 // end counts and releases an instance. The parameter why is what aborted it, or "" if it completed.
 func (w *Worker) end(i int32, why string) {
-	in := w.chains.all[i]
+	in := w.chains.at(i)
 	w.requests.exchanges.release(in.previous)
 	in.previous = nil
 	w.chains.live[in.Chain]--

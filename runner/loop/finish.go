@@ -30,11 +30,11 @@ func (w *Worker) finishDone(tok int32) {
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.rec.sampleFailed(r, &w.chains.all[r.Instance].Instance, failed, w.now)
+		w.rec.sampleFailed(r, &w.chains.at(r.Instance).Instance, failed, w.now)
 	}
 	w.answered(r, failed)
 	if s.Traced() {
-		w.rec.sampleSlow(r, &w.chains.all[r.Instance].Instance, w.now)
+		w.rec.sampleSlow(r, &w.chains.at(r.Instance).Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -56,7 +56,7 @@ func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 	w.answered(&w.requests.all[tok], "")
 	w.trial.redirected(tok)
 	a := w.endRequest(tok)
-	in := w.chains.all[a.Instance]
+	in := w.chains.at(a.Instance)
 	in.outstanding--
 	if in.aborted != "" {
 		w.continueAfter(a.Instance, s)
@@ -81,7 +81,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 		}
 		return rv.CheckStatus
 	}
-	in := w.chains.all[r.Instance]
+	in := w.chains.at(r.Instance)
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
 	if failed == "" && !w.scripts.accepts(in, s, x) {
 		return rv.CheckScript
@@ -92,11 +92,11 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 // captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
 func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 	if s.Inspect {
-		in := w.chains.all[r.Instance]
+		in := w.chains.at(r.Instance)
 		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
 	}
 	for i := range s.Captures {
-		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.all[r.Instance].Instance) {
+		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.at(r.Instance).Instance) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 
 // keepExchange keeps the exchange for the scripts of the instance's next steps.
 func (w *Worker) keepExchange(r *request) {
-	in := w.chains.all[r.Instance]
+	in := w.chains.at(r.Instance)
 	if !w.program.Chains[in.Chain].Scripted {
 		return
 	}
@@ -142,7 +142,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.rec.sampleUnanswered(r, &w.chains.all[r.Instance].Instance, abortReason[why], w.now)
+	w.rec.sampleUnanswered(r, &w.chains.at(r.Instance).Instance, abortReason[why], w.now)
 	w.trial.failed(tok, abortReason[why], cause)
 	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
@@ -163,7 +163,7 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.Step]
-	in := w.chains.all[r.Instance]
+	in := w.chains.at(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpointOf(r)
 		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
@@ -212,7 +212,7 @@ func (w *Worker) takeRedirect(r *request, s *chain.Step, name, value []byte) {
 	case string(name) == "location":
 		w.takeLocation(r, s, value)
 	case s.RedirectField != nil && bytes.Equal(name, s.RedirectField):
-		w.chains.all[r.Instance].redirectOf(r.Step).takeOrigin(r, value)
+		w.chains.at(r.Instance).redirectOf(r.Step).takeOrigin(r, value)
 	}
 }
 
@@ -222,7 +222,7 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 	if r.located {
 		return
 	}
-	in, e, b := w.chains.all[r.Instance], w.endpointOf(r), &w.buffers
+	in, e, b := w.chains.at(r.Instance), w.endpointOf(r), &w.buffers
 	b.scratch = w.appendPath(b.scratch[:0], r, in, s, e)
 	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
 	n := len(e.Scheme)

@@ -41,7 +41,7 @@ func (r readySteps) len() (n int) {
 // proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
 // whose conditions are false. The instance must have no activation.
 func (w *Worker) proceed(i int32) {
-	in := w.chains.all[i]
+	in := w.chains.at(i)
 	c := &w.program.Chains[in.Chain]
 	for int(in.Step) < c.Len {
 		first := c.First + int(in.Step)
@@ -76,7 +76,7 @@ func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 
 // activate makes a step ready after a pause.
 func (w *Worker) activate(a chain.Activation, pause int64) {
-	w.chains.all[a.Instance].outstanding++
+	w.chains.at(a.Instance).outstanding++
 	if pause > 0 {
 		w.chains.sleep(a, w.now, pause)
 		return
@@ -87,7 +87,7 @@ func (w *Worker) activate(a chain.Activation, pause int64) {
 // makeReady appends a step to the queue of its target, where it waits for a slot. A step of a chain that runs once, and a
 // step after the load, needs no slot and waits for a stream only.
 func (w *Worker) makeReady(a chain.Activation) {
-	in := w.chains.all[a.Instance]
+	in := w.chains.at(a.Instance)
 	if in.aborted != "" {
 		w.dropActivation(a.Instance)
 		return
@@ -114,7 +114,7 @@ func (w *Worker) routeOf(a chain.Activation) int32 {
 	if a.Hop > 0 {
 		return w.redirectTarget(a)
 	}
-	return w.targets.route(w.chains.all[a.Instance], &w.program.Steps[a.Step])
+	return w.targets.route(w.chains.at(a.Instance), &w.program.Steps[a.Step])
 }
 
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
@@ -136,7 +136,7 @@ func (w *Worker) nextStep(s *schedule) (a chain.Activation, t int32) {
 			w.beginNext(c)
 			continue
 		}
-		if w.chains.all[a.Instance].aborted == "" {
+		if w.chains.at(a.Instance).aborted == "" {
 			return a, t
 		}
 		w.dropActivation(a.Instance)
@@ -158,7 +158,7 @@ func (w *Worker) nextStepOf(s *schedule, i int32) (a chain.Activation, ok bool) 
 			w.beginNext(c)
 			continue
 		}
-		if a = ready.Pop().Activation; w.chains.all[a.Instance].aborted == "" {
+		if a = ready.Pop().Activation; w.chains.at(a.Instance).aborted == "" {
 			return a, true
 		}
 		w.dropActivation(a.Instance)
@@ -168,7 +168,7 @@ func (w *Worker) nextStepOf(s *schedule, i int32) (a chain.Activation, ok bool) 
 // stepEnded ends an activation. The parameter why is the reason of a failure, or "". The instance then retries the step,
 // repeats it, continues with the next group, or ends. A retry waits for the backoff or for pause, whichever is longer.
 func (w *Worker) stepEnded(a chain.Activation, why string, pause int64) {
-	in := w.chains.all[a.Instance]
+	in := w.chains.at(a.Instance)
 	s := &w.program.Steps[a.Step]
 	in.outstanding--
 	switch {
@@ -201,7 +201,7 @@ func (w *Worker) mustRepeat(in *instance, s *chain.Step) bool {
 
 // continueAfter ends the group of s after its last activation: the instance continues with the next group, or ends.
 func (w *Worker) continueAfter(i int32, s *chain.Step) {
-	in := w.chains.all[i]
+	in := w.chains.at(i)
 	switch {
 	case in.outstanding > 0:
 	case in.aborted != "":
@@ -216,7 +216,7 @@ func (w *Worker) continueAfter(i int32, s *chain.Step) {
 
 // abortStep ends an activation that cannot become a request, and aborts the instance.
 func (w *Worker) abortStep(i int32, why string) {
-	if in := w.chains.all[i]; in.aborted == "" {
+	if in := w.chains.at(i); in.aborted == "" {
 		in.aborted = why
 	}
 	w.dropActivation(i)
@@ -224,7 +224,7 @@ func (w *Worker) abortStep(i int32, why string) {
 
 // dropActivation removes an activation of an aborted instance, and ends the instance after the last one.
 func (w *Worker) dropActivation(i int32) {
-	in := w.chains.all[i]
+	in := w.chains.at(i)
 	if in.outstanding--; in.outstanding == 0 {
 		w.end(i, in.aborted)
 	}

@@ -25,7 +25,7 @@ var order = []string{
 	// Outcomes of requests.
 	"finish.go", "await.go",
 	// Chain instances.
-	"flow.go", "chains.go", "redirect.go", "once.go", "graceful.go",
+	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
 	"authorization.go", "script.go", "trial.go", "samples.go", "serve.go", "notices.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go",
 	"heap.go", "doc.go",

@@ -76,7 +76,7 @@ func (x *redirect) takeOrigin(r *request, origin []byte) {
 // redirectTarget returns the target of the request that follows a redirect, or none. A target that forwards requests gets
 // this one, too.
 func (w *Worker) redirectTarget(a chain.Activation) int32 {
-	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
+	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	if s.RedirectField != nil {
 		return w.targets.route(in, s)
 	}
@@ -100,7 +100,7 @@ func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoin
 	if r.Hop == 0 {
 		return
 	}
-	at, to := len(x.rendered), w.chains.all[r.Instance].redirectOf(r.Step)
+	at, to := len(x.rendered), w.chains.at(r.Instance).redirectOf(r.Step)
 	x.rendered = to.appendPath(x.rendered, s, e)
 	x.request.Path = x.rendered[at:]
 	switch {

@@ -46,7 +46,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now
-	w.chains.all[r.Instance].sentAt = w.now
+	w.chains.at(r.Instance).sentAt = w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
 		if r.stage < 0 {
@@ -119,7 +119,7 @@ func (w *Worker) nextDrop() int64 {
 func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.Step]
-	in := w.chains.all[r.Instance]
+	in := w.chains.at(r.Instance)
 	e := w.conns.endpoint(c)
 	r.sampled = w.rec.samples.wantsWhole(r.Step)
 	if len(w.targets.all) > len(w.program.Targets) {
@@ -187,7 +187,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 // appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
 // has the cookies that the redirect set.
 func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e *rv.Endpoint) []byte {
-	in := w.chains.all[r.Instance]
+	in := w.chains.at(r.Instance)
 	if r.Hop > 0 {
 		w.buffers.scratch = in.redirectOf(r.Step).appendPath(w.buffers.scratch[:0], s, e)
 	} else {
@@ -206,7 +206,7 @@ func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage i
 	w.schedules.count(stage, 1)
 	r := &w.requests.all[tok]
 	*r = request{Activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
-	in, s := w.chains.all[a.Instance], &w.program.Steps[a.Step]
+	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	in.begun = true
 	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
 		in.BeginStep(w.program, s, w.sources, w.wall())
@@ -218,7 +218,7 @@ func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage i
 func (w *Worker) admitUnpaced() {
 	for w.chains.unpaced.Len() > 0 {
 		s := w.chains.unpaced.Pop()
-		in := w.chains.all[s.Instance]
+		in := w.chains.at(s.Instance)
 		stage := in.stage
 		if stage >= 0 {
 			if in.aborted != "" {

@@ -152,7 +152,7 @@ func (w *Worker) admitReady(s *schedule) {
 	for i := range queues {
 		for ready := &queues[i]; ready.Len() > 0 && w.requests.inUse < maxWaiting; {
 			step := ready.Pop()
-			if w.chains.all[step.Instance].aborted != "" {
+			if w.chains.at(step.Instance).aborted != "" {
 				w.dropActivation(step.Instance)
 				continue
 			}
@@ -255,7 +255,7 @@ func (w *Worker) dropStarved(s *schedule) {
 				why = w.noStreamCause(i, w.now)
 			}
 			step := ready.Pop()
-			if w.chains.all[step.Instance].aborted == "" {
+			if w.chains.at(step.Instance).aborted == "" {
 				s.Take()
 				w.rec.dropped(s.stage(), why, 1)
 			}
