@@ -16,12 +16,12 @@ import (
 func (r *reconciler) endDeleted(ctx context.Context, lt *v1alpha1.LoadTest) error {
 	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
 	var jobs batchv1.JobList
-	if err := r.owned(ctx, lt.Namespace, lt.UID, &jobs); err != nil {
+	if err := r.observe.owned(ctx, lt.Namespace, lt.UID, &jobs); err != nil {
 		return err
 	}
 	for i := range jobs.Items {
 		for _, op := range decide.DeleteJobs(&jobs.Items[i]) {
-			if err := r.delete(ctx, op); err != nil {
+			if err := r.perform.delete(ctx, op); err != nil {
 				return err
 			}
 		}

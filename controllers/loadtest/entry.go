@@ -115,9 +115,9 @@ func (m *memory) wrote(lt, written *v1alpha1.LoadTest) {
 // vanish forgets a LoadTest that was deleted, and ends its load.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
-	r.records.Forget(r.memory.forget(req.NamespacedName))
-	r.pace.forget(req.NamespacedName)
-	r.metrics.Forget(req.NamespacedName)
+	r.perform.records.Forget(r.memory.forget(req.NamespacedName))
+	r.report.pace.forget(req.NamespacedName)
+	r.report.metrics.Forget(req.NamespacedName)
 }
 
 // running makes the collector the source of checkpoints.

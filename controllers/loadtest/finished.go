@@ -31,7 +31,7 @@ const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was 
 // noRecord ends a test that has started and has no record. Its Jobs go with the end.
 func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 	message := fmt.Sprintf(noRecordMessage, desired.RunName(f.LoadTest))
-	err := r.decide(ctx, f, func(run *record.Record) error {
+	err := r.perform.store(ctx, f, func(run *record.Record) error {
 		run.End = &record.End{
 			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(f.Now), StartTime: f.LoadTest.Status.StartTime,
 			PlanHash: f.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: f.LoadTest.Spec.Runner.Shards},
@@ -43,42 +43,25 @@ func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 		return err
 	}
 	f.Again(0)
-	_, err = r.perform(ctx, f, append(decide.DeleteFormer(f), decide.DeleteBudget(f))...)
+	_, err = r.perform.all(ctx, f, append(decide.DeleteFormer(f), decide.DeleteBudget(f))...)
 	return err
 }
 
 // leftovers deletes what is left of a finished test whose record was deleted.
 func (r *reconciler) leftovers(ctx context.Context, f *run.Facts) error {
-	_, err := r.perform(ctx, f, decide.Leftovers(f)...)
+	_, err := r.perform.all(ctx, f, decide.Leftovers(f)...)
 	return err
-}
-
-// noteEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
-// of the TTL does not, and neither does a change that took effect while the test ran.
-func (r *reconciler) noteEdited(f *run.Facts) (err error) {
-	if f.Record.Plan.Generation == 0 || f.LoadTest.Generation == f.Record.Plan.Generation {
-		return nil
-	}
-	c := r.memory.of(f.LoadTest)
-	if c.editedGeneration != f.LoadTest.Generation {
-		if c.edited, err = f.DescribesAnother(); err != nil {
-			return err
-		}
-		c.editedGeneration = f.LoadTest.Generation
-	}
-	f.Edited = c.edited
-	return nil
 }
 
 // finished is a pass of a run that has ended: its runners end, and what it does not need any more goes.
 func (r *reconciler) finished(ctx context.Context, f *run.Facts) error {
-	if _, err := r.perform(ctx, f, decide.Finished(f)...); err != nil {
+	if _, err := r.perform.all(ctx, f, decide.Finished(f)...); err != nil {
 		return err
 	}
 	if err := r.release(ctx, f); err != nil {
 		return err
 	}
-	return r.noteEdited(f)
+	return r.observe.noteEdited(f)
 }
 
 // release ends the polls of a run that needs its runners no more, and forgets what only a running test needs: a plan can have megabytes.
@@ -90,7 +73,7 @@ func (r *reconciler) release(ctx context.Context, f *run.Facts) error {
 		return nil
 	}
 	if f.Plan == nil {
-		if err := r.storedPlan(ctx, f); err != nil {
+		if err := r.observe.storedPlan(ctx, f); err != nil {
 			return err
 		}
 	}

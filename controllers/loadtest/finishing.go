@@ -39,12 +39,12 @@ func (r *reconciler) endBeforeStart(ctx context.Context, f *run.Facts, why *run.
 func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alpha1.Report) error {
 	f.Report = report
 	end := status.End(f, &report.Verdict)
-	gz, dropped, err := fit(*f.Report, r.cfg.Report.MaxBytes, reportDetails)
+	gz, dropped, err := fit(*f.Report, f.Config.Report.MaxBytes, reportDetails)
 	if err != nil {
 		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
 		return r.storeEnd(ctx, f, end)
 	}
-	stored, err := r.storeReport(ctx, f, desired.Report(f.LoadTest, gz))
+	stored, err := r.perform.storeReport(ctx, f, desired.Report(f.LoadTest, gz))
 	if stored == nil || err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 
 func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End) error {
 	if f.StartDecided() {
-		if err := r.must(ctx, f, decide.DeleteBudget(f)); err != nil {
+		if err := r.perform.must(ctx, f, decide.DeleteBudget(f)); err != nil {
 			return err
 		}
 	}
-	err := r.decide(ctx, f, func(run *record.Record) error {
+	err := r.perform.store(ctx, f, func(run *record.Record) error {
 		run.End = end
 		return run.On(record.EventEnd)
 	})

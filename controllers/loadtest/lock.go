@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -23,9 +20,9 @@ func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, er
 		if f.Record.Admitted != nil {
 			return nil, nil
 		}
-		return nil, r.decide(ctx, f, func(run *record.Record) error { return decide.Admit(f, run) })
+		return nil, r.perform.store(ctx, f, func(run *record.Record) error { return decide.Admit(f, run) })
 	}
-	of, err := r.lock(ctx, r.client, f)
+	of, err := r.observe.lock(ctx, r.observe.client, f)
 	switch {
 	case err != nil:
 		return nil, err
@@ -33,7 +30,7 @@ func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, er
 		why := run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", f.LoadTest.Spec.Lock, lock.Why(f.LoadTest.Name, of)))
 		return why, r.holdAll(ctx, f)
 	case f.Record.Admitted == nil || f.Record.Admitted.Before(&of.Holder.Time):
-		return nil, r.decide(ctx, f, func(run *record.Record) error {
+		return nil, r.perform.store(ctx, f, func(run *record.Record) error {
 			run.Admitted = of.Holder.Time.DeepCopy()
 			return nil
 		})
@@ -41,31 +38,9 @@ func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, er
 	return nil, nil
 }
 
-// hasLock returns whether the test needs no lock, or the API server has it as the holder.
-func (r *reconciler) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
-	if f.LoadTest.Spec.Lock == "" {
-		return true, nil
-	}
-	of, err := r.lock(ctx, r.reader, f)
-	return err == nil && lock.Holds(f.LoadTest, of), err
-}
-
-// lock returns the lock of the test; nil: it does not exist.
-func (r *reconciler) lock(ctx context.Context, from client.Reader, f *run.Facts) (*v1alpha1.LoadTestLock, error) {
-	out := &v1alpha1.LoadTestLock{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: f.LoadTest.Spec.Lock}, out)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading LoadTestLock %s: %w", f.LoadTest.Spec.Lock, err)
-	}
-	return out, nil
-}
-
 // holdAll deletes the Jobs of a test that waits for its lock or its user.
 func (r *reconciler) holdAll(ctx context.Context, f *run.Facts) error {
-	if err := r.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
+	if err := r.perform.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
 		return err
 	}
 	return r.hold(ctx, f)

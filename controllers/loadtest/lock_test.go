@@ -163,7 +163,7 @@ func (w *lockWorld) operator(name string) func(*actor) {
 			c, reader := yieldingClient{cache, yields}, yieldingClient{&memoryClient{api: w.api, cut: new(atomic.Bool)}, yields}
 			cfg := &configv1alpha1.OperatorConfig{}
 			cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
-			r = &reconciler{cfg: cfg, client: c, reader: reader, records: record.NewStore(reader, c), memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}}}
+			r = newReconciler(cfg, c, reader, nil)
 			r.registry = collect.NewRegistry(collect.Options{}, nil, logr.Discard(), func(types.NamespacedName) {})
 			locks = lock.New(c, reader, events.NewFakeRecorder(1), time.Now)
 		}
@@ -184,17 +184,17 @@ func (w *lockWorld) operator(name string) func(*actor) {
 func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	ctx := context.Background()
 	lt := &v1alpha1.LoadTest{}
-	if err := r.client.Get(ctx, client.ObjectKey{Name: test}, lt); err != nil {
+	if err := r.observe.client.Get(ctx, client.ObjectKey{Name: test}, lt); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	stored, err := r.records.Load(ctx, lt)
+	stored, err := r.perform.records.Load(ctx, lt)
 	if err != nil {
 		return err
 	}
 	s := &run.Facts{Now: time.Now(), LoadTest: lt, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}
 	take(s, stored)
 	job := &batchv1.Job{}
-	if err := r.client.Get(ctx, client.ObjectKey{Name: test + "-1"}, job); err == nil {
+	if err := r.observe.client.Get(ctx, client.ObjectKey{Name: test + "-1"}, job); err == nil {
 		s.Job = job
 	} else if client.IgnoreNotFound(err) != nil {
 		return err
@@ -211,13 +211,13 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if s.Record.State != record.Preparing || s.Job == nil {
 		return w.prepare(ctx, r, s)
 	}
-	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
+	if current, err := r.observe.specIsCurrent(ctx, s); err != nil || !current {
 		return err
 	}
-	if locked, err := r.hasLock(ctx, s); err != nil || !locked {
+	if locked, err := r.observe.hasLock(ctx, s); err != nil || !locked {
 		return err
 	}
-	err = r.decide(ctx, s, func(run *record.Record) error {
+	err = r.perform.store(ctx, s, func(run *record.Record) error {
 		run.Start = &record.Start{Time: s.MicroTime(), Job: s.Job.UID}
 		return run.On(record.EventBegin)
 	})
@@ -238,7 +238,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 
 func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *run.Facts) error {
 	if s.Record.State != record.Preparing {
-		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(record.EventPrepare) }); err != nil {
+		if err := r.perform.store(ctx, s, func(run *record.Record) error { return run.On(record.EventPrepare) }); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (w *lockWorld) prepare(ctx context.Context, r *reconciler, s *run.Facts) er
 		desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: s.LoadTest.Name,
 	}}}
 	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s.LoadTest, v1alpha1.GroupVersion.WithKind("LoadTest"))}
-	return r.client.Create(ctx, job)
+	return r.perform.client.Create(ctx, job)
 }
 
 // users edit and delete LoadTests, and end loads: first the load, then the Job, then status shows the end.
@@ -319,7 +319,7 @@ func TestWaitingForALockListsNothing(t *testing.T) {
 	}
 	lists := 0
 	c := listingClient{&memoryClient{api: w.api, cut: new(atomic.Bool)}, &lists}
-	r := &reconciler{client: c, reader: c, records: record.NewStore(c, c), memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}}}
+	r := newReconciler(nil, c, c, nil)
 	for _, lt := range all[*v1alpha1.LoadTest](w.api)[1:] {
 		lt = lt.DeepCopy()
 		lt.Namespace = "ns"

@@ -10,18 +10,23 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/controllers/lock"
 )
 
 // Rights to read. All are for the manager's cache, which holds only what carries our label; get
@@ -55,30 +60,44 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 	return nil
 }
 
-// read makes facts with all that the LoadTest owns, each object once.
-func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*run.Facts, error) {
+// observer reads what a pass knows.
+type observer struct {
+	cfg         *configv1alpha1.OperatorConfig
+	client      client.Reader // the cache
+	reader      client.Reader // past the cache
+	records     *record.Store
+	checkpoints *checkpoint.Store
+	memory      *memory
+	rules       *addressRules // make the address policies of new runs
+	address     func(*corev1.Pod) string
+	clock       func() time.Time
+	podsGrace   time.Duration // see Options
+}
+
+// facts makes facts with all that the LoadTest owns, each object once.
+func (o *observer) facts(ctx context.Context, lt *v1alpha1.LoadTest) (*run.Facts, error) {
 	f := &run.Facts{
-		Now: r.clock(), Config: r.cfg, LoadTest: lt, PodsGrace: r.podsGrace, Address: r.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{},
+		Now: o.clock(), Config: o.cfg, LoadTest: lt, PodsGrace: o.podsGrace, Address: o.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{},
 	}
-	run, err := r.records.Load(ctx, lt)
+	run, err := o.records.Load(ctx, lt)
 	if err != nil {
 		return nil, err
 	}
 	take(f, run)
-	if err := r.readConfigMaps(ctx, f); err != nil {
+	if err := o.readConfigMaps(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := r.readJobs(ctx, f); err != nil {
+	if err := o.readJobs(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := r.readPods(ctx, f); err != nil {
+	if err := o.readPods(ctx, f); err != nil {
 		return nil, err
 	}
-	return f, r.readEnded(ctx, f) // it needs the pods
+	return f, o.readEnded(ctx, f) // it needs the pods
 }
 
-func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
-	err := r.client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)})
+func (o *observer) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
+	err := o.client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)})
 	if err != nil {
 		return fmt.Errorf("listing the objects of %s: %w", owner, err)
 	}
@@ -90,9 +109,9 @@ func configMapMetadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 }
 
-func (r *reconciler) readConfigMaps(ctx context.Context, f *run.Facts) error {
+func (o *observer) readConfigMaps(ctx context.Context, f *run.Facts) error {
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
-	if err := r.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, list); err != nil {
+	if err := o.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, list); err != nil {
 		return err
 	}
 	for i := range list.Items {
@@ -101,9 +120,9 @@ func (r *reconciler) readConfigMaps(ctx context.Context, f *run.Facts) error {
 	return nil
 }
 
-func (r *reconciler) readJobs(ctx context.Context, f *run.Facts) error {
+func (o *observer) readJobs(ctx context.Context, f *run.Facts) error {
 	var list batchv1.JobList
-	if err := r.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, &list); err != nil {
+	if err := o.owned(ctx, f.LoadTest.Namespace, f.LoadTest.UID, &list); err != nil {
 		return err
 	}
 	for i := range list.Items {
@@ -116,12 +135,12 @@ func (r *reconciler) readJobs(ctx context.Context, f *run.Facts) error {
 	return nil
 }
 
-func (r *reconciler) readPods(ctx context.Context, f *run.Facts) error {
+func (o *observer) readPods(ctx context.Context, f *run.Facts) error {
 	var list corev1.PodList
 	if f.JobUID() == "" {
 		return nil
 	}
-	if err := r.owned(ctx, f.LoadTest.Namespace, f.JobUID(), &list); err != nil {
+	if err := o.owned(ctx, f.LoadTest.Namespace, f.JobUID(), &list); err != nil {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
@@ -138,8 +157,8 @@ func (r *reconciler) readPods(ctx context.Context, f *run.Facts) error {
 }
 
 // waitsOf updates and returns the waits of the present Job.
-func (r *reconciler) waitsOf(f *run.Facts) run.Waits {
-	c := r.memory.of(f.LoadTest)
+func (o *observer) waitsOf(f *run.Facts) run.Waits {
+	c := o.memory.of(f.LoadTest)
 	if c.waits.Job != f.Job.UID {
 		c.waits = run.Waits{Job: f.Job.UID}
 	}
@@ -158,10 +177,10 @@ func (r *reconciler) waitsOf(f *run.Facts) run.Waits {
 }
 
 // readEnded fills the facts with the runners of the record. A run that has ended needs no counts any more.
-func (r *reconciler) readEnded(ctx context.Context, f *run.Facts) error {
+func (o *observer) readEnded(ctx context.Context, f *run.Facts) error {
 	f.Ended = nil
 	for i := range f.Record.Shards {
-		if err := r.addEnded(ctx, f, &f.Record.Shards[i]); err != nil {
+		if err := o.addEnded(ctx, f, &f.Record.Shards[i]); err != nil {
 			return err
 		}
 	}
@@ -169,8 +188,8 @@ func (r *reconciler) readEnded(ctx context.Context, f *run.Facts) error {
 }
 
 // addEnded adds a runner of the record to the facts, with its counts. Its pod is not the pod of the shard any more.
-func (r *reconciler) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard) error {
-	counts, err := r.countsOf(ctx, f, rec)
+func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard) error {
+	counts, err := o.countsOf(ctx, f, rec)
 	if err != nil {
 		return err
 	}
@@ -189,13 +208,13 @@ func (r *reconciler) addEnded(ctx context.Context, f *run.Facts, rec *record.Sha
 }
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
-func (r *reconciler) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
+func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
 	if rec.Counts.Name == "" || f.Record.End != nil {
 		return nil, nil
 	}
-	c, key := r.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
+	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
-		stored, err := r.checkpoints.Get(ctx, key)
+		stored, err := o.checkpoints.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -208,16 +227,31 @@ func (r *reconciler) countsOf(ctx context.Context, f *run.Facts, rec *record.Sha
 	return c.counts[key], nil
 }
 
-func (r *reconciler) present(f *run.Facts) (*run.Present, error) {
-	c := r.memory.of(f.LoadTest)
-	if c.present == nil || c.present.Generation != f.LoadTest.Generation {
-		now, err := f.PresentOf()
-		if err != nil {
-			return nil, err
-		}
-		c.present = now
+// lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
+// it ended together with the former operator.
+func (o *observer) lastCheckpoint(ctx context.Context, f *run.Facts, rec *record.Shard) error {
+	key := checkpointKey(f, rec.Index, rec.Pod)
+	stored, err := o.checkpoints.Get(ctx, key)
+	if err != nil || stored == nil {
+		return err
 	}
-	return c.present, nil
+	if stored.Snapshot == nil {
+		decide.WithoutCounts(f, rec, stored.Damage)
+		return nil
+	}
+	since := metav1.NewMicroTime(stored.Time)
+	rec.Counts = record.Counts{Name: key.Name(), Sequence: stored.Snapshot.Sequence, Dropped: stored.Dropped}
+	rec.Member = rec.Member || shards.HadSlots(stored.Snapshot)
+	if !stored.Final && rec.Loss != nil {
+		rec.Counts.Since = &since
+		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
+	}
+	o.memory.of(f.LoadTest).keepCounts(key, stored.Snapshot)
+	return nil
+}
+
+func checkpointKey(f *run.Facts, shard int, pod types.UID) checkpoint.Key {
+	return checkpoint.Key{LoadTest: f.Key(), Run: f.LoadTest.UID, Shard: shard, Pod: pod}
 }
 
 // take makes a record that of the pass; nil: none is stored.
@@ -234,4 +268,26 @@ func noteCheckpoints(f *run.Facts, err error) {
 	if text := refusal.Of(err); text != "" && f.Record.End == nil {
 		f.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)})
 	}
+}
+
+// hasLock returns whether the test needs no lock, or the API server has it as the holder.
+func (o *observer) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
+	if f.LoadTest.Spec.Lock == "" {
+		return true, nil
+	}
+	of, err := o.lock(ctx, o.reader, f)
+	return err == nil && lock.Holds(f.LoadTest, of), err
+}
+
+// lock returns the lock of the test; nil: it does not exist.
+func (o *observer) lock(ctx context.Context, from client.Reader, f *run.Facts) (*v1alpha1.LoadTestLock, error) {
+	out := &v1alpha1.LoadTestLock{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: f.LoadTest.Spec.Lock}, out)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading LoadTestLock %s: %w", f.LoadTest.Spec.Lock, err)
+	}
+	return out, nil
 }

@@ -34,17 +34,23 @@ const (
 // compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
 // The runners of an invalid spec cannot start any more.
 func (r *reconciler) compiled(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
-	b, err := r.compile(ctx, f)
-	if b == nil || err != nil {
-		return b, err
+	b, err := r.observe.compile(ctx, f)
+	r.report.metrics.ObserveRules(r.observe.rules.incomplete())
+	switch {
+	case err != nil:
+		return nil, err
+	case b != nil:
+		f.Block(b)
+		return b, r.hold(ctx, f)
+	case !f.Stored:
+		return nil, r.perform.store(ctx, f, func(*record.Record) error { return nil })
 	}
-	f.Block(b)
-	return b, r.hold(ctx, f)
+	return nil, nil
 }
 
 // compile makes the plan of the pass, or returns what is wrong with the spec.
-func (r *reconciler) compile(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
-	if err := r.setAddresses(ctx, f); err != nil {
+func (o *observer) compile(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if err := o.setAddresses(ctx, f); err != nil {
 		return nil, err
 	}
 	compiled, warnings, errs := compile.Compile(f.Key().String(), &f.LoadTest.Spec)
@@ -58,11 +64,8 @@ func (r *reconciler) compile(ctx context.Context, f *run.Facts) (*run.Blocker, e
 	if err := usePlan(f, compiled); err != nil {
 		return nil, err
 	}
-	f.Warnings = strings.Join(append(warnings, r.ruleWarnings()...), "\n")
-	if f.Stored {
-		return nil, nil
-	}
-	return nil, r.decide(ctx, f, func(*record.Record) error { return nil })
+	f.Warnings = strings.Join(append(warnings, o.rules.warnings()...), "\n")
+	return nil, nil
 }
 
 // usePlan makes a plan that of the pass.
@@ -90,8 +93,8 @@ func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker
 		return nil, err
 	}
 	cm := desired.Plan(f.LoadTest, f.PlanDigest, gz, f.Warnings)
-	made, err := r.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
-		err := r.create(ctx, f.LoadTest, cm)
+	made, err := r.perform.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
+		err := r.perform.create(ctx, f.LoadTest, cm)
 		if err == nil {
 			_, err = decodePlan(cm, f.PlanDigest)
 		}
@@ -105,16 +108,16 @@ func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker
 
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the
 // operator can compile it to another plan.
-func (r *reconciler) storedPlan(ctx context.Context, f *run.Facts) error {
+func (o *observer) storedPlan(ctx context.Context, f *run.Facts) error {
 	f.PlanHash, f.PlanDigest = f.Record.Plan.Hash, f.Record.Plan.Digest
-	c := r.memory.of(f.LoadTest)
+	c := o.memory.of(f.LoadTest)
 	if c.plan == nil || c.planDigest != f.PlanDigest {
-		cm, err := r.readPlan(ctx, f)
+		cm, err := o.readPlan(ctx, f)
 		if err == nil {
 			c.plan, err = decodePlan(cm, f.PlanDigest)
 		}
 		if err != nil {
-			c.plan, err = r.recompile(ctx, f, err)
+			c.plan, err = o.recompile(ctx, f, err)
 		}
 		if err != nil {
 			return err
@@ -126,9 +129,9 @@ func (r *reconciler) storedPlan(ctx context.Context, f *run.Facts) error {
 }
 
 // readPlan returns the ConfigMap of the plan that runs. It is never nil.
-func (r *reconciler) readPlan(ctx context.Context, f *run.Facts) (*corev1.ConfigMap, error) {
+func (o *observer) readPlan(ctx context.Context, f *run.Facts) (*corev1.ConfigMap, error) {
 	cm := desired.Plan(f.LoadTest, f.PlanDigest, nil, "")
-	found, err := r.existing(ctx, f.LoadTest, cm)
+	found, err := existing(ctx, o.reader, f.LoadTest, cm)
 	if err == nil && !found {
 		err = fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", cm.Name)
 	}
@@ -147,12 +150,12 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 
 // recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
 // the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
-func (r *reconciler) recompile(ctx context.Context, f *run.Facts, gone error) (*runnerv1alpha1.Plan, error) {
+func (o *observer) recompile(ctx context.Context, f *run.Facts, gone error) (*runnerv1alpha1.Plan, error) {
 	compiled := f.AsStarted(&f.LoadTest.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
-	if err := r.setAddresses(ctx, f); err != nil {
+	if err := o.setAddresses(ctx, f); err != nil {
 		return nil, errors.Join(gone, err)
 	}
 	f.Restrict(compiled)

@@ -36,34 +36,34 @@ type quotedEvent struct {
 }
 
 // diagnose finds out what keeps pods from running.
-func (r *reconciler) diagnose(ctx context.Context, f *run.Facts) {
-	r.readEvents(ctx, f)
+func (o *observer) diagnose(ctx context.Context, f *run.Facts) {
+	o.readEvents(ctx, f)
 	f.Problem = run.Diagnose(f)
 }
 
 // readEvents reads why pods are missing or wait for their volumes, if they do for longer than they need. An error is
 // logged and does not end the pass, because only a message depends on it.
-func (r *reconciler) readEvents(ctx context.Context, f *run.Facts) {
+func (o *observer) readEvents(ctx context.Context, f *run.Facts) {
 	if f.MissingPods() != nil {
-		f.PodsError = r.lastEvent(ctx, f, f.Job.UID, "FailedCreate", func(message string) string { return createError(f.Job, message) })
+		f.PodsError = o.lastEvent(ctx, f, f.Job.UID, "FailedCreate", func(message string) string { return createError(f.Job, message) })
 	}
 	for _, pod := range f.Pods {
 		if run.PodProblem(pod) == nil && f.MountProblem(pod) != nil {
-			f.MountError = r.lastEvent(ctx, f, pod.UID, "FailedMount", mountError)
+			f.MountError = o.lastEvent(ctx, f, pod.UID, "FailedMount", mountError)
 			return // the pods have the same volumes
 		}
 	}
 }
 
 // lastEvent returns the text of the last event of an object; empty: there is none.
-func (r *reconciler) lastEvent(ctx context.Context, f *run.Facts, of types.UID, reason string, text func(string) string) string {
-	c := r.memory.of(f.LoadTest)
+func (o *observer) lastEvent(ctx context.Context, f *run.Facts, of types.UID, reason string, text func(string) string) string {
+	c := o.memory.of(f.LoadTest)
 	f.Again(eventsInterval)
 	if have, ok := c.quoted[of]; ok && f.Now.Sub(have.at) < eventsInterval {
 		return have.text
 	}
 	var list corev1.EventList
-	err := r.reader.List(ctx, &list, client.InNamespace(f.LoadTest.Namespace), client.Limit(maxEvents),
+	err := o.reader.List(ctx, &list, client.InNamespace(f.LoadTest.Namespace), client.Limit(maxEvents),
 		client.MatchingFields{"involvedObject.uid": string(of), "reason": reason})
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)

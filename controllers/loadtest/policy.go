@@ -172,9 +172,9 @@ func (a *addressRules) incomplete() []string {
 	return slices.Sorted(slices.Values(a.lacking))
 }
 
-// ruleWarnings returns a warning for each rule of the address policy that lacks addresses.
-func (r *reconciler) ruleWarnings() (out []string) {
-	for _, rule := range r.addressRules.incomplete() {
+// warnings returns a warning for each rule of the address policy that lacks addresses.
+func (a *addressRules) warnings() (out []string) {
+	for _, rule := range a.incomplete() {
 		out = append(out, "rule "+rule+" of targets.deniedByDefault lacks addresses: the operator has no right to list them")
 	}
 	return out
@@ -225,13 +225,12 @@ func appendRange(dst []string, address string) []string {
 
 // setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
 // must not lead to another plan and another Job.
-func (r *reconciler) setAddresses(ctx context.Context, f *run.Facts) (err error) {
-	c := r.memory.of(f.LoadTest)
+func (o *observer) setAddresses(ctx context.Context, f *run.Facts) (err error) {
+	c := o.memory.of(f.LoadTest)
 	if c.addresses == nil || f.Job == nil {
-		if c.addresses, err = r.addressRules.policy(ctx, f.Now); err != nil {
+		if c.addresses, err = o.rules.policy(ctx, f.Now); err != nil {
 			return err
 		}
-		r.metrics.ObserveRules(r.addressRules.incomplete())
 	}
 	f.Addresses = c.addresses
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +16,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
@@ -27,24 +26,27 @@ import (
 
 // reconciler brings LoadTests from apply to report.
 type reconciler struct {
-	cfg      *configv1alpha1.OperatorConfig
-	client   client.Client // asks before each write whether this process leads
-	reader   client.Reader // past the cache
+	observe  *observer
+	perform  *performer
+	report   *reporter
 	registry *collect.Registry
-	pki      *pki.Store
-	events   events.EventRecorder
-	metrics  *Collector
+	keeper   *checkpoint.Writer // stores the counts of running shards
 	memory   *memory
-	records  *record.Store
-	pace     *pace
-	address  func(*corev1.Pod) string
-	clock    func() time.Time
-	// checkpoints are the stored counts of runners; keeper stores those of running shards.
-	checkpoints *checkpoint.Store
-	keeper      *checkpoint.Writer
-	podsGrace   time.Duration // see Options
-	// addressRules make the address policies of new runs.
-	addressRules *addressRules
+}
+
+// newReconciler returns a reconciler that lacks what Setup and tests give to it: collector, keeper, PKI, events, metrics.
+func newReconciler(cfg *configv1alpha1.OperatorConfig, writer client.Client, reader client.Reader, rules *addressRules) *reconciler {
+	known := &memory{runs: map[types.NamespacedName]*memoryEntry{}}
+	records, checkpoints := record.NewStore(reader, writer), checkpoint.NewStore(reader, writer)
+	return &reconciler{
+		observe: &observer{
+			cfg: cfg, client: writer, reader: reader, records: records, checkpoints: checkpoints, memory: known, rules: rules, clock: time.Now,
+			address: controlAddress,
+		},
+		perform: &performer{client: writer, reader: reader, records: records, checkpoints: checkpoints, memory: known},
+		report:  &reporter{client: writer, memory: known, pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, clock: time.Now},
+		memory:  known,
+	}
 }
 
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
@@ -70,7 +72,7 @@ func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 // decides nothing.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
-	err := r.client.Get(ctx, req.NamespacedName, lt)
+	err := r.observe.client.Get(ctx, req.NamespacedName, lt)
 	if apierrors.IsNotFound(err) {
 		r.vanish(req)
 		return ctrl.Result{}, nil
@@ -86,9 +88,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
 	lt = r.memory.newest(lt)
-	f, err := r.read(ctx, lt)
+	f, err := r.observe.facts(ctx, lt)
 	if err != nil {
-		return ctrl.Result{}, r.unreadable(ctx, lt, err)
+		return ctrl.Result{}, r.report.unreadable(ctx, lt, err)
 	}
 	syncErr := r.phase(ctx, f)
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
@@ -103,12 +105,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		syncErr = nil
 	}
 	f.Failing = r.memory.of(lt).failing(syncErr)
-	err = r.write(ctx, f)
+	err = r.report.status(ctx, f)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
 		return ctrl.Result{RequeueAfter: staleInterval}, nil
 	}
 	if err != nil {
-		return r.statusRefused(ctx, lt, err)
+		return r.report.statusRefused(ctx, lt, err)
 	}
 	if syncErr != nil {
 		return ctrl.Result{}, syncErr

@@ -5,13 +5,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
@@ -29,15 +27,11 @@ func recording(t *testing.T, s *run.Facts) *reconciler {
 	}
 	s.LoadTest.UID = "0a1b2c3d-0000"
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.LoadTest.DeepCopy()).Build()
-	r := &reconciler{
-		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		client: c, reader: c, records: record.NewStore(c, c), checkpoints: checkpoint.NewStore(c, c),
-	}
-	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
-	s.Config = r.cfg
-	r.addressRules = newAddressRules(&r.cfg.Targets, "", c)
+	s.Config = &configv1alpha1.OperatorConfig{}
+	s.Config.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	r := newReconciler(s.Config, c, c, newAddressRules(&s.Config.Targets, "", c))
 	if s.Stored {
-		stored, err := r.records.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
+		stored, err := r.perform.records.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

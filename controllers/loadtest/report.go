@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,52 +20,62 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/status"
 )
 
-// write patches the status if it has changed, and sends the events of the change.
-func (r *reconciler) write(ctx context.Context, f *run.Facts) error {
+// reporter writes the status, and tells of it with events and metrics.
+type reporter struct {
+	client  client.Client // asks before each write whether this process leads
+	events  events.EventRecorder
+	metrics *Collector
+	memory  *memory
+	pace    *pace
+	clock   func() time.Time
+}
+
+// status patches the status if it has changed, and sends the events of the change.
+func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	before := f.LoadTest.Status.DeepCopy()
 	whole := status.Of(f)
 	after := status.Brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
-		r.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
+		w.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := r.pace.wait(f.Key(), f.Now); wait > 0 && !status.Urgent(before, after) {
+	if wait := w.pace.wait(f.Key(), f.Now); wait > 0 && !status.Urgent(before, after) {
 		f.Again(wait)
-		r.metrics.Observe(f.Key(), before, after)
+		w.metrics.Observe(f.Key(), before, after)
 		return nil
 	}
 	written := f.LoadTest.DeepCopy()
 	written.Status = *after
-	err := r.patchStatus(ctx, f.LoadTest, written)
+	err := w.patchStatus(ctx, f.LoadTest, written)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
 	if err != nil {
 		return err
 	}
-	r.pace.wrote(f.Key(), after, f.Now)
-	r.memory.of(f.LoadTest).statusRefused = false
-	r.metrics.Observe(f.Key(), before, after)
+	w.pace.wrote(f.Key(), after, f.Now)
+	w.memory.of(f.LoadTest).statusRefused = false
+	w.metrics.Observe(f.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := r.memory.of(f.LoadTest)
+	known := w.memory.of(f.LoadTest)
 	if before.Runners = known.runners; known.runners == nil {
 		before.Runners = whole.Runners
 	}
 	if !f.TakenOver() {
 		known.runners = whole.Runners
 	}
-	event.Send(ctx, r.events, written, status.Events(before, whole))
+	event.Send(ctx, w.events, written, status.Events(before, whole))
 	return nil
 }
 
 // patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written: a transition would be
 // reported twice. So it is a conflict if lt is not the newest version.
-func (r *reconciler) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
-	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
+func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
+	err := w.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.memory.wrote(lt, written)
+	w.memory.wrote(lt, written)
 	return nil
 }
 
@@ -83,17 +95,17 @@ func (c *memoryEntry) failing(err error) string {
 }
 
 // unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status stays. It returns the error.
-func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, cause error) error {
-	message := r.memory.of(lt).failing(cause)
+func (w *reporter) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, cause error) error {
+	message := w.memory.of(lt).failing(cause)
 	if message == "" {
 		return cause
 	}
 	written := lt.DeepCopy()
-	written.Status = *status.Failing(lt, message, r.clock())
+	written.Status = *status.Failing(lt, message, w.clock())
 	if equality.Semantic.DeepEqual(lt.Status, written.Status) {
 		return cause
 	}
-	if err := r.patchStatus(ctx, lt, written); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+	if err := w.patchStatus(ctx, lt, written); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return errors.Join(cause, err)
 	}
 	return cause
@@ -101,14 +113,14 @@ func (r *reconciler) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, caus
 
 // statusRefused reports that the API server refuses the status itself, with an event and in the log, because no
 // condition can. It returns the error if it is not a refusal.
-func (r *reconciler) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err error) (ctrl.Result, error) {
+func (w *reporter) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err error) (ctrl.Result, error) {
 	text := refusal.Of(err)
 	if text == "" {
 		return ctrl.Result{}, err
 	}
-	if c := r.memory.of(lt); !c.statusRefused {
+	if c := w.memory.of(lt); !c.statusRefused {
 		c.statusRefused = true
-		event.Send(ctx, r.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run", "The API server refuses the status: "+text)})
+		event.Send(ctx, w.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run", "The API server refuses the status: "+text)})
 	}
 	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

@@ -32,7 +32,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/controllers/lock"
 )
@@ -86,29 +85,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
-	writer := leadership.Client(mgr.GetClient(), opts.Leader.Leading)
-	r := &reconciler{
-		cfg: cfg, client: writer, reader: mgr.GetAPIReader(),
-		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
-		events:  mgr.GetEventRecorder("h2surge"),
-		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
-		records: record.NewStore(mgr.GetAPIReader(), writer),
-		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
-		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: opts.ControlAddress, clock: opts.Clock, podsGrace: opts.PodsGrace,
-		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
-	}
+	r := newReconciler(cfg, leadership.Client(mgr.GetClient(), opts.Leader.Leading), mgr.GetAPIReader(), newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()))
+	r.observe.address, r.observe.clock, r.observe.podsGrace = opts.ControlAddress, opts.Clock, opts.PodsGrace
+	r.perform.pki = pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now)
+	r.report.events, r.report.clock, r.report.pace.least = mgr.GetEventRecorder("h2surge"), opts.Clock, opts.StatusInterval
+	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry)
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
 		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
 		Leading: opts.Leader.Leading,
-	}, transport.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
+	}, transport.HTTPS(clientTLS(r.perform.pki)), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}
-	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), writer)
-	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
+	r.keeper = checkpoint.NewWriter(r.perform.checkpoints, checkpoint.Options{
 		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
 		Changed: wake(news), Leading: opts.Leader.Leading,
 		Log: mgr.GetLogger().WithName("checkpoint"),
@@ -134,12 +125,15 @@ func wake(news chan<- event.TypedGenericEvent[types.NamespacedName]) func(types.
 	}
 }
 
-func (r *reconciler) clientTLS(ctx context.Context, run types.UID) (*tls.Config, error) {
-	authority, err := r.pki.Get(ctx)
-	if err != nil {
-		return nil, err
+// clientTLS returns the configuration for calls to the runners of a run.
+func clientTLS(store *pki.Store) func(context.Context, types.UID) (*tls.Config, error) {
+	return func(ctx context.Context, run types.UID) (*tls.Config, error) {
+		authority, err := store.Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return authority.ClientConfig(run), nil
 	}
-	return authority.ClientConfig(run), nil
 }
 
 func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName], leading func() bool) error {
@@ -157,7 +151,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
 		Watches(&v1alpha1.LoadTestLock{}, lock.Handler()).
 		WatchesRawSource(source.Channel(news, toRequest)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.observe.cfg.MaxConcurrentReconciles}).
 		Complete(leadership.Reconciler(r, leading))
 	return wrap(err, "creating the controller")
 }

@@ -225,21 +225,17 @@ func (w *simulation) startOperator(former time.Duration) {
 	direct := &memoryClient{api: w.api, cut: &o.cut}
 	leading := func() bool { return o.leader.Leading() }
 	writer := leadership.Client(o.client, leading)
-	o.r = &reconciler{
-		cfg: w.cfg, client: writer, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
-		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, writer),
-		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now,
-		addressRules: newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct),
-	}
+	o.r = newReconciler(w.cfg, writer, direct, newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct))
+	o.r.observe.address = func(pod *corev1.Pod) string { return pod.Name }
+	o.r.perform.pki = pki.NewStore(direct, direct, "h2surge-system", time.Now)
+	o.r.report.events, o.r.report.metrics = noEvents{}, NewCollector(time.Minute, 10, time.Now)
 	o.passes = leadership.Reconciler(o.r, leading)
 	wake := func(types.NamespacedName) { o.news.Store(true) }
 	o.r.registry = collect.NewRegistry(collect.Options{
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
 		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term, Leading: o.Leading,
 	}, w.dial, logr.Discard(), wake)
-	o.r.checkpoints = checkpoint.NewStore(direct, writer)
-	o.r.keeper = checkpoint.NewWriter(o.r.checkpoints, checkpoint.Options{
+	o.r.keeper = checkpoint.NewWriter(o.r.perform.checkpoints, checkpoint.Options{
 		Source: running{o.r.registry}, BytesPerSecond: w.cfg.Checkpoint.BytesPerSecond, Changed: wake, Leading: o.Leading, Log: logr.Discard(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -49,7 +47,7 @@ func shut(f *run.Facts) *run.Blocker {
 
 // admitted notes that a queue admitted the Job: the deadline counts from then.
 func (r *reconciler) admitted(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
-	return nil, r.decide(ctx, f, func(run *record.Record) error { return decide.Admitted(f, run) })
+	return nil, r.perform.store(ctx, f, func(run *record.Record) error { return decide.Admitted(f, run) })
 }
 
 // notStopped ends a run that spec.stop or the deadline ends before its start.
@@ -58,14 +56,14 @@ func (r *reconciler) notStopped(ctx context.Context, f *run.Facts) (*run.Blocker
 	if reason == "" {
 		return nil, nil
 	}
-	if err := r.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
+	if err := r.perform.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
 		return nil, err
 	}
 	if reason == decide.StopBySpec {
 		return run.Never(v1alpha1.ReasonStopped, "spec.stop ended the test before it started"), nil
 	}
 	why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *f.LoadTest.Spec.ActiveDeadlineSeconds)
-	if r.diagnose(ctx, f); f.Problem != nil {
+	if r.observe.diagnose(ctx, f); f.Problem != nil {
 		why += ": " + f.Problem.Message
 	}
 	return run.Never(v1alpha1.ReasonDeadlineExceeded, why), nil
@@ -86,7 +84,7 @@ func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Block
 		return f.Blocked, err
 	}
 	if len(f.Refused) == 0 {
-		return f.Blocked, r.must(ctx, f, decide.DeleteFormer(f)...)
+		return f.Blocked, r.perform.must(ctx, f, decide.DeleteFormer(f)...)
 	}
 	if b := decide.RefusedForTooLong(f); b != nil && f.Job == nil {
 		return b, nil
@@ -96,7 +94,7 @@ func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Block
 
 // connected lets the collector connect to the runners, and decides which shards the test starts with.
 func (r *reconciler) connected(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
-	f.Waits = r.waitsOf(f)
+	f.Waits = r.observe.waitsOf(f)
 	if run.JobSuspended(f.Job) {
 		r.registry.Forget(f.LoadTest.UID) // a queue ended the runners that it had; they are not lost
 		return decide.StartProblem(f), nil
@@ -104,7 +102,7 @@ func (r *reconciler) connected(ctx context.Context, f *run.Facts) (*run.Blocker,
 	if view := r.registry.View(f.LoadTest.UID); view != nil {
 		f.See(view) // what follows from it goes to the collector at once
 	}
-	if err := r.decide(ctx, f, func(run *record.Record) error {
+	if err := r.perform.store(ctx, f, func(run *record.Record) error {
 		decide.Starters(f, run)
 		return nil
 	}); err != nil {
@@ -115,7 +113,7 @@ func (r *reconciler) connected(ctx context.Context, f *run.Facts) (*run.Blocker,
 		return nil, err
 	}
 	f.See(view)
-	r.diagnose(ctx, f)
+	r.observe.diagnose(ctx, f)
 	return nil, nil
 }
 
@@ -132,30 +130,15 @@ func (r *reconciler) allReady(_ context.Context, f *run.Facts) (*run.Blocker, er
 
 // begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
 func (r *reconciler) begin(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
-	for _, fresh := range []func(context.Context, *run.Facts) (bool, error){r.specIsCurrent, r.hasLock} {
+	for _, fresh := range []func(context.Context, *run.Facts) (bool, error){r.observe.specIsCurrent, r.observe.hasLock} {
 		if ok, err := fresh(ctx, f); err != nil || !ok {
 			return &run.Blocker{Retry: staleInterval}, err
 		}
 	}
-	err := r.decide(ctx, f, func(run *record.Record) error { return decide.Begin(f, run) })
+	err := r.perform.store(ctx, f, func(run *record.Record) error { return decide.Begin(f, run) })
 	if err != nil {
 		return nil, err
 	}
 	_, err = r.order(f)
 	return nil, err
-}
-
-// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads
-// to another plan. The API server refuses an edit after startTime is in status; one between this read and that write has
-// no effect and is reported.
-func (r *reconciler) specIsCurrent(ctx context.Context, f *run.Facts) (bool, error) {
-	lt := &v1alpha1.LoadTest{}
-	err := r.reader.Get(ctx, f.Key(), lt)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
-	}
-	return lt.UID == f.LoadTest.UID && lt.Generation == f.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
 }

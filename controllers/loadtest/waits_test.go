@@ -22,19 +22,19 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 		want := func(what string, at time.Duration, limit time.Duration) {
 			t.Helper()
 			s.Now = runtest.Now.Add(at)
-			s.Waits = r.waitsOf(s)
+			s.Waits = r.observe.waitsOf(s)
 			from, got := decide.ReadyLimit(s)
 			if left := from.Add(got).Sub(s.Now); left != limit {
 				t.Errorf("clocks off by %s, %s: %s are left, want %s", off, what, left, limit)
 			}
 		}
-		want("no pod runs", time.Minute, r.cfg.Runner.PodTimeout.Duration-time.Minute)
+		want("no pod runs", time.Minute, r.observe.cfg.Runner.PodTimeout.Duration-time.Minute)
 		runtest.PodsRun(s)
 		for _, pod := range s.Pods {
 			pod.Status.ContainerStatuses[0].State.Running.StartedAt = there
 		}
-		want("all pods run", 2*time.Minute, r.cfg.Runner.ReadyTimeout.Duration)
-		want("and continue to", 3*time.Minute, r.cfg.Runner.ReadyTimeout.Duration-time.Minute)
+		want("all pods run", 2*time.Minute, r.observe.cfg.Runner.ReadyTimeout.Duration)
+		want("and continue to", 3*time.Minute, r.observe.cfg.Runner.ReadyTimeout.Duration-time.Minute)
 		s.LoadTest.Spec.Runner.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute}
 		want("startTimeout", 4*time.Minute, time.Minute)
 

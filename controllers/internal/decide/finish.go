@@ -5,24 +5,12 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
-
-// HasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
-// and has final counts.
-func HasNews(f *run.Facts, shard int, seen *shards.Shard) bool {
-	if !seen.State.Over() {
-		return false
-	}
-	rec := f.Record.Find(shard, f.PodOf(shard, seen))
-	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
-}
 
 // Report returns the report of a test that is over, with its verdict; nil: it is not over, or counts of a runner are not stored.
 func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {

@@ -1,0 +1,214 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+)
+
+// Rights to make runners.
+//   - secrets create: the certificate of a run, in its namespace. It is never read back; the
+//     kubelet mounts it.
+//   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads a Service
+//     of the same name only to see whose it is; the garbage collector deletes it.
+//   - jobs create and patch: server-side apply.
+//
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=services,verbs=create;get
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
+
+// createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server refuses one of them. A Job that the
+// API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
+// away.
+func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv1.Job) (applied *batchv1.Job, err error) {
+	secret := "Secret " + desired.TLSName(f.LoadTest)
+	if made, err := p.attempt(ctx, f, secret, func() error { return p.makeSecret(ctx, f) }); !made {
+		return nil, err
+	}
+	if desired.HasNames(&f.LoadTest.Spec) {
+		service := desired.Service(f.LoadTest)
+		if made, err := p.attempt(ctx, f, "Service "+service.Name, func() error { return p.create(ctx, f.LoadTest, service) }); !made {
+			return nil, err
+		}
+	}
+	_, err = p.attempt(ctx, f, "Job "+job.Name, func() error {
+		if err := p.beginWait(ctx, f); err != nil {
+			return err
+		}
+		applied, err = p.applyJob(ctx, job)
+		if apierrors.IsInvalid(err) {
+			f.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
+			return nil
+		}
+		return err
+	})
+	return applied, err
+}
+
+// conflictError reports that an object with a name that the run needs is not the operator's.
+type conflictError struct {
+	what string
+	// remains reports that the owner is a deleted LoadTest of the same name. The garbage collector deletes the object.
+	remains bool
+}
+
+func (e *conflictError) Error() string {
+	if e.remains {
+		return e.what + " of an earlier LoadTest of this name exists until the garbage collector deletes it; if it stays for a minute, delete it"
+	}
+	return e.what + " exists, and the operator did not create it; delete it, or give the LoadTest another name"
+}
+
+// conflict notes a conflict. It returns any other error, and whether there was a conflict or an error.
+func conflict(f *run.Facts, err error) (bool, error) {
+	var conflict *conflictError
+	switch {
+	case err == nil:
+		return false, nil
+	case !errors.As(err, &conflict):
+		return true, err
+	case conflict.remains:
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
+	default:
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
+	}
+	return true, nil
+}
+
+// create makes a child, or reads the one that is there into it. A child of another owner is
+// neither changed nor taken over: a conflictError is returned.
+func (p *performer) create(ctx context.Context, lt *v1alpha1.LoadTest, child client.Object) error {
+	what := fmt.Sprintf("%s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName())
+	err := p.client.Create(ctx, child)
+	if !apierrors.IsAlreadyExists(err) {
+		return wrap(err, "creating "+what)
+	}
+	if _, err := existing(ctx, p.reader, lt, child); err != nil {
+		return err
+	}
+	return nil
+}
+
+// existing reads a child past the cache, which only has what carries our label. It returns false
+// when there is none of that name.
+func existing(ctx context.Context, from client.Reader, lt *v1alpha1.LoadTest, child client.Object) (bool, error) {
+	what := fmt.Sprintf("%s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName())
+	err := from.Get(ctx, client.ObjectKeyFromObject(child), child)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", what, err)
+	}
+	if metav1.IsControlledBy(child, lt) {
+		return true, nil
+	}
+	ref := metav1.GetControllerOf(child)
+	remains := ref != nil && ref.Kind == "LoadTest" && ref.Name == lt.Name && ref.UID != lt.UID
+	return false, &conflictError{what: what, remains: remains}
+}
+
+// reportIsFree returns a conflictError if the name of the report is taken, which would cost the results after the load.
+func (p *performer) reportIsFree(ctx context.Context, lt *v1alpha1.LoadTest) error {
+	cm := desired.Report(lt, nil)
+	found, err := existing(ctx, p.reader, lt, cm)
+	if found {
+		err = &conflictError{what: "ConfigMap " + cm.Name}
+	}
+	return err
+}
+
+// beginWait lets startTimeout run from now on, if an earlier attempt to create the Job was refused.
+func (p *performer) beginWait(ctx context.Context, f *run.Facts) error {
+	if len(f.Record.Changes) == 0 || f.Now.Sub(f.Record.Changes[0].DecidedAt.Time) < time.Second {
+		return nil
+	}
+	return p.store(ctx, f, func(run *record.Record) error {
+		run.Changes[0].DecidedAt = f.MicroTime()
+		return nil
+	})
+}
+
+// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
+// run deletes only that.
+func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
+	authority, err := p.pki.Get(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := authority.RunnerFiles(f.LoadTest.UID)
+	if err != nil {
+		return err
+	}
+	secret := desired.TLS(f.LoadTest, files)
+	if err := p.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("creating the runners' certificate: %w", err)
+	}
+	return p.store(ctx, f, func(run *record.Record) error {
+		run.Secret = secret.UID
+		return nil
+	})
+}
+
+// applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.
+func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
+	ac, err := desired.Apply(job)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.client.Apply(ctx, ac, client.FieldOwner(desired.FieldManager)); err != nil {
+		if apierrors.IsConflict(err) {
+			return nil, &conflictError{what: "Job " + job.Name}
+		}
+		return nil, fmt.Errorf("applying Job %s: %w", job.Name, err)
+	}
+	applied := job.DeepCopy()
+	applied.UID, applied.CreationTimestamp = *ac.UID, *ac.CreationTimestamp
+	return applied, nil
+}
+
+// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
+// another object has its name. The record has the digest first, because a tenant can create a ConfigMap with the name and the owner.
+func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
+	_, err = p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
+		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
+		found, err := existing(ctx, p.reader, f.LoadTest, have)
+		switch {
+		case err != nil:
+			return err
+		case found && !desired.IsReport(have, f.Record.Report):
+			return &conflictError{what: "ConfigMap " + cm.Name}
+		case found:
+			stored = have
+			return nil
+		}
+		if digest := desired.ReportDigest(cm); f.Record.Report != digest {
+			if err := p.store(ctx, f, func(run *record.Record) error {
+				run.Report = digest
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		if err := p.client.Create(ctx, cm); err != nil {
+			return fmt.Errorf("creating ConfigMap %s: %w", cm.Name, err)
+		}
+		stored = cm
+		return nil
+	})
+	return stored, err
+}
