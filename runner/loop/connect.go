@@ -158,7 +158,7 @@ func (cs *connections) dialed(c *conn, d *dial.Connection) {
 	cs.countDialed(c, d)
 	cs.handle(c, connected)
 	cs.markDirty(c)
-	if c.secure != nil && !cs.receiveSecure(c) { // the handshake may have read more than its own records
+	if c.socket.Secure != nil && !cs.receiveSecure(c) { // the handshake may have read more than its own records
 		return
 	}
 	cs.received(c)
@@ -171,12 +171,12 @@ func (cs *connections) dialFailed(c *conn, err error) {
 
 // adopt makes a socket the worker's own and begins the session. It returns false if the connection has failed.
 func (cs *connections) adopt(c *conn, d *dial.Connection) bool {
-	fd, err := cs.net.Adopt(d, c.index)
+	socket, err := netio.Open(cs.net, d, c.index)
 	if err != nil {
 		cs.dialFailed(c, err)
 		return false
 	}
-	c.fd, c.secure, c.receivedAt = fd, d.Secure, cs.now
+	c.socket, c.receivedAt = socket, cs.now
 	cs.beginSession(c, d)
 	return true
 }

@@ -114,10 +114,9 @@ func newConnections(w *Worker, all []target) connections {
 type conn struct {
 	session session
 	// One of h2 and h1 is the session.
-	h2 *h2.Client
-	h1 *h1.Client
-	// secure is nil on a cleartext connection.
-	secure  *dial.Secure
+	h2      *h2.Client
+	h1      *h1.Client
+	socket  netio.Socket
 	encoder *chain.Encoder // of HTTP/2
 	head    *chain.Head    // of HTTP/1.1
 	// table is the state of the peer's HPACK table for our requests.
@@ -125,7 +124,6 @@ type conn struct {
 	// tableEpoch is the session's when table was begun.
 	tableEpoch uint32
 
-	fd int
 	// generation changes with each socket and attempt to connect; what belongs to an earlier one is ignored.
 	generation uint32
 	// incarnation changes when the record is used for another connection.
@@ -149,8 +147,6 @@ type conn struct {
 	answered bool
 	// isAvailable, isIdle and isDirty: the queue of that name has the connection.
 	isAvailable, isIdle, isDirty bool
-	// awaitsWritable: the socket was full, and the poller reports when it is writable.
-	awaitsWritable bool
 	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is connected.
 	sentNothing bool
 	// opened counts the requests that the socket has carried.
@@ -176,7 +172,7 @@ type conn struct {
 	firesAt  int64
 	inTimers int
 
-	_ [40]byte // whole cache lines
+	_ [16]byte // whole cache lines
 }
 
 // role is what a connection counts as.
@@ -202,7 +198,7 @@ func (cs *connections) add(t, number int32, r role) *conn {
 		cs.all = append(cs.all, c)
 	}
 	*c = conn{
-		fd: -1, generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
+		generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
 		target: t, number: number, role: r, state: idle, downSince: cs.now,
 	}
 	return c
@@ -210,13 +206,9 @@ func (cs *connections) add(t, number int32, r role) *conn {
 
 // closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
 func (cs *connections) closeSocket(c *conn) {
-	if c.fd >= 0 {
-		cs.net.Close(c.fd)
-	}
-	c.fd = -1
+	c.socket.Close()
 	c.generation++
 	cs.endTimers(c)
-	c.secure, c.awaitsWritable = nil, false
 	cs.endSession(c)
 }
 
@@ -257,9 +249,9 @@ func (cs *connections) freeEnded() {
 // abandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
 func (cs *connections) abandonAll() {
 	for _, c := range cs.all {
-		if c.fd >= 0 {
-			cs.net.Close(c.fd)
-			c.fd, c.state = -1, closing
+		if c.socket.IsOpen() {
+			c.socket.Close()
+			c.state = closing
 		}
 	}
 }
@@ -484,7 +476,7 @@ func (cs *connections) countDialed(c *conn, d *dial.Connection) {
 		t.NameResolution.Record(p.NameResolution.Microseconds())
 	}
 	t.TCPConnect.Record(p.TCPConnect.Microseconds())
-	if c.secure != nil {
+	if c.socket.Secure != nil {
 		t.TLSHandshake.Record(p.TLSHandshake.Microseconds())
 	}
 }

@@ -16,7 +16,7 @@ func (cs *connections) flush() {
 		c := cs.all[i]
 		c.isDirty = false
 		full := !c.isAvailable && c.capacity() == 0
-		if c.fd >= 0 && !c.awaitsWritable {
+		if c.socket.IsOpen() && !c.socket.AwaitsWritable() {
 			cs.write(c)
 			if full && cs.offer(c) {
 				cs.skipWait() // too much waited to be sent, and no longer does
@@ -27,66 +27,24 @@ func (cs *connections) flush() {
 	cs.rotate()
 }
 
-// write sends what is pending until the socket is full.
+// write sends what is pending until the socket is full. If the socket is closed, the next read returns the cause, after what the
+// peer has sent before.
 func (cs *connections) write(c *conn) {
-	if c.secure != nil {
-		cs.writeSecure(c)
-		return
-	}
-	for {
-		p := c.session.Pending()
-		if len(p) == 0 {
-			c.sentNothing = c.state == dialing
-			cs.awaitWritable(c, false)
-			return
-		}
-		n, st := cs.net.Send(c.fd, p)
-		switch st {
-		case netio.OK:
-			c.session.Wrote(n)
-			if c.state == dialing {
-				cs.connectedNow(c)
-			}
-			cs.rec.BytesSent += int64(n)
-		case netio.Again:
-			cs.awaitWritable(c, true)
-			return
-		case netio.Closed:
-			// The next read returns the cause, after what the peer has sent before.
-			cs.awaitWritable(c, false)
-			return
-		}
-	}
-}
-
-func (cs *connections) awaitWritable(c *conn, want bool) {
-	if c.awaitsWritable == want {
-		return
-	}
-	c.awaitsWritable = want
-	if err := cs.net.Interest(c.fd, c.index, want); err != nil {
-		cs.log.Error("cannot watch a connection", "err", err)
-	}
-}
-
-// writeSecure is write over TLS.
-func (cs *connections) writeSecure(c *conn) {
-	n, st, err := netio.WriteEncrypted(cs.net, c.fd, c.secure, c.session)
+	n, st, err := c.socket.Write(c.session)
 	cs.rec.BytesSent += int64(n)
-	if err == nil { // else the next read returns it
-		cs.awaitWritable(c, st == netio.Again)
+	if n > 0 && c.state == dialing {
+		cs.connectedNow(c)
+	}
+	if st == netio.OK {
+		c.sentNothing = c.state == dialing
+	}
+	if err != nil {
+		cs.log.Error("cannot send on a connection", "err", err)
 	}
 }
 
 // flushSecure sends what is encrypted, as far as the socket takes it.
 func (cs *connections) flushSecure(c *conn) {
-	n, _ := netio.SendEncrypted(cs.net, c.fd, c.secure)
+	n, _ := c.socket.Flush()
 	cs.rec.BytesSent += int64(n)
-}
-
-func (cs *connections) closeNotify(c *conn) {
-	if c.secure != nil {
-		c.secure.CloseNotify()
-		cs.flushSecure(c)
-	}
 }

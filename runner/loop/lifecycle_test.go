@@ -282,13 +282,13 @@ func (s *storm) check() {
 
 // broken returns what is wrong with a connection between two turns, or "".
 func (s *storm) broken(c *conn) string {
-	socket := c.fd >= 0
+	socket := c.socket.IsOpen()
 	session := c.state == opening || c.state == open || c.state == draining
 	timer := func(k timerKind) bool { return c.timers[k] != 0 }
 	switch {
 	case socket != (c.session != nil), session && !socket, socket && !session && c.state != dialing:
 		return "has a socket without a session, or in a state without one"
-	case socket && s.conns[c.fd].hungUp:
+	case socket && s.conns[c.socket.FD()].hungUp:
 		return "uses a closed socket"
 	case c.state == closing && (c.role == place || c.inTimers != 0):
 		return "holds a place or a timer"

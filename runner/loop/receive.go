@@ -13,10 +13,10 @@ import (
 // ready handles one ready connection.
 func (cs *connections) ready(ev *netio.Event) {
 	c := cs.all[ev.Data]
-	if c.fd < 0 {
+	if !c.socket.IsOpen() {
 		return
 	}
-	if ev.Writable && c.awaitsWritable {
+	if ev.Writable && c.socket.AwaitsWritable() {
 		if c.state == dialing && c.sentNothing && !ev.Readable { // an error is readable, too
 			cs.connectedNow(c)
 		}
@@ -37,7 +37,7 @@ const maxReads = 4
 // connection that is over is closed without another read: as the last read emptied the socket, this does not reset it.
 func (cs *connections) receive(c *conn, ended bool) {
 	for range maxReads {
-		n, st := cs.net.Read(c.fd, cs.read)
+		n, st := c.socket.Read(cs.read)
 		if st == netio.Again {
 			break
 		}
@@ -50,8 +50,8 @@ func (cs *connections) receive(c *conn, ended bool) {
 		}
 		cs.rec.BytesReceived += int64(n)
 		c.receivedAt = cs.now
-		if c.secure != nil {
-			c.secure.Feed(cs.read[:n])
+		if s := c.socket.Secure; s != nil {
+			s.Feed(cs.read[:n])
 			if !cs.receiveSecure(c) {
 				return
 			}
@@ -71,15 +71,18 @@ func (cs *connections) peerClosed(c *conn, st netio.Status) {
 	why := cs.brokenBy(c, rv.CauseClosed, "")
 	if st == netio.Ended {
 		cs.requests.closing(why)
-		cs.endResponse(c)
+		if c.socket.Secure == nil {
+			cs.endResponse(c)
+		}
 	} else {
 		why = failure.Of(cs.net.Why(), why.Address)
 	}
 	cs.lose(c, why)
 }
 
+// endResponse ends a response that lasts until the peer closes.
 func (cs *connections) endResponse(c *conn) {
-	if c.h1 == nil || c.secure != nil {
+	if c.h1 == nil {
 		return
 	}
 	before := cs.requests.doneInTurn
@@ -144,12 +147,12 @@ func (cs *connections) receiveSecure(c *conn) bool {
 		cs.plain = make([]byte, netio.PlainSize)
 	}
 	for {
-		n, err := c.secure.Read(cs.plain)
+		n, err := c.socket.Secure.Read(cs.plain)
 		if n > 0 && !cs.parse(c, cs.plain[:n]) {
 			return false
 		}
-		if netio.IsFlooded(c.secure) {
-			if cs.flushSecure(c); netio.IsFlooded(c.secure) {
+		if c.socket.IsFlooded() {
+			if cs.flushSecure(c); c.socket.IsFlooded() {
 				cs.lose(c, cs.brokenBy(c, rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
 				return false
 			}
@@ -163,22 +166,14 @@ func (cs *connections) receiveSecure(c *conn) bool {
 			if errors.Is(err, io.EOF) {
 				why = cs.brokenBy(c, rv.CauseClosed, "")
 				cs.requests.closing(why)
-				cs.closeNotified(c)
+				cs.endResponse(c)
 			}
 			cs.lose(c, why)
 			return false
 		}
 	}
-	if len(c.secure.Pending()) > 0 { // a KeyUpdate's answer
+	if len(c.socket.Secure.Pending()) > 0 { // a KeyUpdate's answer
 		cs.markDirty(c)
 	}
 	return true
-}
-
-// closeNotified ends a response that lasts until the peer closes.
-func (cs *connections) closeNotified(c *conn) {
-	secure := c.secure
-	c.secure = nil
-	cs.endResponse(c)
-	c.secure = secure
 }

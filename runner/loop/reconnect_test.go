@@ -61,7 +61,7 @@ func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 		b.everyTurn = func() {
 			n := 0
 			for _, c := range b.w.conns.all {
-				if c.fd >= 0 {
+				if c.socket.IsOpen() {
 					n++
 				}
 			}

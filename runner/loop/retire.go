@@ -168,13 +168,13 @@ func (cs *connections) connectIdle(target int32) {
 func (cs *connections) shutdown(c *conn) {
 	c.session.Shutdown()
 	cs.write(c)
-	cs.closeNotify(c)
+	cs.rec.BytesSent += int64(c.socket.CloseNotify())
 }
 
 // closeAll ends every connection. Requests in flight stay so.
 func (cs *connections) closeAll() {
 	for _, c := range cs.all {
-		if c.fd >= 0 {
+		if c.socket.IsOpen() {
 			cs.shutdown(c)
 		}
 		if c.state != closing {

@@ -177,7 +177,7 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 			if b.w.cfg.Rates[q.stage].ChainsPerSecond && !q.starts {
 				continue
 			}
-			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].fd == r.conn {
+			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].socket.FD() == r.conn {
 				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
 				s := b.w.schedules.ofSlot(int(q.stage))
 				is := numbered{q.stage, s.Passed(q.due) - s.Passed(s.Span(int(q.stage)-s.first, b.clock).From)}

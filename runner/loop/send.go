@@ -197,7 +197,7 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e 
 		w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
 	}
 	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
-	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.buffers.authority, w.buffers.scratch)
+	return in.cookies.AppendHeader(dst, w.wall(), c.socket.Secure != nil, w.buffers.authority, w.buffers.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.

@@ -64,15 +64,13 @@ type listener struct {
 type served struct {
 	ls       *listeners
 	h2       *h2.Server
-	secure   *dial.Secure // nil: cleartext
+	socket   netio.Socket // closed: the record is free
 	listener int32
 	index    int32
-	// fd is -1 for a record without a connection.
-	fd int
 	// isNamed: the client certificate has a name that the listener requires.
 	isNamed bool
-	// isDirty: listeners.dirty has the connection. awaitsWritable: the poller reports when the socket takes octets.
-	isDirty, awaitsWritable bool
+	// isDirty: listeners.dirty has the connection.
+	isDirty bool
 	// heardAt is when the peer sent something last.
 	heardAt int64
 }
@@ -95,21 +93,21 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 		return
 	}
 	c := ls.record()
-	fd, err := ls.net.Adopt(d, connData+c.index)
-	if err != nil {
+	var err error
+	if c.socket, err = netio.Open(ls.net, d, connData+c.index); err != nil {
 		ls.log.Error("cannot serve a connection of a listener", "listener", ls.all[i].plan.Name, "err", err)
 		ls.free = append(ls.free, c.index)
 		return
 	}
-	c.listener, c.fd, c.secure, c.heardAt = i, fd, d.Secure, ls.now
+	c.listener, c.heardAt = i, ls.now
 	var certificates []*x509.Certificate
-	if c.secure != nil {
-		certificates = c.secure.State().PeerCertificates
+	if s := c.socket.Secure; s != nil {
+		certificates = s.State().PeerCertificates
 	}
 	c.isNamed = ls.all[i].callers.Names(certificates)
 	c.h2 = h2.NewServer(h2.Config{}, protocol.WantHeaders|protocol.WantBody, c)
 	c.stir()
-	if c.secure != nil {
+	if c.socket.Secure != nil {
 		c.decrypt() // the handshake may have read more than its own records
 	}
 }
@@ -118,7 +116,7 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 func (ls *listeners) closeSilent() bool {
 	var silent *served
 	for _, c := range ls.conns {
-		if c.fd >= 0 && (silent == nil || c.heardAt < silent.heardAt) {
+		if c.socket.IsOpen() && (silent == nil || c.heardAt < silent.heardAt) {
 			silent = c
 		}
 	}
@@ -141,10 +139,10 @@ func (ls *listeners) record() *served {
 	if n := len(ls.free); n > 0 {
 		c := ls.conns[ls.free[n-1]]
 		ls.free = ls.free[:n-1]
-		*c = served{ls: ls, index: c.index, fd: -1}
+		*c = served{ls: ls, index: c.index}
 		return c
 	}
-	c := &served{ls: ls, index: int32(len(ls.conns)), fd: -1}
+	c := &served{ls: ls, index: int32(len(ls.conns))}
 	ls.conns = append(ls.conns, c)
 	return c
 }
@@ -152,13 +150,10 @@ func (ls *listeners) record() *served {
 // ready handles an event of a served connection.
 func (ls *listeners) ready(ev *netio.Event) {
 	c := ls.conns[ev.Data-connData]
-	if c.fd < 0 {
-		return
-	}
-	if ev.Writable && c.awaitsWritable {
+	if ev.Writable && c.socket.AwaitsWritable() {
 		c.write()
 	}
-	if ev.Readable && c.fd >= 0 {
+	if ev.Readable && c.socket.IsOpen() {
 		c.receive()
 	}
 }
@@ -168,7 +163,7 @@ func (ls *listeners) ready(ev *netio.Event) {
 func (c *served) receive() {
 	ls := c.ls
 	for range maxReads {
-		n, st := ls.net.Read(c.fd, ls.read)
+		n, st := c.socket.Read(ls.read)
 		if st == netio.Again {
 			break
 		}
@@ -190,10 +185,10 @@ func (c *served) receive() {
 
 // take passes octets of the socket to the session. It returns false if the connection is closed.
 func (c *served) take(p []byte) (open bool) {
-	if c.secure == nil {
+	if c.socket.Secure == nil {
 		return c.parse(p)
 	}
-	c.secure.Feed(p)
+	c.socket.Secure.Feed(p)
 	return c.decrypt()
 }
 
@@ -204,7 +199,7 @@ func (c *served) decrypt() (open bool) {
 		ls.plain = make([]byte, netio.PlainSize)
 	}
 	for {
-		n, err := c.secure.Read(ls.plain)
+		n, err := c.socket.Secure.Read(ls.plain)
 		if n > 0 && !c.parse(ls.plain[:n]) {
 			return false
 		}
@@ -212,10 +207,9 @@ func (c *served) decrypt() (open bool) {
 			return true
 		}
 		if err != nil {
-			c.sendEncrypted() // the alert that says why
-			if c.fd >= 0 {
-				c.close()
-			}
+			n, _ := c.socket.Flush() // the alert that says why
+			ls.rec.BytesSent += int64(n)
+			c.close()
 			return false
 		}
 	}
@@ -229,16 +223,16 @@ func (c *served) parse(p []byte) (open bool) {
 	}
 	if c.congested() {
 		c.write()
-		if c.fd >= 0 && c.congested() {
+		if c.congested() {
 			c.close()
 		}
 	}
-	return c.fd >= 0
+	return c.socket.IsOpen()
 }
 
 // congested returns whether the peer does not read what it makes the worker send.
 func (c *served) congested() bool {
-	return c.h2.Congested() || c.secure != nil && netio.IsFlooded(c.secure)
+	return c.h2.Congested() || c.socket.IsFlooded()
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.
@@ -249,30 +243,22 @@ func (c *served) refuse(err error) {
 		ls.log.Warn("a peer of a listener broke the protocol; others are not logged", "listener", l.plan.Name, "err", err)
 	}
 	c.write()
-	if c.fd < 0 {
-		return
-	}
 	if errors.Is(err, h2.ErrPreface) {
-		c.sendNotHTTP2()
+		answer := octets(notHTTP2)
+		c.send(&answer)
 	}
-	if c.fd >= 0 {
-		c.close()
-	}
-}
-
-func (c *served) sendNotHTTP2() {
-	if c.secure == nil {
-		_, _ = c.ls.net.Send(c.fd, []byte(notHTTP2)) // the peer may have closed the connection
-		return
-	}
-	if c.secure.Write([]byte(notHTTP2)) == nil {
-		c.sendEncrypted()
-	}
+	c.close()
 }
 
 // notHTTP2 is what a peer gets that does not speak HTTP/2 with prior knowledge (RFC 9113 3.3).
 const notHTTP2 = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n" +
 	"A listener of h2surge speaks HTTP/2 with prior knowledge only.\n"
+
+// octets are sent without a session.
+type octets []byte
+
+func (o *octets) Pending() []byte { return *o }
+func (o *octets) Wrote(n int)     { *o = (*o)[n:] }
 
 // stir notes that the connection may have octets to send.
 func (c *served) stir() {
@@ -287,7 +273,7 @@ func (ls *listeners) flush() {
 	for _, i := range ls.dirty {
 		c := ls.conns[i]
 		c.isDirty = false
-		if c.fd >= 0 && !c.awaitsWritable {
+		if c.socket.IsOpen() && !c.socket.AwaitsWritable() {
 			c.write()
 		}
 	}
@@ -296,85 +282,35 @@ func (ls *listeners) flush() {
 	ls.closed = ls.closed[:0]
 }
 
-// write sends what is pending until the socket is full.
-func (c *served) write() {
-	if c.secure != nil {
-		c.writeSecure()
+// write sends what is pending.
+func (c *served) write() { c.send(c.h2) }
+
+// send sends octets until the socket is full. It closes the connection if the socket is broken.
+func (c *served) send(from netio.Output) {
+	if !c.socket.IsOpen() {
 		return
 	}
-	for {
-		p := c.h2.Pending()
-		if len(p) == 0 {
-			c.awaitWritable(false)
-			return
-		}
-		n, ok := c.send(p)
-		if !ok {
-			return
-		}
-		c.h2.Wrote(n)
-	}
-}
-
-// writeSecure is write over TLS.
-func (c *served) writeSecure() {
-	n, st, err := netio.WriteEncrypted(c.ls.net, c.fd, c.secure, c.h2)
-	if err != nil {
-		st = netio.Closed
-	}
-	c.sent(n, st)
-}
-
-// sendEncrypted sends what is encrypted, as far as the socket takes it.
-func (c *served) sendEncrypted() { c.sent(netio.SendEncrypted(c.ls.net, c.fd, c.secure)) }
-
-// send sends octets. It returns false if the socket takes none: it is full, or broken and now closed.
-func (c *served) send(p []byte) (n int, ok bool) {
-	n, st := c.ls.net.Send(c.fd, p)
-	c.sent(n, st)
-	return n, st == netio.OK
-}
-
-// sent counts what the socket has taken. The connection waits until the socket takes more, or is closed, if the status says so.
-func (c *served) sent(n int, st netio.Status) {
+	n, st, err := c.socket.Write(from)
 	c.ls.rec.BytesSent += int64(n)
-	if st == netio.Ended || st == netio.Closed {
-		c.close()
-		return
-	}
-	c.awaitWritable(st == netio.Again)
-}
-
-func (c *served) awaitWritable(want bool) {
-	if c.awaitsWritable == want {
-		return
-	}
-	c.awaitsWritable = want
-	if err := c.ls.net.Interest(c.fd, connData+c.index, want); err != nil {
+	if err != nil || st == netio.Closed {
 		c.close()
 	}
 }
 
-// closeNotify sends the alert that ends TLS (RFC 8446 6.1).
-func (c *served) closeNotify() {
-	if c.secure != nil {
-		c.secure.CloseNotify()
-		c.sendEncrypted()
-	}
-}
-
+// close closes the connection, unless it is closed already.
 func (c *served) close() {
-	c.ls.net.Close(c.fd)
-	c.fd = -1
-	c.h2.Close()
-	c.ls.closed = append(c.ls.closed, c.index)
+	if c.socket.IsOpen() {
+		c.socket.Close()
+		c.h2.Close()
+		c.ls.closed = append(c.ls.closed, c.index)
+	}
 }
 
 // closeAll ends all connections.
 func (ls *listeners) closeAll() {
 	ls.ended = true
 	for _, c := range ls.conns {
-		if c.fd >= 0 {
+		if c.socket.IsOpen() {
 			c.end()
 		}
 	}
@@ -384,10 +320,6 @@ func (ls *listeners) closeAll() {
 func (c *served) end() {
 	c.h2.Shutdown()
 	c.write()
-	if c.fd >= 0 {
-		c.closeNotify()
-	}
-	if c.fd >= 0 {
-		c.close()
-	}
+	c.ls.rec.BytesSent += int64(c.socket.CloseNotify())
+	c.close()
 }

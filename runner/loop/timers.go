@@ -83,8 +83,10 @@ func (cs *connections) fireConnect(c *conn, limit time.Duration) {
 		cs.arm(c, connectTimer, left)
 		return
 	}
-	if c.state == dialing && c.sentNothing && !c.awaitsWritable { // perhaps it is connected for long
-		cs.awaitWritable(c, true)
+	if c.state == dialing && c.sentNothing && !c.socket.AwaitsWritable() { // perhaps it is connected for long
+		if err := c.socket.AwaitWritable(true); err != nil {
+			cs.log.Error("cannot watch a connection", "err", err)
+		}
 		cs.arm(c, connectTimer, limit)
 		return
 	}

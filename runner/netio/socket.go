@@ -1,0 +1,145 @@
+package netio
+
+import (
+	"cmp"
+
+	"github.com/h2surge/h2surge/runner/dial"
+)
+
+// Socket is a connected socket, in cleartext or over TLS. The zero value has none: it is closed.
+type Socket struct {
+	net Net // nil: closed
+	// Secure is nil in cleartext.
+	Secure *dial.Secure
+	fd     int
+	data   int32
+	// awaitsWritable: the Net reports when the socket takes octets.
+	awaitsWritable bool
+}
+
+const (
+	// PlainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at most.
+	PlainSize = 16 << 10
+	// secureAhead is how much is encrypted before the socket has taken it: three records. What is encrypted
+	// cannot be taken back when its request times out.
+	secureAhead = 3 * PlainSize
+	// MaxEncrypted is more than Write encrypts before the socket has taken it. The rest are answers to KeyUpdate
+	// (RFC 8446 4.6.3).
+	MaxEncrypted = 2 * secureAhead
+)
+
+// Open returns the socket of a connection. Its events have the data. If it fails, it has closed the connection.
+func Open(n Net, c *dial.Connection, data int32) (Socket, error) {
+	secure := c.Secure
+	fd, err := n.Adopt(c, data)
+	if err != nil {
+		return Socket{}, err
+	}
+	return Socket{net: n, Secure: secure, fd: fd, data: data}, nil
+}
+
+// IsOpen returns whether there is a socket.
+func (s *Socket) IsOpen() bool { return s.net != nil }
+
+// FD is the number that the Net has given to the open socket.
+func (s *Socket) FD() int { return s.fd }
+
+// Close closes the socket if it is open.
+func (s *Socket) Close() {
+	if s.net != nil {
+		s.net.Close(s.fd)
+	}
+	*s = Socket{}
+}
+
+// Read reads octets, over TLS encrypted ones.
+func (s *Socket) Read(b []byte) (int, Status) { return s.net.Read(s.fd, b) }
+
+// Output is what a session has to send.
+type Output interface {
+	Pending() []byte
+	Wrote(n int)
+}
+
+// Write sends what a session has until the socket takes no more, and counts what the socket has taken. The status is OK if nothing is
+// left. After an error, nothing can be sent.
+func (s *Socket) Write(from Output) (sent int, st Status, err error) {
+	if s.Secure == nil {
+		sent, st = s.writePlain(from)
+	} else {
+		sent, st, err = s.writeSecure(from)
+	}
+	return sent, st, cmp.Or(err, s.AwaitWritable(st == Again))
+}
+
+func (s *Socket) writePlain(from Output) (sent int, st Status) {
+	for {
+		p := from.Pending()
+		if len(p) == 0 {
+			return sent, OK
+		}
+		n, st := s.net.Send(s.fd, p)
+		if st != OK {
+			return sent, st
+		}
+		from.Wrote(n)
+		sent += n
+	}
+}
+
+// writeSecure encrypts piece by piece.
+func (s *Socket) writeSecure(from Output) (sent int, st Status, err error) {
+	for {
+		n, st := s.Flush()
+		sent += n
+		p := from.Pending()
+		if st != OK || len(p) == 0 {
+			return sent, st, nil
+		}
+		p = p[:min(len(p), secureAhead)]
+		if err := s.Secure.Write(p); err != nil {
+			return sent, st, err
+		}
+		from.Wrote(len(p))
+	}
+}
+
+// Flush sends what is encrypted until the socket takes no more. The status is OK if nothing is left.
+func (s *Socket) Flush() (sent int, st Status) {
+	for {
+		p := s.Secure.Pending()
+		if len(p) == 0 {
+			return sent, OK
+		}
+		n, st := s.net.Send(s.fd, p)
+		if st != OK {
+			return sent, st
+		}
+		s.Secure.Sent(n)
+		sent += n
+	}
+}
+
+// CloseNotify sends the alert that ends TLS (RFC 8446 6.1), as far as the socket takes it.
+func (s *Socket) CloseNotify() (sent int) {
+	if s.Secure != nil {
+		s.Secure.CloseNotify()
+		sent, _ = s.Flush()
+	}
+	return sent
+}
+
+// IsFlooded returns whether the peer asks for new keys and does not read the answers.
+func (s *Socket) IsFlooded() bool { return s.Secure != nil && len(s.Secure.Pending()) > MaxEncrypted }
+
+// AwaitsWritable returns whether the Net reports when the socket takes octets. Write then need not be called before.
+func (s *Socket) AwaitsWritable() bool { return s.awaitsWritable }
+
+// AwaitWritable lets the Net report when the socket takes octets, or stops that.
+func (s *Socket) AwaitWritable(want bool) error {
+	if s.awaitsWritable == want {
+		return nil
+	}
+	s.awaitsWritable = want
+	return s.net.Interest(s.fd, s.data, want)
+}
