@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -139,6 +140,22 @@ func (s *exchanges) compact(x *exchange) {
 	s.settle(x)
 }
 
+// isFor returns whether the exchange has a request that was rendered for an endpoint.
+func (x *exchange) isFor(e *rv.Endpoint) bool { return x.Request != nil && x.endpoint == e }
+
+// render renders a request for an endpoint. The exchange has it after keepRequest.
+func (x *exchange) render(p *chain.Program, s *chain.Step, in *chain.Instance, e *rv.Endpoint, body, cookie []byte) {
+	x.endpoint = e
+	x.rendered = s.RenderMessage(&x.request, x.rendered[:0], p, in, e, body, cookie)
+}
+
+// setPath replaces the path of the request that was rendered.
+func (x *exchange) setPath(path []byte) {
+	at := len(x.rendered)
+	x.rendered = append(x.rendered, path...)
+	x.request.Path = x.rendered[at:]
+}
+
 // keepRequest copies the request into kept. A script may have put octets into the request that are valid during its
 // call only.
 func (x *exchange) keepRequest() {
@@ -235,4 +252,17 @@ func (s *exchanges) complete(x *exchange, status int, responseTime int64) *messa
 	}
 	x.Response, x.ResponseTime = r, responseTime
 	return &x.Exchange
+}
+
+var schemeHTTP = []byte("http")
+
+// completeRequest makes the exchange have the request that was received, and a response with this status and the same fields and
+// body. The octets of the exchange begin with the method, the path and the authority, which have these sizes.
+func (s *exchanges) completeRequest(x *exchange, method, path, authority, status int) {
+	r := s.complete(x, status, 0).Response
+	rest := x.octets[method:]
+	x.request = message.Message{
+		Method: x.octets[:method], Scheme: schemeHTTP, Path: rest[:path], Authority: rest[path : path+authority], Fields: r.Fields, Body: r.Body,
+	}
+	x.Request = &x.request
 }

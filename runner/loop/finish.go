@@ -10,7 +10,6 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/location"
-	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -19,7 +18,7 @@ var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortRese
 
 // finishDone counts a request with a whole response, and continues its chain.
 func (w *Worker) finishDone(tok int32) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	s := &w.program.Steps[r.Step]
 	failed := w.judge(r, s)
 	if failed != "" && isRedirect(s, r.status) {
@@ -44,16 +43,16 @@ func (w *Worker) finishDone(tok int32) {
 		why = rv.AbortMissingCapture
 	}
 	w.trial.done(tok, s, failed, why)
-	pause := int64(r.retryAfter) * int64(time.Millisecond)
+	pause := r.pause()
 	if s.Inspect {
 		w.keepExchange(r)
 	}
-	w.stepEnded(w.endRequest(tok), why, pause)
+	w.stepEnded(w.endRequest(tok), why, int64(pause))
 }
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
 func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
-	w.answered(&w.requests.all[tok], "")
+	w.answered(w.requests.at(tok), "")
 	w.trial.redirected(tok)
 	a := w.endRequest(tok)
 	in := w.chains.at(a.Instance)
@@ -68,12 +67,9 @@ func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 
 // judge returns the name of the check that a response failed, or "".
 func (w *Worker) judge(r *request, s *chain.Step) string {
-	var x *message.Exchange
-	if r.exchange != nil {
-		x = w.requests.exchanges.complete(r.exchange, int(r.status), w.now-r.due)
-		if r.status >= 400 && w.rec.measured(r) {
-			w.rec.problem(r, x)
-		}
+	x := w.requests.complete(r, w.now)
+	if x != nil && r.status >= 400 && w.rec.measured(r) {
+		w.rec.problem(r, x)
 	}
 	if !s.Inspect {
 		if s.Accepts(int(r.status)) {
@@ -105,28 +101,18 @@ func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 
 // keepExchange keeps the exchange for the scripts of the instance's next steps.
 func (w *Worker) keepExchange(r *request) {
-	in := w.chains.at(r.Instance)
-	if !w.program.Chains[in.Chain].Scripted {
-		return
+	if in := w.chains.at(r.Instance); w.program.Chains[in.Chain].Scripted {
+		in.previous = w.requests.keep(r, in.previous)
 	}
-	w.requests.exchanges.release(in.previous)
-	in.previous, r.exchange = r.exchange, nil
 }
 
-// endRequest ends a request that was sent, and returns its activation.
+// endRequest ends a request's record, and returns its activation.
 func (w *Worker) endRequest(tok int32) chain.Activation {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	a := r.Activation
-	w.requests.expiries[w.program.Steps[r.Step].TimeoutClass].remove(&w.requests.slab, tok)
-	w.releaseRequest(tok)
+	w.schedules.count(r.stage, -1)
+	w.requests.end(tok)
 	return a
-}
-
-// releaseRequest ends a request's record.
-func (w *Worker) releaseRequest(tok int32) {
-	w.schedules.count(w.requests.all[tok].stage, -1)
-	w.requests.exchanges.release(w.requests.all[tok].exchange)
-	w.requests.release(tok)
 }
 
 // answered counts a whole response.
@@ -137,7 +123,7 @@ func (w *Worker) answered(r *request, failed string) {
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
 func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	if why != byLoss {
 		w.requests.progress(w.now)
 	}
@@ -153,15 +139,13 @@ func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 
 // OnStatus implements protocol.Handler.
 func (w *Worker) OnStatus(tok uint32, status int) {
-	r := &w.requests.all[tok]
-	r.status = int16(status)
-	r.first = w.now
+	w.requests.at(int32(tok)).respond(status, w.now)
 }
 
 // OnHeader implements protocol.Handler. It stores the value of each capture of this field. If several fields have
 // the same name, it stores the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(int32(tok))
 	s := &w.program.Steps[r.Step]
 	in := w.chains.at(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
@@ -171,11 +155,10 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
 	if s.FollowRetryAfter && r.status >= 300 && string(name) == "retry-after" {
-		r.retryAfter = int32(chain.RetryAfter(value, w.wall()) / int64(time.Millisecond))
+		r.pauseAfter(time.Duration(chain.RetryAfter(value, w.wall())))
 	}
 	if s.LoadControl {
-		r.overloadControl = r.overloadControl || string(name) == "3gpp-sbi-oci"
-		r.loadControl = r.loadControl || string(name) == "3gpp-sbi-lci"
+		r.noteLoad(name)
 	}
 	redirects := isRedirect(s, r.status)
 	if redirects {
@@ -231,7 +214,8 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 	if err != nil {
 		return
 	}
-	x.uri, x.Reference, r.located = uri, ref, true
+	x.uri, x.Reference = uri, ref
+	r.locate()
 	x.takeAuthority(r, w.targets.owns(r.target, ref.Scheme, ref.Authority))
 }
 
@@ -267,17 +251,9 @@ func isResolved(value []byte) bool {
 	return true
 }
 
-// causeLimit is how many octets of an error body are kept if no check or capture needs it and only countProblem
-// reads it.
-const causeLimit = 8 << 10
-
 // OnData implements protocol.Handler.
 func (w *Worker) OnData(tok uint32, p []byte) {
-	r := &w.requests.all[tok]
-	if r.exchange == nil {
-		r.exchange = w.requests.exchanges.alloc(causeLimit)
-	}
-	if !w.requests.exchanges.data(r.exchange, p) && w.program.Steps[r.Step].WantBody && w.requests.firstCut() {
+	if r := w.requests.at(int32(tok)); w.requests.data(r, p) {
 		w.logCut(r)
 	}
 }
@@ -291,13 +267,12 @@ func (w *Worker) logCut(r *request) {
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
 func (w *Worker) OnDone(token uint32, o protocol.Outcome) {
 	tok := int32(token)
-	switch r := &w.requests.all[tok]; {
+	switch r := w.requests.at(tok); {
 	case o.Kind == protocol.Completed:
 		w.finishDone(tok)
 	case o.Kind == protocol.Unprocessed:
 		w.retry(tok)
-	case o.Kind == protocol.Refused && !r.refused:
-		r.refused = true
+	case o.Kind == protocol.Refused && r.refuse():
 		w.retry(tok)
 	case o.Kind == protocol.Lost:
 		w.finishFailed(tok, byLoss, w.requests.ending)
@@ -322,23 +297,15 @@ func resetCause(o protocol.Outcome) failure.Cause {
 // retries it only once. If the connection of a request ends, the request is retried each time until it has
 // waited for MaxWait, because several connections may end together.
 func (w *Worker) retry(tok int32) {
-	r := &w.requests.all[tok]
-	if w.now-r.picked >= int64(w.cfg.MaxWait) {
+	r := w.requests.at(tok)
+	if !w.requests.mayRetry(r, w.now) {
 		w.finishFailed(tok, byLoss, w.gaveUp(r))
 		return
 	}
-	s := &w.program.Steps[r.Step]
-	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
 	if !r.retried && w.rec.measured(r) {
 		w.rec.Retried++
 	}
-	r.givenBackBy = w.conns.all[r.conn].address
-	r.retried, r.state, r.first, r.status, r.captures, r.retryAfter, r.located = true, waiting, 0, 0, 0, 0, false
-	r.rooted, r.overloadControl, r.loadControl = false, false, false
-	if r.exchange != nil {
-		r.exchange.clear()
-	}
-	w.requests.waitFirst(tok)
+	w.requests.giveBack(tok, w.conns.all[r.conn].address)
 }
 
 // gaveUp returns why a request is not sent again, with the words of the last GOAWAY of its connection.

@@ -56,7 +56,10 @@ func (w *Worker) idleFor() time.Duration {
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
-	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.nextWait(), w.limit.wakeAt)
+	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
+	// wake the worker.
+	next = min(next, max(w.requests.nextExpiry(), w.schedules.earliestPickUp))
+	next = min(next, w.conns.timers.next(), w.requests.nextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.nextWait(), w.limit.wakeAt)
 	if until := w.gracefulUntil(); until > w.now {
 		next = min(next, until)
 	}

@@ -64,10 +64,10 @@ func (l *limiter) admit(r *request, now int64) {
 	if l.total == 0 {
 		return
 	}
-	r.admitted = l.Take(now)
+	r.admit(l.Take(now))
 	if l.waited {
 		l.held.Waited++
-		r.due = now
+		r.dueNow(now)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/caller"
-	"github.com/h2surge/h2surge/runner/message"
 )
 
 const (
@@ -116,16 +115,9 @@ const acceptedStatus = 200
 // whole returns the exchange with the notification as its request, and also as its response, so that checks and captures find
 // it there.
 func (ls *listeners) whole(n notice) *exchange {
-	x := n.x
-	method, rest := x.octets[:n.method], x.octets[n.method:]
-	x.request = message.Message{Method: method, Scheme: schemeHTTP, Path: rest[:n.path], Authority: rest[n.path : n.path+n.authority]}
-	x.Request = &x.request
-	r := ls.exchanges.complete(x, acceptedStatus, 0).Response
-	x.request.Fields, x.request.Body = r.Fields, r.Body
-	return x
+	ls.exchanges.completeRequest(n.x, n.method, n.path, n.authority, acceptedStatus)
+	return n.x
 }
-
-var schemeHTTP = []byte("http")
 
 // keep keeps a notification until take.
 func (ls *listeners) keep(n notice) (handle int32) {

@@ -164,7 +164,6 @@ func (r *recorder) done(q *request, failed string, now int64) {
 		return
 	}
 	st := &r.Steps[q.Step]
-	q.state = counted
 	st.Occupied += now - q.sent
 	st.Done++
 	if failed == "" {
@@ -205,7 +204,6 @@ func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, addre
 	if q.state == inFlight {
 		st.Occupied += now - q.sent
 	}
-	q.state = counted
 	r.selectFailed(q, why)
 	switch why {
 	case byTimeout:

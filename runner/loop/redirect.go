@@ -70,7 +70,8 @@ func (x *redirect) takeOrigin(r *request, origin []byte) {
 	if r.rooted || r.located && x.elsewhere {
 		return
 	}
-	x.origin, r.rooted = append(x.origin[:0], origin...), true
+	x.origin = append(x.origin[:0], origin...)
+	r.root()
 }
 
 // redirectTarget returns the target of the request that follows a redirect, or none. A target that forwards requests gets
@@ -100,9 +101,9 @@ func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoin
 	if r.Hop == 0 {
 		return
 	}
-	at, to := len(x.rendered), w.chains.at(r.Instance).redirectOf(r.Step)
-	x.rendered = to.appendPath(x.rendered, s, e)
-	x.request.Path = x.rendered[at:]
+	to := w.chains.at(r.Instance).redirectOf(r.Step)
+	w.buffers.scratch = to.appendPath(w.buffers.scratch[:0], s, e)
+	x.setPath(w.buffers.scratch)
 	switch {
 	case s.RedirectField == nil && to.left:
 		s.WithholdSecrets(&x.request, w.sources, w.buffers.cookie)

@@ -1,77 +1,26 @@
 package loop
 
 import (
-	"math/bits"
 	"slices"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
-)
-
-// request is one request from the moment its slot was picked up until its outcome.
-type request struct {
-	// Instants of the worker's clock: the slot's, when it was picked up, when the request was
-	// sent, when response headers came (0: not yet).
-	due, picked, sent, first int64
-
-	chain.Activation
-	stream uint32
-	conn   int32
-	// target is an index into targets.all: the step's, or one that was followed.
-	target int32
-	// next and prev link the timeout list.
-	next, prev int32
-	status     int16
-	// stage is the rate stage of its slot; setupStage and teardownStage are below all of them.
-	stage int16
-	state requestState
-	// captures has a bit for each of the step's captures that the response has filled.
-	captures uint32
-	// retryAfter is the pause that a failed response asks for, in milliseconds.
-	retryAfter int32
-	// retried: the peer has given it back once already.
-	retried bool
-	// refused: the peer has refused it once already.
-	refused bool
-	// located is true if the response is a redirect with a Location. See redirect.
-	located bool
-	// rooted is true if the response is a redirect with Step.RedirectField. See redirect.
-	rooted bool
-	// overloadControl and loadControl are true if the response has 3gpp-Sbi-Oci or 3gpp-Sbi-Lci.
-	overloadControl, loadControl bool
-	// admitted: it has a token of the request limit.
-	admitted bool
-	// starts is true for the request that counts for a slot of a stage of chainsPerSecond: the first of its instance.
-	starts bool
-	// sampled: the header is gathered for a sample.
-	sampled bool
-	// givenBackBy is the address of the connection that did not process the request, if it is retried.
-	givenBackBy string
-	// exchange gathers what the step looks at; nil when that is the status and header fields only.
-	exchange *exchange
-}
-
-type requestState uint8
-
-const (
-	// The zero state is a free record's.
-	_ requestState = iota
-	// waiting for a free stream.
-	waiting
-	// inFlight on a connection.
-	inFlight
-	// counted: its outcome is in the counters, and the record is about to be released.
-	counted
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 const none int32 = -1
 
-// requests are the worker's requests from slot to outcome.
+// requests are the worker's requests from slot to outcome. Only its methods and those of request write the fields of a
+// request.
 type requests struct {
 	slab
+	program *chain.Program
+	// maxWait is how long a request waits for a stream.
+	maxWait int64
 	// waiting requests have no stream yet, by target, oldest first.
 	waiting []ring.Ring[int32]
 	// expiries are the requests in flight, by timeout.
@@ -80,7 +29,7 @@ type requests struct {
 	// serviceTime is a moving average, doneInTurn how many responses this turn has completed; see idle.go.
 	serviceTime int64
 	doneInTurn  int
-	// cut: a body that was cut because of maxBodies was logged.
+	// cut: a body that a step needs was cut because of maxBodies.
 	cut bool
 	// progressAt is when a request was last answered, timed out or was reset.
 	progressAt int64
@@ -96,9 +45,11 @@ const (
 	largestIdleResponse = 1 << 20
 )
 
-func newRequests(p *chain.Program) requests {
+func newRequests(p *chain.Program, maxWait time.Duration) requests {
 	s := requests{
 		slab:      slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
+		program:   p,
+		maxWait:   int64(maxWait),
 		waiting:   make([]ring.Ring[int32], len(p.Targets)+maxFollowed),
 		expiries:  cacheline.Make[expiry](len(p.Timeouts)),
 		exchanges: exchanges{limit: maxBodies, bodiesOnly: true, largestIdle: largestIdleResponse},
@@ -120,13 +71,6 @@ func (s *requests) anyInFlight() bool {
 	return slices.ContainsFunc(s.expiries, func(e expiry) bool { return e.first != none })
 }
 
-// firstCut returns true if no body was cut before because of maxBodies.
-func (s *requests) firstCut() bool {
-	before := s.cut
-	s.cut = true
-	return !before
-}
-
 // closing sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
 func (s *requests) closing(why failure.Cause) { s.ending = why }
 
@@ -146,120 +90,142 @@ func (s *requests) outstanding(f func(*request)) {
 	}
 }
 
-// wait puts a request at the end of its target's queue, waitFirst at the head.
-func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].Push(tok) }
-func (s *requests) waitFirst(tok int32) { s.waiting[s.all[tok].target].PushFront(tok) }
+// add makes the record of a request whose slot was picked up now, and returns its token.
+func (s *requests) add(a chain.Activation, target int32, due, now int64, stage int16) (tok int32) {
+	tok = s.alloc()
+	s.all[tok] = request{Activation: a, target: target, due: due, picked: now, stage: stage, state: waiting}
+	return tok
+}
+
+// at returns the record of a request. It is valid until the next call of add or shrink.
+func (s *requests) at(tok int32) *request { return &s.all[tok] }
+
+// wait puts a request at the end of its target's queue.
+func (s *requests) wait(tok int32) { s.waiting[s.all[tok].target].Push(tok) }
 
 // waitingFor returns how many requests wait for a stream to a target.
 func (s *requests) waitingFor(target int32) int { return s.waiting[target].Len() }
 
-// expiry is the requests in flight of one timeout, in the order in which they were sent, so that
-// the next one to expire is the first.
-type expiry struct {
-	timeout     int64
-	first, last int32
+// pop removes and returns the oldest request that waits for a stream to a target.
+func (s *requests) pop(target int32) (tok int32) { return s.waiting[target].Pop() }
+
+// popOverdue removes and returns the oldest request that waits for a stream to a target, if it has waited too long at an
+// instant. If not, it returns none. At never, each request has waited too long.
+func (s *requests) popOverdue(target int32, at int64) (tok int32) {
+	q := &s.waiting[target]
+	if q.Len() == 0 || at != never && s.all[q.Front()].due+s.maxWait > at {
+		return none
+	}
+	return q.Pop()
 }
 
-func (e *expiry) append(s *slab, i int32) {
-	r := &s.all[i]
-	r.next, r.prev = none, e.last
-	if e.last == none {
-		e.first = i
-	} else {
-		s.all[e.last].next = i
-	}
-	e.last = i
-}
-
-func (e *expiry) remove(s *slab, i int32) {
-	r := &s.all[i]
-	if r.prev == none {
-		e.first = r.next
-	} else {
-		s.all[r.prev].next = r.next
-	}
-	if r.next == none {
-		e.last = r.prev
-	} else {
-		s.all[r.next].prev = r.prev
-	}
-}
-
-// slab keeps requests; an index into it is the token the session carries. The lowest free index is used first,
-// so that the end of the slab comes free after a burst and can be given back.
-type slab struct {
-	all []request
-	// used has a bit for each request in use, and full one for each word of used without a free bit.
-	used, full []uint64
-	inUse      int
-}
-
-func (s *slab) alloc() int32 {
-	s.inUse++
-	word := s.notFull()
-	if word == len(s.used) {
-		s.used = append(s.used, 0)
-	}
-	if word/64 == len(s.full) {
-		s.full = append(s.full, 0)
-	}
-	bit := bits.TrailingZeros64(^s.used[word])
-	s.used[word] |= 1 << bit
-	if s.used[word] == ^uint64(0) {
-		s.full[word/64] |= 1 << (word % 64)
-	}
-	i := 64*word + bit
-	if i == len(s.all) {
-		s.all = append(s.all, request{})
-	}
-	return int32(i)
-}
-
-// notFull is the first word of used with a free bit, or the one behind the last.
-func (s *slab) notFull() int {
-	for i, f := range s.full {
-		if f != ^uint64(0) {
-			return 64*i + bits.TrailingZeros64(^f)
+// nextOverdue returns when the first request has waited too long for a stream to one of the first targets.
+func (s *requests) nextOverdue(targets int) int64 {
+	next := int64(never)
+	for i := range s.waiting[:targets] {
+		if q := &s.waiting[i]; q.Len() > 0 {
+			next = min(next, s.all[q.Front()].due+s.maxWait)
 		}
 	}
-	return 64 * len(s.full)
+	return next
 }
 
-func (s *slab) release(i int32) {
-	s.all[i] = request{}
-	word := i / 64
-	s.used[word] &^= 1 << (i % 64)
-	s.full[word/64] &^= 1 << (word % 64)
-	s.inUse--
+// sent notes that a request is in flight on a stream of a connection.
+func (s *requests) sent(tok int32, stream uint32, conn int32, now int64) {
+	r := &s.all[tok]
+	r.stream, r.conn, r.state, r.sent = stream, conn, inFlight, now
+	s.expiryOf(r).append(&s.slab, tok)
 }
 
-// smallSlab is how many records are kept whatever is in use.
-const smallSlab = 4096
-
-// shrink gives memory back when less than an eighth is used, and none of it in the second half. Pointers to
-// records become stale.
-func (s *slab) shrink() {
-	if len(s.all) <= smallSlab || s.inUse > len(s.all)/8 {
-		return
+// expired returns a request whose timeout has passed, or none. Each list is in the order of sending, so it looks at the heads
+// only.
+func (s *requests) expired(now int64) (tok int32) {
+	for i := range s.expiries {
+		if e := &s.expiries[i]; e.first != none && s.all[e.first].sent+e.timeout <= now {
+			return e.first
+		}
 	}
-	words := len(s.used)
-	for words > 0 && s.used[words-1] == 0 {
-		words--
-	}
-	if 64*words > len(s.all)/2 {
-		return
-	}
-	n := max(64*words, smallSlab/64)
-	s.all = append(make([]request, 0, n), s.all[:64*words]...)
-	s.used = append([]uint64(nil), s.used[:words]...)
-	s.full = append([]uint64(nil), s.full[:(words+63)/64]...)
+	return none
 }
 
-// captured and markCaptured note which of the step's captures this response has filled; a step
-// has at most 16.
-func (r *request) captured(i int) bool { return r.captures&(1<<i) != 0 }
+// nextExpiry returns when the next timeout passes.
+func (s *requests) nextExpiry() int64 {
+	next := int64(never)
+	for i := range s.expiries {
+		if e := &s.expiries[i]; e.first != none {
+			next = min(next, s.all[e.first].sent+e.timeout)
+		}
+	}
+	return next
+}
 
-func (r *request) markCaptured(i int) { r.captures |= 1 << i }
+// mayRetry returns whether a request that the peer has not processed has not waited too long to be sent again.
+func (s *requests) mayRetry(r *request, now int64) bool { return now-r.picked < s.maxWait }
+
+// giveBack puts a request that the peer has not processed at the head of its target's queue. Address is that of its
+// connection.
+func (s *requests) giveBack(tok int32, address string) {
+	r := &s.all[tok]
+	s.expiryOf(r).remove(&s.slab, tok)
+	r.givenBackBy = address
+	r.retried, r.state, r.first, r.status, r.captures, r.retryAfter, r.located = true, waiting, 0, 0, 0, 0, false
+	r.rooted, r.overloadControl, r.loadControl = false, false, false
+	if r.exchange != nil {
+		r.exchange.clear()
+	}
+	s.waiting[r.target].PushFront(tok)
+}
+
+// end frees the record of a request, which has its outcome and is in no queue.
+func (s *requests) end(tok int32) {
+	r := &s.all[tok]
+	if r.state == inFlight {
+		s.expiryOf(r).remove(&s.slab, tok)
+	}
+	s.exchanges.release(r.exchange)
+	s.release(tok)
+}
+
+func (s *requests) expiryOf(r *request) *expiry {
+	return &s.expiries[s.program.Steps[r.Step].TimeoutClass]
+}
+
+// exchangeOf returns the exchange of a request, which has a body of at most limit octets. If it has none yet, it gets one.
+func (s *requests) exchangeOf(r *request, limit int) *exchange {
+	if r.exchange == nil {
+		r.exchange = s.exchanges.alloc(limit)
+	}
+	return r.exchange
+}
+
+// keep returns the exchange of a request in place of an earlier one, which it frees. The caller owns it from now on.
+func (s *requests) keep(r *request, earlier *exchange) *exchange {
+	s.exchanges.release(earlier)
+	x := r.exchange
+	r.exchange = nil
+	return x
+}
+
+// complete returns the exchange of a request with its response, or nil if it has none.
+func (s *requests) complete(r *request, now int64) *message.Exchange {
+	if r.exchange == nil {
+		return nil
+	}
+	return s.exchanges.complete(r.exchange, int(r.status), now-r.due)
+}
+
+// causeLimit is how many octets of an error body are kept if no check or capture needs it and it is read for its cause only.
+const causeLimit = 8 << 10
+
+// data keeps a piece of the body of a response. It returns true at the first body that a step needs and that is cut because of
+// maxBodies.
+func (s *requests) data(r *request, p []byte) (firstCut bool) {
+	if s.exchanges.data(s.exchangeOf(r, causeLimit), p) || s.cut || !s.program.Steps[r.Step].WantBody {
+		return false
+	}
+	s.cut = true
+	return true
+}
 
 // answered notes a whole response. It keeps a moving average of the service time, over some 64 responses.
 func (s *requests) answered(now, service int64) {
@@ -273,10 +239,7 @@ const maxGathered = 4 * rv.MaxSampleOctets
 
 // gather keeps a header field of a response that a sample may be made of.
 func (s *requests) gather(r *request, name, value []byte) {
-	if r.exchange == nil {
-		r.exchange = s.exchanges.alloc(causeLimit)
-	}
-	if len(r.exchange.octets)+len(name)+len(value) <= maxGathered {
-		s.exchanges.field(r.exchange, name, value)
+	if x := s.exchangeOf(r, causeLimit); len(x.octets)+len(name)+len(value) <= maxGathered {
+		s.exchanges.field(x, name, value)
 	}
 }

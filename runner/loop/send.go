@@ -17,7 +17,7 @@ func (w *Worker) sendWaiting() {
 }
 
 func (w *Worker) sendWaitingTo(target int32) {
-	for waiting := &w.requests.waiting[target]; waiting.Len() > 0; {
+	for w.requests.waitingFor(target) > 0 {
 		c := w.conns.takeAvailable(target)
 		if c == nil {
 			w.conns.connectIdle(target)
@@ -25,14 +25,14 @@ func (w *Worker) sendWaitingTo(target int32) {
 				return
 			}
 		}
-		w.send(waiting.Pop(), c)
+		w.send(w.requests.pop(target), c)
 	}
 }
 
 // send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or
 // the request limit is reached.
 func (w *Worker) send(tok int32, c *conn) bool {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	s := &w.program.Steps[r.Step]
 	if w.limit.total > 0 && !w.limit.allows(r, w.now) {
 		w.conns.offer(c)
@@ -45,9 +45,8 @@ func (w *Worker) send(tok int32, c *conn) bool {
 		w.dropRequest(tok, rv.AbortScript, w.scripts.cause(s))
 		return false
 	}
-	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now
+	w.requests.sent(tok, stream, c.index, w.now)
 	w.chains.at(r.Instance).sentAt = w.now
-	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
 		if r.stage < 0 {
 			w.rec.once(r.stage).Sent++
@@ -66,14 +65,12 @@ func (w *Worker) send(tok int32, c *conn) bool {
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
 func (w *Worker) dropWaiting(at int64) {
 	for i := range w.targets.all {
-		waiting := &w.requests.waiting[i]
+		until := at
+		if w.trial.gaveUp(&w.conns.pools[i]) {
+			until = never
+		}
 		var why failure.Cause
-		for waiting.Len() > 0 {
-			tok := waiting.Front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.trial.gaveUp(&w.conns.pools[i]) {
-				break
-			}
-			waiting.Pop()
+		for tok := w.requests.popOverdue(int32(i), until); tok != none; tok = w.requests.popOverdue(int32(i), until) {
 			if !why.Failed() {
 				why = w.noStreamCause(i, at)
 			}
@@ -85,7 +82,7 @@ func (w *Worker) dropWaiting(at int64) {
 // dropRequest gives up a request that is not on any connection. One that the peer has given back was
 // sent, so it is lost.
 func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	switch {
 	case r.retried && why == rv.AbortScript: // for another endpoint
 		w.countFailed(r, byLoss, cause)
@@ -99,29 +96,16 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 		w.rec.dropped(int(r.stage), cause, 1)
 	}
 	w.trial.failed(tok, why, cause)
-	i := r.Instance
-	w.releaseRequest(tok)
-	w.abortStep(i, why)
-}
-
-// nextDrop is when the first waiting request has waited too long.
-func (w *Worker) nextDrop() int64 {
-	next := int64(never)
-	for i := range w.targets.all {
-		if waiting := &w.requests.waiting[i]; waiting.Len() > 0 {
-			next = min(next, w.requests.all[waiting.Front()].due+int64(w.cfg.MaxWait))
-		}
-	}
-	return next
+	w.abortStep(w.endRequest(tok).Instance, why)
 }
 
 // open renders a request into a session. It returns false if the script of the request failed.
 func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	s := &w.program.Steps[r.Step]
 	in := w.chains.at(r.Instance)
 	e := w.conns.endpoint(c)
-	r.sampled = w.rec.samples.wantsWhole(r.Step)
+	r.sample(w.rec.samples.wantsWhole(r.Step))
 	if len(w.targets.all) > len(w.program.Targets) {
 		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
@@ -135,9 +119,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		body = w.buffers.body
 	}
 	if s.Inspect || r.Hop > 0 {
-		if r.exchange == nil {
-			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
-		}
+		w.requests.exchangeOf(r, s.MaxBody)
 		if s.WantRequest || r.Hop > 0 || w.scripts.changes(s) {
 			return w.openMessage(c, tok, in, s, e, body)
 		}
@@ -150,14 +132,14 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 // can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
 // its authority, base path and cookies. The values of variables are the same then, and the script runs again.
 func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
-	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
-	if x.Request == nil || x.endpoint != e {
-		x.endpoint = e
-		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
+	r := w.requests.at(tok)
+	x, sampled := r.exchange, r.sampled
+	if !x.isFor(e) {
+		x.render(w.program, s, &in.Instance, e, body, w.buffers.cookie)
 		if w.scripts.changes(s) && !w.scripts.make(in, s, x) {
 			return 0, false
 		}
-		w.readdress(&w.requests.all[tok], s, x, e)
+		w.readdress(r, s, x, e)
 		x.keepRequest()
 	}
 	m := x.Request
@@ -202,10 +184,8 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e 
 
 // newRequest makes the request of a step. Due is the instant of its slot.
 func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) int32 {
-	tok := w.requests.alloc()
+	tok := w.requests.add(a, target, due, w.now, stage)
 	w.schedules.count(stage, 1)
-	r := &w.requests.all[tok]
-	*r = request{Activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
 	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	in.begun = true
 	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
@@ -240,7 +220,7 @@ func (w *Worker) admitUnpaced() {
 			w.numberLater(s.Instance)
 		}
 		tok := w.newRequest(s.Activation, s.target, s.since, stage)
-		w.limit.admit(&w.requests.all[tok], w.now)
+		w.limit.admit(w.requests.at(tok), w.now)
 		w.requests.wait(tok)
 	}
 }
@@ -249,19 +229,15 @@ func (w *Worker) admitUnpaced() {
 // 400 MB with their chain instances. Slots that come due beyond it are dropped at once.
 const maxWaiting = 1 << 20
 
-// expire gives up the requests whose timeout has passed. The lists are in the order of sending,
-// so only their heads are looked at.
+// expire gives up the requests whose timeout has passed.
 func (w *Worker) expire() {
-	for i := range w.requests.expiries {
-		e := &w.requests.expiries[i]
-		for e.first != none && w.requests.all[e.first].sent+e.timeout <= w.now {
-			w.timeOut(e.first)
-		}
+	for tok := w.requests.expired(w.now); tok != none; tok = w.requests.expired(w.now) {
+		w.timeOut(tok)
 	}
 }
 
 func (w *Worker) timeOut(tok int32) {
-	r := &w.requests.all[tok]
+	r := w.requests.at(tok)
 	c := w.conns.all[r.conn]
 	if !c.session.Cancel(r.stream, w.now) && w.rec.measured(r) {
 		w.rec.Abandoned++
@@ -272,18 +248,6 @@ func (w *Worker) timeOut(tok int32) {
 		return
 	}
 	w.conns.cancelled(c)
-}
-
-// nextExpiry returns when the next timeout passes. While requests are sent at a rate, timeouts wait for the next of them, at
-// most for the sleep interval, so that they do not wake the worker.
-func (w *Worker) nextExpiry() int64 {
-	next := int64(never)
-	for i := range w.requests.expiries {
-		if e := &w.requests.expiries[i]; e.first != none {
-			next = min(next, w.requests.all[e.first].sent+e.timeout)
-		}
-	}
-	return max(next, w.schedules.earliestPickUp)
 }
 
 // noStreamCause returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is

@@ -131,7 +131,9 @@ func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) 
 // startRequest makes the request of a step of a chain instance that its slot has started.
 func (w *Worker) startRequest(a chain.Activation, target int32, due int64, stage int16, first bool) {
 	tok := w.newRequest(a, target, due, stage)
-	w.requests.all[tok].starts = first
+	if first {
+		w.requests.at(tok).start()
+	}
 	w.requests.wait(tok)
 }
 
@@ -215,7 +217,7 @@ func (w *Worker) fillConcurrency(s *schedule) {
 			break
 		}
 		tok := w.newRequest(a, t, w.now, int16(s.stage()))
-		w.limit.admit(&w.requests.all[tok], w.now)
+		w.limit.admit(w.requests.at(tok), w.now)
 		s.Take()
 		c := w.conns.takeAvailable(t)
 		switch {
@@ -306,7 +308,7 @@ func (w *Worker) fillStreams(s *schedule) {
 				break
 			}
 			tok := w.newRequest(a, int32(i), w.now, int16(s.stage()))
-			w.limit.admit(&w.requests.all[tok], w.now)
+			w.limit.admit(w.requests.at(tok), w.now)
 			s.Take()
 			if !w.send(tok, c) {
 				w.skipWait() // let time pass: this may repeat without an end

@@ -141,7 +141,7 @@ func (t *trial) done(tok int32, s *chain.Step, failed, why string) {
 }
 
 func (t *trial) show(tok int32, s *chain.Step, failed, why string) {
-	r := &t.requests.all[tok]
+	r := t.requests.at(tok)
 	e := t.of(tok, why, failure.Cause{})
 	in, x := &t.chains.all[r.Instance].Instance, &r.exchange.Exchange
 	e.Response = cloneMessage(x.Response)
@@ -155,7 +155,7 @@ func (t *trial) redirected(tok int32) {
 	if t == nil {
 		return
 	}
-	r := &t.requests.all[tok]
+	r := t.requests.at(tok)
 	e := t.of(tok, "", failure.Cause{})
 	e.Redirected = true
 	x := &r.exchange.Exchange
@@ -186,7 +186,7 @@ const AbortStopped = "stopped"
 
 // of is what a request has in common whatever its outcome.
 func (t *trial) of(tok int32, why string, cause failure.Cause) *Exchange {
-	r := &t.requests.all[tok]
+	r := t.requests.at(tok)
 	e := t.exchangeOf(r.Activation)
 	e.Why, e.Cause = why, cause
 	e.Script, t.script = t.script, ""

@@ -102,7 +102,7 @@ func New(cfg Config) (*Worker, error) {
 		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:     inbox{net: cfg.Net},
 		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:  newRequests(p),
+		requests:  newRequests(p, cfg.MaxWait),
 	}
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
