@@ -86,7 +86,7 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 	if f.StartDecided() {
 		st.StartTime = asStored(&metav1.Time{Time: f.Record.Start.Time.Time})
 	}
-	if f.TakenOver() {
+	if f.TakenOver() && st.Shards != nil {
 		return // figures of a part of the runners would be a step back
 	}
 	counts := counts(f)

@@ -333,6 +333,15 @@ func TestTakeOverKeepsFigures(t *testing.T) {
 	}
 }
 
+// TestTakeOverWithoutStatus: the API server refused each status of the former operator, so there are no figures to keep.
+func TestTakeOverWithoutStatus(t *testing.T) {
+	st := Of(runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started))
+	if st.Shards == nil || st.Shards.Desired != 2 || st.Summary.Shards != "0/2" {
+		t.Errorf("shards %+v, summary %+v, want 0 of 2", st.Shards, st.Summary)
+	}
+	Events(&v1alpha1.LoadTestStatus{}, st)
+}
+
 func TestEndedWithoutReportStaysEnded(t *testing.T) {
 	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(done, done), over(runnerv1alpha1.OutcomePassed, "Passed", met))
 	s.LoadTest.Status = *Of(s)
