@@ -170,11 +170,11 @@ func (f *Facts) Shards() int {
 
 // PodOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
 // started.
-func (f *Facts) PodOf(shard int, seen *shards.Shard) types.UID {
+func PodOf(rec *record.Record, shard int, seen *shards.Shard) types.UID {
 	if seen.Pod.UID != "" {
 		return seen.Pod.UID
 	}
-	return f.Record.Pods[shard].UID
+	return rec.Pods[shard].UID
 }
 
 // Present has the rates and shards of the present spec. Why says what of the spec has no effect; the values in the record

@@ -13,9 +13,7 @@ import (
 )
 
 func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
-	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage)}
-	out.Thresholds = thresholdsOf(v.Thresholds)
-	return out
+	return &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Thresholds: thresholds(v.Thresholds)}
 }
 
 // completed: the verdict is about numbers of a run that was executed as planned, if perhaps without
@@ -28,20 +26,17 @@ func completed(v *runnerv1alpha1.Verdict) bool {
 	return false
 }
 
-// aborted returns whether a threshold ended the test before its end.
-func aborted(f *run.Facts) bool {
-	return slices.ContainsFunc(f.Record.Thresholds, func(t record.Threshold) bool { return t.Abort })
-}
-
 // End says how the run ends, all but where the report lies.
 func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
+	runners := runners(f.Record, f.View)
 	end := &record.End{
 		Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Time: metav1.NewTime(f.Now),
 		Started: f.StartDecided(), StartedGeneration: f.StartedGeneration(),
-		PlanHash: f.PlanHash, Warnings: f.Warnings, Shards: counts(f),
-		Runners: runners(f), Protocols: protocols(f), Verdict: compactVerdict(v),
+		PlanHash: f.PlanHash, Warnings: f.Warnings, Shards: counts(f, runners),
+		Runners: runners, Protocols: protocols(f.Plan, f.View), Verdict: compactVerdict(v),
 	}
-	if completed(v) && !aborted(f) {
+	aborted := slices.ContainsFunc(f.Record.Thresholds, func(t record.Threshold) bool { return t.Abort })
+	if completed(v) && !aborted {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
 	if end.Shards.Lost > 0 {
@@ -50,7 +45,7 @@ func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
 	if end.Started {
 		start := metav1.NewTime(f.Record.Start.Time.Time)
 		end.StartTime = &start
-		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(f), skew(f), searchStatus(f, true)
+		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(&end.Shards, f.View, f.Report), skew(f.View, f.Report), searchStatus(f, true)
 	}
 	return end
 }

@@ -7,7 +7,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -20,18 +20,18 @@ const (
 )
 
 // protocols returns what the runners found at http URLs, first those at which shards found different protocols.
-func protocols(f *run.Facts) []v1alpha1.FoundProtocol {
+func protocols(plan *runnerv1alpha1.Plan, view *shards.View) []v1alpha1.FoundProtocol {
 	var snapshots []runnerv1alpha1.Snapshot
-	for i := range f.View.Shards {
-		if snap := f.View.Shards[i].Snapshot; snap != nil && len(snap.Protocols) > 0 {
+	for i := range view.Shards {
+		if snap := view.Shards[i].Snapshot; snap != nil && len(snap.Protocols) > 0 {
 			snapshots = append(snapshots, runnerv1alpha1.Snapshot{Protocols: snap.Protocols})
 		}
 	}
-	if f.Plan == nil || len(snapshots) == 0 {
+	if plan == nil || len(snapshots) == 0 {
 		return nil
 	}
 	var out []v1alpha1.FoundProtocol
-	for _, f := range result.Protocols(f.Plan, snapshots) {
+	for _, f := range result.Protocols(plan, snapshots) {
 		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL), Protocol: shorten.To(string(f.Protocol), maxProtocol)})
 	}
 	at := byURL(out)

@@ -77,12 +77,12 @@ func TestManyProtocols(t *testing.T) {
 	}
 	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.RunnersAre(readyState, readyState), foundAlso(others, "", "http1"))
 	s.View.Shards[0].Snapshot.Protocols[0][40].Protocol = "http1"
-	got := protocols(s)
+	got := protocols(s.Plan, s.View)
 	if len(got) != 32 || got[0].URL != "http://40.example" || got[1].URL != "http://40.example" || got[2].URL != "http://0.example" {
 		t.Errorf("%d entries, %v first", len(got), got[:3])
 	}
 	s.Plan.Targets[0].Protocol = runnerv1alpha1.ProtocolH2C
-	if got := protocols(s); got != nil {
+	if got := protocols(s.Plan, s.View); got != nil {
 		t.Errorf("got %v of a target with a protocol, want none", got)
 	}
 }

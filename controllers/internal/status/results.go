@@ -10,6 +10,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -27,11 +28,7 @@ func percentage(r runnerv1alpha1.ErrorRate) string {
 
 // results is the compact form of the report for status.
 func results(f *run.Facts) *v1alpha1.Results {
-	r := f.Report
-	if r == nil {
-		return nil
-	}
-	q := &r.Requests
+	r, q := f.Report, &f.Report.Requests
 	return &v1alpha1.Results{
 		Requests: v1alpha1.RequestCounts{
 			Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks,
@@ -48,7 +45,7 @@ func results(f *run.Facts) *v1alpha1.Results {
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Stages:       stageResults(r.Stages),
-		Chains:       chainResults(f),
+		Chains:       chainResults(f.Plan.Chains, f.View.Progress.Chains, r.Steps),
 		Listeners:    listenerResults(r.Listeners, f.View.Over()),
 		Partial:      f.Incomplete(),
 	}
@@ -142,19 +139,17 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 	return out
 }
 
-// chainResults relies on the report's steps being in the order of the plan's.
-func chainResults(f *run.Facts) []v1alpha1.ChainResult {
-	var out []v1alpha1.ChainResult
-	next, chains := 0, f.View.Progress.Chains
-	for i := range f.Plan.Chains {
+// chainResults relies on the report's steps and the counts of chains being in the order of the plan's.
+func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.ChainCounters, steps []runnerv1alpha1.StepResult) (out []v1alpha1.ChainResult) {
+	for i := range chains {
 		chain := v1alpha1.ChainResult{
-			Name: f.Plan.Chains[i].Name, Started: chains[i].Started,
-			Completed: chains[i].Completed, Aborted: chains[i].Aborted,
-			AbortedBy: mostFrequent(chains[i].AbortedBy, maxReasons),
+			Name: chains[i].Name, Started: counters[i].Started,
+			Completed: counters[i].Completed, Aborted: counters[i].Aborted,
+			AbortedBy: mostFrequent(counters[i].AbortedBy, maxReasons),
 		}
-		for range f.Plan.Chains[i].Steps {
-			step := &f.Report.Steps[next]
-			next++
+		for range chains[i].Steps {
+			step := &steps[0]
+			steps = steps[1:]
 			chain.Steps = append(chain.Steps, v1alpha1.StepResult{
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
 				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
@@ -170,15 +165,13 @@ func chainResults(f *run.Facts) []v1alpha1.ChainResult {
 
 // summary has the strings of kubectl get. Its rate is that of the moment while load is sent,
 // afterwards that of the whole test.
-func summary(f *run.Facts) *v1alpha1.Summary {
-	n := counts(f)
+func summary(n *v1alpha1.ShardCounts, view *shards.View, r *runnerv1alpha1.Report) *v1alpha1.Summary {
 	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
-	r := f.Report
-	if r == nil || !f.View.Over() && f.View.StartedAt.IsZero() {
+	if r == nil || !view.Over() && view.StartedAt.IsZero() {
 		return out
 	}
-	out.Rate, out.Errors = result.FormatRate(f.View.Rate), result.FormatPercent(f.View.Progress.ErrorRate)
-	if f.View.Over() {
+	out.Rate, out.Errors = result.FormatRate(view.Rate), result.FormatPercent(view.Progress.ErrorRate)
+	if view.Over() {
 		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(float64(r.ErrorRate))
 	}
 	if r.ResponseTime.Count > 0 {
@@ -187,7 +180,7 @@ func summary(f *run.Facts) *v1alpha1.Summary {
 	return out
 }
 
-func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.ThresholdStatus) {
+func thresholds(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.ThresholdStatus) {
 	for i := range all {
 		t := &all[i]
 		out = append(out, v1alpha1.ThresholdStatus{
@@ -195,12 +188,4 @@ func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.Threshol
 		})
 	}
 	return out
-}
-
-// thresholds are compared with the figures so far; nil: there are no figures, or those of a search.
-func thresholds(f *run.Facts) []v1alpha1.ThresholdStatus {
-	if f.Report == nil || f.Plan == nil || f.Plan.Search != nil {
-		return nil
-	}
-	return thresholdsOf(f.View.Thresholds)
 }

@@ -6,15 +6,17 @@ import (
 	"strconv"
 	"strings"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // counts of runners. One that has done its work counts as ready.
-func counts(f *run.Facts) v1alpha1.ShardCounts {
+func counts(f *run.Facts, runners []v1alpha1.RunnerStatus) v1alpha1.ShardCounts {
 	out := v1alpha1.ShardCounts{Desired: int32(f.Shards())}
 	if f.StartDecided() {
 		out.Lost = int32(len(f.Lost()))
@@ -24,7 +26,6 @@ func counts(f *run.Facts) v1alpha1.ShardCounts {
 			out.Ready++
 		}
 	}
-	runners := runners(f)
 	for i := range runners {
 		r := &runners[i]
 		switch {
@@ -42,32 +43,23 @@ func counts(f *run.Facts) v1alpha1.ShardCounts {
 	return out
 }
 
-func skew(f *run.Facts) *int64 {
+func skew(view *shards.View, report *runnerv1alpha1.Report) *int64 {
 	waits := func(sh *shards.Shard) bool { return sh.Member && !sh.Started() }
-	if f.Report == nil || len(f.View.Shards) == 0 || f.View.Count(waits) > 0 {
+	if len(view.Shards) == 0 || view.Count(waits) > 0 {
 		return nil
 	}
-	skew := f.Report.Generator.StartSkewMicroseconds
-	return &skew
+	return new(report.Generator.StartSkewMicroseconds)
 }
 
 // runners has an entry for each shard of which anything is known.
-func runners(f *run.Facts) []v1alpha1.RunnerStatus {
-	var out []v1alpha1.RunnerStatus
-	for i := range f.View.Shards {
-		member := slices.Contains(f.View.Members, i)
-		out = append(out, runnerStatusOf(i, withRecord(f, i), member, f.StartDecided()))
+func runners(rec *record.Record, view *shards.View) (out []v1alpha1.RunnerStatus) {
+	for i, seen := range view.Shards {
+		if ended := rec.Find(i, run.PodOf(rec, i, &seen)); seen.Lost != nil && ended != nil && ended.Loss != nil {
+			seen.Lost = run.LossOf(ended)
+		}
+		out = append(out, runnerStatusOf(i, &seen, slices.Contains(view.Members, i), rec.Start != nil))
 	}
 	return out
-}
-
-// withRecord returns what is known of a shard, with the loss as the record has it.
-func withRecord(f *run.Facts, shard int) *shards.Shard {
-	seen := f.View.Shards[shard]
-	if rec := f.Record.Find(shard, f.PodOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
-		seen.Lost = run.LossOf(rec)
-	}
-	return &seen
 }
 
 // States of a runner that no runner reports.

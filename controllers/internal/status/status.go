@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
@@ -20,30 +18,35 @@ import (
 func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	st := f.LoadTest.Status.DeepCopy()
 	st.ObservedGeneration = f.LoadTest.Generation
-	c := conditionsOf(st, f.LoadTest.Generation, f.Now)
-	if f.Record.End == nil && st.CompletionTime != nil {
-		c.markFinished(f)
-		return st // the report was deleted: what status says is all that is left
+	c := conditions{st, f.LoadTest.Generation, f.Now}
+	if f.Record.End == nil && st.CompletionTime != nil { // the report was deleted: what status says is all that is left
+		is := current(st, v1alpha1.ConditionFinished)
+		is.message = withNotes(f, st, is.message)
+		c.set(v1alpha1.ConditionFinished, is)
+		return st
 	}
 	if f.Record.End != nil {
-		endedStatus(f, st)
+		endedStatus(f.Record.End, st)
 	} else {
 		liveStatus(f, st)
 	}
 	st.Changes = changesShown(f.Record.Edits)
-	if st.Phase != v1alpha1.PhaseSuspended || !f.TakenOver() {
-		st.Phase = phaseOf(f)
+	s := situationOf(f, st)
+	if s.finished.status == yes {
+		s.finished.message = withNotes(f, st, s.finished.message)
 	}
-	for _, set := range []func(*run.Facts, *conditions){
-		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled,
+	for _, column := range []struct {
+		kind string
+		cell
+	}{
+		{v1alpha1.ConditionPlanReady, s.planReady}, {v1alpha1.ConditionRunnersReady, s.runnersReady}, {v1alpha1.ConditionFinished, s.finished},
+		{v1alpha1.ConditionSucceeded, s.succeeded}, {v1alpha1.ConditionPassed, s.passed}, {v1alpha1.ConditionReconciling, s.reconciling},
+		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)}, // of controllers/upload, as reportURL
 	} {
-		set(f, c)
+		c.set(column.kind, column.cell)
 	}
-	c.keep(v1alpha1.ConditionReportStored) // of controllers/upload, as reportURL
-	if st.Summary == nil {
-		st.Summary = &v1alpha1.Summary{}
-	}
-	st.Summary.Reason, st.Summary.Message = summaryOf(st)
+	why := s.explanation()
+	st.Phase, st.Summary.Reason, st.Summary.Message = s.phase, why.reason, shorten.To(why.message, maxSummary)
 	return st
 }
 
@@ -53,7 +56,7 @@ func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.Loa
 	if len(st.Conditions) == 0 {
 		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending}, View: &shards.View{}}))
 	}
-	conditionsOf(st, lt.Generation, now).set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRetryingAfterError, message)
+	conditions{st, lt.Generation, now}.set(v1alpha1.ConditionReconciling, cell{yes, v1alpha1.ReasonRetryingAfterError, message})
 	if st.Summary != nil {
 		st.Summary.Reason, st.Summary.Message = v1alpha1.ReasonRetryingAfterError, shorten.To(message, maxSummary)
 	}
@@ -68,8 +71,7 @@ func asStored(t *metav1.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Truncate(time.Second)}
 }
 
-func endedStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
-	e := f.Record.End
+func endedStatus(e *record.End, st *v1alpha1.LoadTestStatus) {
 	st.CompletionTime, st.StartTime = asStored(&e.Time), asStored(e.StartTime)
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners, st.Protocols = e.Results, e.Verdict, e.Runners, e.Protocols
@@ -89,11 +91,15 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 	if f.TakenOver() && st.Shards != nil {
 		return // figures of a part of the runners would be a step back
 	}
-	counts := counts(f)
-	st.Shards, st.Summary, st.Runners, st.Protocols = &counts, summary(f), runners(f), protocols(f)
-	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
+	st.Runners, st.Protocols = runners(f.Record, f.View), protocols(f.Plan, f.View)
+	st.Shards = new(counts(f, st.Runners))
+	st.Summary, st.Generator = summary(st.Shards, f.View, f.Report), generatorOf(st.Runners)
+	st.Results, st.StartSkewMicroseconds = nil, nil
 	if f.StartDecided() && f.Report != nil {
-		st.Results, st.StartSkewMicroseconds, st.Thresholds = results(f), skew(f), thresholds(f)
+		st.Results, st.StartSkewMicroseconds = results(f), skew(f.View, f.Report)
+		if f.Plan.Search == nil { // the thresholds of a search are those of its probes
+			st.Thresholds = thresholds(f.View.Thresholds)
+		}
 	}
 	if before := f.LoadTest.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
 		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not go back.
@@ -101,49 +107,5 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 	}
 }
 
-// phaseOf returns status.phase, which is for users. The operator decides nothing by it.
-func phaseOf(f *run.Facts) v1alpha1.Phase {
-	switch {
-	case f.Record.End != nil && f.Record.End.Reason == v1alpha1.ReasonCompleted:
-		return v1alpha1.PhaseCompleted
-	case f.Record.End != nil && f.Record.End.Verdict.Outcome == string(runnerv1alpha1.OutcomeStopped):
-		return v1alpha1.PhaseStopped
-	case f.Record.End != nil:
-		return v1alpha1.PhaseFailed
-	case f.StartDecided() && !run.Loading(f):
-		return v1alpha1.PhaseFinishing
-	case f.StartDecided() && run.Paused(f):
-		return v1alpha1.PhaseSuspended
-	case f.StartDecided():
-		return v1alpha1.PhaseRunning
-	case f.Invalid():
-		return v1alpha1.PhaseInvalid
-	case f.Held():
-		return v1alpha1.PhaseSuspended
-	case f.Job != nil:
-		return v1alpha1.PhaseStarting
-	}
-	return v1alpha1.PhasePending
-}
-
 // maxSummary bounds the message of a summary in octets.
 const maxSummary = 1024
-
-// summaryOf returns why a test is in its phase, for kubectl get: the first condition that explains it.
-func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
-	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(st.Conditions, kind) }
-	c := find(v1alpha1.ConditionFinished)
-	switch {
-	case st.Phase == v1alpha1.PhaseCompleted:
-		c = find(v1alpha1.ConditionPassed)
-	case st.CompletionTime != nil:
-	case find(v1alpha1.ConditionPlanReady).Status != metav1.ConditionTrue:
-		c = find(v1alpha1.ConditionPlanReady)
-	case c.Reason == v1alpha1.ReasonWriteRefused:
-	case find(v1alpha1.ConditionRunnersReady).Status != metav1.ConditionTrue:
-		c = find(v1alpha1.ConditionRunnersReady)
-	case find(v1alpha1.ConditionReconciling) != nil:
-		c = find(v1alpha1.ConditionReconciling)
-	}
-	return c.Reason, shorten.To(c.Message, maxSummary)
-}

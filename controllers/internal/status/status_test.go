@@ -205,7 +205,7 @@ func states() map[string][]*run.Facts {
 	}
 }
 
-// TestTruthTable holds status.go and the documentation against each other, cell by cell.
+// TestTruthTable holds situation.go and the documentation against each other, cell by cell.
 func TestTruthTable(t *testing.T) {
 	header, rows := documented(t)
 	all := states()
