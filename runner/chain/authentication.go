@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/aka"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // appendRESStar appends RES* for the RAND in in.src.text. The arguments are K, OPc and the serving network name. It
@@ -18,7 +18,7 @@ func (f *function) appendRESStar(dst []byte, in *Instance) []byte {
 	}
 	s := in.src
 	if s.usim == nil {
-		s.usim = new(aka.USIM)
+		s.usim = new(fiveg.USIM)
 	}
 	s.usim.SetKeys(k, opc)
 	s.key = f.arguments[2].appendTo(s.key[:0], in)
@@ -34,12 +34,12 @@ func (f *function) appendHXRESStar(dst []byte, in *Instance) []byte {
 	if err != nil || !ok {
 		return dst
 	}
-	hxres := aka.HXRESStar(rand, res)
+	hxres := fiveg.HXRESStar(rand, res)
 	return hex.AppendEncode(dst, hxres[:])
 }
 
 // argumentKey decodes an argument of 128 bits.
-func (f *function) argumentKey(i int, in *Instance) (key [aka.Size]byte, ok bool) {
+func (f *function) argumentKey(i int, in *Instance) (key [fiveg.KeySize]byte, ok bool) {
 	s := in.src
 	s.key = f.arguments[i].appendTo(s.key[:0], in)
 	key, err := rv.Key(s.key)

@@ -7,7 +7,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// RAND of test set 1 of TS 35.207, and RES* and HXRES* for it; see runner/aka.
+// RAND of test set 1 of TS 35.207, and RES* and HXRES* for it; see runner/fiveg.
 const (
 	testRAND    = "23553cbe9637a89d218ae64dae47bf35"
 	testRESStar = "f236a7417272bfb2d66d4d670733b527"

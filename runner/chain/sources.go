@@ -8,7 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/aka"
+	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/location"
 )
 
@@ -31,7 +31,7 @@ type Sources struct {
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
 	// usim computes RES*; nil: no instance has needed it.
-	usim *aka.USIM
+	usim *fiveg.USIM
 	_    [8]byte // whole cache lines
 }
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/aka"
+	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/hmac"
 )
 
@@ -35,7 +35,7 @@ type subscribers struct {
 	ipv4                     uint32
 	high, low                uint64 // of the IPv6 pool
 	prefixLength             int
-	k, op, opc               [aka.Size]byte
+	k, op, opc               [fiveg.KeySize]byte
 	derived, computesOPc     bool
 }
 
@@ -78,17 +78,17 @@ func (s *subscribers) keys(in *rv.AKA, r *Resources) (err error) {
 	}
 	if in.OP != nil {
 		s.op, err = key("op", in.OP, r)
-		s.opc = aka.OPc(s.k, s.op)
+		s.opc = fiveg.OPc(s.k, s.op)
 		return err
 	}
 	s.opc, err = key("opc", in.OPc, r)
 	return err
 }
 
-func key(field string, in *rv.Content, r *Resources) ([aka.Size]byte, error) {
+func key(field string, in *rv.Content, r *Resources) ([fiveg.KeySize]byte, error) {
 	content, err := r.content(in)
 	if err != nil {
-		return [aka.Size]byte{}, fmt.Errorf("subscribers.aka.%s: %w", field, err)
+		return [fiveg.KeySize]byte{}, fmt.Errorf("subscribers.aka.%s: %w", field, err)
 	}
 	k, err := rv.Key(content)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *subscribers) appendPrefix(dst []byte, n int64) []byte {
 }
 
 // keysOf returns K and OPc of the subscriber with the number n.
-func (s *subscribers) keysOf(n int64) (k, opc [aka.Size]byte) {
+func (s *subscribers) keysOf(n int64) (k, opc [fiveg.KeySize]byte) {
 	if !s.derived {
 		return s.k, s.opc
 	}
@@ -198,15 +198,15 @@ func (s *subscribers) keysOf(n int64) (k, opc [aka.Size]byte) {
 	if !s.computesOPc {
 		return k, s.opc
 	}
-	return k, aka.OPc(k, s.op)
+	return k, fiveg.OPc(k, s.op)
 }
 
 // derive returns the first half of the HMAC of the SUPI with the key k.
-func (s *subscribers) derive(n int64) [aka.Size]byte {
+func (s *subscribers) derive(n int64) [fiveg.KeySize]byte {
 	var supi [len("imsi-") + 15]byte
 	var buf [hmac.Buffer]byte
 	sum, _ := hmac.Sum(buf[:], s.k[:], s.appendSUPI(supi[:0], n))
-	return [aka.Size]byte(sum[:])
+	return [fiveg.KeySize]byte(sum[:])
 }
 
 // columnOf returns the index of a column.

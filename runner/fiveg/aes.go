@@ -1,4 +1,4 @@
-package aka
+package fiveg
 
 import (
 	"encoding/binary"
@@ -45,7 +45,7 @@ const affine = 0x63
 func double(b byte) byte { return b<<1 ^ b>>7*0x1b }
 
 // setKey expands a key (FIPS 197 5.2).
-func (a *aes128) setKey(key *[Size]byte) {
+func (a *aes128) setKey(key *[KeySize]byte) {
 	for i := range 4 {
 		a.keys[i] = binary.BigEndian.Uint32(key[4*i:])
 	}
@@ -65,7 +65,7 @@ func substitute(w uint32) uint32 {
 }
 
 // encrypt sets out to the encryption of in. They can be the same block.
-func (a *aes128) encrypt(out, in *[Size]byte) {
+func (a *aes128) encrypt(out, in *[KeySize]byte) {
 	var s, next [4]uint32
 	for i := range s {
 		s[i] = binary.BigEndian.Uint32(in[4*i:]) ^ a.keys[i]

@@ -1,4 +1,4 @@
-package aka_test
+package fiveg_test
 
 import (
 	"encoding/hex"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/runner/aka"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // set is a test set of TS 35.207, in hexadecimal digits.
@@ -64,16 +64,16 @@ func octets(t *testing.T, digits string) []byte {
 	return b
 }
 
-func block(t *testing.T, digits string) [aka.Size]byte {
+func block(t *testing.T, digits string) [fiveg.KeySize]byte {
 	t.Helper()
-	return [aka.Size]byte(octets(t, digits))
+	return [fiveg.KeySize]byte(octets(t, digits))
 }
 
 func TestMilenage(t *testing.T) {
 	for _, want := range sets {
 		t.Run(want.k, func(t *testing.T) {
-			opc := aka.OPc(block(t, want.k), block(t, want.op))
-			u, rand := new(aka.USIM), block(t, want.rand)
+			opc := fiveg.OPc(block(t, want.k), block(t, want.op))
+			u, rand := new(fiveg.USIM), block(t, want.rand)
 			u.SetKeys(block(t, want.k), opc)
 			macA, macS := u.F1(rand, [6]byte(octets(t, want.sqn)), [2]byte(octets(t, want.amf)))
 			a, star := u.Answer(rand), u.F5Star(rand)
@@ -94,7 +94,7 @@ func TestMilenage(t *testing.T) {
 // hmac and hashlib modules of Python.
 func TestStar(t *testing.T) {
 	s := sets[0]
-	u, rand := new(aka.USIM), block(t, s.rand)
+	u, rand := new(fiveg.USIM), block(t, s.rand)
 	u.SetKeys(block(t, s.k), block(t, s.opc))
 	for _, tc := range []struct{ network, resStar, hxresStar string }{
 		{"5G:mnc001.mcc001.3gppnetwork.org", "f236a7417272bfb2d66d4d670733b527", "20a71900b01776bfd773e8c15a825446"},
@@ -104,7 +104,7 @@ func TestStar(t *testing.T) {
 		if got := hex.EncodeToString(res[:]); got != tc.resStar {
 			t.Errorf("%s: RES* is %s, want %s", tc.network, got, tc.resStar)
 		}
-		hxres := aka.HXRESStar(rand, res)
+		hxres := fiveg.HXRESStar(rand, res)
 		if got := hex.EncodeToString(hxres[:]); got != tc.hxresStar {
 			t.Errorf("%s: HXRES* is %s, want %s", tc.network, got, tc.hxresStar)
 		}

@@ -1,4 +1,4 @@
-package aka
+package fiveg
 
 import (
 	"crypto/aes"
@@ -11,7 +11,7 @@ func TestAES(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{1})
 	var ours aes128
 	for range 1000 {
-		var key, in, got, want [Size]byte
+		var key, in, got, want [KeySize]byte
 		_, _ = random.Read(key[:]) // never fails
 		_, _ = random.Read(in[:])
 		theirs, err := aes.NewCipher(key[:])
@@ -29,11 +29,11 @@ func TestAES(t *testing.T) {
 
 func BenchmarkRESStar(b *testing.B) {
 	var u USIM
-	var k, rand [Size]byte
+	var k, rand [KeySize]byte
 	network := []byte("5G:mnc001.mcc001.3gppnetwork.org")
 	for i := range b.N {
 		k[0], k[1], rand[0] = byte(i), byte(i>>8), byte(i)
-		u.SetKeys(k, OPc(k, [Size]byte{2}))
+		u.SetKeys(k, OPc(k, [KeySize]byte{2}))
 		u.RESStar(rand, network)
 	}
 }

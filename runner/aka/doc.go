@@ -1,6 +1,0 @@
-// Package aka computes what a USIM answers in 5G AKA: MILENAGE (TS 35.206) with AES-128 as its block cipher, RES* (TS
-// 33.501 A.4) and HXRES* (A.5).
-//
-// A USIM belongs to one worker. It can get the keys of another subscriber. After the first call of RESStar, its methods
-// do not allocate memory.
-package aka
