@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/hmac"
 )
 
@@ -25,6 +26,9 @@ type function struct {
 
 // maxPad is the maximum width of pad in the language of texts.
 const maxPad = 1024
+
+// maxArguments is the number of arguments of resStar.
+const maxArguments = 3
 
 func (b *builder) function(in *rv.Function) (function, error) {
 	f := function{name: in.Name, width: in.Width, fill: in.Fill}
@@ -131,11 +135,29 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	case rv.FunctionHMACSHA256:
 		return f.appendHMAC(dst, in)
 	case rv.FunctionRESStar:
-		return f.appendRESStar(dst, in)
+		if in.src.usim == nil {
+			in.src.usim = new(fiveg.USIM)
+		}
+		v := f.values(in)
+		return in.src.usim.AppendRESStar(dst, value, v[0], v[1], v[2])
 	case rv.FunctionHXRESStar:
-		return f.appendHXRESStar(dst, in)
+		return fiveg.AppendHXRESStar(dst, value, f.values(in)[0])
 	}
 	return dst
+}
+
+// values returns the values of the arguments. They are valid until the next call of a function.
+func (f *function) values(in *Instance) (values [maxArguments][]byte) {
+	s, ends := in.src, [1 + maxArguments]int{}
+	s.key = s.key[:0]
+	for i := range f.arguments {
+		s.key = f.arguments[i].appendTo(s.key, in)
+		ends[i+1] = len(s.key)
+	}
+	for i := range f.arguments {
+		values[i] = s.key[ends[i]:ends[i+1]]
+	}
+	return values
 }
 
 func appendURLEncoded(dst, value []byte) []byte {

@@ -29,11 +29,11 @@ func TestAES(t *testing.T) {
 
 func BenchmarkRESStar(b *testing.B) {
 	var u USIM
-	var k, rand [KeySize]byte
-	network := []byte("5G:mnc001.mcc001.3gppnetwork.org")
+	var buf []byte
+	s, network := sets[0], []byte("5G:mnc001.mcc001.3gppnetwork.org")
+	k, rand, opc := []byte(s.k), []byte(s.rand), []byte(s.opc)
 	for i := range b.N {
-		k[0], k[1], rand[0] = byte(i), byte(i>>8), byte(i)
-		u.SetKeys(k, OPc(k, [KeySize]byte{2}))
-		u.RESStar(rand, network)
+		k[0] = '0' + byte(i)%10
+		buf = u.AppendRESStar(buf[:0], rand, k, opc, network)
 	}
 }

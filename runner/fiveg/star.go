@@ -2,23 +2,34 @@ package fiveg
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
 	"github.com/h2surge/h2surge/runner/hmac"
 )
 
-// RESStar returns RES* for the serving network name, such as "5G:mnc001.mcc001.3gppnetwork.org" (TS 24.501 9.12.1). RES*
-// is the last half of HMAC-SHA-256 with the key CK || IK (TS 33.220 B.2).
-func (u *USIM) RESStar(rand [KeySize]byte, network []byte) [KeySize]byte {
+// AppendRESStar appends RES* for the keys K and OPc and the serving network name, such as
+// "5G:mnc001.mcc001.3gppnetwork.org" (TS 24.501 9.12.1). RES* is the last half of HMAC-SHA-256 with the key CK || IK (TS
+// 33.220 B.2). RAND, K, OPc and RES* are hexadecimal digits of 128 bits. It appends nothing if one of them is not.
+func (u *USIM) AppendRESStar(dst, rand, k, opc, network []byte) []byte {
+	r, err1 := rv.Key(rand)
+	key, err2 := rv.Key(k)
+	variant, err3 := rv.Key(opc)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return dst
+	}
+	u.setKeys(key, variant)
+	a := u.answer(r)
 	const fc = 0x6b
-	a := u.Answer(rand)
 	u.text = append(u.text[:0], fc)
 	u.parameter(network)
-	u.parameter(rand[:])
-	u.parameter(a.RES[:])
-	u.work = append(append(u.work[:0], a.CK[:]...), a.IK[:]...)
+	u.parameter(r[:])
+	u.parameter(a.res[:])
+	u.work = append(append(u.work[:0], a.ck[:]...), a.ik[:]...)
 	var sum [hmac.Size]byte
 	sum, u.work = hmac.Sum(u.work, u.work, u.text)
-	return [KeySize]byte(sum[KeySize:])
+	return hex.AppendEncode(dst, sum[KeySize:])
 }
 
 // parameter appends a parameter and its length in two octets.
@@ -27,11 +38,17 @@ func (u *USIM) parameter(p []byte) {
 	u.text = append(u.text, byte(len(p)>>8), byte(len(p)))
 }
 
-// HXRESStar returns HXRES*, the last half of SHA-256(RAND || XRES*).
-func HXRESStar(rand, xresStar [KeySize]byte) [KeySize]byte {
+// AppendHXRESStar appends HXRES*, the last half of SHA-256(RAND || XRES*). All are hexadecimal digits of 128 bits. It
+// appends nothing if RES* or RAND are not.
+func AppendHXRESStar(dst, resStar, rand []byte) []byte {
+	res, err1 := rv.Key(resStar)
+	r, err2 := rv.Key(rand)
+	if err1 != nil || err2 != nil {
+		return dst
+	}
 	var text [2 * KeySize]byte
-	copy(text[:], rand[:])
-	copy(text[KeySize:], xresStar[:])
+	copy(text[:], r[:])
+	copy(text[KeySize:], res[:])
 	sum := sha256.Sum256(text[:])
-	return [KeySize]byte(sum[KeySize:])
+	return hex.AppendEncode(dst, sum[KeySize:])
 }
