@@ -98,7 +98,7 @@ func (c *compiler) addSBI(s *scope, r *request, out *rv.Step) {
 }
 
 // forwarded sets the field that a redirect changes if the step sends to an SCP or SEPP: it then gets the redirected request,
-// too, with the apiRoot of the new server in this field (TS 29.500 6.10.2.5).
+// too, with the apiRoot of the new server in this field and the base path of the SCP or SEPP (TS 29.500 6.10.2).
 func forwarded(out *rv.Step) {
 	if out.MaxRedirects > 0 && slices.ContainsFunc(out.Headers, toProxy) {
 		out.RedirectField = sbiTargetAPIRoot

@@ -1,15 +1,13 @@
 package chain
 
+import "github.com/h2surge/h2surge/runner/fiveg"
+
 // Credential is a header field of the requests to a target that the runner gets a value for: an Authorization or a client
 // assertion. The Authorization of target t has number t. Its client assertion has number t + n, where n is the number of
 // targets.
 type Credential int
 
-const (
-	authorizationName = "authorization"
-	// assertionName is the field with the client assertion (3GPP TS 29.500 5.2.3.2.11).
-	assertionName = "3gpp-sbi-client-credentials"
-)
+const authorizationName = "authorization"
 
 // Authorization returns the credential for the Authorization of a target.
 func (g *Program) Authorization(target int) Credential { return Credential(target) }
@@ -29,8 +27,8 @@ func (g *Program) credentialFields(target int, has map[string]bool) (out []field
 	if t.Auth != nil && !has[authorizationName] {
 		out = append(out, credentialField(authorizationName, g.Authorization(target)))
 	}
-	if t.ClientAssertion != nil && !has[assertionName] {
-		out = append(out, credentialField(assertionName, g.Assertion(target)))
+	if t.ClientAssertion != nil && !has[fiveg.ClientCredentials] {
+		out = append(out, credentialField(fiveg.ClientCredentials, g.Assertion(target)))
 	}
 	return out
 }

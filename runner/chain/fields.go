@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // fieldKind is the origin of the value of a request field.
@@ -155,5 +156,5 @@ func (t text) complete() bool {
 
 // secret fields must not be indexed, also not by proxies (RFC 7541 7.1.3).
 func secret(name string) bool {
-	return name == authorizationName || name == "cookie" || name == "proxy-authorization" || name == assertionName
+	return name == authorizationName || name == "cookie" || name == "proxy-authorization" || name == fiveg.ClientCredentials
 }

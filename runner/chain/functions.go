@@ -123,7 +123,7 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	case rv.FunctionHexDecode:
 		return octet.AppendHexDecoded(dst, value)
 	case rv.FunctionRoutingBinding:
-		return appendRoutingBinding(dst, value)
+		return fiveg.AppendRoutingBinding(dst, value)
 	case rv.FunctionPad:
 		for n := utf8.RuneCount(value); n < f.width; n++ {
 			dst = append(dst, f.fill...)

@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/extract"
+	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -173,10 +174,10 @@ func (r *recorder) done(q *request, failed string, now int64) {
 		st.FailedResponseTime.Record((now - q.due) / 1000)
 	}
 	st.Codes.Add(int(q.status))
-	if q.overloadControl {
+	if q.control&fiveg.OverloadControl != 0 {
 		st.OverloadControl++
 	}
-	if q.loadControl {
+	if q.control&fiveg.LoadControl != 0 {
 		st.LoadControl++
 	}
 	st.ResponseTime.Record((now - q.due) / 1000)

@@ -85,8 +85,8 @@ func (w *Worker) redirectTarget(a chain.Activation) int32 {
 	return w.targets.of(int32(s.Target), x.Scheme, x.Authority)
 }
 
-// appendPath appends the path of the request that follows the redirect. A URI of the server behind the target does not have
-// the base path of the target (3GPP TS 29.500 6.10.2).
+// appendPath appends the path of the request that follows the redirect. A URI of the server that the target forwards
+// requests to does not have the base path of the target.
 func (x *redirect) appendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte {
 	if s.RedirectField != nil && x.elsewhere {
 		dst = append(dst, e.BasePath...)

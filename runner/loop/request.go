@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // request is one request from the moment its slot was picked up until its outcome.
@@ -35,8 +36,8 @@ type request struct {
 	located bool
 	// rooted is true if the response is a redirect with Step.RedirectField. See redirect.
 	rooted bool
-	// overloadControl and loadControl are true if the response has 3gpp-Sbi-Oci or 3gpp-Sbi-Lci.
-	overloadControl, loadControl bool
+	// control is the information about load that the response has, if the step counts it.
+	control fiveg.Control
 	// admitted: it has a token of the request limit.
 	admitted bool
 	// starts is true for the request that counts for a slot of a stage of chainsPerSecond: the first of its instance.
@@ -85,10 +86,9 @@ func (r *request) pauseAfter(d time.Duration) { r.retryAfter = int32(d / time.Mi
 // pause returns the pause that the response asks for.
 func (r *request) pause() time.Duration { return time.Duration(r.retryAfter) * time.Millisecond }
 
-// noteLoad notes a header field of the response if it is one of 3GPP load control.
+// noteLoad notes a header field of the response if it has information about load.
 func (r *request) noteLoad(name []byte) {
-	r.overloadControl = r.overloadControl || string(name) == "3gpp-sbi-oci"
-	r.loadControl = r.loadControl || string(name) == "3gpp-sbi-lci"
+	r.control |= fiveg.ControlOf(name)
 }
 
 // locate notes that the response has a Location, and root that it has Step.RedirectField.

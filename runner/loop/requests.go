@@ -169,7 +169,7 @@ func (s *requests) giveBack(tok int32, address string) {
 	s.expiryOf(r).remove(&s.slab, tok)
 	r.givenBackBy = address
 	r.retried, r.state, r.first, r.status, r.captures, r.retryAfter, r.located = true, waiting, 0, 0, 0, 0, false
-	r.rooted, r.overloadControl, r.loadControl = false, false, false
+	r.rooted, r.control = false, 0
 	if r.exchange != nil {
 		r.exchange.clear()
 	}

@@ -1,4 +1,4 @@
-package chain
+package fiveg
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 // routingParameters are the parameters that Binding and Routing-Binding have in common (3GPP TS 29.500 5.2.3.2.5).
 var routingParameters = [...]string{"bl", "nfinst", "nfset", "nfservinst", "nfserviceset", "servname", "backupamfinst", "backupnf"}
 
-// appendRoutingBinding appends the value of 3gpp-Sbi-Routing-Binding for one of 3gpp-Sbi-Binding. A Binding is a list
+// AppendRoutingBinding appends the value of 3gpp-Sbi-Routing-Binding for one of 3gpp-Sbi-Binding. A Binding is a list
 // of indications for several purposes; the first that is not for callbacks counts. If the list has none, the result is
 // empty.
-func appendRoutingBinding(dst, binding []byte) []byte {
+func AppendRoutingBinding(dst, binding []byte) []byte {
 	for len(binding) > 0 {
 		var indication []byte
 		if indication, binding = cutUnquoted(binding, ','); isForCallbacks(indication) {

@@ -1,4 +1,4 @@
-package chain
+package fiveg
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestRoutingBinding(t *testing.T) {
 		{"no parameters", "nf-set, ;;, =", ""},
 		{"an empty indication comes first", ", bl=nf-set", "bl=nf-set"},
 	} {
-		if got := string(appendRoutingBinding([]byte("x"), []byte(tt.binding))); got != "x"+tt.want {
+		if got := string(AppendRoutingBinding([]byte("x"), []byte(tt.binding))); got != "x"+tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got[1:], tt.want)
 		}
 	}
@@ -31,11 +31,11 @@ func TestRoutingBinding(t *testing.T) {
 func FuzzRoutingBinding(f *testing.F) {
 	f.Add([]byte(`bl=nf-set; nfset=a; scope=callback, bl="x\";,"; servname=b`))
 	f.Fuzz(func(t *testing.T, binding []byte) {
-		got := appendRoutingBinding(nil, binding)
+		got := AppendRoutingBinding(nil, binding)
 		if len(got) > 2*len(binding) {
 			t.Errorf("%q becomes %q", binding, got)
 		}
-		if again := appendRoutingBinding(nil, got); !bytes.Equal(again, got) {
+		if again := AppendRoutingBinding(nil, got); !bytes.Equal(again, got) {
 			t.Errorf("%q becomes %q, which becomes %q", binding, got, again)
 		}
 	})
