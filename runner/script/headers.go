@@ -138,12 +138,12 @@ func (h *headers) next(L *lua.LState, key lua.LValue) (k, v lua.LValue) {
 	return lua.LNil, lua.LNil
 }
 
-// asMembers returns the headers for json.encode.
-func (h *headers) asMembers() map[string]lua.LValue {
-	m := make(map[string]lua.LValue, len(h.slots))
+// asTable returns a copy of the headers for json.encode.
+func (h *headers) asTable() *lua.LTable {
+	m := &lua.LTable{Metatable: lua.LNil}
 	for i := range h.slots {
 		if v := h.slots[i].now(); v != lua.LNil {
-			m[string(h.slots[i].name)] = v
+			m.RawSetString(string(h.slots[i].name), v)
 		}
 	}
 	return m

@@ -1,159 +1,132 @@
 package script
 
 import (
-	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
 // encode raises an error for values that JSON does not have: functions, NaN, tables that are neither list nor object.
 func (j *jsonLibrary) encode(L *lua.LState) int {
-	e := encoder{j: j, L: L}
-	if err := e.value(L.CheckAny(1)); err != nil {
-		L.RaiseError("json: %s", err.Error())
-	}
+	e := encoder{jsonLibrary: j, L: L}
+	e.value(L.CheckAny(1))
 	j.s.budget.reserveString(L, len(e.out))
 	L.Push(lua.LString(e.out))
 	return 1
 }
 
 type encoder struct {
-	j     *jsonLibrary
+	*jsonLibrary
 	L     *lua.LState
 	out   []byte
 	depth int
 }
 
-func (e *encoder) value(v lua.LValue) error {
-	e.j.s.budget.charge(e.L, bytesPerInstruction)
+// member is an element of a list, which has no name, or a member of an object.
+type member struct {
+	name  string
+	value lua.LValue
+}
+
+func (e *encoder) value(v lua.LValue) {
+	e.s.budget.charge(e.L, bytesPerInstruction)
 	checkString(e.L, len(e.out))
 	switch v := v.(type) {
-	case *lua.LNilType:
-		e.out = append(e.out, "null"...)
 	case lua.LBool:
 		e.out = strconv.AppendBool(e.out, bool(v))
 	case lua.LNumber:
-		return e.number(float64(v))
+		e.number(float64(v))
 	case lua.LString:
 		e.text(string(v))
 	case *lua.LTable:
-		return e.nested(v)
+		e.nested(v)
 	default:
-		if v != lua.LValue(e.j.null) {
-			return fmt.Errorf("cannot encode a %s", v.Type())
+		if v != lua.LNil && v != lua.LValue(e.null) {
+			e.fail("cannot encode a %s", v.Type())
 		}
 		e.out = append(e.out, "null"...)
 	}
-	return nil
 }
 
-func (e *encoder) number(f float64) error {
+func (e *encoder) fail(format string, args ...any) { e.L.RaiseError("json: "+format, args...) }
+
+func (e *encoder) number(f float64) {
 	const exact = 1 << 53
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return fmt.Errorf("cannot encode %s", numberText(lua.LNumber(f)))
+		e.fail("cannot encode %s", numberText(lua.LNumber(f)))
 	case f == math.Trunc(f) && math.Abs(f) < exact:
 		e.out = strconv.AppendInt(e.out, int64(f), 10)
 	default:
 		e.out = strconv.AppendFloat(e.out, f, 'g', -1, 64)
 	}
-	return nil
 }
 
-// text writes bytes that are not UTF-8 unchanged.
 func (e *encoder) text(s string) {
 	checkString(e.L, len(e.out)+len(s))
-	e.out = append(e.out, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			e.out = append(e.out, '\\', c)
-		case c == '\n':
-			e.out = append(e.out, '\\', 'n')
-		case c == '\r':
-			e.out = append(e.out, '\\', 'r')
-		case c == '\t':
-			e.out = append(e.out, '\\', 't')
-		case c < ' ' || c == 0x7f:
-			e.out = fmt.Appendf(e.out, `\u%04x`, c)
-		default:
-			e.out = append(e.out, c)
-		}
-	}
+	e.out = jsontext.AppendEscaped(append(e.out, '"'), []byte(s))
 	e.out = append(e.out, '"')
 }
 
-func (e *encoder) nested(t *lua.LTable) error {
+func (e *encoder) nested(t *lua.LTable) {
 	if e.depth++; e.depth > maxJSONDepth {
-		return errJSONDepth
+		e.fail("%s", errJSONDepth.Error())
 	}
-	defer func() { e.depth-- }()
-	if h := e.j.s.headersOf(e.L, t); h != nil {
-		return e.members(h.asMembers())
+	if h := e.s.headersOf(e.L, t); h != nil {
+		t = h.asTable()
 	}
-	n := t.Len()
-	if t.Metatable == e.j.array || t.Metatable != e.j.object && n > 0 {
-		return e.list(t, n)
+	list := t.Metatable == e.array || t.Metatable != e.object && t.Len() > 0
+	members, brackets := e.members, "{}"
+	if list {
+		members, brackets = e.elements, "[]"
 	}
-	members := map[string]lua.LValue{}
-	var bad lua.LValue
-	t.ForEach(func(k, v lua.LValue) {
-		e.j.s.budget.reserve(e.L, memberBytes)
-		s, ok := text(k)
-		if !ok {
-			bad = k
-		}
-		members[s] = v
-	})
-	if bad != nil {
-		return fmt.Errorf("cannot encode a %s as the name of a member", bad.Type())
-	}
-	return e.members(members)
-}
-
-func (e *encoder) list(t *lua.LTable, n int) error {
-	extra := 0
-	t.ForEach(func(lua.LValue, lua.LValue) { extra++ })
-	e.out = append(e.out, '[')
-	for i := 1; i <= n; i++ {
-		if i > 1 {
-			e.out = append(e.out, ',')
-		}
-		v := t.RawGetInt(i)
-		if v != lua.LNil {
-			extra--
-		}
-		if err := e.value(v); err != nil {
-			return err
-		}
-	}
-	if extra > 0 {
-		return fmt.Errorf("cannot encode a table that has both a list and %d other keys", extra)
-	}
-	e.out = append(e.out, ']')
-	return nil
-}
-
-func (e *encoder) members(m map[string]lua.LValue) error {
-	names := make([]string, 0, len(m))
-	for k := range m {
-		names = append(names, k)
-	}
-	sort.Strings(names)
-	e.out = append(e.out, '{')
-	for i, k := range names {
+	e.out = append(e.out, brackets[0])
+	for i, m := range members(t) {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.text(k)
-		e.out = append(e.out, ':')
-		if err := e.value(m[k]); err != nil {
-			return err
+		if !list {
+			e.text(m.name)
+			e.out = append(e.out, ':')
+		}
+		e.value(m.value)
+	}
+	e.out = append(e.out, brackets[1])
+	e.depth--
+}
+
+// members returns the members of an object, sorted by name.
+func (e *encoder) members(t *lua.LTable) []member {
+	members := make([]member, 0, 8)
+	t.ForEach(func(k, v lua.LValue) {
+		e.s.budget.reserve(e.L, memberBytes)
+		name, ok := text(k)
+		if !ok {
+			e.fail("cannot encode a %s as the name of a member", k.Type())
+		}
+		members = append(members, member{name, v})
+	})
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	return members
+}
+
+func (e *encoder) elements(t *lua.LTable) []member {
+	n, others := t.Len(), 0
+	e.s.budget.reserve(e.L, 2*n*slotBytes)
+	elements := make([]member, n)
+	t.ForEach(func(lua.LValue, lua.LValue) { others++ })
+	for i := range elements {
+		if elements[i].value = t.RawGetInt(i + 1); elements[i].value != lua.LNil {
+			others--
 		}
 	}
-	e.out = append(e.out, '}')
-	return nil
+	if others > 0 {
+		e.fail("cannot encode a table that has both a list and %d other keys", others)
+	}
+	return elements
 }
