@@ -91,7 +91,7 @@ func TestStandardOutput(t *testing.T) {
 		{"help run", ">/dev/full", 5, full},
 		{"completion bash", ">/dev/full", 5, full},
 		{"__complete explain spec.", ">/dev/full", 5, full},
-		{"convert ab -- http://127.0.0.1:1/", ">/dev/full", 5, full},
+		{"convert curl -- http://127.0.0.1:1/", ">/dev/full", 5, full},
 		{"lint ../../config/samples/quickstart.yaml", ">/dev/null", 0, ""},
 		{"lint ../../config/samples/quickstart.yaml", "1<>/dev/null", 0, ""},
 		{"run --dry-run http://127.0.0.1:1/", ">/dev/null", 0, ""},

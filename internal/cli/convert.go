@@ -21,8 +21,9 @@ ConfigMaps and Secrets that it refers to, as "h2surge run -f" reads them. Where 
 meaning changes, the manifest has a comment, and standard error has a line: the field or
 flag, a colon, and the change. docs/convert.md lists every field.
 
-Write the flags of h2load, ab and curl after --, so that h2surge does not read them as
-its own. "convert curl -" reads a line that a browser copied ("copy as cURL").
+Write the flags of curl after --, so that h2surge does not read them as its own.
+"convert curl -" reads a line that a browser copied ("copy as cURL"). For a command line
+of h2load, wrk or ab, use "h2surge run FLAGS URL --dry-run", which prints a manifest.
 
 Exit codes:
   0  converted, with or without warnings
@@ -30,8 +31,6 @@ Exit codes:
   5  h2surge could not write the result`
 
 const convertExample = `  h2surge convert h2loadrunner config.json > loadtest.yaml
-  h2surge convert h2load -- -n 100000 -c 100 -m 10 http://shop:8080/ | h2surge run -f -
-  h2surge convert ab --output-file loadtest.yaml -- -n 1000 -c 10 -k http://shop:8080/
   h2surge convert curl -- -H 'accept: text/plain' -d a=b https://shop:8443/items
   h2surge convert curl - < copied.txt > loadtest.yaml
   h2surge convert har --think shop.har

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -145,52 +144,6 @@ func TestConvertedChainNeedsItsLocation(t *testing.T) {
 	}
 }
 
-func TestConvertedH2loadRuns(t *testing.T) {
-	record := &lockedBuffer{}
-	peer := serve(t, target.Options{Record: record})
-	body := file(t, "body.json", `{"a":"${b}"}`)
-	url := "http://" + peer.Addr().String()
-	convertAndRun(t, "h2load", "--", "h2load", "-n20", "-c", "2", "-m", "2", "-d", body, "-H", "X-A:b", "-H", ":authority:other.example", url+"/a?x=1", url+"/b")
-	got := map[string]int{}
-	connections := map[uint64]bool{}
-	for _, r := range record.recorded(t, peer) {
-		got[r.Method+" "+header(&r, ":authority")+" "+r.Path+" "+header(&r, "x-a")+" "+r.Body]++
-		connections[r.Connection] = true
-	}
-	want := map[string]int{`POST other.example /a?x=1 b {"a":"${b}"}`: 10, `POST other.example /b b {"a":"${b}"}`: 10}
-	if diff := cmp.Diff(want, got); diff != "" || len(connections) != 2 {
-		t.Errorf("%d connections, requests (-want +got):\n%s", len(connections), diff)
-	}
-}
-
-// The target speaks HTTP/2 alone, and ab HTTP/1: here net/http is the peer.
-func TestConvertedABRuns(t *testing.T) {
-	var mu sync.Mutex
-	got, connections := map[string]int{}, 0
-	peer := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		mu.Lock()
-		defer mu.Unlock()
-		got[strings.Join([]string{r.Method, r.Host, r.RequestURI, r.Header.Get("Cookie"), r.Header.Get("X-A"), user, password}, " ")]++
-	}))
-	peer.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		mu.Lock()
-		defer mu.Unlock()
-		if s == http.StateActive {
-			connections++
-		}
-	}
-	peer.Start()
-	defer peer.Close()
-	convertAndRun(t, "ab", "--", "-n", "12", "-c3", "-C", "a=1", "-C", "b=2", "-H", "X-A: $c", "-H", "Host: other.example", "-A", "me:secret", "-m", "OPTIONS", peer.URL+"/x?y=${z}")
-	mu.Lock()
-	defer mu.Unlock()
-	want := map[string]int{"OPTIONS other.example /x?y=${z} a=1; b=2 $c me secret": 12}
-	if diff := cmp.Diff(want, got); diff != "" || connections != 12 {
-		t.Errorf("%d connections with requests, want 12; requests (-want +got):\n%s", connections, diff)
-	}
-}
-
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
@@ -210,11 +163,11 @@ func TestConvert(t *testing.T) {
 		args              []string
 	}{
 		{"no tool", "h2surge convert [command]", "", 0, nil},
-		{"an unknown tool", "", "h2laod: unknown command; did you mean h2load? (see h2surge convert --help)\n", 1, []string{"h2laod"}},
+		{"an unknown tool", "", "crul: unknown command; did you mean curl? (see h2surge convert --help)\n", 1, []string{"crul"}},
 		{"a file that is not there", "", "no such file or directory\n", 1, []string{"har", filepath.Join(dir, "none")}},
-		{"flags without --", "", "-n: unknown flag; write the flags of h2load after -- (see h2surge convert h2load --help)\n", 1, []string{"h2load", "-n", "1"}},
-		{"bad flags", "", "--h3: HTTP/3 is not spoken\n", 1, []string{"h2load", "--", "--h3", "https://a/"}},
-		{"warnings", "kind: LoadTest", "-X: has no counterpart and is left out: there are no proxies; the URL itself is requested\n", 0, []string{"ab", "--", "-X", "p:1", "http://a/"}},
+		{"flags without --", "", "-n: unknown flag; write the flags of curl after -- (see h2surge convert curl --help)\n", 1, []string{"curl", "-n", "1"}},
+		{"bad flags", "", "--http3: HTTP/3 is not supported\n", 1, []string{"curl", "--", "--http3", "https://a/"}},
+		{"warnings", "kind: LoadTest", "--proxy: has no counterpart and is left out", 0, []string{"curl", "--", "-x", "p:1", "http://a/"}},
 		{"a name", "  name: other\n", "", 0, []string{"har", "--name", "other", har}},
 		{"the name of the file", "  name: my\n", "", 0, []string{"har", har}},
 		{"references next to the file", "value: imsi-1\n", "", 0, []string{"openapi", "--target", "http://a", "--operation", "getUe", spec}},
@@ -250,7 +203,7 @@ func TestConvertCopiedLine(t *testing.T) {
 // A manifest with a key in it is for its owner alone.
 func TestConvertKeepsSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "loadtest.yaml")
-	if got := h2surge(t, nil, nil, "convert", "ab", "--output-file", name, "--", "-A", "me:secret", "http://a/"); got.code != 0 {
+	if got := h2surge(t, nil, nil, "convert", "curl", "--output-file", name, "--", "-u", "me:secret", "http://a/"); got.code != 0 {
 		t.Fatal(got.errors)
 	}
 	info, err := os.Stat(name)

@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/internal/convert"
-	"github.com/h2surge/h2surge/internal/convert/ab"
 	"github.com/h2surge/h2surge/internal/convert/curl"
-	"github.com/h2surge/h2surge/internal/convert/h2load"
 	"github.com/h2surge/h2surge/internal/convert/h2loadrunner"
 	"github.com/h2surge/h2surge/internal/convert/har"
 	"github.com/h2surge/h2surge/internal/convert/maock"
@@ -24,8 +22,6 @@ func (o *convertOptions) tools() []*cobra.Command {
 		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in inputFile) ([]byte, []string, error) {
 			return h2loadrunner.Convert(in.content, in.Options)
 		}),
-		o.commandLine("h2load", "Convert a command line of h2load", h2load.Convert),
-		o.commandLine("ab", "Convert a command line of ab", ab.Convert),
 		o.curl(),
 		o.har(),
 		o.openAPI(),
@@ -35,30 +31,53 @@ func (o *convertOptions) tools() []*cobra.Command {
 	}
 }
 
-// curl is a conversion of arguments, or of a line as browsers copy it: in one argument, or on standard input.
+// curl is a conversion of arguments, before which the name curl may stand, or of a line as browsers copy it: in one argument, or on standard input.
 func (o *convertOptions) curl() *cobra.Command {
-	cmd := o.commandLine("curl", "Convert a command line of curl", curl.Convert)
-	cmd.Use = "curl {-- FLAGS URL | LINE | -}"
-	convertArguments := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] != "-" && !strings.ContainsAny(args[0], " \n") {
-			return convertArguments(cmd, args)
-		}
-		line := args[0]
-		if line == "-" {
-			content, err := input(cmd, line)
+	cmd := &cobra.Command{
+		Use:   "curl {-- FLAGS URL | LINE | -}",
+		Short: "Convert a command line of curl",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := curlArguments(cmd, args)
 			if err != nil {
 				return err
 			}
-			line = string(content)
-		}
-		words, err := curl.Words(line)
-		if err != nil {
-			return Usagef("curl: %v", err)
-		}
-		return convertArguments(cmd, words)
+			if len(args) > 0 && filepath.Base(args[0]) == "curl" {
+				args = args[1:]
+			}
+			read := func(name string) ([]byte, error) { return readFile(cmd.InOrStdin(), "", name) }
+			out, warnings, err := curl.Convert(args, o.named("curl", read))
+			return o.finish(cmd, out, warnings, err)
+		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		name := err.Error()
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			name = strings.Repeat("-", min(2, len(unknown.GetSpecifiedName()))) + unknown.GetSpecifiedName() + ": unknown flag"
+		}
+		return Usagef("%s; write the flags of curl after --%s", name, seeHelp(cmd))
+	})
 	return cmd
+}
+
+// curlArguments splits a line into the arguments that a shell would make of it.
+func curlArguments(cmd *cobra.Command, args []string) ([]string, error) {
+	if len(args) != 1 || args[0] != "-" && !strings.ContainsAny(args[0], " \n") {
+		return args, nil
+	}
+	line := args[0]
+	if line == "-" {
+		content, err := input(cmd, line)
+		if err != nil {
+			return nil, err
+		}
+		line = string(content)
+	}
+	words, err := curl.Words(line)
+	if err != nil {
+		return nil, Usagef("curl: %v", err)
+	}
+	return words, nil
 }
 
 func (o *convertOptions) har() *cobra.Command {
@@ -106,29 +125,4 @@ func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, [
 			return o.finish(cmd, out, warnings, err)
 		},
 	}
-}
-
-// commandLine is a conversion of arguments; the tool's own name may stand before them.
-func (o *convertOptions) commandLine(tool, short string, do func([]string, convert.Options) ([]byte, []string, error)) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   tool + " -- FLAGS URL",
-		Short: short,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && filepath.Base(args[0]) == tool {
-				args = args[1:]
-			}
-			read := func(name string) ([]byte, error) { return readFile(cmd.InOrStdin(), "", name) }
-			out, warnings, err := do(args, o.named(tool, read))
-			return o.finish(cmd, out, warnings, err)
-		},
-	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		name := err.Error()
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			name = strings.Repeat("-", min(2, len(unknown.GetSpecifiedName()))) + unknown.GetSpecifiedName() + ": unknown flag"
-		}
-		return Usagef("%s; write the flags of %s after --%s", name, tool, seeHelp(cmd))
-	})
-	return cmd
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/curl"
 )
 
 // curlFlags are the flags of curl that say what a request is, and how its target is found. Package curl knows their meaning.
 type curlFlags struct {
 	// set has the flags in the order of the command line, with the names that package curl has for them. -H and -d are in it, too.
-	set []convert.SetFlag
+	set []curl.Flag
 	own *pflag.FlagSet
 }
 
@@ -46,7 +45,7 @@ func (f *curlFlag) Set(value string) error {
 		*f.values = append(*f.values, value)
 	}
 	if f.name != "--header" || !strings.HasPrefix(value, ":") { // curl has no pseudo-headers
-		f.into.set = append(f.into.set, convert.SetFlag{Name: f.name, Value: value})
+		f.into.set = append(f.into.set, curl.Flag{Name: f.name, Value: value})
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -171,37 +170,6 @@ func TestSplitURL(t *testing.T) {
 		if got, _, err := SplitURL(raw); err == nil {
 			t.Errorf("%q: %v, want an error", raw, got)
 		}
-	}
-}
-
-func TestFlags(t *testing.T) {
-	known := []Flag{{Long: "number", Short: 'n', Value: true}, {Long: "verbose", Short: 'v'}, {Short: 'k'}, {Long: "noise"}, {Long: "nothing"}}
-	for _, tc := range []struct {
-		line     string
-		given    []SetFlag
-		operands []string
-		said     string
-	}{
-		{"-vkn5 a --num=6 -n 7 b -- -v", []SetFlag{{"--verbose", ""}, {"-k", ""}, {"--number", "5"}, {"--number", "6"}, {"--number", "7"}}, []string{"a", "b", "-v"}, ""},
-		{"-x 5 http://a --what -v", []SetFlag{{"--verbose", ""}}, []string{"http://a"}, `-x: is not known and left out|-x: "5" is taken for its value|--what: is not known and left out`},
-		{"-vx5 -", []SetFlag{{"--verbose", ""}}, []string{"-"}, "-x: is not known and left out"},
-	} {
-		d := filled()
-		given, operands := d.Flags(strings.Fields(tc.line), known)
-		if diff := cmp.Diff(tc.given, given); diff != "" {
-			t.Errorf("%s: flags (-want +got):\n%s", tc.line, diff)
-		}
-		if diff := cmp.Diff(tc.operands, operands); diff != "" {
-			t.Errorf("%s: operands (-want +got):\n%s", tc.line, diff)
-		}
-		if got := strings.Join(d.Warnings(), "|"); got != tc.said {
-			t.Errorf("%s: %s, want %s", tc.line, got, tc.said)
-		}
-	}
-	d := filled()
-	d.Flags([]string{"--verbose=1", "--no", "-n"}, known)
-	if got := errors.Join(d.mistakes...).Error(); got != "--verbose: has no value\n--no: may be --noise or --nothing\n--number: needs a value" {
-		t.Error(got)
 	}
 }
 

@@ -46,26 +46,3 @@ func Seconds(s float64) (time.Duration, bool) {
 
 // Given is a duration of the API.
 func Given(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
-
-// Stages are a warm-up, if there is one, and the load: as long as duration if there is one, else as
-// many as requests. The mode is still to be set.
-func Stages(warmUp, duration time.Duration, requests int64) []v1alpha1.Rate {
-	load := v1alpha1.Rate{Name: "load"}
-	if duration > 0 {
-		load.Duration = Given(duration)
-	} else {
-		load.Requests = &requests
-	}
-	if warmUp <= 0 {
-		return []v1alpha1.Rate{load}
-	}
-	return []v1alpha1.Rate{{Name: "warm-up", WarmUp: true, Duration: Given(warmUp)}, load}
-}
-
-// Window is 2^bits-1 octets, a flow control window as h2load has it.
-func Window(bits int64) (octets int32, ok bool) {
-	if bits < 1 || bits > 31 {
-		return 0, false
-	}
-	return int32(int64(1)<<bits - 1), true
-}

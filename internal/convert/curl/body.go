@@ -12,7 +12,7 @@ import (
 
 // content returns the body of the data flags, the flag of its first part, and its content-type.
 func (c *converter) content() (kind, flag string, content []byte) {
-	if len(c.All["--form"])+len(c.All["--form-string"]) > 0 {
+	if len(c.all["--form"])+len(c.all["--form-string"]) > 0 {
 		kind, content = c.form()
 		return kind, "--form", content
 	}
@@ -32,7 +32,7 @@ func (c *converter) content() (kind, flag string, content []byte) {
 		}
 		content = append(content, part...)
 	}
-	if c.Has("--json") {
+	if c.has("--json") {
 		kind = "application/json"
 	}
 	return kind, flag, content

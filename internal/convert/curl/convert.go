@@ -14,8 +14,8 @@ import (
 
 type converter struct {
 	*convert.Draft
-	convert.FlagValues
-	given []convert.SetFlag
+	flagValues
+	given []Flag
 	url   convert.URL
 	// user is that of the URL, or of --user.
 	user string
@@ -25,12 +25,12 @@ type converter struct {
 // begins with a flag.
 func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, err error) {
 	d := convert.New("Converted from a command line of curl.", o)
-	given, operands := d.Flags(args, known)
-	c := &converter{Draft: d, FlagValues: d.FlagValues(given, without), given: given}
-	if c.Has("--http3") {
+	given, operands := parseFlags(d, args)
+	c := &converter{Draft: d, flagValues: values(d, given), given: given}
+	if c.has("--http3") {
 		c.Fail("--http3", "HTTP/3 is not supported")
 	}
-	if c.address(append(operands, c.All["--url"]...)) {
+	if c.address(append(operands, c.all["--url"]...)) {
 		c.target()
 		c.template()
 		c.WarnAt("spec.rates", "rates", "curl sends one request; set the rate that you want here")
@@ -49,10 +49,10 @@ func (c *converter) address(urls []string) bool {
 		password, _ := user.Password()
 		c.user = user.Username() + ":" + password
 	}
-	if c.Has("--user") {
-		c.user = c.Last["--user"]
+	if c.has("--user") {
+		c.user = c.last["--user"]
 	}
-	if strings.ContainsAny(u.Path, "{[") && !c.Has("--globoff") {
+	if strings.ContainsAny(u.Path, "{[") && !c.has("--globoff") {
 		c.Warn("URL", "{...} and [...] are sent as they are; curl would make several URLs of them")
 	}
 	c.url = u
@@ -63,11 +63,11 @@ func (c *converter) target() {
 	t := v1alpha1.Target{Name: "target", URL: c.url.Base()}
 	secure := c.url.Scheme == "https"
 	switch {
-	case c.Has("--http1.1"), !secure && !c.Has("--http2-prior-knowledge"):
+	case c.has("--http1.1"), !secure && !c.has("--http2-prior-knowledge"):
 		t.Protocol = v1alpha1.ProtocolHTTP1
 	case !secure:
 		t.Protocol = v1alpha1.ProtocolH2C
-	case c.Has("--http2-prior-knowledge"):
+	case c.has("--http2-prior-knowledge"):
 		t.Protocol = v1alpha1.ProtocolH2
 	}
 	if secure {
@@ -93,17 +93,17 @@ func (c *converter) target() {
 
 // tls returns nil if the defaults apply.
 func (c *converter) tls() *v1alpha1.TLS {
-	t := v1alpha1.TLS{InsecureSkipVerify: c.Has("--insecure")}
-	if file := c.Last["--cacert"]; file != "" {
+	t := v1alpha1.TLS{InsecureSkipVerify: c.has("--insecure")}
+	if file := c.last["--cacert"]; file != "" {
 		t.CA = &v1alpha1.CertificateAuthority{File: file}
 		c.WarnSaved("spec.targets[0].tls.ca", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
 	}
-	if file := c.Last["--cert"]; file != "" {
+	if file := c.last["--cert"]; file != "" {
 		file, password, _ := strings.Cut(file, ":")
 		if password != "" {
 			c.Warn("--cert", "the password is left out; keys with passwords are not supported")
 		}
-		key := c.Last["--key"]
+		key := c.last["--key"]
 		if key == "" {
 			key = file
 		}
@@ -111,9 +111,9 @@ func (c *converter) tls() *v1alpha1.TLS {
 		c.WarnSaved("spec.targets[0].tls.certificate", "--cert", "is a path on the machine of the runner: in a cluster, use secretRef")
 	}
 	switch {
-	case c.Has("--tlsv1.3"):
+	case c.has("--tlsv1.3"):
 		t.MinVersion = v1alpha1.TLS13
-	case c.Has("--tlsv1.2"):
+	case c.has("--tlsv1.2"):
 		t.MinVersion = v1alpha1.TLS12
 	}
 	if !t.InsecureSkipVerify && t.CA == nil && t.Certificate == nil && t.MinVersion == "" {
@@ -125,16 +125,16 @@ func (c *converter) tls() *v1alpha1.TLS {
 // connectTo returns where the connections go, if not to the host of the URL.
 func (c *converter) connectTo() string {
 	host, port, _ := net.SplitHostPort(c.url.Dialled())
-	if socket := c.Last["--unix-socket"]; socket != "" {
+	if socket := c.last["--unix-socket"]; socket != "" {
 		return "unix:" + socket
 	}
-	for _, entry := range c.All["--connect-to"] {
+	for _, entry := range c.all["--connect-to"] {
 		if part := addresses(entry); len(part) == 4 && (part[0] == "" || strings.EqualFold(part[0], host)) && (part[1] == "" || part[1] == port) {
 			return net.JoinHostPort(first(part[2], host), first(part[3], port))
 		}
 		c.Warn("--connect-to", "an entry is not about the URL, and left out")
 	}
-	for _, entry := range c.All["--resolve"] {
+	for _, entry := range c.all["--resolve"] {
 		part := addresses(strings.TrimPrefix(entry, "+"))
 		if len(part) >= 3 && (part[0] == "*" || strings.EqualFold(part[0], host)) && part[1] == port {
 			to, _, more := strings.Cut(strings.Join(part[2:], ":"), ",")
@@ -176,7 +176,7 @@ func first(a, b string) string {
 
 // seconds is a number of seconds, with decimals.
 func (c *converter) seconds(name string) time.Duration {
-	text, has := c.Last[name]
+	text, has := c.last[name]
 	if !has {
 		return 0
 	}

@@ -2,6 +2,7 @@ package curl
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,13 +11,10 @@ import (
 	"github.com/h2surge/h2surge/internal/convert/converttest"
 )
 
-var commandLine = converttest.CommandLine{
-	Tool: "curl", Known: known, Convert: Convert,
-	Files: map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n"},
-}
+var line = commandLine{map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n"}}
 
 func TestConvert(t *testing.T) {
-	commandLine.Goldens(t, map[string]string{
+	line.goldens(t, map[string]string{
 		"plain":     "http://shop.example:8080/items?price=5$",
 		"tls":       "-sS -k --cacert ca.pem --cert me.pem:secret --key key.pem --tlsv1.2 --resolve shop.example:443:192.0.2.1,192.0.2.2 --resolve other.example:443:192.0.2.3 -L --max-redirs 3 -m 2.5 --connect-timeout 1 https://shop.example/",
 		"data":      "-d @lines.txt --data-urlencode 'q=a b&c' --data-urlencode 'name@a b.txt' --data-raw @x https://shop.example/form",
@@ -48,7 +46,9 @@ func TestLines(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	commandLine.Mistakes(t, []converttest.Mistake{
+	line.mistakes(t, []converttest.Mistake{
+		{"--verbose=1 http://a/", "--verbose: has no value"},
+		{"http://a/ -m", "--max-time: needs a value"},
 		{"", "URL: exactly one is needed, not 0"},
 		{"http://a/ http://b/", "URL: exactly one is needed, not 2"},
 		{"ftp://a/", "URL: must be a URL that begins with http:// or https://"},
@@ -109,10 +109,10 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestDocs(t *testing.T) { commandLine.Documented(t) }
+func TestDocs(t *testing.T) { line.documented(t) }
 
 func FuzzConvert(f *testing.F) {
-	commandLine.Fuzz(f,
+	line.fuzz(f,
 		"-X POST -H a:b -d @lines.txt --data-urlencode =a http://a/b?c=${d}",
 		"-F a=@logo.png;type=x -F b=<lines.txt --resolve +a:80:[::1] -u x http://u:p@a",
 		"--json {} --json x -G -L -I -T lines.txt https://[::1]:1/",
@@ -127,4 +127,30 @@ func FuzzWords(f *testing.F) {
 			t.Errorf("%q and %v", words, err)
 		}
 	})
+}
+
+func TestFlags(t *testing.T) {
+	for _, tc := range []struct {
+		line     string
+		given    []Flag
+		operands []string
+		warnings string
+	}{
+		{"-sGmv a --max-time=6 -m 7 b -- -v", []Flag{{"--silent", ""}, {"--get", ""}, {"--max-time", "v"}, {"--max-time", "6"}, {"--max-time", "7"}}, []string{"a", "b", "-v"}, ""},
+		{"-5 5 http://a --what -v", []Flag{{"--verbose", ""}}, []string{"http://a"}, `-5: is not known and left out|-5: "5" is taken for its value|--what: is not known and left out`},
+		{"-v55 -", []Flag{{"--verbose", ""}}, []string{"-"}, "-5: is not known and left out"},
+		{"--verb", nil, nil, "--verb: is not known and left out"},
+	} {
+		d := convert.New("", convert.Options{})
+		given, operands := parseFlags(d, strings.Fields(tc.line))
+		if diff := cmp.Diff(tc.given, given, cmp.AllowUnexported(Flag{})); diff != "" {
+			t.Errorf("%s: flags (-want +got):\n%s", tc.line, diff)
+		}
+		if diff := cmp.Diff(tc.operands, operands); diff != "" {
+			t.Errorf("%s: operands (-want +got):\n%s", tc.line, diff)
+		}
+		if got := strings.Join(d.Warnings(), "|"); got != tc.warnings {
+			t.Errorf("%s: %s, want %s", tc.line, got, tc.warnings)
+		}
+	}
 }

@@ -24,7 +24,7 @@ func (c *converter) template() {
 	path := c.url.Path
 	kind, flag, content := c.content()
 	switch {
-	case c.Has("--get") && flag != "":
+	case c.has("--get") && flag != "":
 		separator := "?"
 		if strings.Contains(path, "?") {
 			separator = "&"
@@ -34,19 +34,19 @@ func (c *converter) template() {
 		t.Method = "POST"
 		c.Body(&t, flag, "", content)
 		c.standard(&t, removed, "content-type", kind)
-	case c.Has("--upload-file"):
+	case c.has("--upload-file"):
 		t.Method = "PUT"
-		if content, ok := c.Read("--upload-file", c.Last["--upload-file"]); ok {
-			c.Body(&t, "--upload-file", c.Last["--upload-file"], content)
+		if content, ok := c.Read("--upload-file", c.last["--upload-file"]); ok {
+			c.Body(&t, "--upload-file", c.last["--upload-file"], content)
 		}
 	}
-	if c.Has("--json") {
+	if c.has("--json") {
 		c.standard(&t, removed, "accept", "application/json")
 	}
-	if c.Has("--head") {
+	if c.has("--head") {
 		t.Method = "HEAD"
 	}
-	if method := c.Last["--request"]; method != "" {
+	if method := c.last["--request"]; method != "" {
 		t.Method = method
 	}
 	t.Path = convert.Literal(path)
@@ -55,11 +55,11 @@ func (c *converter) template() {
 
 // redirects follows those that keep the method.
 func (c *converter) redirects(t *v1alpha1.Template) {
-	if !c.Has("--location") {
+	if !c.has("--location") {
 		return
 	}
 	limit := 16
-	if n, err := strconv.Atoi(c.Last["--max-redirs"]); err == nil && n >= 0 && n < limit {
+	if n, err := strconv.Atoi(c.last["--max-redirs"]); err == nil && n >= 0 && n < limit {
 		limit = n
 	}
 	t.MaxRedirects = new(int32(limit))
@@ -69,7 +69,7 @@ func (c *converter) redirects(t *v1alpha1.Template) {
 // headers adds the header fields of the flags. It returns the names of those that the user removed: "accept:" has no value.
 func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 	removed = map[string]bool{}
-	for _, line := range c.All["--header"] {
+	for _, line := range c.all["--header"] {
 		name, value, found := strings.Cut(line, ":")
 		empty, isEmpty := strings.CutSuffix(line, ";")
 		name = strings.TrimSpace(name)
@@ -91,18 +91,18 @@ func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 		}
 	}
 	for _, h := range []struct{ flag, name string }{{"--user-agent", "user-agent"}, {"--referer", "referer"}} {
-		if value := c.Last[h.flag]; value != "" {
+		if value := c.last[h.flag]; value != "" {
 			c.header(t, h.flag, h.name, value)
 		}
 	}
-	if token := c.Last["--oauth2-bearer"]; token != "" {
+	if token := c.last["--oauth2-bearer"]; token != "" {
 		c.header(t, "--oauth2-bearer", "authorization", "Bearer "+token)
 	}
 	if c.user != "" && c.Unsaved {
 		c.header(t, "--user", "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.user)))
 	}
 	var cookies []string
-	for _, cookie := range c.All["--cookie"] {
+	for _, cookie := range c.all["--cookie"] {
 		if !strings.Contains(cookie, "=") {
 			c.Warn("--cookie", "a file of cookies is left out; write 'name=value'")
 			continue

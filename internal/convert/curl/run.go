@@ -16,9 +16,9 @@ type Request struct {
 }
 
 // Read reads flags for requests to a URL that run now. The path of the request is that of the URL, with the query of --get.
-func Read(given []convert.SetFlag, url string, read convert.Reader) (r Request, warnings []string, err error) {
+func Read(given []Flag, url string, read convert.Reader) (r Request, warnings []string, err error) {
 	d := convert.New("", convert.Options{Read: read, Unsaved: true})
-	c := &converter{Draft: d, FlagValues: d.FlagValues(given, without), given: given}
+	c := &converter{Draft: d, flagValues: values(d, given), given: given}
 	if c.address([]string{url}) {
 		c.target()
 		c.template()

@@ -25,7 +25,7 @@ func (c *converter) load() {
 		c.WarnAt("spec.rates", "warm-up-time", "has no meaning with total-requests and is left out")
 		warmUp = 0
 	}
-	rates := convert.Stages(warmUp, duration, requests)
+	rates := stages(warmUp, duration, requests)
 	each := c.top.number("request-per-second", 0)
 	for i := range rates {
 		if !convert.SetRate(&rates[i], each*float64(c.clients)) {
@@ -61,4 +61,19 @@ func (c *converter) span(name string) time.Duration {
 		c.Fail(name, "is too long")
 	}
 	return d
+}
+
+// stages are a warm-up, if there is one, and the load: as long as duration if there is one, else as
+// many as requests. The mode is still to be set.
+func stages(warmUp, duration time.Duration, requests int64) []v1alpha1.Rate {
+	load := v1alpha1.Rate{Name: "load"}
+	if duration > 0 {
+		load.Duration = convert.Given(duration)
+	} else {
+		load.Requests = &requests
+	}
+	if warmUp <= 0 {
+		return []v1alpha1.Rate{load}
+	}
+	return []v1alpha1.Rate{{Name: "warm-up", WarmUp: true, Duration: convert.Given(warmUp)}, load}
 }

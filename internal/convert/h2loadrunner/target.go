@@ -189,7 +189,7 @@ func (c *converter) window(name string) *int32 {
 	if !c.top.has(name) {
 		return nil
 	}
-	n, ok := convert.Window(c.top.whole(name, 30))
+	n, ok := window(c.top.whole(name, 30))
 	if !ok {
 		c.Fail(name, "must be 1 to 31")
 		return nil
@@ -234,4 +234,12 @@ func (c *converter) connecting() {
 	if n.Ramp != nil || n.MaxAge != nil || n.InactivityTimeout != nil || t.Connecting != nil {
 		t.Connecting = &n
 	}
+}
+
+// window is 2^bits-1 octets, a flow control window as h2load has it.
+func window(bits int64) (octets int32, ok bool) {
+	if bits < 1 || bits > 31 {
+		return 0, false
+	}
+	return int32(int64(1)<<bits - 1), true
 }
