@@ -107,7 +107,7 @@ func (w *Worker) Gauge() Gauges {
 		g.Stages = append(g.Stages, w.schedules.span(i, w.now))
 	}
 	g.LeaseGaps, g.Limited = w.lease.gapsAt(w.now), w.limit.held
-	g.Listeners = w.listenerCounters()
+	g.Listeners = w.listeners.Counts()
 	g.Suspended, g.Changed = w.schedules.suspended(), w.schedules.all[0].Changed()
 	return g
 }

@@ -86,7 +86,7 @@ func (w *Worker) advance() {
 // listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
 // timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0 && !w.listens()
+	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
@@ -133,7 +133,7 @@ func (w *Worker) finish() {
 	w.admitUnpaced()
 	w.dropWaiting(never)
 	w.trial.inFlight()
-	w.endWaits()
+	w.listeners.CloseAll()
 	w.conns.closeAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
@@ -214,7 +214,7 @@ func (w *Worker) stallsAt() int64 {
 // rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
 // or the pause of the lease or of the request limit.
 func (w *Worker) rests() bool {
-	return len(w.chains.sleepers) > 0 || w.awaits() || w.lease.paused || w.limit.wakeAt != never
+	return len(w.chains.sleepers) > 0 || w.listeners.Waits() || w.lease.paused || w.limit.wakeAt != never
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may

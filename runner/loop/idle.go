@@ -59,7 +59,7 @@ func (w *Worker) nextTask() int64 {
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
 	next = min(next, max(w.requests.nextExpiry(), w.schedules.earliestPickUp))
-	next = min(next, w.conns.timers.next(), w.requests.nextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.nextWait(), w.limit.wakeAt)
+	next = min(next, w.conns.timers.next(), w.requests.nextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.listeners.Next(w.schedules.Over()), w.limit.wakeAt)
 	if until := w.gracefulUntil(); until > w.now {
 		next = min(next, until)
 	}

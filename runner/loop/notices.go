@@ -85,7 +85,7 @@ func (c *served) OnEnd(id, tok uint32) {
 		return
 	}
 	c.respond(id, x, l.plan.Response, l.plan.Body)
-	ls.notified(c.listener, n)
+	ls.notified(l, n)
 }
 
 // respond sends a response. That to HEAD has no content (RFC 9110 9.3.2).

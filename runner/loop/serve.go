@@ -3,62 +3,13 @@ package loop
 import (
 	"crypto/x509"
 	"errors"
-	"log/slog"
 	"time"
 
-	"github.com/h2surge/h2surge/runner/caller"
-	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/netio"
-	"github.com/h2surge/h2surge/runner/notification"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
-
-// listeners are a worker's servers for notifications, with the connections that peers have opened to them. A connection
-// is served as long as the worker runs. Only the methods of listeners and of served write their fields.
-type listeners struct {
-	*clock
-	net       netio.Net
-	log       *slog.Logger
-	rec       *recorder
-	exchanges exchanges
-	all       []listener
-	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
-	// used again, closed those that may be after the turn.
-	conns        []*served
-	free, closed []int32
-	// dirty connections may have octets to send.
-	dirty []int32
-	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
-	open  []notice
-	spare []uint32
-	// kept are the whole notifications, by handle: those that no step awaits yet, and one that is being handled. vacant are the handles that can be used again.
-	kept   []notice
-	vacant []int32
-	// notified takes a whole notification. It owns the exchange.
-	notified func(listener int32, n notice)
-	read     []byte
-	// plain is what TLS has decrypted; nil: no listener has TLS.
-	plain []byte
-	// ended: the worker has closed its connections, and serves no other. overloaded: a connection or a notification above a
-	// limit was logged.
-	ended, overloaded bool
-}
-
-// listener is a server for notifications.
-type listener struct {
-	plan  *chain.Listener
-	table *notification.Table
-	// received are the notifications so far, awaited the steps that began to wait, and failed the notifications that
-	// failed a check.
-	received, awaited, failed int64
-	// callers checks the peers. refusedToken and refusedCertificate are the notifications that it has refused.
-	callers                          *caller.Checker
-	refusedToken, refusedCertificate int64
-	// warned: a peer that broke the protocol was logged.
-	warned bool
-}
 
 // served is a connection that a peer has opened. It has no lifecycle but open and closed.
 type served struct {
@@ -85,8 +36,8 @@ const maxSilence = 5 * time.Second
 // connData is the first data of the events of served connections. Those of connections to targets are indices below it.
 const connData = 1 << 30
 
-// serve takes a connection that a peer has opened to a listener.
-func (ls *listeners) serve(i int32, d *dial.Connection) {
+// Serve takes a connection that a peer has opened to a listener.
+func (ls *listeners) Serve(i int32, d *dial.Connection) {
 	if ls.ended || len(ls.conns)-len(ls.free)-len(ls.closed) >= maxServed && !ls.closeSilent() {
 		ls.refuseConnection(i)
 		d.Close()
@@ -147,8 +98,8 @@ func (ls *listeners) record() *served {
 	return c
 }
 
-// ready handles an event of a served connection.
-func (ls *listeners) ready(ev *netio.Event) {
+// Ready handles an event of a served connection.
+func (ls *listeners) Ready(ev *netio.Event) {
 	c := ls.conns[ev.Data-connData]
 	if ev.Writable && c.socket.AwaitsWritable() {
 		c.write()
@@ -171,7 +122,7 @@ func (c *served) receive() {
 			c.close()
 			return
 		}
-		ls.rec.BytesReceived += int64(n)
+		ls.host.Moved(n, 0)
 		c.heardAt = ls.now
 		if !c.take(ls.read[:n]) {
 			return
@@ -208,7 +159,7 @@ func (c *served) decrypt() (open bool) {
 		}
 		if err != nil {
 			n, _ := c.socket.Flush() // the alert that says why
-			ls.rec.BytesSent += int64(n)
+			ls.host.Moved(0, n)
 			c.close()
 			return false
 		}
@@ -268,8 +219,8 @@ func (c *served) stir() {
 	}
 }
 
-// flush writes what this turn has made.
-func (ls *listeners) flush() {
+// Flush writes what this turn has made.
+func (ls *listeners) Flush() {
 	for _, i := range ls.dirty {
 		c := ls.conns[i]
 		c.isDirty = false
@@ -291,7 +242,7 @@ func (c *served) send(from netio.Output) {
 		return
 	}
 	n, st, err := c.socket.Write(from)
-	c.ls.rec.BytesSent += int64(n)
+	c.ls.host.Moved(0, n)
 	if err != nil || st == netio.Closed {
 		c.close()
 	}
@@ -306,20 +257,10 @@ func (c *served) close() {
 	}
 }
 
-// closeAll ends all connections.
-func (ls *listeners) closeAll() {
-	ls.ended = true
-	for _, c := range ls.conns {
-		if c.socket.IsOpen() {
-			c.end()
-		}
-	}
-}
-
 // end closes the connection with GOAWAY, so that the peer knows which notifications it must send again.
 func (c *served) end() {
 	c.h2.Shutdown()
 	c.write()
-	c.ls.rec.BytesSent += int64(c.socket.CloseNotify())
+	c.ls.host.Moved(0, c.socket.CloseNotify())
 	c.close()
 }

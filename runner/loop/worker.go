@@ -107,7 +107,7 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
 	}
-	w.listeners = w.newListeners()
+	w.listen()
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
@@ -191,7 +191,7 @@ func (w *Worker) turn() error {
 		if ev := &w.events[i]; ev.Data < connData {
 			w.conns.ready(ev)
 		} else {
-			w.listeners.ready(ev)
+			w.listeners.Ready(ev)
 		}
 		if w.late() {
 			w.tick(w.net.Now())
@@ -204,7 +204,7 @@ func (w *Worker) turn() error {
 	w.waitAgain()
 	// What frees streams or makes steps ready comes before the requests of the turn, and what writes after them.
 	w.expire()
-	w.expireWaits()
+	w.listeners.Expire()
 	w.conns.fireTimers()
 	if w.now < w.deadline() {
 		w.wakeSleepers()
@@ -215,7 +215,7 @@ func (w *Worker) turn() error {
 	w.connectFollowed()
 	w.conns.flush()
 	w.conns.freeEnded()
-	w.listeners.flush()
+	w.listeners.Flush()
 	w.endStalled()
 	w.releaseMemory()
 	w.advance()
@@ -230,7 +230,7 @@ func (w *Worker) releaseMemory() {
 	w.giveBackAt = w.now + int64(time.Second)
 	w.requests.shrink()
 	w.requests.exchanges.shrink()
-	w.listeners.exchanges.shrink()
+	w.listeners.Shrink()
 }
 
 // runMessages runs what is in the inbox.

@@ -1,0 +1,187 @@
+package loop
+
+import (
+	"log/slog"
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/caller"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/notification"
+)
+
+// listeners are a worker's servers for notifications, with the connections that peers have opened to them. A connection
+// is served as long as the worker runs. Only the methods of listeners and of served write their fields.
+type listeners struct {
+	*clock
+	net       netio.Net
+	log       *slog.Logger
+	host      host
+	exchanges exchanges
+	all       []listener
+	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
+	// used again, closed those that may be after the turn.
+	conns        []*served
+	free, closed []int32
+	// dirty connections may have octets to send.
+	dirty []int32
+	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
+	open  []notice
+	spare []uint32
+	// kept are the whole notifications, by handle: those that no step awaits yet, and one that is being handled. vacant are the handles that can be used again.
+	kept   []notice
+	vacant []int32
+	// key is that of one notification, read what was read from one socket.
+	key, read []byte
+	// plain is what TLS has decrypted; nil: no listener has TLS.
+	plain []byte
+	// ended: the worker has closed its connections, and serves no other. overloaded: a connection or a notification above a
+	// limit was logged.
+	ended, overloaded bool
+}
+
+// listener is a server for notifications.
+type listener struct {
+	plan  *chain.Listener
+	table *notification.Table
+	// received are the notifications so far, awaited the steps that began to wait, and failed the notifications that
+	// failed a check.
+	received, awaited, failed int64
+	// callers checks the peers. refusedToken and refusedCertificate are the notifications that it has refused.
+	callers                          *caller.Checker
+	refusedToken, refusedCertificate int64
+	// warned: a peer that broke the protocol was logged.
+	warned bool
+}
+
+// host is whose steps wait for the notifications.
+type host interface {
+	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the notification
+	// failed a check of the step.
+	Arrived(to notification.Waiter, x *exchange, at int64) (failed bool)
+	// Missed ends a wait whose timeout has passed.
+	Missed(of notification.Waiter)
+	// Moved counts octets of the sockets.
+	Moved(received, sent int)
+}
+
+const (
+	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
+	// 100 MiB.
+	maxKeys = 1 << 20
+	// maxEarly bounds the notifications of a listener that no step awaits yet, and maxEarlySize the memory for those of all listeners.
+	maxEarly, maxEarlySize = 1 << 14, 64 << 20
+)
+
+// add adds a listener of a plan with n listeners. A nil policy requires nothing of the peers.
+func (ls *listeners) add(p *chain.Listener, policy *caller.Policy, n int) {
+	ls.all = append(ls.all, listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
+		Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize / n,
+		Missed:  ls.host.Missed,
+		Discard: func(n notification.Notification) { ls.exchanges.release(ls.takeEarly(n.Handle).x) },
+	})})
+}
+
+// Await begins to wait for a notification with a key, until the timeout with this index has passed. The notification may have
+// come already.
+func (ls *listeners) Await(i int, key []byte, timeout int, from notification.Waiter) {
+	l := &ls.all[i]
+	l.awaited++
+	if n, ok := l.table.Await(key, timeout, from, ls.now); ok {
+		ls.arrived(l, from, ls.whole(ls.takeEarly(n.Handle)), n.At)
+	}
+}
+
+// notified takes a whole notification, and owns its exchange.
+func (ls *listeners) notified(l *listener, n notice) {
+	l.received++
+	key, ok := l.plan.AppendKey(ls.key[:0], &n.x.Exchange)
+	ls.key = key
+	if !ok {
+		l.table.Unexpected()
+		ls.exchanges.release(n.x)
+		return
+	}
+	handle := ls.keep(n)
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.earlySize()})
+	switch outcome {
+	case notification.Kept:
+		ls.keepEarly(handle)
+	case notification.Received:
+		ls.arrived(l, to, ls.take(handle).x, ls.now)
+	case notification.Dropped:
+		ls.exchanges.release(ls.take(handle).x)
+	}
+}
+
+// arrived ends a wait with its notification.
+func (ls *listeners) arrived(l *listener, to notification.Waiter, x *exchange, at int64) {
+	if ls.host.Arrived(to, x, at) {
+		l.failed++
+	}
+	ls.exchanges.release(x)
+}
+
+// Expire ends the waits whose timeout has passed.
+func (ls *listeners) Expire() {
+	for i := range ls.all {
+		if t := ls.all[i].table; t.Next() <= ls.now {
+			t.Expire(ls.now)
+		}
+	}
+}
+
+// Next returns when a wait ends or, if the load is over, when Listens becomes false.
+func (ls *listeners) Next(over bool) int64 {
+	next := int64(never)
+	for i := range ls.all {
+		t := ls.all[i].table
+		next = min(next, t.Next())
+		if until := t.Until(); over && until > ls.now {
+			next = min(next, until)
+		}
+	}
+	return next
+}
+
+// Listens returns whether a step waits for a notification, or the last one waited a short time ago, so that late and
+// duplicate notifications may come. Other notifications have no effect: a target may send them without an end.
+func (ls *listeners) Listens() bool {
+	return slices.ContainsFunc(ls.all, func(l listener) bool { return l.table.Until() > ls.now })
+}
+
+// Waits returns whether a step waits for a notification.
+func (ls *listeners) Waits() bool {
+	return slices.ContainsFunc(ls.all, func(l listener) bool { return l.table.Waiting() > 0 })
+}
+
+// Counts returns the counts of all listeners.
+func (ls *listeners) Counts() (out []rv.ListenerCounts) {
+	for i := range ls.all {
+		l := &ls.all[i]
+		c := l.table.Counts()
+		out = append(out, rv.ListenerCounts{
+			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
+			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()), WaitingAtEnd: c.WaitingAtEnd,
+			RefusedToken: l.refusedToken, RefusedCertificate: l.refusedCertificate,
+		})
+	}
+	return out
+}
+
+// Shrink releases memory that was not used since the last call.
+func (ls *listeners) Shrink() { ls.exchanges.shrink() }
+
+// CloseAll ends all waits and connections.
+func (ls *listeners) CloseAll() {
+	for i := range ls.all {
+		ls.all[i].table.Abandon(ls.now)
+	}
+	ls.ended = true
+	for _, c := range ls.conns {
+		if c.socket.IsOpen() {
+			c.end()
+		}
+	}
+}
