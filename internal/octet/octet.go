@@ -129,6 +129,18 @@ func AppendHex(dst []byte, v uint64, digits int) []byte {
 	return dst
 }
 
+// AppendDecimal appends v with at least width decimal digits. v is not negative.
+func AppendDecimal(dst []byte, v int64, width int) []byte {
+	var digits [20]byte
+	i := len(digits)
+	for v > 0 || len(digits)-i < width {
+		i--
+		digits[i] = byte('0' + v%10)
+		v /= 10
+	}
+	return append(dst, digits[i:]...)
+}
+
 // upperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
 const upperHex = "0123456789ABCDEF"
 

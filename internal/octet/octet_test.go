@@ -2,6 +2,7 @@ package octet_test
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -119,6 +120,16 @@ func TestAppendHexDecoded(t *testing.T) {
 	for in, want := range map[string]string{"": "", "7e00": "\x7e\x00", "7E 0\n0": "\x7e\x00", "5": "\x05", "123": "\x01\x23", "0x1g2": "\x00\x12", "xyz": ""} {
 		if got := octet.AppendHexDecoded([]byte("a"), []byte(in)); string(got) != "a"+want {
 			t.Errorf("%q: %q, want %q", in, got, "a"+want)
+		}
+	}
+}
+
+func TestAppendDecimal(t *testing.T) {
+	for _, v := range []int64{0, 7, 10, 123456, math.MaxInt64} {
+		for _, width := range []int{1, 3, 19} {
+			if got, want := string(octet.AppendDecimal([]byte("x"), v, width)), fmt.Sprintf("x%0*d", width, v); got != want {
+				t.Errorf("%d with %d digits: %q, want %q", v, width, got, want)
+			}
 		}
 	}
 }

@@ -56,13 +56,13 @@ type randomString struct {
 	safe     bool
 }
 
-func (s *randomString) plain() bool { return s.safe }
+func (s *randomString) Plain() bool { return s.safe }
 
 func (s *randomString) draw(r *rand.Rand) int64 { return int64(r.Uint64()) }
 
 // append uses 32 bits for each character. It rejects the values that would make some characters more frequent (Lemire,
 // Fast Random Integer Generation in an Interval, 2019).
-func (s *randomString) append(dst []byte, v int64, _ int) []byte {
+func (s *randomString) Append(dst []byte, v int64, _ int) []byte {
 	n := uint64(len(s.alphabet))
 	unfair := (1 << 32) % n
 	state := uint64(v)

@@ -56,7 +56,7 @@ func (b *builder) scriptNames(source string, s *Step) error {
 func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
 	columns := []string{""}
 	if t, ok := v.values.(columnar); ok {
-		columns = t.columnNames()
+		columns = t.Columns()
 	}
 	for _, column := range columns {
 		p, err := b.variable(i, column)

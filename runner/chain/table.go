@@ -65,15 +65,6 @@ func (t *table) header(r *csv.Reader) error {
 	return nil
 }
 
-// names returns the columns for a message: their names if they come from the plan, and only their number if they come
-// from the first row of the file. If a file has no row of names, its first row is data, which can be secret.
-func (t *table) names() string {
-	if t.ownNames {
-		return fmt.Sprintf("the first row names %d", len(t.columns))
-	}
-	return fmt.Sprintf("there are %q", t.columns)
-}
-
 func checkColumns(names []string) error {
 	for i, name := range names {
 		switch {
@@ -123,13 +114,13 @@ func csvError(err error) error {
 	return err
 }
 
-func (t *table) columnNames() []string { return t.columns }
+func (t *table) Columns() []string { return t.columns }
 
 func (t *table) rows() int64 { return int64(len(t.ends) / len(t.columns)) }
 
-func (t *table) plain() bool { return t.safe }
+func (t *table) Plain() bool { return t.safe }
 
-func (t *table) append(dst []byte, v int64, column int) []byte {
+func (t *table) Append(dst []byte, v int64, column int) []byte {
 	i := int(v)*len(t.columns) + column
 	from := uint32(0)
 	if i > 0 {

@@ -16,7 +16,7 @@ func rowsIn(t *table) [][]string {
 	for i := range t.rows() {
 		var row []string
 		for c := range t.columns {
-			row = append(row, string(t.append(nil, i, c)))
+			row = append(row, string(t.Append(nil, i, c)))
 		}
 		out = append(out, row)
 	}

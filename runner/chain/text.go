@@ -132,7 +132,7 @@ func (b *builder) variable(i int, column string) (piece, error) {
 	p := piece{kind: pieceCell, values: v.values, column: c}
 	switch {
 	case v.fixed:
-		return piece{literal: v.values.append(nil, v.value, c)}, nil
+		return piece{literal: v.values.Append(nil, v.value, c)}, nil
 	case b.chain == nil:
 		return piece{}, fmt.Errorf(": the value of variable %s is not constant on a runner", v.name)
 	case v.scope == rv.ScopeWorker:
@@ -224,7 +224,7 @@ func (t text) plain() bool {
 }
 
 func (p *piece) plain() bool {
-	return p.kind == pieceLiteral || p.values != nil && p.values.plain() && len(p.functions) == 0
+	return p.kind == pieceLiteral || p.values != nil && p.values.Plain() && len(p.functions) == 0
 }
 
 // literal returns a constant text.
@@ -255,13 +255,13 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 	at := len(dst)
 	switch p.kind {
 	case pieceCell:
-		dst = p.values.append(dst, in.cells[p.index], p.column)
+		dst = p.values.Append(dst, in.cells[p.index], p.column)
 	case pieceTrace:
 		dst = p.trace(in).append(dst)
 	case pieceCapture:
 		dst = append(dst, in.Captured(p.index)...)
 	case pieceWorker:
-		dst = p.values.append(dst, in.src.variables[p.index].value, p.column)
+		dst = p.values.Append(dst, in.src.variables[p.index].value, p.column)
 	case pieceGlobal:
 		dst = append(dst, in.src.globals[p.index]...)
 	case pieceListener:

@@ -37,9 +37,9 @@ func newTimestamps(t *rv.Timestamp) (timestamps, error) {
 }
 
 // plain is false for the blanks of one format.
-func (*timestamps) plain() bool { return false }
+func (*timestamps) Plain() bool { return false }
 
-func (t *timestamps) append(dst []byte, v int64, _ int) []byte {
+func (t *timestamps) Append(dst []byte, v int64, _ int) []byte {
 	v += t.offset
 	if t.layout != "" {
 		return time.Unix(0, v).UTC().AppendFormat(dst, t.layout)

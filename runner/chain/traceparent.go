@@ -26,10 +26,10 @@ func newTraceparents(v *rv.Variable, seed uint64) (*traceparents, error) {
 	return &traceparents{seed: seed, below: uint64(ratio * (1 << 63))}, nil
 }
 
-func (*traceparents) plain() bool { return true }
+func (*traceparents) Plain() bool { return true }
 
 // append implements values. It has no salt; texts use piece.trace.
-func (t *traceparents) append(dst []byte, v int64, _ int) []byte { return t.at(v, 0).append(dst) }
+func (t *traceparents) Append(dst []byte, v int64, _ int) []byte { return t.at(v, 0).append(dst) }
 
 // at returns the value of a number. No id is zero, which is not valid (W3C Trace Context 3.2.2).
 func (t *traceparents) at(v int64, salt uint64) traceparent {

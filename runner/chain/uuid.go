@@ -10,9 +10,9 @@ import (
 // bits are a bijection of the number.
 type uuids struct{ seed uint64 }
 
-func (*uuids) plain() bool { return true }
+func (*uuids) Plain() bool { return true }
 
-func (u *uuids) append(dst []byte, v int64, _ int) []byte {
+func (u *uuids) Append(dst []byte, v int64, _ int) []byte {
 	a := mix(uint64(v) ^ u.seed)
 	b := mix(a + golden ^ u.seed)
 	var id [16]byte

@@ -12,10 +12,15 @@ import (
 // values formats drawn values. An instance keeps a drawn value as a number; only values knows what the number means. All
 // workers share it, and it does not change.
 type values interface {
-	// append appends the value of the number v. column is the column of a table, from 0; other values ignore it.
-	append(dst []byte, v int64, column int) []byte
-	// plain reports whether no value has an octet that is not allowed in a request target or field value.
-	plain() bool
+	// Append appends the value of the number v. column is the column of a table, from 0; other values ignore it.
+	Append(dst []byte, v int64, column int) []byte
+	// Plain reports whether no value has an octet that is not allowed in a request target or field value.
+	Plain() bool
+}
+
+// columnar are values with columns.
+type columnar interface {
+	Columns() []string
 }
 
 // numbers are start + v*step.
@@ -35,9 +40,9 @@ func newRange(r *rv.Range) (*numbers, error) {
 // maxWidth is the number of digits of the largest int64.
 const maxWidth = 19
 
-func (s *numbers) plain() bool { return true }
+func (s *numbers) Plain() bool { return true }
 
-func (s *numbers) append(dst []byte, v int64, _ int) []byte {
+func (s *numbers) Append(dst []byte, v int64, _ int) []byte {
 	v = s.start + v*s.step
 	switch {
 	case s.hex:
@@ -45,19 +50,7 @@ func (s *numbers) append(dst []byte, v int64, _ int) []byte {
 	case s.width == 0:
 		return strconv.AppendInt(dst, v, 10)
 	}
-	return appendPadded(dst, v, s.width)
-}
-
-// appendPadded appends v with at least width decimal digits. v is not negative.
-func appendPadded(dst []byte, v int64, width int) []byte {
-	var digits [20]byte
-	i := len(digits)
-	for v > 0 || len(digits)-i < width {
-		i--
-		digits[i] = byte('0' + v%10)
-		v /= 10
-	}
-	return append(dst, digits[i:]...)
+	return octet.AppendDecimal(dst, v, s.width)
 }
 
 // list has values by index.
@@ -74,6 +67,6 @@ func newList(items []string) *list {
 	return l
 }
 
-func (l *list) plain() bool { return l.safe }
+func (l *list) Plain() bool { return l.safe }
 
-func (l *list) append(dst []byte, v int64, _ int) []byte { return append(dst, l.items[v]...) }
+func (l *list) Append(dst []byte, v int64, _ int) []byte { return append(dst, l.items[v]...) }

@@ -40,7 +40,7 @@ func TestSequenceValues(t *testing.T) {
 		{rv.Variable{List: []string{"a", ""}}, 1, ""},
 		{rv.Variable{Counter: &rv.Counter{Start: 5, Step: 5, Width: 3}}, 2, "015"},
 	} {
-		if got := string(compiled(t, tt.v).values.append(nil, tt.i, 0)); got != tt.want {
+		if got := string(compiled(t, tt.v).values.Append(nil, tt.i, 0)); got != tt.want {
 			t.Errorf("%+v [%d] = %q, want %q", tt.v, tt.i, got, tt.want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestRandomValuesAreUniform(t *testing.T) {
 		const n = 30_000
 		got := map[string]int{}
 		for range n {
-			got[string(v.values.append(nil, v.random.draw(r), 0))]++
+			got[string(v.values.Append(nil, v.random.draw(r), 0))]++
 		}
 		chi := 0.
 		for value, p := range tt.want {
@@ -97,7 +97,7 @@ func TestRandomIntegerHasItsEnds(t *testing.T) {
 func TestRandomStringsHaveTheirLength(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 1024} {
 		v := compiled(t, rv.Variable{Random: &rv.Random{String: &rv.RandomString{Length: n, Alphabet: strings.Repeat("ab", 64)}}})
-		a, b := v.values.append(nil, 42, 0), v.values.append(nil, 42, 0)
+		a, b := v.values.Append(nil, 42, 0), v.values.Append(nil, 42, 0)
 		if len(a) != n || string(a) != string(b) {
 			t.Errorf("%d: %q, then %q", n, a, b)
 		}
@@ -109,7 +109,7 @@ func TestUUIDsAreVersion4(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	seen := map[string]bool{}
 	for i := range int64(10_000) {
-		id := string(v.values.append(nil, i, 0))
+		id := string(v.values.Append(nil, i, 0))
 		if !form.MatchString(id) || seen[id] {
 			t.Fatalf("%d: %s, seen %v", i, id, seen[id])
 		}
@@ -151,7 +151,7 @@ func TestTimestamps(t *testing.T) {
 		{before, rv.TimeEpochMilliseconds, 0, "-1500"},
 	} {
 		v := compiled(t, rv.Variable{Timestamp: &rv.Timestamp{Format: tt.format, Offset: tt.offset}})
-		if got := string(v.values.append(nil, tt.at.UnixNano(), 0)); got != tt.want {
+		if got := string(v.values.Append(nil, tt.at.UnixNano(), 0)); got != tt.want {
 			t.Errorf("%s%+v: %s, want %s", tt.format, tt.offset, got, tt.want)
 		}
 	}

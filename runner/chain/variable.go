@@ -3,8 +3,10 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // drawing is how the next value of a variable is drawn.
@@ -74,10 +76,11 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	case v.CSV != nil:
 		return out.csv(v.CSV, r)
 	case v.Subscribers != nil:
-		var s *subscribers
-		if s, err = newSubscribers(v.Subscribers, r); err == nil {
-			out.values, out.size = s, v.Size()
+		s, err := fiveg.NewSubscribers(v.Subscribers, r.content)
+		if err != nil {
+			return fmt.Errorf("subscribers.%w", err)
 		}
+		out.values, out.size = s, v.Size()
 	case v.Random != nil:
 		if out.random, err = newRandom(v.Random); err != nil {
 			return fmt.Errorf("random.%w", err)
@@ -185,12 +188,21 @@ func (out *variable) column(name string) (int, error) {
 	case !hasColumns:
 		return 0, fmt.Errorf("the variable %s has no columns", out.name)
 	case name == "":
-		return 0, fmt.Errorf("the variable %s is a table and needs a column; %s", out.name, t.names())
+		return 0, fmt.Errorf("the variable %s is a table and needs a column; %s", out.name, columnsOf(t))
 	}
-	if i := columnOf(t, name); i >= 0 {
+	if i := slices.Index(t.Columns(), name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, t.names())
+	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, columnsOf(t))
+}
+
+// columnsOf returns the columns for a message: their names if they come from the plan, and only their number if they come
+// from the first row of the file. If a file has no row of names, its first row is data, which can be secret.
+func columnsOf(c columnar) string {
+	if t, ok := c.(*table); ok && t.ownNames {
+		return fmt.Sprintf("the first row names %d", len(t.columns))
+	}
+	return fmt.Sprintf("there are %q", c.Columns())
 }
 
 // fileOf is the beginning of an error about the content of a file.

@@ -1,4 +1,4 @@
-package chain
+package fiveg
 
 import (
 	"encoding/binary"
@@ -6,24 +6,16 @@ import (
 	"fmt"
 	"math/bits"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/fiveg"
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/hmac"
 )
 
-// columnar are values with columns.
-type columnar interface {
-	columnNames() []string
-	// names describes the columns for a message.
-	names() string
-}
-
-// subscribers are the identities of subscribers. They are computed from the number of a subscriber, so their memory does
-// not depend on how many they are.
-type subscribers struct {
+// Subscribers are the identities and keys of subscribers. They are computed from the number of a subscriber, so their
+// memory does not depend on how many they are.
+type Subscribers struct {
 	start   int64
 	columns []rv.Column
 	// imsi and msisdn are what precedes the digits of the number.
@@ -35,16 +27,17 @@ type subscribers struct {
 	ipv4                     uint32
 	high, low                uint64 // of the IPv6 pool
 	prefixLength             int
-	k, op, opc               [fiveg.KeySize]byte
+	k, op, opc               [KeySize]byte
 	derived, computesOPc     bool
 }
 
-func newSubscribers(in *rv.Subscribers, r *Resources) (*subscribers, error) {
+// NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors begin with the field of in.
+func NewSubscribers(in *rv.Subscribers, content func(*rv.Content) ([]byte, error)) (*Subscribers, error) {
 	if err := in.Check(); err != nil {
-		return nil, fmt.Errorf("subscribers.%w", err)
+		return nil, err
 	}
 	p := in.SUPI
-	s := &subscribers{
+	s := &Subscribers{
 		start: in.Start, columns: in.Columns(),
 		imsi: []byte("imsi-" + p.MCC + p.MNC), imsiDigits: p.Digits - len(p.MCC) - len(p.MNC),
 		suci:           []byte("suci-0-" + p.MCC + "-" + p.MNC + "-0-0-0-"),
@@ -65,39 +58,40 @@ func newSubscribers(in *rv.Subscribers, r *Resources) (*subscribers, error) {
 		first := netip.MustParsePrefix(p.Pool).Addr().As16() // Check parsed it
 		s.high, s.low, s.prefixLength = binary.BigEndian.Uint64(first[:]), binary.BigEndian.Uint64(first[8:]), p.Length
 	}
-	return s, s.keys(in.AKA, r)
+	return s, s.keys(in.AKA, content)
 }
 
-func (s *subscribers) keys(in *rv.AKA, r *Resources) (err error) {
+func (s *Subscribers) keys(in *rv.AKA, content func(*rv.Content) ([]byte, error)) (err error) {
 	if in == nil {
 		return nil
 	}
 	s.derived, s.computesOPc = in.Derived, in.OP != nil
-	if s.k, err = key("k", &in.K, r); err != nil {
+	if s.k, err = key(content, "k", &in.K); err != nil {
 		return err
 	}
 	if in.OP != nil {
-		s.op, err = key("op", in.OP, r)
-		s.opc = fiveg.OPc(s.k, s.op)
+		s.op, err = key(content, "op", in.OP)
+		s.opc = OPc(s.k, s.op)
 		return err
 	}
-	s.opc, err = key("opc", in.OPc, r)
+	s.opc, err = key(content, "opc", in.OPc)
 	return err
 }
 
-func key(field string, in *rv.Content, r *Resources) ([fiveg.KeySize]byte, error) {
-	content, err := r.content(in)
+func key(content func(*rv.Content) ([]byte, error), field string, in *rv.Content) ([KeySize]byte, error) {
+	text, err := content(in)
 	if err != nil {
-		return [fiveg.KeySize]byte{}, fmt.Errorf("subscribers.aka.%s: %w", field, err)
+		return [KeySize]byte{}, fmt.Errorf("aka.%s: %w", field, err)
 	}
-	k, err := rv.Key(content)
+	k, err := rv.Key(text)
 	if err != nil {
-		return k, fmt.Errorf("subscribers.aka.%s: %w", field, err)
+		return k, fmt.Errorf("aka.%s: %w", field, err)
 	}
 	return k, nil
 }
 
-func (s *subscribers) columnNames() []string {
+// Columns returns the names of the columns.
+func (s *Subscribers) Columns() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
 		names[i] = string(c)
@@ -105,21 +99,21 @@ func (s *subscribers) columnNames() []string {
 	return names
 }
 
-func (s *subscribers) names() string { return fmt.Sprintf("there are %q", s.columns) }
+// Plain returns true: all values have only octets that are allowed in a request target and a field value.
+func (s *Subscribers) Plain() bool { return true }
 
-func (s *subscribers) plain() bool { return true }
-
-func (s *subscribers) append(dst []byte, v int64, column int) []byte {
+// Append appends the value of a column of the subscriber v, both from 0.
+func (s *Subscribers) Append(dst []byte, v int64, column int) []byte {
 	n := s.start + v
 	switch s.columns[column] {
 	case rv.ColumnSUPI:
 		return s.appendSUPI(dst, n)
 	case rv.ColumnSUCI:
-		return appendPadded(append(dst, s.suci...), n, s.imsiDigits)
+		return octet.AppendDecimal(append(dst, s.suci...), n, s.imsiDigits)
 	case rv.ColumnServingNetwork:
 		return append(dst, s.servingNetwork...)
 	case rv.ColumnGPSI:
-		return appendPadded(append(dst, s.msisdn...), n, s.msisdnDigits)
+		return octet.AppendDecimal(append(dst, s.msisdn...), n, s.msisdnDigits)
 	case rv.ColumnPEI:
 		return s.appendPEI(dst, n)
 	case rv.ColumnIPv4:
@@ -138,12 +132,12 @@ func (s *subscribers) append(dst []byte, v int64, column int) []byte {
 	return dst
 }
 
-func (s *subscribers) appendSUPI(dst []byte, n int64) []byte {
-	return appendPadded(append(dst, s.imsi...), n, s.imsiDigits)
+func (s *Subscribers) appendSUPI(dst []byte, n int64) []byte {
+	return octet.AppendDecimal(append(dst, s.imsi...), n, s.imsiDigits)
 }
 
 // appendPEI appends imei- and 15 digits, or imeisv- and 16 digits.
-func (s *subscribers) appendPEI(dst []byte, n int64) []byte {
+func (s *Subscribers) appendPEI(dst []byte, n int64) []byte {
 	const serials = 1_000_000
 	name := "imei-"
 	if s.softwareVersion != "" {
@@ -151,8 +145,8 @@ func (s *subscribers) appendPEI(dst []byte, n int64) []byte {
 	}
 	dst = append(dst, name...)
 	at := len(dst)
-	dst = appendPadded(dst, s.tac+n/serials, 8)
-	dst = appendPadded(dst, n%serials, 6)
+	dst = octet.AppendDecimal(dst, s.tac+n/serials, 8)
+	dst = octet.AppendDecimal(dst, n%serials, 6)
 	if s.softwareVersion != "" {
 		return append(dst, s.softwareVersion...)
 	}
@@ -174,7 +168,7 @@ func luhn(digits []byte) byte {
 }
 
 // appendPrefix appends the IPv6 prefix that is n prefixes after the first one.
-func (s *subscribers) appendPrefix(dst []byte, n int64) []byte {
+func (s *Subscribers) appendPrefix(dst []byte, n int64) []byte {
 	var a [16]byte
 	shift := uint(128 - s.prefixLength)
 	high, low := uint64(n)<<(shift-64), uint64(0) // a shift by 64 or more gives 0
@@ -190,7 +184,7 @@ func (s *subscribers) appendPrefix(dst []byte, n int64) []byte {
 }
 
 // keysOf returns K and OPc of the subscriber with the number n.
-func (s *subscribers) keysOf(n int64) (k, opc [fiveg.KeySize]byte) {
+func (s *Subscribers) keysOf(n int64) (k, opc [KeySize]byte) {
 	if !s.derived {
 		return s.k, s.opc
 	}
@@ -198,16 +192,13 @@ func (s *subscribers) keysOf(n int64) (k, opc [fiveg.KeySize]byte) {
 	if !s.computesOPc {
 		return k, s.opc
 	}
-	return k, fiveg.OPc(k, s.op)
+	return k, OPc(k, s.op)
 }
 
 // derive returns the first half of the HMAC of the SUPI with the key k.
-func (s *subscribers) derive(n int64) [fiveg.KeySize]byte {
+func (s *Subscribers) derive(n int64) [KeySize]byte {
 	var supi [len("imsi-") + 15]byte
 	var buf [hmac.Buffer]byte
 	sum, _ := hmac.Sum(buf[:], s.k[:], s.appendSUPI(supi[:0], n))
-	return [fiveg.KeySize]byte(sum[:])
+	return [KeySize]byte(sum[:])
 }
-
-// columnOf returns the index of a column.
-func columnOf(c columnar, name string) int { return slices.Index(c.columnNames(), name) }
