@@ -1,31 +1,44 @@
 package loadtest
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// memory has what the operator wrote and its cache does not show yet, and decoded objects. A new process starts
-// without it.
+// memory has all that this process remembers of LoadTests, but for their metrics, which stay for a time. A new process starts without it.
 type memory struct {
+	reader client.Reader
+	client client.Client
+	// statusInterval is the least time between two writes of a status that differ in figures only.
+	statusInterval time.Duration
+
 	mu   sync.Mutex
-	runs map[types.NamespacedName]*memoryEntry // guarded by mu
+	runs map[types.NamespacedName]*entry // guarded by mu
 }
 
-// memoryEntry is what the memory has of one LoadTest.
-type memoryEntry struct {
+func newMemory(reader client.Reader, c client.Client, statusInterval time.Duration) *memory {
+	return &memory{reader: reader, client: c, statusInterval: statusInterval, runs: map[types.NamespacedName]*entry{}}
+}
+
+// entry is what the memory has of one LoadTest: what the operator wrote and its cache does not show yet, and decoded objects.
+type entry struct {
 	uid types.UID
+	// record is the run record, checkpoints are the stored counts of runners.
+	record      *record.Store
+	checkpoints *checkpoint.Store
+	// statusAt is when the status of a running test was written last; guarded by the mu of the memory.
+	statusAt time.Time
 	// written is the LoadTest after our last status write; superseded are the versions before
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
@@ -64,75 +77,57 @@ type memoryEntry struct {
 	terminating bool
 }
 
-// of returns the entry of a run. Only one pass at a time works on a LoadTest, so the entry needs no lock.
-func (m *memory) of(lt *v1alpha1.LoadTest) *memoryEntry {
+// of returns the entry of a LoadTest. An earlier LoadTest of the same name is forgotten. Only one pass at a time works on a LoadTest, so the entry
+// needs no lock.
+func (m *memory) of(lt *v1alpha1.LoadTest) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := types.NamespacedName{Namespace: lt.Namespace, Name: lt.Name}
-	c := m.runs[key]
-	if c == nil || c.uid != lt.UID {
-		c = &memoryEntry{uid: lt.UID, once: map[string]string{}}
-		m.runs[key] = c
+	key := client.ObjectKeyFromObject(lt)
+	e := m.runs[key]
+	if e == nil || e.uid != lt.UID {
+		e = &entry{
+			uid: lt.UID, record: record.NewStore(m.reader, m.client), checkpoints: checkpoint.NewStore(m.reader, m.client),
+			counts: map[checkpoint.Key]*runnerv1alpha1.Snapshot{}, once: map[string]string{}, quoted: map[types.UID]quotedEvent{},
+			refused: map[string]run.Refusal{},
+		}
+		m.runs[key] = e
 	}
-	return c
+	return e
 }
 
-// forget returns the UID of the LoadTest that is forgotten.
-func (m *memory) forget(key types.NamespacedName) (uid types.UID) {
+// checkpoints returns the stored counts of a run; nil: its LoadTest was deleted.
+func (m *memory) checkpoints(of checkpoint.Key) *checkpoint.Store {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c := m.runs[key]; c != nil {
-		uid = c.uid
+	if e := m.runs[of.LoadTest]; e != nil && e.uid == of.Run {
+		return e.checkpoints
 	}
-	delete(m.runs, key)
-	return uid
+	return nil
+}
+
+func (m *memory) forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.runs, name)
 }
 
 // newest returns lt as the cache has it, or as this process wrote it if the cache is behind.
-func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
-	c := m.of(lt)
-	if slices.Contains(c.superseded, lt.ResourceVersion) {
-		return c.written.DeepCopy()
+func (e *entry) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
+	if slices.Contains(e.superseded, lt.ResourceVersion) {
+		return e.written.DeepCopy()
 	}
-	c.written, c.superseded = nil, nil
+	e.written, e.superseded = nil, nil
 	return lt
 }
 
-// keepCounts keeps the stored snapshot of a runner that ended.
-func (c *memoryEntry) keepCounts(key checkpoint.Key, snapshot *runnerv1alpha1.Snapshot) {
-	if c.counts == nil {
-		c.counts = map[checkpoint.Key]*runnerv1alpha1.Snapshot{}
-	}
-	c.counts[key] = snapshot
-}
-
 // wrote keeps the LoadTest that a status write returned.
-func (m *memory) wrote(lt, written *v1alpha1.LoadTest) {
-	c := m.of(lt)
-	c.written, c.superseded = written, append(c.superseded, lt.ResourceVersion)
+func (e *entry) wrote(lt, written *v1alpha1.LoadTest) {
+	e.written, e.superseded = written, append(e.superseded, lt.ResourceVersion)
 }
 
 // vanish forgets a LoadTest that was deleted, and ends its load.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
-	r.perform.records.Forget(r.memory.forget(req.NamespacedName))
-	r.report.pace.forget(req.NamespacedName)
+	r.memory.forget(req.NamespacedName)
 	r.report.metrics.Forget(req.NamespacedName)
-}
-
-// running makes the collector the source of checkpoints.
-type running struct{ registry *collect.Registry }
-
-// Live implements checkpoint.Source.
-func (r running) Live() []checkpoint.Key {
-	var out []checkpoint.Key
-	for _, of := range r.registry.Running() {
-		out = append(out, checkpoint.Key{LoadTest: of.Name, Run: of.UID, Shard: of.Shard, Pod: of.Pod})
-	}
-	return out
-}
-
-// Latest implements checkpoint.Source.
-func (r running) Latest(_ context.Context, key checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
-	return r.registry.Latest(collect.Running{Name: key.LoadTest, UID: key.Run, Shard: key.Shard, Pod: key.Pod})
 }

@@ -69,7 +69,8 @@ func (r *reconciler) release(ctx context.Context, f *run.Facts) error {
 	if decide.Released(f) {
 		r.registry.Forget(f.LoadTest.UID)
 		c := r.memory.of(f.LoadTest)
-		c.plan, c.present, c.addresses, c.counts = nil, nil, nil, nil
+		c.plan, c.present, c.addresses = nil, nil, nil
+		clear(c.counts)
 		return nil
 	}
 	if f.Plan == nil {

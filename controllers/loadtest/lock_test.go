@@ -187,7 +187,7 @@ func (w *lockWorld) pass(r *reconciler, name, test string) error {
 	if err := r.observe.client.Get(ctx, client.ObjectKey{Name: test}, lt); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	stored, err := r.perform.records.Load(ctx, lt)
+	stored, err := r.memory.of(lt).record.Load(ctx, lt)
 	if err != nil {
 		return err
 	}

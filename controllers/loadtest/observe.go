@@ -62,16 +62,14 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 
 // observer reads what a pass knows.
 type observer struct {
-	cfg         *configv1alpha1.OperatorConfig
-	client      client.Reader // the cache
-	reader      client.Reader // past the cache
-	records     *record.Store
-	checkpoints *checkpoint.Store
-	memory      *memory
-	rules       *addressRules // make the address policies of new runs
-	address     func(*corev1.Pod) string
-	clock       func() time.Time
-	podsGrace   time.Duration // see Options
+	cfg       *configv1alpha1.OperatorConfig
+	client    client.Reader // the cache
+	reader    client.Reader // past the cache
+	memory    *memory
+	rules     *addressRules // make the address policies of new runs
+	address   func(*corev1.Pod) string
+	clock     func() time.Time
+	podsGrace time.Duration // see Options
 }
 
 // facts makes facts with all that the LoadTest owns, each object once.
@@ -79,7 +77,7 @@ func (o *observer) facts(ctx context.Context, lt *v1alpha1.LoadTest) (*run.Facts
 	f := &run.Facts{
 		Now: o.clock(), Config: o.cfg, LoadTest: lt, PodsGrace: o.podsGrace, Address: o.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{},
 	}
-	run, err := o.records.Load(ctx, lt)
+	run, err := o.memory.of(lt).record.Load(ctx, lt)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +212,7 @@ func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard
 	}
 	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
 	if _, known := c.counts[key]; !known {
-		stored, err := o.checkpoints.Get(ctx, key)
+		stored, err := c.checkpoints.Get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +220,7 @@ func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard
 		if stored != nil {
 			snapshot = stored.Snapshot
 		}
-		c.keepCounts(key, snapshot)
+		c.counts[key] = snapshot
 	}
 	return c.counts[key], nil
 }
@@ -230,8 +228,8 @@ func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard
 // lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
 // it ended together with the former operator.
 func (o *observer) lastCheckpoint(ctx context.Context, f *run.Facts, rec *record.Shard) error {
-	key := checkpointKey(f, rec.Index, rec.Pod)
-	stored, err := o.checkpoints.Get(ctx, key)
+	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
+	stored, err := c.checkpoints.Get(ctx, key)
 	if err != nil || stored == nil {
 		return err
 	}
@@ -246,7 +244,7 @@ func (o *observer) lastCheckpoint(ctx context.Context, f *run.Facts, rec *record
 		rec.Counts.Since = &since
 		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
 	}
-	o.memory.of(f.LoadTest).keepCounts(key, stored.Snapshot)
+	c.counts[key] = stored.Snapshot
 	return nil
 }
 

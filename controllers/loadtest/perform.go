@@ -31,12 +31,10 @@ var errRefused = errors.New("a write was refused")
 
 // performer makes the writes of a pass but for the status.
 type performer struct {
-	client      client.Client // asks before each write whether this process leads
-	reader      client.Reader // past the cache
-	records     *record.Store
-	checkpoints *checkpoint.Store // counts of runners
-	pki         *pki.Store
-	memory      *memory
+	client client.Client // asks before each write whether this process leads
+	reader client.Reader // past the cache
+	pki    *pki.Store
+	memory *memory
 }
 
 // attempt makes a write of the run. It returns false if the write was not made: a name is taken, the API server
@@ -64,9 +62,6 @@ func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, writ
 		logr.FromContextOrDiscard(ctx).Info("The API server refuses a write", "object", what, "message", text)
 	}
 	before.Text, before.Next = text, f.Now.Add(min(max(f.Now.Sub(before.Since), time.Second), maxRetryInterval))
-	if c.refused == nil {
-		c.refused = map[string]run.Refusal{}
-	}
 	c.refused[what] = before
 	f.Refuse(before)
 	return false, nil
@@ -127,7 +122,7 @@ func (p *performer) do(ctx context.Context, f *run.Facts, op decide.Operation) e
 	case op.Apply != nil:
 		return p.apply(ctx, op)
 	case op.DropCounts:
-		return p.checkpoints.DeleteAll(ctx, f.Key(), f.LoadTest.UID)
+		return p.memory.of(f.LoadTest).checkpoints.DeleteAll(ctx, f.Key(), f.LoadTest.UID)
 	}
 	return p.delete(ctx, op)
 }
@@ -173,7 +168,7 @@ func wrap(err error, doing string) error {
 func (p *performer) store(ctx context.Context, f *run.Facts, change func(*record.Record) error) error {
 	var run *record.Record
 	made, err := p.attempt(ctx, f, "LoadTestRun "+desired.RunName(f.LoadTest), func() (err error) {
-		run, err = p.records.Save(ctx, f.LoadTest, func(run *record.Record) error {
+		run, err = p.memory.of(f.LoadTest).record.Save(ctx, f.LoadTest, func(run *record.Record) error {
 			if !f.Stored {
 				run.State, run.Created = record.Pending, f.MicroTime()
 			}
@@ -198,9 +193,9 @@ func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record
 		decide.WithoutCounts(f, rec, err.Error())
 		return nil
 	}
-	key := checkpointKey(f, rec.Index, rec.Pod)
+	c, key := p.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
 	made, err := p.attempt(ctx, f, "LoadTestCheckpoint "+key.Name(), func() error {
-		return p.checkpoints.Put(ctx, key, encoded, rec.State == record.ShardDone, seen.Received)
+		return c.checkpoints.Put(ctx, key, encoded, rec.State == record.ShardDone, seen.Received)
 	})
 	if err != nil {
 		return err
@@ -209,6 +204,6 @@ func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record
 		return errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
-	p.memory.of(f.LoadTest).keepCounts(key, seen.Snapshot)
+	c.counts[key] = seen.Snapshot
 	return nil
 }

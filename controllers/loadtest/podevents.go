@@ -68,9 +68,6 @@ func (o *observer) lastEvent(ctx context.Context, f *run.Facts, of types.UID, re
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)
 	}
-	if c.quoted == nil {
-		c.quoted = map[types.UID]quotedEvent{}
-	}
 	c.quoted[of] = quotedEvent{text: lastOf(list.Items, text), at: f.Now}
 	return c.quoted[of].text
 }

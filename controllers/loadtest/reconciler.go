@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -36,15 +34,11 @@ type reconciler struct {
 
 // newReconciler returns a reconciler that lacks what Setup and tests give to it: collector, keeper, PKI, events, metrics.
 func newReconciler(cfg *configv1alpha1.OperatorConfig, writer client.Client, reader client.Reader, rules *addressRules) *reconciler {
-	known := &memory{runs: map[types.NamespacedName]*memoryEntry{}}
-	records, checkpoints := record.NewStore(reader, writer), checkpoint.NewStore(reader, writer)
+	known := newMemory(reader, writer, time.Second)
 	return &reconciler{
-		observe: &observer{
-			cfg: cfg, client: writer, reader: reader, records: records, checkpoints: checkpoints, memory: known, rules: rules, clock: time.Now,
-			address: controlAddress,
-		},
-		perform: &performer{client: writer, reader: reader, records: records, checkpoints: checkpoints, memory: known},
-		report:  &reporter{client: writer, memory: known, pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, clock: time.Now},
+		observe: &observer{cfg: cfg, client: writer, reader: reader, memory: known, rules: rules, clock: time.Now, address: controlAddress},
+		perform: &performer{client: writer, reader: reader, memory: known},
+		report:  &reporter{client: writer, memory: known, clock: time.Now},
 		memory:  known,
 	}
 }
@@ -87,7 +81,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
-	lt = r.memory.newest(lt)
+	lt = r.memory.of(lt).newest(lt)
 	f, err := r.observe.facts(ctx, lt)
 	if err != nil {
 		return ctrl.Result{}, r.report.unreadable(ctx, lt, err)

@@ -31,7 +31,7 @@ func recording(t *testing.T, s *run.Facts) *reconciler {
 	s.Config.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	r := newReconciler(s.Config, c, c, newAddressRules(&s.Config.Targets, "", c))
 	if s.Stored {
-		stored, err := r.perform.records.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
+		stored, err := r.memory.of(s.LoadTest).record.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,6 @@ type reporter struct {
 	events  events.EventRecorder
 	metrics *Collector
 	memory  *memory
-	pace    *pace
 	clock   func() time.Time
 }
 
@@ -39,7 +38,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 		w.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := w.pace.wait(f.Key(), f.Now); wait > 0 && !status.Urgent(before, after) {
+	if wait := w.memory.wait(f.LoadTest, f.Now); wait > 0 && !status.Urgent(before, after) {
 		f.Again(wait)
 		w.metrics.Observe(f.Key(), before, after)
 		return nil
@@ -53,11 +52,11 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	if err != nil {
 		return err
 	}
-	w.pace.wrote(f.Key(), after, f.Now)
-	w.memory.of(f.LoadTest).statusRefused = false
+	w.memory.wroteStatus(written, f.Now)
+	known := w.memory.of(f.LoadTest)
+	known.statusRefused = false
 	w.metrics.Observe(f.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
-	known := w.memory.of(f.LoadTest)
 	if before.Runners = known.runners; known.runners == nil {
 		before.Runners = whole.Runners
 	}
@@ -75,7 +74,7 @@ func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTe
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	w.memory.wrote(lt, written)
+	w.memory.of(lt).wrote(lt, written)
 	return nil
 }
 
@@ -83,15 +82,15 @@ func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTe
 const failuresShown = 3
 
 // failing counts the passes that failed in a row, and returns what status shows of them; empty: nothing.
-func (c *memoryEntry) failing(err error) string {
+func (e *entry) failing(err error) string {
 	if err == nil {
-		c.failures = 0
+		e.failures = 0
 		return ""
 	}
-	if c.failures++; c.failures < failuresShown {
+	if e.failures++; e.failures < failuresShown {
 		return ""
 	}
-	return shorten.To(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", c.failures, err), run.MaxMessage)
+	return shorten.To(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", e.failures, err), run.MaxMessage)
 }
 
 // unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status stays. It returns the error.

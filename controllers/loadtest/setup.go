@@ -88,7 +88,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r := newReconciler(cfg, leadership.Client(mgr.GetClient(), opts.Leader.Leading), mgr.GetAPIReader(), newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()))
 	r.observe.address, r.observe.clock, r.observe.podsGrace = opts.ControlAddress, opts.Clock, opts.PodsGrace
 	r.perform.pki = pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now)
-	r.report.events, r.report.clock, r.report.pace.least = mgr.GetEventRecorder("h2surge"), opts.Clock, opts.StatusInterval
+	r.report.events, r.report.clock, r.memory.statusInterval = mgr.GetEventRecorder("h2surge"), opts.Clock, opts.StatusInterval
 	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry)
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
@@ -99,8 +99,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}
-	r.keeper = checkpoint.NewWriter(r.perform.checkpoints, checkpoint.Options{
-		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
+	r.keeper = checkpoint.NewWriter(r.memory.checkpoints, checkpoint.Options{
+		Source: r.registry, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
 		Changed: wake(news), Leading: opts.Leader.Leading,
 		Log: mgr.GetLogger().WithName("checkpoint"),
 	})

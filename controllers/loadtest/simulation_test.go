@@ -235,8 +235,8 @@ func (w *simulation) startOperator(former time.Duration) {
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
 		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term, Leading: o.Leading,
 	}, w.dial, logr.Discard(), wake)
-	o.r.keeper = checkpoint.NewWriter(o.r.perform.checkpoints, checkpoint.Options{
-		Source: running{o.r.registry}, BytesPerSecond: w.cfg.Checkpoint.BytesPerSecond, Changed: wake, Leading: o.Leading, Log: logr.Discard(),
+	o.r.keeper = checkpoint.NewWriter(o.r.memory.checkpoints, checkpoint.Options{
+		Source: o.r.registry, BytesPerSecond: w.cfg.Checkpoint.BytesPerSecond, Changed: wake, Leading: o.Leading, Log: logr.Discard(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup

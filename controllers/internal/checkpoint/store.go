@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,43 +63,23 @@ type Checkpoint struct {
 	Dropped []string
 }
 
-// Store reads and writes LoadTestCheckpoints. It is safe for concurrent use.
+// Store reads and writes the LoadTestCheckpoints of one run. It is safe for concurrent use.
 type Store struct {
 	reader client.Reader
 	client client.Client
 
+	// gate keeps the writes, which hold it for reading, apart from the deletion of all objects.
+	gate   sync.RWMutex
+	closed bool // all are deleted; guarded by gate
+
 	mu sync.Mutex
-	// written are the objects as this process wrote them last, without their content; guarded by mu.
-	written map[objectKey]*v1alpha1.LoadTestCheckpoint
-	gates   map[types.UID]*gate // guarded by mu
-}
-
-// gate keeps the writes of a run, which hold it for reading, apart from the deletion of all its objects.
-type gate struct {
-	sync.RWMutex
-	closed bool // guarded by the RWMutex
-}
-
-// gate returns that of a run.
-func (s *Store) gate(run types.UID) *gate {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.gates[run]
-	if g == nil {
-		g = &gate{}
-		s.gates[run] = g
-	}
-	return g
-}
-
-type objectKey struct {
-	run  types.UID
-	name string
+	// written are the objects by name as this process wrote them last, without their content; guarded by mu.
+	written map[string]*v1alpha1.LoadTestCheckpoint
 }
 
 // NewStore returns a Store. reader must read past the cache.
 func NewStore(reader client.Reader, c client.Client) *Store {
-	return &Store{reader: reader, client: c, written: map[objectKey]*v1alpha1.LoadTestCheckpoint{}, gates: map[types.UID]*gate{}}
+	return &Store{reader: reader, client: c, written: map[string]*v1alpha1.LoadTestCheckpoint{}}
 }
 
 // attempts is how often Put repeats a write after a conflict. Only a former leader that is about to end writes the same
@@ -111,10 +90,9 @@ const attempts = 3
 // or is of another process: the counts of a new process start at zero. received is when the operator received the snapshot. After DeleteAll it
 // stores nothing.
 func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
-	g := s.gate(key.Run)
-	g.RLock()
-	defer g.RUnlock()
-	if g.closed {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
 		return nil
 	}
 	var err error
@@ -165,7 +143,7 @@ func replaces(n, o *v1alpha1.Checkpoint) bool {
 // each object, because this process then knows the version from its own writes.
 func (s *Store) known(ctx context.Context, key Key) (*v1alpha1.LoadTestCheckpoint, error) {
 	s.mu.Lock()
-	o := s.written[objectKey{key.Run, key.Name()}]
+	o := s.written[key.Name()]
 	s.mu.Unlock()
 	if o != nil {
 		return o, nil
@@ -219,16 +197,11 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 
 // DeleteAll deletes the checkpoints of a run. Call it when the report is stored.
 func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, run types.UID) error {
-	g := s.gate(run)
-	g.Lock() // a write in flight must not create an object again
-	g.closed = true
-	g.Unlock()
+	s.gate.Lock() // a write in flight must not create an object again
+	s.closed = true
+	s.gate.Unlock()
 	s.mu.Lock()
-	for k := range s.written {
-		if k.run == run {
-			delete(s.written, k)
-		}
-	}
+	clear(s.written)
 	s.mu.Unlock()
 	err := s.client.DeleteAllOf(ctx, &v1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace), client.MatchingLabels{LabelRun: string(run)})
 	if err != nil {
@@ -245,25 +218,13 @@ func (s *Store) remember(key Key, o *v1alpha1.LoadTestCheckpoint) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.written[objectKey{key.Run, key.Name()}] = small
+	s.written[key.Name()] = small
 }
 
 func (s *Store) forget(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.written, objectKey{key.Run, key.Name()})
-}
-
-// retain forgets the versions of the objects of runs that are not live. They are read again if they are needed.
-func (s *Store) retain(live map[types.UID]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k := range s.written {
-		if !live[k.run] {
-			delete(s.written, k)
-		}
-	}
-	maps.DeleteFunc(s.gates, func(run types.UID, _ *gate) bool { return !live[run] })
+	delete(s.written, key.Name())
 }
 
 // newObject returns the object of a runner without its content. The LoadTest owns it, so that the garbage collector

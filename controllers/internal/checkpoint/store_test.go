@@ -238,9 +238,9 @@ func TestDeleteAll(t *testing.T) {
 	store := s.store()
 	second, former := key, key
 	second.Shard, former.Run = 4, "99999999-aaaa"
-	for _, k := range []Key{key, second, former} {
+	for k, of := range map[Key]*Store{key: store, second: store, former: s.store()} {
 		e := encoded(t, "a", 1)
-		if err := store.Put(t.Context(), k, e, false, at); err != nil {
+		if err := of.Put(t.Context(), k, e, false, at); err != nil {
 			t.Fatal(err)
 		}
 	}

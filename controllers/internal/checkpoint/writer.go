@@ -53,8 +53,8 @@ const overhead = 1 << 10
 
 // Writer stores the snapshots of all live runners in turn. It skips a runner whose counts have not changed.
 type Writer struct {
-	store *Store
-	opts  Options
+	stores func(Key) *Store
+	opts   Options
 	// next is the time of the next write. The budget is spent until then.
 	next time.Time
 
@@ -81,8 +81,8 @@ type problem struct {
 	err  error
 }
 
-// NewWriter returns a Writer that has not started.
-func NewWriter(store *Store, opts Options) *Writer {
+// NewWriter returns a Writer that has not started. stores returns the Store of the run of a runner; nil: the run is not known any more.
+func NewWriter(stores func(Key) *Store, opts Options) *Writer {
 	opts.Interval = cmp.Or(opts.Interval, MinInterval)
 	if opts.Leading == nil {
 		opts.Leading = func() bool { return true }
@@ -90,7 +90,7 @@ func NewWriter(store *Store, opts Options) *Writer {
 	if opts.Changed == nil {
 		opts.Changed = func(types.NamespacedName) {}
 	}
-	return &Writer{store: store, opts: opts, known: map[Key]*written{}, runs: map[types.UID]*problem{}}
+	return &Writer{stores: stores, opts: opts, known: map[Key]*written{}, runs: map[types.UID]*problem{}}
 }
 
 // NeedLeaderElection is true: only the leader polls runners.
@@ -150,16 +150,14 @@ func (w *Writer) round(ctx context.Context) {
 func (w *Writer) take(keys []Key, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, runs, live := make(map[Key]*written, len(keys)), map[types.UID]*problem{}, map[types.UID]bool{}
+	known, runs := make(map[Key]*written, len(keys)), map[types.UID]*problem{}
 	for _, key := range keys {
-		live[key.Run] = true
 		known[key] = cmp.Or(w.known[key], &written{at: now})
 		if p := w.runs[key.Run]; p != nil {
 			runs[key.Run] = p
 		}
 	}
 	w.known, w.runs = known, runs
-	w.store.retain(live)
 }
 
 // write stores the last snapshot of a runner when the budget allows it.
@@ -169,8 +167,9 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
+	store := w.stores(key)
 	s, received := w.opts.Source.Latest(ctx, key)
-	if s == nil || w.isStored(key, s, received) {
+	if store == nil || s == nil || w.isStored(key, s, received) {
 		return nil
 	}
 	e, err := Encode(s, MaxBytes)
@@ -180,7 +179,7 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	}
 	size := base64.StdEncoding.EncodedLen(len(e.Gzip)) + overhead
 	w.next = time.Now().Add(time.Duration(size) * time.Second / time.Duration(w.opts.BytesPerSecond))
-	err = w.store.Put(ctx, key, e, false, received)
+	err = store.Put(ctx, key, e, false, received)
 	if err != nil && refusal.Of(err) == "" {
 		return err
 	}

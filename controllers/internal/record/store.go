@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -23,79 +21,60 @@ import (
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtestruns,verbs=get;create;update
 
-// Store reads and writes records. Its methods are safe for concurrent use, but only one goroutine at a time may use the
-// record of one LoadTest.
+// Store reads and writes the record of one LoadTest. It keeps the version that it read or wrote last. Only one goroutine at a time may use it.
 type Store struct {
-	reader client.Reader // not the cache
-	client client.Client
-
-	mu     sync.Mutex
-	cached map[types.UID]*cached // by LoadTest; guarded by mu
+	reader  client.Reader // not the cache
+	client  client.Client
+	record  *Record // nil: the API server has to be asked
+	version string  // the resource version of record
 }
 
-// cached is the last version that was read or written.
-type cached struct {
-	resourceVersion string
-	record          *Record
-}
+// NewStore returns a Store that knows nothing yet. reader reads from the API server.
+func NewStore(reader client.Reader, c client.Client) *Store { return &Store{reader: reader, client: c} }
 
-// NewStore returns a Store. reader reads from the API server.
-func NewStore(reader client.Reader, c client.Client) *Store {
-	return &Store{reader: reader, client: c, cached: map[types.UID]*cached{}}
-}
-
-// Load returns the record of a LoadTest; nil: there is none. The caller must not change it.
-func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (*Record, error) {
-	if h := s.known(lt.UID); h != nil {
-		return h.record, nil
+// Load returns the record of the LoadTest; nil: there is none. The caller must not change it.
+func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (_ *Record, err error) {
+	if s.record == nil {
+		s.record, s.version, err = read(ctx, s.reader, lt)
 	}
-	h, err := read(ctx, s.reader, lt)
-	if h == nil || err != nil {
-		return nil, err
-	}
-	s.keep(lt.UID, h)
-	return h.record, nil
+	return s.record, err
 }
 
 // Read returns the record of a LoadTest as the API server has it; nil: there is none.
 func Read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (*Record, error) {
-	h, err := read(ctx, reader, lt)
-	if h == nil || err != nil {
-		return nil, err
-	}
-	return h.record, nil
+	out, _, err := read(ctx, reader, lt)
+	return out, err
 }
 
-func read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (*cached, error) {
+func read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (_ *Record, version string, err error) {
 	run := &v1alpha1.LoadTestRun{}
-	err := reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: desired.RunName(lt)}, run)
+	err = reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: desired.RunName(lt)}, run)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, "", nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the run record: %w", err)
+		return nil, "", fmt.Errorf("reading the run record: %w", err)
 	}
 	if !metav1.IsControlledBy(run, lt) {
-		return nil, fmt.Errorf("LoadTestRun %s has another owner; delete it", run.Name)
+		return nil, "", fmt.Errorf("LoadTestRun %s has another owner; delete it", run.Name)
 	}
 	out, err := decode(run)
-	return &cached{run.ResourceVersion, out}, err
+	return out, run.ResourceVersion, err
 }
 
-// Save changes the record of a LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes the
+// Save changes the record of the LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes the
 // copy, unless f changed nothing. It returns the new record. An error means that nothing changed as far as the Store knows, and
-// the next Load reads the record from the API server.
+// the next Load reads the record from the API server if that returned the error.
 func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record) error) (*Record, error) {
-	h := s.known(lt.UID)
 	next := &Record{Version: Version}
-	if h != nil {
-		next = h.record.clone()
+	if s.record != nil {
+		next = s.record.clone()
 	}
 	if err := f(next); err != nil {
 		return nil, err
 	}
-	if h != nil && reflect.DeepEqual(next, h.record) {
-		return h.record, nil
+	if s.record != nil && reflect.DeepEqual(next, s.record) {
+		return s.record, nil
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {
@@ -103,14 +82,14 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 	}
 	run := desired.Run(lt)
 	run.Record = runtime.RawExtension{Raw: raw}
-	if h == nil {
+	if s.record == nil {
 		err = s.client.Create(ctx, run)
 	} else {
-		run.ResourceVersion = h.resourceVersion
+		run.ResourceVersion = s.version
 		err = s.client.Update(ctx, run)
 	}
 	if err != nil {
-		s.Forget(lt.UID)
+		s.record = nil
 		return nil, fmt.Errorf("writing the run record: %w", err)
 	}
 	// As the next operator reads it: times have microseconds.
@@ -118,27 +97,8 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 	if err := json.Unmarshal(raw, stored); err != nil {
 		return nil, fmt.Errorf("reading the run record back: %w", err)
 	}
-	s.keep(lt.UID, &cached{run.ResourceVersion, stored})
+	s.record, s.version = stored, run.ResourceVersion
 	return stored, nil
-}
-
-// Forget makes the next Load read the record from the API server.
-func (s *Store) Forget(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.cached, uid)
-}
-
-func (s *Store) known(uid types.UID) *cached {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cached[uid]
-}
-
-func (s *Store) keep(uid types.UID, h *cached) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cached[uid] = h
 }
 
 // decode reads a record and refuses one that this operator cannot read.
