@@ -78,6 +78,6 @@ func (r *reconciler) release(ctx context.Context, f *run.Facts) error {
 			return err
 		}
 	}
-	_, err := r.registry.Ensure(r.wanted(f))
+	_, err := r.order(f)
 	return err
 }

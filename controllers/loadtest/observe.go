@@ -191,7 +191,7 @@ func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard
 	if err != nil {
 		return err
 	}
-	out := run.Ended{Shard: rec, Snapshot: counts}
+	out := shards.Recorded{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
 		if i := slices.IndexFunc(f.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -17,7 +18,7 @@ import (
 func (f *fleet) patch(generation, rate int64, suspended bool) {
 	rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 	rates[0].Count = rate
-	f.desired.Live = shards.Live{Generation: generation, Rates: rates, Suspended: suspended}
+	f.stored.Live = record.Live{Generation: generation, Rates: record.RatesOf(rates), Suspended: suspended}
 	f.view()
 }
 
@@ -174,7 +175,7 @@ func TestTakeOverInTheMiddleOfAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := runnerv1alpha1.Update{Revision: 2, Generation: 2, At: s.Clock - s.StartAt + int64(time.Second), Members: shard.All(3), Rates: rates}
-		f.desired.Changes = append(f.desired.Changes, u)
+		f.stored.Append(record.Change{Revision: 2, Generation: 2, At: u.At, Members: u.Members, Rates: record.RatesOf(rates)})
 		u.Share = shares[1]
 		if err := f.runners[1].Update(t.Context(), u); err != nil {
 			t.Fatal(err)

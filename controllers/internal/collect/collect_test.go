@@ -13,10 +13,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
@@ -48,7 +51,8 @@ type fleet struct {
 	plan     *runnerv1alpha1.Plan
 	mu       sync.Mutex // guards the assignment of runners
 	runners  []*runnertest.Runner
-	desired  shards.Desired
+	desired  shards.Desired // but for the record
+	stored   record.Record
 	registry *Registry
 	stop     func()
 	refuse   bool        // the record cannot be written
@@ -59,8 +63,8 @@ type fleet struct {
 
 func newFleet(t *testing.T, n int) *fleet {
 	f := &fleet{t: t, plan: testPlan(n)}
-	f.desired = shards.Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: n, Live: shards.Live{Generation: 1},
-		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(n)}}, Pods: map[int]shards.Pod{}}
+	f.desired = shards.Desired{Name: name, UID: uid, Plan: f.plan, Shards: n, Policy: v1alpha1.ShardLostFail, Pods: map[int]shards.Pod{}}
+	f.stored = record.Record{Attempt: 1, Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(n)}}}
 	for i := range n {
 		// Clocks an hour apart, and calls that take a while.
 		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)
@@ -134,22 +138,24 @@ func (c client) Close() {}
 func (f *fleet) view() *shards.View {
 	f.t.Helper()
 	d := f.desired // the registry keeps it, so a test must not change what it has
-	d.Pods, d.Recorded, d.Changes = maps.Clone(d.Pods), slices.Clone(d.Recorded), slices.Clone(d.Changes)
+	stored := f.stored
+	stored.Changes = slices.Clone(stored.Changes)
+	d.Record, d.Pods, d.Ended = &stored, maps.Clone(d.Pods), slices.Clone(d.Ended)
 	v, err := f.registry.Ensure(d)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if p := v.Proposal; p != nil && !f.refuse && p.Revision == int64(len(f.desired.Changes)+1) {
-		f.desired.Changes = append(f.desired.Changes, *p) // the record has it
+	if p := v.Proposal; p != nil && !f.refuse && p.Revision == f.stored.Newest().Revision+1 {
+		f.stored.Append(record.Change{Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates), Suspended: p.Suspended})
 		if v.Begins {
-			f.desired.Probes.Begun = p.Revision
+			f.stored.Search.Begun = p.Revision
 		}
 		return f.view()
 	}
-	if p := v.Probe; p != nil && p.Number == len(f.desired.Probes.Ended) {
-		f.desired.Probes = shards.Probes{Ended: append(slices.Clone(f.desired.Probes.Ended), p.ProbeResult)}
-		if _, more := search.Replay(*f.plan.Search, f.desired.Probes.Ended).Next(); !more {
-			f.desired.Stop = runnerv1alpha1.StopSearched
+	if p := v.Probe; p != nil && p.Number == len(f.stored.Search.Probes) {
+		f.stored.Search = record.Search{Probes: append(slices.Clone(f.stored.Search.Probes), p.ProbeResult)}
+		if _, more := search.Replay(*f.plan.Search, f.stored.Search.Probes).Next(); !more {
+			f.stored.Stop = &record.Stop{Reason: runnerv1alpha1.StopSearched}
 		}
 		return f.view()
 	}
@@ -177,13 +183,16 @@ func (f *fleet) end(d time.Duration) *shards.View {
 	return f.wait(5 * time.Second)
 }
 
+// begin decides the start.
+func (f *fleet) begin() { f.stored.Start = &record.Start{Time: metav1.NewMicroTime(time.Now())} }
+
 // run starts the test and lets a second of it pass.
 func (f *fleet) run() *shards.View {
 	f.t.Helper()
 	if v := f.wait(2 * time.Second); !v.AllReady() {
 		f.t.Fatalf("not every runner is ready: %+v", v.Shards)
 	}
-	f.desired.MayStart = true
+	f.begin()
 	return f.wait(lead + 1100*time.Millisecond)
 }
 
@@ -225,7 +234,7 @@ func TestRunToItsEnd(t *testing.T) {
 		if diff := cmp.Diff(want, states(v)); diff != "" {
 			t.Fatalf("states (-want +got):\n%s", diff)
 		}
-		f.desired.MayStart = true // too early: one is not ready
+		f.begin() // too early: one is not ready
 		if f.wait(time.Second); !f.runners[0].Begun().IsZero() {
 			t.Fatal("a runner was started before all were ready")
 		}
@@ -256,7 +265,7 @@ func TestRunToItsEnd(t *testing.T) {
 		if f.runners[0].Acked() {
 			t.Error("a result was acknowledged that nobody has stored")
 		}
-		f.desired.Stored = true
+		f.stored.End = &record.End{}
 		f.wait(2 * time.Second)
 		for i, r := range f.runners {
 			if diff := cmp.Diff([]string{"update", "start", "ack"}, r.Calls()); diff != "" {
@@ -304,7 +313,7 @@ func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.operator()
-		f.desired.MayStart = true
+		f.begin()
 		before := time.Now()
 		v := f.wait(time.Second)
 		if !v.Every((*shards.Shard).Started) {
@@ -333,8 +342,8 @@ func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
 		time.Sleep(time.Second)
 		last, _ := f.runners[0].Snapshot(t.Context())
 		f.runners[0].Silence()
-		f.desired.MayStart = true
-		f.desired.Recorded = []shards.Recorded{{Shard: 0, Pod: "uid-0", Member: true, Loss: &shards.Loss{Message: "exit code 137"}, Snapshot: last}}
+		f.begin()
+		f.desired.Ended = []shards.Recorded{{Shard: &record.Shard{Index: 0, Pod: "uid-0", Member: true, Loss: &record.Loss{Message: "exit code 137"}}, Snapshot: last}}
 		delete(f.desired.Pods, 0)
 		time.Sleep(20 * time.Second)
 		f.operator()
@@ -351,7 +360,7 @@ func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
 
 // TestTakeOverWithANewerRecord: the former operator stored the final counts of a runner after this one polled it last.
 func TestTakeOverWithANewerRecord(t *testing.T) {
-	tests := map[string]*shards.Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
+	tests := map[string]*record.Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
 	for name, loss := range tests {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 2, func(t *testing.T, f *fleet) {
@@ -364,7 +373,7 @@ func TestTakeOverWithANewerRecord(t *testing.T) {
 				stored.Counters.Done += 100
 				stored.Counters.Succeeded += 100
 				stored.State, stored.EndedAt = runnerv1alpha1.StateDone, stored.Clock
-				f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: "uid-1", Member: true, Loss: loss, Snapshot: stored}}
+				f.desired.Ended = []shards.Recorded{{Shard: &record.Shard{Index: 1, Pod: "uid-1", Member: true, Loss: loss}, Snapshot: stored}}
 				v = f.wait(30 * time.Second)
 				want := v.Shards[0].Snapshot.Counters.Sent + stored.Counters.Sent
 				if got := v.Progress.Report.Requests.Sent; got != want || !v.Over() {
@@ -384,7 +393,7 @@ func TestLosses(t *testing.T) {
 		snapshot bool   // a last snapshot must be there
 	}{
 		"the pod is deleted by force":                          {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "", true},
-		"the pod is deleted by force, and its process is gone": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 70 * time.Second, "no answer for 1m0s: the pod was deleted; it may still send requests", true},
+		"the pod is deleted by force, and its process is gone": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 70 * time.Second, "no answer for 1m0s: the pod was deleted; it may send requests until 2000-01-01T00:05:03Z", true},
 		"the container was killed": {func(f *fleet) {
 			gone(f)
 			p := f.desired.Pods[1]
@@ -406,10 +415,10 @@ func TestLosses(t *testing.T) {
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
 		}, 3 * time.Second, "the runner has been restarted", true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
-		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused; it may still send requests", true},
+		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused; it may send requests until 2000-01-01T00:05:03Z", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
-			f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: "uid-1", Loss: &shards.Loss{Message: "as recorded"}}}
+			f.desired.Ended = []shards.Recorded{{Shard: &record.Shard{Index: 1, Pod: "uid-1", Loss: &record.Loss{Message: "as recorded"}}}}
 		}, time.Second, "as recorded", true},
 	}
 	for name, tt := range tests {
@@ -429,7 +438,7 @@ func TestLosses(t *testing.T) {
 				if s := v.Shards[1].Snapshot; tt.snapshot && (s == nil || s.Counters.Sent == 0) {
 					t.Error("the last snapshot was not kept")
 				}
-				if recorded := len(f.desired.Recorded) > 0; v.Shards[1].Stored != recorded {
+				if recorded := len(f.desired.Ended) > 0; v.Shards[1].Stored != recorded {
 					t.Errorf("stored %v, want %v", v.Shards[1].Stored, recorded)
 				}
 				for _, i := range []int{0, 2} {
@@ -460,7 +469,7 @@ func TestSilentRunnerHoldsNobodyUp(t *testing.T) {
 func TestStop(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		f.run()
-		f.desired.Stop = "spec.stop"
+		f.stored.Stop = &record.Stop{Reason: "spec.stop"}
 		v := f.wait(time.Second)
 		if !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
@@ -507,7 +516,7 @@ func TestEndOfTheOperatorStopsNobody(t *testing.T) {
 func TestNewAttemptBeginsFromNothing(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, f *fleet) {
 		f.wait(2 * time.Second)
-		f.desired.Attempt = 2
+		f.stored.Attempt = 2
 		f.desired.Pods = map[int]shards.Pod{}
 		if v := f.wait(time.Second); v.Shards[0].Snapshot != nil || v.Shards[0].Lost != nil {
 			t.Errorf("shard %+v, want nothing known of it", v.Shards[0])
@@ -547,7 +556,8 @@ func TestSetupAndTeardown(t *testing.T) {
 // TestTwoRuns: the runs of one registry share nothing. It is of use with the race detector.
 func TestTwoRuns(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
-		other := f.desired
+		other, stored := f.desired, f.stored
+		other.Record = &stored
 		other.UID, other.Name.Name = "other", "smf"
 		other.Pods = map[int]shards.Pod{}
 		for i := range 2 {
@@ -566,7 +576,9 @@ func TestTwoRuns(t *testing.T) {
 		}
 		ensure()
 		f.wait(2 * time.Second)
-		other.MayStart = true
+		started := stored
+		started.Start = &record.Start{}
+		other.Record = &started
 		ensure()
 		f.run()
 		f.wait(20 * time.Second)

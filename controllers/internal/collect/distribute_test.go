@@ -9,13 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // scale asks for other shards, and lets the Job controller make pods for those that are new.
 func (f *fleet) scale(shards int, generation int64) {
-	f.desired.Shards, f.desired.Live.Generation = shards, generation
+	f.desired.Shards, f.stored.Live.Generation = shards, generation
 	for i := range shards {
 		if _, ok := f.desired.Pods[i]; !ok {
 			f.pod(i)
@@ -37,9 +39,9 @@ func (f *fleet) pod(i int) *runnertest.Runner {
 
 // startWith is the reconciler's decision to start with fewer shards.
 func (f *fleet) startWith(members ...int) {
-	next := f.desired.Changes[len(f.desired.Changes)-1]
+	next := f.stored.Changes[len(f.stored.Changes)-1]
 	next.Revision, next.Members = next.Revision+1, members
-	f.desired.Changes = append(f.desired.Changes, next)
+	f.stored.Changes = append(f.stored.Changes, next)
 	f.view()
 }
 
@@ -50,16 +52,19 @@ func (f *fleet) record(v *shards.View) {
 		if s.Lost == nil && !s.Left {
 			continue
 		}
-		rec := shards.Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Final: s.State == shards.Recovered, Snapshot: s.Snapshot}
+		rec := shards.Recorded{Shard: &record.Shard{Index: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost}, Snapshot: s.Snapshot}
+		if s.State == shards.Recovered {
+			rec.State = record.ShardDone
+		}
 		if s.Lost != nil && !s.Pod.Ended {
 			rec.Address = s.Pod.Address
 		}
-		k := slices.IndexFunc(f.desired.Recorded, func(r shards.Recorded) bool { return r.Pod == s.Pod.UID })
+		k := slices.IndexFunc(f.desired.Ended, func(r shards.Recorded) bool { return r.Pod == s.Pod.UID })
 		switch {
 		case k < 0:
-			f.desired.Recorded = append(f.desired.Recorded, rec)
+			f.desired.Ended = append(f.desired.Ended, rec)
 		case s.State == shards.Recovered:
-			f.desired.Recorded[k] = rec
+			f.desired.Ended[k] = rec
 		}
 		delete(f.desired.Pods, i)
 	}
@@ -186,7 +191,9 @@ func TestLostPartIsDealtOut(t *testing.T) {
 		t.Run(fmt.Sprint(redeal), func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, f *fleet) {
 				f.plan.Rates[0].Duration = 20 * time.Second
-				f.desired.Rebalance = redeal
+				if redeal {
+					f.desired.Policy = v1alpha1.ShardLostRebalance
+				}
 				f.run()
 				f.runners[1].Silence()
 				p := f.desired.Pods[1]
@@ -255,7 +262,7 @@ func TestJoinerThatComesTooLate(t *testing.T) {
 		if !v.Over() || len(losses(v)) != 0 {
 			t.Fatalf("over %v, states %v, losses %v", v.Over(), states(v), losses(v))
 		}
-		f.desired.Stored = true
+		f.stored.End = &record.End{}
 		f.wait(2 * time.Second)
 		if !f.runners[1].Acked() || f.runners[1].Stopped() == nil {
 			t.Error("it was not let go")
@@ -286,7 +293,7 @@ func TestSuccessorOfATestThatStartedWithFewer(t *testing.T) {
 		delete(f.desired.Pods, 1)
 		f.startWith(0)
 		f.wait(2 * time.Second)
-		f.desired.MayStart = true
+		f.begin()
 		f.wait(3 * time.Second)
 		f.operator()
 		if v := f.wait(3 * time.Second); len(losses(v)) != 0 {
@@ -312,7 +319,7 @@ func TestSuccessorWaitsForAMemberThatReplacedAnother(t *testing.T) {
 		if v := f.wait(4 * time.Second); len(v.Members) != 2 {
 			t.Fatalf("members %v", v.Members)
 		}
-		f.desired.Owners = map[int]types.UID{0: f.desired.Pods[0].UID, 1: f.desired.Pods[1].UID}
+		f.stored.Pods = map[int]record.Pod{0: {UID: f.desired.Pods[0].UID}, 1: {UID: f.desired.Pods[1].UID}}
 		f.runners[2].Silence()
 		f.operator()
 		if v := f.wait(30 * time.Second); v.Over() || !v.Shards[1].Member {

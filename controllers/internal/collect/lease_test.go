@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
@@ -33,7 +35,7 @@ func TestAllSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, f *fleet) {
 				f.plan.Rates[0].Duration = 10 * time.Minute
-				f.plan.LeaseDuration, f.desired.Rebalance = lease, lease > 0
+				f.plan.LeaseDuration, f.desired.Policy = lease, v1alpha1.ShardLostRebalance
 				f.run()
 				for _, r := range f.runners {
 					r.Silence()
@@ -72,15 +74,15 @@ func TestNoAnswerAfterTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, max(1, len(tt.silent)), func(t *testing.T, f *fleet) {
 				f.plan.Rates[0].Duration = 5 * time.Minute
-				f.plan.LeaseDuration, f.desired.Rebalance = tt.lease, tt.lease > 0
-				f.desired.LoadEnd, f.desired.Retention = time.Now().Add(5*time.Minute), time.Hour
+				f.plan.LeaseDuration, f.desired.Policy = tt.lease, v1alpha1.ShardLostRebalance
+				f.desired.Retention = time.Hour
 				f.run()
 				f.wait(10 * time.Second)
 				for _, i := range tt.silent {
 					f.runners[i].Silence()
 				}
 				if tt.stop {
-					f.desired.Stop = "spec.stop"
+					f.stored.Stop = &record.Stop{Reason: "spec.stop"}
 				}
 				if v := f.wait(tt.not); len(losses(v)) != 0 {
 					t.Fatalf("losses after %v: %v", tt.not, losses(v))
@@ -102,7 +104,7 @@ func TestNoAnswerAfterTheEnd(t *testing.T) {
 func TestLease(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 10 * time.Minute
-		f.plan.LeaseDuration, f.desired.Rebalance, f.desired.LossTolerated = 30*time.Second, true, true
+		f.plan.LeaseDuration, f.desired.Policy = 30*time.Second, v1alpha1.ShardLostRebalance
 		f.run()
 		f.wait(20 * time.Second)
 		if left := time.Until(f.runners[1].Leased()); left < 25*time.Second || left > 30*time.Second {
@@ -142,7 +144,7 @@ func TestLease(t *testing.T) {
 		if r := v.Progress.Report; !v.Over() || r.Partial || r.Generator.ShardsLost != 0 {
 			t.Errorf("over %v, partial %v, %d shards lost; want a whole result", v.Over(), r.Partial, r.Generator.ShardsLost)
 		}
-		f.desired.Stored = true
+		f.stored.End = &record.End{}
 		f.wait(2 * time.Second)
 		if !f.runners[1].Acked() {
 			t.Error("it was not let go")
@@ -154,7 +156,7 @@ func TestLease(t *testing.T) {
 func TestTakeOverWithARecoveredRunner(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 5 * time.Minute
-		f.plan.LeaseDuration, f.desired.Rebalance, f.desired.LossTolerated = 30*time.Second, true, true
+		f.plan.LeaseDuration, f.desired.Policy = 30*time.Second, v1alpha1.ShardLostRebalance
 		f.run()
 		f.runners[1].Silence()
 		f.record(f.wait(40 * time.Second))
@@ -172,7 +174,7 @@ func TestTakeOverWithARecoveredRunner(t *testing.T) {
 func TestLeaseOfAFormerLeader(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 10 * time.Minute
-		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.plan.LeaseDuration, f.desired.Policy = 30*time.Second, v1alpha1.ShardLostRebalance
 		f.run()
 		f.replaced.Store(true)
 		f.wait(2 * time.Second)
@@ -193,7 +195,7 @@ func TestLeaseOfAFormerLeader(t *testing.T) {
 func TestLeaseAfterTakeOver(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 10 * time.Minute
-		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.plan.LeaseDuration, f.desired.Policy = 30*time.Second, v1alpha1.ShardLostRebalance
 		f.run()
 		f.wait(5 * time.Second)
 		f.runners[1].Silence()

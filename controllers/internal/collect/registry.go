@@ -66,7 +66,7 @@ func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.runs[d.UID]
-	if e != nil && e.attempt == d.Attempt && e.job == d.Job {
+	if e != nil && e.attempt == d.Record.Attempt && e.job == d.Job {
 		e.want(d)
 		return e.view.Load(), nil
 	}
@@ -76,8 +76,8 @@ func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	if e != nil {
 		e.cancel()
 	}
-	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
-	e = &entry{name: d.Name, attempt: d.Attempt, job: d.Job}
+	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Record.Attempt)
+	e = &entry{name: d.Name, attempt: d.Record.Attempt, job: d.Job}
 	e.run = newRun(d, r.opts, r.dial, r.load, log, func() { r.wake(d.Name) })
 	ctx, cancel := context.WithCancel(r.ctx)
 	e.run.cancel = cancel

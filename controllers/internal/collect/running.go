@@ -30,7 +30,7 @@ func (r *Registry) Live() []checkpoint.Key {
 func (r *run) isStored() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.wanted.Stored
+	return r.wanted.Record.End != nil
 }
 
 // Latest implements checkpoint.Source: the last snapshot of a runner, which is shared and must not be changed, and when it was received; nil: the run

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/search"
 )
@@ -49,11 +51,11 @@ func (f *fleet) searched() runnerv1alpha1.SearchResult {
 			break
 		}
 	}
-	return search.Replay(*f.plan.Search, f.desired.Probes.Ended).Result(f.desired.Probes.Ended)
+	return search.Replay(*f.plan.Search, f.stored.Search.Probes).Result(f.stored.Search.Probes)
 }
 
 func (f *fleet) outcomes() (out []string) {
-	for _, p := range f.desired.Probes.Ended {
+	for _, p := range f.stored.Search.Probes {
 		out = append(out, string(p.Outcome))
 	}
 	return out
@@ -126,27 +128,27 @@ func TestSearchWithChanges(t *testing.T) {
 	}{
 		{"suspended and resumed in a probe", func(f *fleet) {
 			f.wait(12 * time.Second)
-			f.desired.Live = shards.Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
+			f.stored.Live = record.Live{Generation: 2, Rates: record.RatesOf(f.plan.Rates), Suspended: true}
 			f.wait(30 * time.Second)
-			f.desired.Live = shards.Live{Generation: 3, Rates: f.plan.Rates}
+			f.stored.Live = record.Live{Generation: 3, Rates: record.RatesOf(f.plan.Rates)}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 		{"suspended at its end and resumed", func(f *fleet) {
-			for f.desired.Probes.Begun == 0 {
+			for f.stored.Search.Begun == 0 {
 				f.wait(50 * time.Millisecond)
 			}
 			f.wait(12200 * time.Millisecond) // the change takes effect after the end of the probe
-			f.desired.Live = shards.Live{Generation: 2, Rates: f.plan.Rates, Suspended: true}
+			f.stored.Live = record.Live{Generation: 2, Rates: record.RatesOf(f.plan.Rates), Suspended: true}
 			f.wait(30 * time.Second)
-			if len(f.desired.Probes.Ended) != 1 || f.desired.Probes.Begun != 0 {
-				f.t.Errorf("probes of a suspended run: %+v", f.desired.Probes)
+			if len(f.stored.Search.Probes) != 1 || f.stored.Search.Begun != 0 {
+				f.t.Errorf("probes of a suspended run: %+v", f.stored.Search)
 			}
-			f.desired.Live = shards.Live{Generation: 3, Rates: f.plan.Rates}
+			f.stored.Live = record.Live{Generation: 3, Rates: record.RatesOf(f.plan.Rates)}
 		}, []string{"Held", "Held", "Failed"}},
 		{"another rate of the warm-up", func(f *fleet) {
 			f.wait(12 * time.Second)
 			rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 			rates[0].Count = 7
-			f.desired.Live = shards.Live{Generation: 2, Rates: rates}
+			f.stored.Live = record.Live{Generation: 2, Rates: record.RatesOf(rates)}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 		{"a shard leaves", func(f *fleet) {
 			f.wait(12 * time.Second)
@@ -154,7 +156,7 @@ func TestSearchWithChanges(t *testing.T) {
 			f.sharing.Store(2)
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 		{"a shard is lost and the others take its share", func(f *fleet) {
-			f.desired.Rebalance, f.desired.LossTolerated = true, true
+			f.desired.Policy = v1alpha1.ShardLostRebalance
 			f.wait(12 * time.Second)
 			pod := f.desired.Pods[1]
 			pod.Ended, pod.Why = true, "OOMKilled"
@@ -162,7 +164,7 @@ func TestSearchWithChanges(t *testing.T) {
 			f.runners[1].Silence()
 			f.sharing.Store(2)
 			f.wait(2 * time.Second)
-			f.desired.Recorded = []shards.Recorded{{Shard: 1, Pod: pod.UID, Loss: &shards.Loss{Message: "OOMKilled"}, Member: true}}
+			f.desired.Ended = []shards.Recorded{{Shard: &record.Shard{Index: 1, Pod: pod.UID, Loss: &record.Loss{Message: "OOMKilled"}, Member: true}}}
 		}, []string{"Invalid", "Held", "Held", "Failed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

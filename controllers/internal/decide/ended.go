@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"cmp"
-
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
@@ -35,7 +33,6 @@ func EndedShard(f *run.Facts, shard int, seen *shards.Shard) record.Shard {
 			rec.State = record.ShardLost
 		}
 		rec.Time = l.Time
-		rec.Name, rec.Node = cmp.Or(l.Pod, rec.Name), cmp.Or(l.Node, rec.Node)
 		rec.Loss = &record.Loss{Message: shorten.To(l.Message, maxLoss), Time: l.Time}
 	}
 	return rec

@@ -72,7 +72,7 @@ func verdictFacts(f *run.Facts) verdict.Facts {
 // setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window since this operator
 // started counts, unless a failure is stored and the window passed.
 func setThresholds(f *run.Facts, facts *verdict.Facts) {
-	facts.Seen = f.FailedThresholds()
+	facts.Seen = f.Record.Failed()
 	for name, o := range f.View.Seen {
 		if _, stored := facts.Seen[name]; !stored || !o.Passed {
 			facts.Seen[name] = o

@@ -51,11 +51,11 @@ func TestRecordsStored(t *testing.T) {
 		want     bool
 	}{
 		"it runs":                          {shards.Shard{Pod: pod}, "", true},
-		"lost, not recorded":               {shards.Shard{Pod: pod, Lost: &shards.Loss{}}, "", false},
-		"lost, another runner is recorded": {shards.Shard{Pod: pod, Lost: &shards.Loss{}, Stored: true}, "pod-0", false},
-		"lost, not in the report yet":      {shards.Shard{Pod: pod, Lost: &shards.Loss{}}, "pod-1", false},
+		"lost, not recorded":               {shards.Shard{Pod: pod, Lost: &record.Loss{}}, "", false},
+		"lost, another runner is recorded": {shards.Shard{Pod: pod, Lost: &record.Loss{}, Stored: true}, "pod-0", false},
+		"lost, not in the report yet":      {shards.Shard{Pod: pod, Lost: &record.Loss{}}, "pod-1", false},
 		"left, not in the report yet":      {shards.Shard{Pod: pod, Left: true}, "pod-1", false},
-		"lost, in the report":              {shards.Shard{Pod: pod, Lost: &shards.Loss{}, Stored: true}, "pod-1", true},
+		"lost, in the report":              {shards.Shard{Pod: pod, Lost: &record.Loss{}, Stored: true}, "pod-1", true},
 	} {
 		stored := &record.Record{}
 		if tc.recorded != "" {

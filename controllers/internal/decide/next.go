@@ -21,7 +21,7 @@ func change(f *run.Facts, next *record.Record) {
 		Suspended: p.Suspended, DecidedAt: f.MicroTime(),
 	})
 	if f.View.Begins {
-		probeBegins(next, p.Revision)
+		next.Search.Begun = p.Revision
 	}
 	pods := map[int]record.Pod{}
 	maps.Copy(pods, next.Pods)

@@ -11,11 +11,8 @@ import (
 // probe takes over what the probe showed that has ended, and decides with the last one that the search ends the load.
 func probe(f *run.Facts, next *record.Record) error {
 	p := f.View.Probe
-	if p == nil || f.Plan.Search == nil || next.Stop != nil || p.Number != len(f.Probes().Ended) {
+	if p == nil || f.Plan.Search == nil || next.Stop != nil || p.Number != len(f.Record.Search.Probes) {
 		return nil
-	}
-	if next.Search == nil {
-		next.Search = &record.Search{}
 	}
 	next.Search.Probes, next.Search.Begun = append(next.Search.Probes, clipped(p.ProbeResult)), 0
 	if _, more := search.Replay(*f.Plan.Search, next.Search.Probes).Next(); more {
@@ -31,20 +28,12 @@ func clipped(p runnerv1alpha1.ProbeResult) runnerv1alpha1.ProbeResult {
 	return p
 }
 
-// probeBegins notes the change that begins a probe.
-func probeBegins(next *record.Record, revision int64) {
-	if next.Search == nil {
-		next.Search = &record.Search{}
-	}
-	next.Search.Begun = revision
-}
-
 // Searched returns the result of a search; nil: the test has none, or it has not started.
 func Searched(f *run.Facts) *runnerv1alpha1.SearchResult {
 	if f.Plan == nil || f.Plan.Search == nil || !f.StartDecided() {
 		return nil
 	}
-	probes := f.Probes().Ended
+	probes := f.Record.Search.Probes
 	out := search.Replay(*f.Plan.Search, probes).Result(probes)
 	return &out
 }

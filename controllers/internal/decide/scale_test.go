@@ -34,7 +34,7 @@ func scaling(indices, wanted int, letters string) *run.Facts {
 		}
 		switch letter {
 		case 'x':
-			sh.Lost = &shards.Loss{}
+			sh.Lost = &record.Loss{}
 			f.Record.Shards = append(f.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
 		case 'L':
 			f.Record.Shards = append(f.Record.Shards, record.Shard{Index: i, Pod: uid, Member: true})
@@ -46,7 +46,7 @@ func scaling(indices, wanted int, letters string) *run.Facts {
 		f.View.Shards = append(f.View.Shards, sh)
 	}
 	for i := range f.Record.Shards {
-		f.Ended = append(f.Ended, run.Ended{Shard: &f.Record.Shards[i]})
+		f.Ended = append(f.Ended, shards.Recorded{Shard: &f.Record.Shards[i]})
 	}
 	return f
 }

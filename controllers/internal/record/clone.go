@@ -8,8 +8,6 @@ func (r *Record) clone() *Record {
 	out := *r
 	out.Changes, out.Edits = slices.Clone(r.Changes), slices.Clone(r.Edits)
 	out.Shards, out.Thresholds = slices.Clone(r.Shards), slices.Clone(r.Thresholds)
-	if r.Search != nil {
-		out.Search = &Search{Probes: slices.Clone(r.Search.Probes), Begun: r.Search.Begun}
-	}
+	out.Search.Probes = slices.Clone(r.Search.Probes)
 	return &out
 }

@@ -20,7 +20,7 @@ import (
 func TestCloneIsDecidedIn(t *testing.T) {
 	r := fullRecord(rand.New(rand.NewPCG(1, 1)))
 	r.Edits, r.Thresholds = []Edit{{Field: "suspend"}}, []Threshold{{Name: "fast"}}
-	r.Search = &Search{Probes: make([]runnerv1alpha1.ProbeResult, 1, 2), Begun: 7}
+	r.Search = Search{Probes: make([]runnerv1alpha1.ProbeResult, 1, 2), Begun: 7}
 	before, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // Version is the version of the schema of Record that this operator writes.
@@ -42,8 +43,8 @@ type Record struct {
 	Pods map[int]Pod `json:"pods,omitempty"`
 	// Changes are the changes of the load, oldest first. After the start there is at least one.
 	Changes []Change `json:"changes,omitempty"`
-	// Search are the probes of a search; nil: none has begun.
-	Search *Search `json:"search,omitempty"`
+	// Search are the probes of a search; empty: none has begun.
+	Search Search `json:"search,omitzero"`
 	// Edits are the changes of the spec while the test ran, oldest first.
 	Edits []Edit `json:"edits,omitempty"`
 	// Shards are the runners that ended before the test, oldest first.
@@ -270,6 +271,16 @@ type End struct {
 	Verdict           *v1alpha1.Verdict         `json:"verdict,omitempty"`
 	ReportRef         *v1alpha1.ReportReference `json:"reportRef,omitempty"`
 	Search            *v1alpha1.SearchStatus    `json:"search,omitempty"`
+}
+
+// Failed are the thresholds that failed while the test ran.
+func (r *Record) Failed() map[string]verdict.Observation {
+	out := map[string]verdict.Observation{}
+	for i := range r.Thresholds {
+		t := &r.Thresholds[i]
+		out[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
+	}
+	return out
 }
 
 // On changes the state as the table says. It returns an error if the event has no transition.

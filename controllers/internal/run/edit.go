@@ -8,7 +8,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -40,15 +39,6 @@ func (f *Facts) DescribesAnother() (bool, error) {
 	}
 	same, err := f.sameBut(&f.LoadTest.Spec)
 	return !same, err
-}
-
-// Live is what the runners must have: before the start what they get with their first share.
-func (f *Facts) Live() shards.Live {
-	if !f.StartDecided() {
-		return shards.Live{Generation: f.Record.Plan.Generation, Rates: f.Plan.Rates}
-	}
-	live := &f.Record.Live
-	return shards.Live{Generation: live.Generation, Rates: record.Apply(live.Rates, f.Plan.Rates), Suspended: live.Suspended}
 }
 
 // PresentOf compares the present spec with the plan that runs.

@@ -13,7 +13,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // Facts are what one pass knows of a run.
@@ -29,7 +28,7 @@ type Facts struct {
 	Record *record.Record
 	Stored bool
 	// Ended are the runners that ended before the test, oldest first.
-	Ended []Ended
+	Ended []shards.Recorded
 	// Job is the Job of the current attempt; nil: there is none.
 	Job *batchv1.Job
 	// FormerJobs are the Jobs of earlier attempts, which a pass deletes.
@@ -100,13 +99,6 @@ func (f *Facts) AddPod(shard int, pod *corev1.Pod) {
 	if f.Pods[shard] == nil && !f.IsRecorded(shard, pod.UID) {
 		f.Pods[shard] = pod
 	}
-}
-
-// Ended is a runner of the record with what its entry refers to.
-type Ended struct {
-	*record.Shard
-	Snapshot *runnerv1alpha1.Snapshot // its stored counts; nil: there are none
-	Address  string                   // of a lost runner that can still be reached; empty: it cannot
 }
 
 // IsRecorded returns whether the record has a runner that ended.
@@ -192,14 +184,6 @@ const (
 	FieldShards  = "runner.shards"
 )
 
-// Probes are those of the record.
-func (f *Facts) Probes() shards.Probes {
-	if f.Record.Search == nil {
-		return shards.Probes{}
-	}
-	return shards.Probes{Ended: f.Record.Search.Probes, Begun: f.Record.Search.Begun}
-}
-
 // Starters are the shards that the test starts with, sorted; nil: all.
 func (f *Facts) Starters() []int {
 	if f.StartDecided() {
@@ -209,22 +193,4 @@ func (f *Facts) Starters() []int {
 		return newest.Members
 	}
 	return nil
-}
-
-// FailedThresholds are the stored failures.
-func (f *Facts) FailedThresholds() map[string]verdict.Observation {
-	out := map[string]verdict.Observation{}
-	for i := range f.Record.Thresholds {
-		t := &f.Record.Thresholds[i]
-		out[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
-	}
-	return out
-}
-
-// LossOf returns the loss of a recorded runner; nil: it was not lost.
-func LossOf(rec *record.Shard) *shards.Loss {
-	if rec.Loss == nil {
-		return nil
-	}
-	return &shards.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
 }

@@ -5,7 +5,7 @@ import "time"
 // Accept takes over what is desired, and what is new about pods.
 func (g *Group) Accept(d Desired, now time.Time) {
 	before := g.d
-	g.d, g.now, g.probing.stored = d, now, d.Probes
+	g.d, g.now, g.probing.stored = d, now, d.Record.Search
 	for i := range d.Pods {
 		g.at(i)
 	}
@@ -17,7 +17,7 @@ func (g *Group) Accept(d Desired, now time.Time) {
 			s.see(p, now)
 		}
 		// A former operator may have removed its share, and this process did not ask it yet.
-		if s.pod.UID != "" && d.Owners[i] == s.pod.UID && !s.state.Over() && !s.member {
+		if s.pod.UID != "" && d.Record.Pods[i].UID == s.pod.UID && !s.state.Over() && !s.member {
 			s.member = true
 			g.happen(s, Removed)
 		}
@@ -30,9 +30,10 @@ func (g *Group) Accept(d Desired, now time.Time) {
 
 // sameOrders returns whether two Desired ask the runners for the same. Pods can differ.
 func (d *Desired) sameOrders(other *Desired) bool {
-	return d.MayStart == other.MayStart && d.Stop == other.Stop && d.Stored == other.Stored && d.Shards == other.Shards &&
-		d.ShardsRevision == other.ShardsRevision && d.Live.Generation == other.Live.Generation && d.Rebalance == other.Rebalance &&
-		len(d.Recorded) == len(other.Recorded) && len(d.Probes.Ended) == len(other.Probes.Ended)
+	is, was := d.Record, other.Record
+	return (is.Start == nil) == (was.Start == nil) && (is.Stop == nil) == (was.Stop == nil) && (is.End == nil) == (was.End == nil) &&
+		is.Live.Generation == was.Live.Generation && len(is.Search.Probes) == len(was.Search.Probes) && len(d.Ended) == len(other.Ended) &&
+		d.Shards == other.Shards && d.ShardsRevision == other.ShardsRevision && d.Policy == other.Policy
 }
 
 // pollNow makes the next round call every runner, without delay.
@@ -54,7 +55,7 @@ func (g *Group) at(i int) *runner {
 // newRunner is one that did not answer yet. An earlier operator may have sent it a lease.
 func (g *Group) newRunner(index int) *runner {
 	s := &runner{index: index, state: Absent, lastSeen: g.now}
-	if g.d.leases() && g.d.MayStart {
+	if g.d.leases() && g.d.Record.Start != nil {
 		s.leaseEnd = g.clock() + int64(g.d.Plan.LeaseDuration)
 	}
 	return s

@@ -64,7 +64,10 @@ func (g *Group) call(s *runner, kind Kind) Call {
 	case CallStart:
 		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.runners.globals(), Changes: g.changes.missed(s.snapshot.Revision)}
 	case CallStop:
-		c.Stop = runnerv1alpha1.Stop{Reason: orElse(g.d.Stop, reasonTooLate), Drain: true}
+		c.Stop = runnerv1alpha1.Stop{Reason: reasonTooLate, Drain: true}
+		if stop := g.d.Record.Stop; stop != nil && g.d.Record.End == nil {
+			c.Stop.Reason = stop.Reason
+		}
 	case CallAck:
 		c.Ack.Sequence = s.snapshot.Sequence
 	}
@@ -93,5 +96,5 @@ func (g *Group) interval(s *runner) time.Duration {
 
 // hurries: a runner that works will soon report something else, because it must stop or join, or has a change to get.
 func (g *Group) hurries(s *runner) bool {
-	return g.d.Stop != "" || s.pod.Terminating || g.probeIsOver() || g.pending(s) != nil || !slices.Contains(g.changes.newest().Members, s.index)
+	return g.d.Record.Stop != nil || s.pod.Terminating || g.probeIsOver() || g.pending(s) != nil || !slices.Contains(g.changes.newest().Members, s.index)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 const (
@@ -18,15 +19,6 @@ const (
 	maxApplied = 32
 )
 
-// Live is what can change while the test runs.
-type Live struct {
-	// Generation of the spec orders changes.
-	Generation int64
-	// Rates are those of all stages; they must not be changed.
-	Rates     []runnerv1alpha1.Rate
-	Suspended bool
-}
-
 // Applied is a change that every runner accepted, with the time when it takes effect and the
 // shards that have a share from then on.
 type Applied struct {
@@ -37,11 +29,12 @@ type Applied struct {
 
 // acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner needs.
 func (g *Group) acceptChanges() {
-	if len(g.d.Changes) == 0 || g.d.Changes[len(g.d.Changes)-1].Revision <= g.changes.accepted {
+	newest := g.d.Record.Newest()
+	if newest == nil || newest.Revision <= g.changes.accepted {
 		return
 	}
 	known := g.changes.accepted
-	g.changes.list, g.changes.accepted = g.d.Changes, g.d.Changes[len(g.d.Changes)-1].Revision
+	g.changes.list, g.changes.accepted = g.d.Record.Updates(g.d.Plan.Rates), newest.Revision
 	for i := range g.changes.list {
 		c := &g.changes.list[i]
 		switch {
@@ -92,12 +85,12 @@ func (g *Group) propose() {
 // nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the spec come first,
 // then those of members.
 func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
-	if !g.begun() || g.d.Stop != "" || g.d.Stored {
+	if !g.begun() || g.d.Record.Stop != nil || g.d.Record.End != nil {
 		return nil, false
 	}
 	next := *g.changes.newest()
-	if g.d.Live.Generation > next.Generation {
-		next.Generation, next.Rates, next.Suspended = g.d.Live.Generation, g.d.Live.Rates, g.d.Live.Suspended
+	if live := &g.d.Record.Live; live.Generation > next.Generation {
+		next.Generation, next.Rates, next.Suspended = live.Generation, record.Apply(live.Rates, g.d.Plan.Rates), live.Suspended
 		return &next, false
 	}
 	if next.Members = g.nextMembers(); next.Members != nil {
@@ -109,7 +102,7 @@ func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
 
 // begun: the time of the start is known, and some runner knows it.
 func (g *Group) begun() bool {
-	return g.d.MayStart && g.startAt != 0 && g.runners.know()
+	return g.d.Record.Start != nil && g.startAt != 0 && g.runners.know()
 }
 
 // pending is the oldest change that a runner with a share did not accept; nil: none. Changes

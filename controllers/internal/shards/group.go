@@ -62,7 +62,7 @@ func New(d Desired, opts Options, now time.Time) *Group {
 		shares:  shares{plan: d.Plan},
 	}
 	g.probing = probing{plan: d.Plan, changes: &g.changes}
-	for name, o := range d.Failed {
+	for name, o := range d.Record.Failed() {
 		g.limits.Restore(name, o)
 	}
 	for i := range d.Plan.Chains {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -29,8 +31,9 @@ func drive(t *testing.T, shards int) *driven {
 		Rates: []runnerv1alpha1.Rate{{Name: "hold", Count: 1000, Period: time.Second, Duration: 10 * time.Second}},
 	}
 	d := &driven{T: t, now: time.Unix(1000, 0), desired: Desired{
-		Plan: plan, Shards: shards, Live: Live{Generation: 1}, Pods: map[int]Pod{},
-		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(shards)}},
+		Plan: plan, Shards: shards, Policy: v1alpha1.ShardLostFail, Pods: map[int]Pod{}, Record: &record.Record{
+			Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(shards)}},
+		},
 	}}
 	for i := range shards {
 		d.desired.Pods[i] = Pod{Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint("uid-", i)), Address: fmt.Sprint("host-", i)}
@@ -81,7 +84,16 @@ func (d *driven) answer(c Call) Answer {
 // TestGroup: from the first look to the acknowledgement, each step follows from what the runners said and what is desired.
 func TestGroup(t *testing.T) {
 	d := drive(t, 2)
-	stop := func() { d.desired.Stop = "spec.stop" }
+	change := func(f func(*record.Record)) func() {
+		return func() {
+			next := *d.desired.Record
+			f(&next)
+			d.desired.Record = &next
+		}
+	}
+	start := change(func(r *record.Record) { r.Start = &record.Start{} })
+	stop := change(func(r *record.Record) { r.Stop = &record.Stop{Reason: "spec.stop"} })
+	end := change(func(r *record.Record) { r.End = &record.End{} })
 	for i, step := range []struct {
 		what   string
 		do     func()
@@ -91,12 +103,12 @@ func TestGroup(t *testing.T) {
 		{"the first look", nil, CallSnapshot, Absent},
 		{"shares", nil, CallUpdate, Connecting},
 		{"a look at runners that are ready", nil, CallSnapshot, Ready},
-		{"the start", func() { d.desired.MayStart = true }, CallStart, Ready},
+		{"the start", start, CallStart, Ready},
 		{"a look at runners that send", nil, CallSnapshot, Active},
 		{"the stop", stop, CallStop, Active},
 		{"teardown", nil, CallTeardown, Draining},
 		{"nothing before the results are stored", nil, CallNone, Done},
-		{"the acknowledgement", func() { d.desired.Stored = true }, CallAck, Done},
+		{"the acknowledgement", end, CallAck, Done},
 		{"nothing", nil, CallNone, Done},
 	} {
 		if step.do != nil {
@@ -136,11 +148,12 @@ func TestGroupWithNoNews(t *testing.T) {
 // TestEarlyEndStaysALoss: a runner that failed has final counts, and its load is missing. It is asked again while another runner is silent.
 func TestEarlyEndStaysALoss(t *testing.T) {
 	d := drive(t, 3)
-	d.desired.LossTolerated = true
-	for range 4 {
-		d.desired.MayStart = d.runners[0].State == runnerv1alpha1.StateReady
-		d.round(time.Second)
-	}
+	d.desired.Policy = v1alpha1.ShardLostContinue
+	d.round(time.Second)
+	d.round(time.Second)
+	d.round(time.Second)
+	d.desired.Record = &record.Record{Start: &record.Start{}}
+	d.round(time.Second)
 	d.runners[1].State, d.runners[1].Problem, d.runners[1].Message = runnerv1alpha1.StateDone, runnerv1alpha1.ProblemInternal, "out of files"
 	d.round(time.Second)
 	d.silent = map[int]bool{2: true}

@@ -16,7 +16,7 @@ func (d *Desired) leases() bool { return d.Plan.LeaseDuration > 0 }
 // renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
 // LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
 func (g *Group) lease(s *runner) runnerv1alpha1.Lease {
-	if !g.d.leases() || !g.m.Leading || !g.d.MayStart || s.clock.RTT == 0 || s.state.Over() || s.final() || g.now.Sub(s.lastSeen) > silentAfter {
+	if !g.d.leases() || !g.m.Leading || g.d.Record.Start == nil || s.clock.RTT == 0 || s.state.Over() || s.final() || g.now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := g.clock() + int64(g.d.Plan.LeaseDuration)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // findEnds finds the runners that are lost, and those whose counts are final.
@@ -17,9 +18,9 @@ func (g *Group) findEnds() {
 		why := g.findLoss(s)
 		switch {
 		case why != "":
-			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: g.now}
+			s.loss = &record.Loss{Message: why, Time: g.now}
 			g.happen(s, GaveUp)
-		case s.final() && (g.d.MayStart || g.d.Stored):
+		case s.final() && (g.d.Record.Start != nil || g.d.Record.End != nil):
 			g.happen(s, Ended)
 			if slices.Contains(g.changes.newest().Members, i) {
 				s.slim()
@@ -42,7 +43,7 @@ func (g *Group) findLeft() {
 func (g *Group) findLoss(s *runner) string {
 	silence, apart := g.now.Sub(s.lastSeen), s.apartFor(&g.d, g.now)
 	switch {
-	case g.d.Stored:
+	case g.d.Record.End != nil:
 		return ""
 	case s.final():
 		return s.early(&g.d)
@@ -51,7 +52,7 @@ func (g *Group) findLoss(s *runner) string {
 			return ""
 		}
 		return orElse(s.pod.Why, "the pod has ended")
-	case !s.member && s.pod.Address == "", !g.d.MayStart:
+	case !s.member && s.pod.Address == "", g.d.Record.Start == nil:
 		return ""
 	case g.d.leases() && g.leaseOver(s) && apart > silentAfter:
 		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
@@ -65,9 +66,9 @@ func (g *Group) findLoss(s *runner) string {
 // stopped it, for example SIGTERM. Its deadline is not an early end. Empty: it ended in time.
 func (s *runner) early(d *Desired) string {
 	switch {
-	case s.snapshot.StartedAt == 0 && d.MayStart && d.Stop == "":
+	case s.snapshot.StartedAt == 0 && d.Record.Start != nil && d.Record.Stop == nil:
 		return orElse(s.snapshot.Message, "ended before the start")
-	case s.snapshot.Stopped != "" && d.Stop == "" && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
+	case s.snapshot.Stopped != "" && d.Record.Stop == nil && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
 		return "stopped: " + s.snapshot.Stopped
 	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal, s.snapshot.Problem == runnerv1alpha1.ProblemPolicy:
 		return orElse(s.snapshot.Message, "the runner failed")
@@ -80,7 +81,7 @@ func (s *runner) early(d *Desired) string {
 func (s *runner) apartFor(d *Desired, now time.Time) time.Duration {
 	silence := now.Sub(s.lastSeen)
 	switch {
-	case s.pod.Name == "" || s.pod.Gone, d.Stop != "", d.Retention > 0 && silence > d.Retention && now.After(d.LoadEnd):
+	case s.pod.Name == "" || s.pod.Gone, d.Record.Stop != nil, d.Retention > 0 && silence > d.Retention && now.After(d.Record.LoadEnd(d.Plan)):
 		return silence
 	case s.apart.IsZero():
 		return 0
@@ -98,7 +99,7 @@ func (s *runner) why() string {
 
 // maySend says what a runner without a lease can do while it does not answer.
 func (d *Desired) maySend(now time.Time) string {
-	switch end := d.LoadEnd; {
+	switch end := d.Record.LoadEnd(d.Plan); {
 	case end.IsZero():
 		return "; it may still send requests"
 	case end.After(now):

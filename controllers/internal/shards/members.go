@@ -3,6 +3,8 @@ package shards
 import (
 	"slices"
 	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // joinTogether is how long shards that are ready to join wait for others, so that one change adds all of them.
@@ -52,7 +54,7 @@ func (g *Group) remaining() []int {
 	var out []int
 	for _, i := range g.changes.newest().Members {
 		s := g.runners[i]
-		if i >= g.d.Shards || g.d.Rebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
+		if i >= g.d.Shards || g.d.Policy == v1alpha1.ShardLostRebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
 			continue
 		}
 		out = append(out, i)

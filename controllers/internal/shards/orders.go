@@ -21,20 +21,20 @@ type round struct {
 
 var (
 	// sendTooLate is for a runner that joins after the end, or that this process reached for the first time after the results were stored.
-	sendTooLate = Order{"`Stop`, if the results are stored", CallStop, func(s *runner, m *round) bool { return m.d.Stored && s.snapshot.Stopped == "" }}
+	sendTooLate = Order{"`Stop`, if the results are stored", CallStop, func(s *runner, m *round) bool { return m.d.Record.End != nil && s.snapshot.Stopped == "" }}
 	sendShare   = Order{"`Update` with its share", CallUpdate, func(s *runner, _ *round) bool { return s.snapshot.Revision == 0 }}
 	sendStart   = Order{"`Start`, once the start is stored", CallStart, func(s *runner, m *round) bool {
-		return m.start && (!m.change || s.knowsStart()) && m.d.Stop == ""
+		return m.start && (!m.change || s.knowsStart()) && m.d.Record.Stop == nil
 	}}
 	sendStop = Order{"`Stop`, once the stop is stored", CallStop, func(s *runner, m *round) bool {
-		return m.d.Stop != "" && m.d.MayStart && s.snapshot.Stopped == ""
+		return m.d.Record.Stop != nil && m.d.Record.Start != nil && s.snapshot.Stopped == ""
 	}}
 	sendChange   = Order{"each change of the record", CallUpdate, func(_ *runner, m *round) bool { return m.change }}
 	sendTeardown = Order{"`Teardown`, when all are drained", CallTeardown, func(s *runner, m *round) bool {
 		return m.drained && s.snapshot.State == runnerv1alpha1.StateDrained
 	}}
 
-	sendAck     = Order{"`Ack`, once the results are stored", CallAck, func(s *runner, m *round) bool { return m.d.Stored && !s.acked }}
+	sendAck     = Order{"`Ack`, once the results are stored", CallAck, func(s *runner, m *round) bool { return m.d.Record.End != nil && !s.acked }}
 	sendAckLeft = Order{"`Ack`, once its counts are stored", CallAck, func(s *runner, _ *round) bool { return s.stored && !s.acked }}
 	// sendAckLost is for a runner that ended early. What was stored of it may be less than its final counts.
 	sendAckLost = Order{sendAck.Text, CallAck, func(s *runner, m *round) bool { return s.final() && sendAck.due(s, m) }}
@@ -43,7 +43,7 @@ var (
 	// neither does the test.
 	sendTeardownBack = ifBack(sendTeardown.Text, CallTeardown, sendTeardown.due)
 	sendStopBack     = ifBack("`Stop`, if the test ends or it does not know the start", CallStop, func(s *runner, m *round) bool {
-		return s.snapshot.Stopped == "" && (m.d.Stop != "" || m.d.Stored || !s.knowsStart())
+		return s.snapshot.Stopped == "" && (m.d.Record.Stop != nil || m.d.Record.End != nil || !s.knowsStart())
 	})
 	sendChangeBack = ifBack("the change that takes its share", CallUpdate, func(s *runner, m *round) bool { return s.snapshot.Stopped == "" && m.change })
 )

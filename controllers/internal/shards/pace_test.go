@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // TestPollsAreSpread: the polls of many runners are not at the same time, and each is polled once an interval.
@@ -86,25 +87,25 @@ func TestInterval(t *testing.T) {
 	done := runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateDone}
 	for name, tt := range map[string]struct {
 		s    runner
-		d    Desired
+		stop *record.Stop
 		want time.Duration
 	}{
-		"no answer yet":             {runner{}, Desired{}, pace.Hurried},
-		"no endpoint after minutes": {runner{trouble: "refused"}, Desired{}, pace.Regular},
-		"ready":                     {runner{state: Ready, snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateReady, Revision: 1}}, Desired{}, pace.Hurried},
-		"active":                    {runner{state: Active, snapshot: &running}, Desired{}, pace.Regular},
-		"active, the test stops":    {runner{state: Active, snapshot: &running}, Desired{Stop: "x"}, pace.Hurried},
-		"active, pod terminates":    {runner{state: Active, snapshot: &running, pod: Pod{Terminating: true}}, Desired{}, pace.Hurried},
-		"active, a change":          {runner{state: Active, snapshot: &behind}, Desired{}, pace.Hurried},
-		"active, no member":         {runner{index: 1, state: Active, snapshot: &running}, Desired{}, pace.Hurried},
-		"active, silent":            {runner{state: Active, snapshot: &running, silent: true}, Desired{}, pace.Least},
-		"draining":                  {runner{state: Draining, snapshot: &running}, Desired{}, pace.Hurried},
-		"ended before the start":    {runner{state: Ready, snapshot: &done}, Desired{}, pace.Least},
-		"done":                      {runner{state: Done, snapshot: &done}, Desired{}, pace.Least},
-		"lost":                      {runner{state: Lost, snapshot: &running}, Desired{}, pace.Least},
+		"no answer yet":             {runner{}, nil, pace.Hurried},
+		"no endpoint after minutes": {runner{trouble: "refused"}, nil, pace.Regular},
+		"ready":                     {runner{state: Ready, snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateReady, Revision: 1}}, nil, pace.Hurried},
+		"active":                    {runner{state: Active, snapshot: &running}, nil, pace.Regular},
+		"active, the test stops":    {runner{state: Active, snapshot: &running}, &record.Stop{}, pace.Hurried},
+		"active, pod terminates":    {runner{state: Active, snapshot: &running, pod: Pod{Terminating: true}}, nil, pace.Hurried},
+		"active, a change":          {runner{state: Active, snapshot: &behind}, nil, pace.Hurried},
+		"active, no member":         {runner{index: 1, state: Active, snapshot: &running}, nil, pace.Hurried},
+		"active, silent":            {runner{state: Active, snapshot: &running, silent: true}, nil, pace.Least},
+		"draining":                  {runner{state: Draining, snapshot: &running}, nil, pace.Hurried},
+		"ended before the start":    {runner{state: Ready, snapshot: &done}, nil, pace.Least},
+		"done":                      {runner{state: Done, snapshot: &done}, nil, pace.Least},
+		"lost":                      {runner{state: Lost, snapshot: &running}, nil, pace.Least},
 	} {
-		tt.d.Plan = &runnerv1alpha1.Plan{}
-		g := &Group{d: tt.d, m: Moment{Pace: pace}, now: time.Unix(120, 0), zero: time.Unix(0, 0), runners: runners{&tt.s}, changes: changes{list: list}}
+		d := Desired{Plan: &runnerv1alpha1.Plan{}, Record: &record.Record{Stop: tt.stop}}
+		g := &Group{d: d, m: Moment{Pace: pace}, now: time.Unix(120, 0), zero: time.Unix(0, 0), runners: runners{&tt.s}, changes: changes{list: list}}
 		if got := g.interval(&tt.s); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}

@@ -5,14 +5,6 @@ import (
 	"github.com/h2surge/h2surge/internal/search"
 )
 
-// Probes is what the run record has of a search.
-type Probes struct {
-	// Ended are the probes that ended, in their order.
-	Ended []runnerv1alpha1.ProbeResult
-	// Begun is the revision of the change that began the current probe; zero: no probe runs.
-	Begun int64
-}
-
 // Probe is what a probe showed. The reconciler must store it before the next probe begins.
 type Probe struct {
 	// Number is the number of probes that ended before.
@@ -22,10 +14,10 @@ type Probe struct {
 
 // probe finds the end of a probe, or prepares the next one.
 func (g *Group) probe() {
-	if g.d.Plan.Search == nil || !g.begun() || g.d.Stop != "" || g.d.Stored {
+	if g.d.Plan.Search == nil || !g.begun() || g.d.Record.Stop != nil || g.d.Record.End != nil {
 		return
 	}
-	p, number := &g.probing, len(g.d.Probes.Ended)
+	p, number := &g.probing, len(g.d.Record.Search.Probes)
 	if p.ended != nil && p.ended.Number == number {
 		return // the reconciler stores it
 	}
@@ -45,10 +37,10 @@ func (g *Group) probe() {
 
 // probeRuns returns whether a probe began and its end is not stored. A runner with slots of it shows that it began, too.
 func (g *Group) probeRuns() bool {
-	if g.d.Probes.Begun != 0 {
+	if g.d.Record.Search.Begun != 0 {
 		return true
 	}
-	first, _ := g.d.Plan.Search.Stages(len(g.d.Probes.Ended))
+	first, _ := g.d.Plan.Search.Stages(len(g.d.Record.Search.Probes))
 	return g.runners.sent(first)
 }
 
@@ -64,7 +56,7 @@ func (g *Group) membersNow() (out []runnerv1alpha1.Snapshot) {
 
 // nextProbe returns the change that begins the next probe; nil: none must begin now.
 func (g *Group) nextProbe() *runnerv1alpha1.Update {
-	if g.d.Plan.Search == nil || g.probing.before == nil || g.probeRuns() || g.probing.number != len(g.d.Probes.Ended) || g.d.Live.Suspended {
+	if g.d.Plan.Search == nil || g.probing.before == nil || g.probeRuns() || g.probing.number != len(g.d.Record.Search.Probes) || g.d.Record.Live.Suspended {
 		return nil
 	}
 	next := *g.changes.newest()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -16,7 +17,7 @@ type probing struct {
 	plan    *runnerv1alpha1.Plan
 	changes *changes
 	// stored are the probes of the record.
-	stored Probes
+	stored record.Search
 	// before are the snapshots of the members while they waited for a probe; nil: this process did not see them wait.
 	before []runnerv1alpha1.Snapshot
 	// number is the number of that probe, from 0.
@@ -31,7 +32,7 @@ func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResu
 	if why := p.invalid(now); why != "" {
 		return runnerv1alpha1.ProbeResult{Load: load, Outcome: runnerv1alpha1.ProbeInvalid, Message: why}, nil
 	}
-	out, err := search.Figures(p.plan, len(p.stored.Ended), load, p.before, now, verdict.Facts{})
+	out, err := search.Figures(p.plan, len(p.stored.Probes), load, p.before, now, verdict.Facts{})
 	if err != nil {
 		out = runnerv1alpha1.ProbeResult{Load: load, Outcome: runnerv1alpha1.ProbeInvalid, Message: err.Error()}
 	}
@@ -40,7 +41,7 @@ func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResu
 
 // invalid returns why the figures of the current probe cannot be used; empty: they can.
 func (p *probing) invalid(now []runnerv1alpha1.Snapshot) string {
-	if p.stored.Begun == 0 || p.before == nil || p.number != len(p.stored.Ended) {
+	if p.stored.Begun == 0 || p.before == nil || p.number != len(p.stored.Probes) {
 		return "another operator began the probe"
 	}
 	for i := range p.before {
@@ -59,7 +60,7 @@ func (p *probing) invalid(now []runnerv1alpha1.Snapshot) string {
 }
 
 // replay returns the search after the probes that ended.
-func (p *probing) replay() *search.Search { return search.Replay(*p.plan.Search, p.stored.Ended) }
+func (p *probing) replay() *search.Search { return search.Replay(*p.plan.Search, p.stored.Probes) }
 
 // withLoad returns the rates of all stages, with the load of the current or the next probe.
 func (p *probing) withLoad(rates []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
@@ -70,7 +71,7 @@ func (p *probing) withLoad(rates []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
 	if !more {
 		return rates
 	}
-	return search.Rates(p.plan, rates, len(p.stored.Ended), load)
+	return search.Rates(p.plan, rates, len(p.stored.Probes), load)
 }
 
 // fit makes a change of something else fit into a search: the load of the probe stays, and a change while the runners wait
@@ -91,7 +92,7 @@ func (p *probing) end() (time.Duration, bool) {
 	s := p.plan.Search
 	first, left := 0, s.Settle+s.Duration
 	if p.stored.Begun == 0 {
-		if left = 0; len(p.stored.Ended) > 0 {
+		if left = 0; len(p.stored.Probes) > 0 {
 			return 0, true // they wait
 		}
 		for i := range p.plan.Rates[:s.FirstStage] {

@@ -3,6 +3,8 @@ package shards
 import (
 	"slices"
 	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // view returns what is known.
@@ -30,8 +32,8 @@ func (g *Group) view() *View {
 			}
 		}
 	}
-	if g.d.MayStart {
-		if err := v.summarize(g.merge, g.d.LossTolerated); err != nil {
+	if g.d.Record.Start != nil {
+		if err := v.summarize(g.merge, g.d.Policy != v1alpha1.ShardLostFail); err != nil {
 			g.note(err, "Cannot merge the snapshots of the runners")
 		}
 		v.compare(g.limits)

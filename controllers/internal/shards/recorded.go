@@ -1,9 +1,11 @@
 package shards
 
 import (
+	"cmp"
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // HadSlots returns whether a runner reports that it had a share of the load.
@@ -14,8 +16,8 @@ func HadSlots(s *runnerv1alpha1.Snapshot) bool {
 // takeStored marks the runners that are over and whose counts are stored. Another pod of the
 // same shard is another runner.
 func (g *Group) takeStored() {
-	for i := range g.d.Recorded {
-		rec := &g.d.Recorded[i]
+	for i := range g.d.Ended {
+		rec := &g.d.Ended[i]
 		s := g.runnerOf(rec)
 		g.news = g.news || !s.stored // the view says that its counts are in it
 		s.stored = true
@@ -36,18 +38,18 @@ func (g *Group) takeStored() {
 		if p := g.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
 			g.former = append(g.former, s)
 			g.runners[i] = g.newRunner(i)
-			g.runners[i].member = slices.Contains(g.changes.newest().Members, i) && g.d.Owners[i] == p.UID
+			g.runners[i].member = slices.Contains(g.changes.newest().Members, i) && g.d.Record.Pods[i].UID == p.UID
 			g.news = true
 		}
 	}
 }
 
 // events are what the record says of a runner.
-func (r *Recorded) events() []Event {
+func (e *Recorded) events() []Event {
 	switch {
-	case r.Loss == nil:
+	case e.Loss == nil:
 		return []Event{Ended, Departed}
-	case r.Final && r.Snapshot != nil: // otherwise its counts are missing all the same
+	case e.State == record.ShardDone && e.Snapshot != nil: // otherwise its counts are missing all the same
 		return []Event{GaveUp, Ended}
 	}
 	return []Event{GaveUp}
@@ -69,17 +71,16 @@ func (g *Group) restore(s *runner, n *runnerv1alpha1.Snapshot) {
 // runnerOf is the runner whose counts are stored.
 func (g *Group) runnerOf(rec *Recorded) *runner {
 	for _, s := range g.former {
-		if s.index == rec.Shard && s.pod.UID == rec.Pod {
+		if s.index == rec.Index && s.pod.UID == rec.Pod {
 			return s
 		}
 	}
-	s := g.at(rec.Shard)
+	s := g.at(rec.Index)
 	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another runner has its place
-		s = g.newRunner(rec.Shard)
-		s.pod.UID, s.member = rec.Pod, rec.Member
+		s = g.newRunner(rec.Index)
 		g.former = append(g.former, s)
-		return s
 	}
-	s.pod.UID, s.member = rec.Pod, rec.Member
+	s.pod.UID, s.pod.Name, s.pod.Node = rec.Pod, cmp.Or(rec.Name, s.pod.Name), cmp.Or(rec.Node, s.pod.Node)
+	s.member = rec.Member
 	return s
 }

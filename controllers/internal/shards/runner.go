@@ -5,6 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // runner is what is known of one runner.
@@ -18,7 +19,7 @@ type runner struct {
 	snapshot *runnerv1alpha1.Snapshot
 	received time.Time // of snapshot
 	// loss is why it was lost; nil: it was not.
-	loss *Loss
+	loss *record.Loss
 	// member: it has or had a share of the load. stored: its counts are stored.
 	member, stored bool
 	// idle is its share until it is a member; nil: it needed none.

@@ -5,7 +5,7 @@ import "slices"
 // startNow: a runner that is ready may start. The time of the start is chosen once, for all runners, when the start is
 // decided and every member is ready or has ended. If some runners know a time already, the others get the same.
 func (g *Group) startNow() bool {
-	if !g.d.MayStart {
+	if g.d.Record.Start == nil {
 		return false
 	}
 	if g.startAt == 0 {

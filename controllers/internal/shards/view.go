@@ -4,6 +4,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -26,7 +27,7 @@ type View struct {
 	// Generation is the least that the runners accepted that still send; zero: one of them did not answer yet.
 	Generation int64
 	// Proposal is the change to store next; nil: none. It takes effect half a second or more after it was proposed, and is proposed
-	// again until it is among Desired.Changes.
+	// again until the record has it.
 	Proposal *runnerv1alpha1.Update
 	// Begins is true if Proposal begins a probe of a search. Probe is the probe that ended and is not stored; nil: there is none.
 	Begins bool
@@ -64,7 +65,7 @@ type Shard struct {
 	Snapshot *runnerv1alpha1.Snapshot
 	Received time.Time
 	// Lost is not nil when the runner ended before its time.
-	Lost *Loss
+	Lost *record.Loss
 	// Member: it has a part of the load, or had one to the end.
 	Member bool
 	// Left: it was told to leave, its last response has come, and its snapshot is final.

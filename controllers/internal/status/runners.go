@@ -55,7 +55,7 @@ func skew(view *shards.View, report *runnerv1alpha1.Report) *int64 {
 func runners(rec *record.Record, view *shards.View) (out []v1alpha1.RunnerStatus) {
 	for i, seen := range view.Shards {
 		if ended := rec.Find(i, run.PodOf(rec, i, &seen)); seen.Lost != nil && ended != nil && ended.Loss != nil {
-			seen.Lost = run.LossOf(ended)
+			seen.Lost, seen.Pod.Name, seen.Pod.Node = ended.Loss, cmp.Or(ended.Name, seen.Pod.Name), cmp.Or(ended.Node, seen.Pod.Node)
 		}
 		out = append(out, runnerStatusOf(i, &seen, slices.Contains(view.Members, i), rec.Start != nil))
 	}
@@ -79,7 +79,6 @@ func runnerStatusOf(shard int, sh *shards.Shard, member, begun bool) v1alpha1.Ru
 	switch {
 	case sh.Lost != nil:
 		out.State, out.Message = stateLost, shorten.To(sh.Lost.Message, 1024)
-		out.Pod, out.Node = cmp.Or(sh.Lost.Pod, out.Pod), cmp.Or(sh.Lost.Node, out.Node)
 		if begun && !sh.Member {
 			out.Message = "lost before it had a share of the load: " + out.Message
 		}

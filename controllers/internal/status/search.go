@@ -6,21 +6,21 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/internal/search"
 )
 
 // searchMessage describes the probe that runs, or the wait for the next one.
-func searchMessage(s *runnerv1alpha1.Search, probes shards.Probes) string {
-	load, more := search.Replay(*s, probes.Ended).Next()
+func searchMessage(s *runnerv1alpha1.Search, probes *record.Search) string {
+	load, more := search.Replay(*s, probes.Probes).Next()
 	switch {
 	case !more:
 		return "The search has ended"
 	case probes.Begun == 0:
-		return fmt.Sprintf("The runners wait for probe %d", len(probes.Ended)+1)
+		return fmt.Sprintf("The runners wait for probe %d", len(probes.Probes)+1)
 	}
-	return fmt.Sprintf("Probe %d runs at %s", len(probes.Ended)+1, s.Text(load))
+	return fmt.Sprintf("Probe %d runs at %s", len(probes.Probes)+1, s.Text(load))
 }
 
 // searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the run or of the
@@ -30,7 +30,7 @@ func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
 	if r == nil {
 		return nil
 	}
-	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: searchMessage(f.Plan.Search, f.Probes())}
+	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: searchMessage(f.Plan.Search, &f.Record.Search)}
 	if r.Concurrency {
 		out.Load = v1alpha1.SearchConcurrency
 	}

@@ -88,7 +88,7 @@ func live(f *run.Facts) (phase v1alpha1.Phase, reason, message string) {
 	case f.TakenOver() && f.LoadTest.Status.Phase == v1alpha1.PhaseSuspended, run.Loading(f) && run.Paused(f):
 		return v1alpha1.PhaseSuspended, v1alpha1.ReasonSuspended, pausedMessage
 	case run.Loading(f) && f.Plan != nil && f.Plan.Search != nil:
-		return v1alpha1.PhaseRunning, v1alpha1.ReasonRunning, searchMessage(f.Plan.Search, f.Probes())
+		return v1alpha1.PhaseRunning, v1alpha1.ReasonRunning, searchMessage(f.Plan.Search, &f.Record.Search)
 	case run.Loading(f):
 		return v1alpha1.PhaseRunning, v1alpha1.ReasonRunning, "The runners send load"
 	case tearingDown >= 0:

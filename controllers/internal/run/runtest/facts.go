@@ -97,7 +97,7 @@ func Summarize(f *run.Facts) {
 // ShardLost loses the runner of a shard.
 func ShardLost(i int) func(*run.Facts) {
 	return func(f *run.Facts) {
-		f.View.Shards[i].Lost = &shards.Loss{Pod: "pod", Message: "OOMKilled"}
+		f.View.Shards[i].Lost = &record.Loss{Message: "OOMKilled"}
 		Summarize(f)
 	}
 }
