@@ -21,8 +21,8 @@ func StartProblem(f *run.Facts) *run.Blocker {
 		return run.NotReady(v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", f.Job.Name))
 	case f.Plan != nil && UnreachableTarget(f) != "":
 		return run.NotReady(v1alpha1.ReasonTargetUnreachable, UnreachableTarget(f))
-	case f.Plan != nil && run.RunnerIn(f, runnerv1alpha1.StateSettingUp) >= 0:
-		return run.NotReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", run.RunnerIn(f, runnerv1alpha1.StateSettingUp)))
+	case f.Plan != nil && run.RunnerIn(f.View, runnerv1alpha1.StateSettingUp) >= 0:
+		return run.NotReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", run.RunnerIn(f.View, runnerv1alpha1.StateSettingUp)))
 	case f.Plan != nil && UnauthorizedTarget(f) != "":
 		return run.NotReady(v1alpha1.ReasonNotAuthorized, UnauthorizedTarget(f))
 	case f.Plan != nil && run.AllRunning(f):

@@ -58,9 +58,6 @@ func (f *Facts) BlockedAt(condition string) *Blocker {
 // PlanError returns why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
 func (f *Facts) PlanError() *Blocker { return f.BlockedAt(v1alpha1.ConditionPlanReady) }
 
-// Invalid returns whether the spec itself prevents the run.
-func (f *Facts) Invalid() bool { return f.PlanError() != nil && f.Blocked.Final }
-
 // MaxMessage bounds what goes into a condition or a verdict, in bytes; the schema's bound is in
 // characters and the same.
 const MaxMessage = 32768

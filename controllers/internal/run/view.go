@@ -111,8 +111,8 @@ func (f *Facts) Incomplete() bool {
 }
 
 // RunnerIn is the lowest shard whose runner is in a state; -1: none is.
-func RunnerIn(f *Facts, state runnerv1alpha1.State) int {
-	return slices.IndexFunc(f.View.Shards, func(sh shards.Shard) bool {
+func RunnerIn(view *shards.View, state runnerv1alpha1.State) int {
+	return slices.IndexFunc(view.Shards, func(sh shards.Shard) bool {
 		return sh.Lost == nil && sh.Snapshot != nil && sh.Snapshot.State == state
 	})
 }

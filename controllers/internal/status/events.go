@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -26,12 +25,11 @@ const (
 // that keeps its status and reason causes no event, even if its message changes.
 func Events(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	var out []event.Event
-	if c := transition(before, after, v1alpha1.ConditionPlanReady); c != nil {
-		if c.Status == metav1.ConditionTrue {
-			out = append(out, event.Normal(v1alpha1.ConditionPlanReady, actionPlan, c.Message))
-		} else {
-			out = append(out, event.Warning(c.Reason, actionPlan, c.Message))
-		}
+	switch c := transition(before, after, v1alpha1.ConditionPlanReady); c.status {
+	case yes:
+		out = append(out, event.Normal(v1alpha1.ConditionPlanReady, actionPlan, c.message))
+	case no:
+		out = append(out, event.Warning(c.reason, actionPlan, c.message))
 	}
 	out = append(out, suspendEvents(before, after)...)
 	if note := protocolsDiffer(after); note != "" && protocolsDiffer(before) == "" {
@@ -40,11 +38,10 @@ func Events(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	out = append(out, runnerEvents(before, after)...)
 	out = append(out, changeEvents(before, after)...)
 	if before.CompletionTime == nil && after.CompletionTime != nil {
-		c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionFinished)
-		out = append(out, finishedEvent(c.Reason, after.Verdict))
+		out = append(out, finishedEvent(current(after, v1alpha1.ConditionFinished).reason, after.Verdict))
 	}
-	if c := transition(before, after, v1alpha1.ConditionReconciling); c != nil && c.Reason == v1alpha1.ReasonWriteRefused {
-		out = append(out, event.Warning(c.Reason, actionRun, c.Message))
+	if c := transition(before, after, v1alpha1.ConditionReconciling); c.reason == v1alpha1.ReasonWriteRefused {
+		out = append(out, event.Warning(c.reason, actionRun, c.message))
 	}
 	if note := notApplied(after); note != "" && note != notApplied(before) {
 		out = append(out, event.Warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
@@ -59,8 +56,7 @@ const ttlIgnoredMessage = "The operator does not delete the LoadTest after its T
 
 // ttlIgnored returns whether a status reports that the TTL has no effect.
 func ttlIgnored(st *v1alpha1.LoadTestStatus) bool {
-	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished)
-	return c != nil && strings.Contains(c.Message, v1alpha1.TTLIgnored)
+	return strings.Contains(current(st, v1alpha1.ConditionFinished).message, v1alpha1.TTLIgnored)
 }
 
 func finishedEvent(reason string, v *v1alpha1.Verdict) event.Event {
@@ -70,10 +66,10 @@ func finishedEvent(reason string, v *v1alpha1.Verdict) event.Event {
 
 // notApplied returns the message about a change of the spec that has no effect; empty: no such change.
 func notApplied(st *v1alpha1.LoadTestStatus) string {
-	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReconciling); c != nil && c.Reason == v1alpha1.ReasonChangeNotApplied {
-		return c.Message
+	if c := current(st, v1alpha1.ConditionReconciling); c.reason == v1alpha1.ReasonChangeNotApplied {
+		return c.message
 	}
-	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c != nil && strings.HasSuffix(c.Message, v1alpha1.EditedAfterFinish) {
+	if strings.HasSuffix(current(st, v1alpha1.ConditionFinished).message, v1alpha1.EditedAfterFinish) {
 		return editedMessage
 	}
 	return ""
@@ -84,27 +80,26 @@ var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.R
 
 func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	var out []event.Event
-	c := transition(before, after, v1alpha1.ConditionRunnersReady)
+	was, c := current(before, v1alpha1.ConditionRunnersReady), transition(before, after, v1alpha1.ConditionRunnersReady)
 	starts := before.StartTime == nil && after.StartTime != nil
 	switch {
-	case starts || before.StartTime == nil && c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
-		if !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionRunnersReady) {
+	case starts || before.StartTime == nil && c.status == yes && after.CompletionTime == nil:
+		if was.status != yes {
 			out = append(out, event.Normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready", after.Shards.Ready, after.Shards.Desired)))
 		}
-	case c != nil && slices.Contains(startProblems, c.Reason) && after.CompletionTime == nil:
-		out = append(out, event.Warning(c.Reason, actionStart, c.Message))
+	case slices.Contains(startProblems, c.reason) && after.CompletionTime == nil:
+		out = append(out, event.Warning(c.reason, actionStart, c.message))
 	}
-	if c != nil && c.Reason == v1alpha1.ReasonRunnerSilent {
-		out = append(out, event.Warning(c.Reason, actionRun, c.Message))
+	if c.reason == v1alpha1.ReasonRunnerSilent {
+		out = append(out, event.Warning(c.reason, actionRun, c.message))
 	}
-	if was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionRunnersReady); c != nil && c.Reason == v1alpha1.ReasonAllReady &&
-		was != nil && was.Reason == v1alpha1.ReasonRunnerSilent {
+	if c.reason == v1alpha1.ReasonAllReady && was.reason == v1alpha1.ReasonRunnerSilent {
 		out = append(out, event.Normal(v1alpha1.EventRunnerAnswers, actionRun, "All runners answer again"))
 	}
 	if starts {
 		out = append(out, event.Normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
 	}
-	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
+	if none := (v1alpha1.ShardCounts{}); ptr.Deref(after.Shards, none).Lost > ptr.Deref(before.Shards, none).Lost {
 		out = append(out, event.Warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
 	}
 	if before.StartTime != nil {
@@ -164,15 +159,12 @@ func shareEvents(before, after []v1alpha1.RunnerStatus) []event.Event {
 
 // suspendEvents are those of spec.suspend before the start.
 func suspendEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
-	c := transition(before, after, v1alpha1.ConditionFinished)
-	if c == nil || before.StartTime != nil || after.CompletionTime != nil || c.Status == metav1.ConditionTrue {
-		return nil
-	}
-	old := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionFinished)
+	was, c := current(before, v1alpha1.ConditionFinished), transition(before, after, v1alpha1.ConditionFinished)
 	switch {
-	case c.Reason == v1alpha1.ReasonSuspended && after.StartTime == nil:
-		return []event.Event{event.Normal(v1alpha1.ReasonSuspended, actionRun, c.Message)}
-	case old != nil && old.Reason == v1alpha1.ReasonSuspended:
+	case before.StartTime != nil || after.CompletionTime != nil || c.status != no:
+	case c.reason == v1alpha1.ReasonSuspended && after.StartTime == nil:
+		return []event.Event{event.Normal(v1alpha1.ReasonSuspended, actionRun, c.message)}
+	case was.reason == v1alpha1.ReasonSuspended:
 		return []event.Event{event.Normal(v1alpha1.EventResumed, actionRun, "The test can start")}
 	}
 	return nil
@@ -206,19 +198,11 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []event.Event) {
 	return out
 }
 
-func lostIn(st *v1alpha1.LoadTestStatus) int32 {
-	if st.Shards == nil {
-		return 0
-	}
-	return st.Shards.Lost
-}
-
-// transition returns a condition if its status or reason differs from before; nil: it does not differ or is
-// absent.
-func transition(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Condition {
-	b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
-	if a == nil || b != nil && b.Status == a.Status && b.Reason == a.Reason {
-		return nil
+// transition returns what a condition says if its status or reason differs from before; an empty cell: it does not differ or is absent.
+func transition(before, after *v1alpha1.LoadTestStatus, kind string) cell {
+	b, a := current(before, kind), current(after, kind)
+	if b.status == a.status && b.reason == a.reason {
+		return cell{}
 	}
 	return a
 }

@@ -40,22 +40,21 @@ const (
 
 // situationOf returns the row of a test whose figures st has.
 func situationOf(f *run.Facts, st *v1alpha1.LoadTestStatus) situation {
-	runners := runnersReady(f, st)
-	if f.Record.End != nil {
+	runners, b := runnersReady(f, st), f.PlanError()
+	switch {
+	case f.Record.End != nil:
 		return ended(f.Record.End, runners, reconciling(f, cell{}))
+	case b != nil && b.Final: // Finished is True, so that a client that waits for it does not wait for ever. An edit that fixes the spec makes it False again.
+		const message = "The spec is invalid; see condition PlanReady"
+		is, not := cell{yes, b.Reason, message}, cell{no, b.Reason, message}
+		return situation{v1alpha1.PhaseInvalid, cell{no, b.Reason, b.Message}, runners, is, not, cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
 	}
 	phase, reason, message := live(f)
-	is, not, open := cell{yes, reason, message}, cell{no, reason, message}, cell{unknown, v1alpha1.ReasonInProgress, "The test has not finished"}
-	b := f.PlanError()
-	if b == nil {
-		return situation{phase, compiled(f.Warnings), runners, not, open, open, reconciling(f, is), cell{}}
+	not, open := cell{no, reason, message}, cell{unknown, v1alpha1.ReasonInProgress, "The test has not finished"}
+	if b != nil { // a name is taken
+		return situation{phase, cell{no, b.Reason, b.Message}, runners, not, open, open, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
 	}
-	plan, stalled := cell{no, b.Reason, b.Message}, cell{yes, b.Reason, b.Message}
-	if !b.Final { // a name is taken
-		return situation{phase, plan, runners, not, open, open, reconciling(f, cell{}), stalled}
-	}
-	// Finished is True, so that a client that waits for it does not wait for ever. An edit that fixes the spec makes it False again.
-	return situation{phase, plan, runners, is, not, cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), stalled}
+	return situation{phase, compiled(f.Warnings), runners, not, open, open, reconciling(f, cell{yes, reason, message}), cell{}}
 }
 
 // ended returns the row of a test that has ended.
@@ -73,12 +72,10 @@ func ended(e *record.End, runners, reconciling cell) situation {
 	return situation{v1alpha1.PhaseFailed, plan, runners, is, not, verdict, reconciling, is}
 }
 
-// live returns the phase of a test that has not ended, and its state as a reason and a message.
+// live returns the phase of a test with a valid spec that has not ended, and its state as a reason and a message.
 func live(f *run.Facts) (phase v1alpha1.Phase, reason, message string) {
-	tearingDown := run.RunnerIn(f, runnerv1alpha1.StateTearingDown)
+	tearingDown := run.RunnerIn(f.View, runnerv1alpha1.StateTearingDown)
 	switch {
-	case f.Invalid():
-		return v1alpha1.PhaseInvalid, f.Blocked.Reason, "The spec is invalid; see condition PlanReady"
 	case f.Held():
 		return v1alpha1.PhaseSuspended, v1alpha1.ReasonSuspended, "The test does not start while spec.suspend is true"
 	case !f.StartDecided() && f.Job == nil:
