@@ -138,6 +138,11 @@ var laws = []law{
 			module + "runner/loop", module + "internal/histogram"},
 	},
 	{
+		name: "records of requests know nothing of connections, slots and counts",
+		of:   []string{"runner/book"},
+		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
+	},
+	{
 		name: "sockets know nothing of requests",
 		of:   []string{"runner/netio"},
 		deny: []string{module + "runner/loop", module + "runner/chain", module + "runner/measure", module + "runner/protocol"},
@@ -202,6 +207,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", "net/http", true},
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"runner/netio", module + "runner/loop", true},
+		{"runner/book", module + "runner/measure", true},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},
@@ -230,7 +236,7 @@ func TestPackages(t *testing.T) {
 // pure packages are functions: the same arguments give the same result, so their tests are tables
 // and the operator and the command line get the same verdict.
 var pure = []string{
-	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace",
+	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace", "runner/book",
 	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
 	"controllers/internal/status",
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
@@ -150,13 +151,13 @@ func TestShortConnectionsAllocateNothing(t *testing.T) {
 func TestProblemsAllocateNothing(t *testing.T) {
 	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
 	for i := range 2 * rv.MaxCauses {
-		w.rec.problem(&request{status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
+		w.rec.problem(&book.Request{Status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
 	}
 	for _, body := range []string{
 		`{"cause":"C1"}`, `{"cause":"ABOVE_THE_LIMIT"}`, `{"title":"Service \u0055navailable","status":503}`, `{"status":503}`, `{"detail":"none"}`,
 	} {
 		x := message.Exchange{Response: &message.Message{Body: []byte(body)}}
-		r := request{status: 500}
+		r := book.Request{Status: 500}
 		w.rec.problem(&r, &x)
 		if n := testing.AllocsPerRun(100, func() { w.rec.problem(&r, &x) }); n != 0 {
 			t.Errorf("%s: %v allocations", body, n)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -15,7 +16,7 @@ import (
 func (w *Worker) listen() {
 	w.listeners = listeners{
 		clock: &w.clock, net: w.net, log: w.cfg.Log, host: w,
-		exchanges: exchanges{limit: maxIncoming, largestIdle: largestIdleNotification},
+		exchanges: book.NewExchanges(maxIncoming, largestIdleNotification),
 	}
 	n := len(w.program.Listeners)
 	for i := range n {
@@ -48,7 +49,7 @@ func (w *Worker) await(a chain.Activation) {
 }
 
 // Arrived implements host.
-func (w *Worker) Arrived(to notification.Waiter, x *exchange, at int64) bool {
+func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) bool {
 	in, s := w.chains.at(to.Instance), &w.program.Steps[to.Step]
 	took := max(0, at-to.Since)
 	x.ResponseTime = took
@@ -65,7 +66,7 @@ func (w *Worker) Arrived(to notification.Waiter, x *exchange, at int64) bool {
 	}
 	a := chain.Activation{Instance: to.Instance, Step: to.Step}
 	w.trial.notified(a, s, x, failed, why)
-	w.requests.progress(w.now)
+	w.requests.Progress(w.now)
 	w.stepEnded(a, why, 0)
 	return failed != ""
 }
@@ -77,7 +78,7 @@ func (w *Worker) Missed(of notification.Waiter) {
 		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
 	}
 	w.trial.unsent(a, false, rv.AbortNotification)
-	w.requests.progress(w.now)
+	w.requests.Progress(w.now)
 	w.stepEnded(a, rv.AbortNotification, 0)
 }
 

@@ -208,10 +208,10 @@ func warm(tb testing.TB, w *Worker) {
 	tb.Helper()
 	const turns = 100
 	take(tb, w, 4*turns)
-	most, from := len(w.requests.all), sent(w)
+	most, from := w.requests.Len(), sent(w)
 	take(tb, w, turns)
-	if n := sent(w) - from; n < turns || len(w.requests.all) != most || w.rec.Steps[0].Succeeded == 0 || w.requests.inUse == 0 {
-		tb.Fatalf("%d requests in %d turns, %d in flight, at most %d, before at most %d", n, turns, w.requests.inUse, len(w.requests.all), most)
+	if n := sent(w) - from; n < turns || w.requests.Len() != most || w.rec.Steps[0].Succeeded == 0 || w.requests.InUse() == 0 {
+		tb.Fatalf("%d requests in %d turns, %d in flight, at most %d, before at most %d", n, turns, w.requests.InUse(), w.requests.Len(), most)
 	}
 }
 

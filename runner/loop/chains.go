@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
 )
@@ -37,7 +38,7 @@ type instance struct {
 	// next is the next number for values that occur once in the test, for requests that need no slot; see nextNumber.
 	next int64
 	// previous is the last exchange, which scripts look at; nil where none does.
-	previous *exchange
+	previous *book.Exchange
 	// redirects are those of the steps that were redirected.
 	redirects []redirect
 }
@@ -151,7 +152,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 // end counts and releases an instance. The parameter why is what aborted it, or "" if it completed.
 func (w *Worker) end(i int32, why string) {
 	in := w.chains.at(i)
-	w.requests.exchanges.release(in.previous)
+	w.requests.Forget(in.previous)
 	in.previous = nil
 	w.chains.live[in.Chain]--
 	w.chains.idle = append(w.chains.idle, i)

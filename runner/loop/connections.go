@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
@@ -31,7 +32,7 @@ type connections struct {
 	rec    *recorder
 	load   load
 	// requests get the outcomes of the sessions by handler.
-	requests *requests
+	requests *book.Book
 	handler  protocol.Handler
 
 	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
@@ -50,6 +51,8 @@ type connections struct {
 	// until they are open.
 	awaited int
 	problem string
+	// ending is why a connection ends, valid while its session is closed.
+	ending failure.Cause
 	// strayEvents counts events of connections without a transition: a defect. watch sees every transition; nil
 	// but in tests.
 	strayEvents int
@@ -211,6 +214,9 @@ func (cs *connections) closeSocket(c *conn) {
 	cs.endTimers(c)
 	cs.endSession(c)
 }
+
+// closeFor sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
+func (cs *connections) closeFor(why failure.Cause) { cs.ending = why }
 
 // makeSurplus lets a connection give up its place.
 func (cs *connections) makeSurplus(c *conn) {

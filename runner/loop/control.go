@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/pace"
@@ -91,9 +92,9 @@ type Gauges struct {
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
 	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
-	w.requests.outstanding(func(r *request) {
+	w.requests.Outstanding(func(r *book.Request) {
 		switch {
-		case r.stage < 0:
+		case r.Stage < 0:
 		case w.rec.warm(r):
 			g.WarmUpInFlight++
 		default:

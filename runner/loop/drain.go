@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/h2surge/h2surge/runner/book"
 )
 
 // Phase is where a worker is on its way.
@@ -86,7 +88,7 @@ func (w *Worker) advance() {
 // listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
 // timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
+	return w.run.loadOver || w.schedules.Over() && w.requests.InUse() == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
@@ -113,7 +115,7 @@ func (w *Worker) runTeardown() {
 
 // runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
 func (w *Worker) runOnce(o *sequence) {
-	for !o.running && !o.over() && (o.stage != setupStage || w.authorizations.suffice()) {
+	for !o.running && !o.over() && (o.stage != book.StageSetup || w.authorizations.suffice()) {
 		w.proceed(w.begin(o.begin(), o.stage))
 	}
 }
@@ -205,10 +207,10 @@ func (w *Worker) mayStall() bool {
 
 // stallsAt is when the load has stalled if nothing happens until then, or never. A request in flight gets an outcome.
 func (w *Worker) stallsAt() int64 {
-	if !w.mayStall() || w.run.stall.rests || w.requests.anyInFlight() {
+	if !w.mayStall() || w.run.stall.rests || w.requests.AnyInFlight() {
 		return never
 	}
-	return max(w.requests.progressAt, w.run.stall.restedAt) + w.run.stall.limit
+	return max(w.requests.ProgressAt(), w.run.stall.restedAt) + w.run.stall.limit
 }
 
 // rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
@@ -221,7 +223,7 @@ func (w *Worker) rests() bool {
 // stall counts from its begin.
 func (w *Worker) endStalled() {
 	if !w.mayStall() {
-		w.requests.progress(w.now)
+		w.requests.Progress(w.now)
 		return
 	}
 	w.run.stall.rest(w.rests(), w.now)

@@ -7,6 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/location"
@@ -17,13 +18,13 @@ import (
 var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
 
 // finishDone counts a request with a whole response, and continues its chain.
-func (w *Worker) finishDone(tok int32) {
-	r := w.requests.at(tok)
+func (w *Worker) finishDone(id book.ID) {
+	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
 	failed := w.judge(r, s)
-	if failed != "" && isRedirect(s, r.status) {
+	if failed != "" && isRedirect(s, r.Status) {
 		if w.mayFollow(r, s) {
-			w.finishRedirected(tok, s)
+			w.finishRedirected(id, s)
 			return
 		}
 		failed = rv.CheckRedirect
@@ -42,19 +43,19 @@ func (w *Worker) finishDone(tok int32) {
 	case w.captureFromMessage(r, s):
 		why = rv.AbortMissingCapture
 	}
-	w.trial.done(tok, s, failed, why)
-	pause := r.pause()
+	w.trial.done(id, s, failed, why)
+	pause := r.Pause()
 	if s.Inspect {
 		w.keepExchange(r)
 	}
-	w.stepEnded(w.endRequest(tok), why, int64(pause))
+	w.stepEnded(w.endRequest(id), why, int64(pause))
 }
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
-func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
-	w.answered(w.requests.at(tok), "")
-	w.trial.redirected(tok)
-	a := w.endRequest(tok)
+func (w *Worker) finishRedirected(id book.ID, s *chain.Step) {
+	w.answered(w.requests.At(id), "")
+	w.trial.redirected(id)
+	a := w.endRequest(id)
 	in := w.chains.at(a.Instance)
 	in.outstanding--
 	if in.aborted != "" {
@@ -66,13 +67,13 @@ func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
 }
 
 // judge returns the name of the check that a response failed, or "".
-func (w *Worker) judge(r *request, s *chain.Step) string {
-	x := w.requests.complete(r, w.now)
-	if x != nil && r.status >= 400 && w.rec.measured(r) {
+func (w *Worker) judge(r *book.Request, s *chain.Step) string {
+	x := w.requests.Complete(r, w.now)
+	if x != nil && r.Status >= 400 && w.rec.measured(r) {
 		w.rec.problem(r, x)
 	}
 	if !s.Inspect {
-		if s.Accepts(int(r.status)) {
+		if s.Accepts(int(r.Status)) {
 			return ""
 		}
 		return rv.CheckStatus
@@ -86,13 +87,13 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 }
 
 // captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
-func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
+func (w *Worker) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
 		in := w.chains.at(r.Instance)
-		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
+		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.Exchange.Exchange)
 	}
 	for i := range s.Captures {
-		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.at(r.Instance).Instance) {
+		if !r.Captured(i) && !s.Captures[i].Otherwise(&w.chains.at(r.Instance).Instance) {
 			return true
 		}
 	}
@@ -100,52 +101,52 @@ func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 }
 
 // keepExchange keeps the exchange for the scripts of the instance's next steps.
-func (w *Worker) keepExchange(r *request) {
+func (w *Worker) keepExchange(r *book.Request) {
 	if in := w.chains.at(r.Instance); w.program.Chains[in.Chain].Scripted {
-		in.previous = w.requests.keep(r, in.previous)
+		in.previous = w.requests.Keep(r, in.previous)
 	}
 }
 
 // endRequest ends a request's record, and returns its activation.
-func (w *Worker) endRequest(tok int32) chain.Activation {
-	r := w.requests.at(tok)
+func (w *Worker) endRequest(id book.ID) chain.Activation {
+	r := w.requests.At(id)
 	a := r.Activation
-	w.schedules.count(r.stage, -1)
-	w.requests.end(tok)
+	w.schedules.count(r.Stage, -1)
+	w.requests.End(id)
 	return a
 }
 
 // answered counts a whole response.
-func (w *Worker) answered(r *request, failed string) {
-	w.requests.answered(w.now, w.now-r.sent)
+func (w *Worker) answered(r *book.Request, failed string) {
+	w.requests.Answered(w.now, w.now-r.Sent)
 	w.rec.done(r, failed, w.now)
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
-func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
-	r := w.requests.at(tok)
+func (w *Worker) finishFailed(id book.ID, why unanswered, cause failure.Cause) {
+	r := w.requests.At(id)
 	if why != byLoss {
-		w.requests.progress(w.now)
+		w.requests.Progress(w.now)
 	}
 	w.countFailed(r, why, cause)
 	w.rec.sampleUnanswered(r, &w.chains.at(r.Instance).Instance, abortReason[why], w.now)
-	w.trial.failed(tok, abortReason[why], cause)
-	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
+	w.trial.failed(id, abortReason[why], cause)
+	w.stepEnded(w.endRequest(id), abortReason[why], 0)
 }
 
-func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
-	w.rec.failed(r, why, cause, w.conns.all[r.conn].address, w.now)
+func (w *Worker) countFailed(r *book.Request, why unanswered, cause failure.Cause) {
+	w.rec.failed(r, why, cause, w.conns.all[r.Conn].address, w.now)
 }
 
 // OnStatus implements protocol.Handler.
 func (w *Worker) OnStatus(tok uint32, status int) {
-	w.requests.at(int32(tok)).respond(status, w.now)
+	w.requests.At(book.ID(tok)).Respond(status, w.now)
 }
 
 // OnHeader implements protocol.Handler. It stores the value of each capture of this field. If several fields have
 // the same name, it stores the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
-	r := w.requests.at(int32(tok))
+	r := w.requests.At(book.ID(tok))
 	s := &w.program.Steps[r.Step]
 	in := w.chains.at(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
@@ -154,43 +155,43 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
-	if s.FollowRetryAfter && r.status >= 300 && string(name) == "retry-after" {
-		r.pauseAfter(time.Duration(chain.RetryAfter(value, w.wall())))
+	if s.FollowRetryAfter && r.Status >= 300 && string(name) == "retry-after" {
+		r.SetPause(time.Duration(chain.RetryAfter(value, w.wall())))
 	}
 	if s.LoadControl {
-		r.noteLoad(name)
+		r.NoteLoad(name)
 	}
-	redirects := isRedirect(s, r.status)
+	redirects := isRedirect(s, r.Status)
 	if redirects {
 		w.takeRedirect(r, s, name, value)
 	}
 	if s.Inspect {
-		w.requests.exchanges.field(r.exchange, name, value)
+		w.requests.Field(r, name, value)
 		return
 	}
-	if r.sampled {
-		w.requests.gather(r, name, value)
+	if r.Sampled {
+		w.requests.Gather(r, name, value)
 	}
 	if redirects {
 		return // the request that follows has the values that this one had
 	}
 	for i := range s.Captures {
 		c := &s.Captures[i]
-		if string(name) != c.Header || r.captured(i) {
+		if string(name) != c.Header || r.Captured(i) {
 			continue
 		}
 		if c.Location || c.Reference {
 			if w.captureURI(r, in, s, c, value) {
-				r.markCaptured(i)
+				r.MarkCaptured(i)
 			}
 		} else if in.Capture(c.Slot, value) {
-			r.markCaptured(i)
+			r.MarkCaptured(i)
 		}
 	}
 }
 
 // takeRedirect stores a field of a redirect that says where the request goes next.
-func (w *Worker) takeRedirect(r *request, s *chain.Step, name, value []byte) {
+func (w *Worker) takeRedirect(r *book.Request, s *chain.Step, name, value []byte) {
 	switch {
 	case string(name) == "location":
 		w.takeLocation(r, s, value)
@@ -201,8 +202,8 @@ func (w *Worker) takeRedirect(r *request, s *chain.Step, name, value []byte) {
 
 // takeLocation resolves the Location of a redirect against the URI of its request (RFC 9110 10.2.2). The first field
 // counts if a response has several.
-func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
-	if r.located {
+func (w *Worker) takeLocation(r *book.Request, s *chain.Step, value []byte) {
+	if r.Located {
 		return
 	}
 	in, e, b := w.chains.at(r.Instance), w.endpointOf(r), &w.buffers
@@ -215,18 +216,18 @@ func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
 		return
 	}
 	x.uri, x.Reference = uri, ref
-	r.locate()
-	x.takeAuthority(r, w.targets.owns(r.target, ref.Scheme, ref.Authority))
+	r.SetLocated()
+	x.takeAuthority(r, w.targets.owns(r.Target, ref.Scheme, ref.Authority))
 }
 
 // endpointOf returns the endpoint that a request was sent to.
-func (w *Worker) endpointOf(r *request) *rv.Endpoint {
-	return &w.targets.all[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
+func (w *Worker) endpointOf(r *book.Request) *rv.Endpoint {
+	return &w.targets.all[r.Target].plan.Endpoints[w.conns.all[r.Conn].endpoint]
 }
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
 // result as the value of the capture.
-func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
+func (w *Worker) captureURI(r *book.Request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
 	if isResolved(value) {
 		return in.Capture(c.Slot, value)
 	}
@@ -253,31 +254,31 @@ func isResolved(value []byte) bool {
 
 // OnData implements protocol.Handler.
 func (w *Worker) OnData(tok uint32, p []byte) {
-	if r := w.requests.at(int32(tok)); w.requests.data(r, p) {
+	if r := w.requests.At(book.ID(tok)); w.requests.Data(r, p) {
 		w.logCut(r)
 	}
 }
 
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
-func (w *Worker) logCut(r *request) {
+func (w *Worker) logCut(r *book.Request) {
 	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.Step].Name, "target", w.targets.all[r.target].plan.Name, "limitBytes", maxBodies)
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.Step].Name, "target", w.targets.all[r.Target].plan.Name, "limitBytes", book.MaxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
 func (w *Worker) OnDone(token uint32, o protocol.Outcome) {
-	tok := int32(token)
-	switch r := w.requests.at(tok); {
+	id := book.ID(token)
+	switch r := w.requests.At(id); {
 	case o.Kind == protocol.Completed:
-		w.finishDone(tok)
+		w.finishDone(id)
 	case o.Kind == protocol.Unprocessed:
-		w.retry(tok)
-	case o.Kind == protocol.Refused && r.refuse():
-		w.retry(tok)
+		w.retry(id)
+	case o.Kind == protocol.Refused && r.Refuse():
+		w.retry(id)
 	case o.Kind == protocol.Lost:
-		w.finishFailed(tok, byLoss, w.requests.ending)
+		w.finishFailed(id, byLoss, w.conns.ending)
 	default:
-		w.finishFailed(tok, byReset, resetCause(o))
+		w.finishFailed(id, byReset, resetCause(o))
 	}
 }
 
@@ -296,22 +297,22 @@ func resetCause(o protocol.Outcome) failure.Cause {
 // request keeps its due time and is not counted as sent again. If the peer refuses a request, the caller
 // retries it only once. If the connection of a request ends, the request is retried each time until it has
 // waited for MaxWait, because several connections may end together.
-func (w *Worker) retry(tok int32) {
-	r := w.requests.at(tok)
-	if !w.requests.mayRetry(r, w.now) {
-		w.finishFailed(tok, byLoss, w.gaveUp(r))
+func (w *Worker) retry(id book.ID) {
+	r := w.requests.At(id)
+	if !w.requests.MayRetry(r, w.now) {
+		w.finishFailed(id, byLoss, w.gaveUp(r))
 		return
 	}
-	if !r.retried && w.rec.measured(r) {
+	if !r.Retried && w.rec.measured(r) {
 		w.rec.Retried++
 	}
-	w.requests.giveBack(tok, w.conns.all[r.conn].address)
+	w.requests.GiveBack(id, w.conns.all[r.Conn].address)
 }
 
 // gaveUp returns why a request is not sent again, with the words of the last GOAWAY of its connection.
-func (w *Worker) gaveUp(r *request) failure.Cause {
+func (w *Worker) gaveUp(r *book.Request) failure.Cause {
 	why := failure.Cause{Kind: rv.CauseGaveUpWaiting}
-	if c := w.conns.all[r.conn]; c.h2 != nil {
+	if c := w.conns.all[r.Conn]; c.h2 != nil {
 		if _, seen := c.h2.GoAway(); seen {
 			why.Detail = string(rv.CauseGoAway) + ": " + c.h2.GoAwayWords()
 		}
@@ -320,9 +321,9 @@ func (w *Worker) gaveUp(r *request) failure.Cause {
 }
 
 // appendPath appends the path that a request was sent with.
-func (w *Worker) appendPath(dst []byte, r *request, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
-	if r.exchange != nil && r.exchange.Request != nil {
-		return append(dst, r.exchange.Request.Path...)
+func (w *Worker) appendPath(dst []byte, r *book.Request, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
+	if r.Exchange != nil && r.Exchange.Request != nil {
+		return append(dst, r.Exchange.Request.Path...)
 	}
 	return s.AppendPath(dst, w.program, &in.Instance, e)
 }

@@ -6,6 +6,9 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
+// none is the index of no target.
+const none int32 = -1
+
 // readyStep is an activation that waits for a slot.
 type readyStep struct {
 	chain.Activation

@@ -15,6 +15,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
@@ -250,14 +251,14 @@ func (n *fuzzNet) checkListeners() {
 	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) {
 		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free", len(l.spare), len(l.open), len(l.vacant), len(l.kept))
 	}
-	checkMemory(n.t, "listeners", &l.exchanges)
+	checkMemory(n.t, "listeners", l.exchanges.InUse())
 }
 
 // checkResponses: each response that is not in use is in the pool.
 func (n *fuzzNet) checkResponses() {
-	var inUse []*exchange
-	for i := range n.w.requests.all {
-		if x := n.w.requests.all[i].exchange; x != nil {
+	var inUse []*book.Exchange
+	for id := range book.ID(n.w.requests.Len()) {
+		if x := n.w.requests.At(id).Exchange; x != nil {
 			inUse = append(inUse, x)
 		}
 	}
@@ -266,18 +267,18 @@ func (n *fuzzNet) checkResponses() {
 			inUse = append(inUse, in.previous)
 		}
 	}
-	checkMemory(n.t, "responses", &n.w.requests.exchanges, inUse...)
+	checkMemory(n.t, "responses", n.w.requests.Memory(), inUse...)
 }
 
-// checkMemory checks that a pool counts the memory of its idle exchanges, and of those that are in use.
-func checkMemory(t *testing.T, pool string, s *exchanges, inUse ...*exchange) {
+// checkMemory checks that the memory that a pool counts is that of the exchanges in use.
+func checkMemory(t *testing.T, pool string, counted int, inUse ...*book.Exchange) {
 	t.Helper()
-	left := s.memory
-	for _, x := range append(inUse, s.idle...) {
-		left -= x.memory
+	left := counted
+	for _, x := range inUse {
+		left -= x.Memory()
 	}
 	if left != 0 {
-		t.Errorf("%s: %d octets of %d are counted and not there", pool, left, s.memory)
+		t.Errorf("%s: %d octets of %d are counted and not there", pool, left, counted)
 	}
 }
 

@@ -21,10 +21,10 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if w.cfg.Spin || !w.schedules.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
+	if w.cfg.Spin || !w.schedules.ClosedLoop() || w.requests.InUse() < napInFlight || w.requests.DoneInTurn() > w.requests.InUse()/4 {
 		return 0
 	}
-	d := min(time.Duration(w.requests.serviceTime/napShare), w.cfg.SleepInterval)
+	d := min(time.Duration(w.requests.ServiceTime()/napShare), w.cfg.SleepInterval)
 	if d < shortestNap {
 		return 0
 	}
@@ -36,7 +36,7 @@ func (w *Worker) nap() time.Duration {
 // request is in flight, or while its next task is within spinWithin. So it does not wait while it sends load, and does
 // not use its CPU before the start, while the load is suspended, and after the end.
 func (w *Worker) idleFor() time.Duration {
-	if w.skipsWait || w.cfg.Spin && w.requests.inUse > 0 {
+	if w.skipsWait || w.cfg.Spin && w.requests.InUse() > 0 {
 		return 0
 	}
 	next := w.nextTask()
@@ -58,8 +58,8 @@ func (w *Worker) nextTask() int64 {
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
-	next = min(next, max(w.requests.nextExpiry(), w.schedules.earliestPickUp))
-	next = min(next, w.conns.timers.next(), w.requests.nextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.listeners.Next(w.schedules.Over()), w.limit.wakeAt)
+	next = min(next, max(w.requests.NextExpiry(), w.schedules.earliestPickUp))
+	next = min(next, w.conns.timers.next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.listeners.Next(w.schedules.Over()), w.limit.wakeAt)
 	if until := w.gracefulUntil(); until > w.now {
 		next = min(next, until)
 	}

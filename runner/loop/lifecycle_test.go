@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
@@ -334,12 +335,12 @@ func (s *storm) checkTimers() {
 // checkCounts compares the counters with the requests in flight.
 func (s *storm) checkCounts() {
 	owed := int64(0)
-	for i := range s.w.requests.all {
-		r := &s.w.requests.all[i]
-		if r.state == inFlight || r.state == waiting && r.retried {
+	for id := range book.ID(s.w.requests.Len()) {
+		r := s.w.requests.At(id)
+		if r.InFlight || r.Retried {
 			owed++
 		}
-		if r.state == inFlight && s.w.conns.all[r.conn].session == nil {
+		if r.InFlight && s.w.conns.all[r.Conn].session == nil {
 			s.t.Error("a request is in flight on a connection without a socket")
 		}
 	}
@@ -356,7 +357,7 @@ func (s *storm) run() {
 			s.t.Errorf("a connection is %v at the end", c.state)
 		}
 	}
-	if n := s.w.requests.inUse; n > 0 && !s.w.run.endedByDeadline {
+	if n := s.w.requests.InUse(); n > 0 && !s.w.run.endedByDeadline {
 		s.t.Errorf("%d requests have no outcome", n)
 	}
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/pace"
 )
 
@@ -60,25 +61,25 @@ func (l *limiter) ready(now int64) bool {
 }
 
 // admit takes the token of a request that was made after ready.
-func (l *limiter) admit(r *request, now int64) {
+func (l *limiter) admit(r *book.Request, now int64) {
 	if l.total == 0 {
 		return
 	}
-	r.admit(l.Take(now))
+	r.Admit(l.Take(now))
 	if l.waited {
 		l.held.Waited++
-		r.dueNow(now)
+		r.DueNow(now)
 	}
 }
 
 // allows returns whether a request may be sent now. One that the peer has given back is sent again without a token, and the next ones wait
 // for it.
-func (l *limiter) allows(r *request, now int64) bool {
+func (l *limiter) allows(r *book.Request, now int64) bool {
 	switch {
-	case r.retried:
+	case r.Retried:
 		l.Owe(now)
 		return true
-	case r.admitted || l.Take(now):
+	case r.Admitted || l.Take(now):
 		return true
 	}
 	l.held.Dropped++

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -18,7 +19,7 @@ type listeners struct {
 	net       netio.Net
 	log       *slog.Logger
 	host      host
-	exchanges exchanges
+	exchanges book.Exchanges
 	all       []listener
 	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
 	// used again, closed those that may be after the turn.
@@ -59,7 +60,7 @@ type listener struct {
 type host interface {
 	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the notification
 	// failed a check of the step.
-	Arrived(to notification.Waiter, x *exchange, at int64) (failed bool)
+	Arrived(to notification.Waiter, x *book.Exchange, at int64) (failed bool)
 	// Missed ends a wait whose timeout has passed.
 	Missed(of notification.Waiter)
 	// Moved counts octets of the sockets.
@@ -79,7 +80,7 @@ func (ls *listeners) add(p *chain.Listener, policy *caller.Policy, n int) {
 	ls.all = append(ls.all, listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
 		Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize / n,
 		Missed:  ls.host.Missed,
-		Discard: func(n notification.Notification) { ls.exchanges.release(ls.takeEarly(n.Handle).x) },
+		Discard: func(n notification.Notification) { ls.exchanges.Release(ls.takeEarly(n.Handle).x) },
 	})})
 }
 
@@ -100,27 +101,27 @@ func (ls *listeners) notified(l *listener, n notice) {
 	ls.key = key
 	if !ok {
 		l.table.Unexpected()
-		ls.exchanges.release(n.x)
+		ls.exchanges.Release(n.x)
 		return
 	}
 	handle := ls.keep(n)
-	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.earlySize()})
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.x.LentSize()})
 	switch outcome {
 	case notification.Kept:
 		ls.keepEarly(handle)
 	case notification.Received:
 		ls.arrived(l, to, ls.take(handle).x, ls.now)
 	case notification.Dropped:
-		ls.exchanges.release(ls.take(handle).x)
+		ls.exchanges.Release(ls.take(handle).x)
 	}
 }
 
 // arrived ends a wait with its notification.
-func (ls *listeners) arrived(l *listener, to notification.Waiter, x *exchange, at int64) {
+func (ls *listeners) arrived(l *listener, to notification.Waiter, x *book.Exchange, at int64) {
 	if ls.host.Arrived(to, x, at) {
 		l.failed++
 	}
-	ls.exchanges.release(x)
+	ls.exchanges.Release(x)
 }
 
 // Expire ends the waits whose timeout has passed.
@@ -171,7 +172,7 @@ func (ls *listeners) Counts() (out []rv.ListenerCounts) {
 }
 
 // Shrink releases memory that was not used since the last call.
-func (ls *listeners) Shrink() { ls.exchanges.shrink() }
+func (ls *listeners) Shrink() { ls.exchanges.Shrink() }
 
 // CloseAll ends all waits and connections.
 func (ls *listeners) CloseAll() {

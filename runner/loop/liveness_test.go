@@ -78,7 +78,7 @@ func sleepsOn(w *Worker) string {
 	}
 	for i := range w.targets.all {
 		name := fmt.Sprint("target ", i)
-		if w.requests.waitingFor(int32(i)) == 0 {
+		if w.requests.Waiting(int32(i)) == 0 {
 			continue
 		}
 		for _, c := range w.conns.all {

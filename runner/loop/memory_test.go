@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 )
 
 // TestWaitingRequestsTakeMemory: docs/runbook.md says how much.
@@ -25,7 +26,7 @@ func TestWaitingRequestsTakeMemory(t *testing.T) {
 	b.onStart = append(b.onStart, func() {
 		before := b.heap()
 		b.in(1100*time.Millisecond, func() {
-			inUse, took = b.w.requests.inUse, b.heap()-before
+			inUse, took = b.w.requests.InUse(), b.heap()-before
 			b.w.Do(func(w *Worker) { w.Stop(false) })
 		})
 	})
@@ -81,7 +82,7 @@ func TestBodiesHaveABudget(t *testing.T) {
 		})
 	})
 	totals := b.run()
-	if took := 100 * (during - before) / maxBodies; took > 115 || took < 85 {
+	if took := 100 * (during - before) / book.MaxBodies; took > 115 || took < 85 {
 		t.Errorf("%d bodies of 2 MiB took %d %% of the limit, want 85 to 115 %%", responses, took)
 	}
 	failed := b.w.rec.Steps[0].FailedBy.Counts()

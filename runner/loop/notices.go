@@ -3,6 +3,7 @@ package loop
 import (
 	"golang.org/x/net/http2"
 
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 )
 
@@ -15,7 +16,7 @@ const (
 
 // notice is a notification in an exchange.
 type notice struct {
-	x *exchange
+	x *book.Exchange
 	// method, path and authority are the sizes of these parts of the request, which exchange.octets begins with in this order.
 	method, path, authority int
 }
@@ -23,12 +24,12 @@ type notice struct {
 // OnRequest implements h2.ServerHandler.
 func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	ls := c.ls
-	if ls.exchanges.full() {
+	if ls.exchanges.Full() {
 		c.refuseNotification(id, http2.ErrCodeRefusedStream)
 		return 0
 	}
-	n := notice{x: ls.exchanges.alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
-	ls.exchanges.head(n.x, method, path)
+	n := notice{x: ls.exchanges.Alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
+	ls.exchanges.Head(n.x, method, path)
 	if k := len(ls.spare); k > 0 {
 		tok = ls.spare[k-1]
 		ls.spare = ls.spare[:k-1]
@@ -44,17 +45,17 @@ func (c *served) OnHeader(_, tok uint32, name, value []byte) {
 	n := &c.ls.open[tok]
 	switch {
 	case string(name) == ":authority":
-		c.ls.exchanges.head(n.x, value)
+		c.ls.exchanges.Head(n.x, value)
 		n.authority = len(value)
 	case name[0] != ':':
-		c.ls.exchanges.field(n.x, name, value)
+		c.ls.exchanges.Field(n.x, name, value)
 	}
 }
 
 // OnData implements h2.ServerHandler.
 func (c *served) OnData(id, tok uint32, p []byte) {
 	ls := c.ls
-	if !ls.exchanges.data(ls.open[tok].x, p) {
+	if !ls.exchanges.Data(ls.open[tok].x, p) {
 		c.OnReset(id, tok)
 		c.refuseNotification(id, http2.ErrCodeEnhanceYourCalm)
 	}
@@ -81,7 +82,7 @@ func (c *served) OnEnd(id, tok uint32) {
 		l.received++
 		l.refuse(v)
 		c.respond(id, x, refusals[v].block, refusals[v].body)
-		ls.exchanges.release(x)
+		ls.exchanges.Release(x)
 		return
 	}
 	c.respond(id, x, l.plan.Response, l.plan.Body)
@@ -89,7 +90,7 @@ func (c *served) OnEnd(id, tok uint32) {
 }
 
 // respond sends a response. That to HEAD has no content (RFC 9110 9.3.2).
-func (c *served) respond(id uint32, x *exchange, block, body []byte) {
+func (c *served) respond(id uint32, x *book.Exchange, block, body []byte) {
 	if string(x.Request.Method) == "HEAD" { //nolint:usestdlibvars // net/http is not worth linking for a word
 		body = nil
 	}
@@ -100,7 +101,7 @@ func (c *served) respond(id uint32, x *exchange, block, body []byte) {
 func (c *served) OnReset(_, tok uint32) {
 	x := c.ls.open[tok].x
 	c.ls.release(tok)
-	c.ls.exchanges.release(x)
+	c.ls.exchanges.Release(x)
 }
 
 // release frees the record of a notification, not its exchange.
@@ -114,8 +115,8 @@ const acceptedStatus = 200
 
 // whole returns the exchange with the notification as its request, and also as its response, so that checks and captures find
 // it there.
-func (ls *listeners) whole(n notice) *exchange {
-	ls.exchanges.completeRequest(n.x, n.method, n.path, n.authority, acceptedStatus)
+func (ls *listeners) whole(n notice) *book.Exchange {
+	ls.exchanges.CompleteRequest(n.x, n.method, n.path, n.authority, acceptedStatus)
 	return n.x
 }
 
@@ -139,30 +140,15 @@ func (ls *listeners) take(handle int32) notice {
 	return n
 }
 
-// earlySize returns the memory that a notification takes after keepEarly.
-func (n notice) earlySize() int {
-	if n.isSpacious() {
-		return n.x.needs()
-	}
-	return n.x.memory
-}
-
-// isSpacious returns whether the buffers of a notification were made for a much larger one.
-func (n notice) isSpacious() bool { return n.x.memory > 2*n.x.needs() }
-
 // keepEarly lets a notification wait for a step to come. The table counts its memory until takeEarly, so that early ones do not keep
 // others out.
 func (ls *listeners) keepEarly(handle int32) {
-	n := ls.kept[handle]
-	if n.isSpacious() {
-		ls.exchanges.compact(n.x)
-	}
-	ls.exchanges.lend(n.x)
+	ls.exchanges.Lend(ls.kept[handle].x)
 }
 
 // takeEarly returns a notification that has waited for a step. The caller calls whole if it reads it.
 func (ls *listeners) takeEarly(handle int32) notice {
 	n := ls.take(handle)
-	ls.exchanges.takeBack(n.x)
+	ls.exchanges.TakeBack(n.x)
 	return n
 }

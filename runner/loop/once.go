@@ -6,15 +6,8 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
-)
-
-// The stages of requests outside of all rate stages. Those of setup and teardown run once for the whole test.
-const (
-	setupStage    int16 = -1
-	teardownStage int16 = -2
-	// gracefulStage is for requests of load chains after the load; see graceful.go.
-	gracefulStage int16 = -3
 )
 
 // once has the chains that run once for the whole test. Their steps need no slot.
@@ -48,7 +41,7 @@ type sequence struct {
 func (w *Worker) newOnce(cfg *Config) once {
 	o := once{
 		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial, last: &w.rec.last,
-		setup: sequence{stage: setupStage}, teardown: sequence{stage: teardownStage}, globals: make([]string, len(cfg.Program.Globals)),
+		setup: sequence{stage: book.StageSetup}, teardown: sequence{stage: book.StageTeardown}, globals: make([]string, len(cfg.Program.Globals)),
 	}
 	if cfg.Share.Once {
 		o.setup.chains = o.chainsOf(rv.PhaseSetup)
@@ -71,14 +64,14 @@ func (o *once) assignTeardown(own bool) {
 	if o.teardown.running {
 		return
 	}
-	o.teardown = sequence{stage: teardownStage}
+	o.teardown = sequence{stage: book.StageTeardown}
 	if own {
 		o.teardown.chains = o.chainsOf(rv.PhaseTeardown)
 	}
 }
 
 // dropTeardown leaves the teardown chains to other workers.
-func (o *once) dropTeardown() { o.teardown = sequence{stage: teardownStage} }
+func (o *once) dropTeardown() { o.teardown = sequence{stage: book.StageTeardown} }
 
 // begin returns the next chain, which is running from now on.
 func (o *sequence) begin() int {
@@ -97,13 +90,13 @@ func (o *sequence) over() bool {
 // worker still runs the other ones.
 func (o *once) ended(in *instance, why string) {
 	s := &o.setup
-	if in.stage == teardownStage {
+	if in.stage == book.StageTeardown {
 		s = &o.teardown
 	}
 	s.running = false
 	o.trial.ended(int(in.Chain), why)
 	switch {
-	case why != "" && in.stage == setupStage:
+	case why != "" && in.stage == book.StageSetup:
 		s.failure = "setup " + o.problem(in, why)
 	case why != "":
 		failed := o.problem(in, why)
@@ -111,7 +104,7 @@ func (o *once) ended(in *instance, why string) {
 		if o.teardownFailure == "" {
 			o.teardownFailure = failed
 		}
-	case in.stage == setupStage:
+	case in.stage == book.StageSetup:
 		o.publish(in)
 	}
 	o.skipWait() // the next chain begins at the end of a turn

@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "samples.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "requests.go", "slab.go", "request.go", "exchange.go", "inbox.go", "clock.go",
+	"authorization.go", "script.go", "trial.go", "samples.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go",
 	"heap.go", "doc.go",
 }
 
@@ -70,22 +70,19 @@ func TestCallsGoDown(t *testing.T) {
 	}
 }
 
-// checked is the package without its tests. Types of other packages are unknown.
+// checked is the package without its tests. Types of other packages are unknown, but for those of book.
 type checked struct {
 	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
 	pkg   *types.Package
+	book  *types.Package
 }
 
 func (p *checked) file(pos token.Pos) string { return filepath.Base(p.fset.Position(pos).Filename) }
 
 func checkPackage(t *testing.T) *checked {
 	t.Helper()
-	dir, err := build.ImportDir(".", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &checked{
 		fset: token.NewFileSet(),
 		info: &types.Info{
@@ -93,36 +90,63 @@ func checkPackage(t *testing.T) *checked {
 			Selections: map[*ast.SelectorExpr]*types.Selection{},
 		},
 	}
-	for _, name := range dir.GoFiles {
-		f, err := parser.ParseFile(p.fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.files = append(p.files, f)
+	of := &imports{fset: p.fset, known: map[string]*types.Package{}}
+	var err error
+	if p.pkg, p.files, err = of.check(".", p.info); err != nil {
+		t.Fatal(err)
 	}
-	conf := types.Config{Importer: unknownPackages{}, Error: func(error) {}}
-	p.pkg, _ = conf.Check("loop", p.fset, p.files, p.info)
+	p.book = of.known[bookPath]
 	return p
 }
 
-type unknownPackages struct{}
+const bookPath = "github.com/h2surge/h2surge/runner/book"
 
-func (unknownPackages) Import(path string) (*types.Package, error) {
-	p := types.NewPackage(path, filepath.Base(path))
-	p.MarkComplete()
-	return p, nil
+// imports imports package book from its source. All other packages are empty.
+type imports struct {
+	fset  *token.FileSet
+	known map[string]*types.Package
 }
 
-// owners are the parts of a worker. Only methods of a part write its fields.
-var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "requests", "request", "slab", "exchange", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
+func (i *imports) Import(path string) (p *types.Package, err error) {
+	if p, ok := i.known[path]; ok {
+		return p, nil
+	}
+	if path == bookPath {
+		p, _, err = i.check("../book", nil)
+	} else {
+		p = types.NewPackage(path, filepath.Base(path))
+		p.MarkComplete()
+	}
+	i.known[path] = p
+	return p, err
+}
+
+func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.File, error) {
+	list, err := build.ImportDir(dir, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	var files []*ast.File
+	for _, name := range list.GoFiles {
+		f, err := parser.ParseFile(i.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: i, Error: func(error) {}}
+	p, _ := conf.Check(list.Name, i.fset, files, info)
+	return p, files, nil
+}
+
+// owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
+var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "chains", "run", "clock", "once", "stall", "samples", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
 
 // partOf returns the part that a type belongs to, with its records and lists.
 func partOf(name string) string {
 	switch name {
 	case "conn":
 		return "connections"
-	case "request", "slab", "expiry":
-		return "requests"
 	}
 	return name
 }
@@ -141,6 +165,10 @@ func TestOnlyTheOwnerWrites(t *testing.T) {
 		for i := range s.NumFields() {
 			owned[s.Field(i)] = name
 		}
+	}
+	request := p.book.Scope().Lookup("Request").Type().Underlying().(*types.Struct)
+	for i := range request.NumFields() {
+		owned[request.Field(i)] = "book.Request"
 	}
 	for _, f := range p.files {
 		for _, d := range f.Decls {

@@ -70,7 +70,7 @@ func (cs *connections) receive(c *conn, ended bool) {
 func (cs *connections) peerClosed(c *conn, st netio.Status) {
 	why := cs.brokenBy(c, rv.CauseClosed, "")
 	if st == netio.Ended {
-		cs.requests.closing(why)
+		cs.closeFor(why)
 		if c.socket.Secure == nil {
 			cs.endResponse(c)
 		}
@@ -85,7 +85,7 @@ func (cs *connections) endResponse(c *conn) {
 	if c.h1 == nil {
 		return
 	}
-	before := cs.requests.doneInTurn
+	before := cs.requests.DoneInTurn()
 	err := c.h1.Ended()
 	cs.noteResponse(c, before)
 	if err != nil {
@@ -96,14 +96,14 @@ func (cs *connections) endResponse(c *conn) {
 // noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
 // session got the octets.
 func (cs *connections) noteResponse(c *conn, before int) {
-	if cs.requests.doneInTurn > before && !c.answered {
+	if cs.requests.DoneInTurn() > before && !c.answered {
 		cs.handle(c, responded)
 	}
 }
 
 // parse passes plaintext to the session. It returns false when the connection is closed.
 func (cs *connections) parse(c *conn, p []byte) bool {
-	before := cs.requests.doneInTurn
+	before := cs.requests.DoneInTurn()
 	err := c.session.Receive(p, cs.now)
 	cs.noteResponse(c, before)
 	if err != nil {
@@ -165,7 +165,7 @@ func (cs *connections) receiveSecure(c *conn) bool {
 			why := failure.Of(err, c.address)
 			if errors.Is(err, io.EOF) {
 				why = cs.brokenBy(c, rv.CauseClosed, "")
-				cs.requests.closing(why)
+				cs.closeFor(why)
 				cs.endResponse(c)
 			}
 			cs.lose(c, why)

@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/fiveg"
@@ -108,10 +109,10 @@ func (r *recorder) nap(d time.Duration) {
 }
 
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
-func (r *recorder) warm(q *request) bool { return r.warmUp[q.stage] }
+func (r *recorder) warm(q *book.Request) bool { return r.warmUp[q.Stage] }
 
 // measured says that a request counts in the results.
-func (r *recorder) measured(q *request) bool { return q.stage >= 0 && !r.warm(q) }
+func (r *recorder) measured(q *book.Request) bool { return q.Stage >= 0 && !r.warm(q) }
 
 // count counts a failure.
 func (r *recorder) count(of rv.FailureOf, c failure.Cause) {
@@ -120,14 +121,14 @@ func (r *recorder) count(of rv.FailureOf, c failure.Cause) {
 
 // sent counts a request of a stage that is sent for the first time. Over is true if the schedule of its stage is over, and allOver if
 // all are. Down is for how long its connection was not open while it waited.
-func (r *recorder) sent(q *request, over, allOver bool, down int64) {
-	st := &r.Stages[q.stage]
+func (r *recorder) sent(q *book.Request, over, allOver bool, down int64) {
+	st := &r.Stages[q.Stage]
 	st.Sent++
 	if over {
 		st.SentInDrain++
 	}
-	if q.starts {
-		r.started(int(q.stage), over)
+	if q.Starts {
+		r.started(int(q.Stage), over)
 	}
 	if r.warm(q) {
 		r.WarmUpSent++
@@ -145,16 +146,16 @@ func (r *recorder) sent(q *request, over, allOver bool, down int64) {
 	}
 	t := &r.Targets[r.program.Steps[q.Step].Target]
 	t.Reconnecting.Record(down / 1000)
-	t.Blocked.Record((q.sent - q.picked - down) / 1000)
+	t.Blocked.Record((q.Sent - q.Picked - down) / 1000)
 }
 
 // done counts a whole response. Its times are those of the measured stages only.
-func (r *recorder) done(q *request, failed string, now int64) {
+func (r *recorder) done(q *book.Request, failed string, now int64) {
 	switch {
-	case q.stage < 0:
-		r.last.failed, r.last.status = failed, int(q.status)
+	case q.Stage < 0:
+		r.last.failed, r.last.status = failed, int(q.Status)
 		if failed == "" {
-			r.once(q.stage).Succeeded++
+			r.once(q.Stage).Succeeded++
 		}
 		return
 	case r.warm(q):
@@ -165,34 +166,34 @@ func (r *recorder) done(q *request, failed string, now int64) {
 		return
 	}
 	st := &r.Steps[q.Step]
-	st.Occupied += now - q.sent
+	st.Occupied += now - q.Sent
 	st.Done++
 	if failed == "" {
 		st.Succeeded++
 	} else {
 		st.FailedBy.Add(failed)
-		st.FailedResponseTime.Record((now - q.due) / 1000)
+		st.FailedResponseTime.Record((now - q.Due) / 1000)
 	}
-	st.Codes.Add(int(q.status))
-	if q.control&fiveg.OverloadControl != 0 {
+	st.Codes.Add(int(q.Status))
+	if q.Control&fiveg.OverloadControl != 0 {
 		st.OverloadControl++
 	}
-	if q.control&fiveg.LoadControl != 0 {
+	if q.Control&fiveg.LoadControl != 0 {
 		st.LoadControl++
 	}
-	st.ResponseTime.Record((now - q.due) / 1000)
-	st.ServiceTime.Record((now - q.sent) / 1000)
-	st.TimeToFirstByte.Record((q.first - q.sent) / 1000)
-	r.Targets[r.program.Steps[q.Step].Target].Body.Record((now - q.first) / 1000)
+	st.ResponseTime.Record((now - q.Due) / 1000)
+	st.ServiceTime.Record((now - q.Sent) / 1000)
+	st.TimeToFirstByte.Record((q.First - q.Sent) / 1000)
+	r.Targets[r.program.Steps[q.Step].Target].Body.Record((now - q.First) / 1000)
 	if r.selections.ofRequests() {
 		r.selectDone(q, failed == "", now)
 	}
 }
 
 // failed counts a request without a whole response. The cause gets the address of its connection if it has none.
-func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, address string, now int64) {
+func (r *recorder) failed(q *book.Request, why unanswered, cause failure.Cause, address string, now int64) {
 	switch {
-	case q.stage < 0:
+	case q.Stage < 0:
 		r.last.cause = cause
 		return
 	case r.warm(q):
@@ -202,8 +203,8 @@ func (r *recorder) failed(q *request, why unanswered, cause failure.Cause, addre
 		cause.Address = address
 	}
 	st := &r.Steps[q.Step]
-	if q.state == inFlight {
-		st.Occupied += now - q.sent
+	if q.InFlight {
+		st.Occupied += now - q.Sent
 	}
 	r.selectFailed(q, why)
 	switch why {
@@ -230,8 +231,8 @@ func (r *recorder) dropped(stage int, cause failure.Cause, n int64) {
 }
 
 // problem counts problem details by their cause, and for the step by status and cause.
-func (r *recorder) problem(q *request, x *message.Exchange) {
-	head := append(strconv.AppendInt(r.scratch[:0], int64(q.status), 10), ' ')
+func (r *recorder) problem(q *book.Request, x *message.Exchange) {
+	head := append(strconv.AppendInt(r.scratch[:0], int64(q.Status), 10), ' ')
 	cause, ok := extract.Cause(head, x.Response.Body)
 	if !ok {
 		return
@@ -255,9 +256,9 @@ func (r *recorder) notified(listener int, took int64, failed string) {
 // once returns the counters of the requests outside of all rate stages.
 func (r *recorder) once(stage int16) *measure.Once {
 	switch stage {
-	case teardownStage:
+	case book.StageTeardown:
 		return &r.Teardown
-	case gracefulStage:
+	case book.StageGraceful:
 		return &r.Graceful
 	}
 	return &r.Setup

@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/location"
 )
@@ -47,31 +48,31 @@ func isRedirect(s *chain.Step, status int16) bool {
 
 // mayFollow returns whether a redirect can be followed: it has a Location, the step was not redirected too often, and
 // the request may go to the authority that it names.
-func (w *Worker) mayFollow(r *request, s *chain.Step) bool {
-	return r.located && int(r.Hop) < s.MaxRedirects && w.redirectTarget(r.Activation) != none
+func (w *Worker) mayFollow(r *book.Request, s *chain.Step) bool {
+	return r.Located && int(r.Hop) < s.MaxRedirects && w.redirectTarget(r.Activation) != none
 }
 
 // takeAuthority stores whether the URI names another server than those of the target, and the origin of that server. If it
 // does not, the origin stays that of the response, else that of the hop before.
-func (x *redirect) takeAuthority(r *request, own bool) {
+func (x *redirect) takeAuthority(r *book.Request, own bool) {
 	x.elsewhere = !own
 	x.left = x.elsewhere || x.left && r.Hop > 0
 	switch {
 	case x.elsewhere:
 		x.origin = append(append(append(x.origin[:0], x.Scheme...), "://"...), x.Authority...)
-	case r.Hop == 0 && !r.rooted:
+	case r.Hop == 0 && !r.Rooted:
 		x.origin = x.origin[:0]
 	}
 }
 
 // takeOrigin stores the origin that a response names in Step.RedirectField. A Location with another authority has
 // precedence, and of several fields the first counts.
-func (x *redirect) takeOrigin(r *request, origin []byte) {
-	if r.rooted || r.located && x.elsewhere {
+func (x *redirect) takeOrigin(r *book.Request, origin []byte) {
+	if r.Rooted || r.Located && x.elsewhere {
 		return
 	}
 	x.origin = append(x.origin[:0], origin...)
-	r.root()
+	r.SetRooted()
 }
 
 // redirectTarget returns the target of the request that follows a redirect, or none. A target that forwards requests gets
@@ -97,17 +98,17 @@ func (x *redirect) appendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte 
 // readdress replaces the path of a request that follows a redirect, and the field with the origin that the target forwards
 // it to. The connection decides the authority. A request that has left its target has no secrets of the user any more: a response
 // decided which server gets it.
-func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoint) {
+func (w *Worker) readdress(r *book.Request, s *chain.Step, x *book.Exchange, e *rv.Endpoint) {
 	if r.Hop == 0 {
 		return
 	}
 	to := w.chains.at(r.Instance).redirectOf(r.Step)
 	w.buffers.scratch = to.appendPath(w.buffers.scratch[:0], s, e)
-	x.setPath(w.buffers.scratch)
+	x.SetPath(w.buffers.scratch)
 	switch {
 	case s.RedirectField == nil && to.left:
-		s.WithholdSecrets(&x.request, w.sources, w.buffers.cookie)
+		s.WithholdSecrets(x.Rendered(), w.sources, w.buffers.cookie)
 	case s.RedirectField != nil && len(to.origin) > 0:
-		x.request.Set(s.RedirectField, to.origin)
+		x.Rendered().Set(s.RedirectField, to.origin)
 	}
 }

@@ -23,9 +23,9 @@ func (cs *connections) closeSession(c *conn, why failure.Cause) {
 	if c.session == nil {
 		return
 	}
-	cs.requests.closing(why)
+	cs.closeFor(why)
 	c.session.Close()
-	cs.requests.closing(failure.Cause{})
+	cs.closeFor(failure.Cause{})
 }
 
 // endEvent returns the event of a connection that ends. A connection without a place is not replaced, however it ended.
@@ -60,7 +60,7 @@ func (cs *connections) isFailure(c *conn) bool {
 
 // isNeeded returns true if there is something to send to a target.
 func (cs *connections) isNeeded(target int32) bool {
-	return cs.requests.waitingFor(target) > 0 || cs.load.fillsStreams()
+	return cs.requests.Waiting(target) > 0 || cs.load.fillsStreams()
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
@@ -152,7 +152,7 @@ func (cs *connections) connectIdle(target int32) {
 		if cmp.Or(t.protocol, t.plan.Protocol) == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)
 		}
-		need = (cs.requests.waitingFor(target)+per-1)/per - t.connecting
+		need = (cs.requests.Waiting(target)+per-1)/per - t.connecting
 	}
 	for ; need > 0 && t.idle.Len() > 0; need-- {
 		c := cs.all[t.idle.Pop()]

@@ -8,7 +8,9 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mask"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // samples are a few failed responses. A step whose response fails has nothing but the status and an error's body;
@@ -30,16 +32,16 @@ type sample struct {
 }
 
 // sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
-func (r *recorder) sampleFailed(q *request, in *chain.Instance, failed string, now int64) {
+func (r *recorder) sampleFailed(q *book.Request, in *chain.Instance, failed string, now int64) {
 	if r.measured(q) {
 		s := &r.program.Steps[q.Step]
-		r.sample(q, in, failed, "", q.sampled || s.WantHeaders && s.Inspect, now)
+		r.sample(q, in, failed, "", q.Sampled || s.WantHeaders && s.Inspect, now)
 	}
 }
 
 // sampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
 // is wanted. There is nothing else to show.
-func (r *recorder) sampleUnanswered(q *request, in *chain.Instance, outcome string, now int64) {
+func (r *recorder) sampleUnanswered(q *book.Request, in *chain.Instance, outcome string, now int64) {
 	if r.program.Steps[q.Step].Traced() && r.measured(q) {
 		r.sample(q, in, "", outcome, true, now)
 	}
@@ -47,7 +49,7 @@ func (r *recorder) sampleUnanswered(q *request, in *chain.Instance, outcome stri
 
 // sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one of
 // them. A whole response is better, then a trace with the sampled flag.
-func (r *recorder) sample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
+func (r *recorder) sample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
 	l := r.samples
 	traced := false
 	if s := &r.program.Steps[q.Step]; s.Traced() {
@@ -56,7 +58,7 @@ func (r *recorder) sample(q *request, in *chain.Instance, failed, outcome string
 	alike, incomplete, unsampled := 0, -1, -1
 	for i := range l.taken {
 		t := &l.taken[i]
-		if t.step != q.Step || t.Status != int(q.status) || t.Check != failed || t.Outcome != outcome {
+		if t.step != q.Step || t.Status != int(q.Status) || t.Check != failed || t.Outcome != outcome {
 			continue
 		}
 		alike++
@@ -96,26 +98,25 @@ func (l *samples) want(step int32, steps int) {
 // wantsWhole says that a request of the step gathers the whole response.
 func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
 
-func (r *recorder) newSample(q *request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
+func (r *recorder) newSample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
 	s := &r.program.Steps[q.Step]
 	out := sample{step: q.Step, at: now, whole: whole, Sample: rv.Sample{
-		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.status), Outcome: outcome,
+		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.Status), Outcome: outcome,
 	}}
 	if s.Traced() {
 		out.Trace = traceOf(s.Trace(in))
 	}
-	if x := q.exchange; x != nil && outcome == "" {
-		out.Header = sampleHeader(x)
-		out.Body, out.BodySize = sampleBody(x.body), x.BodySize
+	if x := q.Exchange; x != nil && outcome == "" {
+		out.Header = sampleHeader(x.Response)
+		out.Body, out.BodySize = sampleBody(x.Response.Body), x.BodySize
 	}
 	return out
 }
 
-func sampleHeader(x *exchange) (out []rv.SampleField) {
+func sampleHeader(m *message.Message) (out []rv.SampleField) {
 	left := rv.MaxSampleOctets
-	for i := range x.fields {
-		n, v := x.header(i)
-		name, value := string(n), string(v)
+	for _, f := range m.Fields {
+		name, value := string(f.Name), string(f.Value)
 		if mask.IsSecret(name) {
 			value = mask.Hidden
 		}
@@ -165,9 +166,9 @@ type slowest struct {
 }
 
 // sampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
-func (r *recorder) sampleSlow(q *request, in *chain.Instance, now int64) {
+func (r *recorder) sampleSlow(q *book.Request, in *chain.Instance, now int64) {
 	l := &r.samples.slow
-	x := slowRequest{at: now, response: now - q.due, step: q.Step, status: q.status}
+	x := slowRequest{at: now, response: now - q.Due, step: q.Step, status: q.Status}
 	if x.response+1<<62 <= l.floor || !r.measured(q) {
 		return
 	}

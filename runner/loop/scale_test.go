@@ -10,6 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/book"
 )
 
 // fleet is the shards of a test, each with two workers, whose members change while it runs. The shards are
@@ -172,15 +173,18 @@ func (b *bench) announce(c Change, at, late time.Duration) {
 func (f *fleet) count(b *bench) func(*simRequest) reply {
 	own := map[numbered]bool{}
 	return func(r *simRequest) reply {
-		for i := range b.w.requests.all {
-			q := &b.w.requests.all[i]
-			if b.w.cfg.Rates[q.stage].ChainsPerSecond && !q.starts {
+		for id := range book.ID(b.w.requests.Len()) {
+			q := b.w.requests.At(id)
+			if !q.InFlight {
 				continue
 			}
-			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].socket.FD() == r.conn {
-				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
-				s := b.w.schedules.ofSlot(int(q.stage))
-				is := numbered{q.stage, s.Passed(q.due) - s.Passed(s.Span(int(q.stage)-s.first, b.clock).From)}
+			if b.w.cfg.Rates[q.Stage].ChainsPerSecond && !q.Starts {
+				continue
+			}
+			if q.Stream == r.stream && b.w.conns.all[q.Conn].socket.FD() == r.conn {
+				f.sent[slot{q.Stage, time.Duration(q.Due - b.startAt)}]++
+				s := b.w.schedules.ofSlot(int(q.Stage))
+				is := numbered{q.Stage, s.Passed(q.Due) - s.Passed(s.Span(int(q.Stage)-s.first, b.clock).From)}
 				if own[is] && !s.Rate().ClosedLoop {
 					f.repeats++
 				}

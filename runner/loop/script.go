@@ -9,6 +9,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
@@ -56,12 +57,12 @@ func (s *scripts) changes(st *chain.Step) bool {
 }
 
 // make lets the step's script change the request that x has.
-func (s *scripts) make(in *instance, st *chain.Step, x *exchange) bool {
+func (s *scripts) make(in *instance, st *chain.Step, x *book.Exchange) bool {
 	var request, response *message.Message
 	if p := in.previous; p != nil {
 		request, response = p.Request, p.Response
 	}
-	err := s.host.Request(st.Script, request, response, &x.request, s.valuesOf(in, st))
+	err := s.host.Request(st.Script, request, response, x.Rendered(), s.valuesOf(in, st))
 	if err != nil {
 		s.failed(err)
 		if first := &s.details[st.Script]; *first == "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -52,14 +53,14 @@ func (s *selections) add(k int32, stage int, p *chain.Program) {
 func (s *selections) ofRequests() bool { return s.requests != nil }
 
 // selected returns the indices of the selections that a request of a measured stage belongs to.
-func (s *selections) selected(q *request) []int32 {
+func (s *selections) selected(q *book.Request) []int32 {
 	if !s.ofRequests() {
 		return nil
 	}
-	return s.requests[int(q.stage)*s.steps+int(q.Step)]
+	return s.requests[int(q.Stage)*s.steps+int(q.Step)]
 }
 
-func (r *recorder) selectSent(q *request, over bool) {
+func (r *recorder) selectSent(q *book.Request, over bool) {
 	for _, k := range r.selections.selected(q) {
 		s := &r.Selections[k]
 		s.Sent++
@@ -70,30 +71,30 @@ func (r *recorder) selectSent(q *request, over bool) {
 }
 
 // selectDone counts a whole response.
-func (r *recorder) selectDone(q *request, succeeded bool, now int64) {
+func (r *recorder) selectDone(q *book.Request, succeeded bool, now int64) {
 	for _, k := range r.selections.selected(q) {
 		s, of := &r.Selections[k], &r.selections.of[k]
 		s.Done++
 		if succeeded {
 			s.Succeeded++
 		}
-		if of.StatusClass != 0 && of.StatusClass != min(int(q.status)/100, 5) {
+		if of.StatusClass != 0 && of.StatusClass != min(int(q.Status)/100, 5) {
 			continue
 		}
 		s.InClass++
 		switch of.Time {
 		case rv.MetricResponseTime:
-			s.Time.Record((now - q.due) / 1000)
+			s.Time.Record((now - q.Due) / 1000)
 		case rv.MetricServiceTime:
-			s.Time.Record((now - q.sent) / 1000)
+			s.Time.Record((now - q.Sent) / 1000)
 		case rv.MetricTimeToFirstByte:
-			s.Time.Record((q.first - q.sent) / 1000)
+			s.Time.Record((q.First - q.Sent) / 1000)
 		}
 	}
 }
 
 // selectFailed counts a request without a whole response.
-func (r *recorder) selectFailed(q *request, why unanswered) {
+func (r *recorder) selectFailed(q *book.Request, why unanswered) {
 	for _, k := range r.selections.selected(q) {
 		s := &r.Selections[k]
 		switch why {

@@ -3,6 +3,7 @@ package loop
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
@@ -17,7 +18,7 @@ func (w *Worker) sendWaiting() {
 }
 
 func (w *Worker) sendWaitingTo(target int32) {
-	for w.requests.waitingFor(target) > 0 {
+	for w.requests.Waiting(target) > 0 {
 		c := w.conns.takeAvailable(target)
 		if c == nil {
 			w.conns.connectIdle(target)
@@ -25,34 +26,34 @@ func (w *Worker) sendWaitingTo(target int32) {
 				return
 			}
 		}
-		w.send(w.requests.pop(target), c)
+		w.send(w.requests.Pop(target), c)
 	}
 }
 
 // send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or
 // the request limit is reached.
-func (w *Worker) send(tok int32, c *conn) bool {
-	r := w.requests.at(tok)
+func (w *Worker) send(id book.ID, c *conn) bool {
+	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
 	if w.limit.total > 0 && !w.limit.allows(r, w.now) {
 		w.conns.offer(c)
-		w.dropRequest(tok, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
+		w.dropRequest(id, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
 		return false
 	}
-	stream, ok := w.open(c, tok)
+	stream, ok := w.open(c, id)
 	if !ok {
 		w.conns.offer(c)
-		w.dropRequest(tok, rv.AbortScript, w.scripts.cause(s))
+		w.dropRequest(id, rv.AbortScript, w.scripts.cause(s))
 		return false
 	}
-	w.requests.sent(tok, stream, c.index, w.now)
+	w.requests.Sent(id, stream, c.index, w.now)
 	w.chains.at(r.Instance).sentAt = w.now
-	if !r.retried {
-		if r.stage < 0 {
-			w.rec.once(r.stage).Sent++
+	if !r.Retried {
+		if r.Stage < 0 {
+			w.rec.once(r.Stage).Sent++
 		} else {
-			over := w.schedules.ofSlot(int(r.stage)).Over()
-			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.picked))
+			over := w.schedules.ofSlot(int(r.Stage)).Over()
+			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.Picked))
 		}
 		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
 			w.rec.Targets[s.Target].SentWithout++
@@ -70,42 +71,42 @@ func (w *Worker) dropWaiting(at int64) {
 			until = never
 		}
 		var why failure.Cause
-		for tok := w.requests.popOverdue(int32(i), until); tok != none; tok = w.requests.popOverdue(int32(i), until) {
+		for id := w.requests.PopOverdue(int32(i), until); id != book.None; id = w.requests.PopOverdue(int32(i), until) {
 			if !why.Failed() {
 				why = w.noStreamCause(i, at)
 			}
-			w.dropRequest(tok, rv.AbortDropped, why)
+			w.dropRequest(id, rv.AbortDropped, why)
 		}
 	}
 }
 
 // dropRequest gives up a request that is not on any connection. One that the peer has given back was
 // sent, so it is lost.
-func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
-	r := w.requests.at(tok)
+func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
+	r := w.requests.At(id)
 	switch {
-	case r.retried && why == rv.AbortScript: // for another endpoint
+	case r.Retried && why == rv.AbortScript: // for another endpoint
 		w.countFailed(r, byLoss, cause)
-	case r.retried:
+	case r.Retried:
 		if cause.Kind != rv.CauseNoConnection {
 			cause.Detail = ""
 		}
-		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.givenBackBy})
+		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.GivenBackBy})
 		why = rv.AbortConnectionLost
-	case r.stage >= 0:
-		w.rec.dropped(int(r.stage), cause, 1)
+	case r.Stage >= 0:
+		w.rec.dropped(int(r.Stage), cause, 1)
 	}
-	w.trial.failed(tok, why, cause)
-	w.abortStep(w.endRequest(tok).Instance, why)
+	w.trial.failed(id, why, cause)
+	w.abortStep(w.endRequest(id).Instance, why)
 }
 
 // open renders a request into a session. It returns false if the script of the request failed.
-func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
-	r := w.requests.at(tok)
+func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
+	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
 	in := w.chains.at(r.Instance)
 	e := w.conns.endpoint(c)
-	r.sample(w.rec.samples.wantsWhole(r.Step))
+	r.SetSampled(w.rec.samples.wantsWhole(r.Step))
 	if len(w.targets.all) > len(w.program.Targets) {
 		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
@@ -119,33 +120,33 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		body = w.buffers.body
 	}
 	if s.Inspect || r.Hop > 0 {
-		w.requests.exchangeOf(r, s.MaxBody)
+		w.requests.ExchangeOf(r, s.MaxBody)
 		if s.WantRequest || r.Hop > 0 || w.scripts.changes(s) {
-			return w.openMessage(c, tok, in, s, e, body)
+			return w.openMessage(c, id, in, s, e, body)
 		}
 	}
-	want := wantOf(s, r.sampled, constant)
-	return c.openRequest(c.appendHeaders(s, &in.Instance, len(body), w.buffers.cookie), tok, body, want), true
+	want := wantOf(s, r.Sampled, constant)
+	return c.openRequest(c.appendHeaders(s, &in.Instance, len(body), w.buffers.cookie), uint32(id), body, want), true
 }
 
 // openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
 // can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
 // its authority, base path and cookies. The values of variables are the same then, and the script runs again.
-func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
-	r := w.requests.at(tok)
-	x, sampled := r.exchange, r.sampled
-	if !x.isFor(e) {
-		x.render(w.program, s, &in.Instance, e, body, w.buffers.cookie)
+func (w *Worker) openMessage(c *conn, id book.ID, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+	r := w.requests.At(id)
+	x, sampled := r.Exchange, r.Sampled
+	if !x.IsFor(e) {
+		x.Render(w.program, s, &in.Instance, e, body, w.buffers.cookie)
 		if w.scripts.changes(s) && !w.scripts.make(in, s, x) {
 			return 0, false
 		}
 		w.readdress(r, s, x, e)
-		x.keepRequest()
+		x.KeepRequest()
 	}
 	m := x.Request
 	buf, header := c.appendMessage(m)
-	w.trial.keepHead(tok, header, c)
-	return c.openRequest(buf, tok, m.Body, wantOf(s, sampled, false)), true
+	w.trial.keepHead(id, header, c)
+	return c.openRequest(buf, uint32(id), m.Body, wantOf(s, sampled, false)), true
 }
 
 // wantOf returns which parts of a response a step needs.
@@ -168,7 +169,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 
 // appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
 // has the cookies that the redirect set.
-func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e *rv.Endpoint) []byte {
+func (w *Worker) appendCookie(dst []byte, c *conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
 	in := w.chains.at(r.Instance)
 	if r.Hop > 0 {
 		w.buffers.scratch = in.redirectOf(r.Step).appendPath(w.buffers.scratch[:0], s, e)
@@ -183,15 +184,15 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e 
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
-func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) int32 {
-	tok := w.requests.add(a, target, due, w.now, stage)
+func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) book.ID {
+	id := w.requests.Add(a, target, due, w.now, stage)
 	w.schedules.count(stage, 1)
 	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	in.begun = true
 	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
 		in.BeginStep(w.program, s, w.sources, w.wall())
 	}
-	return tok
+	return id
 }
 
 // admitUnpaced makes requests of the ready steps that need no slot.
@@ -209,19 +210,19 @@ func (w *Worker) admitUnpaced() {
 				w.chains.wait(s) // admitLate takes it again
 				continue
 			}
-			stage = gracefulStage
+			stage = book.StageGraceful
 		}
 		if !w.limit.ready(w.now) {
 			w.chains.unpaced.PushFront(s)
 			return
 		}
-		if stage == gracefulStage {
+		if stage == book.StageGraceful {
 			in.late = true
 			w.numberLater(s.Instance)
 		}
-		tok := w.newRequest(s.Activation, s.target, s.since, stage)
-		w.limit.admit(w.requests.at(tok), w.now)
-		w.requests.wait(tok)
+		id := w.newRequest(s.Activation, s.target, s.since, stage)
+		w.limit.admit(w.requests.At(id), w.now)
+		w.requests.Wait(id)
 	}
 }
 
@@ -231,18 +232,18 @@ const maxWaiting = 1 << 20
 
 // expire gives up the requests whose timeout has passed.
 func (w *Worker) expire() {
-	for tok := w.requests.expired(w.now); tok != none; tok = w.requests.expired(w.now) {
-		w.timeOut(tok)
+	for id := w.requests.Expired(w.now); id != book.None; id = w.requests.Expired(w.now) {
+		w.timeOut(id)
 	}
 }
 
-func (w *Worker) timeOut(tok int32) {
-	r := w.requests.at(tok)
-	c := w.conns.all[r.conn]
-	if !c.session.Cancel(r.stream, w.now) && w.rec.measured(r) {
+func (w *Worker) timeOut(id book.ID) {
+	r := w.requests.At(id)
+	c := w.conns.all[r.Conn]
+	if !c.session.Cancel(r.Stream, w.now) && w.rec.measured(r) {
 		w.rec.Abandoned++
 	}
-	w.finishFailed(tok, byTimeout, failure.Cause{})
+	w.finishFailed(id, byTimeout, failure.Cause{})
 	if c.broken() {
 		w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
 		return

@@ -96,11 +96,11 @@ func (c *conn) appendMessage(m *message.Message) (buf, header []byte) {
 }
 
 // openRequest passes a request to the session, whose header is at the end of buf.
-func (c *conn) openRequest(buf []byte, tok int32, body []byte, want protocol.Want) (stream uint32) {
+func (c *conn) openRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
 	if c.h1 != nil {
-		return c.h1.Open(buf, uint32(tok), body, want)
+		return c.h1.Open(buf, tok, body, want)
 	}
-	return c.h2.Open(buf, uint32(tok), body, want)
+	return c.h2.Open(buf, tok, body, want)
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).

@@ -18,7 +18,7 @@ func (w *Worker) nextPickUp() int64 {
 	next := int64(never)
 	for i := range w.schedules.all {
 		s := &w.schedules.all[i]
-		if s.startsChains() && w.requests.inUse < maxWaiting && w.chains.readyFor(s).len() > 0 {
+		if s.startsChains() && w.requests.InUse() < maxWaiting && w.chains.readyFor(s).len() > 0 {
 			return w.now
 		}
 		next = min(next, s.Due(), s.StageEnd(), s.rises())
@@ -73,7 +73,7 @@ func (w *Worker) pickUpFrom(s *schedule, until int64) {
 func (w *Worker) assign(s *schedule, n, due int64) {
 	stage := s.stage()
 	w.rec.slot(stage, due, w.now, w.schedules.earliestPickUp)
-	if w.requests.inUse >= maxWaiting {
+	if w.requests.InUse() >= maxWaiting {
 		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
 		return
 	}
@@ -91,7 +91,7 @@ func (w *Worker) assign(s *schedule, n, due int64) {
 	a, t := w.nextStep(s)
 	switch {
 	case t != none:
-		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
+		w.requests.Wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted(s):
 		w.rec.dropped(stage, w.noStartCause(s), 1)
 	}
@@ -130,11 +130,11 @@ func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) 
 
 // startRequest makes the request of a step of a chain instance that its slot has started.
 func (w *Worker) startRequest(a chain.Activation, target int32, due int64, stage int16, first bool) {
-	tok := w.newRequest(a, target, due, stage)
+	id := w.newRequest(a, target, due, stage)
 	if first {
-		w.requests.at(tok).start()
+		w.requests.At(id).SetStarts()
 	}
-	w.requests.wait(tok)
+	w.requests.Wait(id)
 }
 
 // admitAllReady makes requests of all ready steps that need no slot.
@@ -152,14 +152,14 @@ func (w *Worker) admitReady(s *schedule) {
 	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
 	queues := w.chains.readyFor(s)
 	for i := range queues {
-		for ready := &queues[i]; ready.Len() > 0 && w.requests.inUse < maxWaiting; {
+		for ready := &queues[i]; ready.Len() > 0 && w.requests.InUse() < maxWaiting; {
 			step := ready.Pop()
 			if w.chains.at(step.Instance).aborted != "" {
 				w.dropActivation(step.Instance)
 				continue
 			}
 			w.numberLater(step.Instance)
-			w.requests.wait(w.newRequest(step.Activation, step.target, max(step.since, from), stage))
+			w.requests.Wait(w.newRequest(step.Activation, step.target, max(step.since, from), stage))
 		}
 	}
 }
@@ -216,15 +216,15 @@ func (w *Worker) fillConcurrency(s *schedule) {
 			w.checkExhausted(s)
 			break
 		}
-		tok := w.newRequest(a, t, w.now, int16(s.stage()))
-		w.limit.admit(w.requests.at(tok), w.now)
+		id := w.newRequest(a, t, w.now, int16(s.stage()))
+		w.limit.admit(w.requests.At(id), w.now)
 		s.Take()
 		c := w.conns.takeAvailable(t)
 		switch {
 		case c == nil:
-			w.requests.wait(tok)
+			w.requests.Wait(id)
 			w.sendWaitingTo(t)
-		case !w.send(tok, c):
+		case !w.send(id, c):
 			w.skipWait() // let time pass: this may repeat without an end
 			return
 		}
@@ -236,7 +236,7 @@ func (w *Worker) inUse(s *schedule) int64 {
 	if w.schedules.counts {
 		return s.inUse
 	}
-	return int64(w.requests.inUse)
+	return int64(w.requests.InUse())
 }
 
 // dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream, and the oldest beyond
@@ -246,7 +246,7 @@ func (w *Worker) dropStarved(s *schedule) {
 		return
 	}
 	queues := w.chains.readyFor(s)
-	total := w.requests.inUse + queues.len()
+	total := w.requests.InUse() + queues.len()
 	for i := range queues {
 		for ready := &queues[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
 			why := failure.Cause{Kind: rv.CauseMaxWaiting}
@@ -307,10 +307,10 @@ func (w *Worker) fillStreams(s *schedule) {
 				w.checkExhausted(s)
 				break
 			}
-			tok := w.newRequest(a, int32(i), w.now, int16(s.stage()))
-			w.limit.admit(w.requests.at(tok), w.now)
+			id := w.newRequest(a, int32(i), w.now, int16(s.stage()))
+			w.limit.admit(w.requests.At(id), w.now)
 			s.Take()
-			if !w.send(tok, c) {
+			if !w.send(id, c) {
 				w.skipWait() // let time pass: this may repeat without an end
 				break
 			}

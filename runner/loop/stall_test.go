@@ -76,7 +76,7 @@ func TestStall(t *testing.T) {
 				t.Errorf("stalled %q, want %q: %+v", why, tt.want, got)
 			}
 			// The longest timeout and the connect timeout are a second each; then comes the drain.
-			if after := time.Duration(b.clock - b.w.requests.progressAt); tt.want != "" && after > 4*time.Second {
+			if after := time.Duration(b.clock - b.w.requests.ProgressAt()); tt.want != "" && after > 4*time.Second {
 				t.Errorf("ended %v after the last progress", after)
 			}
 			if tt.want == "" && tt.name != "with a duration" && got.Sent != 40 {

@@ -7,7 +7,7 @@ import (
 )
 
 // timerKind is what a connection waits for. These timers are rare, and one heap has the connections with a timer;
-// requests' timeouts are in lists of their own (requests.go).
+// requests' timeouts are in lists of their own (package book).
 type timerKind uint8
 
 const (

@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -72,17 +73,17 @@ type Exchange struct {
 type trial struct {
 	Trial
 	*clock
-	requests *requests
+	requests *book.Book
 	chains   *chains
 	sources  *chain.Sources
 	// sent is what was rendered of the requests in flight, by token.
-	sent map[int32]sentHead
+	sent map[book.ID]sentHead
 	// script is the last error of a script.
 	script string
 }
 
 func newTrial(w *Worker, t Trial) *trial {
-	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, chains: &w.chains, sources: w.sources, sent: map[int32]sentHead{}}
+	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, chains: &w.chains, sources: w.sources, sent: map[book.ID]sentHead{}}
 }
 
 // ended reports the end of an instance of a chain.
@@ -125,25 +126,25 @@ func (t *trial) gaveUp(p *pool) bool {
 }
 
 // keepHead keeps the header of a request that was rendered for a connection.
-func (t *trial) keepHead(tok int32, head []byte, c *conn) {
+func (t *trial) keepHead(id book.ID, head []byte, c *conn) {
 	if t == nil {
 		return
 	}
-	t.sent[tok] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
+	t.sent[id] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
 }
 
 // done reports a request that got a whole response. Failed is the check that failed, why the reason why the
 // step failed.
-func (t *trial) done(tok int32, s *chain.Step, failed, why string) {
+func (t *trial) done(id book.ID, s *chain.Step, failed, why string) {
 	if t != nil { // a function of its own, so that this one is inlined: it is on the path of each request
-		t.show(tok, s, failed, why)
+		t.show(id, s, failed, why)
 	}
 }
 
-func (t *trial) show(tok int32, s *chain.Step, failed, why string) {
-	r := t.requests.at(tok)
-	e := t.of(tok, why, failure.Cause{})
-	in, x := &t.chains.all[r.Instance].Instance, &r.exchange.Exchange
+func (t *trial) show(id book.ID, s *chain.Step, failed, why string) {
+	r := t.requests.At(id)
+	e := t.of(id, why, failure.Cause{})
+	in, x := &t.chains.all[r.Instance].Instance, &r.Exchange.Exchange
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
@@ -151,24 +152,24 @@ func (t *trial) show(tok int32, s *chain.Step, failed, why string) {
 }
 
 // redirected reports a request whose response redirects it. Checks and captures do not apply to this response.
-func (t *trial) redirected(tok int32) {
+func (t *trial) redirected(id book.ID) {
 	if t == nil {
 		return
 	}
-	r := t.requests.at(tok)
-	e := t.of(tok, "", failure.Cause{})
+	r := t.requests.At(id)
+	e := t.of(id, "", failure.Cause{})
 	e.Redirected = true
-	x := &r.exchange.Exchange
+	x := &r.Exchange.Exchange
 	e.Response, e.BodySize, e.Cut = cloneMessage(x.Response), x.BodySize, x.Cut
 	t.Exchange(e)
 }
 
 // failed reports a request that got no whole response, or was not sent.
-func (t *trial) failed(tok int32, why string, cause failure.Cause) {
+func (t *trial) failed(id book.ID, why string, cause failure.Cause) {
 	if t == nil {
 		return
 	}
-	t.Exchange(t.of(tok, why, cause))
+	t.Exchange(t.of(id, why, cause))
 }
 
 // inFlight reports the requests whose responses the worker does not wait for.
@@ -176,8 +177,8 @@ func (t *trial) inFlight() {
 	if t == nil {
 		return
 	}
-	for _, tok := range slices.Sorted(maps.Keys(t.sent)) {
-		t.failed(tok, AbortStopped, failure.Cause{Kind: rv.CauseStopped})
+	for _, id := range slices.Sorted(maps.Keys(t.sent)) {
+		t.failed(id, AbortStopped, failure.Cause{Kind: rv.CauseStopped})
 	}
 }
 
@@ -185,18 +186,18 @@ func (t *trial) inFlight() {
 const AbortStopped = "stopped"
 
 // of is what a request has in common whatever its outcome.
-func (t *trial) of(tok int32, why string, cause failure.Cause) *Exchange {
-	r := t.requests.at(tok)
+func (t *trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
+	r := t.requests.At(id)
 	e := t.exchangeOf(r.Activation)
 	e.Why, e.Cause = why, cause
 	e.Script, t.script = t.script, ""
-	if r.exchange != nil && r.exchange.Request != nil {
-		e.Request = cloneMessage(r.exchange.Request)
+	if r.Exchange != nil && r.Exchange.Request != nil {
+		e.Request = cloneMessage(r.Exchange.Request)
 	}
-	if sent, ok := t.sent[tok]; ok {
-		delete(t.sent, tok)
+	if sent, ok := t.sent[id]; ok {
+		delete(t.sent, id)
 		e.Head, e.HTTP1, e.Address, e.Connection = sent.head, sent.http1, sent.address, int(sent.number)
-		e.Took, e.Status = time.Duration(t.now-r.sent), int(r.status)
+		e.Took, e.Status = time.Duration(t.now-r.Sent), int(r.Status)
 	}
 	return e
 }
@@ -212,7 +213,7 @@ func (t *trial) unsent(a chain.Activation, skipped bool, why string) {
 }
 
 // notified reports a step that has its notification.
-func (t *trial) notified(a chain.Activation, s *chain.Step, x *exchange, failed, why string) {
+func (t *trial) notified(a chain.Activation, s *chain.Step, x *book.Exchange, failed, why string) {
 	if t == nil {
 		return
 	}

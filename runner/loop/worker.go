@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -68,7 +69,7 @@ type Worker struct {
 	schedules schedules
 	lease     leaseState
 	limit     limiter
-	requests  requests
+	requests  book.Book
 	chains    chains
 	once      once
 	sources   *chain.Sources
@@ -102,7 +103,7 @@ func New(cfg Config) (*Worker, error) {
 		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:     inbox{net: cfg.Net},
 		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:  newRequests(p, cfg.MaxWait),
+		requests:  book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
 	}
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
@@ -178,7 +179,7 @@ func (w *Worker) turn() error {
 		w.rec.nap(d)
 		w.net.Nap(d)
 	}
-	w.requests.beginTurn()
+	w.requests.BeginTurn()
 	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
 	if err != nil {
 		return err
@@ -228,8 +229,7 @@ func (w *Worker) releaseMemory() {
 		return
 	}
 	w.giveBackAt = w.now + int64(time.Second)
-	w.requests.shrink()
-	w.requests.exchanges.shrink()
+	w.requests.Shrink()
 	w.listeners.Shrink()
 }
 

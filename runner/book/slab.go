@@ -1,4 +1,4 @@
-package loop
+package book
 
 import "math/bits"
 
@@ -6,13 +6,13 @@ import "math/bits"
 // the next one to expire is the first.
 type expiry struct {
 	timeout     int64
-	first, last int32
+	first, last ID
 }
 
-func (e *expiry) append(s *slab, i int32) {
+func (e *expiry) append(s *slab, i ID) {
 	r := &s.all[i]
-	r.next, r.prev = none, e.last
-	if e.last == none {
+	r.next, r.prev = None, e.last
+	if e.last == None {
 		e.first = i
 	} else {
 		s.all[e.last].next = i
@@ -20,14 +20,14 @@ func (e *expiry) append(s *slab, i int32) {
 	e.last = i
 }
 
-func (e *expiry) remove(s *slab, i int32) {
+func (e *expiry) remove(s *slab, i ID) {
 	r := &s.all[i]
-	if r.prev == none {
+	if r.prev == None {
 		e.first = r.next
 	} else {
 		s.all[r.prev].next = r.next
 	}
-	if r.next == none {
+	if r.next == None {
 		e.last = r.prev
 	} else {
 		s.all[r.next].prev = r.prev
@@ -37,13 +37,13 @@ func (e *expiry) remove(s *slab, i int32) {
 // slab keeps requests; an index into it is the token the session carries. The lowest free index is used first,
 // so that the end of the slab comes free after a burst and can be given back.
 type slab struct {
-	all []request
+	all []Request
 	// used has a bit for each request in use, and full one for each word of used without a free bit.
 	used, full []uint64
 	inUse      int
 }
 
-func (s *slab) alloc() int32 {
+func (s *slab) alloc() ID {
 	s.inUse++
 	word := s.notFull()
 	if word == len(s.used) {
@@ -59,9 +59,9 @@ func (s *slab) alloc() int32 {
 	}
 	i := 64*word + bit
 	if i == len(s.all) {
-		s.all = append(s.all, request{})
+		s.all = append(s.all, Request{})
 	}
-	return int32(i)
+	return ID(i)
 }
 
 // notFull is the first word of used with a free bit, or the one behind the last.
@@ -74,8 +74,8 @@ func (s *slab) notFull() int {
 	return 64 * len(s.full)
 }
 
-func (s *slab) release(i int32) {
-	s.all[i] = request{}
+func (s *slab) release(i ID) {
+	s.all[i] = Request{}
 	word := i / 64
 	s.used[word] &^= 1 << (i % 64)
 	s.full[word/64] &^= 1 << (word % 64)
@@ -99,7 +99,7 @@ func (s *slab) shrink() {
 		return
 	}
 	n := max(64*words, smallSlab/64)
-	s.all = append(make([]request, 0, n), s.all[:64*words]...)
+	s.all = append(make([]Request, 0, n), s.all[:64*words]...)
 	s.used = append([]uint64(nil), s.used[:words]...)
 	s.full = append([]uint64(nil), s.full[:(words+63)/64]...)
 }

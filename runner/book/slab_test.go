@@ -1,4 +1,4 @@
-package loop
+package book
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 func TestSlab(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var s slab
-	model := map[int32]bool{}
+	model := map[ID]bool{}
 	for i := range 200_000 {
 		if most := 9000; i%50_000 < 25_000 && len(model) < most || len(model) == 0 {
 			tok := s.alloc()
@@ -22,7 +22,7 @@ func TestSlab(t *testing.T) {
 				}
 			}
 			model[tok] = true
-			s.all[tok].stream = uint32(tok) + 1
+			s.all[tok].Stream = uint32(tok) + 1
 			continue
 		}
 		for tok := range model {
@@ -35,7 +35,7 @@ func TestSlab(t *testing.T) {
 		}
 	}
 	for tok := range model {
-		if stream := s.all[tok].stream; stream != uint32(tok)+1 {
+		if stream := s.all[tok].Stream; stream != uint32(tok)+1 {
 			t.Errorf("request %d has stream %d", tok, stream)
 		}
 	}
@@ -50,7 +50,7 @@ func TestSlabShrinks(t *testing.T) {
 	for range 100_000 {
 		s.alloc()
 	}
-	for i := range int32(100_000) {
+	for i := range ID(100_000) {
 		if i != 5 && i != 70 {
 			s.release(i)
 		}
@@ -66,27 +66,27 @@ func TestSlabShrinks(t *testing.T) {
 
 // TestIdleExchangesAreGivenBack: those that were not used since the last look go, the others stay.
 func TestIdleExchangesAreGivenBack(t *testing.T) {
-	s := exchanges{limit: 1 << 20, largestIdle: 1 << 20}
+	s := NewExchanges(1<<20, 1<<20)
 	use := func(n int) {
-		var all []*exchange
+		var all []*Exchange
 		for range n {
-			x := s.alloc(1 << 20)
-			s.data(x, make([]byte, 1000))
+			x := s.Alloc(1 << 20)
+			s.Data(x, make([]byte, 1000))
 			all = append(all, x)
 		}
 		for _, x := range all {
-			s.release(x)
+			s.Release(x)
 		}
 	}
 	use(100)
-	s.shrink()
+	s.Shrink()
 	use(3)
-	s.shrink()
+	s.Shrink()
 	if len(s.idle) != 3 {
 		t.Errorf("%d exchanges are kept after a burst of 100, want the 3 that are used", len(s.idle))
 	}
 	use(3)
-	s.shrink()
+	s.Shrink()
 	if len(s.idle) != 3 {
 		t.Errorf("%d exchanges are kept, want 3", len(s.idle))
 	}

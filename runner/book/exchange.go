@@ -1,4 +1,4 @@
-package loop
+package book
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// exchange stores a response and its request, for steps that need more than the status and single header fields. The
+// Exchange stores a response and its request, for steps that need more than the status and single header fields. The
 // worker reuses it with its buffers.
-type exchange struct {
+type Exchange struct {
 	message.Exchange
 	request  message.Message
 	response message.Message
@@ -26,7 +26,7 @@ type exchange struct {
 	body   []byte
 	// limit is the largest size of body. Octets beyond it are counted, not stored.
 	limit int
-	// memory is its part of exchanges.memory.
+	// memory is its part of Exchanges.memory.
 	memory int
 
 	_ [8]byte // whole cache lines
@@ -37,21 +37,36 @@ type fieldSpan struct{ name, value uint32 }
 // smallIdle is the most that an exchange takes that is used again while more than half of the limit is in use.
 const smallIdle = 4 << 10
 
-// exchanges is a pool of exchanges.
-type exchanges struct {
+// Exchanges is a pool of exchanges.
+type Exchanges struct {
 	// limit bounds memory, which is what the exchanges take, in octets. Idle ones count, too.
 	limit, memory int
 	// bodiesOnly: memory is what the bodies take, not the header fields and the records.
 	bodiesOnly bool
 	// largestIdle is the most that an exchange takes that is used again.
 	largestIdle int
-	idle        []*exchange
-	// unused is how many of them, at the beginning of idle, were not used since shrink was called.
+	idle        []*Exchange
+	// unused is how many of them, at the beginning of idle, were not used since Shrink was called.
 	unused int
 }
 
-// shrink drops what was not used since the last call.
-func (s *exchanges) shrink() {
+// NewExchanges returns a pool that takes so much memory at most, and keeps no exchange for further use that takes more than
+// largestIdle.
+func NewExchanges(limit, largestIdle int) Exchanges {
+	return Exchanges{limit: limit, largestIdle: largestIdle}
+}
+
+// InUse returns how much memory the exchanges take that are in use.
+func (s *Exchanges) InUse() int {
+	n := s.memory
+	for _, x := range s.idle {
+		n -= x.memory
+	}
+	return n
+}
+
+// Shrink drops what was not used since the last call.
+func (s *Exchanges) Shrink() {
 	if s.unused > 0 {
 		s.drop(s.unused)
 	}
@@ -59,21 +74,22 @@ func (s *exchanges) shrink() {
 }
 
 // drop forgets the first n idle exchanges.
-func (s *exchanges) drop(n int) {
+func (s *Exchanges) drop(n int) {
 	for _, x := range s.idle[:n] {
 		s.memory -= x.memory
 	}
 	s.idle = slices.Delete(s.idle, 0, n)
 }
 
-func (s *exchanges) alloc(limit int) *exchange {
-	var x *exchange
+// Alloc returns an exchange for a response with a body of at most limit octets.
+func (s *Exchanges) Alloc(limit int) *Exchange {
+	var x *Exchange
 	if n := len(s.idle); n > 0 {
 		x = s.idle[n-1]
 		s.idle = s.idle[:n-1]
 		s.unused = min(s.unused, n-1)
 	} else {
-		x = &exchange{}
+		x = &Exchange{}
 		s.settle(x)
 	}
 	x.limit = limit
@@ -82,7 +98,8 @@ func (s *exchanges) alloc(limit int) *exchange {
 	return x
 }
 
-func (s *exchanges) release(x *exchange) {
+// Release frees an exchange, or nil.
+func (s *Exchanges) Release(x *Exchange) {
 	if x == nil {
 		return
 	}
@@ -100,8 +117,8 @@ func (s *exchanges) release(x *exchange) {
 	s.idle = append(s.idle, x)
 }
 
-// full returns whether the exchanges in use take all that they may. It drops idle ones if that helps.
-func (s *exchanges) full() bool {
+// Full returns whether the exchanges in use take all that they may. It drops idle ones if that helps.
+func (s *Exchanges) Full() bool {
 	if s.memory >= s.limit {
 		s.drop(len(s.idle))
 		s.unused = 0
@@ -110,7 +127,7 @@ func (s *exchanges) full() bool {
 }
 
 // settle counts what an exchange takes now.
-func (s *exchanges) settle(x *exchange) {
+func (s *Exchanges) settle(x *Exchange) {
 	s.memory -= x.memory
 	if x.memory = cap(x.body); !s.bodiesOnly {
 		x.memory = x.takes()
@@ -118,47 +135,67 @@ func (s *exchanges) settle(x *exchange) {
 	s.memory += x.memory
 }
 
-// lend stops counting an exchange, which another owner counts until it gives it back.
-func (s *exchanges) lend(x *exchange)     { s.memory -= x.memory }
-func (s *exchanges) takeBack(x *exchange) { s.memory += x.memory }
+// Lend stops counting an exchange, which another owner counts until it gives it back. It frees what is spare, and the messages,
+// which Complete makes again, if the buffers were made for a much larger one.
+func (s *Exchanges) Lend(x *Exchange) {
+	if x.isSpacious() {
+		x.octets, x.body, x.fields = slices.Clone(x.octets), slices.Clone(x.body), slices.Clone(x.fields)
+		x.request, x.response = message.Message{}, message.Message{}
+		s.settle(x)
+	}
+	s.memory -= x.memory
+}
+
+// TakeBack counts an exchange again.
+func (s *Exchanges) TakeBack(x *Exchange) { s.memory += x.memory }
+
+// Memory returns how much memory an exchange takes, as its pool counts it.
+func (x *Exchange) Memory() int { return x.memory }
+
+// LentSize returns how much memory an exchange takes after Lend.
+func (x *Exchange) LentSize() int {
+	if x.isSpacious() {
+		return x.needs()
+	}
+	return x.memory
+}
+
+// isSpacious returns whether the buffers of an exchange were made for a much larger one.
+func (x *Exchange) isSpacious() bool { return x.memory > 2*x.needs() }
 
 // takes returns how much memory an exchange takes, without its request.
-func (x *exchange) takes() int {
+func (x *Exchange) takes() int {
 	return int(unsafe.Sizeof(*x)) + cap(x.octets) + cap(x.body) + cap(x.fields)*int(unsafe.Sizeof(fieldSpan{})) +
 		cap(x.response.Fields)*int(unsafe.Sizeof(message.Field{}))
 }
 
 // needs is what takes would return if no memory was spare.
-func (x *exchange) needs() int {
+func (x *Exchange) needs() int {
 	return int(unsafe.Sizeof(*x)) + len(x.octets) + len(x.body) + len(x.fields)*int(unsafe.Sizeof(fieldSpan{}))
 }
 
-// compact frees what is spare, and the messages, which complete makes again.
-func (s *exchanges) compact(x *exchange) {
-	x.octets, x.body, x.fields = slices.Clone(x.octets), slices.Clone(x.body), slices.Clone(x.fields)
-	x.request, x.response = message.Message{}, message.Message{}
-	s.settle(x)
-}
+// IsFor returns whether the exchange has a request that was rendered for an endpoint.
+func (x *Exchange) IsFor(e *rv.Endpoint) bool { return x.Request != nil && x.endpoint == e }
 
-// isFor returns whether the exchange has a request that was rendered for an endpoint.
-func (x *exchange) isFor(e *rv.Endpoint) bool { return x.Request != nil && x.endpoint == e }
-
-// render renders a request for an endpoint. The exchange has it after keepRequest.
-func (x *exchange) render(p *chain.Program, s *chain.Step, in *chain.Instance, e *rv.Endpoint, body, cookie []byte) {
+// Render renders a request for an endpoint. The exchange has it after KeepRequest.
+func (x *Exchange) Render(p *chain.Program, s *chain.Step, in *chain.Instance, e *rv.Endpoint, body, cookie []byte) {
 	x.endpoint = e
 	x.rendered = s.RenderMessage(&x.request, x.rendered[:0], p, in, e, body, cookie)
 }
 
-// setPath replaces the path of the request that was rendered.
-func (x *exchange) setPath(path []byte) {
+// Rendered returns the request that was rendered, so that it can be changed before KeepRequest.
+func (x *Exchange) Rendered() *message.Message { return &x.request }
+
+// SetPath replaces the path of the request that was rendered.
+func (x *Exchange) SetPath(path []byte) {
 	at := len(x.rendered)
 	x.rendered = append(x.rendered, path...)
 	x.request.Path = x.rendered[at:]
 }
 
-// keepRequest copies the request into kept. A script may have put octets into the request that are valid during its
+// KeepRequest copies the request into kept. A script may have put octets into the request that are valid during its
 // call only.
-func (x *exchange) keepRequest() {
+func (x *Exchange) KeepRequest() {
 	m, kept := &x.request, x.kept[:0]
 	parts := x.parts[:0]
 	parts = append(parts, &m.Method, &m.Scheme, &m.Authority, &m.Path, &m.Body)
@@ -177,21 +214,21 @@ func (x *exchange) keepRequest() {
 }
 
 // clear removes the response, not the request.
-func (x *exchange) clear() {
+func (x *Exchange) clear() {
 	x.fields, x.octets, x.body = x.fields[:0], x.octets[:0], x.body[:0]
 	x.BodySize, x.Cut, x.ResponseTime = 0, false, 0
 }
 
-// head keeps octets that come before the header fields.
-func (s *exchanges) head(x *exchange, parts ...[]byte) {
+// Head keeps octets that come before the header fields.
+func (s *Exchanges) Head(x *Exchange, parts ...[]byte) {
 	for _, p := range parts {
 		x.octets = append(x.octets, p...)
 	}
 	s.settle(x)
 }
 
-// field keeps a header field. A session has checked the size of the header, so this memory has no other bound.
-func (s *exchanges) field(x *exchange, name, value []byte) {
+// Field keeps a header field. A session has checked the size of the header, so this memory has no other bound.
+func (s *Exchanges) Field(x *Exchange, name, value []byte) {
 	grows := len(x.fields) == cap(x.fields) || len(name)+len(value) > cap(x.octets)-len(x.octets)
 	at := len(x.octets)
 	x.fields = append(x.fields, fieldSpan{name: uint32(at), value: uint32(at + len(name))})
@@ -202,7 +239,7 @@ func (s *exchanges) field(x *exchange, name, value []byte) {
 }
 
 // header returns the name and the value of field i.
-func (x *exchange) header(i int) (name, value []byte) {
+func (x *Exchange) header(i int) (name, value []byte) {
 	f, end := x.fields[i], uint32(len(x.octets))
 	if i+1 < len(x.fields) {
 		end = x.fields[i+1].name
@@ -213,9 +250,9 @@ func (x *exchange) header(i int) (name, value []byte) {
 // cutKept is what is kept of a body that was cut for its memory, so that samples show how it begins, and others get the memory.
 const cutKept = 4 << 10
 
-// data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the pool: ok is then
+// Data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the pool: ok is then
 // false.
-func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
+func (s *Exchanges) Data(x *Exchange, p []byte) (ok bool) {
 	x.BodySize += int64(len(p))
 	if x.Cut {
 		return true
@@ -228,7 +265,7 @@ func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
 		x.body = append(x.body, p...)
 		return true
 	}
-	if s.full() {
+	if s.Full() {
 		x.Cut = true
 		x.body = slices.Clone(x.body[:min(len(x.body), cutKept)])
 		s.settle(x)
@@ -239,8 +276,8 @@ func (s *exchanges) data(x *exchange, p []byte) (ok bool) {
 	return true
 }
 
-// complete returns the exchange with the response that was received.
-func (s *exchanges) complete(x *exchange, status int, responseTime int64) *message.Exchange {
+// Complete returns the exchange with the response that was received.
+func (s *Exchanges) Complete(x *Exchange, status int, responseTime int64) *message.Exchange {
 	r := &x.response
 	if len(x.fields) > cap(r.Fields) {
 		r.Fields = make([]message.Field, len(x.fields))
@@ -256,10 +293,10 @@ func (s *exchanges) complete(x *exchange, status int, responseTime int64) *messa
 
 var schemeHTTP = []byte("http")
 
-// completeRequest makes the exchange have the request that was received, and a response with this status and the same fields and
+// CompleteRequest makes the exchange have the request that was received, and a response with this status and the same fields and
 // body. The octets of the exchange begin with the method, the path and the authority, which have these sizes.
-func (s *exchanges) completeRequest(x *exchange, method, path, authority, status int) {
-	r := s.complete(x, status, 0).Response
+func (s *Exchanges) CompleteRequest(x *Exchange, method, path, authority, status int) {
+	r := s.Complete(x, status, 0).Response
 	rest := x.octets[method:]
 	x.request = message.Message{
 		Method: x.octets[:method], Scheme: schemeHTTP, Path: rest[:path], Authority: rest[path : path+authority], Fields: r.Fields, Body: r.Body,
