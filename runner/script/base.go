@@ -8,7 +8,7 @@ import (
 
 // Scripts have these functions of the interpreter. All others are of this package.
 var (
-	keptBase = []string{"_G", "assert", "error", "getmetatable", "ipairs", "pcall", "rawequal", "select", "type", "xpcall"}
+	keptBase = []string{"_G", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget", "select", "type", "xpcall"}
 	keptMath = []string{
 		"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod", "frexp", "ldexp", "log",
 		"log10", "max", "min", "mod", "modf", "pi", "pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh",
@@ -28,10 +28,14 @@ func (s *state) openLibraries() {
 		protected := globals.RawGetString(name).(*lua.LFunction).GFunction
 		globals.RawSetString(name, L.NewFunction(s.protect(protected)))
 	}
+	for _, name := range []string{"next", "pairs", "rawget"} {
+		globals.RawSetString(name, s.filled(globals.RawGetString(name).(*lua.LFunction)))
+	}
+	globals.RawSetString("vars", s.vars)
 	globals.RawSetString("_VERSION", lua.LString(lua.LuaVersion))
-	s.define(globals, map[string]lua.LGFunction{
-		"collectgarbage": s.collectGarbage, "next": s.next, "pairs": s.pairs,
-		"print": func(*lua.LState) int { return 0 }, "rawget": s.rawGet, "rawset": s.rawSet, "require": s.require,
+	define(s.L, globals, map[string]lua.LGFunction{
+		"collectgarbage": s.collectGarbage,
+		"print":          func(*lua.LState) int { return 0 }, "rawset": s.rawSet, "require": s.require,
 		"setmetatable": s.setMetatable, "tonumber": s.toNumber, "tostring": s.toString, "unpack": s.unpack,
 	})
 	globals.RawSetString("math", s.mathLibrary(math))
@@ -59,9 +63,9 @@ func keep(t *lua.LTable, names []string) {
 	}
 }
 
-func (s *state) define(t *lua.LTable, functions map[string]lua.LGFunction) *lua.LTable {
+func define(L *lua.LState, t *lua.LTable, functions map[string]lua.LGFunction) *lua.LTable {
 	for name, fn := range functions {
-		t.RawSetString(name, s.L.NewFunction(fn))
+		t.RawSetString(name, L.NewFunction(fn))
 	}
 	return t
 }
@@ -109,48 +113,10 @@ func (s *state) setMetatable(L *lua.LState) int {
 	return 1
 }
 
-// next knows header tables, see headers.
-func (s *state) next(L *lua.LState) int {
-	t := L.CheckTable(1)
-	var k, v lua.LValue
-	if h := s.headersOf(L, t); h != nil {
-		k, v = h.next(L, L.Get(2))
-	} else {
-		k, v = t.Next(L.Get(2))
-	}
-	L.Push(k)
-	if k == lua.LNil {
-		return 1
-	}
-	L.Push(v)
-	return 2
-}
-
-func (s *state) pairs(L *lua.LState) int {
-	t := L.CheckTable(1)
-	L.Push(s.native.nextFunction)
-	L.Push(t)
-	L.Push(lua.LNil)
-	return 3
-}
-
-func (s *state) rawGet(L *lua.LState) int {
-	t := L.CheckTable(1)
-	if h := s.headersOf(L, t); h != nil {
-		L.Push(h.get(L.Get(2)))
-		return 1
-	}
-	L.Push(t.RawGet(L.CheckAny(2)))
-	return 1
-}
-
 func (s *state) rawSet(L *lua.LState) int {
 	t, key, value := L.CheckTable(1), L.CheckAny(2), L.CheckAny(3)
 	L.SetTop(1)
-	if h := s.headersOf(L, t); h != nil {
-		h.set(L, key, value)
-		return 1
-	}
+	s.fill(L, t)
 	if n, ok := key.(lua.LNumber); ok {
 		s.budget.stretch(L, t, n)
 	}
@@ -229,7 +195,7 @@ const maxPushed = 8000
 func (s *state) mathLibrary(t *lua.LTable) *lua.LTable {
 	keep(t, keptMath)
 	t.RawSetString("huge", lua.LNumber(math.Inf(1)))
-	return s.define(t, map[string]lua.LGFunction{"random": s.random, "randomseed": s.randomSeed})
+	return define(s.L, t, map[string]lua.LGFunction{"random": s.random, "randomseed": s.randomSeed})
 }
 
 func (s *state) random(L *lua.LState) int {
@@ -258,7 +224,7 @@ func (s *state) randomSeed(L *lua.LState) int {
 func (s *state) clockLibrary(t *lua.LTable) *lua.LTable {
 	date := t.RawGetString("date").(*lua.LFunction).GFunction
 	keep(t, []string{"time", "clock"})
-	return s.define(t, map[string]lua.LGFunction{"date": func(L *lua.LState) int {
+	return define(s.L, t, map[string]lua.LGFunction{"date": func(L *lua.LState) int {
 		const most = 1024
 		if len(L.OptString(1, "")) > most {
 			L.ArgError(1, "the format is too long")

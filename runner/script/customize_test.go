@@ -66,7 +66,7 @@ func TestCustomizeErrors(t *testing.T) {
 	}{
 		{source: "x = 1", want: "does not define customize_response"},
 		{source: "x =", want: "x.lua:1"},
-		{source: open + "return qh, rb end", want: "the request's headers"},
+		{source: open + "return qh, rb end", want: "the header table of another message"},
 		{source: open + "return nil, rb end", want: "first result is a nil"},
 		{source: open + "return rh end", want: "second result is a nil"},
 		{source: open + "rh[':status'] = nil return rh, rb end", want: `:status is ""`},

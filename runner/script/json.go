@@ -30,13 +30,13 @@ func (j *jsonLibrary) open(s *state) {
 	j.array.RawSetString("__jsontype", lua.LString("array"))
 	j.object.RawSetString("__jsontype", lua.LString("object"))
 	j.null = L.NewUserData()
-	meta := s.define(L.NewTable(), map[string]lua.LGFunction{"__tostring": func(L *lua.LState) int {
+	meta := define(L, L.NewTable(), map[string]lua.LGFunction{"__tostring": func(L *lua.LState) int {
 		L.Push(lua.LString("null"))
 		return 1
 	}})
 	meta.RawSetString("__metatable", lua.LString("null"))
 	j.null.Metatable = meta
-	j.table = s.define(L.NewTable(), map[string]lua.LGFunction{
+	j.table = define(L, L.NewTable(), map[string]lua.LGFunction{
 		"decode": j.decode, "encode": j.encode, "array": j.mark(j.array), "object": j.mark(j.object),
 	})
 	j.table.RawSetString("null", j.null)

@@ -77,9 +77,7 @@ func (e *encoder) nested(t *lua.LTable) {
 	if e.depth++; e.depth > maxJSONDepth {
 		e.fail("%s", errJSONDepth.Error())
 	}
-	if h := e.s.headersOf(e.L, t); h != nil {
-		t = h.asTable()
-	}
+	e.s.fill(e.L, t)
 	list := t.Metatable == e.array || t.Metatable != e.object && t.Len() > 0
 	members, brackets := e.members, "{}"
 	if list {

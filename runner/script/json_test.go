@@ -28,8 +28,8 @@ func jsonState(t testing.TB) *state {
 	return h.states[0]
 }
 
-// call calls a function of the global json.
-func (s *state) call(name string, v lua.LValue) (lua.LValue, error) {
+// callJSON calls a function of the global json.
+func (s *state) callJSON(name string, v lua.LValue) (lua.LValue, error) {
 	s.budget.begin()
 	s.L.SetTop(0)
 	s.L.Push(s.json.table.RawGetString(name))
@@ -44,11 +44,11 @@ func (s *state) call(name string, v lua.LValue) (lua.LValue, error) {
 }
 
 func (s *state) decodeText(text string) (lua.LValue, error) {
-	return s.call("decode", lua.LString(text))
+	return s.callJSON("decode", lua.LString(text))
 }
 
 func (s *state) encodeValue(v lua.LValue) (string, error) {
-	out, err := s.call("encode", v)
+	out, err := s.callJSON("encode", v)
 	return fmt.Sprint(out), err
 }
 

@@ -14,14 +14,6 @@ import (
 // maxSource is the most bytes of a script's source.
 const maxSource = 256 << 10
 
-// The functions that a script may define.
-const (
-	makeRequest      = "make_request"
-	validateResponse = "validate_response"
-	onRequest        = "on_request"
-	onResponse       = "on_response"
-)
-
 // Script is a compiled script. It is read-only, so all workers can use it.
 type Script struct {
 	name      string
@@ -45,6 +37,26 @@ func Compile(name, source string) (*Script, error) {
 	defer h.Close()
 	if err := s.inspect(h.states[0].L.G.Global); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// CompileCustomizer is Compile for a script that a server runs. It defines customize_response(request_headers, request_body,
+// response_headers, response_body) -> table, string. The headers are as in the compatible form. The script can change
+// ":status" of the response.
+func CompileCustomizer(name, source string) (*Script, error) {
+	proto, err := compile(name, source)
+	if err != nil {
+		return nil, err
+	}
+	s := &Script{name: name, proto: proto, defines: map[string]bool{customizeResponse: true}, wantsBody: true}
+	h, err := NewHost([]*Script{s}, Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if _, ok := h.states[0].L.G.Global.RawGetString(customizeResponse).(*lua.LFunction); !ok {
+		return nil, fmt.Errorf("%s: the script does not define %s", name, customizeResponse)
 	}
 	return s, nil
 }

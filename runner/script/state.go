@@ -15,17 +15,11 @@ import (
 type state struct {
 	script *Script
 	number int // its index in the Host
-	budget *budget
-	L      *lua.LState
 	rng    *rand.Rand
 	match  matcher
 	json   jsonLibrary
 	spare  *bytes.Buffer // of gsub
-	// values are those of the chain instance, nil outside of a call.
-	values Values
-
-	compat compat
-	native native
+	objects
 }
 
 const (
@@ -43,13 +37,13 @@ func init() {
 // open makes the Lua state and runs the script's top level.
 func (s *state) open() error {
 	s.rng = newRandom(s.budget.limits.Seed, uint64(s.number))
-	s.L = lua.NewState(lua.Options{
+	L := lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callStack, RegistrySize: stackSlots, RegistryMaxSize: maxStackSlots,
 		RegistryGrowStep: stackSlots,
 	})
-	s.L.SetContext(s.budget)
+	L.SetContext(s.budget)
+	s.objects.open(L, s.budget)
 	s.openLibraries()
-	s.openProxies()
 	s.L.Push(s.L.NewFunctionFromProto(s.script.proto))
 	guards := s.budget.guards()
 	for _, fn := range guards {
@@ -67,7 +61,7 @@ func (s *state) drop() {
 	if s.L != nil {
 		s.L.Close()
 	}
-	*s = state{script: s.script, number: s.number, budget: s.budget}
+	*s = state{script: s.script, number: s.number, objects: objects{budget: s.budget}}
 }
 
 // run calls the function below the nargs arguments on the stack, under the budget.
@@ -126,13 +120,22 @@ func (s *state) fail(function, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", s.script.name, function, fmt.Errorf(format, args...))
 }
 
-// function returns a global function. The script can replace it from call to call.
-func (s *state) function(name string) (*lua.LFunction, error) {
+// call calls a global function. The script can replace it from call to call.
+func (s *state) call(name string, args ...lua.LValue) (first, second lua.LValue, err error) {
 	fn, ok := s.L.G.Global.RawGetString(name).(*lua.LFunction)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is no longer a function", s.script.name, name)
+		return nil, nil, fmt.Errorf("%s: %s is no longer a function", s.script.name, name)
 	}
-	return fn, nil
+	s.L.Push(fn)
+	for _, a := range args {
+		s.L.Push(a)
+	}
+	if err := s.run(len(args), 2); err != nil {
+		return nil, nil, err
+	}
+	first, second = s.L.Get(-2), s.L.Get(-1)
+	s.L.SetTop(0)
+	return first, second, nil
 }
 
 // arg returns an argument that is a string or a number.

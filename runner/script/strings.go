@@ -12,7 +12,7 @@ import (
 
 // stringLibrary makes the global string, which also has the methods of strings.
 func (s *state) stringLibrary() *lua.LTable {
-	t := s.define(s.L.NewTable(), map[string]lua.LGFunction{
+	t := define(s.L, s.L.NewTable(), map[string]lua.LGFunction{
 		"byte": s.strByte, "char": s.strChar, "find": s.strFind, "format": s.strFormat, "gmatch": s.strGmatch, "gsub": s.strGsub,
 		"len": s.strLen, "lower": s.strLower, "match": s.strMatch, "rep": s.strRep, "reverse": s.strReverse, "sub": s.strSub,
 		"upper": s.strUpper,

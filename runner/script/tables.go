@@ -8,7 +8,7 @@ import (
 )
 
 func (s *state) tableLibrary() *lua.LTable {
-	return s.define(s.L.NewTable(), map[string]lua.LGFunction{
+	return define(s.L, s.L.NewTable(), map[string]lua.LGFunction{
 		"concat": s.tableConcat, "getn": s.tableLen, "insert": s.tableInsert, "maxn": s.tableMaxN, "remove": s.tableRemove,
 		"sort": s.tableSort,
 	})
@@ -20,7 +20,7 @@ const slotBytes = 16
 // list returns the first argument, a table. It raises an error for a header table.
 func (s *state) list(L *lua.LState) *lua.LTable {
 	t := L.CheckTable(1)
-	if s.headersOf(L, t) != nil {
+	if s.viewOf(L, t) != nil {
 		L.ArgError(1, "headers are not a list")
 	}
 	return t

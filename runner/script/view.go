@@ -1,0 +1,281 @@
+package script
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// view is a message in a script: an object of the native form, and a header table of the compatible form. Both read and
+// change the message itself.
+type view struct {
+	*objects
+	// name is req, prev or res.
+	name   string
+	object *lua.LUserData
+	// table is the header table of the current call, nil if the script has none or it is an ordinary table.
+	table *lua.LTable
+	// m is nil outside of a call. made is nil if the script cannot change the message.
+	m    *Message
+	made *made
+	// own is true if the fields are a copy in made.
+	own bool
+	// asked is the request that m responds to, if its pseudo-headers are in the header table of m.
+	asked        *Message
+	body, status boxed
+	parts        [len(pseudoNames)]boxed
+	headers      []boxed
+}
+
+const contentLength = "content-length"
+
+var pseudoNames = [...]string{"method", "scheme", "authority", "path"}
+
+// boxed caches a string as a Lua value. To make one costs two allocations, and most texts of a message are the same as in
+// the message before.
+type boxed struct {
+	s string
+	v lua.LValue
+}
+
+func (b *boxed) of(text []byte) lua.LValue {
+	if b.v == nil || b.s != string(text) {
+		b.s = string(text)
+		b.v = lua.LString(b.s)
+	}
+	return b.v
+}
+
+func (v *view) open(m *Message, w *made) {
+	v.m, v.made, v.own, v.asked, v.table = m, w, false, nil, nil
+}
+
+func (v *view) isResponse() bool { return v.name != "req" }
+
+// pseudo returns a pseudo-header, whose name is without colon.
+func (v *view) pseudo(name string) lua.LValue {
+	m := v.m
+	if v.isResponse() {
+		if m = v.asked; name == "status" && v.m.Status != 0 {
+			var buf [8]byte
+			return v.status.of(strconv.AppendInt(buf[:0], int64(v.m.Status), 10))
+		}
+	}
+	i := slices.Index(pseudoNames[:], name)
+	if m == nil || i < 0 {
+		return lua.LNil
+	}
+	return v.parts[i].of(*pseudoOf(m, name))
+}
+
+// header returns a header by its name in lower case. Several fields of one name are joined with "; ".
+func (v *view) header(name string) lua.LValue {
+	at, more := -1, false
+	for i := range v.m.Fields {
+		if string(v.m.Fields[i].Name) != name {
+			continue
+		}
+		if more = at >= 0; more {
+			break
+		}
+		at = i
+	}
+	switch {
+	case at < 0:
+		return lua.LNil
+	case more:
+		return lua.LString(v.joined(name))
+	}
+	for len(v.headers) <= at {
+		v.headers = append(v.headers, boxed{})
+	}
+	return v.headers[at].of(v.m.Fields[at].Value)
+}
+
+func (v *view) joined(name string) string {
+	var values []string
+	for _, f := range v.m.Fields {
+		if string(f.Name) == name {
+			values = append(values, string(f.Value))
+		}
+	}
+	return strings.Join(values, "; ")
+}
+
+// hold copies what a script sets. Replaced texts count until the call ends.
+func (v *view) hold(text string) ([]byte, error) {
+	const changes = 4 // of the whole message
+	l := &v.budget.limits
+	if len(v.made.bytes)+len(text) > changes*(l.Body+l.Fields) {
+		return nil, fmt.Errorf("%w: %s is changed too often", ErrLimit, v.name)
+	}
+	return v.made.add(text), nil
+}
+
+func (v *view) setBody(text string) (err error) {
+	if most := v.budget.limits.Body; len(text) > most {
+		return fmt.Errorf("%w: a body of %d bytes, more than %d", ErrLimit, len(text), most)
+	}
+	v.m.Body, err = v.hold(text)
+	return err
+}
+
+// checkSize returns an error if the headers and n more bytes exceed Limits.Fields. A field has a size as HPACK computes it
+// (RFC 7541 section 4.1).
+func (v *view) checkSize(n int) error {
+	const perField = 32
+	n += perField
+	for _, name := range pseudoNames {
+		n += len(":") + len(name) + len(*pseudoOf(v.m, name)) + perField
+	}
+	for _, f := range v.m.Fields {
+		n += len(f.Name) + len(f.Value) + perField
+	}
+	if most := v.budget.limits.Fields; n > most {
+		return fmt.Errorf("%w: headers of more than %d bytes", ErrLimit, most)
+	}
+	return nil
+}
+
+// setPseudo sets a pseudo-header, whose name is without colon.
+func (v *view) setPseudo(name, text string) (err error) {
+	if v.isResponse() {
+		return v.setStatus(name, text)
+	}
+	part := pseudoOf(v.m, name)
+	if part == nil {
+		return fmt.Errorf("unknown pseudo-header %q", ":"+shorten(name))
+	}
+	if err := cmp.Or(checkPseudo(name, text), v.checkSize(len(text))); err != nil {
+		return err
+	}
+	*part, err = v.hold(text)
+	return err
+}
+
+func (v *view) setStatus(name, text string) error {
+	if name != "status" {
+		return fmt.Errorf("a response has no %q", ":"+shorten(name))
+	}
+	status, err := strconv.Atoi(text)
+	if err != nil || status < 200 || status > 599 {
+		return fmt.Errorf(":status is %q, want 200 to 599", shorten(text))
+	}
+	v.m.Status = status
+	return nil
+}
+
+// setField adds a field. If replace, it removes all others of the name.
+func (v *view) setField(name, text string, replace bool) error {
+	name = strings.ToLower(name)
+	if err := cmp.Or(checkName(name), checkValue(name, text), v.checkSize(len(name)+len(text))); err != nil {
+		return err
+	}
+	value, err := v.hold(text)
+	if err != nil {
+		return err
+	}
+	fields := v.ownFields()
+	is := func(f Field) bool { return string(f.Name) == name }
+	if i := slices.IndexFunc(fields, is); i >= 0 && replace {
+		fields[i].Value = value
+		v.setFields(append(fields[:i+1], slices.DeleteFunc(fields[i+1:], is)...))
+		return nil
+	}
+	v.setFields(append(fields, Field{Name: v.made.add(name), Value: value}))
+	return nil
+}
+
+func (v *view) removeField(name string) {
+	v.setFields(slices.DeleteFunc(v.ownFields(), func(f Field) bool { return string(f.Name) == name }))
+}
+
+// ownFields returns a copy of the fields, which can be changed.
+func (v *view) ownFields() []Field {
+	if !v.own {
+		v.setFields(append(v.made.fields[:0], v.m.Fields...))
+	}
+	return v.made.fields
+}
+
+func (v *view) setFields(f []Field) { v.made.fields, v.m.Fields, v.own = f, f, true }
+
+// setHeader sets a header of a header table. nil removes it.
+func (v *view) setHeader(key, value lua.LValue) error {
+	k, ok := key.(lua.LString)
+	if !ok {
+		return fmt.Errorf("the name of a header is a string, not a %s", key.Type())
+	}
+	name, isPseudo := strings.CutPrefix(strings.ToLower(string(k)), ":")
+	str, ok := text(value)
+	switch {
+	case value == lua.LNil && isPseudo:
+		v.removePseudo(name)
+	case value == lua.LNil:
+		v.removeField(name)
+	case !ok:
+		return fmt.Errorf("header %q is a %s, want a string or a number", shorten(string(k)), value.Type())
+	case isPseudo:
+		return v.setPseudo(name, str)
+	case name != contentLength:
+		return v.setField(name, str, true)
+	}
+	return nil
+}
+
+func (v *view) removePseudo(name string) {
+	if part := pseudoOf(v.m, name); part != nil {
+		*part = nil
+	} else if name == "status" {
+		v.m.Status = 0
+	}
+}
+
+// replaceHeaders sets all headers to those of a table.
+func (v *view) replaceHeaders(t *lua.LTable) error {
+	v.m.Status = 0
+	for _, name := range pseudoNames {
+		v.removePseudo(name)
+	}
+	v.setFields(v.made.fields[:0])
+	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
+		if err := v.setHeader(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeHeaders sets the headers to what a script returned: the header table, which has changed the message, or another one.
+// before is the message before the call.
+func (v *view) takeHeaders(result lua.LValue, before *Message) error {
+	t, ok := result.(*lua.LTable)
+	switch {
+	case !ok:
+		return fmt.Errorf("the first result is a %s, want a table of headers", result.Type())
+	case t == v.table:
+		if _, ok := v.m.Header(contentLength); ok {
+			v.removeField(contentLength)
+		}
+	case t.Metatable == lua.LValue(v.meta):
+		return errors.New("the first result is the header table of another message")
+	default:
+		if err := v.replaceHeaders(t); err != nil {
+			return err
+		}
+	}
+	for _, name := range pseudoNames {
+		if len(*pseudoOf(before, name)) > 0 && len(*pseudoOf(v.m, name)) == 0 {
+			return fmt.Errorf("the returned headers have no %q", ":"+name)
+		}
+	}
+	if before.Status != 0 && v.m.Status == 0 {
+		return v.setStatus("status", "")
+	}
+	return nil
+}
