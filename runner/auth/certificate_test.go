@@ -20,8 +20,8 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// issue writes a new certificate and its key to the files of c.
-func issue(t *testing.T, c *rv.OAuth2, name string) {
+// issue writes a new certificate and its key.
+func issue(t *testing.T, certFile, keyFile, name string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -36,7 +36,7 @@ func issue(t *testing.T, c *rv.OAuth2, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{c.CertFile: {Type: "CERTIFICATE", Bytes: der}, c.KeyFile: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
 		write(t, filepath.Dir(path), filepath.Base(path), string(pem.EncodeToMemory(block)))
 	}
 }
@@ -62,13 +62,13 @@ func TestClientCertificate(t *testing.T) {
 	if _, err := newOAuth2(c, nil, nil); err == nil || !strings.Contains(err.Error(), "oauth2.certFile "+c.CertFile) {
 		t.Errorf("without the files: %v", err)
 	}
-	issue(t, c, "one")
+	issue(t, c.CertFile, c.KeyFile, "one")
 	o, err := newOAuth2(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"one", "two"} {
-		issue(t, c, name)
+		issue(t, c.CertFile, c.KeyFile, name)
 		if g, err := o.fetch(t.Context()); err != nil || string(g.value) != "Bearer "+name {
 			t.Errorf("%q, %v, want the token of %s", g.value, err, name)
 		}

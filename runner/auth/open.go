@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/policy"
+	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
 // grant is a value and how long it is good, counted from the beginning of the attempt that got it.
@@ -49,6 +50,15 @@ func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy
 		return nil, nil, err
 	}
 	return open(ctx, from, attempted, update)
+}
+
+// OpenAssertion is Open for the client credentials assertion of a target, which this process signs. The next one is signed
+// after half of its lifetime, with the files as they are then.
+func OpenAssertion(ctx context.Context, c *rv.ClientAssertion, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+	return open(ctx, func(context.Context) (grant, error) {
+		value, lifetime, err := fiveg.SignAssertion(c, time.Now())
+		return grant{value: value, lifetime: lifetime - time.Second, refresh: lifetime / 2}, err // exp has no fraction
+	}, attempted, update)
 }
 
 func open(ctx context.Context, from source, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {

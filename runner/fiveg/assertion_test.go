@@ -1,7 +1,6 @@
-package auth
+package fiveg
 
 import (
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -16,9 +15,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"math/big"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,9 +45,17 @@ func signedBy(t *testing.T, key crypto.Signer) (*rv.ClientAssertion, *x509.Certi
 	dir := t.TempDir()
 	return &rv.ClientAssertion{
 		Subject: "4947a69a-f61b-4bc1-b9da-47c9c5d14b64", Audience: []string{"UDM", "NRF"}, Lifetime: time.Minute,
-		CertFile: write(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
-		KeyFile:  write(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))),
+		CertFile: writePEM(t, dir, "CERTIFICATE", der), KeyFile: writePEM(t, dir, "PRIVATE KEY", pkcs8),
 	}, certificate
+}
+
+func writePEM(t *testing.T, dir, kind string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, kind)
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func rsaKey(t *testing.T) crypto.Signer {
@@ -91,13 +99,13 @@ func TestAssertion(t *testing.T) {
 	for name, key := range map[string]crypto.Signer{"RS256": rsaKey(t), "ES256": ecdsaKey(t, elliptic.P256()), "ES384": ecdsaKey(t, elliptic.P384())} {
 		t.Run(name, func(t *testing.T) {
 			c, certificate := signedBy(t, key)
-			g, err := signAssertion(c, now)
-			if err != nil || g.lifetime != 59*time.Second || g.refresh != 30*time.Second {
-				t.Fatalf("%v, %v, %v", g.lifetime, g.refresh, err)
+			value, lifetime, err := SignAssertion(c, now)
+			if err != nil || lifetime != time.Minute {
+				t.Fatalf("%v, %v", lifetime, err)
 			}
-			parts := strings.Split(string(g.value), ".")
+			parts := strings.Split(string(value), ".")
 			if len(parts) != 3 {
-				t.Fatalf("%s", g.value)
+				t.Fatalf("%s", value)
 			}
 			var decoded [3][]byte
 			for i, part := range parts {
@@ -150,31 +158,9 @@ func TestAssertionErrors(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, _ := signedBy(t, tc.key)
 			tc.change(c)
-			if g, err := signAssertion(c, time.Now()); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%q, %v, want an error with %q", g.value, err, tc.want)
+			if value, _, err := SignAssertion(c, time.Now()); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v, want an error with %q", value, err, tc.want)
 			}
 		})
 	}
-}
-
-// TestAssertionIsRenewed: after half of its lifetime.
-func TestAssertionIsRenewed(t *testing.T) {
-	c, _ := signedBy(t, ecdsaKey(t, elliptic.P256()))
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		began, attempts := time.Now(), 0
-		value, done, err := OpenAssertion(ctx, c, func(error) { attempts++ }, func(next []byte, err error) {
-			if after := time.Since(began); err != nil || len(next) == 0 || after != 30*time.Second {
-				t.Errorf("%q, %v after %v", next, err, after)
-			}
-			cancel()
-		})
-		if err != nil || len(value) == 0 {
-			t.Fatalf("%q, %v", value, err)
-		}
-		<-done
-		if attempts != 2 {
-			t.Errorf("%d attempts", attempts)
-		}
-	})
 }

@@ -1,7 +1,6 @@
-package auth
+package fiveg
 
 import (
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -23,12 +22,6 @@ const (
 	maxAssertion = 12 << 10
 )
 
-// OpenAssertion is Open for the client credentials assertion of a target: a JWT that this process signs (3GPP TS 33.501
-// 13.3.8). The next one is signed after half of its lifetime, with the files as they are then.
-func OpenAssertion(ctx context.Context, c *rv.ClientAssertion, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
-	return open(ctx, func(context.Context) (grant, error) { return signAssertion(c, time.Now()) }, attempted, update)
-}
-
 // claims are those of 3GPP TS 33.501 13.3.8.2, with the names of RFC 7519 4.1.
 type claims struct {
 	Subject  string   `json:"sub"`
@@ -37,29 +30,31 @@ type claims struct {
 	Audience []string `json:"aud"`
 }
 
-func signAssertion(c *rv.ClientAssertion, now time.Time) (grant, error) {
-	lifetime := c.Lifetime
+// SignAssertion returns a client credentials assertion: a JWT (3GPP TS 33.501 13.3.8). It reads the files of c. The
+// lifetime begins at now.
+func SignAssertion(c *rv.ClientAssertion, now time.Time) (value []byte, lifetime time.Duration, err error) {
+	lifetime = c.Lifetime
 	if lifetime == 0 {
 		lifetime = defaultAssertionLifetime
 	}
 	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {
-		return grant{}, fmt.Errorf("certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
+		return nil, 0, fmt.Errorf("certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
 	}
 	algorithm, err := algorithmOf(pair.PrivateKey)
 	if err != nil {
-		return grant{}, fmt.Errorf("keyFile %s: %w", c.KeyFile, err)
+		return nil, 0, fmt.Errorf("keyFile %s: %w", c.KeyFile, err)
 	}
 	// The first certificate of x5c has the key (RFC 7515 4.1.6).
 	header := (&jose.SignerOptions{}).WithType("JWT").WithHeader("x5c", pair.Certificate)
-	value, err := sign(jose.SigningKey{Algorithm: algorithm, Key: pair.PrivateKey}, header, claims{Subject: c.Subject, IssuedAt: now.Unix(), Expires: now.Add(lifetime).Unix(), Audience: c.Audience})
-	if err == nil && len(value) > maxAssertion {
-		err = fmt.Errorf("certFile %s: the assertion has %d octets with the chain of certificates; allowed: at most %d", c.CertFile, len(value), maxAssertion)
+	text, err := sign(jose.SigningKey{Algorithm: algorithm, Key: pair.PrivateKey}, header, claims{Subject: c.Subject, IssuedAt: now.Unix(), Expires: now.Add(lifetime).Unix(), Audience: c.Audience})
+	if err == nil && len(text) > maxAssertion {
+		err = fmt.Errorf("certFile %s: the assertion has %d octets with the chain of certificates; allowed: at most %d", c.CertFile, len(text), maxAssertion)
 	}
 	if err != nil {
-		return grant{}, err
+		return nil, 0, err
 	}
-	return grant{value: []byte(value), lifetime: lifetime - time.Second, refresh: lifetime / 2}, nil // exp has no fraction
+	return []byte(text), lifetime, nil
 }
 
 // minRSABits is the size of the smallest key that receivers accept.
