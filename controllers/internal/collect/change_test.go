@@ -78,14 +78,14 @@ func TestPause(t *testing.T) {
 		f.wait(time.Second)
 		from := f.wantOneInstant(2)
 		v := f.wait(time.Minute)
-		if v.Rate != 0 || !v.Every(func(s *shards.Shard) bool { return s.Snapshot.Suspended }) {
+		if v.Rate != 0 || !every(v, func(s *shards.Shard) bool { return s.Snapshot.Suspended }) {
 			t.Errorf("rate %.0f, states %v: want every runner suspended", v.Rate, states(v))
 		}
 		f.patch(3, 1000, false)
 		f.wait(time.Second)
 		until := f.wantOneInstant(3)
 		v = f.wait(15 * time.Second)
-		if n := f.sent(v); !v.Every((*shards.Shard).Final) || n < 9998 || n > 10_002 || len(losses(v)) != 0 {
+		if n := f.sent(v); !every(v, (*shards.Shard).Final) || n < 9998 || n > 10_002 || len(losses(v)) != 0 {
 			t.Errorf("states %v, sent %d, losses %v; want all done, 10000, none", states(v), n, losses(v))
 		}
 		for i := range v.Shards {

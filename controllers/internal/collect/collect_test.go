@@ -207,6 +207,11 @@ func states(v *shards.View) (out []runnerv1alpha1.State) {
 	return out
 }
 
+// every returns whether there are shards and f holds for all of them.
+func every(v *shards.View, f func(*shards.Shard) bool) bool {
+	return len(v.Shards) > 0 && v.Count(f) == len(v.Shards)
+}
+
 func losses(v *shards.View) map[int]string {
 	out := map[int]string{}
 	for i := range v.Shards {
@@ -259,7 +264,7 @@ func TestRunToItsEnd(t *testing.T) {
 		for i := range v.Shards {
 			sent += v.Shards[i].Snapshot.Counters.Sent
 		}
-		if !v.Every((*shards.Shard).Final) || sent != 10_000 || len(losses(v)) != 0 {
+		if !every(v, (*shards.Shard).Final) || sent != 10_000 || len(losses(v)) != 0 {
 			t.Errorf("states %v, sent %d, losses %v; want all done, 10000, none", states(v), sent, losses(v))
 		}
 		if f.runners[0].Acked() {
@@ -298,7 +303,7 @@ func TestTakeOver(t *testing.T) {
 		if d := v.StartedAt.Sub(begun).Abs(); d > time.Microsecond {
 			t.Errorf("the successor takes the start for %v away", d)
 		}
-		if v = f.wait(15 * time.Second); !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
+		if v = f.wait(15 * time.Second); !every(v, (*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Errorf("states %v losses %v, want all done", states(v), losses(v))
 		}
 	})
@@ -316,7 +321,7 @@ func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
 		f.begin()
 		before := time.Now()
 		v := f.wait(time.Second)
-		if !v.Every((*shards.Shard).Started) {
+		if !every(v, (*shards.Shard).Started) {
 			t.Fatalf("states %v, want all running", states(v))
 		}
 		for _, i := range []int{0, 2} {
@@ -471,7 +476,7 @@ func TestStop(t *testing.T) {
 		f.run()
 		f.stored.Stop = &record.Stop{Reason: "spec.stop"}
 		v := f.wait(time.Second)
-		if !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
+		if !every(v, (*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
 		}
 		for _, r := range f.runners {
@@ -544,7 +549,7 @@ func TestSetupAndTeardown(t *testing.T) {
 			}
 		}
 		v = f.end(time.Hour)
-		if !v.Every((*shards.Shard).Final) || len(losses(v)) != 0 {
+		if !every(v, (*shards.Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
 		}
 		if !slices.Contains(f.runners[0].Calls(), "teardown") || slices.Contains(f.runners[1].Calls(), "teardown") {

@@ -11,6 +11,9 @@ func (g *Group) Accept(d Desired, now time.Time) {
 	}
 	g.at(max(0, d.Shards-1))
 	g.acceptChanges()
+	for _, i := range g.changes.newest().Members {
+		g.at(i)
+	}
 	g.takeStored()
 	for i, s := range g.runners {
 		if p := d.Pods[i]; !s.stored || p.UID == s.pod.UID {
@@ -24,7 +27,7 @@ func (g *Group) Accept(d Desired, now time.Time) {
 	}
 	g.nextRound = time.Time{}
 	if !before.sameOrders(&g.d) {
-		g.pollNow()
+		g.runners.pollNow()
 	}
 }
 
@@ -34,14 +37,6 @@ func (d *Desired) sameOrders(other *Desired) bool {
 	return (is.Start == nil) == (was.Start == nil) && (is.Stop == nil) == (was.Stop == nil) && (is.End == nil) == (was.End == nil) &&
 		is.Live.Generation == was.Live.Generation && len(is.Search.Probes) == len(was.Search.Probes) && len(d.Ended) == len(other.Ended) &&
 		d.Shards == other.Shards && d.ShardsRevision == other.ShardsRevision && d.Policy == other.Policy
-}
-
-// pollNow makes the next round call every runner, without delay.
-func (g *Group) pollNow() {
-	for _, s := range g.runners {
-		s.pollAt = time.Time{}
-	}
-	g.nextRound = time.Time{}
 }
 
 // at is the present runner of a shard.

@@ -1,7 +1,6 @@
 package shards
 
 import (
-	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -17,22 +16,13 @@ const (
 	reasonTooLate = "the test is over"
 )
 
-// facts are what the calls of a round depend on beside their runners.
-func (g *Group) facts() round {
-	m := round{d: &g.d, start: g.startNow(), drained: g.runners.drained()}
-	for s := range g.all() {
-		m.watch = m.watch || s.silent
-	}
-	return m
-}
-
 // calls returns the calls that are due, the number of runners that are polled, and the time until the next call.
-func (g *Group) calls(m round) (out []Call, polled int, wait time.Duration) {
-	wait = g.m.Pace.Least
+func (g *Group) calls(m *round) (out []Call, polled int, wait time.Duration) {
+	wait = m.Pace.Least
 	if g.proposal != nil {
 		wait = min(wait, proposalLife/2)
 	}
-	for s := range g.all() {
+	for _, s := range g.all() {
 		if !s.final() && s.pod.Address != "" {
 			polled++
 		}
@@ -40,12 +30,12 @@ func (g *Group) calls(m round) (out []Call, polled int, wait time.Duration) {
 			wait = min(wait, s.pollAt.Sub(g.now))
 			continue
 		}
-		m.change = g.pending(s) != nil
-		if kind := s.next(&m); kind != CallNone {
+		m.change = s.pending(&g.changes) != nil
+		if kind := s.next(m); kind != CallNone {
 			s.calling = kind
-			out = append(out, g.call(s, kind))
+			out = append(out, g.call(s, kind, m))
 		}
-		after := g.interval(s)
+		after := s.interval(m)
 		s.pollAt = g.now.Add(after)
 		wait = min(wait, after)
 	}
@@ -53,14 +43,14 @@ func (g *Group) calls(m round) (out []Call, polled int, wait time.Duration) {
 }
 
 // call returns the call with which a runner gets a message.
-func (g *Group) call(s *runner, kind Kind) Call {
+func (g *Group) call(s *runner, kind Kind, m *round) Call {
 	c := Call{
 		ID: s.id(), Address: s.pod.Address, Kind: kind,
-		Totals: len(g.runners)*g.steps > fullDetail && !g.probeIsOver(), Lease: g.lease(s),
+		Totals: len(g.runners)*g.steps > fullDetail && !m.probeOver, Lease: s.lease(m),
 	}
 	switch kind {
 	case CallUpdate:
-		c.Update = g.update(s)
+		c.Update = g.members.update(s)
 	case CallStart:
 		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.runners.globals(), Changes: g.changes.missed(s.snapshot.Revision)}
 	case CallStop:
@@ -72,29 +62,4 @@ func (g *Group) call(s *runner, kind Kind) Call {
 		c.Ack.Sequence = s.snapshot.Sequence
 	}
 	return c
-}
-
-// interval is the time between two polls of a runner.
-func (g *Group) interval(s *runner) time.Duration {
-	frequency := s.behaviour().Poll
-	switch {
-	case s.silent:
-		frequency = Plain
-	case frequency == Regular && g.hurries(s):
-		frequency = Hurried
-	case s.snapshot == nil && s.trouble != "" && frequency == Hurried && g.now.Sub(g.zero) > time.Minute:
-		frequency = Regular // a container whose endpoint does not listen yet refuses connections
-	}
-	switch frequency {
-	case Plain:
-		return g.m.Pace.Least
-	case Regular:
-		return g.m.Pace.spread(g.now.Sub(g.zero), s.index, len(g.runners))
-	}
-	return g.m.Pace.Hurried
-}
-
-// hurries: a runner that works will soon report something else, because it must stop or join, or has a change to get.
-func (g *Group) hurries(s *runner) bool {
-	return g.d.Record.Stop != nil || s.pod.Terminating || g.probeIsOver() || g.pending(s) != nil || !slices.Contains(g.changes.newest().Members, s.index)
 }

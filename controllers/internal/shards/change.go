@@ -44,7 +44,7 @@ func (g *Group) acceptChanges() {
 				s.member = false
 			}
 		default:
-			g.changeWindows(c)
+			g.merge.Windows().Change(time.Duration(c.At), asked(g.d.Plan, c))
 			g.note(nil, "Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
 		}
 	}
@@ -59,7 +59,18 @@ func (g *Group) acceptChanges() {
 		}
 	}
 	g.proposal, g.begins, g.news = nil, false, true
-	g.pollNow()
+	g.runners.pollNow()
+}
+
+// asked are the rates that are asked for from a change on.
+func asked(plan *runnerv1alpha1.Plan, c *runnerv1alpha1.Update) []runnerv1alpha1.Rate {
+	switch {
+	case c.Suspended:
+		return nil
+	case len(c.Rates) == 0:
+		return plan.Rates
+	}
+	return c.Rates
 }
 
 // propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the changes.
@@ -93,43 +104,22 @@ func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
 		next.Generation, next.Rates, next.Suspended = live.Generation, record.Apply(live.Rates, g.d.Plan.Rates), live.Suspended
 		return &next, false
 	}
-	if next.Members = g.nextMembers(); next.Members != nil {
+	members, err := g.members.next(g.runners, &g.d, g.now)
+	if err != nil {
+		g.news = true
+		g.note(nil, "Cannot distribute the load over these shards", "shards", g.members.failed, "reason", err.Error())
+	}
+	if next.Members = members; members != nil {
 		return &next, false
 	}
-	probe := g.nextProbe()
+	if g.d.Record.Live.Suspended {
+		return nil, false
+	}
+	probe := g.probing.next(g.runners)
 	return probe, probe != nil
 }
 
 // begun: the time of the start is known, and some runner knows it.
 func (g *Group) begun() bool {
 	return g.d.Record.Start != nil && g.startAt != 0 && g.runners.know()
-}
-
-// pending is the oldest change that a runner with a share did not accept; nil: none. Changes
-// after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
-// its share when it answers again.
-func (g *Group) pending(s *runner) *runnerv1alpha1.Update {
-	lost := s.state == Lost && !s.final()
-	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
-		return nil
-	}
-	return g.changes.after(s.snapshot.Revision, s.knowsStart())
-}
-
-// settle finds the changes that every runner accepted.
-func (g *Group) settle() {
-	for i := range g.changes.list {
-		c := &g.changes.list[i]
-		if c.Revision <= g.changes.settled {
-			continue
-		}
-		if c.At != 0 && g.startAt == 0 || !g.runners.have(c.Revision) {
-			break
-		}
-		g.changes.settled, g.news = c.Revision, true
-		if c.At != 0 {
-			g.changes.applied = append(g.changes.applied, Applied{c.Generation, c.Members, g.zero.Add(time.Duration(g.startAt + c.At))})
-		}
-	}
-	g.changes.applied = g.changes.applied[max(0, len(g.changes.applied)-maxApplied):]
 }

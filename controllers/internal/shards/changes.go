@@ -2,6 +2,7 @@ package shards
 
 import (
 	"slices"
+	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -60,4 +61,23 @@ func (c *changes) leftWith(i int) (revision int64) {
 		revision = u.Revision
 	}
 	return revision
+}
+
+// settle finds the changes that every runner accepted, and returns whether there are any. The start is an offset from zero; 0: it is not chosen yet.
+func (c *changes) settle(all runners, zero time.Time, start int64) (found bool) {
+	for i := range c.list {
+		u := &c.list[i]
+		if u.Revision <= c.settled {
+			continue
+		}
+		if u.At != 0 && start == 0 || !all.have(u.Revision) {
+			break
+		}
+		c.settled, found = u.Revision, true
+		if u.At != 0 {
+			c.applied = append(c.applied, Applied{u.Generation, u.Members, zero.Add(time.Duration(start + u.At))})
+		}
+	}
+	c.applied = c.applied[max(0, len(c.applied)-maxApplied):]
+	return found
 }

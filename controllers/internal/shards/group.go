@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -29,7 +30,7 @@ type Group struct {
 	d         Desired
 	// runners are the present ones by shard, former those whose shard has another one since.
 	runners runners
-	former  []*runner
+	former  runners
 	merge   *result.Merge
 	limits  *verdict.Live
 	startAt int64 // in our clock, of the test; zero: not chosen yet
@@ -46,12 +47,7 @@ type Group struct {
 	// silence are the changes between silent and answering that are not in a note yet.
 	silence silence
 	notes   []Note
-	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
-	// notDistributed says why.
-	joinSince      time.Time
-	failed         []int
-	notDistributed string
-	shares         shares
+	members members
 }
 
 // New returns the group of a run whose clock begins now.
@@ -59,8 +55,8 @@ func New(d Desired, opts Options, now time.Time) *Group {
 	g := &Group{
 		d: d, opts: opts, now: now, zero: now, merge: result.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan, d.Plan.Shards),
 		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}}}, // until there is a record
-		shares:  shares{plan: d.Plan},
 	}
+	g.members = members{shares: shares{plan: d.Plan}, changes: &g.changes}
 	g.probing = probing{plan: d.Plan, changes: &g.changes}
 	for name, o := range d.Record.Failed() {
 		g.limits.Restore(name, o)
@@ -114,15 +110,17 @@ func (g *Group) Due(now time.Time) bool { return g.news || !now.Before(g.nextRou
 func (g *Group) Next(m Moment) Round {
 	published := g.news
 	g.now, g.m, g.news = m.Now, m, false
-	g.findSilent()
-	g.findEnds()
+	r := &round{Moment: m, d: &g.d, clock: g.clock(), unreachable: g.opts.Unreachable, runners: len(g.runners), members: g.changes.newest().Members}
+	r.watch = g.findSilent()
+	g.findEnds(r)
 	g.findLeft()
-	facts := g.facts()
+	r.start, r.drained = g.startNow(), g.runners.drained()
+	r.probeOver = g.begun() && g.probing.isOver(time.Duration(r.clock-g.startAt))
 	g.probe()
 	g.propose()
-	g.settle()
+	g.news = g.changes.settle(g.runners, g.zero, g.startAt) || g.news
 	var out Round
-	out.Calls, out.Polled, out.Wait = g.calls(facts)
+	out.Calls, out.Polled, out.Wait = g.calls(r)
 	if published || g.news || !g.nextView.After(g.now) {
 		out.View = g.view()
 		g.nextView = g.now.Add(m.Pace.Least)
@@ -151,16 +149,11 @@ func (g *Group) find(id ID) *runner {
 }
 
 // all are the present runners, and the lost ones whose shard has another runner.
-func (g *Group) all() func(yield func(*runner) bool) {
-	return func(yield func(*runner) bool) {
-		for _, list := range [][]*runner{g.runners, g.former} {
-			for _, s := range list {
-				if !yield(s) {
-					return
-				}
-			}
-		}
+func (g *Group) all() runners {
+	if len(g.former) == 0 {
+		return g.runners
 	}
+	return slices.Concat(g.runners, g.former)
 }
 
 // Addresses are those of the runners that have not ended, as far as it is known.

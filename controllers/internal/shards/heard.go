@@ -48,7 +48,8 @@ func (g *Group) Waits(id ID, now time.Time) {
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	before, wasFinal := s.snapshot, s.final()
-	if err := g.refuse(s, n); err != nil {
+	if err := s.refuse(g.d.Plan, n); err != nil {
+		g.news = g.news || errors.Is(err, errRestarted)
 		return err
 	}
 	s.lastSeen, s.answered = g.now, g.now
@@ -82,8 +83,8 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 }
 
 // refuse returns why a snapshot cannot be the runner's; nil: it can.
-func (g *Group) refuse(s *runner, n *runnerv1alpha1.Snapshot) error {
-	if err := oversized(g.d.Plan, n); err != nil {
+func (s *runner) refuse(plan *runnerv1alpha1.Plan, n *runnerv1alpha1.Snapshot) error {
+	if err := oversized(plan, n); err != nil {
 		return err
 	}
 	switch {
@@ -91,7 +92,6 @@ func (g *Group) refuse(s *runner, n *runnerv1alpha1.Snapshot) error {
 		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
 	case s.snapshot != nil && s.snapshot.Boot != n.Boot:
 		s.pod.Ended, s.pod.Why = true, errRestarted.Error()
-		g.news = true
 		return errRestarted
 	}
 	return nil

@@ -15,14 +15,14 @@ func (d *Desired) leases() bool { return d.Plan.LeaseDuration > 0 }
 // lease is the lease to send to a runner; zero: none. The runner gets an instant of its own clock, so that a message which it reads late
 // renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
 // LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
-func (g *Group) lease(s *runner) runnerv1alpha1.Lease {
-	if !g.d.leases() || !g.m.Leading || g.d.Record.Start == nil || s.clock.RTT == 0 || s.state.Over() || s.final() || g.now.Sub(s.lastSeen) > silentAfter {
+func (s *runner) lease(m *round) runnerv1alpha1.Lease {
+	if !m.d.leases() || !m.Leading || m.d.Record.Start == nil || s.clock.RTT == 0 || s.state.Over() || s.final() || m.Now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
-	end := g.clock() + int64(g.d.Plan.LeaseDuration)
+	end := m.clock + int64(m.d.Plan.LeaseDuration)
 	s.leaseEnd = max(s.leaseEnd, end)
-	return runnerv1alpha1.Lease{Until: end, Term: g.m.Term}
+	return runnerv1alpha1.Lease{Until: end, Term: m.Term}
 }
 
 // leaseOver: the runner has stopped because its lease is over.
-func (g *Group) leaseOver(s *runner) bool { return g.clock() > s.leaseEnd+int64(leaseMargin) }
+func (s *runner) leaseOver(clock int64) bool { return clock > s.leaseEnd+int64(leaseMargin) }

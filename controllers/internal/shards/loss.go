@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,12 +11,12 @@ import (
 )
 
 // findEnds finds the runners that are lost, and those whose counts are final.
-func (g *Group) findEnds() {
+func (g *Group) findEnds(m *round) {
 	for i, s := range g.runners {
 		if s.state.Final() || s.state.Over() {
 			continue
 		}
-		why := g.findLoss(s)
+		why := s.findLoss(m)
 		switch {
 		case why != "":
 			s.loss = &record.Loss{Message: why, Time: g.now}
@@ -40,24 +41,24 @@ func (g *Group) findLeft() {
 
 // findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
 // leases, a runner is lost if it does not answer for a time while others do, or after the test should have ended.
-func (g *Group) findLoss(s *runner) string {
-	silence, apart := g.now.Sub(s.lastSeen), s.apartFor(&g.d, g.now)
+func (s *runner) findLoss(m *round) string {
+	silence, apart := m.Now.Sub(s.lastSeen), s.apartFor(m.d, m.Now)
 	switch {
-	case g.d.Record.End != nil:
+	case m.d.Record.End != nil:
 		return ""
 	case s.final():
-		return s.early(&g.d)
+		return s.early(m.d)
 	case s.pod.Ended:
 		if s.calling != CallNone { // the call may bring the last snapshot
 			return ""
 		}
-		return orElse(s.pod.Why, "the pod has ended")
-	case !s.member && s.pod.Address == "", g.d.Record.Start == nil:
+		return cmp.Or(s.pod.Why, "the pod has ended")
+	case !s.member && s.pod.Address == "", m.d.Record.Start == nil:
 		return ""
-	case g.d.leases() && g.leaseOver(s) && apart > silentAfter:
+	case m.d.leases() && s.leaseOver(m.clock) && apart > silentAfter:
 		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
-	case !g.d.leases() && apart > g.opts.Unreachable:
-		return fmt.Sprintf("no answer for %s: %s%s", silence.Round(time.Second), s.why(), g.d.maySend(g.now))
+	case !m.d.leases() && apart > m.unreachable:
+		return fmt.Sprintf("no answer for %s: %s%s", silence.Round(time.Second), s.why(), m.d.maySend(m.Now))
 	}
 	return ""
 }
@@ -67,11 +68,11 @@ func (g *Group) findLoss(s *runner) string {
 func (s *runner) early(d *Desired) string {
 	switch {
 	case s.snapshot.StartedAt == 0 && d.Record.Start != nil && d.Record.Stop == nil:
-		return orElse(s.snapshot.Message, "ended before the start")
+		return cmp.Or(s.snapshot.Message, "ended before the start")
 	case s.snapshot.Stopped != "" && d.Record.Stop == nil && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
 		return "stopped: " + s.snapshot.Stopped
 	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal, s.snapshot.Problem == runnerv1alpha1.ProblemPolicy:
-		return orElse(s.snapshot.Message, "the runner failed")
+		return cmp.Or(s.snapshot.Message, "the runner failed")
 	}
 	return ""
 }
@@ -94,7 +95,7 @@ func (s *runner) why() string {
 	if s.pod.Gone || s.pod.Name == "" {
 		return "the pod was deleted"
 	}
-	return orElse(s.trouble, "no details")
+	return cmp.Or(s.trouble, "no details")
 }
 
 // maySend says what a runner without a lease can do while it does not answer.

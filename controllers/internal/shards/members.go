@@ -10,57 +10,51 @@ import (
 // joinTogether is how long shards that are ready to join wait for others, so that one change adds all of them.
 const joinTogether = time.Second
 
-// nextMembers are the shards that must share the load from now on; nil: those of the last change. It waits until all members have that
-// change.
-func (g *Group) nextMembers() []int {
-	last := g.changes.newest()
-	if !g.atWork() || !g.runners.have(last.Revision) {
-		return nil
-	}
-	members := g.remaining()
-	if slices.Equal(members, last.Members) {
-		g.failed, g.notDistributed = nil, ""
-	}
-	if len(members) == 0 || slices.Equal(members, last.Members) || slices.Equal(members, g.failed) {
-		return nil
-	}
-	if _, err := g.shares.of(members); err != nil {
-		g.failed, g.notDistributed, g.news = members, err.Error(), true
-		g.note(nil, "Cannot distribute the load over these shards", "shards", members, "reason", err.Error())
-		return nil
-	}
-	g.failed, g.notDistributed = nil, ""
-	return members
+// members decides which shards share the load, and computes their shares.
+type members struct {
+	shares  shares
+	changes *changes
+	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
+	// notDistributed says why.
+	joinSince      time.Time
+	failed         []int
+	notDistributed string
 }
 
-// atWork: every member knows the start, and some members still send.
-func (g *Group) atWork() bool {
-	sending := false
-	for _, i := range g.changes.newest().Members {
-		s := g.runners[i]
-		if s.state.Over() {
-			continue
-		}
-		if !s.knowsStart() {
-			return false
-		}
-		sending = sending || s.sends()
+// next are the shards that must share the load from now on; nil: those of the last change. It waits until all members have that
+// change. The error says once that these shards cannot share the load.
+func (m *members) next(all runners, d *Desired, now time.Time) ([]int, error) {
+	last := m.changes.newest()
+	if !all.atWork(last.Members) || !all.have(last.Revision) {
+		return nil, nil
 	}
-	return sending
+	next := m.remaining(all, d, now)
+	if slices.Equal(next, last.Members) {
+		m.failed, m.notDistributed = nil, ""
+	}
+	if len(next) == 0 || slices.Equal(next, last.Members) || slices.Equal(next, m.failed) {
+		return nil, nil
+	}
+	if _, err := m.shares.of(next); err != nil {
+		m.failed, m.notDistributed = next, err.Error()
+		return nil, err
+	}
+	m.failed, m.notDistributed = nil, ""
+	return next, nil
 }
 
 // remaining are the members that need not leave, and the shards that join.
-func (g *Group) remaining() []int {
+func (m *members) remaining(all runners, d *Desired, now time.Time) []int {
 	var out []int
-	for _, i := range g.changes.newest().Members {
-		s := g.runners[i]
-		if i >= g.d.Shards || g.d.Policy == v1alpha1.ShardLostRebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
+	for _, i := range m.changes.newest().Members {
+		s := all[i]
+		if i >= d.Shards || d.Policy == v1alpha1.ShardLostRebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
 			continue
 		}
 		out = append(out, i)
 	}
-	out = append(out, g.joining()...)
-	if !slices.ContainsFunc(out, func(i int) bool { return g.runners[i].sends() }) {
+	out = append(out, m.joining(all[:min(d.Shards, len(all))], now)...)
+	if !slices.ContainsFunc(out, func(i int) bool { return all[i].sends() }) {
 		return nil
 	}
 	slices.Sort(out)
@@ -68,13 +62,13 @@ func (g *Group) remaining() []int {
 }
 
 // joining are the shards that wait for a share, unless others are about to be ready too.
-func (g *Group) joining() []int {
+func (m *members) joining(all runners, now time.Time) []int {
 	var out []int
-	coming := false
-	for i, s := range g.runners[:min(g.d.Shards, len(g.runners))] {
+	coming, last := false, m.changes.newest()
+	for i, s := range all {
 		switch {
-		case s.state.Over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(g.changes.newest().Members, i):
-		case s.state == Active && s.snapshot.Revision == g.changes.newest().Revision:
+		case s.state.Over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(last.Members, i):
+		case s.state == Active && s.snapshot.Revision == last.Revision:
 			if !s.silent {
 				out = append(out, i)
 			}
@@ -83,13 +77,13 @@ func (g *Group) joining() []int {
 		}
 	}
 	if len(out) == 0 {
-		g.joinSince = time.Time{}
+		m.joinSince = time.Time{}
 		return nil
 	}
-	if g.joinSince.IsZero() {
-		g.joinSince = g.now
+	if m.joinSince.IsZero() {
+		m.joinSince = now
 	}
-	if coming && g.now.Sub(g.joinSince) < joinTogether {
+	if coming && now.Sub(m.joinSince) < joinTogether {
 		return nil
 	}
 	return out

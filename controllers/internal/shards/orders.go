@@ -1,6 +1,10 @@
 package shards
 
-import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+import (
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
 
 // Order is a message for a runner, and when it is due. That depends on what the runner reported last, and not on what was
 // sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
@@ -11,12 +15,21 @@ type Order struct {
 	due  func(s *runner, m *round) bool
 }
 
-// round is what an order depends on beside the runner.
+// round is what the loss of a runner, its poll and an order for it depend on beside the runner.
 type round struct {
+	Moment
 	d *Desired
+	// clock is the time by the operator's clock, unreachable that of the Options.
+	clock       int64
+	unreachable time.Duration
+	// runners is the number of runners. members are the shards with a share of the load.
+	runners int
+	members []int
 	// start: a runner that is ready may start. change: there is a change to send. drained: no request of the load is in flight
 	// any more. watch: a runner is silent, so that also runners that are done show whether the operator reaches any.
 	start, change, drained, watch bool
+	// probeOver: the current probe should be over, except for its last responses.
+	probeOver bool
 }
 
 var (

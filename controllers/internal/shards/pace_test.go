@@ -37,36 +37,36 @@ func TestOnePollWithoutAnswerIsNotSilence(t *testing.T) {
 		regular, want time.Duration
 	}{{time.Second, 5 * time.Second}, {2 * time.Second, 6 * time.Second}, {3 * time.Second, 7 * time.Second}} {
 		answered := time.Unix(0, 0)
-		g := &Group{m: Moment{Pace: Pace{Least: time.Second, Regular: tc.regular}}, opts: Options{Timeout: 2 * time.Second}}
-		if got := g.silentAfter(); got != tc.want {
-			t.Errorf("regularly after %s: silent after %s, want %s", tc.regular, got, tc.want)
+		const timeout = 2 * time.Second
+		pace := Pace{Least: time.Second, Regular: tc.regular}
+		silent := pace.silentAfter(timeout)
+		if silent != tc.want {
+			t.Errorf("regularly after %s: silent after %s, want %s", tc.regular, silent, tc.want)
 		}
-		failed := answered.Add(tc.regular + g.opts.Timeout)
-		if next := g.m.Pace.again(answered.Add(2*tc.regular), failed); next.Sub(answered) > g.silentAfter() {
-			t.Errorf("regularly after %s: the second poll is %s after the last answer, silent after %s", tc.regular, next.Sub(answered), g.silentAfter())
+		failed := answered.Add(tc.regular + timeout)
+		if next := pace.again(answered.Add(2*tc.regular), failed); next.Sub(answered) > silent {
+			t.Errorf("regularly after %s: the second poll is %s after the last answer, silent after %s", tc.regular, next.Sub(answered), silent)
 		}
 	}
 }
 
 // TestSilenceNotes: one note reports all runners that fell silent in a second.
 func TestSilenceNotes(t *testing.T) {
-	g := &Group{}
+	var s silence
+	var got []string
 	at := func(after time.Duration) {
-		g.now = time.Unix(0, 0).Add(after)
-		g.silence.note(g)
+		for _, n := range s.report(time.Unix(0, 0).Add(after)) {
+			got = append(got, fmt.Sprint(n.Message, n.Values))
+		}
 	}
-	g.silence.add(&runner{index: 0, silent: true, trouble: "timeout"})
+	s.add(&runner{index: 0, silent: true, trouble: "timeout"})
 	at(0)
 	for i := range 3 {
-		g.silence.add(&runner{index: i, silent: i != 1, trouble: "timeout"})
+		s.add(&runner{index: i, silent: i != 1, trouble: "timeout"})
 		at(time.Second / 2)
 	}
 	at(time.Second)
 	at(3 * time.Second)
-	var got []string
-	for _, n := range g.notes {
-		got = append(got, fmt.Sprint(n.Message, n.Values))
-	}
 	want := []string{
 		"Runners do not answer[count 1 shards [0] reason timeout]",
 		"Runners do not answer[count 2 shards [0 2] reason timeout]",
@@ -104,9 +104,10 @@ func TestInterval(t *testing.T) {
 		"done":                      {runner{state: Done, snapshot: &done}, nil, pace.Least},
 		"lost":                      {runner{state: Lost, snapshot: &running}, nil, pace.Least},
 	} {
-		d := Desired{Plan: &runnerv1alpha1.Plan{}, Record: &record.Record{Stop: tt.stop}}
-		g := &Group{d: d, m: Moment{Pace: pace}, now: time.Unix(120, 0), zero: time.Unix(0, 0), runners: runners{&tt.s}, changes: changes{list: list}}
-		if got := g.interval(&tt.s); got != tt.want {
+		d := &Desired{Record: &record.Record{Stop: tt.stop}}
+		m := &round{Moment: Moment{Pace: pace}, d: d, clock: int64(2 * time.Minute), runners: 1, members: []int{0}}
+		m.change = tt.s.pending(&changes{list: list}) != nil
+		if got := tt.s.interval(m); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

@@ -26,6 +26,53 @@ type probing struct {
 	ended *Probe
 }
 
+// look finds the end of a probe, or prepares the next one. It returns whether the probe ended.
+func (p *probing) look(all runners) (ended bool, err error) {
+	number := len(p.stored.Probes)
+	if p.ended != nil && p.ended.Number == number {
+		return false, nil // the reconciler stores it
+	}
+	p.ended = nil
+	now := all.snapshots(p.changes.newest().Members)
+	switch {
+	case p.runs(all) && search.Waits(p.plan, number+1, now):
+		p.ended = &Probe{Number: number}
+		p.ended.ProbeResult, err = p.judge(now)
+		return true, err
+	case !p.runs(all) && (p.before == nil || p.number != number) && search.Waits(p.plan, number, now):
+		p.before, p.number = now, number
+	}
+	return false, nil
+}
+
+// runs returns whether a probe began and its end is not stored. A runner with slots of it shows that it began, too.
+func (p *probing) runs(all runners) bool {
+	if p.stored.Begun != 0 {
+		return true
+	}
+	first, _ := p.plan.Search.Stages(len(p.stored.Probes))
+	return all.sent(first)
+}
+
+// next returns the change that begins the next probe; nil: none must begin now.
+func (p *probing) next(all runners) *runnerv1alpha1.Update {
+	if p.plan.Search == nil || p.before == nil || p.runs(all) || p.number != len(p.stored.Probes) {
+		return nil
+	}
+	next := *p.changes.newest()
+	next.Suspended, next.Rates = false, p.withLoad(next.Rates)
+	return &next
+}
+
+// isOver returns whether the current probe should be over, except for its last responses, at a time from the start.
+func (p *probing) isOver(since time.Duration) bool {
+	if p.plan.Search == nil {
+		return false
+	}
+	end, known := p.end()
+	return known && since >= end
+}
+
 // judge returns what the current probe showed. The snapshots are of all members, which wait.
 func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResult, error) {
 	load, _ := p.replay().Next()

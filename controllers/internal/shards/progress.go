@@ -114,15 +114,3 @@ func (v *View) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
 	}
 	return last
 }
-
-// changeWindows tells the windows what is asked from a change on.
-func (g *Group) changeWindows(c *runnerv1alpha1.Update) {
-	rates := c.Rates
-	if len(rates) == 0 {
-		rates = g.d.Plan.Rates
-	}
-	if c.Suspended {
-		rates = nil
-	}
-	g.merge.Windows().Change(time.Duration(c.At), rates)
-}

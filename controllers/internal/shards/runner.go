@@ -60,6 +60,17 @@ func (s *runner) sends() bool { return s.behaviour().Sends }
 // knowsStart: the runner was told the time of the start.
 func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
 
+// pending is the oldest change that a runner with a share did not accept; nil: none. Changes
+// after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
+// its share when it answers again.
+func (s *runner) pending(c *changes) *runnerv1alpha1.Update {
+	lost := s.state == Lost && !s.final()
+	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
+		return nil
+	}
+	return c.after(s.snapshot.Revision, s.knowsStart())
+}
+
 // reported is the event that a snapshot of a runner means.
 func reported(n *runnerv1alpha1.Snapshot) Event {
 	switch n.State {
@@ -128,11 +139,4 @@ func (m *rateMeter) add(n *runnerv1alpha1.Snapshot) {
 	case span >= leastSpan:
 		*m = rateMeter{n.Clock, sent, float64(sent-m.sent) / span.Seconds()}
 	}
-}
-
-func orElse(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }

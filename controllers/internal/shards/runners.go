@@ -2,12 +2,20 @@ package shards
 
 import (
 	"slices"
+	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // runners are the present ones by shard.
 type runners []*runner
+
+// pollNow makes the next round call every runner.
+func (l runners) pollNow() {
+	for _, s := range l {
+		s.pollAt = time.Time{}
+	}
+}
 
 // globals are what setup captured, on the shard that ran it.
 func (l runners) globals() []string {
@@ -57,6 +65,32 @@ func (l runners) have(revision int64) bool {
 		}
 	}
 	return true
+}
+
+// atWork: every member knows the start, and some members still send.
+func (l runners) atWork(members []int) bool {
+	sending := false
+	for _, i := range members {
+		s := l[i]
+		if s.state.Over() {
+			continue
+		}
+		if !s.knowsStart() {
+			return false
+		}
+		sending = sending || s.sends()
+	}
+	return sending
+}
+
+// snapshots are those of the members that are not lost.
+func (l runners) snapshots(members []int) (out []runnerv1alpha1.Snapshot) {
+	for _, i := range members {
+		if s := l[i]; s.member && s.state != Lost && s.snapshot != nil {
+			out = append(out, *s.snapshot)
+		}
+	}
+	return out
 }
 
 // generation is the least of the members that may still send or, when none does, of all. Zero: one of them did not answer yet.

@@ -29,10 +29,10 @@ func (c *shares) of(members []int) ([]runnerv1alpha1.Share, error) {
 
 // shareOf is the share of a shard among members; false: it has none. The shares were computed before the change was
 // proposed.
-func (g *Group) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
-	shares, err := g.shares.of(members)
+func (m *members) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
+	shares, err := m.shares.of(members)
 	if err != nil {
-		g.notDistributed = err.Error()
+		m.notDistributed = err.Error()
 		return runnerv1alpha1.Share{}, false
 	}
 	k, ok := slices.BinarySearch(members, i)
@@ -44,22 +44,22 @@ func (g *Group) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
 
 // idleShare lets a shard connect before it is a member: it has the connections that it would have if it
 // were the only one to join, and no slots.
-func (g *Group) idleShare(i int) runnerv1alpha1.Share {
-	members := append(slices.Clone(g.changes.newest().Members), i)
+func (m *members) idleShare(i int) runnerv1alpha1.Share {
+	members := append(slices.Clone(m.changes.newest().Members), i)
 	slices.Sort(members)
-	share, _ := g.shareOf(slices.Compact(members), i)
+	share, _ := m.shareOf(slices.Compact(members), i)
 	share.Slots, share.Once = runnerv1alpha1.Slots{Of: 1}, false
 	return share
 }
 
 // update is what to send to a runner: its first share, or the change that comes next.
-func (g *Group) update(s *runner) runnerv1alpha1.Update {
-	c := g.pending(s)
+func (m *members) update(s *runner) runnerv1alpha1.Update {
+	c := s.pending(m.changes)
 	if c == nil {
-		c = g.changes.beforeStart()
+		c = m.changes.beforeStart()
 	}
 	out := *c
-	share, member := g.shareOf(c.Members, s.index)
+	share, member := m.shareOf(c.Members, s.index)
 	switch {
 	case member && s.member:
 		out.Share = share
@@ -67,7 +67,7 @@ func (g *Group) update(s *runner) runnerv1alpha1.Update {
 		out.Leave = true
 	default:
 		if s.idle == nil {
-			idle := g.idleShare(s.index)
+			idle := m.idleShare(s.index)
 			s.idle = &idle
 		}
 		out.Share = *s.idle

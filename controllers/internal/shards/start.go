@@ -14,7 +14,7 @@ func (g *Group) startNow() bool {
 	if g.startAt != 0 {
 		return true
 	}
-	if !g.canBegin() {
+	if !g.runners.canBegin(&g.changes) {
 		return false
 	}
 	g.startAt = g.clock() + int64(g.opts.Lead)
@@ -23,16 +23,16 @@ func (g *Group) startNow() bool {
 }
 
 // canBegin: each member is ready or has ended, and at least one is ready. A runner that this process did not ask yet could know the start.
-func (g *Group) canBegin() bool {
-	if slices.ContainsFunc(g.runners, func(s *runner) bool {
+func (l runners) canBegin(c *changes) bool {
+	if slices.ContainsFunc(l, func(s *runner) bool {
 		return s.pod.Address != "" && !s.pod.Ended && s.snapshot == nil && s.trouble == ""
 	}) {
 		return false
 	}
 	ready := 0
-	for _, i := range g.changes.newest().Members {
-		switch s := g.at(i); {
-		case g.ready(s):
+	for _, i := range c.newest().Members {
+		switch s := l[i]; {
+		case s.ready(c):
 			ready++
 		case !s.state.Over() && !s.final():
 			return false
@@ -42,11 +42,11 @@ func (g *Group) canBegin() bool {
 }
 
 // allReady: every member is ready. A runner that has ended is not ready, for example one whose setup failed.
-func (g *Group) allReady() bool {
-	return !slices.ContainsFunc(g.changes.newest().Members, func(i int) bool { return !g.ready(g.at(i)) })
+func (l runners) allReady(c *changes) bool {
+	return !slices.ContainsFunc(c.newest().Members, func(i int) bool { return !l[i].ready(c) })
 }
 
 // ready: the runner has the share that it begins with, and all connections, or is past that.
-func (g *Group) ready(s *runner) bool {
-	return !s.state.Over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= g.changes.beforeStart().Revision
+func (s *runner) ready(c *changes) bool {
+	return !s.state.Over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= c.beforeStart().Revision
 }

@@ -133,16 +133,6 @@ func (v *View) Revision() (least int64) {
 	return least
 }
 
-// Every says that there are shards and f holds for all of them.
-func (v *View) Every(f func(*Shard) bool) bool {
-	for i := range v.Shards {
-		if !f(&v.Shards[i]) {
-			return false
-		}
-	}
-	return len(v.Shards) > 0
-}
-
 // Count is the number of shards for which f holds.
 func (v *View) Count(f func(*Shard) bool) int {
 	n := 0
