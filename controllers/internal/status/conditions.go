@@ -14,21 +14,15 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
-// conditions sets conditions of one status, all for the same generation and at the same instant.
-type conditions struct {
-	status     *v1alpha1.LoadTestStatus
-	generation int64
-	now        time.Time
-}
-
-func (c conditions) set(kind string, is cell) {
-	if is.status == "" {
-		meta.RemoveStatusCondition(&c.status.Conditions, kind)
+// set makes a condition of a status say what a cell says, at a time and about a generation of the spec.
+func (c cell) set(st *v1alpha1.LoadTestStatus, kind string, generation int64, now time.Time) {
+	if c.status == "" {
+		meta.RemoveStatusCondition(&st.Conditions, kind)
 		return
 	}
-	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: is.status, Reason: is.reason, Message: shorten.To(is.message, run.MaxMessage),
-		ObservedGeneration: c.generation, LastTransitionTime: *asStored(&metav1.Time{Time: c.now}),
+	meta.SetStatusCondition(&st.Conditions, metav1.Condition{
+		Type: kind, Status: c.status, Reason: c.reason, Message: shorten.To(c.message, run.MaxMessage),
+		ObservedGeneration: generation, LastTransitionTime: *asStored(&metav1.Time{Time: now}),
 	})
 }
 
@@ -86,14 +80,10 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 // silentMessage names the runners that do not answer; empty: all do.
 func silentMessage(view *shards.View, desired int) string {
 	silent := func(sh *shards.Shard) bool { return sh.Silent && sh.Lost == nil }
-	n := view.Count(silent)
-	if n == 0 {
-		return ""
-	}
 	for i := range view.Shards {
 		if sh := &view.Shards[i]; silent(sh) {
 			return fmt.Sprintf("%d of %d runners do not answer, and may still send load: runner %d (pod %s): %s",
-				n, desired, i, sh.Pod.Name, shorten.To(sh.Trouble, 512))
+				view.Count(silent), desired, i, sh.Pod.Name, shorten.To(sh.Trouble, 512))
 		}
 	}
 	return ""

@@ -18,11 +18,10 @@ import (
 func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	st := f.LoadTest.Status.DeepCopy()
 	st.ObservedGeneration = f.LoadTest.Generation
-	c := conditions{st, f.LoadTest.Generation, f.Now}
 	if f.Record.End == nil && st.CompletionTime != nil { // the report was deleted: what status says is all that is left
 		is := current(st, v1alpha1.ConditionFinished)
 		is.message = withNotes(f, st, is.message)
-		c.set(v1alpha1.ConditionFinished, is)
+		is.set(st, v1alpha1.ConditionFinished, st.ObservedGeneration, f.Now)
 		return st
 	}
 	if f.Record.End != nil {
@@ -43,7 +42,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 		{v1alpha1.ConditionSucceeded, s.succeeded}, {v1alpha1.ConditionPassed, s.passed}, {v1alpha1.ConditionReconciling, s.reconciling},
 		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)}, // of controllers/upload, as reportURL
 	} {
-		c.set(column.kind, column.cell)
+		column.set(st, column.kind, st.ObservedGeneration, f.Now)
 	}
 	why := s.explanation()
 	st.Phase, st.Summary.Reason, st.Summary.Message = s.phase, why.reason, shorten.To(why.message, maxSummary)
@@ -56,7 +55,7 @@ func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.Loa
 	if len(st.Conditions) == 0 {
 		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending}, View: &shards.View{}}))
 	}
-	conditions{st, lt.Generation, now}.set(v1alpha1.ConditionReconciling, cell{yes, v1alpha1.ReasonRetryingAfterError, message})
+	cell{yes, v1alpha1.ReasonRetryingAfterError, message}.set(st, v1alpha1.ConditionReconciling, lt.Generation, now)
 	if st.Summary != nil {
 		st.Summary.Reason, st.Summary.Message = v1alpha1.ReasonRetryingAfterError, shorten.To(message, maxSummary)
 	}

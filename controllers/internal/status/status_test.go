@@ -82,6 +82,17 @@ func lockHeld(s *run.Facts) {
 
 func changeRefused(s *run.Facts) { s.NotApplied = "spec.runner.shards: too many" }
 
+func warned(s *run.Facts) { s.Warnings = "spec.rates[0]: no warm-up" }
+
+func passesFail(s *run.Facts) {
+	s.Failing = "The operator failed 3 times in a row, and tries again: connection refused"
+}
+
+func searches(s *run.Facts) {
+	s.Plan.Search = &runnerv1alpha1.Search{Start: 1000, Min: 1000, Max: 2000, Precision: 0.1, MaxProbes: 3, Duration: time.Second}
+	s.Record.Search.Begun = 1
+}
+
 func noTarget(s *run.Facts) {
 	s.View.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
 	s.View.Shards[0].Snapshot.Message = "connection refused"
@@ -150,7 +161,7 @@ func states() map[string][]*run.Facts {
 	erred, stopped, unclear := runnerv1alpha1.OutcomeError, runnerv1alpha1.OutcomeStopped, runnerv1alpha1.OutcomeInconclusive
 	bothDone := runtest.RunnersAre(done, done)
 	return map[string][]*run.Facts{
-		"pending":                             {runtest.New()},
+		"pending":                             {runtest.New(), runtest.New(warned)},
 		"invalid":                             {runtest.New(has(run.Invalid(v1alpha1.ReasonInvalidSpec, "x")))},
 		"plan too large":                      {runtest.New(has(run.Invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
 		"a name is taken":                     {runtest.New(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
@@ -164,9 +175,10 @@ func states() map[string][]*run.Facts {
 		"starting: no token yet":              {starting(runtest.PodsRun, runtest.RunnersAre(connecting, readyState), noToken)},
 		"starting: no connection yet":         {starting(runtest.PodsRun, runtest.RunnersAre(connecting, readyState), noTarget)},
 		"starting: setting up":                {starting(runtest.PodsRun, runtest.RunnersAre(settingUp, readyState)), starting(runtest.PodsRun, runtest.RunnersAre(settingUp, connecting))},
-		"running":                             {started(runtest.RunnersAre(runs, runs)), started(runtest.RunnersAre(runs, drains)), started(runtest.RunnersAre(done, runs))},
+		"running":                             {started(runtest.RunnersAre(runs, runs)), started(runtest.RunnersAre(runs, drains)), started(runtest.RunnersAre(done, runs)), started(runtest.RunnersAre(runs, runs), searches)},
 		"running, a change has no effect":     {started(runtest.RunnersAre(runs, runs), changeRefused)},
 		"running, an object is refused":       {started(runtest.RunnersAre(runs, runs), refused("PodDisruptionBudget pcf"))},
+		"running, passes fail":                {started(runtest.RunnersAre(runs, runs), passesFail)},
 		"running, a runner was lost":          {started(runtest.RunnersAre(runs, runs), runtest.ShardLost(1))},
 		"running, a runner is silent":         {started(runtest.RunnersAre(runs, runs), shardSilent(1))},
 		"running, a runner joins":             {started(runtest.RunnersAre(runs, runs), oneMoreIsWanted)},
