@@ -108,34 +108,3 @@ func TestStandardOutput(t *testing.T) {
 		})
 	}
 }
-
-// TestKube runs the program that users run: h2surge becomes the plugin, with its standard output and its exit code.
-func TestKube(t *testing.T) {
-	h2surge := program(t)
-	plugin := filepath.Join(filepath.Dir(h2surge), "kubectl-h2surge")
-	kube := func() (out string, code int) {
-		cmd := exec.CommandContext(t.Context(), h2surge, "kube", "rate", "pcf", "-10%")
-		cmd.Env = []string{"PATH=" + filepath.Dir(h2surge)}
-		b, _ := cmd.CombinedOutput()
-		return string(b), cmd.ProcessState.ExitCode()
-	}
-	if out, code := kube(); code != 5 || !strings.Contains(out, "kubectl-h2surge is neither next to h2surge nor in a directory of PATH") {
-		t.Errorf("without a plugin: exit code %d, %q", code, out)
-	}
-	if err := os.Symlink(h2surge, plugin); err != nil {
-		t.Fatal(err)
-	}
-	old := exec.CommandContext(t.Context(), plugin, "list")
-	if out, _ := old.CombinedOutput(); old.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "install kubectl-h2surge in the place of this link") {
-		t.Errorf("the link of older versions: %v, %q", old.ProcessState, out)
-	}
-	if err := os.Remove(plugin); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(plugin, []byte("#!/bin/sh\necho \"$@\"\nexit 3\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if out, code := kube(); code != 3 || out != "rate pcf -10%\n" {
-		t.Errorf("exit code %d, %q", code, out)
-	}
-}

@@ -12,6 +12,6 @@ import (
 
 func main() {
 	roots.Use() // for an API server whose certificate the roots of the system verify
-	root := newRootCommand(os.Args[0], newKube())
+	root := newRootCommand(newKube())
 	os.Exit(cli.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

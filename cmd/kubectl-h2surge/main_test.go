@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/clitest"
 )
 
-func newPlugin() *cobra.Command { return newRootCommand("kubectl-h2surge", &kube{}) }
+func newPlugin() *cobra.Command { return newRootCommand(&kube{}) }
 
 func TestHelp(t *testing.T) {
 	var elsewhere []string
@@ -24,21 +24,18 @@ func TestHelp(t *testing.T) {
 
 func TestCommandsOfTheDocs(t *testing.T) {
 	clitest.Docs(t, newPlugin, func(words []string) ([]string, bool) {
-		if len(words) < 2 || words[0] != "kubectl" && words[0] != "h2surge" || words[1] != map[string]string{"kubectl": "h2surge", "h2surge": "kube"}[words[0]] {
+		if len(words) < 2 || words[0] != "kubectl" || words[1] != "h2surge" {
 			return nil, false
 		}
 		return words[2:], true
 	}, 30)
 }
 
-// TestExamples: each command of the cluster has an example that works as it is printed, also if h2surge starts the plugin.
+// TestExamples: each command of the cluster has an example that works as it is printed.
 func TestExamples(t *testing.T) {
-	for program, typed := range map[string]string{"/bin/kubectl-h2surge": "kubectl h2surge", cli.KubeCommand: "h2surge kube"} {
-		root := newRootCommand(program, &kube{})
-		for _, c := range root.Commands() {
-			if c.GroupID == "cluster" && !strings.Contains(c.Example, typed+" "+c.Name()) || c.CommandPath() != typed+" "+c.Name() {
-				t.Errorf("%s has the path %q and the examples %q", c.Name(), c.CommandPath(), c.Example)
-			}
+	for _, c := range newRootCommand(&kube{}).Commands() {
+		if c.GroupID == "cluster" && !strings.Contains(c.Example, "kubectl h2surge "+c.Name()) || c.CommandPath() != "kubectl h2surge "+c.Name() {
+			t.Errorf("%s has the path %q and the examples %q", c.Name(), c.CommandPath(), c.Example)
 		}
 	}
 }
@@ -65,7 +62,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestCompletionOfOutput(t *testing.T) {
-	clitest.Outputs(t, func() *cobra.Command { return newRootCommand("kubectl-h2surge", newKube()) })
+	clitest.Outputs(t, func() *cobra.Command { return newRootCommand(newKube()) })
 }
 
 // TestMistakes: a mistake ends the command before it connects. testdata/messages.txt has the messages.

@@ -52,30 +52,24 @@ func terminalSize(w io.Writer) (cluster.Size, bool) {
 const pluginLong = `Run load tests in a cluster that has the operator, follow them, change them while they
 run, and get their reports. The plugin finds the cluster and the namespace as kubectl
 does. Write the flags after the command: kubectl h2surge list -n core. To delete a test,
-use kubectl delete loadtest NAME.
+use kubectl delete loadtest NAME. Without kubectl, the program runs by its own name:
+kubectl-h2surge list.`
 
-"h2surge kube" runs this plugin, too: "h2surge kube list" is "kubectl h2surge list".`
-
-// ofKubectl is how users start the plugin, if h2surge does not start it.
+// ofKubectl is how users start the plugin. Help and messages have this command.
 const ofKubectl = "kubectl h2surge"
 
-// newRootCommand returns the plugin. Program is the first argument of the process: help and messages have the command that the user typed.
-func newRootCommand(program string, k *kube) *cobra.Command {
-	if program != cli.KubeCommand {
-		program = ofKubectl
-	}
+func newRootCommand(k *kube) *cobra.Command {
 	const inCluster, local = "cluster", "local"
 	root := cli.NewRootCommand("Load-test HTTP services in a cluster", pluginLong)
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: program}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: ofKubectl}
 	root.AddGroup(&cobra.Group{ID: inCluster, Title: "In the cluster:"}, &cobra.Group{ID: local, Title: "Without a cluster:"})
 	for _, cmd := range k.commands() {
 		cmd.GroupID = inCluster
-		cmd.Example = strings.ReplaceAll(cmd.Example, "  "+ofKubectl+" ", "  "+program+" ")
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range cli.WithoutCluster() {
 		cmd.GroupID = local
-		cmd.Example = strings.ReplaceAll(cmd.Example, "  h2surge "+cmd.Name(), "  "+program+" "+cmd.Name())
+		cmd.Example = strings.ReplaceAll(cmd.Example, "  h2surge "+cmd.Name(), "  "+ofKubectl+" "+cmd.Name())
 		root.AddCommand(cmd)
 	}
 	return root

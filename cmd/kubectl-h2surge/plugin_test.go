@@ -107,7 +107,7 @@ func (f *fakeCluster) kube() *kube {
 // kubectl runs a command of the plugin.
 func (f *fakeCluster) kubectl(in string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = cli.Execute(f.t.Context(), newRootCommand("kubectl-h2surge", f.kube()), args, strings.NewReader(in), &out, &errs)
+	code = cli.Execute(f.t.Context(), newRootCommand(f.kube()), args, strings.NewReader(in), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

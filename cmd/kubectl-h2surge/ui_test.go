@@ -43,7 +43,7 @@ func TestKubeUI(t *testing.T) {
 	errs, stderr := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- cli.Execute(t.Context(), newRootCommand("kubectl-h2surge", f.kube()), []string{"ui", "pcf"}, strings.NewReader(""), io.Discard, stderr)
+		done <- cli.Execute(t.Context(), newRootCommand(f.kube()), []string{"ui", "pcf"}, strings.NewReader(""), io.Discard, stderr)
 	}()
 	lines := bufio.NewScanner(errs)
 	lines.Scan()

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
@@ -22,10 +20,6 @@ import (
 
 // Main runs the program h2surge and returns its exit code.
 func Main() int {
-	if strings.HasPrefix(filepath.Base(os.Args[0]), pluginName) { // the plugin was a link to h2surge once
-		fmt.Fprintf(os.Stderr, "%s: the kubectl plugin is a program of its own now: install kubectl-h2surge in the place of this link to h2surge\n", os.Args[0])
-		return verdict.ExitUsage
-	}
 	return Execute(context.Background(), newRootCommand(parts()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
@@ -41,8 +35,6 @@ func parts() linked {
 		interrupts: Interrupts,
 		keyboard:   Keyboard,
 		allowed:    cpu.Allowed,
-		findPlugin: findPlugin,
-		become:     become,
 	}
 }
 
@@ -72,7 +64,7 @@ func NewRootCommand(short, long string) *cobra.Command {
 func newRootCommand(l linked) *cobra.Command {
 	root := NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
-	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newKubeCommand(l), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
 	root.InitDefaultCompletionCmd("completion")
 	for _, cmd := range root.Commands() {

@@ -67,8 +67,6 @@ type linked struct {
 	interrupts func(rereads bool, last func()) (<-chan os.Signal, func())
 	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
 	allowed    func() []int
-	findPlugin func() (path string, err error)
-	become     func(path string, args []string) error
 }
 
 // runOptions are the flags of "h2surge run".
