@@ -15,7 +15,7 @@ import (
 // listen makes the listeners of the program.
 func (w *Worker) listen() {
 	w.listeners = listeners{
-		clock: &w.clock, net: w.net, log: w.cfg.Log, host: w,
+		clock: &w.clock, net: w.net, log: w.cfg.Log, host: w, rec: w.rec.Recorder,
 		exchanges: book.NewExchanges(maxIncoming, largestIdleNotification),
 	}
 	n := len(w.program.Listeners)
@@ -80,10 +80,4 @@ func (w *Worker) Missed(of notification.Waiter) {
 	w.trial.unsent(a, false, rv.AbortNotification)
 	w.requests.Progress(w.now)
 	w.stepEnded(a, rv.AbortNotification, 0)
-}
-
-// Moved implements host.
-func (w *Worker) Moved(received, sent int) {
-	w.rec.BytesReceived += int64(received)
-	w.rec.BytesSent += int64(sent)
 }

@@ -51,7 +51,7 @@ func (c *conn) orGoAway(why failure.Cause) failure.Cause {
 
 // connectFailed counts a connection that could not be opened.
 func (cs *connections) connectFailed(c *conn, why failure.Cause) {
-	cs.rec.count(rv.FailureConnect, why)
+	cs.rec.CountFailure(rv.FailureConnect, why)
 	cs.problem = cs.describe(c) + ": " + why.Advised()
 	cs.pools[c.target].failures++
 	cs.disconnected(c, why)
@@ -131,7 +131,7 @@ func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 	case why.Kind == rv.CauseClosed && c.session.InFlight() == 0:
 	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
 	default:
-		cs.rec.count(rv.FailureConnection, why)
+		cs.rec.CountFailure(rv.FailureConnection, why)
 	}
 	return why
 }
@@ -148,6 +148,6 @@ func (cs *connections) countGoAway(c *conn) {
 	why := cs.brokenBy(c, rv.CauseGoAway, c.h2.GoAwayWords())
 	cs.disconnected(c, why)
 	if code != http2.ErrCodeNo {
-		cs.rec.count(rv.FailureConnection, why)
+		cs.rec.CountFailure(rv.FailureConnection, why)
 	}
 }

@@ -114,11 +114,11 @@ type awaiter struct {
 }
 
 // Progress implements netio.Awaiter.
-func (a awaiter) Progress(step dial.Step) { a.cs.inbox.put(func() { a.progress(step) }) }
+func (a awaiter) Progress(step dial.Step) { a.cs.do(func() { a.progress(step) }) }
 
 // Connected implements netio.Awaiter.
 func (a awaiter) Connected(d *dial.Connection, err error) bool {
-	return a.cs.inbox.put(func() { a.connected(d, err) })
+	return a.cs.do(func() { a.connected(d, err) })
 }
 
 // connection returns the connection that awaits the attempt; nil: it has given the attempt up.

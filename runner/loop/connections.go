@@ -10,7 +10,6 @@ import (
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
-	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
@@ -24,16 +23,9 @@ import (
 // knows neither slots nor chains: it calls the network, the sessions, the recorder and, when a connection closes, the
 // requests.
 type connections struct {
-	*clock
-	net    netio.Net
-	dialer netio.Dialer
-	inbox  *inbox
-	log    *slog.Logger
-	rec    *recorder
-	load   load
-	// requests get the outcomes of the sessions by handler.
-	requests *book.Book
-	handler  protocol.Handler
+	connsConfig
+	// now is the time of the turn.
+	now int64
 
 	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
 	// become free after the turn, because events of this turn may still have their indices.
@@ -61,12 +53,34 @@ type connections struct {
 	plain       []byte // of one TLS record; made for the first TLS connection
 }
 
-// load is what the connections are for: the current stage.
-type load interface {
+// connsConfig is what connections are made from.
+type connsConfig struct {
+	net    netio.Net
+	dialer netio.Dialer
+	log    *slog.Logger
+	// rec gets the counts and times of connections.
+	rec    *measure.Recorder
+	demand demand
+	// handler gets the outcomes of requests.
+	handler protocol.Handler
+	// do runs a function in the next turn, or returns false if the worker has ended. Any goroutine may call it.
+	do func(f func()) bool
+	// late returns true if the turn has become a long one.
+	late func() bool
+	// skipWait makes the next turn begin without a wait.
+	skipWait func()
+}
+
+// demand is what the connections are for.
+type demand interface {
 	// Over returns true after the last stage.
 	Over() bool
-	// fillsStreams returns true if each free stream gets a request at once.
-	fillsStreams() bool
+	// FillsStreams returns true if each free stream gets a request at once.
+	FillsStreams() bool
+	// Waiting returns how many requests wait for a connection to a target.
+	Waiting(target int32) int
+	// DoneInTurn returns how many responses this turn has completed.
+	DoneInTurn() int
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
@@ -99,12 +113,10 @@ type pool struct {
 }
 
 // newConnections makes connections to the targets of all, which may be filled later.
-func newConnections(w *Worker, all []target) connections {
+func newConnections(cfg connsConfig, all []target) connections {
 	cs := connections{
-		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedules,
-		dialer: w.cfg.Dialer, inbox: &w.inbox,
-		requests: &w.requests, handler: w,
-		pools: make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
+		connsConfig: cfg,
+		pools:       make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
 		batches: cacheline.Make[int32](0),
 	}
 	for i := range all {
@@ -112,6 +124,12 @@ func newConnections(w *Worker, all []target) connections {
 	}
 	return cs
 }
+
+// begin sets the time of the turn.
+func (cs *connections) begin(now int64) { cs.now = now }
+
+// record lets another recorder get the counts from now on.
+func (cs *connections) record(into *measure.Recorder) { cs.rec = into }
 
 // conn is a connection to a target, over all its sockets: it connects again until it is closed for good.
 type conn struct {

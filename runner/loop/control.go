@@ -116,6 +116,8 @@ func (w *Worker) Gauge() Gauges {
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	w.setWall(time.Now().UnixNano(), w.net.Now())
+	w.conns.record(spare)
+	w.listeners.Record(spare)
 	return w.rec.swap(spare)
 }
 

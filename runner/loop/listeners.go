@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/notification"
 )
@@ -19,6 +20,7 @@ type listeners struct {
 	net       netio.Net
 	log       *slog.Logger
 	host      host
+	rec       *measure.Recorder // counts octets
 	exchanges book.Exchanges
 	all       []listener
 	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
@@ -63,8 +65,6 @@ type host interface {
 	Arrived(to notification.Waiter, x *book.Exchange, at int64) (failed bool)
 	// Missed ends a wait whose timeout has passed.
 	Missed(of notification.Waiter)
-	// Moved counts octets of the sockets.
-	Moved(received, sent int)
 }
 
 const (
@@ -170,6 +170,9 @@ func (ls *listeners) Counts() (out []rv.ListenerCounts) {
 	}
 	return out
 }
+
+// Record lets another recorder count from now on.
+func (ls *listeners) Record(into *measure.Recorder) { ls.rec = into }
 
 // Shrink releases memory that was not used since the last call.
 func (ls *listeners) Shrink() { ls.exchanges.Shrink() }

@@ -36,7 +36,6 @@ var upward = map[string]string{
 	"handle":   "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
 	"await":    "the notification of a step may have come before the step, which ends then at once; it is at the end of what its caller does",
 	"notified": "a session passes each whole notification to its listener",
-	"Moved":    "the sockets of listeners do not know the recorder",
 }
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.

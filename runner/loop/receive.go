@@ -85,7 +85,7 @@ func (cs *connections) endResponse(c *conn) {
 	if c.h1 == nil {
 		return
 	}
-	before := cs.requests.DoneInTurn()
+	before := cs.demand.DoneInTurn()
 	err := c.h1.Ended()
 	cs.noteResponse(c, before)
 	if err != nil {
@@ -96,14 +96,14 @@ func (cs *connections) endResponse(c *conn) {
 // noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
 // session got the octets.
 func (cs *connections) noteResponse(c *conn, before int) {
-	if cs.requests.DoneInTurn() > before && !c.answered {
+	if cs.demand.DoneInTurn() > before && !c.answered {
 		cs.handle(c, responded)
 	}
 }
 
 // parse passes plaintext to the session. It returns false when the connection is closed.
 func (cs *connections) parse(c *conn, p []byte) bool {
-	before := cs.requests.DoneInTurn()
+	before := cs.demand.DoneInTurn()
 	err := c.session.Receive(p, cs.now)
 	cs.noteResponse(c, before)
 	if err != nil {

@@ -114,11 +114,6 @@ func (r *recorder) warm(q *book.Request) bool { return r.warmUp[q.Stage] }
 // measured says that a request counts in the results.
 func (r *recorder) measured(q *book.Request) bool { return q.Stage >= 0 && !r.warm(q) }
 
-// count counts a failure.
-func (r *recorder) count(of rv.FailureOf, c failure.Cause) {
-	r.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
-}
-
 // sent counts a request of a stage that is sent for the first time. Over is true if the schedule of its stage is over, and allOver if
 // all are. Down is for how long its connection was not open while it waited.
 func (r *recorder) sent(q *book.Request, over, allOver bool, down int64) {
@@ -212,10 +207,10 @@ func (r *recorder) failed(q *book.Request, why unanswered, cause failure.Cause, 
 		st.TimedOut++
 	case byReset:
 		st.Reset++
-		r.count(rv.FailureReset, cause)
+		r.CountFailure(rv.FailureReset, cause)
 	default:
 		st.ConnectionLost++
-		r.count(rv.FailureConnectionLost, cause)
+		r.CountFailure(rv.FailureConnectionLost, cause)
 	}
 }
 

@@ -60,7 +60,7 @@ func (cs *connections) isFailure(c *conn) bool {
 
 // isNeeded returns true if there is something to send to a target.
 func (cs *connections) isNeeded(target int32) bool {
-	return cs.requests.Waiting(target) > 0 || cs.load.fillsStreams()
+	return cs.demand.Waiting(target) > 0 || cs.demand.FillsStreams()
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
@@ -120,7 +120,7 @@ const reopenAfter = 20 * time.Millisecond
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
 // something to send.
 func (cs *connections) connectAgain(c *conn) {
-	onDemand := cs.load.Over() || cs.pools[c.target].plan.Connecting.OnDemand
+	onDemand := cs.demand.Over() || cs.pools[c.target].plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
 		cs.handle(c, wanted)
 		return
@@ -147,12 +147,12 @@ func (cs *connections) connectIdle(target int32) {
 		return
 	}
 	need := t.idle.Len()
-	if !cs.load.fillsStreams() {
+	if !cs.demand.FillsStreams() {
 		per := max(1, t.plan.MaxConcurrentStreams)
 		if cmp.Or(t.protocol, t.plan.Protocol) == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)
 		}
-		need = (cs.requests.Waiting(target)+per-1)/per - t.connecting
+		need = (cs.demand.Waiting(target)+per-1)/per - t.connecting
 	}
 	for ; need > 0 && t.idle.Len() > 0; need-- {
 		c := cs.all[t.idle.Pop()]

@@ -178,8 +178,8 @@ func (s *schedules) count(stage int16, n int64) {
 	}
 }
 
-// fillsStreams returns whether a schedule is in a closed loop without a limit.
-func (s *schedules) fillsStreams() bool {
+// FillsStreams returns whether a schedule is in a closed loop without a limit.
+func (s *schedules) FillsStreams() bool {
 	for i := range s.all {
 		if own := &s.all[i]; own.ClosedLoop() && own.fillsStreams() {
 			return true

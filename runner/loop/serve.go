@@ -122,7 +122,7 @@ func (c *served) receive() {
 			c.close()
 			return
 		}
-		ls.host.Moved(n, 0)
+		ls.rec.BytesReceived += int64(n)
 		c.heardAt = ls.now
 		if !c.take(ls.read[:n]) {
 			return
@@ -159,7 +159,7 @@ func (c *served) decrypt() (open bool) {
 		}
 		if err != nil {
 			n, _ := c.socket.Flush() // the alert that says why
-			ls.host.Moved(0, n)
+			ls.rec.BytesSent += int64(n)
 			c.close()
 			return false
 		}
@@ -242,7 +242,7 @@ func (c *served) send(from netio.Output) {
 		return
 	}
 	n, st, err := c.socket.Write(from)
-	c.ls.host.Moved(0, n)
+	c.ls.rec.BytesSent += int64(n)
 	if err != nil || st == netio.Closed {
 		c.close()
 	}
@@ -261,6 +261,6 @@ func (c *served) close() {
 func (c *served) end() {
 	c.h2.Shutdown()
 	c.write()
-	c.ls.host.Moved(0, c.socket.CloseNotify())
+	c.ls.rec.BytesSent += int64(c.socket.CloseNotify())
 	c.close()
 }

@@ -121,7 +121,10 @@ func New(cfg Config) (*Worker, error) {
 	for i := range w.targets.all {
 		w.targets.all[i].serves = w.chains.servesTarget(p, i)
 	}
-	w.conns = newConnections(w, w.targets.all[:cap(w.targets.all)])
+	w.conns = newConnections(connsConfig{
+		net: w.net, dialer: cfg.Dialer, log: cfg.Log, rec: w.rec.Recorder, demand: load{&w.schedules, &w.requests}, handler: w,
+		do: w.inbox.put, late: w.late, skipWait: w.skipWait,
+	}, w.targets.all[:cap(w.targets.all)])
 	w.authorizations = newAuthorizations(p, &w.once.setup)
 	var err error
 	w.scripts, err = newScripts(&cfg, w.trial)
@@ -144,7 +147,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	}
 	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort() }) })
 	defer stop()
-	w.tick(w.net.Now())
+	w.readClock()
 	w.setWall(time.Now().UnixNano(), w.net.Now())
 	defer w.scripts.close()
 	w.connectAll()
@@ -173,6 +176,18 @@ func (w *Worker) connectFollowed() {
 	w.targets.endFollow()
 }
 
+// load is the demand for connections.
+type load struct {
+	*schedules
+	*book.Book
+}
+
+// readClock sets the time of the turn.
+func (w *Worker) readClock() {
+	w.tick(w.net.Now())
+	w.conns.begin(w.now)
+}
+
 // turn is one round of the loop.
 func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
@@ -184,7 +199,7 @@ func (w *Worker) turn() error {
 	if err != nil {
 		return err
 	}
-	w.tick(w.net.Now())
+	w.readClock()
 	if woken {
 		w.runMessages()
 	}
@@ -195,7 +210,7 @@ func (w *Worker) turn() error {
 			w.listeners.Ready(ev)
 		}
 		if w.late() {
-			w.tick(w.net.Now())
+			w.readClock()
 			w.runMessages()
 		}
 		if w.aborted {

@@ -152,6 +152,11 @@ func New(n Shape) *Recorder {
 	}
 }
 
+// CountFailure counts a failure by its cause.
+func (r *Recorder) CountFailure(of rv.FailureOf, why failure.Cause) {
+	r.Failures.Add(rv.Failure{Of: of, Cause: why.Kind, Detail: why.Detail, Address: why.Address})
+}
+
 // FoldInto adds everything to total and leaves r empty. Both have the same shape.
 func (r *Recorder) FoldInto(total *Recorder) {
 	for i := range r.Steps {
