@@ -222,6 +222,29 @@ func TestLawCanBeBroken(t *testing.T) {
 	}
 }
 
+// TestFieldsOf5G: of the engine, only runner/fiveg knows names of header fields of a 5G core.
+func TestFieldsOf5G(t *testing.T) {
+	known := false
+	for _, p := range packages(t) {
+		if !within(p.path(), "runner") {
+			continue
+		}
+		for _, f := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			has := bytes.Contains(text, []byte(`"3gpp-`))
+			if known = known || has; has && p.path() != "runner/fiveg" {
+				t.Errorf("%s/%s has the name of such a field", p.path(), f)
+			}
+		}
+	}
+	if !known {
+		t.Error("no file has such a name")
+	}
+}
+
 func TestPackages(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.Doc == "" {
