@@ -36,13 +36,12 @@ func current(st *v1alpha1.LoadTestStatus, kind string) cell {
 }
 
 // withNotes returns the message of Finished with the notes that the TTL has no effect and that the spec changed after the end, as far as they apply.
-func withNotes(f *run.Facts, st *v1alpha1.LoadTestStatus, message string) string {
+func withNotes(lt *v1alpha1.LoadTest, edited bool, message string) string {
 	notes := ""
-	lt := *f.LoadTest
-	if lt.Status = *st; run.TTLIgnored(&lt) {
+	if run.TTLIgnored(lt) {
 		notes = v1alpha1.TTLIgnored
 	}
-	if f.Edited {
+	if edited {
 		notes += v1alpha1.EditedAfterFinish
 	}
 	message = strings.TrimSuffix(strings.TrimSuffix(message, v1alpha1.EditedAfterFinish), v1alpha1.TTLIgnored)

@@ -16,11 +16,13 @@ import (
 // Of computes the status from what a pass has found. Of the old status it keeps the transition times of conditions that stay, and the start time, which
 // is a record of what was.
 func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
-	st := f.LoadTest.Status.DeepCopy()
-	st.ObservedGeneration = f.LoadTest.Generation
+	lt := *f.LoadTest
+	lt.Status = *f.LoadTest.Status.DeepCopy()
+	st := &lt.Status
+	st.ObservedGeneration = lt.Generation
 	if f.Record.End == nil && st.CompletionTime != nil { // the report was deleted: what status says is all that is left
 		is := current(st, v1alpha1.ConditionFinished)
-		is.message = withNotes(f, st, is.message)
+		is.message = withNotes(&lt, f.Edited, is.message)
 		is.set(st, v1alpha1.ConditionFinished, st.ObservedGeneration, f.Now)
 		return st
 	}
@@ -32,7 +34,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	st.Changes = changesShown(f.Record.Edits)
 	s := situationOf(f, st)
 	if s.finished.status == yes {
-		s.finished.message = withNotes(f, st, s.finished.message)
+		s.finished.message = withNotes(&lt, f.Edited, s.finished.message)
 	}
 	for _, column := range []struct {
 		kind string
