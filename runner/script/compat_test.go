@@ -111,7 +111,7 @@ func TestMakeRequest(t *testing.T) {
 		{name: "many headers", body: `for i = 1, 3000 do h["x" .. i] = i end return h, p`, err: "headers of more than 65536 bytes"},
 		{name: "very many headers", body: `for i = 1, 5000 do h["x" .. i] = i end return h, p`, err: "headers of more than 65536 bytes"},
 		{name: "metatable", body: `setmetatable(h, {}) return h, p`, err: "cannot change a protected metatable"},
-		{name: "as a list", body: `table.insert(h, "x") return h, p`, err: "headers are not a list"},
+		{name: "as a list", body: `table.insert(h, "x") return h, p`, err: "the name of a header is a string, not a number"},
 		{name: "replaced function", body: `make_request = nil return 1`, err: "the first result is a number"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -47,16 +47,14 @@ func (o *objects) fill(L *lua.LState, t *lua.LTable) {
 	}
 }
 
-// filled makes a function that gets an ordinary table if its first argument is a header table.
-func (o *objects) filled(fn *lua.LFunction) *lua.LFunction {
-	out := o.L.NewFunction(func(L *lua.LState) int {
+// filled gives a function an ordinary table if its first argument is a header table.
+func (o *objects) filled(fn lua.LGFunction) lua.LGFunction {
+	return func(L *lua.LState) int {
 		if t, ok := L.Get(1).(*lua.LTable); ok {
 			o.fill(L, t)
 		}
-		return fn.GFunction(L)
-	})
-	out.Upvalues = fn.Upvalues
-	return out
+		return fn(L)
+	}
 }
 
 // tableHeader returns a header of a header table.

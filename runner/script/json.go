@@ -37,18 +37,18 @@ func (j *jsonLibrary) open(s *state) {
 	meta.RawSetString("__metatable", lua.LString("null"))
 	j.null.Metatable = meta
 	j.table = define(L, L.NewTable(), map[string]lua.LGFunction{
-		"decode": j.decode, "encode": j.encode, "array": j.mark(j.array), "object": j.mark(j.object),
+		"decode": j.decode, "encode": j.encode, "array": s.filled(mark(j.array)), "object": s.filled(mark(j.object)),
 	})
 	j.table.RawSetString("null", j.null)
 }
 
 // mark makes json.array or json.object: it sets the metatable of its argument, or of a new table.
-func (j *jsonLibrary) mark(meta *lua.LTable) lua.LGFunction {
+func mark(meta *lua.LTable) lua.LGFunction {
 	return func(L *lua.LState) int {
 		if L.GetTop() == 0 {
 			L.Push(L.CreateTable(0, 0))
 		}
-		t := j.s.list(L)
+		t := L.CheckTable(1)
 		if L.GetMetaField(t, "__metatable") != lua.LNil {
 			L.RaiseError("cannot change a protected metatable")
 		}

@@ -40,33 +40,25 @@ func text(v lua.LValue) (string, bool) {
 	return "", false
 }
 
+const blanks = " \t\n\v\f\r"
+
 // parseNumber reads a number as Lua writes them: decimal, or hexadecimal with 0x.
 func parseNumber(s string) (float64, bool) {
-	s = strings.Trim(s, " \t\n\v\f\r")
+	s = strings.Trim(s, blanks)
 	digits := strings.TrimLeft(s, "+-")
-	if len(s)-len(digits) > 1 || strings.ContainsAny(digits, "_pPiInN") {
+	if strings.ContainsAny(digits, "_pPiInN") {
 		return 0, false
 	}
-	if len(digits) > 1 && digits[0] == '0' && digits[1]|0x20 == 'x' {
-		n, err := strconv.ParseUint(digits[2:], 16, 64)
-		if err != nil {
-			return 0, false
-		}
-		if s[0] == '-' {
-			return -float64(n), true
-		}
-		return float64(n), true
+	if strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X") {
+		s += "p0"
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
+	return f, err == nil || math.IsInf(f, 0)
 }
 
 // parseInBase reads an integer in a base of 2 to 36.
 func parseInBase(s string, base int) (float64, bool) {
-	s = strings.ToLower(strings.Trim(s, " \t\n\v\f\r"))
+	s = strings.ToLower(strings.Trim(s, blanks))
 	if base == 16 {
 		s = strings.TrimPrefix(s, "0x")
 	}
@@ -109,4 +101,58 @@ func writeText(out *strings.Builder, v lua.LValue) {
 		var buf [32]byte
 		out.Write(appendNumber(buf[:0], float64(v)))
 	}
+}
+
+// arg returns an argument that is a string or a number.
+func arg(L *lua.LState, n int) string {
+	v, ok := text(L.Get(n))
+	if !ok {
+		L.TypeError(n, lua.LTString)
+	}
+	return v
+}
+
+// intArg returns an argument that is a number or the text of one, as an integer of at most +-2^53.
+func intArg(L *lua.LState, n int) int {
+	const most = 1 << 53
+	f := floatArg(L, n)
+	if math.IsNaN(f) {
+		return 0
+	}
+	return int(max(-most, min(f, most)))
+}
+
+func optInt(L *lua.LState, n, def int) int {
+	if L.Get(n) == lua.LNil {
+		return def
+	}
+	return intArg(L, n)
+}
+
+func number(v lua.LValue) (float64, bool) {
+	switch v := v.(type) {
+	case lua.LNumber:
+		return float64(v), true
+	case lua.LString:
+		return parseNumber(string(v))
+	}
+	return 0, false
+}
+
+func floatArg(L *lua.LState, n int) float64 {
+	f, ok := number(L.Get(n))
+	if !ok {
+		L.TypeError(n, lua.LTNumber)
+	}
+	return f
+}
+
+// pushNumber returns a number to a script, or nil.
+func pushNumber(L *lua.LState, f float64, ok bool) int {
+	if !ok {
+		L.Push(lua.LNil)
+		return 1
+	}
+	L.Push(lua.LNumber(f))
+	return 1
 }

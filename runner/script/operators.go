@@ -43,8 +43,8 @@ func concatMeta(L *lua.LState, n int) {
 		}
 		L.RaiseError("attempt to concatenate a %s value", bad.Type())
 	}
-	L.Insert(op, n-1)
-	L.Call(2, 1)
+	L.SetTop(n - 2)
+	L.Push(invoke(L, op, lhs, rhs))
 }
 
 // setIndex is t[k] = v. See guard.go.

@@ -1,11 +1,8 @@
 package script
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -15,10 +12,7 @@ import (
 type state struct {
 	script *Script
 	number int // its index in the Host
-	rng    *rand.Rand
-	match  matcher
 	json   jsonLibrary
-	spare  *bytes.Buffer // of gsub
 	objects
 }
 
@@ -36,7 +30,6 @@ func init() {
 
 // open makes the Lua state and runs the script's top level.
 func (s *state) open() error {
-	s.rng = newRandom(s.budget.limits.Seed, uint64(s.number))
 	L := lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callStack, RegistrySize: stackSlots, RegistryMaxSize: maxStackSlots,
 		RegistryGrowStep: stackSlots,
@@ -137,55 +130,3 @@ func (s *state) call(name string, args ...lua.LValue) (first, second lua.LValue,
 	s.L.SetTop(0)
 	return first, second, nil
 }
-
-// arg returns an argument that is a string or a number.
-func arg(L *lua.LState, n int) string {
-	v, ok := text(L.Get(n))
-	if !ok {
-		L.TypeError(n, lua.LTString)
-	}
-	return v
-}
-
-// intArg returns an argument that is a number or the text of one, cut to an integer.
-func intArg(L *lua.LState, n int) int {
-	v := L.Get(n)
-	if f, ok := number(v); ok {
-		return clampInt(f)
-	}
-	L.TypeError(n, lua.LTNumber)
-	return 0
-}
-
-func optInt(L *lua.LState, n, def int) int {
-	if L.Get(n) == lua.LNil {
-		return def
-	}
-	return intArg(L, n)
-}
-
-func number(v lua.LValue) (float64, bool) {
-	switch v := v.(type) {
-	case lua.LNumber:
-		return float64(v), true
-	case lua.LString:
-		return parseNumber(string(v))
-	}
-	return 0, false
-}
-
-// clampInt returns f, or the nearest bound of +-2^53.
-func clampInt(f float64) int {
-	const most = 1 << 53
-	switch {
-	case math.IsNaN(f):
-		return 0
-	case f > most:
-		return most
-	case f < -most:
-		return -most
-	}
-	return int(f)
-}
-
-func newRandom(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }

@@ -1,11 +1,8 @@
 package script
 
 import (
-	"bytes"
 	"errors"
 	"strings"
-
-	lua "github.com/yuin/gopher-lua"
 
 	"github.com/h2surge/h2surge/internal/octet"
 )
@@ -31,18 +28,7 @@ const (
 	placeCapture = -2
 )
 
-var (
-	errPatternSteps   = errors.New("the pattern needs too many steps")
-	errPatternDepth   = errors.New("pattern too complex")
-	errPatternEnds    = errors.New("malformed pattern (ends with '%')")
-	errPatternBracket = errors.New("malformed pattern (missing ']')")
-	errPatternB       = errors.New("unbalanced pattern")
-	errPatternF       = errors.New("missing '[' after '%f' in pattern")
-	errCaptureIndex   = errors.New("invalid capture index")
-	errCaptureEnd     = errors.New("invalid pattern capture")
-	errCaptureMany    = errors.New("too many captures")
-	errCaptureOpen    = errors.New("unfinished capture")
-)
+const captureIndex = "invalid capture index"
 
 // find returns the first match of pat in src from byte init on. start is -1 if there is no match.
 func (m *matcher) find(src, pat string, init int, steps int64) (start, end int) {
@@ -85,9 +71,9 @@ func literal(pat string) string {
 	return pat[:n]
 }
 
-func (m *matcher) fail(err error) int {
+func (m *matcher) fail(why string) int {
 	if m.err == nil {
-		m.err = err
+		m.err = errors.New(why)
 	}
 	return -1
 }
@@ -95,7 +81,7 @@ func (m *matcher) fail(err error) int {
 // match matches the pattern from p on at s. It returns the end of the match, or -1.
 func (m *matcher) match(s, p int) int {
 	if m.depth++; m.depth > maxMatches {
-		return m.fail(errPatternDepth)
+		return m.fail("pattern too complex")
 	}
 	e := m.walk(s, p)
 	m.depth--
@@ -105,7 +91,7 @@ func (m *matcher) match(s, p int) int {
 func (m *matcher) walk(s, p int) int {
 	for m.err == nil {
 		if m.steps--; m.steps < 0 {
-			return m.fail(errPatternSteps)
+			return m.fail("the pattern needs too many steps")
 		}
 		if p == len(m.pat) {
 			return s
@@ -146,7 +132,7 @@ func (m *matcher) item(s, p int) (int, int, bool) {
 
 func (m *matcher) open(s, p int) int {
 	if m.n == maxCaptures {
-		return m.fail(errCaptureMany)
+		return m.fail("too many captures")
 	}
 	kind := openCapture
 	p++
@@ -175,13 +161,13 @@ func (m *matcher) close(s, p int) int {
 		}
 		return e
 	}
-	return m.fail(errCaptureEnd)
+	return m.fail("invalid pattern capture")
 }
 
 // balance is %bxy.
 func (m *matcher) balance(s, p int) (int, int, bool) {
 	if p+1 >= len(m.pat) {
-		return m.fail(errPatternB), 0, true
+		return m.fail("unbalanced pattern"), 0, true
 	}
 	if s >= len(m.src) || m.src[s] != m.pat[p] {
 		return -1, 0, true
@@ -205,7 +191,7 @@ func (m *matcher) balance(s, p int) (int, int, bool) {
 // frontier is %f[set].
 func (m *matcher) frontier(s, p int) (int, int, bool) {
 	if p >= len(m.pat) || m.pat[p] != '[' {
-		return m.fail(errPatternF), 0, true
+		return m.fail("missing '[' after '%f' in pattern"), 0, true
 	}
 	end := m.classEnd(p)
 	if end < 0 {
@@ -228,7 +214,7 @@ func (m *matcher) frontier(s, p int) (int, int, bool) {
 func (m *matcher) again(s, p int) (int, int, bool) {
 	i := int(m.pat[p+1]) - '1'
 	if i < 0 || i >= m.n || m.captures[i].length == openCapture {
-		return m.fail(errCaptureIndex), 0, true
+		return m.fail(captureIndex), 0, true
 	}
 	c := m.captures[i]
 	want := m.src[c.start : c.start+max(c.length, 0)]
@@ -311,7 +297,7 @@ func (m *matcher) classEnd(p int) int {
 	switch c {
 	case '%':
 		if p == len(m.pat) {
-			return m.fail(errPatternEnds)
+			return m.fail("malformed pattern (ends with '%')")
 		}
 		return p + 1
 	case '[':
@@ -320,7 +306,7 @@ func (m *matcher) classEnd(p int) int {
 		}
 		for first := true; first || p >= len(m.pat) || m.pat[p] != ']'; first = false {
 			if p >= len(m.pat) {
-				return m.fail(errPatternBracket)
+				return m.fail("malformed pattern (missing ']')")
 			}
 			if m.pat[p] == '%' {
 				p++
@@ -377,36 +363,29 @@ func (m *matcher) inSet(c byte, p, last int) bool {
 	return !in
 }
 
+// classes are the sets of %a to %z, as the first and last octets of ranges. A class in upper case is the complement.
+var classes = func() (t [256]*[256]bool) {
+	for class, ranges := range map[byte]string{
+		'a': "AZaz", 'c': "\x00\x1f\x7f\x7f", 'd': "09", 'l': "az", 'p': "!/:@[`{~", 's': "\t\r  ", 'u': "AZ", 'w': "09AZaz",
+		'x': "09AFaf", 'z': "\x00\x00",
+	} {
+		in, out := new([256]bool), new([256]bool)
+		for c := range in {
+			for r := ranges; r != "" && !in[c]; r = r[2:] {
+				in[c] = int(r[0]) <= c && c <= int(r[1])
+			}
+			out[c] = !in[c]
+		}
+		t[class], t[octet.Upper(class)] = in, out
+	}
+	return t
+}()
+
 func inClass(c, class byte) bool {
-	in := false
-	switch class | 0x20 {
-	case 'a':
-		in = octet.IsLetter(c)
-	case 'd':
-		in = octet.IsDigit(c)
-	case 'l':
-		in = 'a' <= c && c <= 'z'
-	case 'u':
-		in = 'A' <= c && c <= 'Z'
-	case 's':
-		in = c == ' ' || '\t' <= c && c <= '\r'
-	case 'w':
-		in = octet.IsLetter(c) || octet.IsDigit(c)
-	case 'x':
-		in = octet.IsDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f'
-	case 'p':
-		in = '!' <= c && c <= '~' && !octet.IsLetter(c) && !octet.IsDigit(c)
-	case 'c':
-		in = c < ' ' || c == 0x7f
-	case 'z':
-		in = c == 0
-	default:
-		return c == class
+	if set := classes[class]; set != nil {
+		return set[c]
 	}
-	if !octet.IsLetter(class) {
-		return c == class
-	}
-	return in != (class&0x20 == 0)
+	return c == class
 }
 
 // plain reports whether a pattern has no special character.
@@ -414,52 +393,17 @@ func plain(pat string) bool { return !strings.ContainsAny(pat, specials) }
 
 const specials = "^$*+?.()[%-"
 
-// expand adds a replacement to dst: %0 to %9 are the match and its captures. It calls grow before dst grows.
-func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int, grow func(int)) error {
-	for {
-		i := strings.IndexByte(repl, '%')
-		if i < 0 || i+1 == len(repl) {
-			grow(len(repl))
-			dst.WriteString(repl)
-			return nil
-		}
-		part, err := m.directive(repl[i+1], start, end)
-		if err != nil {
-			return err
-		}
-		grow(i + len(part) + 1)
-		dst.WriteString(repl[:i])
-		dst.WriteString(part)
-		repl = repl[i+2:]
-	}
-}
-
-// directive returns the text for %c.
-func (m *matcher) directive(c byte, start, end int) (string, error) {
-	switch {
-	case c == '0':
-		return m.src[start:end], nil
-	case octet.IsDigit(c):
-		s, place, err := m.captured(int(c-'1'), start, end)
-		if place > 0 {
-			s = numberText(lua.LNumber(place))
-		}
-		return s, err
-	}
-	return string([]byte{c}), nil
-}
-
 // captured returns capture i: a string, or a position > 0. Without captures, capture 0 is the whole match.
 func (m *matcher) captured(i, start, end int) (s string, place int, err error) {
-	if i == 0 && m.n == 0 {
+	switch {
+	case i == 0 && m.n == 0:
 		return m.src[start:end], 0, nil
-	}
-	if i >= m.n {
-		return "", 0, errCaptureIndex
+	case i >= m.n:
+		return "", 0, errors.New(captureIndex)
 	}
 	switch c := m.captures[i]; c.length {
 	case openCapture:
-		return "", 0, errCaptureOpen
+		return "", 0, errors.New("unfinished capture")
 	case placeCapture:
 		return "", c.start + 1, nil
 	default:
