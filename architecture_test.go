@@ -143,6 +143,12 @@ var laws = []law{
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
 	},
 	{
+		name:   "slots know nothing of what they are used for",
+		of:     []string{"runner/slots"},
+		direct: true,
+		deny:   []string{"net", "os", module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
+	},
+	{
 		name: "sockets know nothing of requests",
 		of:   []string{"runner/netio"},
 		deny: []string{module + "runner/loop", module + "runner/chain", module + "runner/measure", module + "runner/protocol"},
@@ -208,6 +214,8 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"runner/netio", module + "runner/loop", true},
 		{"runner/book", module + "runner/measure", true},
+		{"runner/slots", module + "runner/loop", true},
+		{"runner/slots", module + "runner/chain", false},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},

@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // ErrConflict is wrapped by the errors of Update and Start when a message contradicts what was
@@ -78,7 +79,7 @@ type Runner struct {
 	last     rv.Update // that was accepted
 	leaving  bool      // one of them ends the load
 	startAt  int64
-	lease    loop.Lease
+	lease    slots.Lease
 	term     int64 // the highest so far
 	tornDown bool  // the message has come
 	stopped  string

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // Update makes a share, rates and whether the test is suspended take effect. The first update makes the runner
@@ -76,7 +76,7 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	}
 	r.share, r.leaving = &u.Share, r.leaving || u.Leave
 	r.last = u
-	change := loop.Change{At: at, Rates: rates, Suspended: u.Suspended, Leave: u.Leave}
+	change := slots.Change{At: at, Rates: rates, Suspended: u.Suspended, Leave: u.Leave}
 	switch {
 	case !known && r.startAt != 0:
 		r.workers.share(change, &u.Share)
@@ -124,8 +124,8 @@ func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 }
 
 // missed are the changes, without instants, of a runner that joins a test. The caller holds mu.
-func (r *Runner) missed(updates []rv.Update) ([]loop.Change, error) {
-	changes := make([]loop.Change, len(updates))
+func (r *Runner) missed(updates []rv.Update) ([]slots.Change, error) {
+	changes := make([]slots.Change, len(updates))
 	revision, at := r.revision(), int64(0)
 	for i := range updates {
 		u := &updates[i]
@@ -141,7 +141,7 @@ func (r *Runner) missed(updates []rv.Update) ([]loop.Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("changes[%d].%w", i, err)
 		}
-		changes[i] = loop.Change{Rates: rates, Suspended: u.Suspended}
+		changes[i] = slots.Change{Rates: rates, Suspended: u.Suspended}
 		revision, at = u.Revision, u.At
 	}
 	return changes, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/poll"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // workers are the workers of one share.
@@ -202,13 +203,13 @@ func (ws *workers) do(f func(*loop.Worker)) {
 	}
 }
 
-func (ws *workers) change(change loop.Change) {
+func (ws *workers) change(change slots.Change) {
 	ws.do(func(w *loop.Worker) { w.Change(change) })
 }
 
 // share is change with another share, which is divided among the workers. If there are more workers than connections to
 // a target, some get an empty share.
-func (ws *workers) share(change loop.Change, s *rv.Share) {
+func (ws *workers) share(change slots.Change, s *rv.Share) {
 	parts := shard.Workers(s, min(len(ws.all), shard.MaxWorkers(s)))
 	for i, w := range ws.all {
 		own := change

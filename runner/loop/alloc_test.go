@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 func batched() *rv.Plan {
@@ -47,7 +48,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := cannedWorker(t, p, &canned{clock: 1})
-			w.cfg.Lease = &Lease{}
+			w.cfg.Lease = &slots.Lease{}
 			w.cfg.Lease.Set(never - 1)
 			from := sent(w)
 			const turns = 1000
@@ -178,7 +179,7 @@ func TestFollowingAnAuthorityIsCheap(t *testing.T) {
 					s.Headers = []rv.Header{{Name: lit("accept"), Value: lit("application/json")}}
 				}))
 			}
-			p := steps(slots(1), all...)
+			p := steps(every10ms(1), all...)
 			p.Targets[0].FollowAuthority = true
 			w := newBench(t, p, ok(0)).w
 			var before, after runtime.MemStats

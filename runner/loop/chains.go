@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"slices"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -11,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // instance is a chain instance with the worker's bookkeeping.
@@ -60,12 +60,14 @@ type chains struct {
 	sleepers dueHeap[sleeper]
 	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may.
 	mayBegin func(chain int) bool
-	// delays are the delays of chains that have not passed, the shortest first.
-	delays []int64
 	// direct is true for the chains that beginDirect can start.
-	direct []bool
-	// perSlot is how many values of a variable one slot can draw, at most.
-	perSlot int64
+	direct  []bool
+	sources *chain.Sources
+	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
+	// the numbers of slots.
+	numbered bool
+	// numberOfSlot is the first number of the slot that was numbered last.
+	numberOfSlot int64
 }
 
 // nextNumber returns the number that the next request of an instance draws, if it needs no slot. It is zero if the instance
@@ -78,11 +80,21 @@ func (s *chains) nextNumber(i int32) int64 {
 	return max(in.next-1, 0)
 }
 
+// renumber notes that there was a change of a share. It is numbered if there are values that occur once in the test: these follow
+// from the numbers of slots from now on.
+func (s *chains) renumber(numbered bool) { s.numbered = numbered }
+
+// number sets the number that the next request with a slot draws from.
+func (s *chains) number(n int64) {
+	s.numberOfSlot = n
+	s.sources.Slot(n)
+}
+
 // numberLater sets the numbers that a request without a slot draws from. They belong to the slot that started the
 // instance.
-func (w *Worker) numberLater(i int32) {
-	if w.schedules.numbered {
-		w.sources.Slot(w.chains.nextNumber(i))
+func (s *chains) numberLater(i int32) {
+	if s.numbered {
+		s.sources.Slot(s.nextNumber(i))
 	}
 }
 
@@ -105,7 +117,9 @@ func (s *chains) wait(r readyStep) {
 }
 
 // readyFor returns the steps that wait for slots of a schedule.
-func (s *chains) readyFor(own *schedule) readySteps { return s.ready[own.index][:len(s.targets.all)] }
+func (s *chains) readyFor(own *slots.Schedule) readySteps {
+	return s.ready[own.Index()][:len(s.targets.all)]
+}
 
 // servesTarget returns whether a chain may begin with a request to a target.
 func (s *chains) servesTarget(p *chain.Program, i int) func(chain int) bool {
@@ -127,7 +141,7 @@ func (w *Worker) beginDirect(c int) chain.Activation {
 
 func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
-	if !w.schedules.of(c).inWarmUp() {
+	if !w.slots.Of(c).InWarmUp() {
 		w.chains.at(i).measured = true
 		w.rec.Chains[c].Started++
 	}
@@ -143,8 +157,8 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
 	in.next, in.began, in.sentAt, in.redirects = 0, w.now, w.now, in.redirects[:0]
-	if w.schedules.numbered {
-		in.next = w.schedules.numberOfSlot + maxBegins + 1
+	if w.chains.numbered {
+		in.next = w.chains.numberOfSlot + maxBegins + 1
 	}
 	return i
 }
@@ -176,43 +190,38 @@ func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
-		direct: make([]bool, len(p.Chains)), perSlot: 1, scheduleOf: w.schedules.ofChain, targets: &w.targets,
+		direct: make([]bool, len(p.Chains)), scheduleOf: w.slots.OfChains(), targets: &w.targets, sources: w.sources,
 	}
-	for range w.schedules.all {
+	for range w.slots.All() {
 		s.ready = append(s.ready, make(readySteps, len(p.Targets)+maxFollowed))
 	}
-	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {
-		c := &p.Chains[i]
-		first := &p.Steps[c.First]
-		s.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI && !first.HasAuthority
-		if c.Phase == rv.PhaseLoad && !s.direct[i] {
-			s.perSlot = max(s.perSlot, maxBegins+1)
-		}
-		if c.Phase == rv.PhaseLoad && (startsChains || w.cfg.GracefulStop > 0) {
-			s.perSlot = max(s.perSlot, maxBegins+1+mostRequests(p, c))
-		}
-		if c.Delay > 0 {
-			s.delays = append(s.delays, c.Delay)
-		}
+		s.direct[i] = beginsDirect(p, i)
 	}
-	slices.Sort(s.delays)
 	return s
 }
 
-// nextDelayed returns when the next delay of a chain ends, if a closed loop waits for it. No slot becomes due then.
-func (w *Worker) nextDelayed() int64 {
-	s, start := &w.chains, w.schedules.startAt
-	if start == never || !w.schedules.ClosedLoop() {
-		return never
+// beginsDirect returns whether beginDirect can start a chain.
+func beginsDirect(p *chain.Program, c int) bool {
+	first := &p.Steps[p.Chains[c].First]
+	return len(first.When) == 0 && first.GroupEnd == p.Chains[c].First+1 && !first.BeginsWithURI && !first.HasAuthority
+}
+
+// valuesPerSlot returns how many values of a variable one slot can draw, at most. If unslotted is true, steps may be sent without a
+// slot, and draw from the numbers of the slot that started their instance.
+func valuesPerSlot(p *chain.Program, unslotted bool) (n int64) {
+	n = 1
+	for i := range p.Chains {
+		c := &p.Chains[i]
+		switch {
+		case c.Phase != rv.PhaseLoad:
+		case unslotted:
+			n = max(n, maxBegins+1+mostRequests(p, c))
+		case !beginsDirect(p, i):
+			n = max(n, maxBegins+1)
+		}
 	}
-	for len(s.delays) > 0 && start+s.delays[0] <= w.now {
-		s.delays = s.delays[1:]
-	}
-	if len(s.delays) == 0 {
-		return never
-	}
-	return start + s.delays[0]
+	return n
 }
 
 // mostRequests returns how many requests an instance sends, at most.
@@ -247,7 +256,7 @@ func (w *Worker) maxInFlight(c int) int {
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
-	return (most == 0 || w.chains.live[c] < most) && w.now >= w.schedules.startAt+p.Delay && !w.chainEnded(c)
+	return (most == 0 || w.chains.live[c] < most) && w.now >= w.slots.StartAt()+p.Delay && !w.chainEnded(c)
 }
 
 // chainEnded returns true if a variable of the chain has no more values.
@@ -255,8 +264,8 @@ func (w *Worker) chainEnded(c int) bool { return w.program.Chains[c].Ends && w.s
 
 // exhausted returns true if no chain of a schedule can start an instance again, because each uses a variable that has no
 // more values.
-func (w *Worker) exhausted(s *schedule) bool {
-	for _, c := range s.roundRobin.Chains() {
+func (w *Worker) exhausted(s *slots.Schedule) bool {
+	for _, c := range s.Chains() {
 		if !w.chainEnded(c) {
 			return false
 		}
@@ -265,8 +274,8 @@ func (w *Worker) exhausted(s *schedule) bool {
 }
 
 // hasLoadInstance returns true if an instance of a chain of a schedule has not ended.
-func (w *Worker) hasLoadInstance(s *schedule) bool {
-	for _, c := range s.roundRobin.Chains() {
+func (w *Worker) hasLoadInstance(s *slots.Schedule) bool {
+	for _, c := range s.Chains() {
 		if w.chains.live[c] > 0 {
 			return true
 		}
@@ -275,8 +284,8 @@ func (w *Worker) hasLoadInstance(s *schedule) bool {
 }
 
 // noStartCause returns why no chain instance could start for a slot of a schedule.
-func (w *Worker) noStartCause(s *schedule) failure.Cause {
-	for _, i := range s.roundRobin.Chains() {
+func (w *Worker) noStartCause(s *slots.Schedule) failure.Cause {
+	for _, i := range s.Chains() {
 		if most := w.maxInFlight(i); most > 0 && w.chains.live[i] >= most {
 			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
 		}

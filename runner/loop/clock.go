@@ -4,7 +4,11 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/pace"
 )
+
+// never is an instant that does not come.
+const never = pace.Never
 
 // clock is the time of a turn, and what it must do next.
 type clock struct {

@@ -10,6 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // atMost is a closed loop of n requests in flight.
@@ -83,16 +84,16 @@ func TestConcurrencyChanges(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		changes []Change
+		changes []slots.Change
 		want    []int64 // in each 100 ms
 	}{
 		{"none", nil, []int64{6, 6, 6, 6}},
-		{"higher", []Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(9)}}}, []int64{6, 9, 9, 9}},
-		{"lower: requests in flight finish", []Change{{At: int64(195 * ms), Rates: []rv.Rate{limit(2)}}}, []int64{6, 6, 2, 2}},
-		{"suspended", []Change{{At: int64(95 * ms), Rates: []rv.Rate{limit(6)}, Suspended: true}, {At: int64(200 * ms), Rates: []rv.Rate{limit(4)}}}, []int64{6, 0, 4, 4, 4, 4}},
-		{"another shard joins", []Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(6)}, Share: whole(4, 3)}}, []int64{6, 1, 1, 1}},
-		{"no share is left", []Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(2)}, Share: whole(4, 3)}}, []int64{6}},
-		{"every stream", []Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(0)}}, {At: int64(200 * ms), Rates: []rv.Rate{limit(3)}}}, []int64{6, 100, 3, 3}},
+		{"higher", []slots.Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(9)}}}, []int64{6, 9, 9, 9}},
+		{"lower: requests in flight finish", []slots.Change{{At: int64(195 * ms), Rates: []rv.Rate{limit(2)}}}, []int64{6, 6, 2, 2}},
+		{"suspended", []slots.Change{{At: int64(95 * ms), Rates: []rv.Rate{limit(6)}, Suspended: true}, {At: int64(200 * ms), Rates: []rv.Rate{limit(4)}}}, []int64{6, 0, 4, 4, 4, 4}},
+		{"another shard joins", []slots.Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(6)}, Share: whole(4, 3)}}, []int64{6, 1, 1, 1}},
+		{"no share is left", []slots.Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(2)}, Share: whole(4, 3)}}, []int64{6}},
+		{"every stream", []slots.Change{{At: int64(100 * ms), Rates: []rv.Rate{limit(0)}}, {At: int64(200 * ms), Rates: []rv.Rate{limit(3)}}}, []int64{6, 100, 3, 3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, gets(limit(6)), ok(answer))

@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/pace"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // The functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
@@ -17,9 +18,9 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 
 // Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
 // worker has missed that starts late: it walks through the stages as those did that were there.
-func (w *Worker) Start(at int64, globals []string, changes ...Change) {
-	w.schedules.start(at, changes)
-	w.limit.begin(w.cfg.Share.Slots.Portion(), w.now)
+func (w *Worker) Start(at int64, globals []string, changes ...slots.Change) {
+	w.slots.Start(at, changes)
+	w.limit.Begin(w.cfg.Share.Slots.Portion(), w.now)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -27,10 +28,10 @@ func (w *Worker) Start(at int64, globals []string, changes ...Change) {
 
 // Started is when the worker first saw that the start instant had passed, and Ended when its
 // last stage ended; zero: not yet.
-func (w *Worker) Started() int64 { return w.schedules.startedAt }
+func (w *Worker) Started() int64 { return w.slots.StartedAt() }
 
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
-func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
+func (w *Worker) Ended() int64 { return w.slots.EndedAt() }
 
 // Problem returns the last failure to connect, or to get an authorization, or what hangs. It returns "" if neither keeps the worker from
 // being ready.
@@ -57,13 +58,13 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // Stop ends the stages now. With drain, requests in flight are awaited; without, the worker ends
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
-	if !drain || !w.schedules.begun() {
+	if !drain || !w.slots.Begun() {
 		w.abort()
 		return
 	}
-	w.endGap(w.now)
-	over := w.schedules.Over()
-	w.schedules.halt(w.now)
+	w.slots.EndGap(w.now, w)
+	over := w.slots.Over()
+	w.slots.Halt(w.now)
 	if !over && w.cfg.GracefulStop == 0 { // else requests that wait are sent, as at the end of the last stage
 		w.dropWaiting(never)
 	}
@@ -105,11 +106,11 @@ func (w *Worker) Gauge() Gauges {
 		g.Streams = append(g.Streams, w.conns.pools[i].streams)
 	}
 	for i := range w.cfg.Rates {
-		g.Stages = append(g.Stages, w.schedules.span(i, w.now))
+		g.Stages = append(g.Stages, w.slots.Span(i, w.now))
 	}
-	g.LeaseGaps, g.Limited = w.lease.gapsAt(w.now), w.limit.held
+	g.LeaseGaps, g.Limited = w.slots.Gaps(w.now), w.limit.Held()
 	g.Listeners = w.listeners.Counts()
-	g.Suspended, g.Changed = w.schedules.suspended(), w.schedules.all[0].Changed()
+	g.Suspended, g.Changed = w.slots.Suspended(), w.slots.Changed()
 	return g
 }
 

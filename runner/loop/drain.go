@@ -42,29 +42,20 @@ type run struct {
 	stall                 stall
 }
 
-// deadline returns when the worker must end. The time of suspensions does not count.
-func (w *Worker) deadline() int64 {
-	s := &w.schedules
-	if w.cfg.Deadline == 0 || s.startAt == never || s.suspended() {
-		return never
-	}
-	return s.startAt + int64(w.cfg.Deadline) + s.paused()
-}
-
 // advance derives the phase from what is there.
 func (w *Worker) advance() {
 	was := w.run.phase
 	switch {
-	case w.now >= w.deadline():
+	case w.now >= w.slots.Deadline(w.cfg.Deadline):
 		w.run.endedByDeadline = true
 		w.finish()
 	case w.aborted || w.once.setup.failure != "":
 		w.finish()
 	case w.stopped():
 		w.runTeardown()
-	case w.schedules.Over():
+	case w.slots.Over():
 		w.run.phase = Draining
-	case w.schedules.begun():
+	case w.slots.Begun():
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
 	case w.conns.awaited > 0:
 		w.run.phase = Connecting
@@ -88,23 +79,23 @@ func (w *Worker) advance() {
 // listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
 // timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.InUse() == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
+	return w.run.loadOver || w.slots.Over() && w.requests.InUse() == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) runTeardown() {
 	w.cutOff()
 	w.run.loadOver = true
-	w.schedules.halt(w.now)
+	w.slots.Halt(w.now)
 	switch {
 	case w.once.teardown.over():
 		w.finish()
 	case w.run.mayTearDown:
-		if w.run.phase != TearingDown && w.schedules.numbered {
-			w.sources.Slot(w.schedules.numberAfterAll(w.chains.perSlot)) // behind all slots
+		if w.run.phase != TearingDown && w.chains.numbered {
+			w.chains.number(w.slots.NumberAfterAll()) // behind all slots
 		}
 		if w.run.phase != TearingDown {
-			w.limit.begin(1, w.now)
+			w.limit.Begin(1, w.now)
 		}
 		w.run.phase = TearingDown
 		w.runOnce(&w.once.teardown)
@@ -125,13 +116,13 @@ func (w *Worker) finish() {
 	if w.run.phase == Done {
 		return
 	}
-	w.endGap(w.now)
-	if w.schedules.begun() {
+	w.slots.EndGap(w.now, w)
+	if w.slots.Begun() {
 		w.cutOff()
 	}
 	w.run.loadOver = true
-	w.schedules.halt(w.now)
-	w.limit.lift()
+	w.slots.Halt(w.now)
+	w.limit.Lift()
 	w.admitUnpaced()
 	w.dropWaiting(never)
 	w.trial.inFlight()
@@ -195,19 +186,9 @@ func (s *stall) rest(now bool, at int64) {
 	s.rests = now
 }
 
-// mayStall returns true if a stage ends after a number of requests only.
-func (w *Worker) mayStall() bool {
-	for i := range w.schedules.all {
-		if s := &w.schedules.all[i]; s.ClosedLoop() && s.Rate().Duration == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // stallsAt is when the load has stalled if nothing happens until then, or never. A request in flight gets an outcome.
 func (w *Worker) stallsAt() int64 {
-	if !w.mayStall() || w.run.stall.rests || w.requests.AnyInFlight() {
+	if !w.slots.MayStall() || w.run.stall.rests || w.requests.AnyInFlight() {
 		return never
 	}
 	return max(w.requests.ProgressAt(), w.run.stall.restedAt) + w.run.stall.limit
@@ -216,13 +197,13 @@ func (w *Worker) stallsAt() int64 {
 // rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
 // or the pause of the lease or of the request limit.
 func (w *Worker) rests() bool {
-	return len(w.chains.sleepers) > 0 || w.listeners.Waits() || w.lease.paused || w.limit.wakeAt != never
+	return len(w.chains.sleepers) > 0 || w.listeners.Waits() || w.slots.Paused() || w.limit.NextToken() != never
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may
 // stall counts from its begin.
 func (w *Worker) endStalled() {
-	if !w.mayStall() {
+	if !w.slots.MayStall() {
 		w.requests.Progress(w.now)
 		return
 	}
@@ -237,7 +218,7 @@ func (w *Worker) endStalled() {
 			break
 		}
 	}
-	w.schedules.halt(w.now)
+	w.slots.Halt(w.now)
 	w.dropWaiting(never)
 }
 

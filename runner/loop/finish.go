@@ -111,7 +111,7 @@ func (w *Worker) keepExchange(r *book.Request) {
 func (w *Worker) endRequest(id book.ID) chain.Activation {
 	r := w.requests.At(id)
 	a := r.Activation
-	w.schedules.count(r.Stage, -1)
+	w.slots.Count(r.Stage, -1)
 	w.requests.End(id)
 	return a
 }

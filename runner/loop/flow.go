@@ -4,6 +4,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // none is the index of no target.
@@ -126,10 +127,10 @@ const maxBegins = 16
 
 // nextStep returns the step that gets a slot of a schedule: the step that has been ready longest, or else the first step of a new
 // instance.
-func (w *Worker) nextStep(s *schedule) (a chain.Activation, t int32) {
+func (w *Worker) nextStep(s *slots.Schedule) (a chain.Activation, t int32) {
 	for begins := 0; ; {
 		if a, t = w.chains.readyFor(s).popLongest(); t == none {
-			c := s.roundRobin.Next(w.chains.mayBegin)
+			c := s.Chain(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, none
@@ -147,11 +148,11 @@ func (w *Worker) nextStep(s *schedule) (a chain.Activation, t int32) {
 }
 
 // nextStepOf is nextStep for one target.
-func (w *Worker) nextStepOf(s *schedule, i int32) (a chain.Activation, ok bool) {
+func (w *Worker) nextStepOf(s *slots.Schedule, i int32) (a chain.Activation, ok bool) {
 	t, ready := &w.targets.all[i], &w.chains.readyFor(s)[i]
 	for begins := 0; ; {
 		if ready.Len() == 0 {
-			c := s.roundRobin.Next(t.serves)
+			c := s.Chain(t.serves)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, false

@@ -46,8 +46,8 @@ func (b *bench) trace() (out []string) {
 	return out
 }
 
-// slots is n slots, 10 ms apart.
-func slots(n int64) rv.Rate {
+// every10ms is n slots, 10 ms apart.
+func every10ms(n int64) rv.Rate {
 	return rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: n}
 }
 
@@ -77,17 +77,17 @@ func TestFlow(t *testing.T) {
 	}{
 		{
 			"no thinking before the first request, but before each further one",
-			steps(slots(10), step("a", think(time.Second)), step("b", think(25*time.Millisecond))), fails("", 0),
+			steps(every10ms(10), step("a", think(time.Second)), step("b", think(25*time.Millisecond))), fails("", 0),
 			[]string{"0 /a", "10 /a", "20 /a", "30 /b", "40 /b", "50 /b", "60 /a", "70 /a", "80 /a", "90 /b"}, "6 4 0",
 		},
 		{
 			"a step is repeated",
-			steps(slots(4), step("a", func(s *rv.Step) { s.Repeat = 3 }), step("b")), fails("", 0),
+			steps(every10ms(4), step("a", func(s *rv.Step) { s.Repeat = 3 }), step("b")), fails("", 0),
 			[]string{"0 /a", "10 /a", "20 /a", "30 /b"}, "1 1 0",
 		},
 		{
 			"until what the response says",
-			steps(slots(4), step("a", captureX, func(s *rv.Step) { s.Repeat, s.Until = 100, equals(1, "go") }), step("b")),
+			steps(every10ms(4), step("a", captureX, func(s *rv.Step) { s.Repeat, s.Until = 100, equals(1, "go") }), step("b")),
 			func(r *simRequest) reply {
 				if r.at.Milliseconds() > 40 {
 					return reply{status: 200, headers: []string{"x", "go"}}
@@ -98,17 +98,17 @@ func TestFlow(t *testing.T) {
 		},
 		{
 			"a step whose condition does not hold is skipped",
-			steps(slots(4), step("a", captureX), step("b", func(s *rv.Step) { s.When = equals(1, "stop") }), step("c", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
+			steps(every10ms(4), step("a", captureX), step("b", func(s *rv.Step) { s.When = equals(1, "stop") }), step("c", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
 			[]string{"0 /a", "10 /c", "20 /a", "30 /c"}, "2 2 0",
 		},
 		{
 			"a chain none of whose steps is sent leaves its slot to nobody",
-			steps(slots(2), step("a", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
+			steps(every10ms(2), step("a", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
 			nil, "32 32 0",
 		},
 		{
 			"a group goes out in the slots that follow, and the next step when all have answered",
-			steps(slots(5), step("a", group(1)), step("b", group(1)), step("c")),
+			steps(every10ms(5), step("a", group(1)), step("b", group(1)), step("c")),
 			func(r *simRequest) reply {
 				if r.fields[":path"] == "/a" {
 					return reply{status: 200, after: 15 * time.Millisecond}
@@ -119,12 +119,12 @@ func TestFlow(t *testing.T) {
 		},
 		{
 			"a failure in a group keeps back what has no slot yet",
-			steps(slots(3), step("a", group(1)), step("b", group(1)), step("c")), fails("/a", 1),
+			steps(every10ms(3), step("a", group(1)), step("b", group(1)), step("c")), fails("/a", 1),
 			[]string{"0 /a", "10 /a", "20 /b"}, "2 0 1",
 		},
 		{
 			"retries wait longer and longer, and then succeed",
-			steps(slots(12), step("a", func(s *rv.Step) {
+			steps(every10ms(12), step("a", func(s *rv.Step) {
 				s.OnFailure = rv.OnFailure{Retries: 2, Backoff: 25 * time.Millisecond, MaxBackoff: time.Second}
 			}), step("b")), func() func(*simRequest) reply {
 				seen := map[string]int{}
@@ -140,12 +140,12 @@ func TestFlow(t *testing.T) {
 		},
 		{
 			"retries are used up",
-			steps(slots(2), step("a", func(s *rv.Step) { s.OnFailure.Retries = 1 }), step("b")), fails("/a", 9),
+			steps(every10ms(2), step("a", func(s *rv.Step) { s.OnFailure.Retries = 1 }), step("b")), fails("/a", 9),
 			[]string{"0 /a", "10 /a"}, "1 0 1",
 		},
 		{
 			"a failure may not matter",
-			steps(slots(4), step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b")), fails("/a", 9),
+			steps(every10ms(4), step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b")), fails("/a", 9),
 			[]string{"0 /a", "10 /b", "20 /a", "30 /b"}, "2 2 0",
 		},
 	} {
@@ -165,7 +165,7 @@ func TestFlow(t *testing.T) {
 }
 
 func TestRetriesAreCounted(t *testing.T) {
-	p := steps(slots(10), step("a", func(s *rv.Step) { s.OnFailure.Retries = 4 }))
+	p := steps(every10ms(10), step("a", func(s *rv.Step) { s.OnFailure.Retries = 4 }))
 	b := newBench(t, p, func(*simRequest) reply { return reply{status: 500} })
 	got := b.run()
 	s := b.w.rec.Steps[0]
@@ -225,7 +225,7 @@ func TestRetryAfter(t *testing.T) {
 
 func TestMaxInFlight(t *testing.T) {
 	for _, closed := range []bool{false, true} {
-		rate := slots(50)
+		rate := every10ms(50)
 		if closed {
 			rate = rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Second}
 		}
@@ -247,7 +247,7 @@ func TestMaxInFlight(t *testing.T) {
 }
 
 func TestStartDelay(t *testing.T) {
-	p := steps(slots(20), step("a"))
+	p := steps(every10ms(20), step("a"))
 	p.Chains = append(p.Chains, rv.Chain{Name: "late", Weight: 1, Delay: 100 * time.Millisecond, Steps: []rv.Step{step("b")}})
 	b := newBench(t, p, ok(0))
 	b.run()
@@ -308,7 +308,7 @@ func TestStopWhenValuesEnd(t *testing.T) {
 }
 
 func TestSetupAndTeardown(t *testing.T) {
-	p := steps(slots(3), step("load", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/load/"}, {Global: 1}} }))
+	p := steps(every10ms(3), step("load", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/load/"}, {Global: 1}} }))
 	p.Globals = []string{"token"}
 	p.Chains = append(p.Chains,
 		rv.Chain{Name: "login", Phase: rv.PhaseSetup, Captures: []string{"token"}, Publish: []int{1}, Steps: []rv.Step{
@@ -350,7 +350,7 @@ func TestSetupFails(t *testing.T) {
 		"no capture": {reply{status: 200}, "setup chain login: step login: missingCapture"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(3), step("load"))
+			p := steps(every10ms(3), step("load"))
 			p.Globals = []string{"token"}
 			p.Chains = append(p.Chains, rv.Chain{Name: "login", Phase: rv.PhaseSetup, Captures: []string{"token"}, Publish: []int{1}, Steps: []rv.Step{
 				step("login", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("x")}} })}})
@@ -366,7 +366,7 @@ func TestSetupFails(t *testing.T) {
 func TestChecksAndCaptures(t *testing.T) {
 	pointer := func(p string) *rv.Source { return &rv.Source{Kind: rv.SourceJSONPointer, Pointer: p} }
 	equal := func(want string) *rv.Match { return &rv.Match{Op: rv.MatchEquals, Want: lit(want)} }
-	p := steps(slots(8),
+	p := steps(every10ms(8),
 		step("a", func(s *rv.Step) {
 			s.Expect.Checks = []rv.Check{{Name: "state", Source: pointer("/state"), Match: equal("up")}, {Name: "kind", Source: &rv.Source{Kind: rv.SourceHeader, Name: "kind"}, Match: equal("json")}}
 			s.Capture = []rv.Capture{{Source: *pointer("/ids/-1")}}
@@ -404,10 +404,10 @@ func TestChecksAndCaptures(t *testing.T) {
 // TestProblemsOfSteps: problem details are counted for each step by status and cause, and each response by its status. Those of a
 // warm-up are not.
 func TestProblemsOfSteps(t *testing.T) {
-	warm := slots(5)
+	warm := every10ms(5)
 	warm.Name, warm.WarmUp = "warm", true
 	p := steps(warm, step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b"))
-	p.Rates = append(p.Rates, slots(4*rv.MaxProblems))
+	p.Rates = append(p.Rates, every10ms(4*rv.MaxProblems))
 	n := 0
 	b := newBench(t, p, func(r *simRequest) reply {
 		if r.fields[":path"] == "/b" {
@@ -442,7 +442,7 @@ func TestProblemsOfSteps(t *testing.T) {
 }
 
 func TestBodiesAreBounded(t *testing.T) {
-	p := steps(slots(2), step("a", func(s *rv.Step) {
+	p := steps(every10ms(2), step("a", func(s *rv.Step) {
 		s.MaxBody = 10
 		s.Expect.Checks = []rv.Check{{Name: "full", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchContains, Want: lit("x")}}}
 	}))
@@ -458,7 +458,7 @@ func TestBodiesAreBounded(t *testing.T) {
 }
 
 func TestCookies(t *testing.T) {
-	p := steps(slots(5), step("login"), step("use"), step("fresh", func(s *rv.Step) { s.ClearCookies = true }))
+	p := steps(every10ms(5), step("login"), step("use"), step("fresh", func(s *rv.Step) { s.ClearCookies = true }))
 	p.Chains[0].Cookies = true
 	n := 0
 	b := newBench(t, p, func(r *simRequest) reply {
@@ -492,7 +492,7 @@ func TestFollowAuthority(t *testing.T) {
 }
 
 func testFollow(t *testing.T, capture rv.Capture, follow bool) {
-	p := steps(slots(4), step("a", func(s *rv.Step) {
+	p := steps(every10ms(4), step("a", func(s *rv.Step) {
 		s.Capture = []rv.Capture{capture}
 	}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}, {Literal: "/b"}} }))
 	p.Chains[0].Captures = []string{"at"}
@@ -520,7 +520,7 @@ func testFollow(t *testing.T, capture rv.Capture, follow bool) {
 
 // TestFollowPublishedURI: an API prefix that setup has captured from a body.
 func TestFollowPublishedURI(t *testing.T) {
-	p := steps(slots(2), step("load", func(s *rv.Step) { s.Path = rv.Text{{Global: 1}, {Literal: "/v2"}} }))
+	p := steps(every10ms(2), step("load", func(s *rv.Step) { s.Path = rv.Text{{Global: 1}, {Literal: "/v2"}} }))
 	p.Globals = []string{"prefix"}
 	p.Targets[0].FollowAuthority = true
 	discover := step("discover", func(s *rv.Step) {
@@ -544,7 +544,7 @@ func TestScripts(t *testing.T) {
 	script := func(lua string) func(*rv.Step) {
 		return func(s *rv.Step) { s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: lua}} }
 	}
-	p := steps(slots(6),
+	p := steps(every10ms(6),
 		step("a", script(`
 			function make_request(headers, body, request, payload)
 				request["x-before"] = headers[":status"] or "none"
@@ -606,7 +606,7 @@ func TestLongTurnHearsTheInbox(t *testing.T) {
 }
 
 func TestLocationThatCannotBeFollowed(t *testing.T) {
-	p := steps(slots(4), step("a", func(s *rv.Step) {
+	p := steps(every10ms(4), step("a", func(s *rv.Step) {
 		s.Capture = []rv.Capture{{Source: header("location"), Location: true}}
 	}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}} }))
 	p.Chains[0].Captures = []string{"at"}

@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
@@ -151,7 +152,7 @@ type fuzzNet struct {
 	// dials are under way, each due a millisecond after it began.
 	dials   []fuzzDial
 	refuse  int
-	lease   Lease
+	lease   slots.Lease
 	woken   bool
 	waits   int
 	stopped bool

@@ -5,22 +5,14 @@ import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 // After the load, chain instances that run may send their remaining steps for the time of Config.GracefulStop. These
 // requests need no slot and are in no figure but Graceful. Requests of the load that are in flight keep their counts.
 
-// gracefulUntil returns when chain instances must have ended. It is never before the end of the load is known.
-func (w *Worker) gracefulUntil() int64 {
-	if !w.schedules.Over() {
-		return never
-	}
-	return w.schedules.loadEnd() + int64(w.cfg.GracefulStop)
-}
-
 // finishesChains returns whether chain instances continue after the load.
 func (w *Worker) finishesChains() bool {
-	return w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil && w.now < w.gracefulUntil() && w.schedules.Over()
+	return w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil && w.slots.Over() && w.now < w.slots.GracefulUntil(w.cfg.GracefulStop)
 }
 
 // admitLate makes requests of the steps that waited for a slot when the load ended, or for a lease. The time does not wait for a lease.
 func (w *Worker) admitLate() {
-	if !w.lease.paused && w.finishesChains() {
+	if !w.slots.Paused() && w.finishesChains() {
 		w.chains.release()
 	}
 }

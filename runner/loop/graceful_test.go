@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // TestGracefulStop runs chains that create something and delete it 300 ms later.
@@ -48,7 +49,7 @@ func TestGracefulStop(t *testing.T) {
 			b.in(600*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
 		}, graceful{measure.Once{Sent: 10, Succeeded: 10}, measure.GracefulChains{Completed: 10, CutOff: 21}}, 50, 29, 590 * ms},
 		{"the shard leaves", chains, time.Second, func(b *bench) {
-			b.w.Change(Change{At: b.startAt + int64(500*ms+ms/2), Leave: true})
+			b.w.Change(slots.Change{At: b.startAt + int64(500*ms+ms/2), Leave: true})
 		}, graceful{measure.Once{Sent: 31, Succeeded: 31}, measure.GracefulChains{Completed: 31}}, 51, 51, 804 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

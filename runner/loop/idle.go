@@ -3,7 +3,7 @@ package loop
 import "time"
 
 // A worker sleeps to save CPU time: a turn for many requests costs less than a turn for each. Requests at a rate are sent
-// together once per sleep interval (nextPickUp). A server that answers in small pieces costs a closed loop a read for
+// together once per sleep interval (slots.EarliestPickUp). A server that answers in small pieces costs a closed loop a read for
 // nearly each response, so a closed loop with many requests in flight naps for a small part of the service time, but for at
 // most the sleep interval. A worker that spins does neither.
 const (
@@ -21,7 +21,7 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if w.cfg.Spin || !w.schedules.ClosedLoop() || w.requests.InUse() < napInFlight || w.requests.DoneInTurn() > w.requests.InUse()/4 {
+	if w.cfg.Spin || !w.slots.ClosedLoop() || w.requests.InUse() < napInFlight || w.requests.DoneInTurn() > w.requests.InUse()/4 {
 		return 0
 	}
 	d := min(time.Duration(w.requests.ServiceTime()/napShare), w.cfg.SleepInterval)
@@ -55,16 +55,19 @@ func (w *Worker) idleFor() time.Duration {
 
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
-	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
+	if w.hasUnslotted() {
+		return w.now
+	}
+	next := min(w.slots.Next(w.now), w.slots.Deadline(w.cfg.Deadline), w.chains.sleepers.next(), w.limit.NextToken())
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
-	next = min(next, max(w.requests.NextExpiry(), w.schedules.earliestPickUp))
-	next = min(next, w.conns.timers.next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.deadline(), w.stallsAt(), w.nextDelayed(), w.listeners.Next(w.schedules.Over()), w.limit.wakeAt)
-	if until := w.gracefulUntil(); until > w.now {
+	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))
+	next = min(next, w.conns.timers.next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.stallsAt(), w.listeners.Next(w.slots.Over()))
+	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.now {
 		next = min(next, until)
 	}
-	if !w.lease.paused {
-		next = min(next, w.cfg.Lease.end())
+	if !w.slots.Paused() {
+		next = min(next, w.cfg.Lease.End())
 	}
 	return next
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // renewal is a poll at an offset from the start that renews the lease until another offset.
@@ -15,7 +16,7 @@ type renewal struct{ at, until time.Duration }
 
 // lease gives the worker a lease from the start on.
 func (b *bench) lease(until time.Duration, renewals ...renewal) {
-	l := &Lease{}
+	l := &slots.Lease{}
 	b.w.cfg.Lease = l
 	b.onStart = append(b.onStart, func() {
 		l.Set(b.startAt + int64(until))
@@ -111,7 +112,7 @@ func TestLeaseExpires(t *testing.T) {
 			}},
 			want: slices.Concat(ten(3), make([]int, 6), ten(1)), dropped: 60, gaps: 1, gap: 400 * ms, end: time.Second},
 		"must leave after the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
-			prepare: []func(*bench){func(b *bench) { b.announce(Change{Rates: []rv.Rate{rate(100)}, Leave: true}, 500*ms, 400*ms) }},
+			prepare: []func(*bench){func(b *bench) { b.announce(slots.Change{Rates: []rv.Rate{rate(100)}, Leave: true}, 500*ms, 400*ms) }},
 			want:    ten(3), dropped: 20, gaps: 1, gap: 200 * ms, end: 500 * ms},
 		"must stop in the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
 			prepare: []func(*bench){func(b *bench) {
@@ -252,7 +253,7 @@ func TestRenew(t *testing.T) {
 		"renewed at its end":    {until: 5, renew: 9, now: 5, want: 9, lapsed: true},
 		"a renewal read late":   {until: 5, renew: 9, now: 9, want: 5},
 	} {
-		var l Lease
+		var l slots.Lease
 		l.Set(tt.until)
 		if lapsed := l.Renew(tt.renew, tt.now); l.Until() != tt.want || lapsed != tt.lapsed {
 			t.Errorf("%s: until %d, lapsed %v", name, l.Until(), lapsed)

@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 func TestLeave(t *testing.T) {
@@ -28,7 +29,7 @@ func TestLeave(t *testing.T) {
 			p := gets(perSecond(100, time.Second), perSecond(100, time.Second))
 			p.Chains = append(p.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: p.Chains[0].Steps})
 			b := newBench(t, p, ok(tt.answer)) // it would run teardown if it stayed
-			b.announce(Change{Rates: p.Rates, Leave: true}, tt.at, tt.late)
+			b.announce(slots.Change{Rates: p.Rates, Leave: true}, tt.at, tt.late)
 			got := b.run()
 			if ended := time.Duration(b.w.Ended() - b.startAt); got.Sent != tt.sent || got.Done != tt.sent || ended != tt.ended {
 				t.Errorf("%+v, ended after %v", got, ended)
@@ -47,7 +48,7 @@ func TestLeave(t *testing.T) {
 func TestLeaveBeforeTheStart(t *testing.T) {
 	b := newBench(t, gets(perSecond(100, time.Second)), ok(0))
 	b.lead = time.Hour
-	b.onStart = append(b.onStart, func() { b.w.Do(func(w *Worker) { w.Change(Change{Leave: true}) }) })
+	b.onStart = append(b.onStart, func() { b.w.Do(func(w *Worker) { w.Change(slots.Change{Leave: true}) }) })
 	if got := b.run(); got.Sent != 0 || b.clock > int64(time.Minute) {
 		t.Errorf("%+v after %v", got, time.Duration(b.clock))
 	}

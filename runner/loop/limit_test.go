@@ -10,6 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // mostInASecond is the highest number of requests that the peer has seen in a second.
@@ -140,7 +141,7 @@ func TestRequestLimitFollowsTheShare(t *testing.T) {
 	b := newBenchOf(t, p, onHalf(p), func(*simRequest) reply { return reply{status: 500} })
 	b.onStart = append(b.onStart, func() {
 		whole := shard.Whole(p)
-		b.w.Change(Change{At: b.startAt + int64(2*time.Second), Rates: p.Rates, Share: &whole})
+		b.w.Change(slots.Change{At: b.startAt + int64(2*time.Second), Rates: p.Rates, Share: &whole})
 	})
 	b.run()
 	var first, second int

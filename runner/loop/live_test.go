@@ -10,12 +10,13 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // change announces a change at an offset from the start, late by so much.
 func (b *bench) change(at, late time.Duration, suspended bool, rates ...rv.Rate) {
 	b.onStart = append(b.onStart, func() {
-		c := Change{At: b.startAt + int64(at), Rates: rates, Suspended: suspended}
+		c := slots.Change{At: b.startAt + int64(at), Rates: rates, Suspended: suspended}
 		b.in(time.Duration(c.At+int64(late)-b.clock), func() { b.w.Do(func(w *Worker) { w.Change(c) }) })
 	})
 }
@@ -200,7 +201,7 @@ func TestSharesAreRebalanced(t *testing.T) {
 			for _, own := range survivors {
 				run(shares[own.Shard], func(b *bench) {
 					b.onStart = append(b.onStart, func() {
-						b.w.Change(Change{At: b.startAt + int64(at), Rates: rates, Share: &own})
+						b.w.Change(slots.Change{At: b.startAt + int64(at), Rates: rates, Share: &own})
 					})
 				})
 			}
@@ -208,7 +209,7 @@ func TestSharesAreRebalanced(t *testing.T) {
 				b.onStart = append(b.onStart, func() {
 					gone := shares[1]
 					gone.Slots, gone.Connections = rv.Slots{Of: 1}, []int{0}
-					b.w.Change(Change{At: b.startAt + int64(at), Rates: rates, Share: &gone})
+					b.w.Change(slots.Change{At: b.startAt + int64(at), Rates: rates, Share: &gone})
 				})
 			})
 			whole := newBench(t, p, ok(0))
@@ -234,8 +235,8 @@ func TestConnectionsFollowTheShare(t *testing.T) {
 	more.Connections, fewer.Connections = []int{5}, []int{1}
 	b := newBench(t, p, ok(time.Millisecond))
 	b.onStart = append(b.onStart, func() {
-		b.w.Change(Change{At: b.startAt + int64(300*time.Millisecond), Rates: p.Rates, Share: &more})
-		b.w.Change(Change{At: b.startAt + int64(600*time.Millisecond), Rates: p.Rates, Share: &fewer})
+		b.w.Change(slots.Change{At: b.startAt + int64(300*time.Millisecond), Rates: p.Rates, Share: &more})
+		b.w.Change(slots.Change{At: b.startAt + int64(600*time.Millisecond), Rates: p.Rates, Share: &fewer})
 	})
 	got := b.run()
 	if got.Sent != 200 || got.Done != 200 || len(b.conns) != 5 {
@@ -262,7 +263,7 @@ func TestClosedLoopIsRebalanced(t *testing.T) {
 		b := newBenchOf(t, p, shares[0], ok(10*time.Millisecond))
 		b.onStart = append(b.onStart, func() {
 			s := change(b)
-			b.w.Change(Change{At: b.startAt + int64(50*time.Millisecond), Rates: p.Rates, Share: &s})
+			b.w.Change(slots.Change{At: b.startAt + int64(50*time.Millisecond), Rates: p.Rates, Share: &s})
 		})
 		b.run()
 		return len(b.served)

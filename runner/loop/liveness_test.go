@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // TestLiveness: a worker never waits while it has a request to send and may send it. FuzzLiveness is the long form.
@@ -73,7 +74,7 @@ const mostTurns = 5000
 
 // sleepsOn returns what a worker that waits for events could do, or "".
 func sleepsOn(w *Worker) string {
-	if w.lease.paused || w.run.phase == Done {
+	if w.slots.Paused() || w.run.phase == Done {
 		return ""
 	}
 	for i := range w.targets.all {
@@ -91,14 +92,14 @@ func sleepsOn(w *Worker) string {
 			}
 		}
 	}
-	if w.limit.total > 0 && w.limit.wakeAt != never {
+	if w.limit.NextToken() != never {
 		return ""
 	}
 	if w.chains.unpaced.Len() > 0 {
 		return "a step is ready that needs no slot"
 	}
-	for i := range w.schedules.all {
-		if s := &w.schedules.all[i]; s.ClosedLoop() && !s.Exhausted() {
+	for i := range w.slots.All() {
+		if s := &w.slots.All()[i]; s.ClosedLoop() && !s.Exhausted() {
 			if why := loopSleepsOn(w, s); why != "" {
 				return why
 			}
@@ -108,21 +109,21 @@ func sleepsOn(w *Worker) string {
 }
 
 // loopSleepsOn returns why a closed loop could send a request, or "".
-func loopSleepsOn(w *Worker, s *schedule) string {
+func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 	var most int64
-	if !s.fillsStreams() {
+	if !s.FillsStreams() {
 		most, _ = s.Concurrency(w.now)
 	}
 	for i := range w.targets.all {
 		hasStep := w.chains.readyFor(s)[i].Len() > 0
-		for _, c := range s.roundRobin.Chains() {
+		for _, c := range s.Chains() {
 			hasStep = hasStep || w.targets.all[i].serves != nil && w.targets.all[i].serves(c)
 		}
 		switch {
 		case !hasStep:
-		case !s.fillsStreams():
-			if w.inUse(s) < most {
-				return fmt.Sprintf("%d of %d requests of a closed loop are in flight", w.inUse(s), most)
+		case !s.FillsStreams():
+			if w.slots.InUse(s, w.requests.InUse()) < most {
+				return fmt.Sprintf("%d of %d requests of a closed loop are in flight", w.slots.InUse(s, w.requests.InUse()), most)
 			}
 		default:
 			for _, c := range w.conns.all {

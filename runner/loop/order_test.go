@@ -18,7 +18,7 @@ var order = []string{
 	// Events: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
 	"worker.go", "idle.go", "control.go", "drain.go",
 	// Which request is sent next, and on which connection.
-	"live.go", "slots.go", "send.go",
+	"live.go", "choose.go", "send.go",
 	// Connections.
 	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
 	"session.go",
@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "samples.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "limit.go", "inbox.go", "clock.go",
+	"authorization.go", "script.go", "trial.go", "samples.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "recorder.go", "selections.go", "inbox.go", "clock.go",
 	"heap.go", "doc.go",
 }
 
@@ -139,7 +139,7 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
-var owners = []string{"recorder", "connections", "conn", "schedules", "schedule", "leaseState", "chains", "run", "clock", "once", "stall", "samples", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
+var owners = []string{"recorder", "connections", "conn", "chains", "run", "clock", "once", "stall", "samples", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
 
 // partOf returns the part that a type belongs to, with its records and lists.
 func partOf(name string) string {

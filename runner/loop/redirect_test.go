@@ -124,7 +124,7 @@ func TestRedirects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(tt.slots), step("a", func(s *rv.Step) {
+			p := steps(every10ms(tt.slots), step("a", func(s *rv.Step) {
 				s.Method, s.Body, s.MaxRedirects = "POST", lit("body"), 2
 				s.Headers = []rv.Header{{Name: lit("x-sent"), Value: lit("v")}}
 				s.Expect.Status = []rv.StatusRange{{From: 201, To: 201}}
@@ -232,7 +232,7 @@ func TestForwardedRedirects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(int64(len(tt.want))), step("n", func(s *rv.Step) {
+			p := steps(every10ms(int64(len(tt.want))), step("n", func(s *rv.Step) {
 				s.MaxRedirects, s.RedirectField = 2, field
 				s.Headers = []rv.Header{{Name: lit("x-before"), Value: lit("v")}, {Name: lit(field), Value: lit("http://a.core")}, {Name: lit("x-after"), Value: lit("v")}}
 				if tt.change != nil {
@@ -266,7 +266,7 @@ func TestForwardedRedirects(t *testing.T) {
 // TestRedirectsInAGroup: each request of a group follows its own redirect.
 func TestRedirectsInAGroup(t *testing.T) {
 	follows := func(s *rv.Step) { s.Group, s.MaxRedirects = 1, 1 }
-	p := steps(slots(5), step("a", follows), step("b", follows), step("c"))
+	p := steps(every10ms(5), step("a", follows), step("b", follows), step("c"))
 	b := newBench(t, p, func(r *simRequest) reply {
 		switch r.fields[":path"] {
 		case "/a", "/b":
@@ -287,7 +287,7 @@ func TestRedirectsInAGroup(t *testing.T) {
 // values.
 func TestRedirectsCaptureNothing(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		p := steps(slots(3), step("a", func(s *rv.Step) {
+		p := steps(every10ms(3), step("a", func(s *rv.Step) {
 			s.Capture = []rv.Capture{{Source: header("x")}}
 		}), step("b", func(s *rv.Step) {
 			s.MaxRedirects = 1
@@ -324,7 +324,7 @@ func TestRedirectsCaptureNothing(t *testing.T) {
 
 // TestCookiesOfRedirects: the request that follows a redirect has the cookies that the redirect set, and those for its own path.
 func TestCookiesOfRedirects(t *testing.T) {
-	p := steps(slots(3), step("a"), step("b", func(s *rv.Step) { s.MaxRedirects, s.ClearCookies = 1, true }))
+	p := steps(every10ms(3), step("a"), step("b", func(s *rv.Step) { s.MaxRedirects, s.ClearCookies = 1, true }))
 	p.Chains[0].Cookies = true
 	b := newBench(t, p, func(r *simRequest) reply {
 		switch r.fields[":path"] {
@@ -419,7 +419,7 @@ func TestSecretsOfRedirects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(int64(len(tt.want))), step("a", func(s *rv.Step) {
+			p := steps(every10ms(int64(len(tt.want))), step("a", func(s *rv.Step) {
 				s.MaxRedirects = 2
 				for _, name := range []string{"Authorization", "x-sent", "Cookie", "Proxy-Authorization"} {
 					s.Headers = append(s.Headers, rv.Header{Name: lit(name), Value: lit("user=s")})
@@ -472,7 +472,7 @@ func withToken(follows bool) func(*rv.Plan) {
 // TestTrialShowsRedirects: a trial shows the response that redirects, without checks, and the one that follows.
 func TestTrialShowsRedirects(t *testing.T) {
 	var got []string
-	p := steps(slots(2), step("a", func(s *rv.Step) { s.MaxRedirects = 1 }))
+	p := steps(every10ms(2), step("a", func(s *rv.Step) { s.MaxRedirects = 1 }))
 	b := newBench(t, p, func(r *simRequest) reply {
 		if r.fields[":path"] == "/a" {
 			return redirectTo(307, "/b")
@@ -509,7 +509,7 @@ func TestNamedAuthority(t *testing.T) {
 		"nothing":                  {"", "81", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(2), step("discover", func(s *rv.Step) {
+			p := steps(every10ms(2), step("discover", func(s *rv.Step) {
 				s.Capture = []rv.Capture{
 					{Source: rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/host"}}, {Slot: 1, Source: rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/port"}},
 				}
@@ -531,7 +531,7 @@ func TestNamedAuthority(t *testing.T) {
 			}
 		})
 	}
-	p := steps(slots(1), step("x", func(s *rv.Step) { s.Authority = lit("other") }))
+	p := steps(every10ms(1), step("x", func(s *rv.Step) { s.Authority = lit("other") }))
 	if _, err := chain.Load(p, chain.Resources{}); err == nil {
 		t.Error("a target that follows no authority has a request that names one")
 	}

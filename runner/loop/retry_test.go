@@ -58,7 +58,7 @@ func TestRetryAtAnotherEndpoint(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := steps(slots(int64(1+len(tt.replies))), step("a", func(s *rv.Step) { s.MaxRedirects = 1 }))
+			p := steps(every10ms(int64(1+len(tt.replies))), step("a", func(s *rv.Step) { s.MaxRedirects = 1 }))
 			p.Targets[0].Endpoints = []rv.Endpoint{
 				{Scheme: "http", Authority: "one", Address: "one:80", BasePath: "/1"}, {Scheme: "http", Authority: "two", Address: "two:80", BasePath: "/2"},
 			}

@@ -202,7 +202,7 @@ func (w *Worker) Slowest() (out []rv.SlowRequest) {
 		s := &w.program.Steps[x.step]
 		out = append(out, rv.SlowRequest{
 			Chain: w.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
-			At: (x.at - w.schedules.startAt) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
+			At: (x.at - w.slots.StartAt()) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
 		})
 	}
 	return out
@@ -211,7 +211,7 @@ func (w *Worker) Slowest() (out []rv.SlowRequest) {
 // Samples returns a copy of the samples.
 func (w *Worker) Samples() (out []rv.Sample) {
 	for _, x := range w.rec.samples.taken {
-		x.At = (x.at - w.schedules.startAt) / 1e6
+		x.At = (x.at - w.slots.StartAt()) / 1e6
 		out = append(out, x.Sample)
 	}
 	return out

@@ -16,7 +16,7 @@ func TestBinding(t *testing.T) {
 		s.Headers = []rv.Header{{Name: lit("routing"), OmitEmpty: true, Value: rv.Text{{Capture: 1, Functions: []rv.Function{{Name: rv.FunctionRoutingBinding}}}}}}
 		s.Capture = []rv.Capture{{Source: header("3gpp-sbi-binding"), Keep: true}}
 	}
-	p := steps(slots(10), step("a", follows), step("b", follows), step("c", follows), step("d", follows), step("e", follows, func(s *rv.Step) {
+	p := steps(every10ms(10), step("a", follows), step("b", follows), step("c", follows), step("d", follows), step("e", follows, func(s *rv.Step) {
 		s.Expect.Checks = []rv.Check{{Name: "inspected", Source: &rv.Source{Kind: rv.SourceStatus}, Match: &rv.Match{Op: rv.MatchEquals, Want: lit("200")}}}
 	}))
 	p.Chains[0].Captures = []string{"binding"}
@@ -42,7 +42,7 @@ func TestBinding(t *testing.T) {
 // TestLoadControl: responses with overload and load control information are counted once each.
 func TestLoadControl(t *testing.T) {
 	for _, counts := range []bool{true, false} {
-		p := steps(slots(6), step("a"), step("b"))
+		p := steps(every10ms(6), step("a"), step("b"))
 		p.Targets[0].CountLoadControl = counts
 		b := newBench(t, p, func(r *simRequest) reply {
 			if r.fields[":path"] == "/b" {

@@ -11,6 +11,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/book"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // fleet is the shards of a test, each with two workers, whose members change while it runs. The shards are
@@ -126,12 +127,12 @@ func (f *fleet) work(id, k, from int, part rv.Share) {
 	}
 	for i := range max(from, 0) {
 		s := &f.events[i]
-		b.missed = append(b.missed, Change{At: int64(s.at), Rates: f.rates(s), Suspended: s.suspended})
+		b.missed = append(b.missed, slots.Change{At: int64(s.at), Rates: f.rates(s), Suspended: s.suspended})
 	}
 	gone := false
 	for i := max(from, 0); i < len(f.events) && !gone; i++ {
 		s := &f.events[i]
-		c := Change{Rates: f.rates(s), Suspended: s.suspended}
+		c := slots.Change{Rates: f.rates(s), Suspended: s.suspended}
 		if s.members != nil {
 			if share := f.share(s.members, id); share == nil {
 				c.Leave, gone = true, true
@@ -158,7 +159,7 @@ func (f *fleet) rates(s *event) []rv.Rate {
 }
 
 // announce gives the worker a change early, or late by so much.
-func (b *bench) announce(c Change, at, late time.Duration) {
+func (b *bench) announce(c slots.Change, at, late time.Duration) {
 	b.onStart = append(b.onStart, func() {
 		c.At = b.startAt + int64(at)
 		if late == 0 {
@@ -183,8 +184,8 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 			}
 			if q.Stream == r.stream && b.w.conns.all[q.Conn].socket.FD() == r.conn {
 				f.sent[slot{q.Stage, time.Duration(q.Due - b.startAt)}]++
-				s := b.w.schedules.ofSlot(int(q.Stage))
-				is := numbered{q.Stage, s.Passed(q.Due) - s.Passed(s.Span(int(q.Stage)-s.first, b.clock).From)}
+				s := b.w.slots.OfStage(int(q.Stage))
+				is := numbered{q.Stage, s.Passed(q.Due) - s.Passed(b.startAt+b.w.slots.Span(int(q.Stage), b.clock).From)}
 				if own[is] && !s.Rate().ClosedLoop {
 					f.repeats++
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // twoChains is a plan of the chains a and b. The stages are of the mix, or of b.
@@ -43,7 +44,7 @@ func TestOwnRates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		plan    *rv.Plan
-		changes map[time.Duration]Change
+		changes map[time.Duration]slots.Change
 		want    []string
 		spans   string
 	}{
@@ -77,7 +78,7 @@ func TestOwnRates(t *testing.T) {
 			plan:  after(15*ms, perSecond(100, 30*ms), ofB(perSecond(50, 40*ms))),
 			want:  []string{"0 /a", "30 /a", "35 /b", "40 /a", "55 /b"},
 			spans: "0-50 35-75 load 75",
-			changes: map[time.Duration]Change{
+			changes: map[time.Duration]slots.Change{
 				5 * ms:  {Suspended: true},
 				25 * ms: {},
 			},
@@ -87,7 +88,7 @@ func TestOwnRates(t *testing.T) {
 			plan:    twoChains(perSecond(100, 30*ms), ofB(perSecond(50, 40*ms))),
 			want:    []string{"0 /a", "0 /b", "10 /a", "15 /b", "20 /a", "25 /b", "35 /b"},
 			spans:   "0-30 0-40 load 40",
-			changes: map[time.Duration]Change{15 * ms: {Rates: []rv.Rate{perSecond(100, 30*ms), ofB(perSecond(100, 40*ms))}}},
+			changes: map[time.Duration]slots.Change{15 * ms: {Rates: []rv.Rate{perSecond(100, 30*ms), ofB(perSecond(100, 40*ms))}}},
 		},
 		{
 			name:  "maxInFlight drops slots of its own schedule only",
@@ -111,8 +112,8 @@ func TestOwnRates(t *testing.T) {
 			}
 			if len(b.onStart) == 2 { // the order of a map
 				b.onStart = nil
-				b.announce(Change{Rates: tt.plan.Rates, Suspended: true}, 5*ms, 0)
-				b.announce(Change{Rates: tt.plan.Rates}, 25*ms, 0)
+				b.announce(slots.Change{Rates: tt.plan.Rates, Suspended: true}, 5*ms, 0)
+				b.announce(slots.Change{Rates: tt.plan.Rates}, 25*ms, 0)
 			}
 			b.run()
 			if diff := cmp.Diff(tt.want, b.trace()); diff != "" {
@@ -151,7 +152,7 @@ func TestLeaseOfSchedules(t *testing.T) {
 	const ms = time.Millisecond
 	p := twoChains(perSecond(100, 50*ms), ofB(perSecond(50, 20*ms)))
 	b := newBench(t, p, ok(ms))
-	b.w.cfg.Lease = &Lease{}
+	b.w.cfg.Lease = &slots.Lease{}
 	b.onStart = append(b.onStart, func() {
 		b.w.cfg.Lease.Set(b.startAt + int64(5*ms))
 		b.in(time.Duration(b.startAt+int64(35*ms)-b.clock), func() {

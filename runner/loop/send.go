@@ -35,7 +35,7 @@ func (w *Worker) sendWaitingTo(target int32) {
 func (w *Worker) send(id book.ID, c *conn) bool {
 	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
-	if w.limit.total > 0 && !w.limit.allows(r, w.now) {
+	if !w.limit.Allows(r.Admitted, r.Retried, w.now) {
 		w.conns.offer(c)
 		w.dropRequest(id, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
 		return false
@@ -52,8 +52,8 @@ func (w *Worker) send(id book.ID, c *conn) bool {
 		if r.Stage < 0 {
 			w.rec.once(r.Stage).Sent++
 		} else {
-			over := w.schedules.ofSlot(int(r.Stage)).Over()
-			w.rec.sent(r, over, over && w.schedules.Over(), w.conns.downWithin(c, r.Picked))
+			over := w.slots.OfStage(int(r.Stage)).Over()
+			w.rec.sent(r, over, over && w.slots.Over(), w.conns.downWithin(c, r.Picked))
 		}
 		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
 			w.rec.Targets[s.Target].SentWithout++
@@ -186,7 +186,7 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *book.Request, s *chain.Ste
 // newRequest makes the request of a step. Due is the instant of its slot.
 func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) book.ID {
 	id := w.requests.Add(a, target, due, w.now, stage)
-	w.schedules.count(stage, 1)
+	w.slots.Count(stage, 1)
 	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	in.begun = true
 	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
@@ -206,23 +206,33 @@ func (w *Worker) admitUnpaced() {
 				w.dropActivation(s.Instance)
 				continue
 			}
-			if w.lease.paused {
+			if w.slots.Paused() {
 				w.chains.wait(s) // admitLate takes it again
 				continue
 			}
 			stage = book.StageGraceful
 		}
-		if !w.limit.ready(w.now) {
+		if !w.limit.Ready(w.now) {
 			w.chains.unpaced.PushFront(s)
 			return
 		}
 		if stage == book.StageGraceful {
 			in.late = true
-			w.numberLater(s.Instance)
+			w.chains.numberLater(s.Instance)
 		}
 		id := w.newRequest(s.Activation, s.target, s.since, stage)
-		w.limit.admit(w.requests.At(id), w.now)
+		w.admit(id)
 		w.requests.Wait(id)
+	}
+}
+
+// admit gives a request the token of the request limit. It is due now if requests have waited for tokens.
+func (w *Worker) admit(id book.ID) {
+	admitted, waited := w.limit.Admit(w.now)
+	r := w.requests.At(id)
+	r.Admit(admitted)
+	if waited {
+		r.DueNow(w.now)
 	}
 }
 
@@ -255,7 +265,7 @@ func (w *Worker) timeOut(id book.ID) {
 // the time of the drop; the constant never means that the run was stopped.
 func (w *Worker) noStreamCause(i int, at int64) failure.Cause {
 	switch {
-	case at == never && w.lease.paused:
+	case at == never && w.slots.Paused():
 		return failure.Cause{Kind: rv.CauseLeaseExpired}
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}

@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // sim is a network in memory with a clock of its own. Waiting moves the clock to the next thing
@@ -519,7 +520,7 @@ type bench struct {
 	// lead is how long the start instant is ahead when the worker is ready; below zero, it has passed. missed
 	// goes with the start, with instants from it on.
 	lead   time.Duration
-	missed []Change
+	missed []slots.Change
 	// drainedAt is when the worker waited for Teardown, which comes after teardownAfter.
 	drainedAt     int64
 	teardownAfter time.Duration

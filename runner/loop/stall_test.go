@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // TestStall: a number of requests without a duration ends also when they can never be sent, and only then.
@@ -69,7 +70,7 @@ func TestStall(t *testing.T) {
 			var b *bench
 			b = newBench(t, p, func(r *simRequest) reply { return tt.serve(b, r) })
 			b.down = map[int]bool{}
-			b.w.cfg.Lease = &Lease{}
+			b.w.cfg.Lease = &slots.Lease{}
 			got := b.run()
 			why := b.w.Stalled()
 			if (why == "") != (tt.want == "") || !strings.Contains(why, tt.want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // chainsPerSecond is a stage whose slots start chain instances.
@@ -136,8 +137,8 @@ func TestReadyStepsWaitInAPause(t *testing.T) {
 	const ms = time.Millisecond
 	p := steps(chainsPerSecond(100, 20*ms), step("a"), step("b", thinks(6*ms)))
 	b := newBench(t, p, ok(ms))
-	b.announce(Change{Rates: p.Rates, Suspended: true}, 5*ms, 0)
-	b.announce(Change{Rates: p.Rates}, 45*ms, 0)
+	b.announce(slots.Change{Rates: p.Rates, Suspended: true}, 5*ms, 0)
+	b.announce(slots.Change{Rates: p.Rates}, 45*ms, 0)
 	b.run()
 	if diff := cmp.Diff([]string{"0 /a", "45 /b", "50 /a", "57 /b"}, b.trace()); diff != "" {
 		t.Error(diff)
@@ -199,7 +200,7 @@ func TestLeasePauseOfChainsPerSecond(t *testing.T) {
 	const ms = time.Millisecond
 	p := steps(chainsPerSecond(100, 50*ms), step("a"), step("b", thinks(6*ms)))
 	b := newBench(t, p, ok(ms))
-	b.w.cfg.Lease = &Lease{}
+	b.w.cfg.Lease = &slots.Lease{}
 	b.onStart = append(b.onStart, func() {
 		b.w.cfg.Lease.Set(b.startAt + int64(5*ms))
 		b.in(time.Duration(b.startAt+int64(25*ms)-b.clock), func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // Config is what a worker is made from.
@@ -52,7 +53,7 @@ type Config struct {
 	// Changed is called on the worker's goroutine when Phase has changed. It must be short.
 	Changed func()
 	// Lease limits the time in which requests are sent; nil: no limit.
-	Lease *Lease
+	Lease *slots.Lease
 	// Trial, when it is there, runs one instance of each chain in the place of the load.
 	Trial *Trial
 }
@@ -66,9 +67,8 @@ type Worker struct {
 	inbox   inbox
 	clock
 	run       run
-	schedules schedules
-	lease     leaseState
-	limit     limiter
+	slots     slots.Slots
+	limit     slots.Limiter
 	requests  book.Book
 	chains    chains
 	once      once
@@ -96,14 +96,15 @@ type buffers struct{ body, cookie, authority, scratch []byte }
 // New makes a worker; Run sets it to work.
 func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
+	unslotted := cfg.GracefulStop > 0 || slices.ContainsFunc(cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:       newRecorder(p, cfg.Rates, cfg.Selections),
-		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		inbox:     inbox{net: cfg.Net},
-		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:  book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
+		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:      newRecorder(p, cfg.Rates, cfg.Selections),
+		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		inbox:    inbox{net: cfg.Net},
+		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, valuesPerSlot(p, unslotted)),
+		requests: book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
 	}
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
@@ -113,7 +114,11 @@ func New(cfg Config) (*Worker, error) {
 		w.sources.SetListener(i, url)
 	}
 	w.once = w.newOnce(&cfg)
-	w.limit = newLimiter(&cfg)
+	sleep := cfg.SleepInterval
+	if cfg.Spin {
+		sleep = 0
+	}
+	w.limit = slots.NewLimiter(cfg.RequestLimit, sleep)
 	w.run = run{stall: stall{limit: w.stallLimit()}}
 	w.chains = w.newChains()
 	w.bound()
@@ -122,7 +127,7 @@ func New(cfg Config) (*Worker, error) {
 		w.targets.all[i].serves = w.chains.servesTarget(p, i)
 	}
 	w.conns = newConnections(connsConfig{
-		net: w.net, dialer: cfg.Dialer, log: cfg.Log, rec: w.rec.Recorder, demand: load{&w.schedules, &w.requests}, handler: w,
+		net: w.net, dialer: cfg.Dialer, log: cfg.Log, rec: w.rec.Recorder, demand: load{&w.slots, &w.requests}, handler: w,
 		do: w.inbox.put, late: w.late, skipWait: w.skipWait,
 	}, w.targets.all[:cap(w.targets.all)])
 	w.authorizations = newAuthorizations(p, &w.once.setup)
@@ -178,7 +183,7 @@ func (w *Worker) connectFollowed() {
 
 // load is the demand for connections.
 type load struct {
-	*schedules
+	*slots.Slots
 	*book.Book
 }
 
@@ -222,7 +227,7 @@ func (w *Worker) turn() error {
 	w.expire()
 	w.listeners.Expire()
 	w.conns.fireTimers()
-	if w.now < w.deadline() {
+	if w.now < w.slots.Deadline(w.cfg.Deadline) {
 		w.wakeSleepers()
 		w.checkLease()
 		w.applyChanges()
@@ -258,11 +263,11 @@ func (w *Worker) runMessages() {
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
-	w.limit.beginTurn()
+	w.limit.BeginTurn()
 	w.admitLate()
 	w.admitUnpaced()
-	if w.lease.paused {
-		w.endPausedLoad()
+	if w.slots.Paused() {
+		w.slots.Pass(w.now, w)
 		w.dropWaiting(w.now)
 		return
 	}

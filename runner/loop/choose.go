@@ -4,86 +4,54 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
-// nextPickUp returns when the worker must take slots, or enter the next stage of a schedule.
-func (w *Worker) nextPickUp() int64 {
-	switch {
-	case !w.lease.paused:
-	case w.schedules.Over():
-		return never
-	default:
-		return w.schedules.loadEnd()
+// hasUnslotted returns whether steps are ready that need no slot and may be sent, in a stage of chainsPerSecond.
+func (w *Worker) hasUnslotted() bool {
+	if w.slots.Paused() || w.requests.InUse() >= maxWaiting {
+		return false
 	}
-	next := int64(never)
-	for i := range w.schedules.all {
-		s := &w.schedules.all[i]
-		if s.startsChains() && w.requests.InUse() < maxWaiting && w.chains.readyFor(s).len() > 0 {
-			return w.now
+	all := w.slots.All()
+	for i := range all {
+		if all[i].StartsChains() && w.chains.readyFor(&all[i]).len() > 0 {
+			return true
 		}
-		next = min(next, s.Due(), s.StageEnd(), s.rises())
 	}
-	if next == never {
-		return never
-	}
-	return max(next, w.schedules.earliestPickUp)
+	return false
 }
 
 // pickUp assigns all slots that are due.
 func (w *Worker) pickUp() {
-	if w.now < w.nextPickUp() {
+	if !w.slots.Due(w.now) && !w.hasUnslotted() {
 		return
 	}
-	w.pickUpBefore(w.now + 1)
+	w.slots.Take(w.now+1, w.now, w)
 	if !w.cfg.Spin {
-		w.schedules.pickUpAgain(w.now + int64(w.cfg.SleepInterval))
+		w.slots.PickUpAgain(w.now + int64(w.cfg.SleepInterval))
 	}
 }
 
-// pickUpBefore assigns all slots that are due before an instant, one schedule after another. A paused worker drops them.
-func (w *Worker) pickUpBefore(until int64) {
-	for i := range w.schedules.all {
-		w.pickUpFrom(&w.schedules.all[i], until)
-	}
+// Dropped counts slots of a stage that were due in a pause. It implements sink.
+func (w *Worker) Dropped(stage int, n int64) {
+	w.rec.Stages[stage].Slots += n
+	w.rec.dropped(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 }
 
-// pickUpFrom assigns the slots of a schedule, stage after stage.
-func (w *Worker) pickUpFrom(s *schedule, until int64) {
-	for {
-		if w.lease.paused {
-			w.dropDue(s, until)
-		}
-		for s.Due() < until {
-			due := s.Due()
-			w.assign(s, s.Take(), due) // which may end the load
-		}
-		switch {
-		case s.Advance(until):
-			w.schedules.began(w.now)
-		case s.Exhausted():
-			s.EndStage(w.now)
-		default:
-			return
-		}
-	}
-}
-
-// assign gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
-// instance. It drops a slot that no chain may take, unless the values of the chains have ended.
-func (w *Worker) assign(s *schedule, n, due int64) {
-	stage := s.stage()
-	w.rec.slot(stage, due, w.now, w.schedules.earliestPickUp)
+// Slot gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
+// instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements sink.
+func (w *Worker) Slot(s *slots.Schedule, n, due int64) {
+	stage := s.PlanStage()
+	w.rec.slot(stage, due, w.now, w.slots.EarliestPickUp())
 	if w.requests.InUse() >= maxWaiting {
 		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
 		return
 	}
-	starts := s.startsChains()
+	starts := s.StartsChains()
 	if starts {
 		w.admitReady(s) // before the number of this slot, because ready steps have numbers of their own
 	}
-	if w.schedules.numbered {
-		w.number(s, n)
-	}
+	w.number(s, n)
 	if starts {
 		w.startChain(s, due, int16(stage))
 		return
@@ -98,8 +66,8 @@ func (w *Worker) assign(s *schedule, n, due int64) {
 }
 
 // startChain gives a slot to a new chain instance. All steps of its first group are due with the slot.
-func (w *Worker) startChain(s *schedule, due int64, stage int16) {
-	c := s.roundRobin.Next(w.chains.mayBegin)
+func (w *Worker) startChain(s *slots.Schedule, due int64, stage int16) {
+	c := s.Chain(w.chains.mayBegin)
 	switch {
 	case c >= 0 && w.chains.direct[c]:
 		w.startRequest(w.beginDirect(c), int32(w.program.Chains[c].Target), due, stage, true)
@@ -114,14 +82,14 @@ func (w *Worker) startChain(s *schedule, due int64, stage int16) {
 }
 
 // startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
-func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) {
+func (w *Worker) startGroup(s *slots.Schedule, due int64, stage int16) (started bool) {
 	for {
 		a, t := w.chains.readyFor(s).popLongest()
 		switch {
 		case t == none:
 			return started
 		case started:
-			w.numberLater(a.Instance)
+			w.chains.numberLater(a.Instance)
 		}
 		w.startRequest(a, t, due, stage, !started)
 		started = true
@@ -139,8 +107,8 @@ func (w *Worker) startRequest(a chain.Activation, target int32, due int64, stage
 
 // admitAllReady makes requests of all ready steps that need no slot.
 func (w *Worker) admitAllReady() {
-	for i := range w.schedules.all {
-		if s := &w.schedules.all[i]; s.startsChains() {
+	for i := range w.slots.All() {
+		if s := &w.slots.All()[i]; s.StartsChains() {
 			w.admitReady(s)
 		}
 	}
@@ -148,8 +116,8 @@ func (w *Worker) admitAllReady() {
 
 // admitReady makes requests of all ready steps in a stage of chainsPerSecond. A step is due when it became ready. If it
 // became ready before the stage or during a pause, it is due when the stage began or the load continued.
-func (w *Worker) admitReady(s *schedule) {
-	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
+func (w *Worker) admitReady(s *slots.Schedule) {
+	from, stage := w.slots.ReadySince(s), int16(s.PlanStage())
 	queues := w.chains.readyFor(s)
 	for i := range queues {
 		for ready := &queues[i]; ready.Len() > 0 && w.requests.InUse() < maxWaiting; {
@@ -158,7 +126,7 @@ func (w *Worker) admitReady(s *schedule) {
 				w.dropActivation(step.Instance)
 				continue
 			}
-			w.numberLater(step.Instance)
+			w.chains.numberLater(step.Instance)
 			w.requests.Wait(w.newRequest(step.Activation, step.target, max(step.since, from), stage))
 		}
 	}
@@ -166,7 +134,7 @@ func (w *Worker) admitReady(s *schedule) {
 
 // checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended: it
 // notes this for the report, and ends the schedule if no instance of its chains is left.
-func (w *Worker) checkExhausted(s *schedule) bool {
+func (w *Worker) checkExhausted(s *slots.Schedule) bool {
 	if w.chains.mayBegin == nil || !w.exhausted(s) {
 		return false
 	}
@@ -179,13 +147,13 @@ func (w *Worker) checkExhausted(s *schedule) bool {
 
 // closedLoops makes the requests of all closed loops. It returns true if a stage has ended.
 func (w *Worker) closedLoops() (ended bool) {
-	for i := range w.schedules.all {
-		s := &w.schedules.all[i]
+	for i := range w.slots.All() {
+		s := &w.slots.All()[i]
 		if !s.ClosedLoop() {
 			continue
 		}
 		at := s.Stage()
-		if s.fillsStreams() {
+		if s.FillsStreams() {
 			w.dropStarved(s)
 			w.fillStreams(s)
 		} else {
@@ -201,13 +169,10 @@ func (w *Worker) closedLoops() (ended bool) {
 
 // fillConcurrency makes requests while the stage may have more of them in flight. A request that finds no free stream waits
 // and counts as in flight, so that the weights of chains hold for all targets.
-func (w *Worker) fillConcurrency(s *schedule) {
-	most, rises := s.Concurrency(w.now)
-	s.riseAt(rises)
-	for s.ClosedLoop() && !s.Exhausted() && w.inUse(s) < most && w.limit.ready(w.now) {
-		if w.schedules.numbered {
-			w.number(s, s.Slot())
-		}
+func (w *Worker) fillConcurrency(s *slots.Schedule) {
+	most := s.Most(w.now)
+	for s.ClosedLoop() && !s.Exhausted() && w.slots.InUse(s, w.requests.InUse()) < most && w.limit.Ready(w.now) {
+		w.number(s, s.Slot())
 		a, t := w.nextStep(s)
 		if t == none {
 			if s.Rate().Requests == 0 {
@@ -216,8 +181,8 @@ func (w *Worker) fillConcurrency(s *schedule) {
 			w.checkExhausted(s)
 			break
 		}
-		id := w.newRequest(a, t, w.now, int16(s.stage()))
-		w.limit.admit(w.requests.At(id), w.now)
+		id := w.newRequest(a, t, w.now, int16(s.PlanStage()))
+		w.admit(id)
 		s.Take()
 		c := w.conns.takeAvailable(t)
 		switch {
@@ -231,18 +196,10 @@ func (w *Worker) fillConcurrency(s *schedule) {
 	}
 }
 
-// inUse returns how many requests of a schedule have no outcome.
-func (w *Worker) inUse(s *schedule) int64 {
-	if w.schedules.counts {
-		return s.inUse
-	}
-	return int64(w.requests.InUse())
-}
-
 // dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream, and the oldest beyond
 // maxWaiting. The streams of other targets start instances without an end. While the request limit holds the loop back, its steps wait.
-func (w *Worker) dropStarved(s *schedule) {
-	if w.limit.waited {
+func (w *Worker) dropStarved(s *slots.Schedule) {
+	if w.limit.HasWaited() {
 		return
 	}
 	queues := w.chains.readyFor(s)
@@ -259,7 +216,7 @@ func (w *Worker) dropStarved(s *schedule) {
 			step := ready.Pop()
 			if w.chains.at(step.Instance).aborted == "" {
 				s.Take()
-				w.rec.dropped(s.stage(), why, 1)
+				w.rec.dropped(s.PlanStage(), why, 1)
 			}
 			w.abortStep(step.Instance, rv.AbortDropped)
 		}
@@ -269,12 +226,12 @@ func (w *Worker) dropStarved(s *schedule) {
 // nextStarved returns when dropStarved has something to do.
 func (w *Worker) nextStarved() int64 {
 	next := int64(never)
-	if w.lease.paused || w.limit.wakeAt != never {
+	if w.slots.Paused() || w.limit.NextToken() != never {
 		return next
 	}
-	for k := range w.schedules.all {
-		s := &w.schedules.all[k]
-		if !s.ClosedLoop() || !s.fillsStreams() {
+	for k := range w.slots.All() {
+		s := &w.slots.All()[k]
+		if !s.ClosedLoop() || !s.FillsStreams() {
 			continue
 		}
 		ready := w.chains.readyFor(s)
@@ -288,16 +245,14 @@ func (w *Worker) nextStarved() int64 {
 }
 
 // fillStreams makes a request for every free stream while the stage allows it.
-func (w *Worker) fillStreams(s *schedule) {
+func (w *Worker) fillStreams(s *slots.Schedule) {
 	for i := range w.targets.all {
-		for s.ClosedLoop() && !s.Exhausted() && w.limit.ready(w.now) {
+		for s.ClosedLoop() && !s.Exhausted() && w.limit.Ready(w.now) {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {
 				break
 			}
-			if w.schedules.numbered {
-				w.number(s, s.Slot())
-			}
+			w.number(s, s.Slot())
 			a, ok := w.nextStepOf(s, int32(i))
 			if !ok {
 				if s.Rate().Requests == 0 {
@@ -307,8 +262,8 @@ func (w *Worker) fillStreams(s *schedule) {
 				w.checkExhausted(s)
 				break
 			}
-			id := w.newRequest(a, int32(i), w.now, int16(s.stage()))
-			w.limit.admit(w.requests.At(id), w.now)
+			id := w.newRequest(a, int32(i), w.now, int16(s.PlanStage()))
+			w.admit(id)
 			s.Take()
 			if !w.send(id, c) {
 				w.skipWait() // let time pass: this may repeat without an end
@@ -318,17 +273,9 @@ func (w *Worker) fillStreams(s *schedule) {
 	}
 }
 
-// dropDue drops the slots of the current stage of a schedule that are due before an instant.
-func (w *Worker) dropDue(s *schedule, until int64) {
-	stage := s.stage()
-	if n := s.Drop(until); n > 0 {
-		w.lease.dropped(n)
-		w.rec.Stages[stage].Slots += n
-		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
-	}
-}
-
 // number makes the values that occur once in the test follow from slot n of the current stage of a schedule.
-func (w *Worker) number(s *schedule, n int64) {
-	w.sources.Slot(w.schedules.number(s, n, w.chains.perSlot))
+func (w *Worker) number(s *slots.Schedule, n int64) {
+	if w.chains.numbered {
+		w.chains.number(w.slots.Number(s, n))
+	}
 }

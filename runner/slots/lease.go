@@ -1,4 +1,4 @@
-package loop
+package slots
 
 import (
 	"sync/atomic"
@@ -41,8 +41,8 @@ func (l *Lease) Renew(until, now int64) bool {
 // Until returns when the lease ends; zero: there is no lease.
 func (l *Lease) Until() int64 { return l.until.Load() }
 
-// end is when the lease ends. A nil lease has no end.
-func (l *Lease) end() int64 {
+// End returns when the lease ends, in the clock of the workers. A nil lease has no end.
+func (l *Lease) End() int64 {
 	if l == nil {
 		return never
 	}
@@ -54,9 +54,9 @@ func (l *Lease) end() int64 {
 
 // leaseState is what the worker has done about its lease.
 type leaseState struct {
-	// paused is true if the lease has expired: the worker sends nothing. gapBegan is when the pause began, until its time is
-	// in gaps; else zero.
-	paused   bool
+	// paused is true if the lease has expired: the worker sends nothing. expired is true if it had expired when Pause was called.
+	paused, expired bool
+	// gapBegan is when the pause began, until its time is in gaps; else zero.
 	gapBegan int64
 	// resumedAt is the end of the last pause, or zero.
 	resumedAt int64
@@ -66,19 +66,33 @@ type leaseState struct {
 	lapses int64
 }
 
-func (l *leaseState) pause()           { l.paused = true }
-func (l *leaseState) resume(now int64) { l.paused, l.resumedAt = false, now }
-
-func (l *leaseState) beginGap(at int64) {
-	l.gapBegan = at
-	l.gaps.Count++
-}
-
 // dropped counts slots that were due in a pause.
 func (l *leaseState) dropped(n int64) { l.gaps.Dropped += n }
 
-// seen notes the renewals that came after the end of the lease.
-func (l *leaseState) seen(lapses int64) { l.lapses = lapses }
+// check returns whether a pause begins, because the lease ended at an instant. It may have been renewed since then.
+func (l *leaseState) check(lease *Lease, now int64) (at int64, begins bool) {
+	at = lease.End()
+	lapses := lease.lapses.Load()
+	l.expired = now >= at
+	switch {
+	case l.paused:
+	case l.expired:
+		begins = true
+	case lapses != l.lapses:
+		at, begins = lease.lapsedAt.Load(), true
+	}
+	l.lapses = lapses
+	return at, begins
+}
+
+// begin begins a pause. The gap in the load, if there is a load, began at an instant.
+func (l *leaseState) begin(load bool, at int64) {
+	l.paused = true
+	if load {
+		l.gapBegan = at
+		l.gaps.Count++
+	}
+}
 
 // countGap adds the time until an instant to the length of the pauses, once for each pause.
 func (l *leaseState) countGap(at int64) {
@@ -94,3 +108,6 @@ func (l *leaseState) gapsAt(at int64) rv.LeaseGaps {
 	}
 	return g
 }
+
+// resume ends the pause.
+func (l *leaseState) resume(now int64) { l.paused, l.resumedAt = false, now }
