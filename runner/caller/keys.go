@@ -39,7 +39,7 @@ func parseKeys(algorithm string, content []byte) (out []jose.JSONWebKey, err err
 	}
 	out = slices.DeleteFunc(out, func(k jose.JSONWebKey) bool { return !fits(k.Key, algorithm) })
 	if len(out) == 0 {
-		return nil, fmt.Errorf("has no key for %s", algorithm)
+		return nil, fmt.Errorf("has no key for %s; allowed: %s", algorithm, fitting[algorithm])
 	}
 	for _, k := range out {
 		if secret, ok := k.Key.([]byte); ok && len(secret) < minSecret {
@@ -47,6 +47,14 @@ func parseKeys(algorithm string, content []byte) (out []jose.JSONWebKey, err err
 		}
 	}
 	return out, nil
+}
+
+// fitting describes the keys of each algorithm. go-jose has the limit for the RSA keys of a JWK.
+var fitting = map[string]string{
+	rv.TokenHS256: "a secret, or a JWK of type oct",
+	rv.TokenRS256: "RSA, with at most 4096 bits in a JWK",
+	rv.TokenRS512: "RSA, with at most 4096 bits in a JWK",
+	rv.TokenES256: "EC with P-256",
 }
 
 // fits returns whether a key verifies signatures of an algorithm (RFC 7518 3.1).
