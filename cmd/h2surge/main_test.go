@@ -83,7 +83,7 @@ func TestStandardOutput(t *testing.T) {
 		{"explain spec", ">/dev/full", 5, full},
 		{"lint ../../config/samples/quickstart.yaml", ">/dev/full", 5, full},
 		{"schema", ">/dev/full", 5, full},
-		{"render ../../config/samples/quickstart.yaml", ">/dev/full", 5, full},
+		{"try --dry-run ../../config/samples/quickstart.yaml", ">/dev/full", 5, full},
 		{"version", ">/dev/full", 5, full},
 		{"--version", ">/dev/full", 5, full},
 		{"--help", ">/dev/full", 5, full},

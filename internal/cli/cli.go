@@ -77,5 +77,5 @@ operator runs in a cluster, or by a URL and the flags of h2load.`)
 
 // WithoutCluster returns the commands of h2surge that the plugin of kubectl has, too. They need no cluster.
 func WithoutCluster() []*cobra.Command {
-	return []*cobra.Command{newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()}
+	return []*cobra.Command{newLintCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()}
 }

@@ -87,15 +87,3 @@ func loadChains(j *job) (out []string) {
 	}
 	return out
 }
-
-// stepNames are those of all chains, each once.
-func stepNames(j *job) (out []string) {
-	for i := range j.plan.Chains {
-		for k := range j.plan.Chains[i].Steps {
-			if name := j.plan.Chains[i].Steps[k].Name; !slices.Contains(out, name) {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
-}

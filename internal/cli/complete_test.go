@@ -64,7 +64,6 @@ func TestCompletionOfValues(t *testing.T) {
 		"run first.yaml --target-url _":                     "web= :6",
 		"run http://127.0.0.1:1/ --target-url _":            ":6",
 		"search -f first.yaml --target-url w":               "web= :6",
-		"render -f first.yaml --step _":                     "ask again create look :4",
 	} {
 		if diff := cmp.Diff(want, completed(t, strings.Split(strings.ReplaceAll(line, "_", ""), " ")...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)

@@ -43,7 +43,7 @@ func TestGenerateNameIsKept(t *testing.T) {
 func TestGenerateNameElsewhere(t *testing.T) {
 	peer := serve(t, target.Options{})
 	at := "http://" + peer.Addr().String()
-	for _, args := range [][]string{{"lint"}, {"render", "--at", "2026-01-02T15:04:05Z"}, {"try", "--target-url", at}, {"run", "--dry-run"}} {
+	for _, args := range [][]string{{"lint"}, {"try", "--dry-run"}, {"try", "--target-url", at}, {"run", "--dry-run"}} {
 		var out, errors bytes.Buffer
 		command := append([]string{"h2surge"}, append(args, "-f", "-")...)
 		if code := execute(t.Context(), command, strings.NewReader(generated), &out, &errors, parts()); code != 0 {
@@ -51,7 +51,7 @@ func TestGenerateNameElsewhere(t *testing.T) {
 		}
 	}
 	none := strings.Replace(manifest, "name: small", "labels: {}", 1)
-	for _, args := range [][]string{{"lint"}, {"render"}, {"try"}, {"run"}} {
+	for _, args := range [][]string{{"lint"}, {"try"}, {"run"}} {
 		got := h2surge(t, nil, nil, append(args, file(t, "m.yaml", none))...)
 		want := "m.yaml:3: metadata.name: is required; or set metadata.generateName to the beginning of a name\n"
 		if got.code != 1 || !strings.HasSuffix(got.out+got.errors, want) {

@@ -33,7 +33,7 @@ func TestCompletionOfAnUnknownShell(t *testing.T) {
 // TestCompletion: shell completion offers the commands.
 func TestCompletion(t *testing.T) {
 	for args, want := range map[string][]string{
-		"__complete ":   {"run", "lint", "render"},
+		"__complete ":   {"run", "lint", "try"},
 		"__complete li": {"lint"},
 	} {
 		var out, errs strings.Builder

@@ -128,7 +128,7 @@ func TestLintOfAMissingFile(t *testing.T) {
 	}
 }
 
-// TestTables: lint, run, try and render name the line of the manifest, the variable, the file and its line.
+// TestTables: lint, run and try name the line of the manifest, the variable, the file and its line.
 func TestTables(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := strings.NewReplacer("range: {start: 0, end: 100}", "csv: {file: items.csv}", "${ue}", "${ue.id}").Replace(firstManifest)
@@ -146,7 +146,7 @@ func TestTables(t *testing.T) {
 		if err := os.WriteFile("items.csv", []byte(tc.table), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, command := range []string{"lint", "run", "try", "render"} {
+		for _, command := range []string{"lint", "run", "try"} {
 			var out, errs strings.Builder
 			code := execute(t.Context(), []string{"h2surge", command, "-f", "first.yaml"}, strings.NewReader(""), &out, &errs, parts())
 			if code != 1 || !strings.Contains("\n"+out.String()+errs.String(), "\n"+tc.want) {

@@ -43,12 +43,12 @@ func TestNamesOfManifests(t *testing.T) {
 	for _, args := range [][]string{
 		{"-f", test}, {test}, {"--filename=" + test}, {"-f", dir}, {dir}, {"-f", test, "-f", filepath.Join(dir, "table.yml")}, {test, filepath.Join(dir, "tables.json")}, {"-"},
 	} {
-		for _, command := range []string{"run", "lint", "render"} {
+		for _, command := range []string{"run", "lint", "try --dry-run"} {
 			var e *fakeEngine
 			if command == "run" {
 				e = newFakeEngine(answered(10, 0, 1000))
 			}
-			if got := h2surge(t, e, nil, append([]string{command}, args...)...); got.code != 0 {
+			if got := h2surge(t, e, nil, append(strings.Fields(command), args...)...); got.code != 0 {
 				t.Errorf("%s %v: exit code %d\n%s%s", command, args, got.code, got.out, got.errors)
 			}
 		}

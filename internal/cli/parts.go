@@ -36,7 +36,7 @@ func partsText(contentType string, content []byte, show func(string) string) (te
 }
 
 // contentType returns the value of the first field with this name.
-func contentType(fields []renderedField) string {
+func contentType(fields []triedField) string {
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, "content-type") {
 			return f.Value

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +25,10 @@ Requests, connections, retries, repetitions, conditions and think times are thos
 "run". A load chain that fails does not stop the others; a setup chain that fails does.
 Rates and startDelay have no effect.
 
+With --dry-run, no request is sent. A value from a response is shown by its name, as in
+<capture session of step create>. Conditions on such values are taken to be true, and a
+script gets an empty response with status 200 for its previous request.
+
 Secrets are masked. Bodies are cut after 2048 bytes unless --full is given.
 
 Exit codes:
@@ -34,7 +40,8 @@ Exit codes:
 
 const tryExample = `  h2surge try -f loadtest.yaml
   h2surge try -f loadtest.yaml --chain session --target-url http://127.0.0.1:8080
-  h2surge try -f config/samples/quickstart.yaml --demo -o json`
+  h2surge try -f config/samples/quickstart.yaml --demo -o json
+  h2surge try loadtest.yaml --dry-run -o curl`
 
 // tryOptions are the flags of "h2surge try".
 type tryOptions struct {
@@ -42,10 +49,16 @@ type tryOptions struct {
 	chains      []string
 	output      string
 	demo        bool
+	dryRun      bool
 	full        bool
 	showSecrets bool
 	listen      listenAddress
 }
+
+// outputCurl is a format: a command of curl for each request.
+const outputCurl = "curl"
+
+var tryFormats = append(slices.Clone(DocumentFormats), outputCurl)
 
 func newTryCommand(parts linked) *cobra.Command {
 	o := &tryOptions{}
@@ -66,9 +79,10 @@ func newTryCommand(parts linked) *cobra.Command {
 	AddFilename(flags, &o.source.files)
 	flags.StringArrayVar(&o.chains, "chain", nil, "run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
 	addTargets(flags, &o.source.overrides, &o.demo)
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the requests and send nothing")
 	o.listen.register(flags)
-	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json or yaml")
-	CompleteFlag(cmd, "output", DocumentFormats...)
+	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json, yaml or curl")
+	CompleteFlag(cmd, "output", tryFormats...)
 	completeFlag(cmd, "chain", o.source.completeNames(loadChains, 0))
 	completeFlag(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
 	flags.BoolVar(&o.full, "full", false, "show bodies whole")
@@ -87,7 +101,7 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	if len(o.source.files) == 0 {
 		return Usagef("-f FILE: the argument is missing")
 	}
-	return OneOf(o.output, DocumentFormats...)
+	return OneOf(o.output, tryFormats...)
 }
 
 func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
@@ -108,11 +122,19 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	if err != nil {
 		return err
 	}
-	t := newTried(j, o.full, o.showSecrets)
-	if o.output == OutputText {
+	t := newTried(j, o.full || o.output == outputCurl, o.showSecrets)
+	switch o.output {
+	case OutputText:
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), text.Visible(e.text())+"\n") }
+	case outputCurl:
+		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.curl()+"\n") }
 	}
-	problem, err := t.run(chains, o.listen.String(), parts)
+	var problem string
+	if o.dryRun {
+		err = t.dryRun(chains, time.Now())
+	} else {
+		problem, err = t.run(chains, o.listen.String(), parts)
+	}
 	if err != nil {
 		return err
 	}
@@ -148,9 +170,12 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 }
 
 func (o *tryOptions) write(w io.Writer, r *triedResult) error {
-	if o.output == OutputText {
+	switch {
+	case o.output == OutputText && !o.dryRun:
 		_, err := fmt.Fprint(w, text.Visible(r.text()))
 		return err
+	case o.output == OutputText, o.output == outputCurl:
+		return nil
 	}
 	return WriteDocument(w, o.output, r)
 }
@@ -162,6 +187,8 @@ func (t *tried) exit(problem string) error {
 		return &exitError{code: verdict.ExitStopped, lines: []string{"interrupted"}}
 	case problem != "" && t.failed == 0:
 		return Failf("%s", problem)
+	case t.failed > 0 && t.dry: // the output has the error of the script
+		return &exitError{code: verdict.ExitUsage}
 	case t.failed > 0 && t.answered == 0:
 		return &exitError{code: verdict.ExitError}
 	case t.failed > 0:

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"path"
 	"sort"
@@ -19,6 +21,7 @@ import (
 type tryMask struct {
 	off      bool
 	secrets  map[string]string // descriptions by value
+	standIns int
 	replacer *strings.Replacer
 }
 
@@ -27,6 +30,9 @@ const shortestSecret = 4
 
 func newTryMask(j *job, off bool) *tryMask {
 	m := &tryMask{off: off, secrets: map[string]string{}}
+	if off {
+		return m
+	}
 	tables := map[string]*rv.CSV{}
 	for i := range j.plan.Variables {
 		if c := j.plan.Variables[i].CSV; c != nil {
@@ -80,11 +86,27 @@ func (m *tryMask) add(value, description string) {
 	}
 }
 
+// standInPrefix begins each stand-in.
+const standInPrefix = "860281574129"
+
+// standIn returns a number that takes the place of a value that is not known. The functions that rewrite characters (upper, urlEncode, jsonEscape,
+// the escaping of paths and header fields) do not change digits, so that text finds it, and what base64 and sha256 make of it.
+func (m *tryMask) standIn(description string) string {
+	n := fmt.Sprintf("%s%08d", standInPrefix, m.standIns)
+	m.standIns++
+	sum := sha256.Sum256([]byte(n))
+	for value, of := range map[string]string{
+		n: "", base64.StdEncoding.EncodeToString([]byte(n)): "base64 of ", base64.RawURLEncoding.EncodeToString([]byte(n)): "base64url of ",
+		hex.EncodeToString(sum[:]): "sha256 of ",
+	} {
+		m.secrets[value] = "<" + of + description + ">"
+	}
+	m.replacer = nil
+	return n
+}
+
 // text hides the secrets in a text.
 func (m *tryMask) text(s string) string {
-	if m.off {
-		return s
-	}
 	if m.replacer == nil {
 		values := make([]string, 0, len(m.secrets))
 		for v := range m.secrets {
@@ -102,7 +124,11 @@ func (m *tryMask) text(s string) string {
 		}
 		m.replacer = strings.NewReplacer(pairs...)
 	}
-	return mask.Text(m.replacer.Replace(s))
+	s = m.replacer.Replace(s)
+	if m.off {
+		return s
+	}
+	return mask.Text(s)
 }
 
 // field hides the value of a header field with a secret name.

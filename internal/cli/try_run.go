@@ -18,6 +18,7 @@ type tried struct {
 	plan *rv.Plan
 	mask *tryMask
 	full bool
+	dry  bool // nothing is sent
 	// each is called with every exchange; nil: nothing is.
 	each func(*triedExchange)
 
@@ -174,14 +175,18 @@ func (t *tried) interrupt() {
 func (t *tried) exchange(e *loop.Exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := t.describe(e)
+	t.add(e.Chain, t.describe(e))
+}
+
+// add takes an exchange into the results.
+func (t *tried) add(chain int, out *triedExchange) {
 	if out.Response != nil {
 		t.answered++
 	}
 	if out.Outcome == outcomeFailed && !out.retried {
 		t.failed++
 	}
-	c := &t.chains[e.Chain]
+	c := &t.chains[chain]
 	c.Exchanges = append(c.Exchanges, out)
 	if t.each != nil {
 		t.each(out)

@@ -24,6 +24,8 @@ const (
 	// outcomeRedirected is a request whose response redirects it to another URI.
 	outcomeRedirected = "Redirected"
 	outcomeNotRun     = "NotRun"
+	// outcomeNotSent is a request of a dry run.
+	outcomeNotSent = "NotSent"
 )
 
 // triedResult is the output of "h2surge try" for programs.
@@ -56,9 +58,11 @@ type triedExchange struct {
 	// Next is what happens after a failure, such as "retried".
 	Next string `json:"next,omitempty"`
 	// Attempt and Repeat count from 1.
-	Attempt int    `json:"attempt"`
-	Repeat  int    `json:"repeat"`
-	Target  string `json:"target,omitempty"`
+	Attempt int `json:"attempt"`
+	Repeat  int `json:"repeat"`
+	// Notes are what a reader of a dry run must know of the request.
+	Notes  []string `json:"notes,omitempty"`
+	Target string   `json:"target,omitempty"`
 	// Address is the one of the connection.
 	Address string `json:"address,omitempty"`
 	// Milliseconds is the time from sending the request to its outcome.
@@ -75,6 +79,7 @@ type triedExchange struct {
 	took    time.Duration
 	retried bool
 	full    bool
+	tls     *rv.TLS
 }
 
 // triedMessage is a request or a response.
@@ -84,8 +89,8 @@ type triedMessage struct {
 	URL    string `json:"url,omitempty"`
 	Status int    `json:"status,omitempty"`
 	// Fields are in the order of the wire; those of an HTTP/2 request include the pseudo-header fields.
-	Fields []renderedField `json:"fields,omitempty"`
-	Body   string          `json:"body,omitempty"`
+	Fields []triedField `json:"fields,omitempty"`
+	Body   string       `json:"body,omitempty"`
 	// BodyBase64 is the body if it is not a text.
 	BodyBase64 string `json:"bodyBase64,omitempty"`
 	// BodySize is the size of the whole body in bytes; Cut says that only its beginning is here.
@@ -94,6 +99,12 @@ type triedMessage struct {
 
 	// parts is a multipart body for readers. It is set with BodyBase64.
 	parts string
+}
+
+// triedField is a header field in its place; the pseudo-header fields of HTTP/2 are among them.
+type triedField struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 type triedCapture struct {
@@ -126,7 +137,7 @@ func (t *tried) describe(e *loop.Exchange) *triedExchange {
 	if s.Await != nil {
 		out.Notification = t.notification(e)
 	} else {
-		out.Target = t.plan.Targets[s.Target].Name
+		out.Target, out.tls = t.plan.Targets[s.Target].Name, t.plan.Targets[s.Target].TLS
 		out.Request, out.Response = t.request(e), t.response(e)
 	}
 	out.Captures, out.Checks = captures, t.checks(s, e)
@@ -139,6 +150,8 @@ func (t *tried) describe(e *loop.Exchange) *triedExchange {
 		out.Outcome = outcomeFailed
 		out.Reason = t.mask.text(t.reason(s, e, out))
 		out.Next, out.retried = next(s, e)
+	case t.dry:
+		out.Outcome = outcomeNotSent
 	}
 	return out
 }
@@ -217,7 +230,7 @@ func (t *tried) response(e *loop.Exchange) *triedMessage {
 }
 
 func (t *tried) field(m *triedMessage, name, value string) {
-	m.Fields = append(m.Fields, renderedField{name, t.mask.field(name, strings.ToValidUTF8(value, string(utf8.RuneError)))})
+	m.Fields = append(m.Fields, triedField{name, t.mask.field(name, strings.ToValidUTF8(value, string(utf8.RuneError)))})
 }
 
 // shownBody bounds what is shown of a body, in bytes.

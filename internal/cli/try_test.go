@@ -296,7 +296,7 @@ func TestTryUsage(t *testing.T) {
 	}{
 		{nil, "-f FILE: the argument is missing"},
 		{[]string{"http://a.example"}, "http://a.example: try reads a manifest; to send requests to a URL, use h2surge run -n 1 URL"},
-		{[]string{"-f", "-", "-o", "html"}, `-o: "html" is not a format; allowed: text, json, yaml`},
+		{[]string{"-f", "-", "-o", "html"}, `-o: "html" is not a format; allowed: text, json, yaml, curl`},
 		{[]string{"-f", "testdata/try/passed.yaml", "--chain", "login"}, `--chain: there is no load chain "login"; allowed: things, bodies`},
 	} {
 		if got := tries(t, "", tc.args...); got.code != 1 || got.errors != tc.want+"\n" || got.out != "" {

@@ -127,6 +127,9 @@ func nanoseconds(b []byte) string {
 func (e *triedExchange) text() string {
 	var b strings.Builder
 	b.WriteString(e.title() + "\n")
+	for _, note := range e.Notes {
+		b.WriteString("note: " + note + "\n")
+	}
 	e.Request.text(&b, "> ", e.full)
 	e.Response.text(&b, "< ", e.full)
 	e.Notification.text(&b, "< ", e.full)
@@ -168,6 +171,8 @@ func (e *triedExchange) title() string {
 	switch e.Outcome {
 	case outcomeSkipped:
 		return s + ": skipped: its conditions in when are false"
+	case outcomeNotSent:
+		return s + ": not sent"
 	case outcomeRedirected:
 		return fmt.Sprintf("%s: redirected: %d in %s", s, e.Response.Status, shortTime(e.took))
 	case outcomeFailed:
@@ -232,11 +237,11 @@ func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
 func (t *tried) result(chains []int, problem string) *triedResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted, Protocols: t.protocols, Listeners: t.listeners}
+	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted && !t.dry, Protocols: t.protocols, Listeners: t.listeners}
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
 		for i := range t.chains {
 			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
-				if c.Outcome == outcomeNotRun && len(c.Exchanges) > 0 { // its instance has not ended
+				if c.Outcome == outcomeNotRun && len(c.Exchanges) > 0 && !t.dry { // its instance has not ended
 					c.Outcome, c.Reason = outcomeFailed, "interrupted"
 				}
 				r.Chains = append(r.Chains, *c)
@@ -246,6 +251,8 @@ func (t *tried) result(chains []int, problem string) *triedResult {
 	switch {
 	case t.interrupted:
 		r.Message = "interrupted"
+	case t.dry:
+		r.Message = "nothing was sent"
 	case t.failed == 0:
 		r.Message = problem
 	}
