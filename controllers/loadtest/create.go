@@ -204,6 +204,10 @@ func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.Co
 				return err
 			}
 		}
+		// A former operator can have a record without the report that its successor chose, and would create one that no operator accepts.
+		if err := p.memory.of(f.LoadTest).record.Check(ctx, f.LoadTest); err != nil {
+			return err
+		}
 		if err := p.client.Create(ctx, cm); err != nil {
 			return fmt.Errorf("creating ConfigMap %s: %w", cm.Name, err)
 		}

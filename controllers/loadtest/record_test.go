@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -11,6 +12,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/test/builder"
@@ -52,5 +54,28 @@ func TestReleaseForgetsThePlan(t *testing.T) {
 	}
 	if c.plan != nil || c.present != nil || c.addresses != nil {
 		t.Errorf("the memory has plan %v, values of the spec %v and policy %v of a test that finished", c.plan, c.present, c.addresses)
+	}
+}
+
+// TestReportOfAFormerOperator: an operator that does not know that its successor chose another report creates none. The successor would not accept it.
+func TestReportOfAFormerOperator(t *testing.T) {
+	lt := builder.Minimal("a").Build()
+	lt.UID = "0a1b2c3d-0000"
+	cm := desired.Report(lt, []byte("of the former operator"))
+	s := &run.Facts{LoadTest: lt, Stored: true, Record: &record.Record{Version: record.Version, State: record.Finishing, Report: desired.ReportDigest(cm)}}
+	r := recording(t, s)
+	successor := record.NewStore(r.perform.reader, r.perform.client)
+	if _, err := successor.Load(t.Context(), lt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := successor.Save(t.Context(), lt, func(run *record.Record) error { run.Report = "another"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := r.perform.storeReport(t.Context(), s, cm)
+	if found, _ := existing(t.Context(), r.perform.reader, lt, cm.DeepCopy()); stored != nil || !apierrors.IsConflict(err) || found {
+		t.Errorf("stored %v, error %v, created %v; want a conflict and no ConfigMap", stored, err, found)
+	}
+	if newest, err := r.memory.of(lt).record.Load(t.Context(), lt); err != nil || newest.Report != "another" {
+		t.Errorf("the next pass has record %+v (%v), want that of the successor", newest, err)
 	}
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -99,6 +100,16 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 	}
 	s.record, s.version = stored, run.ResourceVersion
 	return stored, nil
+}
+
+// Check returns a conflict if another operator changed the record of the LoadTest. The next Load reads it from the API server then.
+func (s *Store) Check(ctx context.Context, lt *v1alpha1.LoadTest) error {
+	_, version, err := read(ctx, s.reader, lt)
+	if err == nil && version != s.version {
+		s.record = nil
+		err = apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("loadtestruns").GroupResource(), desired.RunName(lt), errors.New("another operator changed it"))
+	}
+	return err
 }
 
 // decode reads a record and refuses one that this operator cannot read.
