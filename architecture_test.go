@@ -149,6 +149,11 @@ var laws = []law{
 		deny:   []string{"net", "os", module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
 	},
 	{
+		name: "counting knows nothing of connections and the worker",
+		of:   []string{"runner/tally"},
+		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial"},
+	},
+	{
 		name: "sockets know nothing of requests",
 		of:   []string{"runner/netio"},
 		deny: []string{module + "runner/loop", module + "runner/chain", module + "runner/measure", module + "runner/protocol"},
@@ -216,6 +221,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/book", module + "runner/measure", true},
 		{"runner/slots", module + "runner/loop", true},
 		{"runner/slots", module + "runner/chain", false},
+		{"runner/tally", module + "runner/netio", true},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},
@@ -267,7 +273,7 @@ func TestPackages(t *testing.T) {
 // pure packages are functions: the same arguments give the same result, so their tests are tables
 // and the operator and the command line get the same verdict.
 var pure = []string{
-	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace", "runner/book",
+	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace", "runner/book", "runner/tally",
 	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
 	"controllers/internal/status",
 }

@@ -255,10 +255,18 @@ func (b *Book) Data(r *Request, p []byte) (firstCut bool) {
 }
 
 // Answered notes a whole response. It keeps a moving average of the service time, over some 64 responses.
-func (b *Book) Answered(now, service int64) {
+func (b *Book) Answered(r *Request, now int64) {
 	b.progressAt = now
 	b.doneInTurn++
-	b.serviceTime += (service - b.serviceTime) / 64
+	b.serviceTime += (now - r.Sent - b.serviceTime) / 64
+}
+
+// AppendPath appends the path that a request was sent with to an endpoint.
+func (b *Book) AppendPath(dst []byte, r *Request, s *chain.Step, in *chain.Instance, e *rv.Endpoint) []byte {
+	if r.Exchange != nil && r.Exchange.Request != nil {
+		return append(dst, r.Exchange.Request.Path...)
+	}
+	return s.AppendPath(dst, b.program, in, e)
 }
 
 // maxGathered bounds what is kept of a header for a sample.

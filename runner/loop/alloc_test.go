@@ -14,10 +14,8 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
-	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
 )
@@ -145,24 +143,6 @@ func TestShortConnectionsAllocateNothing(t *testing.T) {
 				t.Errorf("%d requests over %d connections", n, opened)
 			}
 		})
-	}
-}
-
-// TestProblemsAllocateNothing: problem details of a kind that was counted before cost no memory, and neither do those above the limit.
-func TestProblemsAllocateNothing(t *testing.T) {
-	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
-	for i := range 2 * rv.MaxCauses {
-		w.rec.problem(&book.Request{Status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
-	}
-	for _, body := range []string{
-		`{"cause":"C1"}`, `{"cause":"ABOVE_THE_LIMIT"}`, `{"title":"Service \u0055navailable","status":503}`, `{"status":503}`, `{"detail":"none"}`,
-	} {
-		x := message.Exchange{Response: &message.Message{Body: []byte(body)}}
-		r := book.Request{Status: 500}
-		w.rec.problem(&r, &x)
-		if n := testing.AllocsPerRun(100, func() { w.rec.problem(&r, &x) }); n != 0 {
-			t.Errorf("%s: %v allocations", body, n)
-		}
 	}
 }
 

@@ -41,7 +41,7 @@ func (w *Worker) Serve(listener int, c *dial.Connection) bool {
 func (w *Worker) await(a chain.Activation) {
 	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
 	if in.measured {
-		w.rec.Listeners[s.Await.Listener].Awaited++
+		w.rec.Awaited(s.Await.Listener)
 	}
 	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
 	w.buffers.scratch = key
@@ -62,7 +62,7 @@ func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) boo
 		why = rv.AbortMissingCapture
 	}
 	if in.measured {
-		w.rec.notified(s.Await.Listener, took, failed)
+		w.rec.Notified(s.Await.Listener, took, failed)
 	}
 	a := chain.Activation{Instance: to.Instance, Step: to.Step}
 	w.trial.notified(a, s, x, failed, why)
@@ -75,7 +75,7 @@ func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) boo
 func (w *Worker) Missed(of notification.Waiter) {
 	a := chain.Activation{Instance: of.Instance, Step: of.Step}
 	if w.chains.at(of.Instance).measured {
-		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
+		w.rec.Missed(w.program.Steps[of.Step].Await.Listener)
 	}
 	w.trial.unsent(a, false, rv.AbortNotification)
 	w.requests.Progress(w.now)

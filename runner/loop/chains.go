@@ -176,12 +176,12 @@ func (w *Worker) end(i int32, why string) {
 	}
 	if in.late {
 		if !w.run.loadOver { // else it is cut off
-			w.rec.endLate(why)
+			w.rec.EndedLate(why)
 		}
 		return
 	}
 	if in.measured {
-		w.rec.ended(in, why)
+		w.rec.Ended(in.Chain, why)
 	}
 }
 

@@ -35,16 +35,16 @@ func (w *Worker) pickUp() {
 // Dropped counts slots of a stage that were due in a pause. It implements sink.
 func (w *Worker) Dropped(stage int, n int64) {
 	w.rec.Stages[stage].Slots += n
-	w.rec.dropped(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
+	w.rec.Drop(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 }
 
 // Slot gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
 // instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements sink.
 func (w *Worker) Slot(s *slots.Schedule, n, due int64) {
 	stage := s.PlanStage()
-	w.rec.slot(stage, due, w.now, w.slots.EarliestPickUp())
+	w.rec.Slot(stage, due, w.now, w.slots.EarliestPickUp())
 	if w.requests.InUse() >= maxWaiting {
-		w.rec.dropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
+		w.rec.Drop(stage, failure.Cause{Kind: rv.CauseMaxWaiting}, 1)
 		return
 	}
 	starts := s.StartsChains()
@@ -61,7 +61,7 @@ func (w *Worker) Slot(s *slots.Schedule, n, due int64) {
 	case t != none:
 		w.requests.Wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted(s):
-		w.rec.dropped(stage, w.noStartCause(s), 1)
+		w.rec.Drop(stage, w.noStartCause(s), 1)
 	}
 }
 
@@ -74,10 +74,10 @@ func (w *Worker) startChain(s *slots.Schedule, due int64, stage int16) {
 	case c >= 0:
 		w.beginNext(c)
 		if !w.startGroup(s, due, stage) {
-			w.rec.started(int(stage), false) // without a request: its steps have false conditions, or were aborted
+			w.rec.Started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		}
 	case !w.checkExhausted(s):
-		w.rec.dropped(int(stage), w.noStartCause(s), 1)
+		w.rec.Drop(int(stage), w.noStartCause(s), 1)
 	}
 }
 
@@ -216,7 +216,7 @@ func (w *Worker) dropStarved(s *slots.Schedule) {
 			step := ready.Pop()
 			if w.chains.at(step.Instance).aborted == "" {
 				s.Take()
-				w.rec.dropped(s.PlanStage(), why, 1)
+				w.rec.Drop(s.PlanStage(), why, 1)
 			}
 			w.abortStep(step.Instance, rv.AbortDropped)
 		}

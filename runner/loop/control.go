@@ -96,7 +96,7 @@ func (w *Worker) Gauge() Gauges {
 	w.requests.Outstanding(func(r *book.Request) {
 		switch {
 		case r.Stage < 0:
-		case w.rec.warm(r):
+		case w.rec.IsWarm(r):
 			g.WarmUpInFlight++
 		default:
 			g.InFlight[r.Step]++
@@ -119,8 +119,14 @@ func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	w.setWall(time.Now().UnixNano(), w.net.Now())
 	w.conns.record(spare)
 	w.listeners.Record(spare)
-	return w.rec.swap(spare)
+	return w.rec.Swap(spare)
 }
+
+// Samples returns a copy of the samples of failed responses.
+func (w *Worker) Samples() []rv.Sample { return w.rec.Samples(w.slots.StartAt()) }
+
+// Slowest returns the slowest requests with a traceparent.
+func (w *Worker) Slowest() []rv.SlowRequest { return w.rec.Slowest(w.slots.StartAt()) }
 
 // SetCredential sets the value of a credential, and replaces an earlier one.
 func (w *Worker) SetCredential(c chain.Credential, value []byte) {

@@ -12,10 +12,11 @@ import (
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/location"
 	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/tally"
 )
 
 // abortReason is the reason that aborts a chain instance after such an outcome.
-var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
+var abortReason = [...]string{tally.ByTimeout: rv.AbortTimedOut, tally.ByReset: rv.AbortReset, tally.ByLoss: rv.AbortConnectionLost}
 
 // finishDone counts a request with a whole response, and continues its chain.
 func (w *Worker) finishDone(id book.ID) {
@@ -30,11 +31,12 @@ func (w *Worker) finishDone(id book.ID) {
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.rec.sampleFailed(r, &w.chains.at(r.Instance).Instance, failed, w.now)
+		w.rec.SampleFailed(r, &w.chains.at(r.Instance).Instance, failed, w.now)
 	}
-	w.answered(r, failed)
+	w.requests.Answered(r, w.now)
+	w.rec.Done(r, failed, w.now)
 	if s.Traced() {
-		w.rec.sampleSlow(r, &w.chains.at(r.Instance).Instance, w.now)
+		w.rec.SampleSlow(r, &w.chains.at(r.Instance).Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -45,15 +47,17 @@ func (w *Worker) finishDone(id book.ID) {
 	}
 	w.trial.done(id, s, failed, why)
 	pause := r.Pause()
-	if s.Inspect {
-		w.keepExchange(r)
+	if in := w.chains.at(r.Instance); s.Inspect && w.program.Chains[in.Chain].Scripted {
+		in.previous = w.requests.Keep(r, in.previous)
 	}
 	w.stepEnded(w.endRequest(id), why, int64(pause))
 }
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
 func (w *Worker) finishRedirected(id book.ID, s *chain.Step) {
-	w.answered(w.requests.At(id), "")
+	r := w.requests.At(id)
+	w.requests.Answered(r, w.now)
+	w.rec.Done(r, "", w.now)
 	w.trial.redirected(id)
 	a := w.endRequest(id)
 	in := w.chains.at(a.Instance)
@@ -69,9 +73,7 @@ func (w *Worker) finishRedirected(id book.ID, s *chain.Step) {
 // judge returns the name of the check that a response failed, or "".
 func (w *Worker) judge(r *book.Request, s *chain.Step) string {
 	x := w.requests.Complete(r, w.now)
-	if x != nil && r.Status >= 400 && w.rec.measured(r) {
-		w.rec.problem(r, x)
-	}
+	w.rec.Problem(r, x)
 	if !s.Inspect {
 		if s.Accepts(int(r.Status)) {
 			return ""
@@ -100,13 +102,6 @@ func (w *Worker) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	return false
 }
 
-// keepExchange keeps the exchange for the scripts of the instance's next steps.
-func (w *Worker) keepExchange(r *book.Request) {
-	if in := w.chains.at(r.Instance); w.program.Chains[in.Chain].Scripted {
-		in.previous = w.requests.Keep(r, in.previous)
-	}
-}
-
 // endRequest ends a request's record, and returns its activation.
 func (w *Worker) endRequest(id book.ID) chain.Activation {
 	r := w.requests.At(id)
@@ -116,26 +111,20 @@ func (w *Worker) endRequest(id book.ID) chain.Activation {
 	return a
 }
 
-// answered counts a whole response.
-func (w *Worker) answered(r *book.Request, failed string) {
-	w.requests.Answered(w.now, w.now-r.Sent)
-	w.rec.done(r, failed, w.now)
-}
-
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
-func (w *Worker) finishFailed(id book.ID, why unanswered, cause failure.Cause) {
+func (w *Worker) finishFailed(id book.ID, why tally.Unanswered, cause failure.Cause) {
 	r := w.requests.At(id)
-	if why != byLoss {
+	if why != tally.ByLoss {
 		w.requests.Progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.rec.sampleUnanswered(r, &w.chains.at(r.Instance).Instance, abortReason[why], w.now)
+	w.rec.SampleUnanswered(r, &w.chains.at(r.Instance).Instance, abortReason[why], w.now)
 	w.trial.failed(id, abortReason[why], cause)
 	w.stepEnded(w.endRequest(id), abortReason[why], 0)
 }
 
-func (w *Worker) countFailed(r *book.Request, why unanswered, cause failure.Cause) {
-	w.rec.failed(r, why, cause, w.conns.all[r.Conn].address, w.now)
+func (w *Worker) countFailed(r *book.Request, why tally.Unanswered, cause failure.Cause) {
+	w.rec.Failed(r, why, cause, w.conns.all[r.Conn].address, w.now)
 }
 
 // OnStatus implements protocol.Handler.
@@ -151,7 +140,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	in := w.chains.at(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpointOf(r)
-		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
+		w.buffers.scratch = w.requests.AppendPath(w.buffers.scratch[:0], r, s, &in.Instance, e)
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
@@ -207,7 +196,7 @@ func (w *Worker) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 		return
 	}
 	in, e, b := w.chains.at(r.Instance), w.endpointOf(r), &w.buffers
-	b.scratch = w.appendPath(b.scratch[:0], r, in, s, e)
+	b.scratch = w.requests.AppendPath(b.scratch[:0], r, s, &in.Instance, e)
 	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
 	n := len(e.Scheme)
 	x := in.redirectOf(r.Step)
@@ -232,7 +221,7 @@ func (w *Worker) captureURI(r *book.Request, in *instance, s *chain.Step, c *cha
 		return in.Capture(c.Slot, value)
 	}
 	e := w.endpointOf(r)
-	w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
+	w.buffers.scratch = w.requests.AppendPath(w.buffers.scratch[:0], r, s, &in.Instance, e)
 	return in.CaptureURI(c, e, w.buffers.scratch, value)
 }
 
@@ -276,9 +265,9 @@ func (w *Worker) OnDone(token uint32, o protocol.Outcome) {
 	case o.Kind == protocol.Refused && r.Refuse():
 		w.retry(id)
 	case o.Kind == protocol.Lost:
-		w.finishFailed(id, byLoss, w.conns.ending)
+		w.finishFailed(id, tally.ByLoss, w.conns.ending)
 	default:
-		w.finishFailed(id, byReset, resetCause(o))
+		w.finishFailed(id, tally.ByReset, resetCause(o))
 	}
 }
 
@@ -300,12 +289,10 @@ func resetCause(o protocol.Outcome) failure.Cause {
 func (w *Worker) retry(id book.ID) {
 	r := w.requests.At(id)
 	if !w.requests.MayRetry(r, w.now) {
-		w.finishFailed(id, byLoss, w.gaveUp(r))
+		w.finishFailed(id, tally.ByLoss, w.gaveUp(r))
 		return
 	}
-	if !r.Retried && w.rec.measured(r) {
-		w.rec.Retried++
-	}
+	w.rec.Retry(r)
 	w.requests.GiveBack(id, w.conns.all[r.Conn].address)
 }
 
@@ -318,12 +305,4 @@ func (w *Worker) gaveUp(r *book.Request) failure.Cause {
 		}
 	}
 	return why
-}
-
-// appendPath appends the path that a request was sent with.
-func (w *Worker) appendPath(dst []byte, r *book.Request, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
-	if r.Exchange != nil && r.Exchange.Request != nil {
-		return append(dst, r.Exchange.Request.Path...)
-	}
-	return s.AppendPath(dst, w.program, &in.Instance, e)
 }

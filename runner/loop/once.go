@@ -8,6 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/tally"
 )
 
 // once has the chains that run once for the whole test. Their steps need no slot.
@@ -20,8 +21,8 @@ type once struct {
 	setup, teardown sequence
 	// globals are the values that setup has captured.
 	globals []string
-	// last is the last outcome of a request, which the recorder notes.
-	last *lastOutcome
+	// rec has the last outcome of a request.
+	rec *tally.Recorder
 	// teardownFailure is the error of the first teardown chain that failed.
 	teardownFailure string
 }
@@ -40,7 +41,7 @@ type sequence struct {
 // newOnce returns the chains of setup and teardown, if this worker runs them, and of a trial.
 func (w *Worker) newOnce(cfg *Config) once {
 	o := once{
-		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial, last: &w.rec.last,
+		clock: &w.clock, program: cfg.Program, sources: w.sources, log: cfg.Log, trial: w.trial, rec: &w.rec,
 		setup: sequence{stage: book.StageSetup}, teardown: sequence{stage: book.StageTeardown}, globals: make([]string, len(cfg.Program.Globals)),
 	}
 	if cfg.Share.Once {
@@ -112,11 +113,11 @@ func (o *once) ended(in *instance, why string) {
 
 // problem returns which step of a chain aborted it and why, with the failed check or the error of the connection.
 func (o *once) problem(in *instance, why string) string {
-	switch {
-	case why == rv.AbortFailedCheck && o.last.failed != "":
-		why = fmt.Sprintf("failed check %s (status %d)", o.last.failed, o.last.status)
-	case o.last.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
-		why += ": " + o.last.cause.String()
+	switch last := o.rec.Last(); {
+	case why == rv.AbortFailedCheck && last.Failed != "":
+		why = fmt.Sprintf("failed check %s (status %d)", last.Failed, last.Status)
+	case last.Cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
+		why += ": " + last.Cause.String()
 	}
 	c := &o.program.Chains[in.Chain]
 	return fmt.Sprintf("chain %s: step %s: %s", c.Name, o.program.Steps[c.First+int(in.Step)].Name, why)

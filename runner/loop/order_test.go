@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "samples.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "recorder.go", "selections.go", "inbox.go", "clock.go",
+	"authorization.go", "script.go", "trial.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "inbox.go", "clock.go",
 	"heap.go", "doc.go",
 }
 
@@ -139,7 +139,7 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
-var owners = []string{"recorder", "connections", "conn", "chains", "run", "clock", "once", "stall", "samples", "scripts", "sequence", "authorizations", "credential", "lastOutcome", "targets", "trial"}
+var owners = []string{"connections", "conn", "chains", "run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
 
 // partOf returns the part that a type belongs to, with its records and lists.
 func partOf(name string) string {

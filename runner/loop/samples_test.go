@@ -47,7 +47,7 @@ func TestSamples(t *testing.T) {
 	if !strings.HasPrefix(body, `{"title":"busy","access_token":"***","n":`) || len(body) != rv.MaxSampleOctets || s.BodySize < 2000 {
 		t.Errorf("body %q of %d octets", body, s.BodySize)
 	}
-	if b.w.rec.samples.wantsWhole(0) {
+	if b.w.rec.WantsSample(0) {
 		t.Error("more samples are gathered than are kept")
 	}
 }

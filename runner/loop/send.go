@@ -6,6 +6,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/tally"
 )
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
@@ -49,14 +50,10 @@ func (w *Worker) send(id book.ID, c *conn) bool {
 	w.requests.Sent(id, stream, c.index, w.now)
 	w.chains.at(r.Instance).sentAt = w.now
 	if !r.Retried {
-		if r.Stage < 0 {
-			w.rec.once(r.Stage).Sent++
-		} else {
-			over := w.slots.OfStage(int(r.Stage)).Over()
-			w.rec.sent(r, over, over && w.slots.Over(), w.conns.downWithin(c, r.Picked))
-		}
+		over := r.Stage >= 0 && w.slots.OfStage(int(r.Stage)).Over()
+		w.rec.Sent(r, over, over && w.slots.Over(), w.conns.downWithin(c, r.Picked))
 		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
-			w.rec.Targets[s.Target].SentWithout++
+			w.rec.SentWithout(s.Target)
 		}
 	}
 	w.conns.carries(c)
@@ -86,15 +83,15 @@ func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
 	r := w.requests.At(id)
 	switch {
 	case r.Retried && why == rv.AbortScript: // for another endpoint
-		w.countFailed(r, byLoss, cause)
+		w.countFailed(r, tally.ByLoss, cause)
 	case r.Retried:
 		if cause.Kind != rv.CauseNoConnection {
 			cause.Detail = ""
 		}
-		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.GivenBackBy})
+		w.countFailed(r, tally.ByLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.GivenBackBy})
 		why = rv.AbortConnectionLost
 	case r.Stage >= 0:
-		w.rec.dropped(int(r.Stage), cause, 1)
+		w.rec.Drop(int(r.Stage), cause, 1)
 	}
 	w.trial.failed(id, why, cause)
 	w.abortStep(w.endRequest(id).Instance, why)
@@ -106,7 +103,7 @@ func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.Step]
 	in := w.chains.at(r.Instance)
 	e := w.conns.endpoint(c)
-	r.SetSampled(w.rec.samples.wantsWhole(r.Step))
+	r.SetSampled(w.rec.WantsSample(r.Step))
 	if len(w.targets.all) > len(w.program.Targets) {
 		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
 	}
@@ -243,22 +240,18 @@ const maxWaiting = 1 << 20
 // expire gives up the requests whose timeout has passed.
 func (w *Worker) expire() {
 	for id := w.requests.Expired(w.now); id != book.None; id = w.requests.Expired(w.now) {
-		w.timeOut(id)
+		r := w.requests.At(id)
+		c := w.conns.all[r.Conn]
+		if !c.session.Cancel(r.Stream, w.now) {
+			w.rec.Abandon(r)
+		}
+		w.finishFailed(id, tally.ByTimeout, failure.Cause{})
+		if c.broken() {
+			w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
+		} else {
+			w.conns.cancelled(c)
+		}
 	}
-}
-
-func (w *Worker) timeOut(id book.ID) {
-	r := w.requests.At(id)
-	c := w.conns.all[r.Conn]
-	if !c.session.Cancel(r.Stream, w.now) && w.rec.measured(r) {
-		w.rec.Abandoned++
-	}
-	w.finishFailed(id, byTimeout, failure.Cause{})
-	if c.broken() {
-		w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
-		return
-	}
-	w.conns.cancelled(c)
 }
 
 // noStreamCause returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is

@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
+	"github.com/h2surge/h2surge/runner/tally"
 )
 
 // Config is what a worker is made from.
@@ -73,7 +74,7 @@ type Worker struct {
 	chains    chains
 	once      once
 	sources   *chain.Sources
-	rec       recorder
+	rec       tally.Recorder
 	scripts   scripts
 	trial     *trial // nil but in a trial
 	listeners listeners
@@ -100,7 +101,7 @@ func New(cfg Config) (*Worker, error) {
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
 		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:      newRecorder(p, cfg.Rates, cfg.Selections),
+		rec:      tally.New(p, cfg.Rates, cfg.Selections),
 		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:    inbox{net: cfg.Net},
 		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, valuesPerSlot(p, unslotted)),
@@ -196,7 +197,7 @@ func (w *Worker) readClock() {
 // turn is one round of the loop.
 func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
-		w.rec.nap(d)
+		w.rec.Nap(d)
 		w.net.Nap(d)
 	}
 	w.requests.BeginTurn()

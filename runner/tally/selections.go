@@ -1,4 +1,4 @@
-package loop
+package tally
 
 import (
 	"slices"
@@ -60,7 +60,7 @@ func (s *selections) selected(q *book.Request) []int32 {
 	return s.requests[int(q.Stage)*s.steps+int(q.Step)]
 }
 
-func (r *recorder) selectSent(q *book.Request, over bool) {
+func (r *Recorder) selectSent(q *book.Request, over bool) {
 	for _, k := range r.selections.selected(q) {
 		s := &r.Selections[k]
 		s.Sent++
@@ -71,7 +71,7 @@ func (r *recorder) selectSent(q *book.Request, over bool) {
 }
 
 // selectDone counts a whole response.
-func (r *recorder) selectDone(q *book.Request, succeeded bool, now int64) {
+func (r *Recorder) selectDone(q *book.Request, succeeded bool, now int64) {
 	for _, k := range r.selections.selected(q) {
 		s, of := &r.Selections[k], &r.selections.of[k]
 		s.Done++
@@ -94,13 +94,13 @@ func (r *recorder) selectDone(q *book.Request, succeeded bool, now int64) {
 }
 
 // selectFailed counts a request without a whole response.
-func (r *recorder) selectFailed(q *book.Request, why unanswered) {
+func (r *Recorder) selectFailed(q *book.Request, why Unanswered) {
 	for _, k := range r.selections.selected(q) {
 		s := &r.Selections[k]
 		switch why {
-		case byTimeout:
+		case ByTimeout:
 			s.TimedOut++
-		case byReset:
+		case ByReset:
 			s.Reset++
 		default:
 			s.ConnectionLost++
@@ -109,7 +109,7 @@ func (r *recorder) selectFailed(q *book.Request, why unanswered) {
 }
 
 // selectDropped counts slots of a measured stage that were never sent.
-func (r *recorder) selectDropped(stage int, n int64) {
+func (r *Recorder) selectDropped(stage int, n int64) {
 	if r.selections.slots == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package loop
+package tally
 
 import (
 	"bytes"
@@ -31,17 +31,17 @@ type sample struct {
 	whole bool
 }
 
-// sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
-func (r *recorder) sampleFailed(q *book.Request, in *chain.Instance, failed string, now int64) {
+// SampleFailed takes a sample of a failed response of a measured request, if it is wanted.
+func (r *Recorder) SampleFailed(q *book.Request, in *chain.Instance, failed string, now int64) {
 	if r.measured(q) {
 		s := &r.program.Steps[q.Step]
 		r.sample(q, in, failed, "", q.Sampled || s.WantHeaders && s.Inspect, now)
 	}
 }
 
-// sampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
+// SampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
 // is wanted. There is nothing else to show.
-func (r *recorder) sampleUnanswered(q *book.Request, in *chain.Instance, outcome string, now int64) {
+func (r *Recorder) SampleUnanswered(q *book.Request, in *chain.Instance, outcome string, now int64) {
 	if r.program.Steps[q.Step].Traced() && r.measured(q) {
 		r.sample(q, in, "", outcome, true, now)
 	}
@@ -49,7 +49,7 @@ func (r *recorder) sampleUnanswered(q *book.Request, in *chain.Instance, outcome
 
 // sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one of
 // them. A whole response is better, then a trace with the sampled flag.
-func (r *recorder) sample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
+func (r *Recorder) sample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
 	l := r.samples
 	traced := false
 	if s := &r.program.Steps[q.Step]; s.Traced() {
@@ -95,10 +95,12 @@ func (l *samples) want(step int32, steps int) {
 	}
 }
 
-// wantsWhole says that a request of the step gathers the whole response.
-func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
+// WantsSample returns whether a request of a step gathers the whole response for a sample.
+func (r *Recorder) WantsSample(step int32) bool {
+	return r.samples.wanted != nil && r.samples.wanted[step]
+}
 
-func (r *recorder) newSample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
+func (r *Recorder) newSample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
 	s := &r.program.Steps[q.Step]
 	out := sample{step: q.Step, at: now, whole: whole, Sample: rv.Sample{
 		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.Status), Outcome: outcome,
@@ -165,8 +167,8 @@ type slowest struct {
 	floor  int64
 }
 
-// sampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
-func (r *recorder) sampleSlow(q *book.Request, in *chain.Instance, now int64) {
+// SampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
+func (r *Recorder) SampleSlow(q *book.Request, in *chain.Instance, now int64) {
 	l := &r.samples.slow
 	x := slowRequest{at: now, response: now - q.Due, step: q.Step, status: q.Status}
 	if x.response+1<<62 <= l.floor || !r.measured(q) {
@@ -196,22 +198,22 @@ func (l *slowest) add(x *slowRequest) {
 	l.floor = l.taken[l.lowest].rank()
 }
 
-// Slowest returns the slowest requests with a traceparent.
-func (w *Worker) Slowest() (out []rv.SlowRequest) {
-	for _, x := range w.rec.samples.slow.taken[:w.rec.samples.slow.n] {
-		s := &w.program.Steps[x.step]
+// Slowest returns the slowest requests with a traceparent, with times since an instant.
+func (r *Recorder) Slowest(at int64) (out []rv.SlowRequest) {
+	for _, x := range r.samples.slow.taken[:r.samples.slow.n] {
+		s := &r.program.Steps[x.step]
 		out = append(out, rv.SlowRequest{
-			Chain: w.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
-			At: (x.at - w.slots.StartAt()) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
+			Chain: r.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
+			At: (x.at - at) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
 		})
 	}
 	return out
 }
 
-// Samples returns a copy of the samples.
-func (w *Worker) Samples() (out []rv.Sample) {
-	for _, x := range w.rec.samples.taken {
-		x.At = (x.at - w.slots.StartAt()) / 1e6
+// Samples returns a copy of the samples, with times since an instant.
+func (r *Recorder) Samples(at int64) (out []rv.Sample) {
+	for _, x := range r.samples.taken {
+		x.At = (x.at - at) / 1e6
 		out = append(out, x.Sample)
 	}
 	return out
