@@ -1,6 +1,8 @@
 package script
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -29,18 +31,12 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set(&l.Instructions, 10_000_000)
-	set(&l.Time, 2*time.Second)
-	set(&l.Heap, defaultHeap())
-	set(&l.Body, 1<<20)
-	set(&l.Fields, 64<<10)
+	l.Instructions = cmp.Or(l.Instructions, 10_000_000)
+	l.Time = cmp.Or(l.Time, 2*time.Second)
+	l.Heap = cmp.Or(l.Heap, defaultHeap())
+	l.Body = cmp.Or(l.Body, 1<<20)
+	l.Fields = cmp.Or(l.Fields, 64<<10)
 	return l
-}
-
-func set[T ~int | ~int64](v *T, def T) {
-	if *v <= 0 {
-		*v = def
-	}
 }
 
 const (
@@ -55,6 +51,7 @@ const (
 // costs about 6 ns an instruction, a third of the interpreter's own cost, which is 0.2 us for a call of a usual script.
 // Counting by calls that are put into loops costs 65 ns a turn and has to know all kinds of loops (BenchmarkBudget).
 type budget struct {
+	context.Context
 	limits Limits
 	// left counts down to the end of the stride, total to the end of the budget.
 	left, total int64
@@ -66,7 +63,7 @@ type budget struct {
 }
 
 func newBudget(l Limits) *budget {
-	b := &budget{limits: l, over: make(chan struct{}), heap: newHeap(l.Heap)}
+	b := &budget{Context: context.Background(), limits: l, over: make(chan struct{}), heap: newHeap(l.Heap)}
 	close(b.over)
 	return b
 }
@@ -182,9 +179,3 @@ func (b *budget) raise(L *lua.LState) {
 
 // Err is the message of the error that the interpreter raises.
 func (b *budget) Err() error { return b.why }
-
-// Deadline is part of context.Context.
-func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-// Value is part of context.Context.
-func (b *budget) Value(any) any { return nil }

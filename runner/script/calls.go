@@ -84,8 +84,8 @@ func (s *state) change(function string, read, changed *view, before *Message) er
 	if read.m == nil {
 		read.open(&none, nil)
 	}
-	body := changed.body.of(before.Body)
-	headers, payload, err := s.call(function, read.headerTable(), read.body.of(read.m.Body), changed.headerTable(), body)
+	body := changed.bodyText()
+	headers, payload, err := s.call(function, read.headerTable(), read.bodyText(), changed.headerTable(), body)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (h *Host) Response(i int, req, res *Message, v Values) (ok bool, err error)
 }
 
 func (s *state) validateResponse() (bool, error) {
-	result, _, err := s.call(validateResponse, s.res.headerTable(), s.res.body.of(s.res.m.Body))
+	result, _, err := s.call(validateResponse, s.res.headerTable(), s.res.bodyText())
 	if err != nil {
 		return false, err
 	}

@@ -83,48 +83,37 @@ func (m *matcher) match(s, p int) int {
 	if m.depth++; m.depth > maxMatches {
 		return m.fail("pattern too complex")
 	}
-	e := m.walk(s, p)
-	m.depth--
-	return e
-}
-
-func (m *matcher) walk(s, p int) int {
-	for m.err == nil {
+	for s >= 0 && p < len(m.pat) {
 		if m.steps--; m.steps < 0 {
 			return m.fail("the pattern needs too many steps")
 		}
-		if p == len(m.pat) {
-			return s
-		}
-		next, nextP, done := m.item(s, p)
-		if done {
-			return next
-		}
-		s, p = next, nextP
+		s, p = m.item(s, p)
 	}
-	return -1
+	m.depth--
+	return s
 }
 
-// item matches one item of a pattern. If done, s is the result of the whole match. If not, the match continues at s and p.
-func (m *matcher) item(s, p int) (int, int, bool) {
+// item matches one item of a pattern, or all if it needs recursion. It returns where the match continues.
+func (m *matcher) item(s, p int) (int, int) {
+	all := len(m.pat)
 	switch c := m.pat[p]; {
 	case c == '(':
-		return m.open(s, p), 0, true
+		return m.open(s, p), all
 	case c == ')':
-		return m.close(s, p+1), 0, true
-	case c == '$' && p+1 == len(m.pat):
-		if s == len(m.src) {
-			return s, 0, true
+		return m.close(s, p+1), all
+	case c == '$' && p+1 == all:
+		if s < len(m.src) {
+			return -1, all
 		}
-		return -1, 0, true
-	case c == '%' && p+1 < len(m.pat):
+		return s, all
+	case c == '%' && p+1 < all:
 		switch n := m.pat[p+1]; {
 		case n == 'b':
 			return m.balance(s, p+2)
 		case n == 'f':
 			return m.frontier(s, p+2)
 		case '0' <= n && n <= '9':
-			return m.again(s, p)
+			return m.again(s, int(n-'1')), p + 2
 		}
 	}
 	return m.single(s, p)
@@ -165,110 +154,96 @@ func (m *matcher) close(s, p int) int {
 }
 
 // balance is %bxy.
-func (m *matcher) balance(s, p int) (int, int, bool) {
+func (m *matcher) balance(s, p int) (int, int) {
 	if p+1 >= len(m.pat) {
-		return m.fail("unbalanced pattern"), 0, true
+		return m.fail("unbalanced pattern"), p
 	}
 	if s >= len(m.src) || m.src[s] != m.pat[p] {
-		return -1, 0, true
+		return -1, p
 	}
-	from, level := s, 1
-	for s++; s < len(m.src); s++ {
-		switch m.src[s] {
+	level, e := 1, s+1
+	for ; e < len(m.src) && level > 0; e++ {
+		switch m.src[e] {
 		case m.pat[p+1]:
-			if level--; level == 0 {
-				m.steps -= int64(s - from)
-				return s + 1, p + 2, false
-			}
+			level--
 		case m.pat[p]:
 			level++
 		}
 	}
-	m.steps -= int64(s - from)
-	return -1, 0, true
+	m.steps -= int64(e - s)
+	if level > 0 {
+		return -1, p
+	}
+	return e, p + 2
 }
 
 // frontier is %f[set].
-func (m *matcher) frontier(s, p int) (int, int, bool) {
+func (m *matcher) frontier(s, p int) (int, int) {
 	if p >= len(m.pat) || m.pat[p] != '[' {
-		return m.fail("missing '[' after '%f' in pattern"), 0, true
+		return m.fail("missing '[' after '%f' in pattern"), p
 	}
 	end := m.classEnd(p)
-	if end < 0 {
-		return -1, 0, true
+	if end < 0 || m.inSet(m.at(s-1), p, end-1) || !m.inSet(m.at(s), p, end-1) {
+		return -1, p
 	}
-	var before, here byte
-	if s > 0 {
-		before = m.src[s-1]
-	}
-	if s < len(m.src) {
-		here = m.src[s]
-	}
-	if !m.inSet(before, p, end-1) && m.inSet(here, p, end-1) {
-		return s, end, false
-	}
-	return -1, 0, true
+	return s, end
 }
 
-// again is %1 to %9: the text of a capture.
-func (m *matcher) again(s, p int) (int, int, bool) {
-	i := int(m.pat[p+1]) - '1'
+// at returns the octet at s, 0 outside of the text.
+func (m *matcher) at(s int) byte {
+	if s < 0 || s >= len(m.src) {
+		return 0
+	}
+	return m.src[s]
+}
+
+// again is %1 to %9: the text of capture i.
+func (m *matcher) again(s, i int) int {
 	if i < 0 || i >= m.n || m.captures[i].length == openCapture {
-		return m.fail(captureIndex), 0, true
+		return m.fail(captureIndex)
 	}
 	c := m.captures[i]
 	want := m.src[c.start : c.start+max(c.length, 0)]
 	m.steps -= int64(len(want)) / 16
 	if !strings.HasPrefix(m.src[s:], want) {
-		return -1, 0, true
+		return -1
 	}
-	return s + len(want), p + 2, false
+	return s + len(want)
 }
 
 // single is a class of one character and its repetition.
-func (m *matcher) single(s, p int) (int, int, bool) {
+func (m *matcher) single(s, p int) (int, int) {
 	end := m.classEnd(p)
 	if end < 0 {
-		return -1, 0, true
+		return -1, p
 	}
-	repeat := byte(0)
 	if end < len(m.pat) {
-		repeat = m.pat[end]
-	}
-	switch repeat {
-	case '?':
-		if m.one(s, p, end) {
-			if e := m.match(s+1, end+1); e >= 0 || m.err != nil {
-				return e, 0, true
-			}
+		switch repeat := m.pat[end]; repeat {
+		case '?', '+', '*':
+			return m.longest(s, p, end, repeat), len(m.pat)
+		case '-':
+			return m.shortest(s, p, end), len(m.pat)
 		}
-		return s, end + 1, false
-	case '+':
-		if !m.one(s, p, end) {
-			return -1, 0, true
-		}
-		return m.longest(s, s+1, p, end), 0, true
-	case '*':
-		return m.longest(s, s, p, end), 0, true
-	case '-':
-		return m.shortest(s, p, end), 0, true
 	}
 	if !m.one(s, p, end) {
-		return -1, 0, true
+		return -1, p
 	}
-	return s + 1, end, false
+	return s + 1, end
 }
 
-// longest tries the most repetitions first. least is the smallest end.
-func (m *matcher) longest(s, least, p, end int) int {
-	e := s
-	for m.one(e, p, end) {
+// longest tries the most repetitions first.
+func (m *matcher) longest(s, p, end int, repeat byte) int {
+	least, most, e := s, len(m.src), s
+	switch repeat {
+	case '+':
+		least++
+	case '?':
+		most = min(s+1, most)
+	}
+	for e < most && m.one(e, p, end) {
 		e++
 	}
 	m.steps -= int64(e - s)
-	if end+1 == len(m.pat) { // nothing follows
-		return e
-	}
 	for ; e >= least && m.err == nil; e-- {
 		if r := m.match(e, end+1); r >= 0 {
 			return r
@@ -278,14 +253,13 @@ func (m *matcher) longest(s, least, p, end int) int {
 }
 
 func (m *matcher) shortest(s, p, end int) int {
-	for m.err == nil {
+	for ; m.err == nil; s++ {
 		if e := m.match(s, end+1); e >= 0 {
 			return e
 		}
 		if !m.one(s, p, end) {
-			return -1
+			break
 		}
-		s++
 	}
 	return -1
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/message"
@@ -23,52 +24,32 @@ type Values interface {
 }
 
 // checkName checks a name by RFC 9113 section 8.2.1. Upper case letters are allowed: they become lower case.
-func checkName[T ~string | ~[]byte](name T) error {
+func checkName(name string) error {
 	if !octet.IsToken(name) {
 		return fmt.Errorf("header name %q is not a token", name)
 	}
 	return nil
 }
 
-func checkValue[T ~string | ~[]byte](name string, v T) error {
-	for i := range len(v) {
-		if c := v[i]; c == 0 || c == '\r' || c == '\n' {
-			return fmt.Errorf("header %q: the value has a CR, LF or NUL", name)
-		}
+func checkValue(name, v string) error {
+	if strings.ContainsAny(v, "\x00\r\n") {
+		return fmt.Errorf("header %q: the value has a CR, LF or NUL", name)
 	}
 	return nil
 }
 
 // checkPseudo checks the value of a request's pseudo-header (RFC 9113 section 8.3.1). name has no colon.
-func checkPseudo[T ~string | ~[]byte](name string, v T) error {
-	ok := len(v) > 0
-	switch name {
-	case "method":
-		ok = octet.IsToken(v)
-	case "path":
-		ok = ok && (v[0] == '/' || string(v) == "*") && visible(v)
-	case "scheme":
-		ok = ok && octet.IsToken(v)
-	case "authority":
-		ok = ok && visible(v)
+func checkPseudo(name, v string) error {
+	visible := v != "" && !strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r == 0x7f })
+	switch {
+	case name == "path" && !(visible && (v[0] == '/' || v == "*")):
+		return fmt.Errorf(`path %q: must be "*" or begin with "/", without spaces or control characters`, shorten(v))
+	case name == "authority" && !visible:
+		return fmt.Errorf("authority %q: must be a host, without spaces or control characters", shorten(v))
+	case (name == "method" || name == "scheme") && !octet.IsToken(v):
+		return fmt.Errorf("%s %q: must be a token", name, shorten(v))
 	}
-	if ok {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %s", name, shorten(string(v)), map[string]string{
-		"method": "must be a token", "scheme": "must be a token",
-		"path":      `must be "*" or begin with "/", without spaces or control characters`,
-		"authority": "must be a host, without spaces or control characters",
-	}[name])
-}
-
-func visible[T ~string | ~[]byte](v T) bool {
-	for i := range len(v) {
-		if v[i] <= ' ' || v[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+	return nil
 }
 
 // shorten returns a text for an error message.

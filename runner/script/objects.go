@@ -94,7 +94,7 @@ func readObject(L *lua.LState) int {
 func (v *view) member(key string) lua.LValue {
 	switch {
 	case key == "body":
-		return v.body.of(v.m.Body)
+		return v.bodyText()
 	case key == "status" && v.isResponse():
 		return integer(v.m.Status)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 )
 
@@ -25,44 +24,39 @@ type Script struct {
 // Compile compiles a script. It runs the top level once, under the default limits, to find the functions that the script
 // defines. name is in all messages, for example "templates[2].script.lua". A syntax error is "name:line: ...".
 func Compile(name, source string) (*Script, error) {
-	proto, err := compile(name, source)
-	if err != nil {
-		return nil, err
-	}
-	s := &Script{name: name, proto: proto}
-	h, err := NewHost([]*Script{s}, Limits{})
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	if err := s.inspect(h.states[0].L.G.Global); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return s, nil
+	return compileFor(name, source, (*Script).inspect)
 }
 
 // CompileCustomizer is Compile for a script that a server runs. It defines customize_response(request_headers, request_body,
 // response_headers, response_body) -> table, string. The headers are as in the compatible form. The script can change
 // ":status" of the response.
 func CompileCustomizer(name, source string) (*Script, error) {
+	return compileFor(name, source, func(_ *Script, globals *lua.LTable) error {
+		if _, ok := globals.RawGetString(customizeResponse).(*lua.LFunction); !ok {
+			return fmt.Errorf("the script does not define %s", customizeResponse)
+		}
+		return nil
+	})
+}
+
+func compileFor(name, source string, inspect func(s *Script, globals *lua.LTable) error) (*Script, error) {
 	proto, err := compile(name, source)
 	if err != nil {
 		return nil, err
 	}
-	s := &Script{name: name, proto: proto, defines: map[string]bool{customizeResponse: true}, wantsBody: true}
+	s := &Script{name: name, proto: proto, defines: map[string]bool{}}
 	h, err := NewHost([]*Script{s}, Limits{})
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	if _, ok := h.states[0].L.G.Global.RawGetString(customizeResponse).(*lua.LFunction); !ok {
-		return nil, fmt.Errorf("%s: the script does not define %s", name, customizeResponse)
+	if err := inspect(s, h.states[0].L.G.Global); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
 }
 
 func (s *Script) inspect(globals *lua.LTable) error {
-	s.defines = map[string]bool{}
 	for _, name := range []string{makeRequest, validateResponse, onRequest, onResponse} {
 		fn, ok := globals.RawGetString(name).(*lua.LFunction)
 		if !ok {
@@ -123,17 +117,11 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 	if err != nil {
 		return nil, syntaxError(name, source, err)
 	}
-	return link(name, chunk)
-}
-
-func link(name string, chunk []ast.Stmt) (*lua.FunctionProto, error) {
-	chunk, err := guard(chunk)
-	if err != nil {
+	if chunk, err = guard(chunk); err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
-	proto, err := lua.Compile(chunk, name)
-	var bad *lua.CompileError
-	if errors.As(err, &bad) {
+	proto, err = lua.Compile(chunk, name)
+	if bad := (*lua.CompileError)(nil); errors.As(err, &bad) {
 		return nil, fmt.Errorf("%s:%d: %s", name, bad.Line, bad.Message)
 	}
 	return proto, err

@@ -26,10 +26,8 @@ type view struct {
 	// own is true if the fields are a copy in made.
 	own bool
 	// asked is the request that m responds to, if its pseudo-headers are in the header table of m.
-	asked        *Message
-	body, status boxed
-	parts        [len(pseudoNames)]boxed
-	headers      []boxed
+	asked *Message
+	cache []boxed
 }
 
 const contentLength = "content-length"
@@ -43,13 +41,28 @@ type boxed struct {
 	v lua.LValue
 }
 
-func (b *boxed) of(text []byte) lua.LValue {
-	if b.v == nil || b.s != string(text) {
+// The entries of cache: these, the pseudo-headers of a request, and the fields.
+const (
+	cachedBody = iota
+	cachedStatus
+	cachedPseudo
+	cachedFields = cachedPseudo + len(pseudoNames)
+)
+
+// cached returns a text that is entry i of the cache.
+func (v *view) cached(i int, text []byte) lua.LValue {
+	for len(v.cache) <= i {
+		v.cache = append(v.cache, boxed{v: lua.LString("")})
+	}
+	b := &v.cache[i]
+	if b.s != string(text) {
 		b.s = string(text)
 		b.v = lua.LString(b.s)
 	}
 	return b.v
 }
+
+func (v *view) bodyText() lua.LValue { return v.cached(cachedBody, v.m.Body) }
 
 func (v *view) open(m *Message, w *made) {
 	v.m, v.made, v.own, v.asked, v.table = m, w, false, nil, nil
@@ -63,14 +76,14 @@ func (v *view) pseudo(name string) lua.LValue {
 	if v.isResponse() {
 		if m = v.asked; name == "status" && v.m.Status != 0 {
 			var buf [8]byte
-			return v.status.of(strconv.AppendInt(buf[:0], int64(v.m.Status), 10))
+			return v.cached(cachedStatus, strconv.AppendInt(buf[:0], int64(v.m.Status), 10))
 		}
 	}
 	i := slices.Index(pseudoNames[:], name)
 	if m == nil || i < 0 {
 		return lua.LNil
 	}
-	return v.parts[i].of(*pseudoOf(m, name))
+	return v.cached(cachedPseudo+i, *pseudoOf(m, name))
 }
 
 // header returns a header by its name in lower case. Several fields of one name are joined with "; ".
@@ -91,10 +104,7 @@ func (v *view) header(name string) lua.LValue {
 	case more:
 		return lua.LString(v.joined(name))
 	}
-	for len(v.headers) <= at {
-		v.headers = append(v.headers, boxed{})
-	}
-	return v.headers[at].of(v.m.Fields[at].Value)
+	return v.cached(cachedFields+at, v.m.Fields[at].Value)
 }
 
 func (v *view) joined(name string) string {
