@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/internal/shard"
@@ -28,14 +31,7 @@ type Registry struct {
 	load   *transport.Load
 
 	mu   sync.Mutex
-	runs map[types.UID]*entry // guarded by mu
-}
-
-type entry struct {
-	*run
-	name    types.NamespacedName
-	attempt int
-	job     types.UID
+	runs map[types.UID]*run // guarded by mu
 }
 
 // NewRegistry returns an empty Registry. wake is called with the name of a run whose view has
@@ -44,7 +40,7 @@ func NewRegistry(opts Options, dial transport.Dial, log logr.Logger, wake func(t
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Registry{
 		opts: opts, dial: dial, log: log, wake: wake, ctx: ctx, cancel: cancel,
-		runs: map[types.UID]*entry{}, load: transport.NewLoad(),
+		runs: map[types.UID]*run{}, load: transport.NewLoad(),
 	}
 }
 
@@ -65,25 +61,24 @@ func (r *Registry) NeedLeaderElection() bool { return true }
 func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.runs[d.UID]
-	if e != nil && e.attempt == d.Record.Attempt && e.job == d.Job {
-		e.want(d)
-		return e.view.Load(), nil
+	have := r.runs[d.UID]
+	if have != nil && have.isOf(&d) {
+		have.want(d)
+		return have.view.Load(), nil
 	}
 	if _, err := shard.Split(d.Plan, d.Plan.Shards); err != nil {
 		return nil, fmt.Errorf("splitting the plan: %w", err)
 	}
-	if e != nil {
-		e.cancel()
+	if have != nil {
+		have.cancel()
 	}
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Record.Attempt)
-	e = &entry{name: d.Name, attempt: d.Record.Attempt, job: d.Job}
-	e.run = newRun(d, r.opts, r.dial, r.load, log, func() { r.wake(d.Name) })
+	begun := newRun(d, r.opts, r.dial, r.load, log, func() { r.wake(d.Name) })
 	ctx, cancel := context.WithCancel(r.ctx)
-	e.run.cancel = cancel
-	r.runs[d.UID] = e
-	r.alive.Go(func() { e.loop(ctx) })
-	return e.view.Load(), nil
+	begun.cancel = cancel
+	r.runs[d.UID] = begun
+	r.alive.Go(func() { begun.loop(ctx) })
+	return begun.view.Load(), nil
 }
 
 // View is what is known of a run; nil: it is not collected.
@@ -102,7 +97,7 @@ func (r *Registry) Abort(name types.NamespacedName, keep types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for uid, e := range r.runs {
-		if e.name == name && uid != keep {
+		if uid != keep && e.desired().Name == name {
 			e.abort()
 			delete(r.runs, uid)
 		}
@@ -117,4 +112,34 @@ func (r *Registry) Forget(uid types.UID) {
 		e.cancel()
 		delete(r.runs, uid)
 	}
+}
+
+// Live implements checkpoint.Source: the runners that started and are not lost, of all runs whose results are not stored.
+func (r *Registry) Live() []checkpoint.Key {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []checkpoint.Key
+	for uid, e := range r.runs {
+		d := e.desired()
+		if d.Record.End != nil {
+			continue // its results are stored
+		}
+		for i, s := range e.view.Load().Shards {
+			if s.Started() && s.Lost == nil {
+				out = append(out, checkpoint.Key{LoadTest: d.Name, Run: uid, Shard: i, Pod: s.Pod.UID})
+			}
+		}
+	}
+	return out
+}
+
+// Latest implements checkpoint.Source: the last snapshot of a runner, which is shared and must not be changed, and when it was received; nil: the run
+// is not collected any more, or the shard has another pod.
+func (r *Registry) Latest(_ context.Context, of checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
+	v := r.View(of.Run)
+	if v == nil || of.Shard >= len(v.Shards) || v.Shards[of.Shard].Pod.UID != of.Pod {
+		return nil, time.Time{}
+	}
+	s := &v.Shards[of.Shard]
+	return s.Snapshot, s.Received
 }

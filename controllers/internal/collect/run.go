@@ -84,6 +84,19 @@ func (r *run) want(d shards.Desired) {
 	}
 }
 
+// desired returns what is desired.
+func (r *run) desired() shards.Desired {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wanted
+}
+
+// isOf returns whether the runners are those of the Job in d.
+func (r *run) isOf(d *shards.Desired) bool {
+	have := r.desired()
+	return have.Record.Attempt == d.Record.Attempt && have.Job == d.Job
+}
+
 // abort ends the load at once and then the run.
 func (r *run) abort() { r.once.Do(func() { close(r.aborts) }) }
 
@@ -135,10 +148,7 @@ func (r *run) clock() int64 { return int64(time.Since(r.zero)) }
 
 // accept takes over what is desired.
 func (r *run) accept() {
-	r.mu.Lock()
-	d := r.wanted
-	r.mu.Unlock()
-	r.group.Accept(d, time.Now())
+	r.group.Accept(r.desired(), time.Now())
 }
 
 // round makes the calls that are due and publishes what is known. It returns the time until there is something to do.
