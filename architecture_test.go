@@ -154,6 +154,11 @@ var laws = []law{
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial"},
 	},
 	{
+		name: "listeners know no worker",
+		of:   []string{"runner/listen"},
+		deny: []string{module + "runner/loop"},
+	},
+	{
 		name: "sockets know nothing of requests",
 		of:   []string{"runner/netio"},
 		deny: []string{module + "runner/loop", module + "runner/chain", module + "runner/measure", module + "runner/protocol"},
@@ -218,6 +223,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", "net/http", true},
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"runner/netio", module + "runner/loop", true},
+		{"runner/listen", module + "runner/loop", true},
 		{"runner/book", module + "runner/measure", true},
 		{"runner/slots", module + "runner/loop", true},
 		{"runner/slots", module + "runner/chain", false},

@@ -3,7 +3,6 @@ package loop
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/book"
-	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/notification"
@@ -12,29 +11,10 @@ import (
 // A step with Await sends no request. It waits until a notification with its key comes to a listener of the worker, or
 // until its timeout. It needs no slot, and its notification may come first: package notification keeps both sides.
 
-// listen makes the listeners of the program.
-func (w *Worker) listen() {
-	w.listeners = listeners{
-		clock: &w.clock, net: w.net, log: w.cfg.Log, host: w, rec: w.rec.Recorder,
-		exchanges: book.NewExchanges(maxIncoming, largestIdleNotification),
-	}
-	n := len(w.program.Listeners)
-	for i := range n {
-		var policy *caller.Policy
-		if i < len(w.cfg.Callers) {
-			policy = w.cfg.Callers[i]
-		}
-		w.listeners.add(&w.program.Listeners[i], policy, n)
-	}
-	if n > 0 {
-		w.listeners.read = make([]byte, readSize)
-	}
-}
-
 // Serve gives the worker a connection that a peer has opened to a listener. Any goroutine may call it. It returns false
 // when the worker has ended, so that the caller closes the socket.
 func (w *Worker) Serve(listener int, c *dial.Connection) bool {
-	return w.Do(func(w *Worker) { w.listeners.Serve(int32(listener), c) })
+	return w.Do(func(w *Worker) { w.listeners.Serve(listener, c) })
 }
 
 // await begins to wait for the notification of a step.
@@ -48,7 +28,7 @@ func (w *Worker) await(a chain.Activation) {
 	w.listeners.Await(s.Await.Listener, key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.sentAt, Began: in.began})
 }
 
-// Arrived implements host.
+// Arrived implements listen.Host.
 func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) bool {
 	in, s := w.chains.at(to.Instance), &w.program.Steps[to.Step]
 	took := max(0, at-to.Since)
@@ -71,7 +51,7 @@ func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) boo
 	return failed != ""
 }
 
-// Missed implements host.
+// Missed implements listen.Host.
 func (w *Worker) Missed(of notification.Waiter) {
 	a := chain.Activation{Instance: of.Instance, Step: of.Step}
 	if w.chains.at(of.Instance).measured {

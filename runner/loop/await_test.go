@@ -15,6 +15,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/listen"
 )
 
 // notifier is a peer that has opened a connection to the worker's first listener.
@@ -409,7 +410,7 @@ func TestListenerBoundsConnections(t *testing.T) {
 	var last, later *simConn
 	b.onStart = append(b.onStart, func() {
 		first := b.newCaller().c
-		for range maxServed {
+		for range listen.MaxServed {
 			last = b.newCaller().c
 		}
 		b.in(50*time.Millisecond, func() { first.closed = true })
@@ -433,7 +434,7 @@ func TestListenerClosesSilentConnections(t *testing.T) {
 		others = append(others, other.c)
 	}
 	b.onStart = append(b.onStart, func() {
-		for i := range maxServed {
+		for i := range listen.MaxServed {
 			b.in(time.Duration(i)*time.Microsecond, func() { all = append(all, b.newCaller()) })
 		}
 		b.in(time.Second, func() { all[0].head(1, manyFields(1), false) }) // and no end
@@ -527,10 +528,10 @@ func TestListenerBoundsNotifications(t *testing.T) {
 				b.in(9*time.Second, func() { after = b.heap() })
 			})
 			b.run()
-			if took := 100 * (during - before) / maxIncoming; took > int64(tt.most) || took < int64(tt.least) {
+			if took := 100 * (during - before) / listen.MaxIncoming; took > int64(tt.most) || took < int64(tt.least) {
 				t.Errorf("the notifications took %d %% of the limit, want %d to %d %%", took, tt.least, tt.most)
 			}
-			if left := 100 * (after - before) / maxIncoming; left > 15 {
+			if left := 100 * (after - before) / listen.MaxIncoming; left > 15 {
 				t.Errorf("%d %% of the limit are left after the last one", left)
 			}
 			if got := b.w.Gauge().Listeners[0]; got.Received < 3 || got.Unexpected+got.Duplicate != got.Received {

@@ -27,15 +27,14 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "listeners.go", "serve.go", "notices.go", "refusals.go", "targets.go", "inbox.go", "clock.go",
+	"authorization.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
 	"heap.go", "doc.go",
 }
 
 // upward lists the functions that earlier files have and later files may call, with the reason.
 var upward = map[string]string{
-	"handle":   "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
-	"await":    "the notification of a step may have come before the step, which ends then at once; it is at the end of what its caller does",
-	"notified": "a session passes each whole notification to its listener",
+	"handle": "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
+	"await":  "the notification of a step may have come before the step, which ends then at once; it is at the end of what its caller does",
 }
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.

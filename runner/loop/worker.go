@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/listen"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
 	"github.com/h2surge/h2surge/runner/tally"
@@ -77,7 +78,7 @@ type Worker struct {
 	rec       tally.Recorder
 	scripts   scripts
 	trial     *trial // nil but in a trial
-	listeners listeners
+	listeners *listen.Listeners
 
 	targets targets
 	conns   connections
@@ -110,7 +111,9 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
 	}
-	w.listen()
+	w.listeners = listen.New(listen.Config{
+		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: w, Recorder: w.rec.Recorder, Wall: w.wall, Log: cfg.Log,
+	})
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
@@ -192,6 +195,7 @@ type load struct {
 func (w *Worker) readClock() {
 	w.tick(w.net.Now())
 	w.conns.begin(w.now)
+	w.listeners.Begin(w.now)
 }
 
 // turn is one round of the loop.
@@ -210,7 +214,7 @@ func (w *Worker) turn() error {
 		w.runMessages()
 	}
 	for i := range n {
-		if ev := &w.events[i]; ev.Data < connData {
+		if ev := &w.events[i]; ev.Data < listen.FirstData {
 			w.conns.ready(ev)
 		} else {
 			w.listeners.Ready(ev)

@@ -1,4 +1,4 @@
-package loop
+package listen
 
 import (
 	"crypto/x509"
@@ -13,7 +13,7 @@ import (
 
 // served is a connection that a peer has opened. It has no lifecycle but open and closed.
 type served struct {
-	ls       *listeners
+	ls       *Listeners
 	h2       *h2.Server
 	socket   netio.Socket // closed: the record is free
 	listener int32
@@ -26,31 +26,34 @@ type served struct {
 	heardAt int64
 }
 
-// maxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
+// MaxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
 // not read can make the worker store 1 MiB for each.
-const maxServed = 1024
+const MaxServed = 1024
 
 // maxSilence is how long a peer may be silent before its connection makes place for another one.
 const maxSilence = 5 * time.Second
 
-// connData is the first data of the events of served connections. Those of connections to targets are indices below it.
-const connData = 1 << 30
+// FirstData is the first data of the events of served connections. Those of connections to targets are below it.
+const FirstData = 1 << 30
+
+// maxReads bounds the reads from one connection in a turn, so that it cannot starve others.
+const maxReads = 4
 
 // Serve takes a connection that a peer has opened to a listener.
-func (ls *listeners) Serve(i int32, d *dial.Connection) {
-	if ls.ended || len(ls.conns)-len(ls.free)-len(ls.closed) >= maxServed && !ls.closeSilent() {
+func (ls *Listeners) Serve(i int, d *dial.Connection) {
+	if ls.ended || len(ls.conns)-len(ls.free)-len(ls.closed) >= MaxServed && !ls.closeSilent() {
 		ls.refuseConnection(i)
 		d.Close()
 		return
 	}
 	c := ls.record()
 	var err error
-	if c.socket, err = netio.Open(ls.net, d, connData+c.index); err != nil {
+	if c.socket, err = netio.Open(ls.net, d, FirstData+c.index); err != nil {
 		ls.log.Error("cannot serve a connection of a listener", "listener", ls.all[i].plan.Name, "err", err)
 		ls.free = append(ls.free, c.index)
 		return
 	}
-	c.listener, c.heardAt = i, ls.now
+	c.listener, c.heardAt = int32(i), ls.now
 	var certificates []*x509.Certificate
 	if s := c.socket.Secure; s != nil {
 		certificates = s.State().PeerCertificates
@@ -64,7 +67,7 @@ func (ls *listeners) Serve(i int32, d *dial.Connection) {
 }
 
 // closeSilent closes the connection that has been silent longest. It returns false if all peers have sent something a short time ago.
-func (ls *listeners) closeSilent() bool {
+func (ls *Listeners) closeSilent() bool {
 	var silent *served
 	for _, c := range ls.conns {
 		if c.socket.IsOpen() && (silent == nil || c.heardAt < silent.heardAt) {
@@ -79,14 +82,14 @@ func (ls *listeners) closeSilent() bool {
 }
 
 // refuseConnection logs the first connection that is not served.
-func (ls *listeners) refuseConnection(i int32) {
+func (ls *Listeners) refuseConnection(i int) {
 	if !ls.ended && !ls.overloaded {
 		ls.overloaded = true
-		ls.log.Warn("the peers of listeners have too many connections, and all of them sent something within maxSilence; further ones are closed, but not logged", "listener", ls.all[i].plan.Name, "limit", maxServed, "maxSilence", maxSilence)
+		ls.log.Warn("the peers of listeners have too many connections, and all of them sent something within maxSilence; further ones are closed, but not logged", "listener", ls.all[i].plan.Name, "limit", MaxServed, "maxSilence", maxSilence)
 	}
 }
 
-func (ls *listeners) record() *served {
+func (ls *Listeners) record() *served {
 	if n := len(ls.free); n > 0 {
 		c := ls.conns[ls.free[n-1]]
 		ls.free = ls.free[:n-1]
@@ -99,8 +102,8 @@ func (ls *listeners) record() *served {
 }
 
 // Ready handles an event of a served connection.
-func (ls *listeners) Ready(ev *netio.Event) {
-	c := ls.conns[ev.Data-connData]
+func (ls *Listeners) Ready(ev *netio.Event) {
+	c := ls.conns[ev.Data-FirstData]
 	if ev.Writable && c.socket.AwaitsWritable() {
 		c.write()
 	}
@@ -220,7 +223,7 @@ func (c *served) stir() {
 }
 
 // Flush writes what this turn has made.
-func (ls *listeners) Flush() {
+func (ls *Listeners) Flush() {
 	for _, i := range ls.dirty {
 		c := ls.conns[i]
 		c.isDirty = false

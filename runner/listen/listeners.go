@@ -1,7 +1,8 @@
-package loop
+package listen
 
 import (
 	"log/slog"
+	"math"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -13,28 +14,50 @@ import (
 	"github.com/h2surge/h2surge/runner/notification"
 )
 
-// listeners are a worker's servers for notifications, with the connections that peers have opened to them. A connection
-// is served as long as the worker runs. Only the methods of listeners and of served write their fields.
-type listeners struct {
-	*clock
-	net       netio.Net
-	log       *slog.Logger
-	host      host
-	rec       *measure.Recorder // counts octets
+// Config is what Listeners are made from.
+type Config struct {
+	// Plans are the listeners of the program. Callers are what they require of their peers; nil, and beyond its end: nothing.
+	Plans   []chain.Listener
+	Callers []*caller.Policy
+	Net     netio.Net
+	Host    Host
+	// Recorder counts octets.
+	Recorder *measure.Recorder
+	// Wall returns the time of the turn in nanoseconds since 1970.
+	Wall func() int64
+	Log  *slog.Logger
+}
+
+// Host is whose steps wait for the notifications.
+type Host interface {
+	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the notification
+	// failed a check of the step.
+	Arrived(to notification.Waiter, x *book.Exchange, at int64) (failed bool)
+	// Missed ends a wait whose timeout has passed.
+	Missed(of notification.Waiter)
+}
+
+// Listeners are a worker's servers for notifications, with the connections that peers have opened to them. A connection
+// is served as long as the worker runs.
+type Listeners struct {
+	net  netio.Net
+	log  *slog.Logger
+	host Host
+	rec  *measure.Recorder
+	wall func() int64
+	// now is the time of the turn.
+	now       int64
 	exchanges book.Exchanges
 	all       []listener
-	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
+	// conns has the records. The poller has an event's data of FirstData plus the index. free are the records that may be
 	// used again, closed those that may be after the turn.
 	conns        []*served
 	free, closed []int32
 	// dirty connections may have octets to send.
 	dirty []int32
-	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
-	open  []notice
-	spare []uint32
-	// kept are the whole notifications, by handle: those that no step awaits yet, and one that is being handled. vacant are the handles that can be used again.
-	kept   []notice
-	vacant []int32
+	// open are the notifications whose octets have not all come. kept are the whole ones: those that no step awaits yet, and one that is
+	// being handled.
+	open, kept notices
 	// key is that of one notification, read what was read from one socket.
 	key, read []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
@@ -58,16 +81,9 @@ type listener struct {
 	warned bool
 }
 
-// host is whose steps wait for the notifications.
-type host interface {
-	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the notification
-	// failed a check of the step.
-	Arrived(to notification.Waiter, x *book.Exchange, at int64) (failed bool)
-	// Missed ends a wait whose timeout has passed.
-	Missed(of notification.Waiter)
-}
-
 const (
+	// readSize is the size of the read buffer.
+	readSize = 256 << 10
 	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
 	// 100 MiB.
 	maxKeys = 1 << 20
@@ -75,18 +91,39 @@ const (
 	maxEarly, maxEarlySize = 1 << 14, 64 << 20
 )
 
-// add adds a listener of a plan with n listeners. A nil policy requires nothing of the peers.
-func (ls *listeners) add(p *chain.Listener, policy *caller.Policy, n int) {
-	ls.all = append(ls.all, listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
-		Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize / n,
+// New makes listeners without connections.
+func New(cfg Config) *Listeners {
+	ls := &Listeners{
+		net: cfg.Net, log: cfg.Log, host: cfg.Host, rec: cfg.Recorder, wall: cfg.Wall,
+		exchanges: book.NewExchanges(MaxIncoming, largestIdle),
+	}
+	for i := range cfg.Plans {
+		var policy *caller.Policy
+		if i < len(cfg.Callers) {
+			policy = cfg.Callers[i]
+		}
+		ls.all = append(ls.all, ls.newListener(&cfg.Plans[i], policy, maxEarlySize/len(cfg.Plans)))
+	}
+	if len(ls.all) > 0 {
+		ls.read = make([]byte, readSize)
+	}
+	return ls
+}
+
+func (ls *Listeners) newListener(p *chain.Listener, policy *caller.Policy, maxEarlySize int) listener {
+	return listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
+		Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
 		Missed:  ls.host.Missed,
 		Discard: func(n notification.Notification) { ls.exchanges.Release(ls.takeEarly(n.Handle).x) },
-	})})
+	})}
 }
+
+// Begin sets the time of the turn.
+func (ls *Listeners) Begin(now int64) { ls.now = now }
 
 // Await begins to wait for a notification with a key, until the timeout with this index has passed. The notification may have
 // come already.
-func (ls *listeners) Await(i int, key []byte, timeout int, from notification.Waiter) {
+func (ls *Listeners) Await(i int, key []byte, timeout int, from notification.Waiter) {
 	l := &ls.all[i]
 	l.awaited++
 	if n, ok := l.table.Await(key, timeout, from, ls.now); ok {
@@ -95,7 +132,7 @@ func (ls *listeners) Await(i int, key []byte, timeout int, from notification.Wai
 }
 
 // notified takes a whole notification, and owns its exchange.
-func (ls *listeners) notified(l *listener, n notice) {
+func (ls *Listeners) notified(l *listener, n notice) {
 	l.received++
 	key, ok := l.plan.AppendKey(ls.key[:0], &n.x.Exchange)
 	ls.key = key
@@ -104,20 +141,20 @@ func (ls *listeners) notified(l *listener, n notice) {
 		ls.exchanges.Release(n.x)
 		return
 	}
-	handle := ls.keep(n)
+	handle := ls.kept.put(n)
 	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.x.LentSize()})
 	switch outcome {
 	case notification.Kept:
-		ls.keepEarly(handle)
+		ls.exchanges.Lend(n.x) // so that early ones do not keep others out
 	case notification.Received:
-		ls.arrived(l, to, ls.take(handle).x, ls.now)
+		ls.arrived(l, to, ls.kept.take(handle).x, ls.now)
 	case notification.Dropped:
-		ls.exchanges.Release(ls.take(handle).x)
+		ls.exchanges.Release(ls.kept.take(handle).x)
 	}
 }
 
 // arrived ends a wait with its notification.
-func (ls *listeners) arrived(l *listener, to notification.Waiter, x *book.Exchange, at int64) {
+func (ls *Listeners) arrived(l *listener, to notification.Waiter, x *book.Exchange, at int64) {
 	if ls.host.Arrived(to, x, at) {
 		l.failed++
 	}
@@ -125,7 +162,7 @@ func (ls *listeners) arrived(l *listener, to notification.Waiter, x *book.Exchan
 }
 
 // Expire ends the waits whose timeout has passed.
-func (ls *listeners) Expire() {
+func (ls *Listeners) Expire() {
 	for i := range ls.all {
 		if t := ls.all[i].table; t.Next() <= ls.now {
 			t.Expire(ls.now)
@@ -133,9 +170,9 @@ func (ls *listeners) Expire() {
 	}
 }
 
-// Next returns when a wait ends or, if the load is over, when Listens becomes false.
-func (ls *listeners) Next(over bool) int64 {
-	next := int64(never)
+// Next returns when a wait ends or, if the load is over, when Listens becomes false; else a time that does not come.
+func (ls *Listeners) Next(over bool) int64 {
+	next := int64(math.MaxInt64)
 	for i := range ls.all {
 		t := ls.all[i].table
 		next = min(next, t.Next())
@@ -148,17 +185,17 @@ func (ls *listeners) Next(over bool) int64 {
 
 // Listens returns whether a step waits for a notification, or the last one waited a short time ago, so that late and
 // duplicate notifications may come. Other notifications have no effect: a target may send them without an end.
-func (ls *listeners) Listens() bool {
+func (ls *Listeners) Listens() bool {
 	return slices.ContainsFunc(ls.all, func(l listener) bool { return l.table.Until() > ls.now })
 }
 
 // Waits returns whether a step waits for a notification.
-func (ls *listeners) Waits() bool {
+func (ls *Listeners) Waits() bool {
 	return slices.ContainsFunc(ls.all, func(l listener) bool { return l.table.Waiting() > 0 })
 }
 
 // Counts returns the counts of all listeners.
-func (ls *listeners) Counts() (out []rv.ListenerCounts) {
+func (ls *Listeners) Counts() (out []rv.ListenerCounts) {
 	for i := range ls.all {
 		l := &ls.all[i]
 		c := l.table.Counts()
@@ -172,13 +209,19 @@ func (ls *listeners) Counts() (out []rv.ListenerCounts) {
 }
 
 // Record lets another recorder count from now on.
-func (ls *listeners) Record(into *measure.Recorder) { ls.rec = into }
+func (ls *Listeners) Record(into *measure.Recorder) { ls.rec = into }
+
+// Memory returns how much memory the notifications take that have not all come, or are being handled.
+func (ls *Listeners) Memory() int { return ls.exchanges.InUse() }
+
+// Held returns how many notifications have not all come, or wait for a step.
+func (ls *Listeners) Held() int { return ls.open.len() + ls.kept.len() }
 
 // Shrink releases memory that was not used since the last call.
-func (ls *listeners) Shrink() { ls.exchanges.Shrink() }
+func (ls *Listeners) Shrink() { ls.exchanges.Shrink() }
 
 // CloseAll ends all waits and connections.
-func (ls *listeners) CloseAll() {
+func (ls *Listeners) CloseAll() {
 	for i := range ls.all {
 		ls.all[i].table.Abandon(ls.now)
 	}
