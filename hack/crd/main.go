@@ -1,6 +1,5 @@
-// Command crd shortens the descriptions in the CRDs that controller-gen wrote. Client-side kubectl apply stores a CRD in an
-// annotation of 256 KiB, and fields such as those of a request occur in several places with the same description. It is
-// complete at the first place, and elsewhere its first sentence with the path of the first place.
+// Command crd shortens the descriptions in the CRDs that controller-gen wrote to their first sentences, because client-side kubectl apply stores a CRD
+// in an annotation of 256 KiB.
 //
 // It also writes the schemas of LoadTests and LoadTestSchedules as JSON, which programs read faster than YAML, with complete descriptions and the
 // metadata that a CRD lacks. That of a LoadTestSchedule leaves out the spec of its template, which is that of a LoadTest. The compiler takes all
@@ -17,7 +16,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -56,7 +54,8 @@ func write(name string) error {
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if p, read := programs[filepath.Base(name)]; read {
+	p, read := programs[filepath.Base(name)]
+	if read {
 		schema, err := schemaFile(crd, p.metadata)
 		if err != nil {
 			return err
@@ -66,6 +65,10 @@ func write(name string) error {
 		}
 	}
 	shorten(crd)
+	if read {
+		root := schemas(crd)[0]
+		root["description"] = root["description"].(string) + " h2surge explain and docs/api.md have the complete descriptions of the fields."
+	}
 	out, err := yaml.Marshal(crd)
 	if err != nil {
 		return err
@@ -76,8 +79,7 @@ func write(name string) error {
 // shorten makes a CRD what an API server gets.
 func shorten(crd map[string]any) {
 	for _, schema := range schemas(crd) {
-		s := shortener{seen: map[string]string{}}
-		s.visit(schema, "", false)
+		firstSentences(schema)
 		removeDefaults(schema, false)
 	}
 }
@@ -153,43 +155,28 @@ func with(schema map[string]any, change func(any) any, path ...string) map[strin
 	return schema
 }
 
-// shortener knows the places of the descriptions that it has visited.
-type shortener struct{ seen map[string]string }
-
-// longest is the length of descriptions that are never shortened.
-const longest = 100
-
-// visit shortens the descriptions of a schema and of what it contains. Below a schema that refers to another place, no
-// path is needed.
-func (s *shortener) visit(node any, path string, refers bool) {
+// firstSentences leaves the first sentence of each description in a schema.
+func firstSentences(node any) {
 	schema, ok := node.(map[string]any)
 	if !ok {
 		return
 	}
-	if text, _ := schema["description"].(string); len(text) > longest {
-		if first, known := s.seen[text]; known {
-			schema["description"] = reference(text, first, refers)
-			refers = true
-		} else {
-			s.seen[text] = path
-		}
+	if text, ok := schema["description"].(string); ok {
+		schema["description"] = firstSentence(text)
 	}
 	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		s.visit(properties[name], strings.TrimPrefix(path+"."+name, "."), refers)
+	for _, property := range properties {
+		firstSentences(property)
 	}
-	s.visit(schema["items"], path, refers)
-	s.visit(schema["additionalProperties"], path, refers)
+	firstSentences(schema["items"])
+	firstSentences(schema["additionalProperties"])
 }
 
-// reference returns the first sentence of a text, and the path of the complete text unless the schema around it has one.
-func reference(text, path string, refers bool) string {
+// firstSentence returns the first sentence of a text in one line.
+func firstSentence(text string) string {
 	flat := strings.Join(strings.Fields(text), " ")
 	if end := strings.Index(flat, ". "); end >= 0 {
 		flat = flat[:end+1]
 	}
-	if refers {
-		return flat
-	}
-	return flat + " See " + path + "."
+	return flat
 }

@@ -132,25 +132,18 @@ func visit(node any, inList bool, f func(node map[string]any, inList bool)) {
 	visit(schema["additionalProperties"], inList, f)
 }
 
-func TestShortener(t *testing.T) {
-	const long = "a is a text. It has a second sentence,\nwhich makes it longer than the longest text that stays where it is used again."
-	leaf := func() any { return map[string]any{"description": long} }
-	object := func() any {
-		return map[string]any{"description": "object: " + long, "properties": map[string]any{"a": leaf(), "b": map[string]any{"description": "short."}}}
-	}
-	schema := map[string]any{"properties": map[string]any{
-		"first":  map[string]any{"items": object()},
-		"second": object(),
-		"third":  leaf(),
+func TestFirstSentences(t *testing.T) {
+	text := func(s string) map[string]any { return map[string]any{"description": s} }
+	schema := map[string]any{"description": "root has 1.5 parts. It has a second sentence.", "properties": map[string]any{
+		"list": map[string]any{"items": text("item is a text,\nin two lines.\n\nMore.")},
+		"map":  map[string]any{"additionalProperties": text("short.")},
+		"none": map[string]any{"type": "string"},
 	}}
-	s := shortener{seen: map[string]string{}}
-	s.visit(schema, "", false)
-	want := map[string]any{"properties": map[string]any{
-		"first": map[string]any{"items": object()},
-		"second": map[string]any{"description": "object: a is a text. See first.", "properties": map[string]any{
-			"a": map[string]any{"description": "a is a text."}, "b": map[string]any{"description": "short."},
-		}},
-		"third": map[string]any{"description": "a is a text. See first.a."},
+	firstSentences(schema)
+	want := map[string]any{"description": "root has 1.5 parts.", "properties": map[string]any{
+		"list": map[string]any{"items": text("item is a text, in two lines.")},
+		"map":  map[string]any{"additionalProperties": text("short.")},
+		"none": map[string]any{"type": "string"},
 	}}
 	if diff := cmp.Diff(want, schema); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)

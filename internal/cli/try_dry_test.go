@@ -195,16 +195,12 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 			want = append(want, e.Request)
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(record.String()), "\n")
-	if len(lines) != 3 || len(want) != 3 {
-		t.Fatalf("%d requests, shown %d", len(lines), len(want))
+	got := record.recorded(t, peer)
+	if len(got) != 3 || len(want) != 3 {
+		t.Fatalf("%d requests, shown %d", len(got), len(want))
 	}
-	for i, line := range lines {
-		var got target.Recorded
-		if err := json.Unmarshal([]byte(line), &got); err != nil {
-			t.Fatal(err)
-		}
-		compareShown(t, want[i], &got)
+	for i := range got {
+		compareShown(t, want[i], &got[i])
 	}
 }
 
