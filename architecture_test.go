@@ -143,6 +143,13 @@ var laws = []law{
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
 	},
 	{
+		name:   "chain instances know nothing of requests, slots and counts",
+		of:     []string{"runner/flow"},
+		direct: true,
+		deny: []string{"net", "os", module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure",
+			module + "runner/slots", module + "runner/book"},
+	},
+	{
 		name:   "slots know nothing of what they are used for",
 		of:     []string{"runner/slots"},
 		direct: true,
@@ -226,6 +233,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/listen", module + "runner/loop", true},
 		{"runner/book", module + "runner/measure", true},
 		{"runner/slots", module + "runner/loop", true},
+		{"runner/flow", module + "runner/slots", true},
 		{"runner/slots", module + "runner/chain", false},
 		{"runner/tally", module + "runner/netio", true},
 		{"internal/verdict", module + "runner/measure", true},

@@ -17,20 +17,20 @@ func (w *Worker) Serve(listener int, c *dial.Connection) bool {
 	return w.Do(func(w *Worker) { w.listeners.Serve(listener, c) })
 }
 
-// await begins to wait for the notification of a step.
-func (w *Worker) await(a chain.Activation) {
-	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
-	if in.measured {
+// Await implements flow.Host. It begins to wait for the notification of a step.
+func (w *Worker) Await(a chain.Activation) {
+	in, s := w.flow.At(a.Instance), &w.program.Steps[a.Step]
+	if in.Measured {
 		w.rec.Awaited(s.Await.Listener)
 	}
 	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
 	w.buffers.scratch = key
-	w.listeners.Await(s.Await.Listener, key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.sentAt, Began: in.began})
+	w.listeners.Await(s.Await.Listener, key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.SentAt, Began: in.Began})
 }
 
 // Arrived implements listen.Host.
 func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) bool {
-	in, s := w.chains.at(to.Instance), &w.program.Steps[to.Step]
+	in, s := w.flow.At(to.Instance), &w.program.Steps[to.Step]
 	took := max(0, at-to.Since)
 	x.ResponseTime = took
 	failed := s.Judge(w.program, &in.Instance, w.sources, &x.Exchange)
@@ -41,23 +41,23 @@ func (w *Worker) Arrived(to notification.Waiter, x *book.Exchange, at int64) boo
 	case s.TakeCaptures(w.program, &in.Instance, w.sources, &x.Exchange):
 		why = rv.AbortMissingCapture
 	}
-	if in.measured {
+	if in.Measured {
 		w.rec.Notified(s.Await.Listener, took, failed)
 	}
 	a := chain.Activation{Instance: to.Instance, Step: to.Step}
 	w.trial.notified(a, s, x, failed, why)
 	w.requests.Progress(w.now)
-	w.stepEnded(a, why, 0)
+	w.flow.Ended(a, why, 0)
 	return failed != ""
 }
 
 // Missed implements listen.Host.
 func (w *Worker) Missed(of notification.Waiter) {
 	a := chain.Activation{Instance: of.Instance, Step: of.Step}
-	if w.chains.at(of.Instance).measured {
+	if w.flow.At(of.Instance).Measured {
 		w.rec.Missed(w.program.Steps[of.Step].Await.Listener)
 	}
 	w.trial.unsent(a, false, rv.AbortNotification)
 	w.requests.Progress(w.now)
-	w.stepEnded(a, rv.AbortNotification, 0)
+	w.flow.Ended(a, rv.AbortNotification, 0)
 }

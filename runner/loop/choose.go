@@ -4,6 +4,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -14,7 +15,7 @@ func (w *Worker) hasUnslotted() bool {
 	}
 	all := w.slots.All()
 	for i := range all {
-		if all[i].StartsChains() && w.chains.readyFor(&all[i]).len() > 0 {
+		if all[i].StartsChains() && w.flow.Waiting(all[i].Index()) > 0 {
 			return true
 		}
 	}
@@ -56,40 +57,39 @@ func (w *Worker) Slot(s *slots.Schedule, n, due int64) {
 		w.startChain(s, due, int16(stage))
 		return
 	}
-	a, t := w.nextStep(s)
+	a, t := w.flow.Longest(s.Index(), !s.InWarmUp())
 	switch {
-	case t != none:
+	case t != flow.None:
 		w.requests.Wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted(s):
-		w.rec.Drop(stage, w.noStartCause(s), 1)
+		w.rec.Drop(stage, w.flow.NoStart(s.Index()), 1)
 	}
 }
 
 // startChain gives a slot to a new chain instance. All steps of its first group are due with the slot.
 func (w *Worker) startChain(s *slots.Schedule, due int64, stage int16) {
-	c := s.Chain(w.chains.mayBegin)
+	a, t, ok := w.flow.BeginNext(s.Index(), !s.InWarmUp())
 	switch {
-	case c >= 0 && w.chains.direct[c]:
-		w.startRequest(w.beginDirect(c), int32(w.program.Chains[c].Target), due, stage, true)
-	case c >= 0:
-		w.beginNext(c)
+	case ok && t != flow.None:
+		w.startRequest(a, t, due, stage, true)
+	case ok:
 		if !w.startGroup(s, due, stage) {
 			w.rec.Started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		}
 	case !w.checkExhausted(s):
-		w.rec.Drop(int(stage), w.noStartCause(s), 1)
+		w.rec.Drop(int(stage), w.flow.NoStart(s.Index()), 1)
 	}
 }
 
 // startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
 func (w *Worker) startGroup(s *slots.Schedule, due int64, stage int16) (started bool) {
 	for {
-		a, t := w.chains.readyFor(s).popLongest()
+		a, t := w.flow.PopLongest(s.Index())
 		switch {
-		case t == none:
+		case t == flow.None:
 			return started
 		case started:
-			w.chains.numberLater(a.Instance)
+			w.flow.NumberLater(a.Instance)
 		}
 		w.startRequest(a, t, due, stage, !started)
 		started = true
@@ -118,28 +118,23 @@ func (w *Worker) admitAllReady() {
 // became ready before the stage or during a pause, it is due when the stage began or the load continued.
 func (w *Worker) admitReady(s *slots.Schedule) {
 	from, stage := w.slots.ReadySince(s), int16(s.PlanStage())
-	queues := w.chains.readyFor(s)
-	for i := range queues {
-		for ready := &queues[i]; ready.Len() > 0 && w.requests.InUse() < maxWaiting; {
-			step := ready.Pop()
-			if w.chains.at(step.Instance).aborted != "" {
-				w.dropActivation(step.Instance)
-				continue
-			}
-			w.chains.numberLater(step.Instance)
-			w.requests.Wait(w.newRequest(step.Activation, step.target, max(step.since, from), stage))
+	for w.requests.InUse() < maxWaiting {
+		step, ok := w.flow.Unslotted(s.Index())
+		if !ok {
+			return
 		}
+		w.requests.Wait(w.newRequest(step.Activation, step.Target, max(step.Since, from), stage))
 	}
 }
 
 // checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended: it
 // notes this for the report, and ends the schedule if no instance of its chains is left.
 func (w *Worker) checkExhausted(s *slots.Schedule) bool {
-	if w.chains.mayBegin == nil || !w.exhausted(s) {
+	if !w.flow.Exhausted(s.Index()) {
 		return false
 	}
 	w.rec.Exhausted = true
-	if !w.hasLoadInstance(s) {
+	if !w.flow.Live(s.Index()) {
 		s.Halt(w.now)
 	}
 	return true
@@ -173,8 +168,8 @@ func (w *Worker) fillConcurrency(s *slots.Schedule) {
 	most := s.Most(w.now)
 	for s.ClosedLoop() && !s.Exhausted() && w.slots.InUse(s, w.requests.InUse()) < most && w.limit.Ready(w.now) {
 		w.number(s, s.Slot())
-		a, t := w.nextStep(s)
-		if t == none {
+		a, t := w.flow.Longest(s.Index(), !s.InWarmUp())
+		if t == flow.None {
 			if s.Rate().Requests == 0 {
 				s.Take() // the next attempt draws other values
 			}
@@ -202,24 +197,28 @@ func (w *Worker) dropStarved(s *slots.Schedule) {
 	if w.limit.HasWaited() {
 		return
 	}
-	queues := w.chains.readyFor(s)
-	total := w.requests.InUse() + queues.len()
-	for i := range queues {
-		for ready := &queues[i]; ready.Len() > 0 && !s.Exhausted(); total-- {
+	total := w.requests.InUse() + w.flow.Waiting(s.Index())
+	for t := range w.targets.all {
+		for ; !s.Exhausted(); total-- {
+			since := w.flow.Since(s.Index(), int32(t))
+			if since == never || total <= maxWaiting && since+int64(w.cfg.MaxWait) > w.now {
+				break
+			}
 			why := failure.Cause{Kind: rv.CauseMaxWaiting}
 			if total <= maxWaiting {
-				if ready.Front().since+int64(w.cfg.MaxWait) > w.now {
-					break
-				}
-				why = w.noStreamCause(i, w.now)
+				why = w.noStreamCause(t, w.now)
 			}
-			step := ready.Pop()
-			if w.chains.at(step.Instance).aborted == "" {
-				s.Take()
-				w.rec.Drop(s.PlanStage(), why, 1)
-			}
-			w.abortStep(step.Instance, rv.AbortDropped)
+			w.dropStep(s, int32(t), why)
 		}
+	}
+}
+
+// dropStep drops the step of a schedule that has waited longest for a target.
+func (w *Worker) dropStep(s *slots.Schedule, target int32, why failure.Cause) {
+	stage := s.PlanStage()
+	if w.flow.Drop(s.Index(), target, rv.AbortDropped) {
+		s.Take()
+		w.rec.Drop(stage, why, 1)
 	}
 }
 
@@ -234,11 +233,8 @@ func (w *Worker) nextStarved() int64 {
 		if !s.ClosedLoop() || !s.FillsStreams() {
 			continue
 		}
-		ready := w.chains.readyFor(s)
-		for i := range ready {
-			if ready[i].Len() > 0 {
-				next = min(next, ready[i].Front().since+int64(w.cfg.MaxWait))
-			}
+		if since := w.flow.Oldest(s.Index()); since != never {
+			next = min(next, since+int64(w.cfg.MaxWait))
 		}
 	}
 	return next
@@ -253,7 +249,7 @@ func (w *Worker) fillStreams(s *slots.Schedule) {
 				break
 			}
 			w.number(s, s.Slot())
-			a, ok := w.nextStepOf(s, int32(i))
+			a, ok := w.flow.Of(s.Index(), int32(i), !s.InWarmUp())
 			if !ok {
 				if s.Rate().Requests == 0 {
 					s.Take() // the next attempt draws other values
@@ -275,7 +271,7 @@ func (w *Worker) fillStreams(s *slots.Schedule) {
 
 // number makes the values that occur once in the test follow from slot n of the current stage of a schedule.
 func (w *Worker) number(s *slots.Schedule, n int64) {
-	if w.chains.numbered {
-		w.chains.number(w.slots.Number(s, n))
+	if w.flow.Numbered() {
+		w.flow.Number(w.slots.Number(s, n))
 	}
 }

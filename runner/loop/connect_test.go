@@ -229,20 +229,3 @@ func TestHTTP2SettingsAreAnnounced(t *testing.T) {
 		}
 	}
 }
-
-func TestDueHeap(t *testing.T) {
-	var h dueHeap[sleeper]
-	for _, at := range []int64{5, 3, 9, 1, 7, 3, 8, 2} {
-		h.push(sleeper{at: at})
-	}
-	var got []int64
-	for len(h) > 0 {
-		if h.next() != h[0].at {
-			t.Fatal("next is not the first")
-		}
-		got = append(got, h.pop().at)
-	}
-	if diff := cmp.Diff([]int64{1, 2, 3, 3, 5, 7, 8, 9}, got); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -20,6 +20,7 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 // worker has missed that starts late: it walks through the stages as those did that were there.
 func (w *Worker) Start(at int64, globals []string, changes ...slots.Change) {
 	w.slots.Start(at, changes)
+	w.flow.Start(at)
 	w.limit.Begin(w.cfg.Share.Slots.Portion(), w.now)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)

@@ -91,8 +91,8 @@ func (w *Worker) runTeardown() {
 	case w.once.teardown.over():
 		w.finish()
 	case w.run.mayTearDown:
-		if w.run.phase != TearingDown && w.chains.numbered {
-			w.chains.number(w.slots.NumberAfterAll()) // behind all slots
+		if w.run.phase != TearingDown && w.flow.Numbered() {
+			w.flow.Number(w.slots.NumberAfterAll()) // behind all slots
 		}
 		if w.run.phase != TearingDown {
 			w.limit.Begin(1, w.now)
@@ -107,7 +107,7 @@ func (w *Worker) runTeardown() {
 // runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
 func (w *Worker) runOnce(o *sequence) {
 	for !o.running && !o.over() && (o.stage != book.StageSetup || w.authorizations.suffice()) {
-		w.proceed(w.begin(o.begin(), o.stage))
+		w.flow.Begin(o.begin(), o.stage)
 	}
 }
 
@@ -178,6 +178,18 @@ type stall struct {
 	why string
 }
 
+// stallLimit returns how long the worker waits for progress.
+func stallLimit(cfg *Config) int64 {
+	var connect, delay time.Duration
+	for i := range cfg.Program.Targets {
+		connect = max(connect, cfg.Program.Targets[i].ConnectTimeout)
+	}
+	for i := range cfg.Program.Chains {
+		delay = max(delay, time.Duration(cfg.Program.Chains[i].Delay))
+	}
+	return int64(cfg.MaxWait + connect + delay)
+}
+
 // rest notes whether the worker rests now, and that it has rested until now.
 func (s *stall) rest(now bool, at int64) {
 	if now || s.rests {
@@ -197,7 +209,7 @@ func (w *Worker) stallsAt() int64 {
 // rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
 // or the pause of the lease or of the request limit.
 func (w *Worker) rests() bool {
-	return len(w.chains.sleepers) > 0 || w.listeners.Waits() || w.slots.Paused() || w.limit.NextToken() != never
+	return w.flow.Sleeps() || w.listeners.Waits() || w.slots.Paused() || w.limit.NextToken() != never
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may

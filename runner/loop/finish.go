@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/location"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
 )
@@ -25,18 +25,18 @@ func (w *Worker) finishDone(id book.ID) {
 	failed := w.judge(r, s)
 	if failed != "" && isRedirect(s, r.Status) {
 		if w.mayFollow(r, s) {
-			w.finishRedirected(id, s)
+			w.finishRedirected(id)
 			return
 		}
 		failed = rv.CheckRedirect
 	}
 	if failed != "" {
-		w.rec.SampleFailed(r, &w.chains.at(r.Instance).Instance, failed, w.now)
+		w.rec.SampleFailed(r, &w.flow.At(r.Instance).Instance, failed, w.now)
 	}
 	w.requests.Answered(r, w.now)
 	w.rec.Done(r, failed, w.now)
 	if s.Traced() {
-		w.rec.SampleSlow(r, &w.chains.at(r.Instance).Instance, w.now)
+		w.rec.SampleSlow(r, &w.flow.At(r.Instance).Instance, w.now)
 	}
 	why := ""
 	switch {
@@ -47,27 +47,20 @@ func (w *Worker) finishDone(id book.ID) {
 	}
 	w.trial.done(id, s, failed, why)
 	pause := r.Pause()
-	if in := w.chains.at(r.Instance); s.Inspect && w.program.Chains[in.Chain].Scripted {
-		in.previous = w.requests.Keep(r, in.previous)
+	if s.Inspect && w.program.Chains[s.Chain].Scripted {
+		last := w.scripts.last(r.Instance)
+		*last = w.requests.Keep(r, *last)
 	}
-	w.stepEnded(w.endRequest(id), why, int64(pause))
+	w.flow.Ended(w.endRequest(id), why, int64(pause))
 }
 
 // finishRedirected counts a response that redirects its request, and sends the request again as a new one.
-func (w *Worker) finishRedirected(id book.ID, s *chain.Step) {
+func (w *Worker) finishRedirected(id book.ID) {
 	r := w.requests.At(id)
 	w.requests.Answered(r, w.now)
 	w.rec.Done(r, "", w.now)
 	w.trial.redirected(id)
-	a := w.endRequest(id)
-	in := w.chains.at(a.Instance)
-	in.outstanding--
-	if in.aborted != "" {
-		w.continueAfter(a.Instance, s)
-		return
-	}
-	a.Hop++
-	w.activate(a, 0)
+	w.flow.Redirected(w.endRequest(id))
 }
 
 // judge returns the name of the check that a response failed, or "".
@@ -80,7 +73,7 @@ func (w *Worker) judge(r *book.Request, s *chain.Step) string {
 		}
 		return rv.CheckStatus
 	}
-	in := w.chains.at(r.Instance)
+	in := w.flow.At(r.Instance)
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
 	if failed == "" && !w.scripts.accepts(in, s, x) {
 		return rv.CheckScript
@@ -91,11 +84,11 @@ func (w *Worker) judge(r *book.Request, s *chain.Step) string {
 // captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
 func (w *Worker) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
-		in := w.chains.at(r.Instance)
+		in := w.flow.At(r.Instance)
 		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.Exchange.Exchange)
 	}
 	for i := range s.Captures {
-		if !r.Captured(i) && !s.Captures[i].Otherwise(&w.chains.at(r.Instance).Instance) {
+		if !r.Captured(i) && !s.Captures[i].Otherwise(&w.flow.At(r.Instance).Instance) {
 			return true
 		}
 	}
@@ -118,9 +111,9 @@ func (w *Worker) finishFailed(id book.ID, why tally.Unanswered, cause failure.Ca
 		w.requests.Progress(w.now)
 	}
 	w.countFailed(r, why, cause)
-	w.rec.SampleUnanswered(r, &w.chains.at(r.Instance).Instance, abortReason[why], w.now)
+	w.rec.SampleUnanswered(r, &w.flow.At(r.Instance).Instance, abortReason[why], w.now)
 	w.trial.failed(id, abortReason[why], cause)
-	w.stepEnded(w.endRequest(id), abortReason[why], 0)
+	w.flow.Ended(w.endRequest(id), abortReason[why], 0)
 }
 
 func (w *Worker) countFailed(r *book.Request, why tally.Unanswered, cause failure.Cause) {
@@ -137,12 +130,12 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := w.requests.At(book.ID(tok))
 	s := &w.program.Steps[r.Step]
-	in := w.chains.at(r.Instance)
+	in := w.flow.At(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpointOf(r)
 		w.buffers.scratch = w.requests.AppendPath(w.buffers.scratch[:0], r, s, &in.Instance, e)
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
-		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
+		in.Cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
 	if s.FollowRetryAfter && r.Status >= 300 && string(name) == "retry-after" {
 		r.SetPause(time.Duration(chain.RetryAfter(value, w.wall())))
@@ -179,13 +172,27 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	}
 }
 
+// isRedirect returns whether a response asks for the same request at another URI. Other statuses of class 3xx allow or
+// require another method (RFC 9110 15.4).
+func isRedirect(s *chain.Step, status int16) bool {
+	return s.MaxRedirects > 0 && (status == 307 || status == 308)
+}
+
+// mayFollow returns whether a redirect can be followed: it has a Location, the step was not redirected too often, and
+// the request may go to the authority that it names.
+func (w *Worker) mayFollow(r *book.Request, s *chain.Step) bool {
+	return r.Located && int(r.Hop) < s.MaxRedirects && w.targets.redirect(w.flow.At(r.Instance), s, r.Step) != flow.None
+}
+
 // takeRedirect stores a field of a redirect that says where the request goes next.
 func (w *Worker) takeRedirect(r *book.Request, s *chain.Step, name, value []byte) {
 	switch {
 	case string(name) == "location":
 		w.takeLocation(r, s, value)
 	case s.RedirectField != nil && bytes.Equal(name, s.RedirectField):
-		w.chains.at(r.Instance).redirectOf(r.Step).takeOrigin(r, value)
+		if !r.Rooted && w.flow.At(r.Instance).RedirectOf(r.Step).SetOrigin(value, r.Located) {
+			r.SetRooted()
+		}
 	}
 }
 
@@ -195,18 +202,15 @@ func (w *Worker) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 	if r.Located {
 		return
 	}
-	in, e, b := w.chains.at(r.Instance), w.endpointOf(r), &w.buffers
+	in, e, b := w.flow.At(r.Instance), w.endpointOf(r), &w.buffers
 	b.scratch = w.requests.AppendPath(b.scratch[:0], r, s, &in.Instance, e)
 	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
 	n := len(e.Scheme)
-	x := in.redirectOf(r.Step)
-	uri, ref, err := location.AppendResolved(x.uri[:0], b.authority[:n], b.authority[n:], b.scratch, value)
-	if err != nil {
-		return
+	x := in.RedirectOf(r.Step)
+	if x.Resolve(b.authority[:n], b.authority[n:], b.scratch, value) {
+		r.SetLocated()
+		x.SetOwn(w.targets.owns(r.Target, x.Scheme, x.Authority), r.Hop, r.Rooted)
 	}
-	x.uri, x.Reference = uri, ref
-	r.SetLocated()
-	x.takeAuthority(r, w.targets.owns(r.Target, ref.Scheme, ref.Authority))
 }
 
 // endpointOf returns the endpoint that a request was sent to.
@@ -216,7 +220,7 @@ func (w *Worker) endpointOf(r *book.Request) *rv.Endpoint {
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
 // result as the value of the capture.
-func (w *Worker) captureURI(r *book.Request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
+func (w *Worker) captureURI(r *book.Request, in *flow.Instance, s *chain.Step, c *chain.Capture, value []byte) bool {
 	if isResolved(value) {
 		return in.Capture(c.Slot, value)
 	}

@@ -218,19 +218,19 @@ func (n *fuzzNet) run(p *rv.Plan) {
 // checkChains: each instance that was counted has ended, or not.
 func (n *fuzzNet) checkChains(p *rv.Plan) {
 	ended := map[int32]bool{}
-	for _, i := range n.w.chains.idle {
+	for _, i := range n.w.flow.Idle() {
 		if ended[i] {
 			n.t.Errorf("instance %d has ended twice", i)
 		}
 		ended[i] = true
 	}
 	open := int64(0)
-	for i, in := range n.w.chains.all {
-		if !ended[int32(i)] && in.measured {
+	for i, in := range n.w.flow.All() {
+		if !ended[int32(i)] && in.Measured {
 			open++
 		}
-		if in.outstanding < 0 || ended[int32(i)] && in.outstanding != 0 {
-			n.t.Errorf("instance %d has %d activations, ended: %v", i, in.outstanding, ended[int32(i)])
+		if in.Outstanding() < 0 || ended[int32(i)] && in.Outstanding() != 0 {
+			n.t.Errorf("instance %d has %d activations, ended: %v", i, in.Outstanding(), ended[int32(i)])
 		}
 	}
 	c := &n.w.rec.Chains[0]
@@ -262,9 +262,9 @@ func (n *fuzzNet) checkResponses() {
 			inUse = append(inUse, x)
 		}
 	}
-	for _, in := range n.w.chains.all {
-		if in.previous != nil {
-			inUse = append(inUse, in.previous)
+	for _, x := range n.w.scripts.previous {
+		if x != nil {
+			inUse = append(inUse, x)
 		}
 	}
 	checkMemory(n.t, "responses", n.w.requests.Memory(), inUse...)

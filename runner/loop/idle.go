@@ -58,7 +58,7 @@ func (w *Worker) nextTask() int64 {
 	if w.hasUnslotted() {
 		return w.now
 	}
-	next := min(w.slots.Next(w.now), w.slots.Deadline(w.cfg.Deadline), w.chains.sleepers.next(), w.limit.NextToken())
+	next := min(w.slots.Next(w.now), w.slots.Deadline(w.cfg.Deadline), w.flow.Next(), w.limit.NextToken())
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))

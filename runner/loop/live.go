@@ -27,8 +27,7 @@ func (w *Worker) applyChanges() {
 func (w *Worker) takeShare(s *rv.Share, at int64) {
 	once, idle := w.cfg.Share.Once, len(w.cfg.Share.Slots.Residues) == 0
 	w.cfg.Share = *s
-	w.chains.renumber(w.sources.SetShare(s, w.slots.Drawn(at), idle))
-	w.bound()
+	w.flow.SetShare(s, w.sources.SetShare(s, w.slots.Drawn(at), idle))
 	if w.slots.StartAt() != never {
 		w.limit.Share(s.Slots.Portion(), w.now)
 	}

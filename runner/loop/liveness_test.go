@@ -95,7 +95,7 @@ func sleepsOn(w *Worker) string {
 	if w.limit.NextToken() != never {
 		return ""
 	}
-	if w.chains.unpaced.Len() > 0 {
+	if w.flow.HasUnpaced(false) {
 		return "a step is ready that needs no slot"
 	}
 	for i := range w.slots.All() {
@@ -115,10 +115,7 @@ func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 		most, _ = s.Concurrency(w.now)
 	}
 	for i := range w.targets.all {
-		hasStep := w.chains.readyFor(s)[i].Len() > 0
-		for _, c := range s.Chains() {
-			hasStep = hasStep || w.targets.all[i].serves != nil && w.targets.all[i].serves(c)
-		}
+		hasStep := w.flow.Since(s.Index(), int32(i)) != never || w.flow.CanBegin(s.Index(), int32(i))
 		switch {
 		case !hasStep:
 		case !s.FillsStreams():

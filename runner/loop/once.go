@@ -8,6 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
@@ -89,15 +90,15 @@ func (o *sequence) over() bool {
 
 // ended ends a chain that runs once. The first setup chain that fails ends the test. If a teardown chain fails, the
 // worker still runs the other ones.
-func (o *once) ended(in *instance, why string) {
+func (o *once) ended(in *flow.Instance, why string) {
 	s := &o.setup
-	if in.stage == book.StageTeardown {
+	if in.Stage == book.StageTeardown {
 		s = &o.teardown
 	}
 	s.running = false
 	o.trial.ended(int(in.Chain), why)
 	switch {
-	case why != "" && in.stage == book.StageSetup:
+	case why != "" && in.Stage == book.StageSetup:
 		s.failure = "setup " + o.problem(in, why)
 	case why != "":
 		failed := o.problem(in, why)
@@ -105,14 +106,14 @@ func (o *once) ended(in *instance, why string) {
 		if o.teardownFailure == "" {
 			o.teardownFailure = failed
 		}
-	case in.stage == book.StageSetup:
+	case in.Stage == book.StageSetup:
 		o.publish(in)
 	}
 	o.skipWait() // the next chain begins at the end of a turn
 }
 
 // problem returns which step of a chain aborted it and why, with the failed check or the error of the connection.
-func (o *once) problem(in *instance, why string) string {
+func (o *once) problem(in *flow.Instance, why string) string {
 	switch last := o.rec.Last(); {
 	case why == rv.AbortFailedCheck && last.Failed != "":
 		why = fmt.Sprintf("failed check %s (status %d)", last.Failed, last.Status)
@@ -124,7 +125,7 @@ func (o *once) problem(in *instance, why string) string {
 }
 
 // publish makes the captured values of a setup chain available to all other chains.
-func (o *once) publish(in *instance) {
+func (o *once) publish(in *flow.Instance) {
 	for slot, global := range o.program.Chains[in.Chain].Publish {
 		if global > 0 {
 			o.globals[global-1] = in.Published(slot)

@@ -23,18 +23,15 @@ var order = []string{
 	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
 	"session.go",
 	// Outcomes of requests.
-	"finish.go", "await.go",
-	// Chain instances.
-	"flow.go", "redirect.go", "chains.go", "once.go", "graceful.go",
+	"finish.go", "await.go", "instances.go",
 	// What all of them use.
-	"authorization.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
-	"heap.go", "doc.go",
+	"authorization.go", "once.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
+	"doc.go",
 }
 
 // upward lists the functions that earlier files have and later files may call, with the reason.
 var upward = map[string]string{
 	"handle": "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
-	"await":  "the notification of a step may have come before the step, which ends then at once; it is at the end of what its caller does",
 }
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.
@@ -138,7 +135,7 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
-var owners = []string{"connections", "conn", "chains", "run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
+var owners = []string{"connections", "conn", "run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
 
 // partOf returns the part that a type belongs to, with its records and lists.
 func partOf(name string) string {

@@ -316,7 +316,7 @@ func TestRedirectsCaptureNothing(t *testing.T) {
 		if keep {
 			want = "of-a"
 		}
-		if got := string(b.w.chains.all[0].Captured(0)); got != want {
+		if got := string(b.w.flow.At(0).Captured(0)); got != want {
 			t.Errorf("keep %v: captured %q, want %q", keep, got, want)
 		}
 	}

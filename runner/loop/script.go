@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
 )
@@ -27,6 +28,8 @@ type scripts struct {
 	// details has the first error of each script that failed to make a request. Further ones are counted with it, so that errors with
 	// varying values do not become failures of their own.
 	details []string
+	// previous has the last exchange of each chain instance whose scripts look at it.
+	previous []*book.Exchange
 }
 
 // newScripts makes the Lua state of a worker.
@@ -57,9 +60,9 @@ func (s *scripts) changes(st *chain.Step) bool {
 }
 
 // make lets the step's script change the request that x has.
-func (s *scripts) make(in *instance, st *chain.Step, x *book.Exchange) bool {
+func (s *scripts) make(i int32, in *flow.Instance, st *chain.Step, x *book.Exchange) bool {
 	var request, response *message.Message
-	if p := in.previous; p != nil {
+	if p := *s.last(i); p != nil {
 		request, response = p.Request, p.Response
 	}
 	err := s.host.Request(st.Script, request, response, x.Rendered(), s.valuesOf(in, st))
@@ -70,6 +73,22 @@ func (s *scripts) make(in *instance, st *chain.Step, x *book.Exchange) bool {
 		}
 	}
 	return err == nil
+}
+
+// last returns the last exchange of an instance, which may be nil.
+func (s *scripts) last(i int32) **book.Exchange {
+	for int(i) >= len(s.previous) {
+		s.previous = append(s.previous, nil)
+	}
+	return &s.previous[i]
+}
+
+// forget removes and returns the last exchange of an instance, which may be nil.
+func (s *scripts) forget(i int32) (x *book.Exchange) {
+	if int(i) < len(s.previous) {
+		x, s.previous[i] = s.previous[i], nil
+	}
+	return x
 }
 
 // cause is why a request whose script failed was not sent.
@@ -85,7 +104,7 @@ func detail(err error) string {
 }
 
 // accepts lets the step's script, if it has one that judges responses, judge a response.
-func (s *scripts) accepts(in *instance, st *chain.Step, x *message.Exchange) bool {
+func (s *scripts) accepts(in *flow.Instance, st *chain.Step, x *message.Exchange) bool {
 	if st.Script < 0 || !s.program.Scripts[st.Script].Validates() {
 		return true
 	}
@@ -106,7 +125,7 @@ func (s *scripts) failed(err error) {
 }
 
 // valuesOf returns the access of a script to its chain instance.
-func (s *scripts) valuesOf(in *instance, st *chain.Step) script.Values {
+func (s *scripts) valuesOf(in *flow.Instance, st *chain.Step) script.Values {
 	s.values.Instance, s.values.Step = &in.Instance, st
 	return &s.values
 }

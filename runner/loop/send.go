@@ -5,6 +5,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
 )
@@ -48,7 +49,7 @@ func (w *Worker) send(id book.ID, c *conn) bool {
 		return false
 	}
 	w.requests.Sent(id, stream, c.index, w.now)
-	w.chains.at(r.Instance).sentAt = w.now
+	w.flow.At(r.Instance).Sent(w.now)
 	if !r.Retried {
 		over := r.Stage >= 0 && w.slots.OfStage(int(r.Stage)).Over()
 		w.rec.Sent(r, over, over && w.slots.Over(), w.conns.downWithin(c, r.Picked))
@@ -94,14 +95,14 @@ func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
 		w.rec.Drop(int(r.Stage), cause, 1)
 	}
 	w.trial.failed(id, why, cause)
-	w.abortStep(w.endRequest(id).Instance, why)
+	w.flow.Abort(w.endRequest(id).Instance, why)
 }
 
 // open renders a request into a session. It returns false if the script of the request failed.
 func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
 	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
-	in := w.chains.at(r.Instance)
+	in := w.flow.At(r.Instance)
 	e := w.conns.endpoint(c)
 	r.SetSampled(w.rec.WantsSample(r.Step))
 	if len(w.targets.all) > len(w.program.Targets) {
@@ -129,15 +130,20 @@ func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
 // openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
 // can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
 // its authority, base path and cookies. The values of variables are the same then, and the script runs again.
-func (w *Worker) openMessage(c *conn, id book.ID, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+func (w *Worker) openMessage(c *conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	r := w.requests.At(id)
 	x, sampled := r.Exchange, r.Sampled
 	if !x.IsFor(e) {
 		x.Render(w.program, s, &in.Instance, e, body, w.buffers.cookie)
-		if w.scripts.changes(s) && !w.scripts.make(in, s, x) {
+		if w.scripts.changes(s) && !w.scripts.make(r.Instance, in, s, x) {
 			return 0, false
 		}
-		w.readdress(r, s, x, e)
+		if r.Hop > 0 {
+			to := in.RedirectOf(r.Step)
+			w.buffers.scratch = to.AppendPath(w.buffers.scratch[:0], s, e)
+			x.SetPath(w.buffers.scratch)
+			to.Readdress(x.Rendered(), s, w.sources, w.buffers.cookie)
+		}
 		x.KeepRequest()
 	}
 	m := x.Request
@@ -167,57 +173,44 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 // appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
 // has the cookies that the redirect set.
 func (w *Worker) appendCookie(dst []byte, c *conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
-	in := w.chains.at(r.Instance)
+	in := w.flow.At(r.Instance)
 	if r.Hop > 0 {
-		w.buffers.scratch = in.redirectOf(r.Step).appendPath(w.buffers.scratch[:0], s, e)
+		w.buffers.scratch = in.RedirectOf(r.Step).AppendPath(w.buffers.scratch[:0], s, e)
 	} else {
 		if s.ClearCookies {
-			in.cookies.Clear()
+			in.Cookies.Clear()
 		}
 		w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
 	}
 	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
-	return in.cookies.AppendHeader(dst, w.wall(), c.socket.Secure != nil, w.buffers.authority, w.buffers.scratch)
+	return in.Cookies.AppendHeader(dst, w.wall(), c.socket.Secure != nil, w.buffers.authority, w.buffers.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
 func (w *Worker) newRequest(a chain.Activation, target int32, due int64, stage int16) book.ID {
 	id := w.requests.Add(a, target, due, w.now, stage)
 	w.slots.Count(stage, 1)
-	in, s := w.chains.at(a.Instance), &w.program.Steps[a.Step]
-	in.begun = true
-	if a.Hop == 0 { // a request that follows a redirect has the values of the first one
-		in.BeginStep(w.program, s, w.sources, w.wall())
-	}
+	w.flow.BeginStep(a)
 	return id
+}
+
+// admitLate makes requests of the steps that waited for a slot when the load ended, or for a lease. The time does not wait for a lease.
+func (w *Worker) admitLate() {
+	if !w.slots.Paused() && w.continuesChains() {
+		w.flow.Release()
+	}
 }
 
 // admitUnpaced makes requests of the ready steps that need no slot.
 func (w *Worker) admitUnpaced() {
-	for w.chains.unpaced.Len() > 0 {
-		s := w.chains.unpaced.Pop()
-		in := w.chains.at(s.Instance)
-		stage := in.stage
-		if stage >= 0 {
-			if in.aborted != "" {
-				w.dropActivation(s.Instance)
-				continue
-			}
-			if w.slots.Paused() {
-				w.chains.wait(s) // admitLate takes it again
-				continue
-			}
+	for w.flow.HasUnpaced(w.slots.Paused()) && w.limit.Ready(w.now) {
+		step := w.flow.Unpaced()
+		in := w.flow.At(step.Instance)
+		stage := in.Stage
+		if in.Late {
 			stage = book.StageGraceful
 		}
-		if !w.limit.Ready(w.now) {
-			w.chains.unpaced.PushFront(s)
-			return
-		}
-		if stage == book.StageGraceful {
-			in.late = true
-			w.chains.numberLater(s.Instance)
-		}
-		id := w.newRequest(s.Activation, s.target, s.since, stage)
+		id := w.newRequest(step.Activation, step.Target, step.Since, stage)
 		w.admit(id)
 		w.requests.Wait(id)
 	}

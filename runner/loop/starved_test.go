@@ -37,7 +37,7 @@ func TestClosedLoopWithADeadTarget(t *testing.T) {
 	b.w.conns.dialer = unreachable{b.sim, "dead"}
 	got := b.run()
 	perWait := int64(streams * (wait / answer))
-	if n := int64(len(b.w.chains.all)); n > perWait+2*streams {
+	if n := int64(len(b.w.flow.All())); n > perWait+2*streams {
 		t.Errorf("%d instances at the same time, want at most %d", n, perWait+2*streams)
 	}
 	if got.Dropped < got.Done-perWait-streams || got.Done < streams*int64(length/answer)*9/10 {

@@ -6,6 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/location"
@@ -25,8 +26,6 @@ type target struct {
 	http1    h1.Config
 	// encoderTable bounds the HPACK table our requests use, in octets.
 	encoderTable uint32
-	// serves says whether a chain goes to this target.
-	serves func(chain int) bool
 	// noStream is why requests are dropped while connections are busy.
 	noStream failure.Cause
 }
@@ -86,7 +85,7 @@ const maxFollowed = 64
 
 // route is the target of an instance's step: that of the plan, or another authority that its request names, or the URI
 // that its path begins with. None: that authority cannot be connected to.
-func (ts *targets) route(in *instance, s *chain.Step) int32 {
+func (ts *targets) route(in *flow.Instance, s *chain.Step) int32 {
 	t := int32(s.Target)
 	if s.HasAuthority {
 		return ts.named(t, in, s)
@@ -101,13 +100,23 @@ func (ts *targets) route(in *instance, s *chain.Step) int32 {
 	return ts.of(t, scheme, authority)
 }
 
-// named returns the target for the host and port that a request names, or none if they are not valid or too many others
+// redirect is the target of the request of a step that follows a redirect, or flow.None. A target that forwards requests gets this
+// one, too.
+func (ts *targets) redirect(in *flow.Instance, s *chain.Step, step int32) int32 {
+	if s.RedirectField != nil {
+		return ts.route(in, s)
+	}
+	x := in.RedirectOf(step)
+	return ts.of(int32(s.Target), x.Scheme, x.Authority)
+}
+
+// named returns the target for the host and port that a request names, or flow.None if they are not valid or too many others
 // were followed.
-func (ts *targets) named(t int32, in *instance, s *chain.Step) int32 {
+func (ts *targets) named(t int32, in *flow.Instance, s *chain.Step) int32 {
 	ts.authority = in.AppendAuthority(ts.authority[:0], s)
 	authority, err := location.ParseAuthority(ts.authority)
 	if err != nil {
-		return none
+		return flow.None
 	}
 	ts.scheme = append(ts.scheme[:0], ts.all[t].plan.Endpoints[0].Scheme...)
 	return ts.of(t, ts.scheme, authority)
@@ -120,7 +129,7 @@ func (ts *targets) of(t int32, scheme, authority []byte) int32 {
 		return t
 	}
 	if !ts.all[t].plan.FollowAuthority {
-		return none
+		return flow.None
 	}
 	return ts.follow(t, scheme, authority)
 }
@@ -147,7 +156,7 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 	}
 	origin := &ts.program.Targets[from]
 	if len(ts.all)-planned == maxFollowed || (string(scheme) == "https") != (origin.TLS != nil) {
-		return none
+		return flow.None
 	}
 	plan := *origin
 	e := rv.Endpoint{Scheme: string(scheme), Authority: string(authority)}
@@ -156,7 +165,6 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 	i := int32(len(ts.all))
 	ts.all = append(ts.all, newTarget(ts.program, &plan, from))
 	ts.all[i].uncredentialed = !origin.FollowWithCredentials
-	ts.all[i].serves = func(int) bool { return false }
 	ts.followed = append(ts.followed, i)
 	return i
 }
@@ -164,7 +172,7 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 // endFollow notes that the targets that were followed have their connections.
 func (ts *targets) endFollow() { ts.followed = ts.followed[:0] }
 
-// addressOf adds the scheme's port where the authority has none (RFC 9110 4.2.1, 4.2.2).
+// addressOf adds the scheme's port where the authority has flow.None (RFC 9110 4.2.1, 4.2.2).
 func addressOf(scheme, authority string) string {
 	if colon := strings.LastIndexByte(authority, ':'); colon >= 0 && !strings.HasSuffix(authority, "]") {
 		return authority

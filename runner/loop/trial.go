@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -74,7 +75,7 @@ type trial struct {
 	Trial
 	*clock
 	requests *book.Book
-	chains   *chains
+	flow     *flow.Flow
 	sources  *chain.Sources
 	// sent is what was rendered of the requests in flight, by token.
 	sent map[book.ID]sentHead
@@ -83,7 +84,7 @@ type trial struct {
 }
 
 func newTrial(w *Worker, t Trial) *trial {
-	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, chains: &w.chains, sources: w.sources, sent: map[book.ID]sentHead{}}
+	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, flow: w.flow, sources: w.sources, sent: map[book.ID]sentHead{}}
 }
 
 // ended reports the end of an instance of a chain.
@@ -144,7 +145,7 @@ func (t *trial) done(id book.ID, s *chain.Step, failed, why string) {
 func (t *trial) show(id book.ID, s *chain.Step, failed, why string) {
 	r := t.requests.At(id)
 	e := t.of(id, why, failure.Cause{})
-	in, x := &t.chains.all[r.Instance].Instance, &r.Exchange.Exchange
+	in, x := &t.flow.At(r.Instance).Instance, &r.Exchange.Exchange
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
@@ -218,7 +219,7 @@ func (t *trial) notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 		return
 	}
 	e := t.exchangeOf(a)
-	in := &t.chains.all[a.Instance].Instance
+	in := &t.flow.At(a.Instance).Instance
 	e.Request, e.Response = cloneMessage(x.Request), cloneMessage(x.Response)
 	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, &x.Exchange), s.CapturedValues(in)
@@ -226,8 +227,8 @@ func (t *trial) notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 }
 
 func (t *trial) exchangeOf(a chain.Activation) *Exchange {
-	in := t.chains.all[a.Instance]
-	return &Exchange{Chain: int(in.Chain), Step: int(a.Step), Attempt: int(a.Attempt), Repeat: int(in.repeated)}
+	in := t.flow.At(a.Instance)
+	return &Exchange{Chain: int(in.Chain), Step: int(a.Step), Attempt: int(a.Attempt), Repeat: int(in.Repeated)}
 }
 
 func cloneMessage(m *message.Message) *message.Message {

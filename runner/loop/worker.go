@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/listen"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
@@ -72,7 +73,7 @@ type Worker struct {
 	slots     slots.Slots
 	limit     slots.Limiter
 	requests  book.Book
-	chains    chains
+	flow      *flow.Flow
 	once      once
 	sources   *chain.Sources
 	rec       tally.Recorder
@@ -105,9 +106,10 @@ func New(cfg Config) (*Worker, error) {
 		rec:      tally.New(p, cfg.Rates, cfg.Selections),
 		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:    inbox{net: cfg.Net},
-		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, valuesPerSlot(p, unslotted)),
+		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, flow.ValuesPerSlot(p, unslotted)),
 		requests: book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
 	}
+	w.flow = w.newFlow()
 	if cfg.Trial != nil {
 		w.trial = newTrial(w, *cfg.Trial)
 	}
@@ -123,13 +125,8 @@ func New(cfg Config) (*Worker, error) {
 		sleep = 0
 	}
 	w.limit = slots.NewLimiter(cfg.RequestLimit, sleep)
-	w.run = run{stall: stall{limit: w.stallLimit()}}
-	w.chains = w.newChains()
-	w.bound()
+	w.run = run{stall: stall{limit: stallLimit(&cfg)}}
 	w.targets = newTargets(p)
-	for i := range w.targets.all {
-		w.targets.all[i].serves = w.chains.servesTarget(p, i)
-	}
 	w.conns = newConnections(connsConfig{
 		net: w.net, dialer: cfg.Dialer, log: cfg.Log, rec: w.rec.Recorder, demand: load{&w.slots, &w.requests}, handler: w,
 		do: w.inbox.put, late: w.late, skipWait: w.skipWait,
@@ -196,6 +193,7 @@ func (w *Worker) readClock() {
 	w.tick(w.net.Now())
 	w.conns.begin(w.now)
 	w.listeners.Begin(w.now)
+	w.flow.Tick(w.now, w.wall())
 }
 
 // turn is one round of the loop.
@@ -233,7 +231,7 @@ func (w *Worker) turn() error {
 	w.listeners.Expire()
 	w.conns.fireTimers()
 	if w.now < w.slots.Deadline(w.cfg.Deadline) {
-		w.wakeSleepers()
+		w.flow.Wake(w.now)
 		w.checkLease()
 		w.applyChanges()
 		w.generate()

@@ -19,8 +19,6 @@ type Schedule struct {
 	first, end int
 	// pause is the pause before the stages; empty: none.
 	pause []rv.Rate
-	// roundRobin chooses the chain of the next instance.
-	roundRobin *chain.WeightedRoundRobin
 	// risesAt is when the limit of a closed loop rises next; see Most.
 	risesAt int64
 	// inUse is the number of requests without an outcome, if schedules.counts is true.
@@ -31,7 +29,6 @@ type Schedule struct {
 func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots, index int64) Schedule {
 	own := rates[first].Chain
 	s := Schedule{index: index, risesAt: never, first: first, end: end}
-	s.roundRobin = chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own })
 	if own > 0 && p.Chains[own-1].StartAfter > 0 {
 		s.first--
 		s.pause = []rv.Rate{{Duration: time.Duration(p.Chains[own-1].StartAfter)}}
@@ -70,12 +67,6 @@ func (s *Schedule) rises() int64 {
 
 // Index returns the place of the schedule among those of the worker.
 func (s *Schedule) Index() int { return int(s.index) }
-
-// Chain chooses the chain of the next instance, among those that may begin. Without such a chain it returns -1.
-func (s *Schedule) Chain(mayBegin func(chain int) bool) int { return s.roundRobin.Next(mayBegin) }
-
-// Chains returns the chains of the schedule. The caller must not change them.
-func (s *Schedule) Chains() []int { return s.roundRobin.Chains() }
 
 // StartsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is false
 // while the load is suspended, so that ready steps wait.

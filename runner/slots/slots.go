@@ -18,6 +18,8 @@ type Slots struct {
 	all []Schedule
 	// ofStage and ofChain are indexes into all, by stage of the plan and by chain.
 	ofStage, ofChain []int32
+	// chains has, for each schedule, which chains it has: those with this value of Chain.Stages.
+	chains []int
 	// counts is true if schedules count their requests: there are several, and a closed loop among them.
 	counts bool
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
@@ -48,6 +50,7 @@ func New(p *chain.Program, rates []rv.Rate, slots rv.Slots, perSlot int64) Slots
 		for ; end < len(rates) && rates[end].Chain == own; end++ {
 			s.ofStage[end] = int32(len(s.all))
 		}
+		s.chains = append(s.chains, own)
 		s.all = append(s.all, newSchedule(p, rates, first, end, slots, int64(len(s.all))))
 		if own > 0 {
 			s.ofChain[own-1] = int32(len(s.all) - 1)
@@ -81,6 +84,9 @@ func (s *Slots) StartedAt() int64 { return s.startedAt }
 
 // All returns all schedules.
 func (s *Slots) All() []Schedule { return s.all }
+
+// Chains returns, for each schedule, which chains it has: those with this value of Chain.Stages.
+func (s *Slots) Chains() []int { return s.chains }
 
 // OfChains returns the index of the schedule of each chain.
 func (s *Slots) OfChains() []int32 { return s.ofChain }

@@ -1,0 +1,301 @@
+package flow
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/chain"
+)
+
+// Host is the worker that has the instances.
+type Host interface {
+	// Route returns the target of the request of a step, or None if the request cannot be sent. If paced is true, the request waits
+	// for a slot.
+	Route(a chain.Activation) (target int32, paced bool)
+	// Await waits for the notification of a step, which may have come already. Ended reports it.
+	Await(a chain.Activation)
+	// ChainBegan counts an instance of a measured stage.
+	ChainBegan(chain int)
+	// ChainEnded counts an instance that has ended. The parameter why is what aborted it, or "" if it completed.
+	ChainEnded(instance int32, why string)
+}
+
+// Config is what a Flow is made from.
+type Config struct {
+	Program *chain.Program
+	Sources *chain.Sources
+	Share   *rv.Share
+	// Chains has, for each schedule, which chains it has: those with this value of Chain.Stages.
+	Chains []int
+	// OfChains is the index of the schedule of each chain.
+	OfChains []int32
+	// Targets is how many targets there can be, with those that are followed.
+	Targets int
+	Host    Host
+	// Unsent is called with each step that makes no request, because its conditions are false (skipped) or because it cannot; nil:
+	// nothing is.
+	Unsent func(a chain.Activation, skipped bool, why string)
+}
+
+// Flow has the chain instances of a worker, and the steps that they have come to.
+type Flow struct {
+	program *chain.Program
+	sources *chain.Sources
+	host    Host
+	unsent  func(a chain.Activation, skipped bool, why string)
+	// now and wall are the time of the turn, in the worker's clock and in nanoseconds since 1970. startAt is the start instant.
+	now, wall, startAt int64
+	// all has all instances with their buffers. idle has the indexes of those that can be used again.
+	all  []*Instance
+	idle []int32
+	// live is the number of instances of each chain that have not ended. maxInFlight bounds it; empty: there are no bounds.
+	live        []int
+	maxInFlight []int
+	// roundRobins choose the chain of the next instance, by schedule.
+	roundRobins []*chain.WeightedRoundRobin
+	// ready steps of load chains wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
+	ready      []queues
+	scheduleOf []int32
+	// unpaced are ready steps that need no slot: those of chains that run once for the test, and of the load after its end.
+	unpaced ring.Ring[Ready]
+	// fresh is true if a step has become unpaced since the last call of Wake.
+	fresh bool
+	// sleepers are steps that become ready later.
+	sleepers sleepers
+	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may. serves does so for one target.
+	mayBegin func(chain int) bool
+	serves   []func(chain int) bool
+	// direct is true for the chains that beginDirect can start.
+	direct []bool
+	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
+	// the numbers of slots. number is the first number of the slot that was numbered last.
+	numbered bool
+	number   int64
+	_        [8]byte // whole cache lines
+}
+
+// New returns what a worker knows of its chains before the load.
+func New(cfg Config) *Flow {
+	p := cfg.Program
+	f := &Flow{
+		program: p, sources: cfg.Sources, host: cfg.Host, unsent: cfg.Unsent, startAt: never, scheduleOf: cfg.OfChains,
+		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), direct: make([]bool, len(p.Chains)), ready: make([]queues, len(cfg.Chains)),
+	}
+	for i, own := range cfg.Chains {
+		f.ready[i] = newQueues(len(p.Targets), cfg.Targets)
+		f.roundRobins = append(f.roundRobins, chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own }))
+	}
+	for t := range p.Targets {
+		f.serves = append(f.serves, func(c int) bool { return p.Chains[c].Target == t && (f.mayBegin == nil || f.mayBegin(c)) })
+	}
+	for i := range p.Chains {
+		f.direct[i] = beginsDirect(p, i)
+	}
+	f.SetShare(cfg.Share, false)
+	return f
+}
+
+// SetShare sets the bounds of the chains. It is numbered after a change of a share if there are values that occur once in the test:
+// these follow from the numbers of slots from now on.
+func (f *Flow) SetShare(share *rv.Share, numbered bool) {
+	f.maxInFlight, f.numbered, f.mayBegin = share.MaxInFlight, numbered, nil
+	for i := range f.program.Chains {
+		c := &f.program.Chains[i]
+		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || f.most(i) != 0 || c.Ends) {
+			f.mayBegin = f.chainMayBegin
+		}
+	}
+}
+
+// Start sets the start instant.
+func (f *Flow) Start(at int64) { f.startAt = at }
+
+// Tick sets the time of the turn.
+func (f *Flow) Tick(now, wall int64) { f.now, f.wall = now, wall }
+
+// At returns an instance.
+func (f *Flow) At(i int32) *Instance { return f.all[i] }
+
+// All returns all instances, with those that have ended.
+func (f *Flow) All() []*Instance { return f.all }
+
+// Idle returns the indexes of the instances that have ended.
+func (f *Flow) Idle() []int32 { return f.idle }
+
+// Begin starts an instance of a chain that runs once for the test, and its first group. The stage is negative.
+func (f *Flow) Begin(c int, stage int16) {
+	i := f.begin(c)
+	f.all[i].Stage = stage
+	f.proceed(i)
+}
+
+// Ended ends an activation. The parameter why is the reason of a failure, or "". The instance then retries the step,
+// repeats it, continues with the next group, or ends. A retry waits for the backoff or for pause, whichever is longer.
+func (f *Flow) Ended(a chain.Activation, why string, pause int64) {
+	in := f.all[a.Instance]
+	s := &f.program.Steps[a.Step]
+	in.outstanding--
+	switch {
+	case why == "" && in.aborted == "" && s.Repeat < 2: // the most frequent case
+	case in.aborted != "":
+	case why != "" && int(a.Attempt) < s.Retries:
+		pause = max(pause, s.Backoff(int(a.Attempt)))
+		a.Attempt++
+		a.Hop = 0
+		f.activate(a, pause)
+		return
+	case why != "" && !s.Continue:
+		in.aborted = why
+	case why == "" && f.mustRepeat(in, s):
+		in.Repeated++
+		a.Attempt, a.Hop = 0, 0
+		f.activate(a, f.pauseBefore(in, s))
+		return
+	}
+	f.continueAfter(a.Instance, s)
+}
+
+// Redirected ends an activation whose response redirects its request. The step is ready again, with the next hop.
+func (f *Flow) Redirected(a chain.Activation) {
+	in := f.all[a.Instance]
+	in.outstanding--
+	if in.aborted != "" {
+		f.continueAfter(a.Instance, &f.program.Steps[a.Step])
+		return
+	}
+	a.Hop++
+	f.activate(a, 0)
+}
+
+// BeginStep draws the values of the request of a step. A request that follows a redirect has those of the first one.
+func (f *Flow) BeginStep(a chain.Activation) {
+	in := f.all[a.Instance]
+	in.begun = true
+	if a.Hop == 0 {
+		in.BeginStep(f.program, &f.program.Steps[a.Step], f.sources, f.wall)
+	}
+}
+
+// Abort ends an activation that cannot become a request, and aborts the instance.
+func (f *Flow) Abort(i int32, why string) {
+	f.all[i].abort(why)
+	f.drop(i)
+}
+
+// drop removes an activation of an aborted instance, and ends the instance after the last one.
+func (f *Flow) drop(i int32) {
+	in := f.all[i]
+	if in.outstanding--; in.outstanding == 0 {
+		f.end(i, in.aborted)
+	}
+}
+
+// proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
+// whose conditions are false. The instance must have no activation.
+func (f *Flow) proceed(i int32) {
+	in := f.all[i]
+	c := &f.program.Chains[in.Chain]
+	for int(in.Step) < c.Len {
+		first := c.First + int(in.Step)
+		end := f.program.Steps[first].GroupEnd
+		pause := f.pauseBefore(in, &f.program.Steps[first])
+		in.outstanding++ // so that a step that aborts at once does not end the instance in this loop
+		for s := first; s < end; s++ {
+			a := chain.Activation{Instance: i, Step: int32(s)}
+			if when := f.program.Steps[s].When; len(when) == 0 || f.program.Holds(when, &in.Instance, f.sources) {
+				f.activate(a, pause)
+			} else {
+				f.report(a, true, "")
+			}
+		}
+		if in.outstanding--; in.outstanding > 0 {
+			return
+		}
+		if in.aborted != "" {
+			break
+		}
+		in.Step = int16(end - c.First)
+	}
+	f.end(i, in.aborted)
+}
+
+// report reports a step that makes no request.
+func (f *Flow) report(a chain.Activation, skipped bool, why string) {
+	if f.unsent != nil {
+		f.unsent(a, skipped, why)
+	}
+}
+
+// pauseBefore returns the think time before a step. There is none before the first request of an instance.
+func (f *Flow) pauseBefore(in *Instance, s *chain.Step) int64 {
+	if s.Think == nil || !in.begun {
+		return 0
+	}
+	return s.Think.Draw(f.sources)
+}
+
+// activate makes a step ready after a pause.
+func (f *Flow) activate(a chain.Activation, pause int64) {
+	f.all[a.Instance].outstanding++
+	if pause > 0 {
+		f.sleepers.push(sleeper{at: f.now + pause, Activation: a})
+		return
+	}
+	f.makeReady(a)
+}
+
+// makeReady lets a step wait for a slot. A step of a chain that runs once, and a step after the load, needs no slot and waits for the
+// worker only.
+func (f *Flow) makeReady(a chain.Activation) {
+	in := f.all[a.Instance]
+	switch {
+	case in.aborted != "":
+		f.drop(a.Instance)
+		return
+	case f.program.Steps[a.Step].Await != nil:
+		f.host.Await(a)
+		return
+	}
+	t, paced := f.host.Route(a)
+	r := Ready{Activation: a, Target: t, Since: f.now}
+	switch {
+	case t == None:
+		f.report(a, false, rv.AbortLocation)
+		f.Abort(a.Instance, rv.AbortLocation)
+	case in.Stage < 0 || !paced:
+		f.unpaced.Push(r)
+		f.fresh = true
+	default:
+		f.wait(r)
+	}
+}
+
+// mustRepeat returns true if a step that has succeeded must be sent again.
+func (f *Flow) mustRepeat(in *Instance, s *chain.Step) bool {
+	if int(in.Repeated)+1 >= s.Repeat {
+		return false
+	}
+	return len(s.Until) == 0 || !f.program.Holds(s.Until, &in.Instance, f.sources)
+}
+
+// continueAfter ends the group of s after its last activation: the instance continues with the next group, or ends.
+func (f *Flow) continueAfter(i int32, s *chain.Step) {
+	in := f.all[i]
+	switch {
+	case in.outstanding > 0:
+	case in.aborted != "":
+		f.end(i, in.aborted)
+	case s.Last:
+		f.end(i, "")
+	default:
+		in.Step, in.Repeated = int16(s.GroupEnd-f.program.Chains[in.Chain].First), 0
+		f.proceed(i)
+	}
+}
+
+// end releases an instance. The parameter why is what aborted it, or "" if it completed.
+func (f *Flow) end(i int32, why string) {
+	f.live[f.all[i].Chain]--
+	f.idle = append(f.idle, i)
+	f.host.ChainEnded(i, why)
+}

@@ -1,0 +1,65 @@
+package flow
+
+import (
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/cookie"
+)
+
+// Instance is a chain instance with the worker's bookkeeping. Only this package writes its fields, except for the cookies.
+type Instance struct {
+	chain.Instance
+	// Stage is not negative in an instance of the load. The others run once for the whole test, and need no slots.
+	Stage int16
+	// outstanding counts the activations; see chain.Activation.
+	outstanding int16
+	// Repeated counts how often the present step has succeeded and been repeated.
+	Repeated int32
+	// SentAt is when the last request was sent, or else when the instance began.
+	SentAt int64
+	// Began is when the instance began.
+	Began int64
+	// Measured is true if the instance started in a measured stage.
+	Measured bool
+	// begun is true after the first request of the instance.
+	begun bool
+	// Late is true after the first request of the instance that was sent after the load.
+	Late bool
+	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
+	aborted string
+	Cookies cookie.Jar
+	// next is the next number for values that occur once in the test, for requests that need no slot; see nextNumber.
+	next int64
+	// redirects are those of the steps that were redirected.
+	redirects []Redirect
+	_         [8]byte // whole cache lines
+}
+
+// Outstanding returns how many activations the instance has.
+func (in *Instance) Outstanding() int { return int(in.outstanding) }
+
+// Sent notes that a request was sent.
+func (in *Instance) Sent(now int64) { in.SentAt = now }
+
+// abort aborts the instance, unless it is already aborted.
+func (in *Instance) abort(why string) {
+	if in.aborted == "" {
+		in.aborted = why
+	}
+}
+
+// nextNumber returns the number that the next request draws, if it needs no slot. It is zero if the instance has no numbers of its
+// own, because it started before the first change of a share.
+func (in *Instance) nextNumber() int64 {
+	if in.next > 0 {
+		in.next++
+	}
+	return max(in.next-1, 0)
+}
+
+// start starts another run of a chain.
+func (in *Instance) start(p *chain.Program, c int, src *chain.Sources, now, wall int64) {
+	in.Start(p, c, src, wall)
+	in.Cookies.Clear()
+	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
+	in.next, in.Began, in.SentAt, in.redirects = 0, now, now, in.redirects[:0]
+}
