@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -32,6 +33,12 @@ func Text(dst, raw []byte) []byte {
 // JSON text is UTF-8 (RFC 8259 8.1).
 func AppendEscaped(dst, value []byte) []byte {
 	for len(value) > 0 {
+		if len(value) >= 8 {
+			if n := ordinary(binary.LittleEndian.Uint64(value)); n > 0 {
+				dst, value = append(dst, value[:n]...), value[n:]
+				continue
+			}
+		}
 		r, n := utf8.DecodeRune(value)
 		switch {
 		case r == '"' || r == '\\':

@@ -8,12 +8,13 @@ import (
 
 func TestAppendEscaped(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                "",
-		"plain é😀":        "plain é😀",
-		`"\/`:             `\"\\/`,
-		"\n\r\t\x00\x1f":  `\n\r\t\u0000\u001f`,
-		"\xffa\xe2\x82":   "\ufffda\ufffd\ufffd",
-		"\u2028 <&> \x7f": "\u2028 <&> \x7f",
+		"":                 "",
+		"plain é😀":         "plain é😀",
+		"0123456789\n\"ab": `0123456789\n\"ab`,
+		`"\/`:              `\"\\/`,
+		"\n\r\t\x00\x1f":   `\n\r\t\u0000\u001f`,
+		"\xffa\xe2\x82":    "\ufffda\ufffd\ufffd",
+		"\u2028 <&> \x7f":  "\u2028 <&> \x7f",
 	} {
 		if got := string(AppendEscaped([]byte("x"), []byte(in))); got != "x"+want {
 			t.Errorf("%q: %s, want x%s", in, got, want)
