@@ -69,16 +69,17 @@ func TestCustomizeErrors(t *testing.T) {
 		{source: open + "return qh, rb end", want: "the header table of another message"},
 		{source: open + "return nil, rb end", want: "first result is a nil"},
 		{source: open + "return rh end", want: "second result is a nil"},
-		{source: open + "rh[':status'] = nil return rh, rb end", want: `:status is ""`},
+		{source: open + "rh[':status'] = nil return rh, rb end", want: `the returned headers have no ":status"`},
 		{source: open + "rh[':status'] = 100 return rh, rb end", want: `:status is "100"`},
-		{source: open + "return {}, rb end", want: `:status is ""`},
-		{source: open + "rh[':path'] = '/' return rh, rb end", want: `a response has no ":path"`},
+		{source: open + "return {}, rb end", want: `the returned headers have no ":status"`},
+		{source: open + "rh[':path'] = '/' return rh, rb end", want: `unknown pseudo-header ":path"`},
 		{source: open + "rh['a b'] = '/' return rh, rb end", want: "not a token"},
 		{source: open + "rh.a = 'x\\ny' return rh, rb end", want: "CR, LF or NUL"},
 		{source: open + "error('no') end", want: "no"},
 		{source: open + "while true do end end", want: "instructions", limit: true},
 		{source: open + "return rh, string.rep('x', 1001) end", want: "a body of 1001 bytes", limit: true},
 		{source: open + "return io.open('x') end", want: "x.lua:1"},
+		{source: open + "rh[':status'] = '2e2' return rh, rb end", want: `:status is "2e2"`},
 	} {
 		res, err := customize(t, c.source)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrLimit) != c.limit {

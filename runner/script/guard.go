@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
@@ -30,8 +29,8 @@ func (b *budget) guards() []lua.LGFunction {
 // maxDepth bounds the nodes of a syntax tree that contain each other: recursion here and in the compiler.
 const maxDepth = 2000
 
-// smallIndex is an array index that costs at most 1 KiB.
-const smallIndex = 64
+// smallIndex is an array index that costs less than 2 KiB. It has two digits.
+const smallIndex = 99
 
 var errTooDeep = errors.New("nested too deeply")
 
@@ -111,7 +110,10 @@ func guarded(n ast.PositionHolder) ast.PositionHolder {
 
 // guardedConcat makes one call of a .. b .. c, which is right associative: one result is allocated instead of two.
 func guardedConcat(x *ast.StringConcatOpExpr) ast.Expr {
-	args := []ast.Expr{x.Lhs, one(x.Rhs)}
+	args := []ast.Expr{x.Lhs, x.Rhs}
+	if hasMany(x.Rhs) {
+		*adjusted(x.Rhs) = true
+	}
 	if rest, ok := x.Rhs.(*ast.FuncCallExpr); ok {
 		if fn, ok := rest.Func.(*ast.IdentExpr); ok && fn.Value == guardConcat {
 			args = append(args[:1], rest.Args...)
@@ -128,7 +130,7 @@ func guardedAssign(s *ast.AssignStmt) ast.Stmt {
 			continue
 		}
 		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
-			return callStmt(guardSet, s.Line(), x.Object, x.Key, one(s.Rhs[0]))
+			return callStmt(guardSet, s.Line(), x.Object, x.Key, s.Rhs[0])
 		}
 		x.Key = guardedKey(x.Key)
 	}
@@ -160,19 +162,14 @@ func guardedKey(key ast.Expr) ast.Expr {
 	if harmless(key) {
 		return key
 	}
-	return call(guardKey, key.Line(), one(key))
+	return call(guardKey, key.Line(), key)
 }
 
 // harmless keys are strings or small numbers in the source.
 func harmless(key ast.Expr) bool {
-	switch k := key.(type) {
-	case *ast.StringExpr:
-		return true
-	case *ast.NumberExpr:
-		n, err := strconv.ParseFloat(k.Value, 64)
-		return err == nil && n <= smallIndex
-	}
-	return false
+	_, isString := key.(*ast.StringExpr)
+	n, isNumber := key.(*ast.NumberExpr)
+	return isString || isNumber && len(n.Value) <= 2
 }
 
 // adjusted returns the field that cuts an expression to one value, as parentheses do, or nil if it has one value only.
@@ -189,13 +186,6 @@ func adjusted(e ast.Expr) *bool {
 func hasMany(e ast.Expr) bool {
 	a := adjusted(e)
 	return a != nil && !*a
-}
-
-func one(e ast.Expr) ast.Expr {
-	if a := adjusted(e); a != nil {
-		*a = true
-	}
-	return e
 }
 
 func call(name string, line int, args ...ast.Expr) *ast.FuncCallExpr {

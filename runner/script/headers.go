@@ -37,9 +37,9 @@ func (o *objects) fill(L *lua.LState, t *lua.LTable) {
 	if v == nil {
 		return
 	}
-	o.budget.reserve(L, (len(v.m.Fields)+len(pseudoNames)+1)*memberBytes)
+	o.budget.reserve(L, (len(v.m.Fields)+len(pseudoNames))*memberBytes)
 	v.table, t.Metatable = nil, lua.LNil
-	for _, name := range append([]string{"status"}, pseudoNames[:]...) {
+	for _, name := range pseudoNames {
 		t.RawSetString(":"+name, v.tableHeader(":"+name))
 	}
 	for _, f := range v.m.Fields {

@@ -45,8 +45,10 @@ func (e *encoder) value(v lua.LValue) {
 		e.text(string(v))
 	case *lua.LTable:
 		e.nested(v)
+	case nil, *lua.LNilType: // a gap of a list
+		e.out = append(e.out, "null"...)
 	default:
-		if v != lua.LNil && v != lua.LValue(e.null) {
+		if v != lua.LValue(e.null) {
 			e.fail("cannot encode a %s", v.Type())
 		}
 		e.out = append(e.out, "null"...)
@@ -79,12 +81,12 @@ func (e *encoder) nested(t *lua.LTable) {
 	}
 	e.s.fill(e.L, t)
 	list := t.Metatable == e.array || t.Metatable != e.object && t.Len() > 0
-	members, brackets := e.members, "{}"
+	brackets := "{}"
 	if list {
-		members, brackets = e.elements, "[]"
+		brackets = "[]"
 	}
 	e.out = append(e.out, brackets[0])
-	for i, m := range members(t) {
+	for i, m := range e.members(t, list) {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
@@ -98,33 +100,34 @@ func (e *encoder) nested(t *lua.LTable) {
 	e.depth--
 }
 
-// members returns the members of an object, sorted by name.
-func (e *encoder) members(t *lua.LTable) []member {
-	members := make([]member, 0, 8)
-	t.ForEach(func(k, v lua.LValue) {
-		e.s.budget.reserve(e.L, memberBytes)
-		name, ok := text(k)
-		if !ok {
-			e.fail("cannot encode a %s as the name of a member", k.Type())
-		}
-		members = append(members, member{name, v})
-	})
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	return members
-}
-
-func (e *encoder) elements(t *lua.LTable) []member {
-	n, others := t.Len(), 0
-	e.s.budget.reserve(e.L, 2*n*slotBytes)
-	elements := make([]member, n)
-	t.ForEach(func(lua.LValue, lua.LValue) { others++ })
-	for i := range elements {
-		if elements[i].value = t.RawGetInt(i + 1); elements[i].value != lua.LNil {
-			others--
-		}
+// members returns the elements of a list, or the members of an object, sorted by name.
+func (e *encoder) members(t *lua.LTable, list bool) []member {
+	n, others := 0, 0
+	if list {
+		n = t.Len()
+		e.s.budget.reserve(e.L, 2*n*slotBytes)
 	}
+	members := make([]member, n, max(n, 8))
+	t.ForEach(func(k, v lua.LValue) {
+		i, isNumber := k.(lua.LNumber)
+		switch {
+		case isNumber && 1 <= i && i <= lua.LNumber(n) && i == lua.LNumber(int(i)):
+			members[int(i)-1].value = v
+		case !isNumber && k.Type() != lua.LTString:
+			e.fail("cannot encode a %s as the name of a member", k.Type())
+		case list:
+			others++
+		default:
+			e.s.budget.reserve(e.L, memberBytes)
+			name, _ := text(k)
+			members = append(members, member{name, v})
+		}
+	})
 	if others > 0 {
 		e.fail("cannot encode a table that has both a list and %d other keys", others)
 	}
-	return elements
+	if !list {
+		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	}
+	return members
 }

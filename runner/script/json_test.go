@@ -126,6 +126,7 @@ func TestJSONInLua(t *testing.T) {
 		{`json.decode('"\\u00e4\\ud83d\\ude00"'), json.decode("12")`, "ä😀|12"},
 		{`json.encode({[1] = "a", [2] = "b"}), json.encode({["1"] = "a"}), json.encode(json.object({["2"] = 1, a = 2}))`, `["a","b"]|{"1":"a"}|{"2":1,"a":2}`},
 		{`json.encode({10, nil, 30})`, "[10,null,30]"},
+		{`json.encode("\255a"), json.decode('"\255a"') == "\255a"`, "\"\ufffda\"|true"},
 		{`tostring(json.null), rapidjson.decode("{}") ~= nil, json.encode(setmetatable({1}, {}))`, "null|true|[1]"},
 	} {
 		if got, err := eval(t, tc.expr); err != nil || got != tc.want {

@@ -38,16 +38,18 @@ func checkValue(name, v string) error {
 	return nil
 }
 
-// checkPseudo checks the value of a request's pseudo-header (RFC 9113 section 8.3.1). name has no colon.
+// checkPseudo checks the value of a pseudo-header (RFC 9113 section 8.3). name has no colon.
 func checkPseudo(name, v string) error {
 	visible := v != "" && !strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r == 0x7f })
 	switch {
-	case name == "path" && !(visible && (v[0] == '/' || v == "*")):
+	case name == "path" && (!visible || v[0] != '/' && v != "*"):
 		return fmt.Errorf(`path %q: must be "*" or begin with "/", without spaces or control characters`, shorten(v))
 	case name == "authority" && !visible:
 		return fmt.Errorf("authority %q: must be a host, without spaces or control characters", shorten(v))
 	case (name == "method" || name == "scheme") && !octet.IsToken(v):
 		return fmt.Errorf("%s %q: must be a token", name, shorten(v))
+	case name == "status" && (len(v) != 3 || v < "200" || v > "599" || strings.Trim(v, "0123456789") != ""):
+		return fmt.Errorf(":status is %q, want 200 to 599", shorten(v))
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ func (b *budget) newKey(L *lua.LState) int {
 	if n, ok := L.Get(1).(lua.LNumber); ok && n > smallIndex && n < lua.LNumber(lua.MaxArrayIndex) {
 		b.need(L, 2*int(n)*slotBytes)
 	}
+	L.SetTop(1)
 	return 1
 }
 

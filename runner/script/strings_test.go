@@ -101,6 +101,8 @@ func TestLibrary(t *testing.T) {
 		{`(function() local t = {1, 2} table.insert(t, 3) table.insert(t, 1, 0) table.insert(t, 5, 9) return table.concat(t, ",") end)()`, "0,1,2,3,9"},
 		{`(function() local t = {1, 2, 3} local a, b = table.remove(t, 1), table.remove(t) return a, b, #t, table.remove({}), table.remove(t, 9) end)()`, "1|3|1|nil|nil"},
 		{`(function() local t = {3, 1, 2} table.sort(t) local s = table.concat(t) table.sort(t, function(a, b) return a > b end) return s, table.concat(t) end)()`, "123|321"},
+		{`(function() local t = {1, 2, 3} t[#t] = nil local v = table.remove(t) table.sort(t) return v, #t, table.concat(t) end)()`, "2|1|1"},
+		{`table.concat({1, 2}, nil), table.concat({"a", "b"}, 0), ("abc"):sub("2"), unpack({1, 2}, "2")`, "12|a0b|bc|2"},
 		{`table.maxn({1, 2, nil, 4}), table.getn({1, 2}), table.maxn({[7] = 1, x = 1})`, "4|2|7"},
 		{`unpack({1, 2, 3}), "x"`, "1|x"},
 		{`unpack({1, 2, 3}, 2)`, "2|3"},

@@ -27,12 +27,15 @@ type view struct {
 	own bool
 	// asked is the request that m responds to, if its pseudo-headers are in the header table of m.
 	asked *Message
-	cache []boxed
+	// status is the status of a response as text.
+	status    []byte
+	statusBuf [8]byte
+	cache     []boxed
 }
 
 const contentLength = "content-length"
 
-var pseudoNames = [...]string{"method", "scheme", "authority", "path"}
+var pseudoNames = [...]string{"status", "method", "scheme", "authority", "path"}
 
 // boxed caches a string as a Lua value. To make one costs two allocations, and most texts of a message are the same as in
 // the message before.
@@ -41,13 +44,8 @@ type boxed struct {
 	v lua.LValue
 }
 
-// The entries of cache: these, the pseudo-headers of a request, and the fields.
-const (
-	cachedBody = iota
-	cachedStatus
-	cachedPseudo
-	cachedFields = cachedPseudo + len(pseudoNames)
-)
+// The entries of cache: the body, the pseudo-headers, and the fields.
+const cachedBody, cachedPseudo, cachedFields = 0, 1, 1 + len(pseudoNames)
 
 // cached returns a text that is entry i of the cache.
 func (v *view) cached(i int, text []byte) lua.LValue {
@@ -65,25 +63,33 @@ func (v *view) cached(i int, text []byte) lua.LValue {
 func (v *view) bodyText() lua.LValue { return v.cached(cachedBody, v.m.Body) }
 
 func (v *view) open(m *Message, w *made) {
-	v.m, v.made, v.own, v.asked, v.table = m, w, false, nil, nil
+	v.m, v.made, v.own, v.asked, v.table, v.status = m, w, false, nil, nil, nil
+	if m != nil && m.Status != 0 {
+		v.status = strconv.AppendInt(v.statusBuf[:0], int64(m.Status), 10)
+	}
 }
 
 func (v *view) isResponse() bool { return v.name != "req" }
 
-// pseudo returns a pseudo-header, whose name is without colon.
+// part returns the value of a pseudo-header, or nil. name has no colon.
+func (v *view) part(name string) *[]byte {
+	switch {
+	case !v.isResponse():
+		return pseudoOf(v.m, name)
+	case name == "status":
+		return &v.status
+	case v.asked != nil:
+		return pseudoOf(v.asked, name)
+	}
+	return nil
+}
+
+// pseudo returns a pseudo-header. name has no colon.
 func (v *view) pseudo(name string) lua.LValue {
-	m := v.m
-	if v.isResponse() {
-		if m = v.asked; name == "status" && v.m.Status != 0 {
-			var buf [8]byte
-			return v.cached(cachedStatus, strconv.AppendInt(buf[:0], int64(v.m.Status), 10))
-		}
+	if part := v.part(name); part != nil {
+		return v.cached(cachedPseudo+slices.Index(pseudoNames[:], name), *part)
 	}
-	i := slices.Index(pseudoNames[:], name)
-	if m == nil || i < 0 {
-		return lua.LNil
-	}
-	return v.cached(cachedPseudo+i, *pseudoOf(m, name))
+	return lua.LNil
 }
 
 // header returns a header by its name in lower case. Several fields of one name are joined with "; ".
@@ -141,7 +147,9 @@ func (v *view) checkSize(n int) error {
 	const perField = 32
 	n += perField
 	for _, name := range pseudoNames {
-		n += len(":") + len(name) + len(*pseudoOf(v.m, name)) + perField
+		if part := v.part(name); part != nil {
+			n += len(":") + len(name) + len(*part) + perField
+		}
 	}
 	for _, f := range v.m.Fields {
 		n += len(f.Name) + len(f.Value) + perField
@@ -152,12 +160,9 @@ func (v *view) checkSize(n int) error {
 	return nil
 }
 
-// setPseudo sets a pseudo-header, whose name is without colon.
+// setPseudo sets a pseudo-header. name has no colon.
 func (v *view) setPseudo(name, text string) (err error) {
-	if v.isResponse() {
-		return v.setStatus(name, text)
-	}
-	part := pseudoOf(v.m, name)
+	part := v.part(name)
 	if part == nil {
 		return fmt.Errorf("unknown pseudo-header %q", ":"+shorten(name))
 	}
@@ -166,18 +171,6 @@ func (v *view) setPseudo(name, text string) (err error) {
 	}
 	*part, err = v.hold(text)
 	return err
-}
-
-func (v *view) setStatus(name, text string) error {
-	if name != "status" {
-		return fmt.Errorf("a response has no %q", ":"+shorten(name))
-	}
-	status, err := strconv.Atoi(text)
-	if err != nil || status < 200 || status > 599 {
-		return fmt.Errorf(":status is %q, want 200 to 599", shorten(text))
-	}
-	v.m.Status = status
-	return nil
 }
 
 // setField adds a field. If replace, it removes all others of the name.
@@ -225,7 +218,9 @@ func (v *view) setHeader(key, value lua.LValue) error {
 	str, ok := text(value)
 	switch {
 	case value == lua.LNil && isPseudo:
-		v.removePseudo(name)
+		if part := v.part(name); part != nil {
+			*part = nil
+		}
 	case value == lua.LNil:
 		v.removeField(name)
 	case !ok:
@@ -238,19 +233,12 @@ func (v *view) setHeader(key, value lua.LValue) error {
 	return nil
 }
 
-func (v *view) removePseudo(name string) {
-	if part := pseudoOf(v.m, name); part != nil {
-		*part = nil
-	} else if name == "status" {
-		v.m.Status = 0
-	}
-}
-
 // replaceHeaders sets all headers to those of a table.
 func (v *view) replaceHeaders(t *lua.LTable) error {
-	v.m.Status = 0
 	for _, name := range pseudoNames {
-		v.removePseudo(name)
+		if part := v.part(name); part != nil {
+			*part = nil
+		}
 	}
 	v.setFields(v.made.fields[:0])
 	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
@@ -280,12 +268,13 @@ func (v *view) takeHeaders(result lua.LValue, before *Message) error {
 		}
 	}
 	for _, name := range pseudoNames {
-		if len(*pseudoOf(before, name)) > 0 && len(*pseudoOf(v.m, name)) == 0 {
+		old, now := pseudoOf(before, name), v.part(name)
+		if now != nil && len(*now) == 0 && (old == nil || len(*old) > 0) {
 			return fmt.Errorf("the returned headers have no %q", ":"+name)
 		}
 	}
-	if before.Status != 0 && v.m.Status == 0 {
-		return v.setStatus("status", "")
+	if v.isResponse() {
+		v.m.Status, _ = strconv.Atoi(string(v.status))
 	}
 	return nil
 }
