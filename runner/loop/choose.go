@@ -35,8 +35,7 @@ func (w *Worker) pickUp() {
 
 // Dropped counts slots of a stage that were due in a pause. It implements sink.
 func (w *Worker) Dropped(stage int, n int64) {
-	w.rec.Stages[stage].Slots += n
-	w.rec.Drop(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
+	w.rec.DropPaused(stage, n)
 }
 
 // Slot gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
@@ -133,7 +132,7 @@ func (w *Worker) checkExhausted(s *slots.Schedule) bool {
 	if !w.flow.Exhausted(s.Index()) {
 		return false
 	}
-	w.rec.Exhausted = true
+	w.rec.Exhaust()
 	if !w.flow.Live(s.Index()) {
 		s.Halt(w.now)
 	}

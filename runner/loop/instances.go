@@ -29,7 +29,7 @@ func (w *Worker) Route(a chain.Activation) (target int32, paced bool) {
 }
 
 // ChainBegan implements flow.Host.
-func (w *Worker) ChainBegan(c int) { w.rec.Chains[c].Started++ }
+func (w *Worker) ChainBegan(c int) { w.rec.Began(c) }
 
 // ChainEnded implements flow.Host.
 func (w *Worker) ChainEnded(i int32, why string) {
@@ -65,6 +65,6 @@ func (w *Worker) Unfinished() int64 {
 // cutOff counts the instances that have not ended when no more of their steps are sent.
 func (w *Worker) cutOff() {
 	if w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil {
-		w.rec.GracefulChains.CutOff += w.flow.Unfinished()
+		w.rec.CutOff(w.flow.Unfinished())
 	}
 }

@@ -84,6 +84,15 @@ func (r *Recorder) Started(stage int, over bool) {
 	}
 }
 
+// Began counts an instance of a chain that has started in a measured stage.
+func (r *Recorder) Began(chain int) { r.Chains[chain].Started++ }
+
+// Exhaust notes that a schedule has ended because its chains had no more values.
+func (r *Recorder) Exhaust() { r.Exhausted = true }
+
+// CutOff counts instances that have not ended after the load when no more of their steps are sent.
+func (r *Recorder) CutOff(n int64) { r.GracefulChains.CutOff += n }
+
 // EndedLate counts an instance that has ended after the load.
 func (r *Recorder) EndedLate(why string) {
 	if why == "" {
@@ -230,6 +239,12 @@ func (r *Recorder) Drop(stage int, cause failure.Cause, n int64) {
 	r.Dropped += n
 	r.selectDropped(stage, n)
 	r.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
+}
+
+// DropPaused counts n slots of a stage that were due while the lease had expired.
+func (r *Recorder) DropPaused(stage int, n int64) {
+	r.Stages[stage].Slots += n
+	r.Drop(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 }
 
 // Retry counts a measured request that the peer has not processed, once.
