@@ -161,8 +161,8 @@ var laws = []law{
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial"},
 	},
 	{
-		name: "listeners know no worker",
-		of:   []string{"runner/listen"},
+		name: "listeners and connections know no worker",
+		of:   []string{"runner/listen", "runner/conns"},
 		deny: []string{module + "runner/loop"},
 	},
 	{
@@ -231,6 +231,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"runner/netio", module + "runner/loop", true},
 		{"runner/listen", module + "runner/loop", true},
+		{"runner/conns", module + "runner/loop", true},
 		{"runner/book", module + "runner/measure", true},
 		{"runner/slots", module + "runner/loop", true},
 		{"runner/flow", module + "runner/slots", true},

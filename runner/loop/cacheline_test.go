@@ -14,16 +14,10 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
 	for name, size := range map[string]uintptr{
 		"Worker":          unsafe.Sizeof(*w),
-		"conn":            unsafe.Sizeof(conn{}),
 		"Recorder":        unsafe.Sizeof(*w.rec.Recorder),
 		"Recorder.Steps":  bytesOf(w.rec.Steps),
 		"Recorder.Chains": bytesOf(w.rec.Chains),
 		"Recorder.Stages": bytesOf(w.rec.Stages),
-		"pools":           bytesOf(w.conns.pools[:cap(w.conns.pools)]),
-		"dirty":           bytesOf(w.conns.dirty),
-		"batches":         bytesOf(w.conns.batches),
-		"batch":           bytesOf(w.conns.pools[0].batch),
-		"read":            bytesOf(w.conns.read),
 	} {
 		if size == 0 || !cacheline.Alone(size) {
 			t.Errorf("%s has %d bytes, which are not whole cache lines", name, size)

@@ -178,7 +178,7 @@ func (w *Worker) fillConcurrency(s *slots.Schedule) {
 		id := w.newRequest(a, t, w.now, int16(s.PlanStage()))
 		w.admit(id)
 		s.Take()
-		c := w.conns.takeAvailable(t)
+		c := w.conns.Take(t)
 		switch {
 		case c == nil:
 			w.requests.Wait(id)
@@ -243,7 +243,7 @@ func (w *Worker) nextStarved() int64 {
 func (w *Worker) fillStreams(s *slots.Schedule) {
 	for i := range w.targets.all {
 		for s.ClosedLoop() && !s.Exhausted() && w.limit.Ready(w.now) {
-			c := w.conns.takeAvailable(int32(i))
+			c := w.conns.Take(int32(i))
 			if c == nil {
 				break
 			}
@@ -253,7 +253,7 @@ func (w *Worker) fillStreams(s *slots.Schedule) {
 				if s.Rate().Requests == 0 {
 					s.Take() // the next attempt draws other values
 				}
-				w.conns.offer(c)
+				w.conns.Return(c)
 				w.checkExhausted(s)
 				break
 			}

@@ -37,10 +37,10 @@ func (w *Worker) Ended() int64 { return w.slots.EndedAt() }
 // Problem returns the last failure to connect, or to get an authorization, or what hangs. It returns "" if neither keeps the worker from
 // being ready.
 func (w *Worker) Problem() (kind rv.Problem, message string) {
-	slow := w.conns.slow()
+	slow := w.conns.Slow()
 	switch why := w.authorizations.lapsed(); {
-	case w.conns.problem != "":
-		return rv.ProblemConnect, w.conns.problem
+	case w.conns.Problem() != "":
+		return rv.ProblemConnect, w.conns.Problem()
 	case slow != "":
 		return rv.ProblemConnect, slow
 	case !w.authorizations.suffice() && why != "":
@@ -104,7 +104,7 @@ func (w *Worker) Gauge() Gauges {
 		}
 	})
 	for i := range w.program.Targets {
-		g.Streams = append(g.Streams, w.conns.pools[i].streams)
+		g.Streams = append(g.Streams, w.conns.Streams(int32(i)))
 	}
 	for i := range w.cfg.Rates {
 		g.Stages = append(g.Stages, w.slots.Span(i, w.now))
@@ -118,7 +118,7 @@ func (w *Worker) Gauge() Gauges {
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	w.setWall(time.Now().UnixNano(), w.net.Now())
-	w.conns.record(spare)
+	w.conns.Record(spare)
 	w.listeners.Record(spare)
 	return w.rec.Swap(spare)
 }

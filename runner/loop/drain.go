@@ -57,7 +57,7 @@ func (w *Worker) advance() {
 		w.run.phase = Draining
 	case w.slots.Begun():
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
-	case w.conns.awaited > 0:
+	case w.conns.Awaited() > 0:
 		w.run.phase = Connecting
 	case !w.authorizations.suffice():
 		w.run.phase = Authorizing
@@ -127,7 +127,7 @@ func (w *Worker) finish() {
 	w.dropWaiting(never)
 	w.trial.inFlight()
 	w.listeners.CloseAll()
-	w.conns.closeAll()
+	w.conns.CloseAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		f()
@@ -147,7 +147,7 @@ func (w *Worker) recovered(p any) error {
 // finishBroken ends a worker whose connections and queues are in no state to be used. It closes the sockets
 // and runs what is in the inbox: the goroutine that put it there waits for it.
 func (w *Worker) finishBroken() {
-	w.conns.abandonAll()
+	w.conns.AbandonAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		w.try(f)
@@ -225,8 +225,8 @@ func (w *Worker) endStalled() {
 	}
 	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
 	for i := range w.targets.all {
-		if t := &w.conns.pools[i]; t.unconnected.Failed() {
-			w.run.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
+		if why := w.conns.Unconnected(int32(i)); why.Failed() {
+			w.run.stall.why += "; target " + w.targets.all[i].Plan.Name + ": " + why.String()
 			break
 		}
 	}

@@ -117,7 +117,7 @@ func (w *Worker) finishFailed(id book.ID, why tally.Unanswered, cause failure.Ca
 }
 
 func (w *Worker) countFailed(r *book.Request, why tally.Unanswered, cause failure.Cause) {
-	w.rec.Failed(r, why, cause, w.conns.all[r.Conn].address, w.now)
+	w.rec.Failed(r, why, cause, w.conns.At(r.Conn).Address(), w.now)
 }
 
 // OnStatus implements protocol.Handler.
@@ -215,7 +215,7 @@ func (w *Worker) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 
 // endpointOf returns the endpoint that a request was sent to.
 func (w *Worker) endpointOf(r *book.Request) *rv.Endpoint {
-	return &w.targets.all[r.Target].plan.Endpoints[w.conns.all[r.Conn].endpoint]
+	return w.conns.EndpointOf(w.conns.At(r.Conn))
 }
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
@@ -255,7 +255,7 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (w *Worker) logCut(r *book.Request) {
 	w.cfg.Log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.Step].Name, "target", w.targets.all[r.Target].plan.Name, "limitBytes", book.MaxBodies)
+		"fewer requests in flight or more shards need less", "step", w.program.Steps[r.Step].Name, "target", w.targets.all[r.Target].Plan.Name, "limitBytes", book.MaxBodies)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
@@ -269,7 +269,7 @@ func (w *Worker) OnDone(token uint32, o protocol.Outcome) {
 	case o.Kind == protocol.Refused && r.Refuse():
 		w.retry(id)
 	case o.Kind == protocol.Lost:
-		w.finishFailed(id, tally.ByLoss, w.conns.ending)
+		w.finishFailed(id, tally.ByLoss, w.conns.Ending())
 	default:
 		w.finishFailed(id, tally.ByReset, resetCause(o))
 	}
@@ -297,16 +297,14 @@ func (w *Worker) retry(id book.ID) {
 		return
 	}
 	w.rec.Retry(r)
-	w.requests.GiveBack(id, w.conns.all[r.Conn].address)
+	w.requests.GiveBack(id, w.conns.At(r.Conn).Address())
 }
 
 // gaveUp returns why a request is not sent again, with the words of the last GOAWAY of its connection.
 func (w *Worker) gaveUp(r *book.Request) failure.Cause {
 	why := failure.Cause{Kind: rv.CauseGaveUpWaiting}
-	if c := w.conns.all[r.Conn]; c.h2 != nil {
-		if _, seen := c.h2.GoAway(); seen {
-			why.Detail = string(rv.CauseGoAway) + ": " + c.h2.GoAwayWords()
-		}
+	if words, seen := w.conns.At(r.Conn).GoAway(); seen {
+		why.Detail = string(rv.CauseGoAway) + ": " + words
 	}
 	return why
 }

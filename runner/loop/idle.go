@@ -62,7 +62,7 @@ func (w *Worker) nextTask() int64 {
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))
-	next = min(next, w.conns.timers.next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.stallsAt(), w.listeners.Next(w.slots.Over()))
+	next = min(next, w.conns.Next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.stallsAt(), w.listeners.Next(w.slots.Over()))
 	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.now {
 		next = min(next, until)
 	}

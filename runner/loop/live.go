@@ -32,7 +32,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 		w.limit.Share(s.Slots.Portion(), w.now)
 	}
 	for t := range s.Connections {
-		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
+		w.conns.Resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost before teardown
 		w.once.assignTeardown(s.Once)

@@ -50,7 +50,7 @@ func checkLiveness(t *testing.T, seed uint64) {
 		l.change(70*time.Millisecond, 0, false, p.Rates...)
 	}
 	if last := p.Targets[len(p.Targets)-1]; last.Connecting.OnDemand && l.one(3) {
-		l.w.conns.dialer = unreachable{l.sim, last.Name}
+		l.unreachable = last.Name
 	}
 	asleep := ""
 	l.asleep = func() {
@@ -82,14 +82,11 @@ func sleepsOn(w *Worker) string {
 		if w.requests.Waiting(int32(i)) == 0 {
 			continue
 		}
-		for _, c := range w.conns.all {
-			switch {
-			case c.target != int32(i):
-			case c.capacity() > 0:
-				return "a request waits and a connection has a free stream: " + name
-			case c.state == idle && c.isIdle && w.conns.pools[i].connecting == 0:
-				return "a request waits and no connection is opened: " + name
-			}
+		switch {
+		case w.conns.HasStream(int32(i)):
+			return "a request waits and a connection has a free stream: " + name
+		case w.conns.IsIdle(int32(i)):
+			return "a request waits and no connection is opened: " + name
 		}
 	}
 	if w.limit.NextToken() != never {
@@ -122,12 +119,8 @@ func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 			if w.slots.InUse(s, w.requests.InUse()) < most {
 				return fmt.Sprintf("%d of %d requests of a closed loop are in flight", w.slots.InUse(s, w.requests.InUse()), most)
 			}
-		default:
-			for _, c := range w.conns.all {
-				if c.target == int32(i) && c.capacity() > 0 {
-					return fmt.Sprint("a closed loop has a step and a free stream: target ", i)
-				}
-			}
+		case w.conns.HasStream(int32(i)):
+			return fmt.Sprint("a closed loop has a step and a free stream: target ", i)
 		}
 	}
 	return ""

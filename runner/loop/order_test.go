@@ -13,21 +13,22 @@ import (
 	"testing"
 )
 
-// order lists the files of the package. A function calls functions of its own file and of later files only.
-var order = []string{
+// order lists the files of the package, and of that of connections. A function calls functions of its own file and of later files only.
+var order = map[string][]string{".": {
 	// Events: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
 	"worker.go", "idle.go", "control.go", "drain.go",
 	// Which request is sent next, and on which connection.
 	"live.go", "choose.go", "send.go",
-	// Connections.
-	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
-	"session.go",
 	// Outcomes of requests.
 	"finish.go", "await.go", "instances.go",
 	// What all of them use.
 	"authorization.go", "once.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
 	"doc.go",
-}
+}, "../conns": {
+	"inspect.go",
+	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
+	"session.go", "target.go", "doc.go",
+}}
 
 // upward lists the functions that earlier files have and later files may call, with the reason.
 var upward = map[string]string{
@@ -36,8 +37,18 @@ var upward = map[string]string{
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.
 func TestCallsGoDown(t *testing.T) {
-	p := checkPackage(t)
 	used := map[string]bool{}
+	for dir, order := range order {
+		checkOrder(t, checkPackage(t, dir), order, used)
+	}
+	for name := range upward {
+		if !used[name] {
+			t.Errorf("%s is listed as an exception, but no later file calls it", name)
+		}
+	}
+}
+
+func checkOrder(t *testing.T, p *checked, order []string, used map[string]bool) {
 	for id, obj := range p.info.Uses {
 		f, ok := obj.(*types.Func)
 		if !ok || f.Pkg() != p.pkg {
@@ -51,11 +62,6 @@ func TestCallsGoDown(t *testing.T) {
 			used[f.Name()] = true
 		default:
 			t.Errorf("%s calls %s of the earlier file %s", p.fset.Position(id.Pos()), f.Name(), to)
-		}
-	}
-	for name := range upward {
-		if !used[name] {
-			t.Errorf("%s is listed as an exception, but no later file calls it", name)
 		}
 	}
 	for _, f := range p.files {
@@ -76,7 +82,7 @@ type checked struct {
 
 func (p *checked) file(pos token.Pos) string { return filepath.Base(p.fset.Position(pos).Filename) }
 
-func checkPackage(t *testing.T) *checked {
+func checkPackage(t *testing.T, dir string) *checked {
 	t.Helper()
 	p := &checked{
 		fset: token.NewFileSet(),
@@ -87,7 +93,7 @@ func checkPackage(t *testing.T) *checked {
 	}
 	of := &imports{fset: p.fset, known: map[string]*types.Package{}}
 	var err error
-	if p.pkg, p.files, err = of.check(".", p.info); err != nil {
+	if p.pkg, p.files, err = of.check(dir, p.info); err != nil {
 		t.Fatal(err)
 	}
 	p.book = of.known[bookPath]
@@ -135,19 +141,10 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 }
 
 // owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
-var owners = []string{"connections", "conn", "run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
-
-// partOf returns the part that a type belongs to, with its records and lists.
-func partOf(name string) string {
-	switch name {
-	case "conn":
-		return "connections"
-	}
-	return name
-}
+var owners = []string{"run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
 
 func TestOnlyTheOwnerWrites(t *testing.T) {
-	p := checkPackage(t)
+	p := checkPackage(t, ".")
 	owned, fileOf := map[types.Object]string{}, map[string]string{}
 	for _, name := range owners {
 		o := p.pkg.Scope().Lookup(name)
@@ -183,7 +180,7 @@ func TestOnlyTheOwnerWrites(t *testing.T) {
 						continue
 					case *ast.SelectorExpr:
 						owner := owned[p.info.Uses[x.Sel]]
-						if owner != "" && partOf(owner) != partOf(receiver) && p.file(x.Pos()) != fileOf[owner] {
+						if owner != "" && owner != receiver && p.file(x.Pos()) != fileOf[owner] {
 							t.Errorf("%s: %s writes %s.%s", p.fset.Position(x.Pos()), fn.Name.Name, owner, x.Sel.Name)
 						}
 					}
@@ -225,17 +222,19 @@ func TestWalkNamesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := checkPackage(t)
 	fileOf := map[string]string{}
-	for _, f := range p.files {
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				fileOf[strings.TrimPrefix(receiverOf(d)+"."+d.Name.Name, ".")] = p.file(d.Pos())
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					if s, ok := s.(*ast.TypeSpec); ok {
-						fileOf[s.Name.Name] = p.file(s.Pos())
+	for dir, prefix := range map[string]string{".": "", "../conns": "conns/"} {
+		p := checkPackage(t, dir)
+		for _, f := range p.files {
+			for _, d := range f.Decls {
+				switch d := d.(type) {
+				case *ast.FuncDecl:
+					fileOf[strings.TrimPrefix(receiverOf(d)+"."+d.Name.Name, ".")] = prefix + p.file(d.Pos())
+				case *ast.GenDecl:
+					for _, s := range d.Specs {
+						if s, ok := s.(*ast.TypeSpec); ok {
+							fileOf[s.Name.Name] = prefix + p.file(s.Pos())
+						}
 					}
 				}
 			}

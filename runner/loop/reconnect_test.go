@@ -59,13 +59,7 @@ func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 		})
 		most := 0
 		b.everyTurn = func() {
-			n := 0
-			for _, c := range b.w.conns.all {
-				if c.socket.IsOpen() {
-					n++
-				}
-			}
-			most = max(most, n)
+			most = max(most, b.w.conns.Sockets())
 		}
 		if got := b.run(); most != 3 || got.Done < 60 {
 			t.Errorf("pipeline %d: %d connections at once, want 3; %+v", pipeline, most, got)

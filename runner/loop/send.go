@@ -5,6 +5,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
@@ -14,17 +15,17 @@ import (
 func (w *Worker) sendWaiting() {
 	for i := range w.targets.all {
 		w.sendWaitingTo(int32(i))
-		w.conns.connectIdle(int32(i)) // a closed loop needs all connections
+		w.conns.ConnectFor(int32(i)) // a closed loop needs all connections
 	}
 	w.dropWaiting(w.now)
 }
 
 func (w *Worker) sendWaitingTo(target int32) {
 	for w.requests.Waiting(target) > 0 {
-		c := w.conns.takeAvailable(target)
+		c := w.conns.Take(target)
 		if c == nil {
-			w.conns.connectIdle(target)
-			if c = w.conns.takeAvailable(target); c == nil { // one that the loop connects takes requests at once
+			w.conns.ConnectFor(target)
+			if c = w.conns.Take(target); c == nil { // one that the loop connects takes requests at once
 				return
 			}
 		}
@@ -34,30 +35,30 @@ func (w *Worker) sendWaitingTo(target int32) {
 
 // send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or
 // the request limit is reached.
-func (w *Worker) send(id book.ID, c *conn) bool {
+func (w *Worker) send(id book.ID, c *conns.Conn) bool {
 	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
 	if !w.limit.Allows(r.Admitted, r.Retried, w.now) {
-		w.conns.offer(c)
+		w.conns.Return(c)
 		w.dropRequest(id, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
 		return false
 	}
 	stream, ok := w.open(c, id)
 	if !ok {
-		w.conns.offer(c)
+		w.conns.Return(c)
 		w.dropRequest(id, rv.AbortScript, w.scripts.cause(s))
 		return false
 	}
-	w.requests.Sent(id, stream, c.index, w.now)
+	w.requests.Sent(id, stream, c.Index(), w.now)
 	w.flow.At(r.Instance).Sent(w.now)
 	if !r.Retried {
 		over := r.Stage >= 0 && w.slots.OfStage(int(r.Stage)).Over()
-		w.rec.Sent(r, over, over && w.slots.Over(), w.conns.downWithin(c, r.Picked))
-		if len(s.Credentials) > 0 && !w.targets.all[c.target].uncredentialed && w.authorizations.lack(s) {
+		w.rec.Sent(r, over, over && w.slots.Over(), w.conns.Down(c, r.Picked))
+		if len(s.Credentials) > 0 && !w.targets.all[c.Target()].uncredentialed && w.authorizations.lack(s) {
 			w.rec.SentWithout(s.Target)
 		}
 	}
-	w.conns.carries(c)
+	w.conns.Carried(c)
 	return true
 }
 
@@ -65,7 +66,7 @@ func (w *Worker) send(id book.ID, c *conn) bool {
 func (w *Worker) dropWaiting(at int64) {
 	for i := range w.targets.all {
 		until := at
-		if w.trial.gaveUp(&w.conns.pools[i]) {
+		if w.trial.gaveUp(w.conns.Failures(int32(i)), w.targets.all[i].Plan) {
 			until = never
 		}
 		var why failure.Cause
@@ -99,14 +100,14 @@ func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
 }
 
 // open renders a request into a session. It returns false if the script of the request failed.
-func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
+func (w *Worker) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	r := w.requests.At(id)
 	s := &w.program.Steps[r.Step]
 	in := w.flow.At(r.Instance)
-	e := w.conns.endpoint(c)
+	e := w.conns.EndpointOf(c)
 	r.SetSampled(w.rec.WantsSample(r.Step))
 	if len(w.targets.all) > len(w.program.Targets) {
-		w.sources.Withhold(w.targets.all[c.target].uncredentialed)
+		w.sources.Withhold(w.targets.all[c.Target()].uncredentialed)
 	}
 	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {
@@ -124,13 +125,13 @@ func (w *Worker) open(c *conn, id book.ID) (stream uint32, ok bool) {
 		}
 	}
 	want := wantOf(s, r.Sampled, constant)
-	return c.openRequest(c.appendHeaders(s, &in.Instance, len(body), w.buffers.cookie), uint32(id), body, want), true
+	return c.OpenRequest(c.AppendHeaders(s, &in.Instance, len(body), w.buffers.cookie), uint32(id), body, want), true
 }
 
 // openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
 // can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
 // its authority, base path and cookies. The values of variables are the same then, and the script runs again.
-func (w *Worker) openMessage(c *conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+func (w *Worker) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	r := w.requests.At(id)
 	x, sampled := r.Exchange, r.Sampled
 	if !x.IsFor(e) {
@@ -147,9 +148,9 @@ func (w *Worker) openMessage(c *conn, id book.ID, in *flow.Instance, s *chain.St
 		x.KeepRequest()
 	}
 	m := x.Request
-	buf, header := c.appendMessage(m)
+	buf, header := c.AppendMessage(m)
 	w.trial.keepHead(id, header, c)
-	return c.openRequest(buf, uint32(id), m.Body, wantOf(s, sampled, false)), true
+	return c.OpenRequest(buf, uint32(id), m.Body, wantOf(s, sampled, false)), true
 }
 
 // wantOf returns which parts of a response a step needs.
@@ -172,7 +173,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 
 // appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
 // has the cookies that the redirect set.
-func (w *Worker) appendCookie(dst []byte, c *conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
+func (w *Worker) appendCookie(dst []byte, c *conns.Conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
 	in := w.flow.At(r.Instance)
 	if r.Hop > 0 {
 		w.buffers.scratch = in.RedirectOf(r.Step).AppendPath(w.buffers.scratch[:0], s, e)
@@ -183,7 +184,7 @@ func (w *Worker) appendCookie(dst []byte, c *conn, r *book.Request, s *chain.Ste
 		w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
 	}
 	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
-	return in.Cookies.AppendHeader(dst, w.wall(), c.socket.Secure != nil, w.buffers.authority, w.buffers.scratch)
+	return in.Cookies.AppendHeader(dst, w.wall(), c.IsSecure(), w.buffers.authority, w.buffers.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
@@ -234,16 +235,12 @@ const maxWaiting = 1 << 20
 func (w *Worker) expire() {
 	for id := w.requests.Expired(w.now); id != book.None; id = w.requests.Expired(w.now) {
 		r := w.requests.At(id)
-		c := w.conns.all[r.Conn]
-		if !c.session.Cancel(r.Stream, w.now) {
+		c := w.conns.At(r.Conn)
+		if !w.conns.Cancel(c, r.Stream) {
 			w.rec.Abandon(r)
 		}
 		w.finishFailed(id, tally.ByTimeout, failure.Cause{})
-		if c.broken() {
-			w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
-		} else {
-			w.conns.cancelled(c)
-		}
+		w.conns.Cancelled(c)
 	}
 }
 
@@ -256,5 +253,5 @@ func (w *Worker) noStreamCause(i int, at int64) failure.Cause {
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
 	}
-	return w.conns.unavailable(int32(i))
+	return w.conns.Cause(int32(i))
 }

@@ -44,6 +44,8 @@ type sim struct {
 	// pings counts PING frames; mute peers do not answer them.
 	pings int
 	mute  bool
+	// unreachable is the target that refuses all connections; "": none.
+	unreachable string
 	// dialled are all attempts to connect.
 	dialled []netio.Attempt
 	// dialledAt are their instants.
@@ -313,7 +315,7 @@ func (s *sim) Dial(r netio.Attempt) {
 	}
 	s.in(after+a.after, func() {
 		delete(s.attempts, id)
-		if a.err != nil || s.refuses(r.Endpoint) {
+		if a.err != nil || s.refuses(r.Endpoint) || r.Target.Name == s.unreachable {
 			r.Connected(nil, cmp.Or(a.err, error(syscall.ECONNREFUSED)))
 			return
 		}

@@ -1,27 +1,11 @@
 package loop
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/netio"
 )
-
-// unreachable is a dialer that connects to all targets but one.
-type unreachable struct {
-	*sim
-	target string
-}
-
-func (d unreachable) Dial(r netio.Attempt) {
-	if r.Target.Name == d.target {
-		d.in(time.Millisecond, func() { r.Connected(nil, syscall.ECONNREFUSED) })
-		return
-	}
-	d.sim.Dial(r)
-}
 
 // TestClosedLoopWithADeadTarget: steps that a closed loop cannot send wait as requests do, and no longer. The instances of two seconds were
 // all kept, and none of their steps was counted.
@@ -34,7 +18,7 @@ func TestClosedLoopWithADeadTarget(t *testing.T) {
 	dead.Name, dead.Connecting.OnDemand = "dead", true
 	p.Targets = append(p.Targets, dead)
 	b := newBench(t, p, ok(answer))
-	b.w.conns.dialer = unreachable{b.sim, "dead"}
+	b.unreachable = "dead"
 	got := b.run()
 	perWait := int64(streams * (wait / answer))
 	if n := int64(len(b.w.flow.All())); n > perWait+2*streams {

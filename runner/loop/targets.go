@@ -4,30 +4,17 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
-	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// target is what the plan says about a target, and how requests to it are rendered.
+// target is a target of the plan, or one that was followed.
 type target struct {
-	plan *rv.Target
-	// origin is the target of the plan that this one was followed from, or itself.
-	origin int32
+	conns.Target
 	// uncredentialed: requests do not have the credentials of the origin, because a response named the authority.
 	uncredentialed bool
-	// encoders and heads render requests, by endpoint.
-	encoders []*chain.Encoder
-	heads    []*chain.Head
-	http2    h2.Config
-	http1    h1.Config
-	// encoderTable bounds the HPACK table our requests use, in octets.
-	encoderTable uint32
-	// noStream is why requests are dropped while connections are busy.
-	noStream failure.Cause
 }
 
 // targets are those of the plan, then those that are followed. The slice does not move, because it has the capacity for all.
@@ -43,45 +30,23 @@ type targets struct {
 func newTargets(p *chain.Program) targets {
 	ts := targets{program: p, all: make([]target, len(p.Targets), len(p.Targets)+maxFollowed)}
 	for i := range p.Targets {
-		ts.all[i] = newTarget(p, &p.Targets[i], int32(i))
+		ts.all[i].Target = conns.NewTarget(p, &p.Targets[i], int32(i))
 	}
 	return ts
-}
-
-func newTarget(p *chain.Program, plan *rv.Target, origin int32) target {
-	t := target{plan: plan, origin: origin}
-	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
-	t.http2, t.encoderTable = http2Config(plan)
-	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
-	for e := range plan.Endpoints {
-		t.encoders = append(t.encoders, chain.NewEncoder(p, int(origin), &plan.Endpoints[e]))
-		t.heads = append(t.heads, chain.NewHead(p, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
-	}
-	return t
-}
-
-// http2Config is the session's configuration and the bound on our encoder's table.
-func http2Config(t *rv.Target) (h2.Config, uint32) {
-	c := h2.Config{MaxConcurrentStreams: t.MaxConcurrentStreams}
-	encoder := uint32(chain.MaxTable)
-	for _, f := range []struct{ from, to *uint32 }{
-		{t.HTTP2.HeaderTableSize, &c.HeaderTableSize},
-		{t.HTTP2.StreamWindow, &c.StreamWindow},
-		{t.HTTP2.ConnectionWindow, &c.ConnWindow},
-		{t.HTTP2.MaxFrameSize, &c.MaxFrameSize},
-		{t.HTTP2.EncoderTableSize, &encoder},
-	} {
-		if f.from != nil {
-			*f.to = *f.from
-		}
-	}
-	c.NoHeaderTable = t.HTTP2.HeaderTableSize != nil && *t.HTTP2.HeaderTableSize == 0
-	return c, encoder
 }
 
 // maxFollowed bounds the authorities that a worker connects to because a captured URI names
 // them; each costs connections.
 const maxFollowed = 64
+
+// ofAll returns the targets for connections: also the places of those that will be followed.
+func (ts *targets) ofAll() (out []*conns.Target) {
+	all := ts.all[:cap(ts.all)]
+	for i := range all {
+		out = append(out, &all[i].Target)
+	}
+	return out
+}
 
 // route is the target of an instance's step: that of the plan, or another authority that its request names, or the URI
 // that its path begins with. None: that authority cannot be connected to.
@@ -90,7 +55,7 @@ func (ts *targets) route(in *flow.Instance, s *chain.Step) int32 {
 	if s.HasAuthority {
 		return ts.named(t, in, s)
 	}
-	if !s.BeginsWithURI || !ts.all[t].plan.FollowAuthority {
+	if !s.BeginsWithURI || !ts.all[t].Plan.FollowAuthority {
 		return t
 	}
 	scheme, authority, ok := in.Authority(s)
@@ -118,7 +83,7 @@ func (ts *targets) named(t int32, in *flow.Instance, s *chain.Step) int32 {
 	if err != nil {
 		return flow.None
 	}
-	ts.scheme = append(ts.scheme[:0], ts.all[t].plan.Endpoints[0].Scheme...)
+	ts.scheme = append(ts.scheme[:0], ts.all[t].Plan.Endpoints[0].Scheme...)
 	return ts.of(t, ts.scheme, authority)
 }
 
@@ -128,7 +93,7 @@ func (ts *targets) of(t int32, scheme, authority []byte) int32 {
 	if ts.owns(t, scheme, authority) {
 		return t
 	}
-	if !ts.all[t].plan.FollowAuthority {
+	if !ts.all[t].Plan.FollowAuthority {
 		return flow.None
 	}
 	return ts.follow(t, scheme, authority)
@@ -136,7 +101,7 @@ func (ts *targets) of(t int32, scheme, authority []byte) int32 {
 
 // owns returns whether an authority is that of an endpoint of target t.
 func (ts *targets) owns(t int32, scheme, authority []byte) bool {
-	for _, e := range ts.all[t].plan.Endpoints {
+	for _, e := range ts.all[t].Plan.Endpoints {
 		if location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
 			return true
 		}
@@ -149,8 +114,8 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 	planned := len(ts.program.Targets)
 	for i := planned; i < len(ts.all); i++ {
 		t := &ts.all[i]
-		e := &t.plan.Endpoints[0]
-		if t.origin == from && location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
+		e := &t.Plan.Endpoints[0]
+		if t.Origin == from && location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
 			return int32(i)
 		}
 	}
@@ -163,7 +128,7 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 	e.Address = addressOf(e.Scheme, e.Authority)
 	plan.Endpoints = []rv.Endpoint{e}
 	i := int32(len(ts.all))
-	ts.all = append(ts.all, newTarget(ts.program, &plan, from))
+	ts.all = append(ts.all, target{Target: conns.NewTarget(ts.program, &plan, from)})
 	ts.all[i].uncredentialed = !origin.FollowWithCredentials
 	ts.followed = append(ts.followed, i)
 	return i

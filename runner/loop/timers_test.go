@@ -27,7 +27,7 @@ func TestTimersOfShortConnections(t *testing.T) {
 			b := newBench(t, p, ok(time.Millisecond))
 			b.direct = true
 			most := 0
-			b.everyTurn = func() { most = max(most, len(b.w.conns.timers)) }
+			b.everyTurn = func() { most = max(most, b.w.conns.Timers()) }
 			if got := b.run(); got.Done != requests || len(b.sim.conns) < requests/2 {
 				t.Fatalf("%d connections, got %+v", len(b.sim.conns), got)
 			}

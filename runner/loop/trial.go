@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -122,16 +123,16 @@ type sentHead struct {
 const connectAttempts = 4
 
 // gaveUp says that a trial does not wait for a connection to a target any more.
-func (t *trial) gaveUp(p *pool) bool {
-	return t != nil && p.failures >= connectAttempts*max(1, len(p.plan.Endpoints))
+func (t *trial) gaveUp(failures int, to *rv.Target) bool {
+	return t != nil && failures >= connectAttempts*max(1, len(to.Endpoints))
 }
 
 // keepHead keeps the header of a request that was rendered for a connection.
-func (t *trial) keepHead(id book.ID, head []byte, c *conn) {
+func (t *trial) keepHead(id book.ID, head []byte, c *conns.Conn) {
 	if t == nil {
 		return
 	}
-	t.sent[id] = sentHead{bytes.Clone(head), c.h1 != nil, c.address, c.number}
+	t.sent[id] = sentHead{bytes.Clone(head), c.IsHTTP1(), c.Address(), c.Number()}
 }
 
 // done reports a request that got a whole response. Failed is the check that failed, why the reason why the

@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/listen"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -82,7 +83,7 @@ type Worker struct {
 	listeners *listen.Listeners
 
 	targets targets
-	conns   connections
+	conns   *conns.Connections
 
 	authorizations authorizations
 
@@ -127,10 +128,10 @@ func New(cfg Config) (*Worker, error) {
 	w.limit = slots.NewLimiter(cfg.RequestLimit, sleep)
 	w.run = run{stall: stall{limit: stallLimit(&cfg)}}
 	w.targets = newTargets(p)
-	w.conns = newConnections(connsConfig{
-		net: w.net, dialer: cfg.Dialer, log: cfg.Log, rec: w.rec.Recorder, demand: load{&w.slots, &w.requests}, handler: w,
-		do: w.inbox.put, late: w.late, skipWait: w.skipWait,
-	}, w.targets.all[:cap(w.targets.all)])
+	w.conns = conns.New(conns.Config{
+		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: w,
+		Do: w.inbox.put, Late: w.late, SkipWait: w.skipWait, Log: cfg.Log,
+	}, w.targets.ofAll())
 	w.authorizations = newAuthorizations(p, &w.once.setup)
 	var err error
 	w.scripts, err = newScripts(&cfg, w.trial)
@@ -169,15 +170,15 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 // connectAll begins to open every connection of the share.
 func (w *Worker) connectAll() {
 	for t, n := range w.cfg.Share.Connections {
-		w.conns.openPlaces(int32(t), n, w.cfg.Share.FirstConnection[t], true)
+		w.conns.Open(int32(t), n, w.cfg.Share.FirstConnection[t], true)
 	}
 }
 
 // connectFollowed begins to open the connections to the authorities that this turn has come across.
 func (w *Worker) connectFollowed() {
 	for _, i := range w.targets.followed {
-		from := w.targets.all[i].origin
-		w.conns.openPlaces(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
+		from := w.targets.all[i].Origin
+		w.conns.Open(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
 	}
 	w.targets.endFollow()
 }
@@ -191,7 +192,7 @@ type load struct {
 // readClock sets the time of the turn.
 func (w *Worker) readClock() {
 	w.tick(w.net.Now())
-	w.conns.begin(w.now)
+	w.conns.Begin(w.now)
 	w.listeners.Begin(w.now)
 	w.flow.Tick(w.now, w.wall())
 }
@@ -213,7 +214,7 @@ func (w *Worker) turn() error {
 	}
 	for i := range n {
 		if ev := &w.events[i]; ev.Data < listen.FirstData {
-			w.conns.ready(ev)
+			w.conns.Ready(ev)
 		} else {
 			w.listeners.Ready(ev)
 		}
@@ -229,7 +230,7 @@ func (w *Worker) turn() error {
 	// What frees streams or makes steps ready comes before the requests of the turn, and what writes after them.
 	w.expire()
 	w.listeners.Expire()
-	w.conns.fireTimers()
+	w.conns.Fire()
 	if w.now < w.slots.Deadline(w.cfg.Deadline) {
 		w.flow.Wake(w.now)
 		w.checkLease()
@@ -237,8 +238,7 @@ func (w *Worker) turn() error {
 		w.generate()
 	}
 	w.connectFollowed()
-	w.conns.flush()
-	w.conns.freeEnded()
+	w.conns.Flush()
 	w.listeners.Flush()
 	w.endStalled()
 	w.releaseMemory()

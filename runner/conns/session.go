@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -25,16 +25,16 @@ type session interface {
 }
 
 // beginSession gives a connected socket the session of its protocol.
-func (cs *connections) beginSession(c *conn, d *dial.Connection) {
+func (cs *Connections) beginSession(c *Conn, d *dial.Connection) {
 	t := &cs.pools[c.target]
 	t.protocol = d.Protocol
 	if d.Protocol == rv.ProtocolHTTP1 { // it takes requests from now on
-		c.h1 = t.newHTTP1(cs.handler)
+		c.h1 = t.newHTTP1(cs.cfg.Handler)
 		c.session, c.head = c.h1, t.heads[c.endpoint]
 		t.connecting -= connectingIn[c.state]
 		return
 	}
-	c.h2 = h2.NewClient(t.http2, cs.handler)
+	c.h2 = h2.NewClient(t.http2, cs.cfg.Handler)
 	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
 }
 
@@ -49,7 +49,7 @@ func (p *pool) newHTTP1(h protocol.Handler) *h1.Client {
 }
 
 // endSession frees the session of a connection that has closed.
-func (cs *connections) endSession(c *conn) {
+func (cs *Connections) endSession(c *Conn) {
 	if c.h1 != nil {
 		c.h1.Reset()
 		t := &cs.pools[c.target]
@@ -58,11 +58,40 @@ func (cs *connections) endSession(c *conn) {
 	c.session, c.h2, c.h1, c.encoder, c.head = nil, nil, nil, nil, nil
 }
 
+// Index returns the place of the connection for At.
+func (c *Conn) Index() int32 { return c.index }
+
+// Target returns what the connection is to.
+func (c *Conn) Target() int32 { return c.target }
+
+// Number returns the connection's number in the whole test.
+func (c *Conn) Number() int32 { return c.number }
+
+// Address returns what the socket is connected to, or was last.
+func (c *Conn) Address() string { return c.address }
+
+// IsSecure returns whether the connection uses TLS.
+func (c *Conn) IsSecure() bool { return c.socket.Secure != nil }
+
+// IsHTTP1 returns whether the connection uses HTTP/1.1.
+func (c *Conn) IsHTTP1() bool { return c.h1 != nil }
+
+// GoAway returns the words of the last GOAWAY, and whether there was one.
+func (c *Conn) GoAway() (words string, seen bool) {
+	if c.h2 == nil {
+		return "", false
+	}
+	if _, seen = c.h2.GoAway(); seen {
+		words = c.h2.GoAwayWords()
+	}
+	return words, seen
+}
+
 // isOver returns true if the session takes no more requests and has all responses.
-func (c *conn) isOver() bool { return c.session.Draining() && c.session.InFlight() == 0 }
+func (c *Conn) isOver() bool { return c.session.Draining() && c.session.InFlight() == 0 }
 
 // capacity returns how many requests the connection can take now.
-func (c *conn) capacity() int {
+func (c *Conn) capacity() int {
 	switch {
 	case c.state == open && c.h2 != nil:
 		return c.h2.Free()
@@ -72,8 +101,8 @@ func (c *conn) capacity() int {
 	return 0
 }
 
-// appendHeaders appends the header of a step's request to the out buffer of the session.
-func (c *conn) appendHeaders(s *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
+// AppendHeaders appends the header of a step's request to the out buffer of the session.
+func (c *Conn) AppendHeaders(s *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
 	if c.h1 != nil {
 		return c.head.AppendHead(c.h1.Begin(), s, in, body, cookie)
 	}
@@ -82,8 +111,8 @@ func (c *conn) appendHeaders(s *chain.Step, in *chain.Instance, body int, cookie
 	return buf
 }
 
-// appendMessage appends the header of a request that is a message already, and returns the buffer and the header.
-func (c *conn) appendMessage(m *message.Message) (buf, header []byte) {
+// AppendMessage appends the header of a request that is a message already, and returns the buffer and the header.
+func (c *Conn) AppendMessage(m *message.Message) (buf, header []byte) {
 	if c.h1 != nil {
 		begin := c.h1.Begin()
 		buf = c.head.AppendMessage(begin, m, len(m.Body))
@@ -95,8 +124,8 @@ func (c *conn) appendMessage(m *message.Message) (buf, header []byte) {
 	return buf, buf[len(begin):]
 }
 
-// openRequest passes a request to the session, whose header is at the end of buf.
-func (c *conn) openRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
+// OpenRequest passes a request to the session, whose header is at the end of buf.
+func (c *Conn) OpenRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
 	if c.h1 != nil {
 		return c.h1.Open(buf, tok, body, want)
 	}
@@ -104,14 +133,14 @@ func (c *conn) openRequest(buf []byte, tok uint32, body []byte, want protocol.Wa
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
-func (c *conn) checkTable() {
+func (c *Conn) checkTable() {
 	if c.h2.EncoderTableEpoch() != c.tableEpoch {
 		c.table = chain.Static
 	}
 }
 
 // beginTable sets the encoder up for what the peer allows.
-func (c *conn) beginTable(bound uint32) {
+func (c *Conn) beginTable(bound uint32) {
 	if c.h2 != nil {
 		c.tableEpoch = c.h2.EncoderTableEpoch()
 		c.table = c.encoder.Begin(min(c.h2.EncoderTableSize(), bound))
@@ -120,10 +149,10 @@ func (c *conn) beginTable(bound uint32) {
 
 // broken says that the session wants its connection closed: HTTP/1.1 cannot cancel a request
 // otherwise.
-func (c *conn) broken() bool { return c.h1 != nil && c.h1.Broken() }
+func (c *Conn) broken() bool { return c.h1 != nil && c.h1.Broken() }
 
 // ping asks the peer for a sign of life, if the protocol can.
-func (c *conn) ping() {
+func (c *Conn) ping() {
 	if c.h2 != nil {
 		c.h2.Ping()
 	}

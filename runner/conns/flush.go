@@ -1,17 +1,17 @@
-package loop
+package conns
 
 import "github.com/h2surge/h2surge/runner/netio"
 
 // markDirty notes that a connection may have bytes to send.
-func (cs *connections) markDirty(c *conn) {
+func (cs *Connections) markDirty(c *Conn) {
 	if !c.isDirty {
 		c.isDirty = true
 		cs.dirty = append(cs.dirty, c.index)
 	}
 }
 
-// flush writes what this turn has made, one call for each connection as a rule.
-func (cs *connections) flush() {
+// Flush writes what this turn has made, one call for each connection as a rule. It ends the turn.
+func (cs *Connections) Flush() {
 	for _, i := range cs.dirty {
 		c := cs.all[i]
 		c.isDirty = false
@@ -19,17 +19,18 @@ func (cs *connections) flush() {
 		if c.socket.IsOpen() && !c.socket.AwaitsWritable() {
 			cs.write(c)
 			if full && cs.offer(c) {
-				cs.skipWait() // too much waited to be sent, and no longer does
+				cs.cfg.SkipWait() // too much waited to be sent, and no longer does
 			}
 		}
 	}
 	cs.dirty = cs.dirty[:0]
 	cs.rotate()
+	cs.freeEnded()
 }
 
 // write sends what is pending until the socket is full. If the socket is closed, the next read returns the cause, after what the
 // peer has sent before.
-func (cs *connections) write(c *conn) {
+func (cs *Connections) write(c *Conn) {
 	n, st, err := c.socket.Write(c.session)
 	cs.rec.BytesSent += int64(n)
 	if n > 0 && c.state == dialing {
@@ -39,12 +40,12 @@ func (cs *connections) write(c *conn) {
 		c.sentNothing = c.state == dialing
 	}
 	if err != nil {
-		cs.log.Error("cannot send on a connection", "err", err)
+		cs.cfg.Log.Error("cannot send on a connection", "err", err)
 	}
 }
 
 // flushSecure sends what is encrypted, as far as the socket takes it.
-func (cs *connections) flushSecure(c *conn) {
+func (cs *Connections) flushSecure(c *Conn) {
 	n, _ := c.socket.Flush()
 	cs.rec.BytesSent += int64(n)
 }

@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 // This file gives each failure its cause and counts it.
 
 // brokenBy returns a cause of the given kind with the address of a connection.
-func (*connections) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
+func (*Connections) brokenBy(c *Conn, kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
 }
 
 // violation returns the cause of a session's error, with the rule of the RFC that the peer broke.
-func (cs *connections) violation(c *conn, err error) failure.Cause {
+func (cs *Connections) violation(c *Conn, err error) failure.Cause {
 	why := cs.brokenBy(c, rv.CauseProtocol, err.Error())
 	if e := (*h2.ConnError)(nil); errors.As(err, &e) {
 		why.Detail = e.Rule()
@@ -42,7 +42,7 @@ func (cs *connections) violation(c *conn, err error) failure.Cause {
 }
 
 // orGoAway returns the GOAWAY of an HTTP/2 peer in place of a cause, if the peer has sent one.
-func (c *conn) orGoAway(why failure.Cause) failure.Cause {
+func (c *Conn) orGoAway(why failure.Cause) failure.Cause {
 	if _, seen := c.h2.GoAway(); seen {
 		why.Kind, why.Detail = rv.CauseGoAway, c.h2.GoAwayWords()
 	}
@@ -50,7 +50,7 @@ func (c *conn) orGoAway(why failure.Cause) failure.Cause {
 }
 
 // connectFailed counts a connection that could not be opened.
-func (cs *connections) connectFailed(c *conn, why failure.Cause) {
+func (cs *Connections) connectFailed(c *Conn, why failure.Cause) {
 	cs.rec.CountFailure(rv.FailureConnect, why)
 	cs.problem = cs.describe(c) + ": " + why.Advised()
 	cs.pools[c.target].failures++
@@ -58,8 +58,8 @@ func (cs *connections) connectFailed(c *conn, why failure.Cause) {
 }
 
 // describe returns the name of a connection's target and the URL of its endpoint, for messages.
-func (cs *connections) describe(c *conn) string {
-	t := cs.pools[c.target].plan
+func (cs *Connections) describe(c *Conn) string {
+	t := cs.pools[c.target].Plan
 	return fmt.Sprintf("target %s (%s)", t.Name, t.Endpoints[c.endpoint].Base())
 }
 
@@ -69,19 +69,19 @@ var awaitedOf = [connStates]string{
 	opening: "connected, but the peer has sent no SETTINGS (RFC 9113 3.4)",
 }
 
-// slow describes the first connection without which the worker is not ready, and that has waited in its state for half of
+// Slow describes the first connection without which the worker is not ready, and that has waited in its state for half of
 // connectTimeout; "": there is none. It says what hangs before the attempt has failed.
-func (cs *connections) slow() string {
+func (cs *Connections) Slow() string {
 	if cs.awaited == 0 {
 		return ""
 	}
 	for _, c := range cs.all {
 		waited := time.Duration(cs.now - c.since)
 		what := awaitedOf[c.state]
-		if c.state == handshaking && cs.pools[c.target].plan.TLS == nil {
+		if c.state == handshaking && cs.pools[c.target].Plan.TLS == nil {
 			what = "the server has answered neither the preface of HTTP/2 nor OPTIONS * of HTTP/1.1"
 		}
-		if c.awaited && what != "" && waited >= cs.pools[c.target].plan.ConnectTimeout/2 {
+		if c.awaited && what != "" && waited >= cs.pools[c.target].Plan.ConnectTimeout/2 {
 			return fmt.Sprintf("%s: %s for %v (%s)", cs.describe(c), what, waited.Round(100*time.Millisecond), c.address)
 		}
 	}
@@ -90,7 +90,7 @@ func (cs *connections) slow() string {
 
 // disconnected stores why a connection to a target was lost or could not be opened. It becomes the cause of
 // requests that are dropped because no connection is open.
-func (cs *connections) disconnected(c *conn, why failure.Cause) {
+func (cs *Connections) disconnected(c *Conn, why failure.Cause) {
 	detail := string(why.Kind)
 	if why.Detail != "" {
 		detail += ": " + why.Detail
@@ -98,18 +98,18 @@ func (cs *connections) disconnected(c *conn, why failure.Cause) {
 	cs.pools[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
 }
 
-// unavailable returns why no connection to a target took a request in time: all were busy, all were connecting, or the last
+// Cause returns why no connection to a target took a request in time: all were busy, all were connecting, or the last
 // failure.
-func (cs *connections) unavailable(target int32) failure.Cause {
+func (cs *Connections) Cause(target int32) failure.Cause {
 	p := &cs.pools[target]
 	switch all, busy, connecting := cs.placesOf(target); {
 	case busy > 0:
-		return p.noStream
+		return failure.Cause{Kind: rv.CauseNoStream, Detail: p.Plan.Name}
 	case p.unconnected.Failed() && (p.failures > 0 || connecting < all):
 		return p.unconnected
 	default:
 		return failure.Cause{
-			Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, all, p.plan.Name),
+			Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, all, p.Plan.Name),
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (cs *connections) unavailable(target int32) failure.Cause {
 // countEnd counts a lost connection and returns the cause. If the peer has sent GOAWAY, the cause is the code
 // of that frame. A connection that ends before its session has the peer's SETTINGS is counted as a failed
 // connect. An idle connection that the peer closes is not counted.
-func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
+func (cs *Connections) countEnd(c *Conn, why failure.Cause) failure.Cause {
 	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
 		why = c.orGoAway(why)
 	}
@@ -137,7 +137,7 @@ func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 }
 
 // countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an error.
-func (cs *connections) countGoAway(c *conn) {
+func (cs *Connections) countGoAway(c *Conn) {
 	if c.h2 == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	"time"
@@ -44,8 +44,8 @@ var firesIn = [...]uint16{
 	resetTimer:      1 << open,
 }
 
-// fireTimers fires what is due. A timer that has no effect in the state of its connection is dropped.
-func (cs *connections) fireTimers() {
+// Fire fires what is due. A timer that has no effect in the state of its connection is dropped.
+func (cs *Connections) Fire() {
 	for cs.timers.next() <= cs.now {
 		if c, kind := cs.takeTimer(); firesIn[kind]&(1<<c.state) != 0 {
 			cs.fire(c, kind)
@@ -53,8 +53,8 @@ func (cs *connections) fireTimers() {
 	}
 }
 
-func (cs *connections) fire(c *conn, kind timerKind) {
-	t := cs.pools[c.target].plan
+func (cs *Connections) fire(c *Conn, kind timerKind) {
+	t := cs.pools[c.target].Plan
 	switch kind {
 	case wantTimer:
 		cs.handle(c, wanted)
@@ -78,14 +78,14 @@ func (cs *connections) fire(c *conn, kind timerKind) {
 
 // fireConnect loses a connection that is not open within the limit. The timer may have been set while the loop connected,
 // and the wait for SETTINGS begins after that.
-func (cs *connections) fireConnect(c *conn, limit time.Duration) {
+func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 	if left := limit - time.Duration(cs.now-c.since); left > 0 {
 		cs.arm(c, connectTimer, left)
 		return
 	}
 	if c.state == dialing && c.sentNothing && !c.socket.AwaitsWritable() { // perhaps it is connected for long
 		if err := c.socket.AwaitWritable(true); err != nil {
-			cs.log.Error("cannot watch a connection", "err", err)
+			cs.cfg.Log.Error("cannot watch a connection", "err", err)
 		}
 		cs.arm(c, connectTimer, limit)
 		return
@@ -99,7 +99,7 @@ func (cs *connections) fireConnect(c *conn, limit time.Duration) {
 
 // fireInactivity loses a connection that owes responses and is silent. The timer is not moved
 // with every read; it looks at the last one when it fires and is set again for what is left.
-func (cs *connections) fireInactivity(c *conn, limit time.Duration) {
+func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
 	silent := time.Duration(cs.now - c.receivedAt)
 	if c.session.InFlight() == 0 {
 		c.receivedAt = cs.now // idle is not silent
@@ -114,7 +114,7 @@ func (cs *connections) fireInactivity(c *conn, limit time.Duration) {
 
 // firePing asks a silent peer whether it is there, and loses a connection on which nothing has come for an
 // interval after that.
-func (cs *connections) firePing(c *conn, interval time.Duration) {
+func (cs *Connections) firePing(c *Conn, interval time.Duration) {
 	silent := time.Duration(cs.now - c.receivedAt)
 	switch asked := c.pingedAt > c.receivedAt; {
 	case silent < interval:

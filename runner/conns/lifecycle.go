@@ -1,4 +1,4 @@
-package loop
+package conns
 
 // connState is where a connection is in its lifecycle. The table of transitions below is the only place that
 // changes it.
@@ -81,8 +81,8 @@ const (
 	actions = iota
 )
 
-// transition is an edge of the lifecycle.
-type transition struct {
+// Transition is an edge of the lifecycle.
+type Transition struct {
 	from connState
 	on   connEvent
 	to   connState
@@ -90,7 +90,7 @@ type transition struct {
 }
 
 // transitions are all edges. What has no edge does not happen.
-var transitions = [...]transition{
+var transitions = [...]Transition{
 	{idle, wanted, resolving, connect},
 	{idle, removed, closing, closeSocket | release},
 	{backoff, wanted, resolving, connect},
@@ -123,7 +123,7 @@ var transitions = [...]transition{
 }
 
 // next has the edge for each state and event; nil: no edge.
-var next = func() (n [connStates][connEvents]*transition) {
+var next = func() (n [connStates][connEvents]*Transition) {
 	for i := range transitions {
 		t := &transitions[i]
 		n[t.from][t.on] = t
@@ -132,15 +132,15 @@ var next = func() (n [connStates][connEvents]*transition) {
 }()
 
 // handle takes a connection along the edge of an event.
-func (cs *connections) handle(c *conn, ev connEvent) {
+func (cs *Connections) handle(c *Conn, ev connEvent) {
 	e := next[c.state][ev]
 	if e == nil {
 		cs.strayEvents++
-		cs.log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
+		cs.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
 		return
 	}
-	if cs.watch != nil {
-		cs.watch(c, e)
+	if cs.Watch != nil {
+		cs.Watch(e)
 	}
 	before := c.connecting()
 	if c.state != e.to {
@@ -158,14 +158,14 @@ func (cs *connections) handle(c *conn, ev connEvent) {
 var connectingIn = [connStates]int{resolving: 1, dialing: 1, handshaking: 1, opening: 1}
 
 // connecting is 1 for a connection that will take requests and takes none yet, and else 0.
-func (c *conn) connecting() int {
+func (c *Conn) connecting() int {
 	if c.h1 != nil {
 		return 0
 	}
 	return connectingIn[c.state]
 }
 
-func (cs *connections) act(c *conn, a action) {
+func (cs *Connections) act(c *Conn, a action) {
 	switch a {
 	case closeSocket:
 		cs.closeSocket(c)
@@ -214,7 +214,7 @@ func (s connState) String() string { return stateNames[s] }
 func (e connEvent) String() string { return eventNames[e] }
 
 // release ends a connection. Its record becomes free after the turn.
-func (cs *connections) release(c *conn) {
+func (cs *Connections) release(c *Conn) {
 	if c.role == failbackTrial {
 		cs.endTrial(c)
 	}

@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/h2surge/h2surge/runner/netio"
 )
 
-// ready handles one ready connection.
-func (cs *connections) ready(ev *netio.Event) {
+// Ready handles one ready connection.
+func (cs *Connections) Ready(ev *netio.Event) {
 	c := cs.all[ev.Data]
 	if !c.socket.IsOpen() {
 		return
@@ -35,7 +35,7 @@ const maxReads = 4
 // receive reads and parses what has arrived on a connection. ended reports that the peer has sent its last octet:
 // receive then reads all of it now, so that the worker notices the end and sends no more requests on the connection. A
 // connection that is over is closed without another read: as the last read emptied the socket, this does not reset it.
-func (cs *connections) receive(c *conn, ended bool) {
+func (cs *Connections) receive(c *Conn, ended bool) {
 	for range maxReads {
 		n, st := c.socket.Read(cs.read)
 		if st == netio.Again {
@@ -58,7 +58,7 @@ func (cs *connections) receive(c *conn, ended bool) {
 		} else if !cs.parse(c, cs.read[:n]) {
 			return
 		}
-		if n < len(cs.read) && (!ended || c.isOver()) || cs.late() {
+		if n < len(cs.read) && (!ended || c.isOver()) || cs.cfg.Late() {
 			break
 		}
 	}
@@ -67,7 +67,7 @@ func (cs *connections) receive(c *conn, ended bool) {
 
 // peerClosed handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
 // (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
-func (cs *connections) peerClosed(c *conn, st netio.Status) {
+func (cs *Connections) peerClosed(c *Conn, st netio.Status) {
 	why := cs.brokenBy(c, rv.CauseClosed, "")
 	if st == netio.Ended {
 		cs.closeFor(why)
@@ -81,29 +81,29 @@ func (cs *connections) peerClosed(c *conn, st netio.Status) {
 }
 
 // endResponse ends a response that lasts until the peer closes.
-func (cs *connections) endResponse(c *conn) {
+func (cs *Connections) endResponse(c *Conn) {
 	if c.h1 == nil {
 		return
 	}
-	before := cs.demand.DoneInTurn()
+	before := cs.cfg.Demand.DoneInTurn()
 	err := c.h1.Ended()
 	cs.noteResponse(c, before)
 	if err != nil {
-		cs.log.Debug("a response was cut", "err", err)
+		cs.cfg.Log.Debug("a response was cut", "err", err)
 	}
 }
 
 // noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
 // session got the octets.
-func (cs *connections) noteResponse(c *conn, before int) {
-	if cs.demand.DoneInTurn() > before && !c.answered {
+func (cs *Connections) noteResponse(c *Conn, before int) {
+	if cs.cfg.Demand.DoneInTurn() > before && !c.answered {
 		cs.handle(c, responded)
 	}
 }
 
 // parse passes plaintext to the session. It returns false when the connection is closed.
-func (cs *connections) parse(c *conn, p []byte) bool {
-	before := cs.demand.DoneInTurn()
+func (cs *Connections) parse(c *Conn, p []byte) bool {
+	before := cs.cfg.Demand.DoneInTurn()
 	err := c.session.Receive(p, cs.now)
 	cs.noteResponse(c, before)
 	if err != nil {
@@ -115,7 +115,7 @@ func (cs *connections) parse(c *conn, p []byte) bool {
 }
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
-func (cs *connections) received(c *conn) {
+func (cs *Connections) received(c *Conn) {
 	if c.state == opening && c.h2 != nil && c.h2.Ready() {
 		cs.timesOf(c).Settings.Record((cs.now - c.since) / 1000)
 		cs.handle(c, usable)
@@ -142,7 +142,7 @@ func (cs *connections) received(c *conn) {
 }
 
 // receiveSecure decrypts and parses what has been fed; false: the connection is gone.
-func (cs *connections) receiveSecure(c *conn) bool {
+func (cs *Connections) receiveSecure(c *Conn) bool {
 	if cs.plain == nil {
 		cs.plain = make([]byte, netio.PlainSize)
 	}

@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	"time"
@@ -9,16 +9,16 @@ import (
 	"github.com/h2surge/h2surge/runner/netio"
 )
 
-// openPlaces makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
+// Open makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
 // allows: connection k of the whole test is due in the period k / RampCount. If awaited, the worker is not ready before
 // they are open. A target whose connections are opened on demand is not awaited.
-func (cs *connections) openPlaces(t int32, n, first int, awaited bool) {
-	how := &cs.pools[t].plan.Connecting
+func (cs *Connections) Open(t int32, n, first int, awaited bool) {
+	how := &cs.pools[t].Plan.Connecting
 	for k := first; k < first+n; k++ {
 		c := cs.add(t, int32(k), place)
 		if how.OnDemand {
 			cs.addIdle(c)
-			cs.skipWait() // the worker may be ready without any event
+			cs.cfg.SkipWait() // the worker may be ready without any event
 			continue
 		}
 		if c.awaited = awaited; awaited {
@@ -32,16 +32,16 @@ func (cs *connections) openPlaces(t int32, n, first int, awaited bool) {
 	}
 }
 
-// resize opens or removes connections to a target until n are left. New ones are numbered from first.
-func (cs *connections) resize(t int32, n, first int, awaited bool) {
-	var have []*conn
+// Resize opens or removes connections to a target until n are left. New ones are numbered from first.
+func (cs *Connections) Resize(t int32, n, first int, awaited bool) {
+	var have []*Conn
 	for _, c := range cs.all {
 		if c.target == t && c.role == place {
 			have = append(have, c)
 		}
 	}
 	if more := n - len(have); more > 0 {
-		cs.openPlaces(t, more, first+len(have), awaited)
+		cs.Open(t, more, first+len(have), awaited)
 		return
 	}
 	for _, c := range have[n:] {
@@ -52,8 +52,8 @@ func (cs *connections) resize(t int32, n, first int, awaited bool) {
 // connect chooses endpoint and address by the connection's number and by how far it has moved on, and
 // connects. Connection k starts at endpoint k modulo their number; the connections of one endpoint start at its
 // addresses in turn.
-func (cs *connections) connect(c *conn) {
-	t := cs.pools[c.target].plan
+func (cs *Connections) connect(c *Conn) {
+	t := cs.pools[c.target].Plan
 	c.generation++
 	cs.endTimers(c)
 	c.answered, c.sentNothing, c.opened, c.pingedAt = false, false, 0, 0
@@ -70,8 +70,8 @@ func (cs *connections) connect(c *conn) {
 	if dial.IsResolved(c.address) {
 		cs.handle(c, resolved)
 	}
-	cs.dialer.Dial(netio.Attempt{
-		Awaiter: awaiter{cs, c.index, c.generation}, Target: t, Endpoint: int(c.endpoint), Origin: int(cs.pools[c.target].origin),
+	cs.cfg.Dialer.Dial(netio.Attempt{
+		Awaiter: awaiter{cs, c.index, c.generation}, Target: t, Endpoint: int(c.endpoint), Origin: int(cs.pools[c.target].Origin),
 		Number: int(c.number), Address: int(address),
 	})
 }
@@ -79,7 +79,7 @@ func (cs *connections) connect(c *conn) {
 // connectNow connects from the loop itself, which costs a third of what the dialer's goroutine does. Only a place
 // that had an open connection before is connected so, because HTTP/1.1 requests are put on the connection before it
 // is known to work. If it fails, they are put on another one.
-func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
+func (cs *Connections) connectNow(c *Conn, t *rv.Target) bool {
 	unknown := t.Protocol == rv.ProtocolDiscovered && len(t.Endpoints) > 1 // each endpoint may have another protocol
 	if t.TLS != nil || unknown || len(t.Connecting.LocalAddresses) > 0 {
 		return false
@@ -108,21 +108,21 @@ var eventOfStep = [...]connEvent{dial.Connecting: resolved, dial.Handshaking: ac
 
 // awaiter is what a connection gives to the dialer for an attempt.
 type awaiter struct {
-	cs         *connections
+	cs         *Connections
 	conn       int32
 	generation uint32
 }
 
 // Progress implements netio.Awaiter.
-func (a awaiter) Progress(step dial.Step) { a.cs.do(func() { a.progress(step) }) }
+func (a awaiter) Progress(step dial.Step) { a.cs.cfg.Do(func() { a.progress(step) }) }
 
 // Connected implements netio.Awaiter.
 func (a awaiter) Connected(d *dial.Connection, err error) bool {
-	return a.cs.do(func() { a.connected(d, err) })
+	return a.cs.cfg.Do(func() { a.connected(d, err) })
 }
 
 // connection returns the connection that awaits the attempt; nil: it has given the attempt up.
-func (a awaiter) connection() *conn {
+func (a awaiter) connection() *Conn {
 	if c := a.cs.all[a.conn]; c.generation == a.generation {
 		return c
 	}
@@ -148,7 +148,7 @@ func (a awaiter) connected(d *dial.Connection, err error) {
 }
 
 // dialed takes a connection of the dialer.
-func (cs *connections) dialed(c *conn, d *dial.Connection) {
+func (cs *Connections) dialed(c *Conn, d *dial.Connection) {
 	if d.Address != "" {
 		c.address = d.Address
 	}
@@ -165,12 +165,12 @@ func (cs *connections) dialed(c *conn, d *dial.Connection) {
 }
 
 // dialFailed ends an attempt to connect.
-func (cs *connections) dialFailed(c *conn, err error) {
+func (cs *Connections) dialFailed(c *Conn, err error) {
 	cs.lose(c, failure.Of(err, c.address))
 }
 
 // adopt makes a socket the worker's own and begins the session. It returns false if the connection has failed.
-func (cs *connections) adopt(c *conn, d *dial.Connection) bool {
+func (cs *Connections) adopt(c *Conn, d *dial.Connection) bool {
 	socket, err := netio.Open(cs.net, d, c.index)
 	if err != nil {
 		cs.dialFailed(c, err)
@@ -183,8 +183,8 @@ func (cs *connections) adopt(c *conn, d *dial.Connection) bool {
 
 // awaitUsable is the action of a connected socket. HTTP/2 waits for the peer's SETTINGS. HTTP/1.1 is usable now, but a
 // trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and closes.
-func (cs *connections) awaitUsable(c *conn) {
-	switch t := cs.pools[c.target].plan; {
+func (cs *Connections) awaitUsable(c *Conn) {
+	switch t := cs.pools[c.target].Plan; {
 	case c.h2 != nil:
 		cs.arm(c, connectTimer, t.ConnectTimeout)
 	case c.role == failbackTrial:
@@ -195,7 +195,7 @@ func (cs *connections) awaitUsable(c *conn) {
 }
 
 // becomeOpen makes a connection ready for requests.
-func (cs *connections) becomeOpen(c *conn) {
+func (cs *Connections) becomeOpen(c *Conn) {
 	cs.pools[c.target].failures = 0
 	c.beginTable(cs.pools[c.target].encoderTable)
 	cs.pools[c.target].streams = int64(c.capacity())
@@ -205,7 +205,7 @@ func (cs *connections) becomeOpen(c *conn) {
 	}
 	cs.stopAwaiting(c)
 	c.wasOpen = true
-	t := cs.pools[c.target].plan
+	t := cs.pools[c.target].Plan
 	cs.arm(c, ageTimer, t.Connecting.MaxAge)
 	cs.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
 	if c.h2 != nil {
@@ -222,7 +222,7 @@ const (
 
 // backoffOf is how long a connection waits after its failures. With several endpoints, all are tried before the
 // wait gets longer.
-func (cs *connections) backoffOf(c *conn) time.Duration {
+func (cs *Connections) backoffOf(c *Conn) time.Duration {
 	rounds := (c.failures - 1) / cs.choices(c)
 	return min(firstBackoff<<min(rounds, 10), lastBackoff)
 }

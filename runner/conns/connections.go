@@ -1,8 +1,9 @@
-package loop
+package conns
 
 import (
 	"container/heap"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -19,17 +20,48 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// connections are a worker's connections to all targets. Only its methods write its fields and those of a conn. It
-// knows neither slots nor chains: it calls the network, the sessions, the recorder and, when a connection closes, the
-// requests.
-type connections struct {
-	connsConfig
+// Config is what Connections are made from.
+type Config struct {
+	Net    netio.Net
+	Dialer netio.Dialer
+	// Recorder gets the counts and times of connections.
+	Recorder *measure.Recorder
+	Demand   Demand
+	// Handler gets the outcomes of requests.
+	Handler protocol.Handler
+	// Do runs a function in the next turn, or returns false if the worker has ended. Any goroutine may call it.
+	Do func(f func()) bool
+	// Late returns true if the turn has become a long one.
+	Late func() bool
+	// SkipWait makes the next turn begin without a wait.
+	SkipWait func()
+	Log      *slog.Logger
+}
+
+// Demand is what the connections are for.
+type Demand interface {
+	// Over returns true after the last stage.
+	Over() bool
+	// FillsStreams returns true if each free stream gets a request at once.
+	FillsStreams() bool
+	// Waiting returns how many requests wait for a connection to a target.
+	Waiting(target int32) int
+	// DoneInTurn returns how many responses this turn has completed.
+	DoneInTurn() int
+}
+
+// Connections are a worker's connections to all targets. They know neither slots nor chains nor requests: they call the
+// network and the sessions, which call the handler.
+type Connections struct {
+	cfg Config
+	net netio.Net
+	rec *measure.Recorder
 	// now is the time of the turn.
 	now int64
 
 	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
 	// become free after the turn, because events of this turn may still have their indices.
-	all   []*conn
+	all   []*Conn
 	free  []int32
 	ended []int32
 	// pools are the connections by target: those of the plan, then those that are followed.
@@ -45,42 +77,14 @@ type connections struct {
 	problem string
 	// ending is why a connection ends, valid while its session is closed.
 	ending failure.Cause
-	// strayEvents counts events of connections without a transition: a defect. watch sees every transition; nil
-	// but in tests.
+	// strayEvents counts events of connections without a transition: a defect.
 	strayEvents int
-	watch       func(*conn, *transition)
-	read        []byte // of one read
-	plain       []byte // of one TLS record; made for the first TLS connection
-}
+	// Watch sees every transition; nil but in tests.
+	Watch func(*Transition)
+	read  []byte // of one read
+	plain []byte // of one TLS record; made for the first TLS connection
 
-// connsConfig is what connections are made from.
-type connsConfig struct {
-	net    netio.Net
-	dialer netio.Dialer
-	log    *slog.Logger
-	// rec gets the counts and times of connections.
-	rec    *measure.Recorder
-	demand demand
-	// handler gets the outcomes of requests.
-	handler protocol.Handler
-	// do runs a function in the next turn, or returns false if the worker has ended. Any goroutine may call it.
-	do func(f func()) bool
-	// late returns true if the turn has become a long one.
-	late func() bool
-	// skipWait makes the next turn begin without a wait.
-	skipWait func()
-}
-
-// demand is what the connections are for.
-type demand interface {
-	// Over returns true after the last stage.
-	Over() bool
-	// FillsStreams returns true if each free stream gets a request at once.
-	FillsStreams() bool
-	// Waiting returns how many requests wait for a connection to a target.
-	Waiting(target int32) int
-	// DoneInTurn returns how many responses this turn has completed.
-	DoneInTurn() int
+	_ [56]byte // whole cache lines
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
@@ -88,7 +92,7 @@ const readSize = 256 << 10
 
 // pool is the connections to a target.
 type pool struct {
-	*target
+	*Target
 	// protocol is that of the connection that was opened last. Empty: none was opened.
 	protocol rv.Protocol
 	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
@@ -112,27 +116,27 @@ type pool struct {
 	failures int
 }
 
-// newConnections makes connections to the targets of all, which may be filled later.
-func newConnections(cfg connsConfig, all []target) connections {
-	cs := connections{
-		connsConfig: cfg,
-		pools:       make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
+// New makes connections to targets, which may be filled later.
+func New(cfg Config, targets []*Target) *Connections {
+	cs := &Connections{
+		cfg: cfg, net: cfg.Net, rec: cfg.Recorder,
+		pools: cacheline.Make[pool](len(targets)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
 		batches: cacheline.Make[int32](0),
 	}
-	for i := range all {
-		cs.pools[i] = pool{target: &all[i], batch: cacheline.Make[int32](0)}
+	for i, t := range targets {
+		cs.pools[i] = pool{Target: t, batch: cacheline.Make[int32](0)}
 	}
 	return cs
 }
 
-// begin sets the time of the turn.
-func (cs *connections) begin(now int64) { cs.now = now }
+// Begin sets the time of the turn.
+func (cs *Connections) Begin(now int64) { cs.now = now }
 
-// record lets another recorder get the counts from now on.
-func (cs *connections) record(into *measure.Recorder) { cs.rec = into }
+// Record lets another recorder get the counts from now on.
+func (cs *Connections) Record(into *measure.Recorder) { cs.rec = into }
 
-// conn is a connection to a target, over all its sockets: it connects again until it is closed for good.
-type conn struct {
+// Conn is a connection to a target, over all its sockets: it connects again until it is closed for good.
+type Conn struct {
 	session session
 	// One of h2 and h1 is the session.
 	h2      *h2.Client
@@ -185,7 +189,7 @@ type conn struct {
 	// failbackAt is when the first endpoint is tried again, or was last; zero: the connection is with it.
 	failbackAt int64
 	// original is the connection whose first endpoint a trial tries; it has ended if its incarnation has changed.
-	original            *conn
+	original            *Conn
 	originalIncarnation uint32
 	// timers has the instant of each timer that is set; 0: it is not set. firesAt is the first of them, and inTimers is the
 	// connection's place in connections.timers, counted from 1; 0: no timer is set.
@@ -209,16 +213,16 @@ const (
 )
 
 // add makes a connection in state idle.
-func (cs *connections) add(t, number int32, r role) *conn {
-	var c *conn
+func (cs *Connections) add(t, number int32, r role) *Conn {
+	var c *Conn
 	if n := len(cs.free); n > 0 {
 		c = cs.all[cs.free[n-1]]
 		cs.free = cs.free[:n-1]
 	} else {
-		c = &conn{index: int32(len(cs.all))}
+		c = &Conn{index: int32(len(cs.all))}
 		cs.all = append(cs.all, c)
 	}
-	*c = conn{
+	*c = Conn{
 		generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
 		target: t, number: number, role: r, state: idle, downSince: cs.now,
 	}
@@ -226,7 +230,7 @@ func (cs *connections) add(t, number int32, r role) *conn {
 }
 
 // closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
-func (cs *connections) closeSocket(c *conn) {
+func (cs *Connections) closeSocket(c *Conn) {
 	c.socket.Close()
 	c.generation++
 	cs.endTimers(c)
@@ -234,16 +238,16 @@ func (cs *connections) closeSocket(c *conn) {
 }
 
 // closeFor sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
-func (cs *connections) closeFor(why failure.Cause) { cs.ending = why }
+func (cs *Connections) closeFor(why failure.Cause) { cs.ending = why }
 
 // makeSurplus lets a connection give up its place.
-func (cs *connections) makeSurplus(c *conn) {
+func (cs *Connections) makeSurplus(c *Conn) {
 	cs.stopAwaiting(c)
 	c.role = surplus
 }
 
 // stopAwaiting notes that the worker does not wait for the place any more: it has an open connection, or is given up.
-func (cs *connections) stopAwaiting(c *conn) {
+func (cs *Connections) stopAwaiting(c *Conn) {
 	if !c.awaited {
 		return
 	}
@@ -255,7 +259,7 @@ func (cs *connections) stopAwaiting(c *conn) {
 
 // freeEnded adds the records of connections that have ended to the free records. A record stays in ended while a queue of
 // its pool has it.
-func (cs *connections) freeEnded() {
+func (cs *Connections) freeEnded() {
 	if len(cs.ended) == 0 {
 		return
 	}
@@ -270,8 +274,29 @@ func (cs *connections) freeEnded() {
 	cs.ended = still
 }
 
-// abandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
-func (cs *connections) abandonAll() {
+// At returns a connection.
+func (cs *Connections) At(index int32) *Conn { return cs.all[index] }
+
+// Awaited returns how many connections must open before the worker is ready.
+func (cs *Connections) Awaited() int { return cs.awaited }
+
+// Problem returns the last failure to open a connection without which the worker is not ready.
+func (cs *Connections) Problem() string { return cs.problem }
+
+// Ending returns why a connection ends, while its session gives each of its requests an outcome.
+func (cs *Connections) Ending() failure.Cause { return cs.ending }
+
+// Streams returns how many requests the connection to a target can hold that was opened last.
+func (cs *Connections) Streams(target int32) int64 { return cs.pools[target].streams }
+
+// Failures returns how many failures in a row to open a connection to a target there were.
+func (cs *Connections) Failures(target int32) int { return cs.pools[target].failures }
+
+// Unconnected returns why no connection to a target is open: the last end of a connection, or the last failure to open one.
+func (cs *Connections) Unconnected(target int32) failure.Cause { return cs.pools[target].unconnected }
+
+// AbandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
+func (cs *Connections) AbandonAll() {
 	for _, c := range cs.all {
 		if c.socket.IsOpen() {
 			c.socket.Close()
@@ -281,7 +306,7 @@ func (cs *connections) abandonAll() {
 }
 
 // offer puts a connection with a free stream at the end of its target's queue, and reports whether it is there.
-func (cs *connections) offer(c *conn) bool {
+func (cs *Connections) offer(c *Conn) bool {
 	if !c.isAvailable && c.capacity() > 0 {
 		c.isAvailable = true
 		cs.pools[c.target].available.Push(c.index)
@@ -289,9 +314,12 @@ func (cs *connections) offer(c *conn) bool {
 	return c.isAvailable
 }
 
-// takeAvailable returns the connection for the next request: the one that this turn fills, or the next one with a free
+// Return gives back a connection that Take returned, and that got no request.
+func (cs *Connections) Return(c *Conn) { cs.offer(c) }
+
+// Take returns the connection for the next request: the one that this turn fills, or the next one with a free
 // stream, which leaves the queue. nil: no stream is free.
-func (cs *connections) takeAvailable(target int32) *conn {
+func (cs *Connections) Take(target int32) *Conn {
 	p := &cs.pools[target]
 	if n := len(p.batch); n > 0 {
 		if c := cs.all[p.batch[n-1]]; c.capacity() > 0 {
@@ -309,9 +337,9 @@ func (cs *connections) takeAvailable(target int32) *conn {
 }
 
 // used makes a connection available after a request was put on it: now, or with plan.Batch at the end of the turn.
-func (cs *connections) used(c *conn) {
+func (cs *Connections) used(c *Conn) {
 	p := &cs.pools[c.target]
-	if !p.plan.Batch {
+	if !p.Plan.Batch {
 		cs.offer(c)
 		return
 	}
@@ -326,7 +354,7 @@ func (cs *connections) used(c *conn) {
 
 // rotate ends the batches of a turn. The connection that was used first becomes the last of its target, and the others keep
 // their places. Full connections have a place, too: the order does not depend on which response comes first.
-func (cs *connections) rotate() {
+func (cs *Connections) rotate() {
 	for _, t := range cs.batches {
 		p := &cs.pools[t]
 		for i := len(p.batch) - 1; i >= 0; i-- {
@@ -347,14 +375,14 @@ func (cs *connections) rotate() {
 }
 
 // isWornOut returns true if a connection has carried as many requests as it may.
-func (cs *connections) isWornOut(c *conn) bool {
-	most := cs.pools[c.target].plan.Connecting.MaxRequests
+func (cs *Connections) isWornOut(c *Conn) bool {
+	most := cs.pools[c.target].Plan.Connecting.MaxRequests
 	return most > 0 && c.opened >= most
 }
 
 // placesOf returns how many places a target has, and how many of them are busy, because their connections are open or wait
 // for their last responses, or connecting.
-func (cs *connections) placesOf(target int32) (all, busy, connecting int) {
+func (cs *Connections) placesOf(target int32) (all, busy, connecting int) {
 	for _, c := range cs.all {
 		if c.target != target || c.role != place {
 			continue
@@ -368,8 +396,8 @@ func (cs *connections) placesOf(target int32) (all, busy, connecting int) {
 	return all, busy, connecting
 }
 
-// downWithin returns for how much of the time from an instant until now a connection was not open.
-func (cs *connections) downWithin(c *conn, from int64) int64 {
+// Down returns for how much of the time from an instant until now a connection was not open.
+func (cs *Connections) Down(c *Conn, from int64) int64 {
 	until := cs.now
 	if c.state == open {
 		until = c.since
@@ -377,13 +405,13 @@ func (cs *connections) downWithin(c *conn, from int64) int64 {
 	return max(0, until-max(from, c.downSince))
 }
 
-// endpoint is what a connection is to.
-func (cs *connections) endpoint(c *conn) *rv.Endpoint {
-	return &cs.pools[c.target].plan.Endpoints[c.endpoint]
+// EndpointOf returns what a connection is to.
+func (cs *Connections) EndpointOf(c *Conn) *rv.Endpoint {
+	return &cs.pools[c.target].Plan.Endpoints[c.endpoint]
 }
 
 // arm sets a timer for a connection unless it is set already or d is zero.
-func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
+func (cs *Connections) arm(c *Conn, kind timerKind, d time.Duration) {
 	if d > 0 && c.timers[kind] == 0 {
 		c.timers[kind] = cs.now + int64(d)
 		cs.timers.update(c)
@@ -391,19 +419,19 @@ func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
 }
 
 // endTimers ends the timers of a connection when its socket ends. The timer of the next trial survives.
-func (cs *connections) endTimers(c *conn) {
+func (cs *Connections) endTimers(c *Conn) {
 	c.timers = [timerKinds]int64{failbackTimer: c.timers[failbackTimer]}
 	cs.timers.update(c)
 }
 
 // endAllTimers ends the timers of a connection that has ended for good.
-func (cs *connections) endAllTimers(c *conn) {
+func (cs *Connections) endAllTimers(c *Conn) {
 	c.timers = [timerKinds]int64{}
 	cs.timers.update(c)
 }
 
 // takeTimer returns the timer that fires first, and ends it.
-func (cs *connections) takeTimer() (*conn, timerKind) {
+func (cs *Connections) takeTimer() (*Conn, timerKind) {
 	c := cs.timers[0]
 	kind := slices.Index(c.timers[:], c.firesAt)
 	c.timers[kind] = 0
@@ -413,7 +441,7 @@ func (cs *connections) takeTimer() (*conn, timerKind) {
 
 // timerHeap is a heap of the connections with a timer, the one whose timer fires first at the front. It has each
 // connection once, so that short connections leave nothing behind.
-type timerHeap []*conn
+type timerHeap []*Conn
 
 func (h timerHeap) Len() int           { return len(h) }
 func (h timerHeap) Less(i, j int) bool { return h[i].firesAt < h[j].firesAt }
@@ -424,7 +452,7 @@ func (h timerHeap) Swap(i, j int) {
 }
 
 func (h *timerHeap) Push(c any) {
-	*h = append(*h, c.(*conn))
+	*h = append(*h, c.(*Conn))
 	(*h)[len(*h)-1].inTimers = len(*h)
 }
 
@@ -437,7 +465,7 @@ func (h *timerHeap) Pop() any {
 }
 
 // update gives a connection whose timers have changed its place in the heap.
-func (h *timerHeap) update(c *conn) {
+func (h *timerHeap) update(c *Conn) {
 	before := c.firesAt
 	c.firesAt = 0
 	for _, at := range c.timers {
@@ -456,6 +484,12 @@ func (h *timerHeap) update(c *conn) {
 	}
 }
 
+// never is an instant that does not come.
+const never = math.MaxInt64
+
+// Next returns when Fire must be called, or a time that does not come.
+func (cs *Connections) Next() int64 { return cs.timers.next() }
+
 // next returns when the first timer fires, or never.
 func (h timerHeap) next() int64 {
 	if len(h) == 0 {
@@ -465,8 +499,8 @@ func (h timerHeap) next() int64 {
 }
 
 // choices is how many endpoints a connection may use.
-func (cs *connections) choices(c *conn) int32 {
-	t := cs.pools[c.target].plan
+func (cs *Connections) choices(c *Conn) int32 {
+	t := cs.pools[c.target].Plan
 	if t.Connecting.NoFailover {
 		return 1
 	}
@@ -474,7 +508,7 @@ func (cs *connections) choices(c *conn) int32 {
 }
 
 // connectedNow handles the first octet that moved over a connection made by connectNow.
-func (cs *connections) connectedNow(c *conn) {
+func (cs *Connections) connectedNow(c *Conn) {
 	if !c.sentNothing {
 		took := (cs.net.Now() - c.since) / 1000
 		cs.timesOf(c).Connect.Record(took)
@@ -484,7 +518,7 @@ func (cs *connections) connectedNow(c *conn) {
 	cs.handle(c, connected)
 }
 
-func (cs *connections) countConnect(c *conn) {
+func (cs *Connections) countConnect(c *Conn) {
 	cs.rec.Connects++
 	if c.wasOpen {
 		cs.rec.Reconnects++
@@ -492,7 +526,7 @@ func (cs *connections) countConnect(c *conn) {
 }
 
 // countDialed counts a connection of the dialer and the times of its phases.
-func (cs *connections) countDialed(c *conn, d *dial.Connection) {
+func (cs *Connections) countDialed(c *Conn, d *dial.Connection) {
 	cs.countConnect(c)
 	t, p := cs.timesOf(c), &d.Phases
 	t.Connect.Record(d.Took.Microseconds())
@@ -506,6 +540,6 @@ func (cs *connections) countDialed(c *conn, d *dial.Connection) {
 }
 
 // timesOf returns where the times of a connection are recorded.
-func (cs *connections) timesOf(c *conn) *measure.Target {
-	return &cs.rec.Targets[cs.pools[c.target].origin]
+func (cs *Connections) timesOf(c *Conn) *measure.Target {
+	return &cs.rec.Targets[cs.pools[c.target].Origin]
 }

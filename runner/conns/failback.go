@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import "time"
 
@@ -14,11 +14,11 @@ const defaultFailback = 5 * time.Second
 const trialTime = 250 * time.Millisecond
 
 // isFailedOver returns true if a connection does not use its first endpoint.
-func (cs *connections) isFailedOver(c *conn) bool { return c.shift%cs.choices(c) != 0 }
+func (cs *Connections) isFailedOver(c *Conn) bool { return c.shift%cs.choices(c) != 0 }
 
 // armFailback sets the timer of the next trial. It survives the socket, so that connections that live for one
 // request only come back, too.
-func (cs *connections) armFailback(c *conn) {
+func (cs *Connections) armFailback(c *Conn) {
 	if c.role != place || !cs.isFailedOver(c) {
 		c.failbackAt = 0
 		return
@@ -26,7 +26,7 @@ func (cs *connections) armFailback(c *conn) {
 	if c.failbackAt != 0 {
 		return // set already
 	}
-	d := cs.pools[c.target].plan.Connecting.FailbackInterval
+	d := cs.pools[c.target].Plan.Connecting.FailbackInterval
 	if d == 0 {
 		d = defaultFailback
 	}
@@ -35,7 +35,7 @@ func (cs *connections) armFailback(c *conn) {
 }
 
 // tryFirstEndpoint connects a trial to the first endpoint of a connection.
-func (cs *connections) tryFirstEndpoint(c *conn) {
+func (cs *Connections) tryFirstEndpoint(c *Conn) {
 	if c.role != place || !cs.isFailedOver(c) || c.failures > 0 { // after a failure, all endpoints are tried in turn anyway
 		c.failbackAt = 0
 		cs.armFailback(c)
@@ -47,7 +47,7 @@ func (cs *connections) tryFirstEndpoint(c *conn) {
 }
 
 // originalOf returns the connection that a trial is for; nil: it has ended, or has no place any more.
-func (*connections) originalOf(trial *conn) *conn {
+func (*Connections) originalOf(trial *Conn) *Conn {
 	if c := trial.original; c.incarnation == trial.originalIncarnation && c.role == place {
 		return c
 	}
@@ -55,7 +55,7 @@ func (*connections) originalOf(trial *conn) *conn {
 }
 
 // endTrial lets the connection that a failed trial was for wait for the next one.
-func (cs *connections) endTrial(trial *conn) {
+func (cs *Connections) endTrial(trial *Conn) {
 	if c := cs.originalOf(trial); c != nil {
 		c.failbackAt = 0
 		cs.armFailback(c)
@@ -64,7 +64,7 @@ func (cs *connections) endTrial(trial *conn) {
 
 // takePlaceOfOriginal gives the place to a trial that has proved the first endpoint, and removes the connection that had
 // it. It returns false if the place is gone.
-func (cs *connections) takePlaceOfOriginal(trial *conn) bool {
+func (cs *Connections) takePlaceOfOriginal(trial *Conn) bool {
 	c := cs.originalOf(trial)
 	if c == nil {
 		return false

@@ -1,4 +1,4 @@
-package loop
+package conns
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 )
 
 // lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome.
-func (cs *connections) lose(c *conn, why failure.Cause) {
+func (cs *Connections) lose(c *Conn, why failure.Cause) {
 	why = cs.countEnd(c, why)
 	cs.closeSession(c, why)
 	cs.handle(c, cs.endEvent(c, why.Kind == rv.CauseProtocol))
 }
 
 // closeSession gives each request on a connection its outcome.
-func (cs *connections) closeSession(c *conn, why failure.Cause) {
+func (cs *Connections) closeSession(c *Conn, why failure.Cause) {
 	if c.session == nil {
 		return
 	}
@@ -30,7 +30,7 @@ func (cs *connections) closeSession(c *conn, why failure.Cause) {
 
 // endEvent returns the event of a connection that ends. A connection without a place is not replaced, however it ended.
 // Broke: the peer broke the protocol.
-func (cs *connections) endEvent(c *conn, broke bool) connEvent {
+func (cs *Connections) endEvent(c *Conn, broke bool) connEvent {
 	switch {
 	case c.role != place:
 		return removed
@@ -44,7 +44,7 @@ func (cs *connections) endEvent(c *conn, broke bool) connEvent {
 // it could not be opened, the peer announced an error, or it took requests and answered none. A connection that
 // ends before it was used has failed only if a request waited for it. One that has answered has not failed: if
 // the peer is gone, the next attempt fails.
-func (cs *connections) isFailure(c *conn) bool {
+func (cs *Connections) isFailure(c *Conn) bool {
 	switch {
 	case connectingIn[c.state] != 0:
 		return true
@@ -59,14 +59,14 @@ func (cs *connections) isFailure(c *conn) bool {
 }
 
 // isNeeded returns true if there is something to send to a target.
-func (cs *connections) isNeeded(target int32) bool {
-	return cs.demand.Waiting(target) > 0 || cs.demand.FillsStreams()
+func (cs *Connections) isNeeded(target int32) bool {
+	return cs.cfg.Demand.Waiting(target) > 0 || cs.cfg.Demand.FillsStreams()
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
 // no more connections are open than configured. So does a connection that has not answered yet: what it was
 // worth shows when it has. Another connection takes the place of all others at once.
-func (cs *connections) drain(c *conn) {
+func (cs *Connections) drain(c *Conn) {
 	switch {
 	case c.state != draining:
 	case c.session.InFlight() == 0:
@@ -80,7 +80,7 @@ func (cs *connections) drain(c *conn) {
 }
 
 // announcedError says that the peer has announced the connection's end by GOAWAY with an error.
-func (c *conn) announcedError() bool {
+func (c *Conn) announcedError() bool {
 	if c.h2 == nil {
 		return false
 	}
@@ -89,7 +89,7 @@ func (c *conn) announcedError() bool {
 }
 
 // replace gives the place of a draining connection to a new one.
-func (cs *connections) replace(c *conn) {
+func (cs *Connections) replace(c *Conn) {
 	n := cs.add(c.target, c.number, place)
 	n.shift, n.failures, n.wasOpen = c.shift, c.failures, c.wasOpen
 	if n.failbackAt = c.failbackAt; n.failbackAt != 0 {
@@ -100,7 +100,7 @@ func (cs *connections) replace(c *conn) {
 }
 
 // remove ends a connection whose place is not needed any more.
-func (cs *connections) remove(c *conn) {
+func (cs *Connections) remove(c *Conn) {
 	cs.makeSurplus(c)
 	switch c.state {
 	case open:
@@ -119,8 +119,8 @@ const reopenAfter = 20 * time.Millisecond
 
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
 // something to send.
-func (cs *connections) connectAgain(c *conn) {
-	onDemand := cs.demand.Over() || cs.pools[c.target].plan.Connecting.OnDemand
+func (cs *Connections) connectAgain(c *Conn) {
+	onDemand := cs.cfg.Demand.Over() || cs.pools[c.target].Plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
 		cs.handle(c, wanted)
 		return
@@ -132,27 +132,27 @@ func (cs *connections) connectAgain(c *conn) {
 }
 
 // addIdle puts an idle connection at the end of its target's queue.
-func (cs *connections) addIdle(c *conn) {
+func (cs *Connections) addIdle(c *Conn) {
 	if !c.isIdle {
 		c.isIdle = true
 		cs.pools[c.target].idle.Push(c.index)
 	}
 }
 
-// connectIdle connects idle connections for the requests that wait: as many as their streams need beyond those that
+// ConnectFor connects idle connections for the requests that wait: as many as their streams need beyond those that
 // are connecting already. A closed loop needs all connections.
-func (cs *connections) connectIdle(target int32) {
+func (cs *Connections) ConnectFor(target int32) {
 	t := &cs.pools[target]
 	if t.idle.Len() == 0 {
 		return
 	}
 	need := t.idle.Len()
-	if !cs.demand.FillsStreams() {
-		per := max(1, t.plan.MaxConcurrentStreams)
-		if cmp.Or(t.protocol, t.plan.Protocol) == rv.ProtocolHTTP1 {
-			per = max(1, t.plan.HTTP1.Pipeline)
+	if !cs.cfg.Demand.FillsStreams() {
+		per := max(1, t.Plan.MaxConcurrentStreams)
+		if cmp.Or(t.protocol, t.Plan.Protocol) == rv.ProtocolHTTP1 {
+			per = max(1, t.Plan.HTTP1.Pipeline)
 		}
-		need = (cs.demand.Waiting(target)+per-1)/per - t.connecting
+		need = (cs.cfg.Demand.Waiting(target)+per-1)/per - t.connecting
 	}
 	for ; need > 0 && t.idle.Len() > 0; need-- {
 		c := cs.all[t.idle.Pop()]
@@ -165,14 +165,14 @@ func (cs *connections) connectIdle(target int32) {
 }
 
 // shutdown sends the peer the end of the connection.
-func (cs *connections) shutdown(c *conn) {
+func (cs *Connections) shutdown(c *Conn) {
 	c.session.Shutdown()
 	cs.write(c)
 	cs.rec.BytesSent += int64(c.socket.CloseNotify())
 }
 
-// closeAll ends every connection. Requests in flight stay so.
-func (cs *connections) closeAll() {
+// CloseAll ends every connection. Requests in flight stay so.
+func (cs *Connections) CloseAll() {
 	for _, c := range cs.all {
 		if c.socket.IsOpen() {
 			cs.shutdown(c)
@@ -183,9 +183,9 @@ func (cs *connections) closeAll() {
 	}
 }
 
-// carries notes that a request was put on a connection. The last one retires the connection; while the loop still
+// Carried notes that a request was put on a connection. The last one retires the connection; while the loop still
 // connects, this waits for the response.
-func (cs *connections) carries(c *conn) {
+func (cs *Connections) Carried(c *Conn) {
 	c.opened++
 	cs.markDirty(c)
 	switch {
