@@ -453,15 +453,15 @@ func TestPlanRejected(t *testing.T) {
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(runnerv1alpha1.ProblemPlan))
 }
 
-// TestVersionMismatch: a runner of the previous build has no leases, so the test ends before the start.
+// TestVersionMismatch: a test with a runner of a build that is too old ends before the start.
 func TestVersionMismatch(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
-	w.apply(twoShards("mixed", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostRebalance }).Build())
+	w.apply(twoShards("mixed", time.Second).Build())
 	w.runner("mixed-1-0").Shape(func(s *runnerv1alpha1.Snapshot) { s.Protocol = 0 })
 	lt := w.awaitPhase("mixed", v1alpha1.PhaseFailed)
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonVersionMismatch)
-	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); !strings.Contains(c.Message, "The runner (build unknown) has protocol version 1, the operator (build ") {
+	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); !strings.Contains(c.Message, "The runner (build unknown) has protocol version 1, and the operator (build ") {
 		t.Errorf("message %q", c.Message)
 	}
 	if lt.Status.StartTime != nil {

@@ -85,10 +85,6 @@ func TestSBI(t *testing.T) {
 			if err := planpkg.Check(plan); err != nil {
 				t.Errorf("runners reject the plan: %v", err)
 			}
-			plan.Targets[1].Protocol = rv.ProtocolH2C // the one without sbi
-			if plan.RequiredProtocol() != 6 {
-				t.Errorf("the plan needs protocol version %d, want 6", plan.RequiredProtocol())
-			}
 		})
 	}
 }

@@ -24,12 +24,8 @@ const (
 	PathAck      = "/v1alpha1/ack"
 )
 
-// ProtocolVersion is the version of the messages in this package. Version 1 is the protocol of the first builds, which
-// did not report a version. Version 2 has leases. Version 3 has
-// Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Step.Parts. Version 6
-// has Listeners with measured counts, retries that wait for Retry-After, and Step.Operation. It also
-// has Variable.Subscribers. Version 7 has Plan.RequestLimit.
-// Version 8 has ProtocolDiscovered.
+// ProtocolVersion is the version of the messages in this package. It grows with a change that an earlier build does not understand. Builds that report
+// no version have version 1.
 const ProtocolVersion = 8
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.

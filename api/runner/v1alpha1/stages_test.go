@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestStageSelections(t *testing.T) {
@@ -58,14 +57,5 @@ func TestStageSelections(t *testing.T) {
 				t.Errorf("%q, %v; want %q, %v", names, of, tt.own, tt.of)
 			}
 		})
-	}
-}
-
-// TestStageSelectionsNeedNoVersion: a runner of any version can execute a plan with several stages.
-func TestStageSelectionsNeedNoVersion(t *testing.T) {
-	rate := Rate{Name: "a", Count: 1, Period: time.Second, Duration: time.Second}
-	p := Plan{Rates: []Rate{rate, rate}}
-	if got := p.RequiredProtocol(); got != 1 {
-		t.Errorf("protocol version %d, want 1", got)
 	}
 }

@@ -34,7 +34,7 @@ func StartFailure(f *run.Facts) *run.Blocker {
 		if snap == nil {
 			continue
 		}
-		if why := snap.Mismatch(f.Plan, version.Get().String()); why != "" {
+		if why := snap.Mismatch(version.Get().String()); why != "" {
 			return run.Never(v1alpha1.ReasonVersionMismatch, why)
 		}
 		switch snap.Problem {

@@ -72,7 +72,7 @@ func Started(f *run.Facts) {
 func RunnersAre(states ...runnerv1alpha1.State) func(*run.Facts) {
 	return func(f *run.Facts) {
 		for i, said := range states {
-			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
+			snap := &runnerv1alpha1.Snapshot{Protocol: runnerv1alpha1.ProtocolVersion, Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
 			switch said {
 			case runnerv1alpha1.StateConnecting, runnerv1alpha1.StateSettingUp, runnerv1alpha1.StateReady:
 			default:
