@@ -53,8 +53,8 @@ const (
 type budget struct {
 	context.Context
 	limits Limits
-	// left counts down to the end of the stride, total to the end of the budget.
-	left, total int64
+	// used counts instructions. Above until, the budget looks at its limits.
+	used, until int64
 	started     time.Time
 	// over is closed at all times: Done returns it when the call must end. why is the reason.
 	over chan struct{}
@@ -70,77 +70,55 @@ func newBudget(l Limits) *budget {
 
 // begin starts a call.
 func (b *budget) begin() {
-	b.why = nil
-	b.total = b.limits.Instructions
-	b.started = time.Time{}
-	b.left = 0
-	if b.heap.needed < checkEvery { // otherwise the first instruction looks at the heap
-		b.refill()
+	b.why, b.started = nil, time.Time{}
+	b.used, b.until = 0, stride
+	if b.heap.needed >= checkEvery {
+		b.until = 0
 	}
 }
 
-// end counts the instructions of the last stride, which is mostly the only one.
+// end counts the instructions since the last look. Mostly there was none.
 func (b *budget) end() {
-	b.heap.needed += (stride - max(b.left, 0)) * bytesOfInstruction
-}
-
-func (b *budget) refill() {
-	b.left = min(stride, b.total)
-	b.total -= b.left
+	b.heap.needed += min(b.used-b.until+stride, stride) * bytesOfInstruction
 }
 
 // Done is part of context.Context. The interpreter calls it before each instruction.
 func (b *budget) Done() <-chan struct{} {
-	if b.left--; b.left >= 0 {
+	if b.used++; b.used <= b.until {
 		return nil
 	}
-	return b.step()
+	return b.look()
 }
 
-func (b *budget) step() <-chan struct{} {
-	if b.why == nil {
-		b.look()
-	}
+func (b *budget) look() <-chan struct{} {
 	if b.why != nil {
 		return b.over
 	}
-	return nil
-}
-
-func (b *budget) look() {
-	b.total += b.left + 1 // what was charged beyond the stride
 	now := time.Now()
 	if b.started.IsZero() {
 		b.started = now
 	}
 	switch {
-	case b.total <= 0:
+	case b.used > b.limits.Instructions:
 		b.why = fmt.Errorf("%w of %d instructions is exceeded", ErrLimit, b.limits.Instructions)
 	case now.Sub(b.started) > b.limits.Time:
 		b.why = fmt.Errorf("%w of %v is exceeded", ErrLimit, b.limits.Time)
 	default:
 		b.why = b.heap.need(stride * bytesOfInstruction)
 	}
-	if b.why == nil {
-		b.refill()
-	} else {
-		b.left = 0
+	if b.why != nil {
+		return b.over
 	}
+	b.until = min(b.used+stride, b.limits.Instructions)
+	return nil
 }
 
 // charge counts the time for n bytes that a library function is about to read or write.
 func (b *budget) charge(L *lua.LState, n int) {
-	b.left -= int64(n) / bytesPerInstruction
-	if b.left < 0 && b.step() != nil {
+	b.used += int64(n) / bytesPerInstruction
+	if b.used > b.until && b.look() != nil {
 		b.raise(L)
 	}
-}
-
-// exhaust ends the call as if all instructions were used.
-func (b *budget) exhaust(L *lua.LState) {
-	b.left, b.total = -1, 0
-	b.step()
-	b.raise(L)
 }
 
 // need ends the call if n bytes, which a function is about to allocate, do not fit into the heap.
@@ -173,7 +151,7 @@ func (b *budget) reserveString(L *lua.LState, n int) {
 }
 
 func (b *budget) raise(L *lua.LState) {
-	b.left = 0
+	b.until = 0
 	L.RaiseError("%s", b.why.Error())
 }
 

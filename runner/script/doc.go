@@ -15,8 +15,8 @@
 // ":authority" of its request; fields of one name are joined with "; ". For the first request of a chain instance the
 // table is empty and the payload "". The returned headers replace all headers, including the pseudo-headers. Numbers become
 // strings as in Lua, names become lower case, content-length is left out. A table that a script gets reads and changes the
-// message itself, so an invalid header is an error where the script sets it, and names have no case. A function that goes
-// through such a table (pairs, next, rawget, rawset, json.encode) makes an ordinary table of it. A script cannot change its
+// message itself, so an invalid header is an error where the script sets it. A function that goes through such a table (pairs,
+// next, rawget, rawset, json.encode) makes an ordinary table of it. A script cannot change its
 // metatable. It is valid during the call; after that it raises an error. A script copies what it needs later.
 //
 // # Native form

@@ -31,8 +31,7 @@ func (j *jsonLibrary) open(s *state) {
 	j.object.RawSetString("__jsontype", lua.LString("object"))
 	j.null = L.NewUserData()
 	meta := define(L, L.NewTable(), map[string]lua.LGFunction{"__tostring": func(L *lua.LState) int {
-		L.Push(lua.LString("null"))
-		return 1
+		return pushString(L, "null")
 	}})
 	meta.RawSetString("__metatable", lua.LString("null"))
 	j.null.Metatable = meta
@@ -48,12 +47,8 @@ func mark(meta *lua.LTable) lua.LGFunction {
 		if L.GetTop() == 0 {
 			L.Push(L.CreateTable(0, 0))
 		}
-		t := L.CheckTable(1)
-		if L.GetMetaField(t, "__metatable") != lua.LNil {
-			L.RaiseError("cannot change a protected metatable")
-		}
-		t.Metatable = meta
 		L.SetTop(1)
-		return 1
+		L.Push(meta)
+		return setMetatable(L)
 	}
 }

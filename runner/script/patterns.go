@@ -11,13 +11,10 @@ import (
 // lookFor matches a pattern from an offset on, under the budget.
 func (s *stringLibrary) lookFor(L *lua.LState, str, pat string, from int) (start, end int) {
 	const stepsPerInstruction = 4
-	steps := (s.total + max(s.left, 0)) * stepsPerInstruction
+	steps := (s.limits.Instructions - s.used) * stepsPerInstruction
 	start, end = s.match.find(str, pat, from, steps)
-	used := steps - s.match.steps
-	s.charge(L, int(min(used, 1<<40))*(bytesPerInstruction/stepsPerInstruction))
-	if s.match.steps < 0 {
-		s.exhaust(L)
-	}
+	used := int(min(steps-s.match.steps, 1<<40)) + stepsPerInstruction // more than the budget has if the steps did not suffice
+	s.charge(L, used*(bytesPerInstruction/stepsPerInstruction))
 	raise(L, s.match.err)
 	return start, end
 }
@@ -30,9 +27,9 @@ func (s *stringLibrary) find(L *lua.LState) int {
 	case from > len(str):
 	case lua.LVAsBool(L.Get(4)) || plain(pat):
 		s.charge(L, len(str)-from)
-		if s.match.n = 0; strings.Contains(str[from:], pat) {
-			start = from + strings.Index(str[from:], pat)
-			end = start + len(pat)
+		s.match.n = 0
+		if i := strings.Index(str[from:], pat); i >= 0 {
+			start, end = from+i, from+i+len(pat)
 		}
 	default:
 		start, end = s.lookFor(L, str, pat, from)
@@ -48,14 +45,12 @@ func (s *stringLibrary) find(L *lua.LState) int {
 
 func (s *stringLibrary) matchText(L *lua.LState) int {
 	str, pat := arg(L, 1), arg(L, 2)
-	from := place(optInt(L, 3, 1), len(str))
-	if from <= len(str) {
-		if start, end := s.lookFor(L, str, pat, from); start >= 0 {
-			return s.pushCaptures(L, start, end, max(s.match.n, 1))
-		}
+	start, end := s.lookFor(L, str, pat, place(optInt(L, 3, 1), len(str)))
+	if start < 0 {
+		L.Push(lua.LNil)
+		return 1
 	}
-	L.Push(lua.LNil)
-	return 1
+	return s.pushCaptures(L, start, end, max(s.match.n, 1))
 }
 
 // pushCaptures pushes the first n captures of the last match.
@@ -81,17 +76,14 @@ func (s *stringLibrary) gmatch(L *lua.LState) int {
 		pat = "%" + pat // gmatch has no anchor
 	}
 	L.Push(L.NewFunction(func(L *lua.LState) int {
-		if at <= len(str) {
-			if start, end := s.lookFor(L, str, pat, at); start >= 0 {
-				if at = end; end == start {
-					at++
-				}
-				return s.pushCaptures(L, start, end, max(s.match.n, 1))
-			}
+		start, end := s.lookFor(L, str, pat, at)
+		if start < 0 {
+			at = len(str) + 1
+			L.Push(lua.LNil)
+			return 1
 		}
-		at = len(str) + 1
-		L.Push(lua.LNil)
-		return 1
+		at = max(end, start+1)
+		return s.pushCaptures(L, start, end, max(s.match.n, 1))
 	}))
 	return 1
 }
@@ -114,9 +106,7 @@ func (s *stringLibrary) gsub(L *lua.LState) int {
 		}
 		s.add(L, &out, str[done:start])
 		s.replace(L, &out, repl, start, end)
-		if done, at = end, end; start == end {
-			at++
-		}
+		done, at = end, max(end, start+1)
 		if strings.HasPrefix(pat, "^") {
 			at = len(str) + 1
 		}
