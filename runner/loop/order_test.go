@@ -22,7 +22,7 @@ var order = map[string][]string{".": {
 	// Outcomes of requests.
 	"finish.go", "await.go", "instances.go",
 	// What all of them use.
-	"authorization.go", "once.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
+	"messages.go", "authorization.go", "once.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
 	"doc.go",
 }, "../conns": {
 	"inspect.go",
@@ -71,13 +71,14 @@ func checkOrder(t *testing.T, p *checked, order []string, used map[string]bool) 
 	}
 }
 
-// checked is the package without its tests. Types of other packages are unknown, but for those of book.
+// checked is the package without its tests. Types of other packages are unknown, but for those of book and measure.
 type checked struct {
 	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
 	pkg   *types.Package
-	book  *types.Package
+	// records are the packages whose fields this one only reads.
+	records []*types.Package
 }
 
 func (p *checked) file(pos token.Pos) string { return filepath.Base(p.fset.Position(pos).Filename) }
@@ -96,13 +97,13 @@ func checkPackage(t *testing.T, dir string) *checked {
 	if p.pkg, p.files, err = of.check(dir, p.info); err != nil {
 		t.Fatal(err)
 	}
-	p.book = of.known[bookPath]
+	p.records = []*types.Package{of.known[runner+"book"], of.known[runner+"measure"]}
 	return p
 }
 
-const bookPath = "github.com/h2surge/h2surge/runner/book"
+const runner = "github.com/h2surge/h2surge/runner/"
 
-// imports imports package book from its source. All other packages are empty.
+// imports imports packages book and measure from their sources. All other packages are empty.
 type imports struct {
 	fset  *token.FileSet
 	known map[string]*types.Package
@@ -112,9 +113,10 @@ func (i *imports) Import(path string) (p *types.Package, err error) {
 	if p, ok := i.known[path]; ok {
 		return p, nil
 	}
-	if path == bookPath {
-		p, _, err = i.check("../book", nil)
-	} else {
+	switch path {
+	case runner + "book", runner + "measure":
+		p, _, err = i.check("../"+filepath.Base(path), nil)
+	default:
 		p = types.NewPackage(path, filepath.Base(path))
 		p.MarkComplete()
 	}
@@ -140,7 +142,8 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 	return p, files, nil
 }
 
-// owners are the parts of a worker. Only methods of a part write its fields, and only package book those of a request.
+// owners are the parts of a worker. Only methods of a part write its fields. The fields of requests and of counters are written in
+// packages book and tally.
 var owners = []string{"run", "clock", "once", "stall", "scripts", "sequence", "authorizations", "credential", "targets", "trial"}
 
 func TestOnlyTheOwnerWrites(t *testing.T) {
@@ -158,9 +161,14 @@ func TestOnlyTheOwnerWrites(t *testing.T) {
 			owned[s.Field(i)] = name
 		}
 	}
-	request := p.book.Scope().Lookup("Request").Type().Underlying().(*types.Struct)
-	for i := range request.NumFields() {
-		owned[request.Field(i)] = "book.Request"
+	for _, of := range p.records {
+		for _, name := range of.Scope().Names() {
+			if s, ok := of.Scope().Lookup(name).Type().Underlying().(*types.Struct); ok {
+				for i := range s.NumFields() {
+					owned[s.Field(i)] = of.Name() + "." + name
+				}
+			}
+		}
 	}
 	for _, f := range p.files {
 		for _, d := range f.Decls {

@@ -6,8 +6,6 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/conns"
-	"github.com/h2surge/h2surge/runner/flow"
-	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
@@ -97,94 +95,6 @@ func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
 	}
 	w.trial.failed(id, why, cause)
 	w.flow.Abort(w.endRequest(id).Instance, why)
-}
-
-// open renders a request into a session. It returns false if the script of the request failed.
-func (w *Worker) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
-	r := w.requests.At(id)
-	s := &w.program.Steps[r.Step]
-	in := w.flow.At(r.Instance)
-	e := w.conns.EndpointOf(c)
-	r.SetSampled(w.rec.WantsSample(r.Step))
-	if len(w.targets.all) > len(w.program.Targets) {
-		w.sources.Withhold(w.targets.all[c.Target()].uncredentialed)
-	}
-	w.buffers.cookie = w.buffers.cookie[:0]
-	if s.Cookies {
-		w.buffers.cookie = w.appendCookie(w.buffers.cookie, c, r, s, e)
-	}
-	body, constant := s.ConstantBody()
-	if !constant {
-		w.buffers.body = s.AppendBody(w.buffers.body[:0], w.program, &in.Instance)
-		body = w.buffers.body
-	}
-	if s.Inspect || r.Hop > 0 {
-		w.requests.ExchangeOf(r, s.MaxBody)
-		if s.WantRequest || r.Hop > 0 || w.scripts.changes(s) {
-			return w.openMessage(c, id, in, s, e, body)
-		}
-	}
-	want := wantOf(s, r.Sampled, constant)
-	return c.OpenRequest(c.AppendHeaders(s, &in.Instance, len(body), w.buffers.cookie), uint32(id), body, want), true
-}
-
-// openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
-// can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
-// its authority, base path and cookies. The values of variables are the same then, and the script runs again.
-func (w *Worker) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
-	r := w.requests.At(id)
-	x, sampled := r.Exchange, r.Sampled
-	if !x.IsFor(e) {
-		x.Render(w.program, s, &in.Instance, e, body, w.buffers.cookie)
-		if w.scripts.changes(s) && !w.scripts.make(r.Instance, in, s, x) {
-			return 0, false
-		}
-		if r.Hop > 0 {
-			to := in.RedirectOf(r.Step)
-			w.buffers.scratch = to.AppendPath(w.buffers.scratch[:0], s, e)
-			x.SetPath(w.buffers.scratch)
-			to.Readdress(x.Rendered(), s, w.sources, w.buffers.cookie)
-		}
-		x.KeepRequest()
-	}
-	m := x.Request
-	buf, header := c.AppendMessage(m)
-	w.trial.keepHead(id, header, c)
-	return c.OpenRequest(buf, uint32(id), m.Body, wantOf(s, sampled, false)), true
-}
-
-// wantOf returns which parts of a response a step needs.
-func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
-	want := protocol.WantErrorBody
-	if s.WantHeaders || s.Cookies || sampled {
-		want |= protocol.WantHeaders
-	}
-	if s.WantBody || sampled {
-		want |= protocol.WantBody
-	}
-	if s.Head {
-		want |= protocol.HeadRequest
-	}
-	if constantBody {
-		want |= protocol.StableBody
-	}
-	return want
-}
-
-// appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
-// has the cookies that the redirect set.
-func (w *Worker) appendCookie(dst []byte, c *conns.Conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
-	in := w.flow.At(r.Instance)
-	if r.Hop > 0 {
-		w.buffers.scratch = in.RedirectOf(r.Step).AppendPath(w.buffers.scratch[:0], s, e)
-	} else {
-		if s.ClearCookies {
-			in.Cookies.Clear()
-		}
-		w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
-	}
-	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
-	return in.Cookies.AppendHeader(dst, w.wall(), c.IsSecure(), w.buffers.authority, w.buffers.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.

@@ -137,7 +137,7 @@ func (ts *targets) follow(from int32, scheme, authority []byte) int32 {
 // endFollow notes that the targets that were followed have their connections.
 func (ts *targets) endFollow() { ts.followed = ts.followed[:0] }
 
-// addressOf adds the scheme's port where the authority has flow.None (RFC 9110 4.2.1, 4.2.2).
+// addressOf adds the scheme's port where the authority has none (RFC 9110 4.2.1, 4.2.2).
 func addressOf(scheme, authority string) string {
 	if colon := strings.LastIndexByte(authority, ':'); colon >= 0 && !strings.HasSuffix(authority, "]") {
 		return authority

@@ -70,6 +70,7 @@ type Worker struct {
 	net     netio.Net
 	inbox   inbox
 	clock
+	messages
 	run       run
 	slots     slots.Slots
 	limit     slots.Limiter
@@ -79,7 +80,6 @@ type Worker struct {
 	sources   *chain.Sources
 	rec       tally.Recorder
 	scripts   scripts
-	trial     *trial // nil but in a trial
 	listeners *listen.Listeners
 
 	targets targets
@@ -90,12 +90,7 @@ type Worker struct {
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
 	events     [256]netio.Event
-	buffers    buffers
 }
-
-// buffers are for the duration of one call: body and cookie for the request that is rendered, authority and scratch for
-// one look-up.
-type buffers struct{ body, cookie, authority, scratch []byte }
 
 // New makes a worker; Run sets it to work.
 func New(cfg Config) (*Worker, error) {
@@ -132,6 +127,10 @@ func New(cfg Config) (*Worker, error) {
 		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: w,
 		Do: w.inbox.put, Late: w.late, SkipWait: w.skipWait, Log: cfg.Log,
 	}, w.targets.ofAll())
+	w.messages = messages{
+		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
+		scripts: &w.scripts, rec: &w.rec, trial: w.trial, log: cfg.Log,
+	}
 	w.authorizations = newAuthorizations(p, &w.once.setup)
 	var err error
 	w.scripts, err = newScripts(&cfg, w.trial)

@@ -1,0 +1,294 @@
+package loop
+
+import (
+	"bytes"
+	"log/slog"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+
+	"github.com/h2surge/h2surge/runner/book"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
+	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/tally"
+)
+
+// messages renders requests into the sessions of connections, and takes from responses what their steps need. It does not know what
+// happens next. A worker embeds it, so that sessions call it for each part of a response.
+type messages struct {
+	*clock
+	program  *chain.Program
+	sources  *chain.Sources
+	requests *book.Book
+	flow     *flow.Flow
+	targets  *targets
+	conns    *conns.Connections
+	scripts  *scripts
+	rec      *tally.Recorder
+	trial    *trial // nil but in a trial
+	log      *slog.Logger
+	buffers  buffers
+}
+
+// buffers are for the duration of one call: body and cookie for the request that is rendered, authority and scratch for
+// one look-up.
+type buffers struct{ body, cookie, authority, scratch []byte }
+
+// open renders a request into a session. It returns false if the script of the request failed.
+func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
+	r := m.requests.At(id)
+	s := &m.program.Steps[r.Step]
+	in := m.flow.At(r.Instance)
+	e := m.conns.EndpointOf(c)
+	r.SetSampled(m.rec.WantsSample(r.Step))
+	if len(m.targets.all) > len(m.program.Targets) {
+		m.sources.Withhold(m.targets.all[c.Target()].uncredentialed)
+	}
+	m.buffers.cookie = m.buffers.cookie[:0]
+	if s.Cookies {
+		m.buffers.cookie = m.appendCookie(m.buffers.cookie, c, r, s, e)
+	}
+	body, constant := s.ConstantBody()
+	if !constant {
+		m.buffers.body = s.AppendBody(m.buffers.body[:0], m.program, &in.Instance)
+		body = m.buffers.body
+	}
+	if s.Inspect || r.Hop > 0 {
+		m.requests.ExchangeOf(r, s.MaxBody)
+		if s.WantRequest || r.Hop > 0 || m.scripts.changes(s) {
+			return m.openMessage(c, id, in, s, e, body)
+		}
+	}
+	want := wantOf(s, r.Sampled, constant)
+	return c.OpenRequest(c.AppendHeaders(s, &in.Instance, len(body), m.buffers.cookie), uint32(id), body, want), true
+}
+
+// openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
+// can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
+// its authority, base path and cookies. The values of variables are the same then, and the script runs again.
+func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+	r := m.requests.At(id)
+	x, sampled := r.Exchange, r.Sampled
+	if !x.IsFor(e) {
+		x.Render(m.program, s, &in.Instance, e, body, m.buffers.cookie)
+		if m.scripts.changes(s) && !m.scripts.make(r.Instance, in, s, x) {
+			return 0, false
+		}
+		if r.Hop > 0 {
+			to := in.RedirectOf(r.Step)
+			m.buffers.scratch = to.AppendPath(m.buffers.scratch[:0], s, e)
+			x.SetPath(m.buffers.scratch)
+			to.Readdress(x.Rendered(), s, m.sources, m.buffers.cookie)
+		}
+		x.KeepRequest()
+	}
+	buf, header := c.AppendMessage(x.Request)
+	m.trial.keepHead(id, header, c)
+	return c.OpenRequest(buf, uint32(id), x.Request.Body, wantOf(s, sampled, false)), true
+}
+
+// wantOf returns which parts of a response a step needs.
+func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
+	want := protocol.WantErrorBody
+	if s.WantHeaders || s.Cookies || sampled {
+		want |= protocol.WantHeaders
+	}
+	if s.WantBody || sampled {
+		want |= protocol.WantBody
+	}
+	if s.Head {
+		want |= protocol.HeadRequest
+	}
+	if constantBody {
+		want |= protocol.StableBody
+	}
+	return want
+}
+
+// appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
+// has the cookies that the redirect set.
+func (m *messages) appendCookie(dst []byte, c *conns.Conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
+	in := m.flow.At(r.Instance)
+	if r.Hop > 0 {
+		m.buffers.scratch = in.RedirectOf(r.Step).AppendPath(m.buffers.scratch[:0], s, e)
+	} else {
+		if s.ClearCookies {
+			in.Cookies.Clear()
+		}
+		m.buffers.scratch = s.AppendPath(m.buffers.scratch[:0], m.program, &in.Instance, e)
+	}
+	m.buffers.authority = append(m.buffers.authority[:0], e.Authority...)
+	return in.Cookies.AppendHeader(dst, m.wall(), c.IsSecure(), m.buffers.authority, m.buffers.scratch)
+}
+
+// judge returns the name of the check that a response failed, or "".
+func (m *messages) judge(r *book.Request, s *chain.Step) string {
+	x := m.requests.Complete(r, m.now)
+	m.rec.Problem(r, x)
+	if !s.Inspect {
+		if s.Accepts(int(r.Status)) {
+			return ""
+		}
+		return rv.CheckStatus
+	}
+	in := m.flow.At(r.Instance)
+	failed := s.Judge(m.program, &in.Instance, m.sources, x)
+	if failed == "" && !m.scripts.accepts(in, s, x) {
+		return rv.CheckScript
+	}
+	return failed
+}
+
+// captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
+func (m *messages) captureFromMessage(r *book.Request, s *chain.Step) bool {
+	if s.Inspect {
+		in := m.flow.At(r.Instance)
+		return s.TakeCaptures(m.program, &in.Instance, m.sources, &r.Exchange.Exchange)
+	}
+	for i := range s.Captures {
+		if !r.Captured(i) && !s.Captures[i].Otherwise(&m.flow.At(r.Instance).Instance) {
+			return true
+		}
+	}
+	return false
+}
+
+// OnStatus implements protocol.Handler.
+func (m *messages) OnStatus(tok uint32, status int) {
+	m.requests.At(book.ID(tok)).Respond(status, m.now)
+}
+
+// OnHeader implements protocol.Handler. It stores the value of each capture of this field. If several fields have
+// the same name, it stores the first.
+func (m *messages) OnHeader(tok uint32, name, value []byte) {
+	r := m.requests.At(book.ID(tok))
+	s := &m.program.Steps[r.Step]
+	in := m.flow.At(r.Instance)
+	if s.Cookies && string(name) == "set-cookie" {
+		e := m.endpointOf(r)
+		m.buffers.scratch = m.requests.AppendPath(m.buffers.scratch[:0], r, s, &in.Instance, e)
+		m.buffers.authority = append(m.buffers.authority[:0], e.Authority...)
+		in.Cookies.Set(m.wall(), e.Scheme == "https", m.buffers.authority, m.buffers.scratch, value)
+	}
+	if s.FollowRetryAfter && r.Status >= 300 && string(name) == "retry-after" {
+		r.SetPause(time.Duration(chain.RetryAfter(value, m.wall())))
+	}
+	if s.LoadControl {
+		r.NoteLoad(name)
+	}
+	redirects := isRedirect(s, r.Status)
+	if redirects {
+		m.takeRedirect(r, s, name, value)
+	}
+	if s.Inspect {
+		m.requests.Field(r, name, value)
+		return
+	}
+	if r.Sampled {
+		m.requests.Gather(r, name, value)
+	}
+	if redirects {
+		return // the request that follows has the values that this one had
+	}
+	for i := range s.Captures {
+		c := &s.Captures[i]
+		if string(name) != c.Header || r.Captured(i) {
+			continue
+		}
+		if c.Location || c.Reference {
+			if m.captureURI(r, in, s, c, value) {
+				r.MarkCaptured(i)
+			}
+		} else if in.Capture(c.Slot, value) {
+			r.MarkCaptured(i)
+		}
+	}
+}
+
+// isRedirect returns whether a response asks for the same request at another URI. Other statuses of class 3xx allow or
+// require another method (RFC 9110 15.4).
+func isRedirect(s *chain.Step, status int16) bool {
+	return s.MaxRedirects > 0 && (status == 307 || status == 308)
+}
+
+// mayFollow returns whether a redirect can be followed: it has a Location, the step was not redirected too often, and
+// the request may go to the authority that it names.
+func (m *messages) mayFollow(r *book.Request, s *chain.Step) bool {
+	return r.Located && int(r.Hop) < s.MaxRedirects && m.targets.redirect(m.flow.At(r.Instance), s, r.Step) != flow.None
+}
+
+// takeRedirect stores a field of a redirect that says where the request goes next.
+func (m *messages) takeRedirect(r *book.Request, s *chain.Step, name, value []byte) {
+	switch {
+	case string(name) == "location":
+		m.takeLocation(r, s, value)
+	case s.RedirectField != nil && bytes.Equal(name, s.RedirectField):
+		if !r.Rooted && m.flow.At(r.Instance).RedirectOf(r.Step).SetOrigin(value, r.Located) {
+			r.SetRooted()
+		}
+	}
+}
+
+// takeLocation resolves the Location of a redirect against the URI of its request (RFC 9110 10.2.2). The first field
+// counts if a response has several.
+func (m *messages) takeLocation(r *book.Request, s *chain.Step, value []byte) {
+	if r.Located {
+		return
+	}
+	in, e, b := m.flow.At(r.Instance), m.endpointOf(r), &m.buffers
+	b.scratch = m.requests.AppendPath(b.scratch[:0], r, s, &in.Instance, e)
+	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
+	n := len(e.Scheme)
+	x := in.RedirectOf(r.Step)
+	if x.Resolve(b.authority[:n], b.authority[n:], b.scratch, value) {
+		r.SetLocated()
+		x.SetOwn(m.targets.owns(r.Target, x.Scheme, x.Authority), r.Hop, r.Rooted)
+	}
+}
+
+// endpointOf returns the endpoint that a request was sent to.
+func (m *messages) endpointOf(r *book.Request) *rv.Endpoint {
+	return m.conns.EndpointOf(m.conns.At(r.Conn))
+}
+
+// captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
+// result as the value of the capture.
+func (m *messages) captureURI(r *book.Request, in *flow.Instance, s *chain.Step, c *chain.Capture, value []byte) bool {
+	if isResolved(value) {
+		return in.Capture(c.Slot, value)
+	}
+	e := m.endpointOf(r)
+	m.buffers.scratch = m.requests.AppendPath(m.buffers.scratch[:0], r, s, &in.Instance, e)
+	return in.CaptureURI(c, e, m.buffers.scratch, value)
+}
+
+// isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values are such paths.
+func isResolved(value []byte) bool {
+	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
+		return false
+	}
+	before := byte(0)
+	for _, c := range value {
+		if c <= ' ' || c >= 0x7f || c == '#' || c == '.' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return true
+}
+
+// OnData implements protocol.Handler.
+func (m *messages) OnData(tok uint32, p []byte) {
+	if r := m.requests.At(book.ID(tok)); m.requests.Data(r, p) {
+		m.logCut(r)
+	}
+}
+
+// logCut logs the first body that a step needs and that is cut because of maxBodies.
+func (m *messages) logCut(r *book.Request) {
+	m.log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
+		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target", m.targets.all[r.Target].Plan.Name, "limitBytes", book.MaxBodies)
+}
