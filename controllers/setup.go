@@ -119,6 +119,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Confi
 		Metrics: metricsserver.Options{
 			BindAddress:   cfg.Metrics.BindAddress,
 			SecureServing: *cfg.Metrics.Secure,
+			CertDir:       cfg.Metrics.CertDir,
 		},
 	}
 	if *cfg.Metrics.Secure {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -59,8 +60,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Fields that the API does not have would be dropped in silence by an API server.
 func TestObjectsAreOfTheAPI(t *testing.T) {
+	for _, values := range cases {
+		ofTheAPI(t, objects(t, render(t, values)))
+	}
+}
+
+// ofTheAPI decodes objects strictly: an API server would drop fields that it does not know.
+func ofTheAPI(t *testing.T, all []*unstructured.Unstructured) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -68,18 +76,16 @@ func TestObjectsAreOfTheAPI(t *testing.T) {
 		}
 	}
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	for name, values := range cases {
-		for _, o := range objects(t, render(t, values)) {
-			if o.GroupVersionKind().Group == "monitoring.coreos.com" {
-				continue // no dependency of ours has these types
-			}
-			raw, err := yaml.Marshal(o.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := decoder.Decode(raw, nil, nil); err != nil {
-				t.Errorf("%s: %s %s: %v", name, o.GetKind(), o.GetName(), err)
-			}
+	for _, o := range all {
+		if o.GroupVersionKind().Group == "monitoring.coreos.com" {
+			continue // no dependency of ours has these types
+		}
+		raw, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := decoder.Decode(raw, nil, nil); err != nil {
+			t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
 		}
 	}
 }

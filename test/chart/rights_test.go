@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,36 @@ func TestOperatorHasItsRights(t *testing.T) {
 				c.stop(t, ns, "test")
 				eventually(t, "the end in "+ns, func(ctx context.Context) bool { return c.jobs(ctx, t, ns)+c.secrets(ctx, t, ns) == 0 })
 			}
+		})
+	}
+}
+
+// TestRightsForSecureMetrics: with watchNamespaces, the operator can ask the API server about clients of its metrics and has no other
+// right outside its namespaces; a reader can get /metrics.
+func TestRightsForSecureMetrics(t *testing.T) {
+	c := startCluster(t)
+	c.namespace(t, "secure", "secure-a", "secure-other")
+	c.install(t, "secure", "{watchNamespaces: [secure-a], metrics: {readers: [{namespace: secure-other, name: prometheus}]}}")
+	const operator, reader = "system:serviceaccount:secure:h2surge-controller-manager", "system:serviceaccount:secure-other:prometheus"
+	review := func(group, resource, verb, namespace string) *authorizationv1.ResourceAttributes {
+		return &authorizationv1.ResourceAttributes{Group: group, Resource: resource, Verb: verb, Namespace: namespace}
+	}
+	for _, tc := range []struct {
+		name string
+		spec authorizationv1.SubjectAccessReviewSpec
+		want bool
+	}{
+		{"authenticate", authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: review("authentication.k8s.io", "tokenreviews", "create", "")}, true},
+		{"authorize", authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: review("authorization.k8s.io", "subjectaccessreviews", "create", "")}, true},
+		{"own namespace", authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: review("h2surge.io", "loadtests", "list", "secure-a")}, true},
+		{"other namespace", authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: review("h2surge.io", "loadtests", "list", "secure-other")}, false},
+		{"nodes", authorizationv1.SubjectAccessReviewSpec{User: operator, ResourceAttributes: review("", "nodes", "list", "")}, false},
+		{"reader", authorizationv1.SubjectAccessReviewSpec{User: reader, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}}, true},
+	} {
+		// The API server learns of new roles and bindings a little later.
+		eventually(t, fmt.Sprintf("%s: allowed is %t", tc.name, tc.want), func(ctx context.Context) bool {
+			sar := &authorizationv1.SubjectAccessReview{Spec: tc.spec}
+			return c.Create(ctx, sar) == nil && sar.Status.Allowed == tc.want
 		})
 	}
 }

@@ -55,7 +55,13 @@ func TestRefused(t *testing.T) {
 		{"test's deadline", "test: {activeDeadlineSeconds: 1}", "at '/test/activeDeadlineSeconds': minimum"},
 
 		{"replicas without a leader", "{replicas: 2, leaderElection: {enabled: false}}", "replicas: must be 1 if leaderElection.enabled is false"},
-		{"secure metrics without ClusterRole", "watchNamespaces: [a]", "watchNamespaces: cannot be used with metrics.secure=true"},
+		{"probe of another path", "livenessProbe: {httpGet: {path: /}}", "at '/livenessProbe/httpGet': got object, want integer"},
+		{"strategy", "strategy: {type: BlueGreen}", "at '/strategy/type'"},
+		{"volume without name", "extraVolumes: [{emptyDir: {}}]", "at '/extraVolumes/0': missing property 'name'"},
+		{"mount without path", "extraVolumeMounts: [{name: ca}]", "at '/extraVolumeMounts/0': missing property 'mountPath'"},
+		{"scrape timeout", "metrics: {podMonitor: {scrapeTimeout: soon}}", "at '/metrics/podMonitor/scrapeTimeout'"},
+		{"two pods without a leader", "{strategy: {type: RollingUpdate}, leaderElection: {enabled: false}}", "strategy.type: must be Recreate"},
+		{"certificate of plain HTTP", "metrics: {secure: false, tlsSecret: a}", "metrics.tlsSecret: cannot be used with metrics.secure=false"},
 		{"readers of open metrics", "metrics: {secure: false, readers: [{namespace: a, name: b}]}", "metrics.readers: cannot be used with metrics.secure=false"},
 		{"monitor of nothing", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor.enabled: must be false"},
 		{"policies for no namespace", "networkPolicy: {enabled: true}", "networkPolicy.enabled: must be false"},
@@ -131,7 +137,7 @@ func TestSchemaIsWhole(t *testing.T) {
 		have, _ := v.(map[string]any)
 		for name, below := range p.Properties {
 			walk(path+"/"+name, below, have[name])
-			if _, ok := have[name]; !ok && path != "/config" && !strings.HasPrefix(path, "/config/") && path != "/resources" && name != "global" {
+			if _, ok := have[name]; !ok && path != "/config" && !strings.HasPrefix(path, "/config/") && path != "/resources" && name != "global" && path+"/"+name != "/enabled" && path != "/strategy" {
 				t.Errorf("%s/%s is in the schema and not in values.yaml", path, name)
 			}
 		}

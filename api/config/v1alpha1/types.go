@@ -100,6 +100,9 @@ type Metrics struct {
 	// secure serves metrics over HTTPS, and only to clients that the API server authenticates (TokenReview) and
 	// authorizes (SubjectAccessReview: get on the non-resource URL /metrics). Default true.
 	Secure *bool `json:"secure,omitempty"`
+	// certDir is the directory with the files tls.crt and tls.key of the HTTPS server. The operator reads them again after a
+	// change. Default: the operator creates a self-signed certificate at each start.
+	CertDir string `json:"certDir,omitempty"`
 	// keepFinished is how long the operator serves the last values of a run after its end, also if the LoadTest is
 	// deleted. Default 15m.
 	KeepFinished metav1.Duration `json:"keepFinished,omitzero"`

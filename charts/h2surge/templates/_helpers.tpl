@@ -75,12 +75,22 @@ leaderElection:
 metrics:
   bindAddress: {{ ternary ":8443" "0" .Values.metrics.enabled | quote }}
   secure: {{ .Values.metrics.secure }}
+  {{- if include "h2surge.metricsCertificate" . }}
+  certDir: /etc/h2surge-metrics
+  {{- end }}
   keepFinished: {{ .Values.metrics.keepFinished }}
   maxFinished: {{ .Values.metrics.maxFinished }}
 health:
   bindAddress: :8081
 {{- with .Values.config }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The Secret with the certificate of the operator's metrics, if there is one. */ -}}
+{{- define "h2surge.metricsCertificate" -}}
+{{- if and .Values.metrics.enabled .Values.metrics.secure }}
+{{- .Values.metrics.tlsSecret }}
 {{- end }}
 {{- end }}
 
@@ -98,8 +108,11 @@ health:
 {{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicas: must be 1 if leaderElection.enabled is false, because each replica would run every LoadTest" }}
 {{- end }}
-{{- if and .Values.watchNamespaces .Values.metrics.enabled .Values.metrics.secure }}
-{{- fail "watchNamespaces: cannot be used with metrics.secure=true, which needs a ClusterRole; set metrics.secure=false (plain HTTP) or metrics.enabled=false" }}
+{{- if and (not .Values.leaderElection.enabled) .Values.strategy (ne .Values.strategy.type "Recreate") }}
+{{- fail "strategy.type: must be Recreate if leaderElection.enabled is false, because the old and the new pod would run every LoadTest" }}
+{{- end }}
+{{- if and .Values.metrics.tlsSecret (not .Values.metrics.secure) }}
+{{- fail "metrics.tlsSecret: cannot be used with metrics.secure=false, which serves plain HTTP" }}
 {{- end }}
 {{- if and .Values.metrics.readers (not .Values.metrics.secure) }}
 {{- fail "metrics.readers: cannot be used with metrics.secure=false, which allows every client to read metrics" }}
