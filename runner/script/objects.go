@@ -30,7 +30,7 @@ func (o *objects) open(L *lua.LState, b *budget) {
 		"remove_header": L.NewFunction(removeHeader),
 	}
 	for name, v := range map[string]*view{"req": &o.req, "prev": &o.prev, "res": &o.res} {
-		v.objects, v.name = o, name
+		v.objects, v.name, v.response = o, name, name != "req"
 		v.object = L.NewUserData()
 		v.object.Value = v
 		v.object.Metatable = o.metatable(name, readObject, writeObject)
@@ -95,13 +95,13 @@ func (v *view) member(key string) lua.LValue {
 	switch {
 	case key == "body":
 		return v.bodyText()
-	case key == "status" && v.isResponse():
+	case key == "status" && v.response:
 		return integer(v.m.Status)
 	}
-	if fn, ok := v.methods[key]; ok && (key == "header" || !v.isResponse()) {
+	if fn, ok := v.methods[key]; ok && (key == "header" || !v.response) {
 		return fn
 	}
-	if v.isResponse() {
+	if v.response {
 		return lua.LNil
 	}
 	return v.pseudo(key)

@@ -16,8 +16,9 @@ import (
 type view struct {
 	*objects
 	// name is req, prev or res.
-	name   string
-	object *lua.LUserData
+	name     string
+	response bool
+	object   *lua.LUserData
 	// table is the header table of the current call, nil if the script has none or it is an ordinary table.
 	table *lua.LTable
 	// m is nil outside of a call. made is nil if the script cannot change the message.
@@ -69,12 +70,10 @@ func (v *view) open(m *Message, w *made) {
 	}
 }
 
-func (v *view) isResponse() bool { return v.name != "req" }
-
 // part returns the value of a pseudo-header, or nil. name has no colon.
 func (v *view) part(name string) *[]byte {
 	switch {
-	case !v.isResponse():
+	case !v.response:
 		return pseudoOf(v.m, name)
 	case name == "status":
 		return &v.status
@@ -273,7 +272,7 @@ func (v *view) takeHeaders(result lua.LValue, before *Message) error {
 			return fmt.Errorf("the returned headers have no %q", ":"+name)
 		}
 	}
-	if v.isResponse() {
+	if v.response {
 		v.m.Status, _ = strconv.Atoi(string(v.status))
 	}
 	return nil
