@@ -58,35 +58,6 @@ func (cs *Connections) endSession(c *Conn) {
 	c.session, c.h2, c.h1, c.encoder, c.head = nil, nil, nil, nil, nil
 }
 
-// Index returns the place of the connection for At.
-func (c *Conn) Index() int32 { return c.index }
-
-// Target returns what the connection is to.
-func (c *Conn) Target() int32 { return c.target }
-
-// Number returns the connection's number in the whole test.
-func (c *Conn) Number() int32 { return c.number }
-
-// Address returns what the socket is connected to, or was last.
-func (c *Conn) Address() string { return c.address }
-
-// IsSecure returns whether the connection uses TLS.
-func (c *Conn) IsSecure() bool { return c.socket.Secure != nil }
-
-// IsHTTP1 returns whether the connection uses HTTP/1.1.
-func (c *Conn) IsHTTP1() bool { return c.h1 != nil }
-
-// GoAway returns the words of the last GOAWAY, and whether there was one.
-func (c *Conn) GoAway() (words string, seen bool) {
-	if c.h2 == nil {
-		return "", false
-	}
-	if _, seen = c.h2.GoAway(); seen {
-		words = c.h2.GoAwayWords()
-	}
-	return words, seen
-}
-
 // isOver returns true if the session takes no more requests and has all responses.
 func (c *Conn) isOver() bool { return c.session.Draining() && c.session.InFlight() == 0 }
 

@@ -26,7 +26,7 @@ var order = map[string][]string{".": {
 	"doc.go",
 }, "../conns": {
 	"inspect.go",
-	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
+	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "counts.go", "pool.go", "connections.go", "conn.go", "heap.go",
 	"session.go", "target.go", "doc.go",
 }}
 
