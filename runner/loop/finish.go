@@ -7,6 +7,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
@@ -75,14 +76,10 @@ func (w *Worker) finishFailed(id book.ID, why tally.Unanswered, cause failure.Ca
 	if why != tally.ByLoss {
 		w.requests.Progress(w.now)
 	}
-	w.countFailed(r, why, cause)
+	w.rec.Failed(r, why, cause, w.conns.At(r.Conn).Address(), w.now)
 	w.rec.SampleUnanswered(r, &w.flow.At(r.Instance).Instance, abortReason[why], w.now)
 	w.trial.failed(id, abortReason[why], cause)
 	w.flow.Ended(w.endRequest(id), abortReason[why], 0)
-}
-
-func (w *Worker) countFailed(r *book.Request, why tally.Unanswered, cause failure.Cause) {
-	w.rec.Failed(r, why, cause, w.conns.At(r.Conn).Address(), w.now)
 }
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
@@ -120,7 +117,7 @@ func resetCause(o protocol.Outcome) failure.Cause {
 func (w *Worker) retry(id book.ID) {
 	r := w.requests.At(id)
 	if !w.requests.MayRetry(r, w.now) {
-		w.finishFailed(id, tally.ByLoss, w.gaveUp(r))
+		w.finishFailed(id, tally.ByLoss, gaveUp(w.conns.At(r.Conn)))
 		return
 	}
 	w.rec.Retry(r)
@@ -128,9 +125,9 @@ func (w *Worker) retry(id book.ID) {
 }
 
 // gaveUp returns why a request is not sent again, with the words of the last GOAWAY of its connection.
-func (w *Worker) gaveUp(r *book.Request) failure.Cause {
+func gaveUp(c *conns.Conn) failure.Cause {
 	why := failure.Cause{Kind: rv.CauseGaveUpWaiting}
-	if words, seen := w.conns.At(r.Conn).GoAway(); seen {
+	if words, seen := c.GoAway(); seen {
 		why.Detail = string(rv.CauseGoAway) + ": " + words
 	}
 	return why

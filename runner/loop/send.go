@@ -82,14 +82,16 @@ func (w *Worker) dropWaiting(at int64) {
 func (w *Worker) dropRequest(id book.ID, why string, cause failure.Cause) {
 	r := w.requests.At(id)
 	switch {
-	case r.Retried && why == rv.AbortScript: // for another endpoint
-		w.countFailed(r, tally.ByLoss, cause)
 	case r.Retried:
-		if cause.Kind != rv.CauseNoConnection {
-			cause.Detail = ""
+		lost := cause
+		if why != rv.AbortScript { // else the script has failed for another endpoint
+			if cause.Kind != rv.CauseNoConnection {
+				cause.Detail = ""
+			}
+			lost = failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.GivenBackBy}
+			why = rv.AbortConnectionLost
 		}
-		w.countFailed(r, tally.ByLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Detail: cause.Detail, Address: r.GivenBackBy})
-		why = rv.AbortConnectionLost
+		w.rec.Failed(r, tally.ByLoss, lost, w.conns.At(r.Conn).Address(), w.now)
 	case r.Stage >= 0:
 		w.rec.Drop(int(r.Stage), cause, 1)
 	}
