@@ -161,9 +161,14 @@ var laws = []law{
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial"},
 	},
 	{
-		name: "listeners and connections know no worker",
-		of:   []string{"runner/listen", "runner/conns"},
-		deny: []string{module + "runner/loop"},
+		name: "listeners know no worker and no other part of it, but the pool of exchanges",
+		of:   []string{"runner/listen"},
+		deny: []string{module + "runner/loop", module + "runner/conns", module + "runner/flow", module + "runner/slots", module + "runner/tally"},
+	},
+	{
+		name: "connections know no worker and no other part of it",
+		of:   []string{"runner/conns"},
+		deny: []string{module + "runner/loop", module + "runner/book", module + "runner/flow", module + "runner/listen", module + "runner/slots", module + "runner/tally"},
 	},
 	{
 		name: "sockets know nothing of requests",
@@ -231,7 +236,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"runner/netio", module + "runner/loop", true},
 		{"runner/listen", module + "runner/loop", true},
-		{"runner/conns", module + "runner/loop", true},
+		{"runner/conns", module + "runner/book", true},
 		{"runner/book", module + "runner/measure", true},
 		{"runner/slots", module + "runner/loop", true},
 		{"runner/flow", module + "runner/slots", true},
