@@ -87,7 +87,25 @@ metrics:
     relabelings: [{targetLabel: cluster, replacement: lab}]
     metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: "go_.*"}]
 `, scraped},
+	"network policies": {policies, limited},
+	"network policies in namespaces": {`
+watchNamespaces: [team-a, team-b]
+networkPolicy: {enabled: true}
+`, limitedInNamespaces},
 }
+
+// policies of an installation whose CNI enforces them.
+const policies = `
+config: {resultStorage: {endpoint: "http://minio.storage:9000", bucket: results}}
+metrics: {prometheusRule: {enabled: true}}
+networkPolicy:
+  enabled: true
+  runnerNamespaces: [load]
+  metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
+  operatorEgress:
+    apiServer: {ports: [16443], to: [{ipBlock: {cidr: 10.0.0.1/32}}]}
+    extra: [{ports: [{port: 80, protocol: TCP}], to: [{ipBlock: {cidr: 169.254.169.254/32}}]}]
+`
 
 // TestSets: each set renders objects that an API server knows, whose pods are restricted, and that fit its purpose.
 func TestSets(t *testing.T) {

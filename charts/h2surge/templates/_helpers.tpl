@@ -103,6 +103,50 @@ health:
 {{- .Values.networkPolicy.runnerNamespaces | default .Values.watchNamespaces | toJson }}
 {{- end }}
 
+{{- /* What the operator connects to. 8443 is the control port of runners (api/runner/v1alpha1). */ -}}
+{{- define "h2surge.operatorEgress" -}}
+{{- with .Values.networkPolicy.operatorEgress }}
+{{- if .enabled -}}
+egress:
+  - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+  - ports:
+      {{- range .apiServer.ports }}
+      - {port: {{ . }}, protocol: TCP}
+      {{- end }}
+    {{- with .apiServer.to }}
+    to:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+  - ports: [{port: 8443, protocol: TCP}]
+    to:
+      - podSelector:
+          matchLabels:
+            {{- include "h2surge.runnerLabels" $ | nindent 12 }}
+        {{- if $.Values.watchNamespaces }}
+        namespaceSelector:
+          matchExpressions:
+            - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson $.Values.watchNamespaces }}}
+        {{- else }}
+        namespaceSelector: {}
+        {{- end }}
+  {{- with $.Values.config.resultStorage }}
+  {{- $url := urlParse .endpoint }}
+  - ports: [{port: {{ regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "80" "443" (eq $url.scheme "http")) }}, protocol: TCP}]
+  {{- end }}
+  {{- with .extra }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The annotation runbook_url of an alert, whose name is a heading of the runbook. */ -}}
+{{- define "h2surge.runbook" -}}
+{{- with (index . 0).Values.metrics.prometheusRule.runbookURL -}}
+runbook_url: {{ . }}#{{ index $ 1 | lower }}
+{{- end }}
+{{- end }}
+
 {{- /* Values that are right one by one and make no sense together. */ -}}
 {{- define "h2surge.check" -}}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
