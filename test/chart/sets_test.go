@@ -187,6 +187,9 @@ func restricted(t *testing.T, where string, spec corev1.PodSpec) {
 	if spec.HostNetwork || spec.HostPID || spec.HostIPC {
 		t.Errorf("%s: the pod uses namespaces of its node", where)
 	}
+	if s := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{}); !ptr.Deref(s.RunAsNonRoot, false) && !strings.HasPrefix(where, "runner ") {
+		t.Errorf("%s: the pod may run as root: %+v", where, s) // the operator sets this in the pods of runners
+	}
 	for _, v := range spec.Volumes {
 		if v.HostPath != nil {
 			t.Errorf("%s: volume %s is a path of the node", where, v.Name)
