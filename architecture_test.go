@@ -91,7 +91,7 @@ var laws = []law{
 	{
 		name: "the engine knows nothing of Kubernetes, the operator or manifests",
 		of:   []string{"runner", "cmd/runner"},
-		deny: []string{"k8s.io", "sigs.k8s.io", module + "controllers", module + "api/v1alpha1", module + "internal/compile"},
+		deny: []string{"k8s.io", "sigs.k8s.io", module + "controllers", module + "api/v1alpha1", module + "api/state", module + "internal/compile"},
 	},
 	{
 		name: "the operator does not know the engine",
@@ -111,7 +111,7 @@ var laws = []law{
 	},
 	{
 		name:   "API types need apimachinery and core/v1 only",
-		of:     []string{"api/v1alpha1", "api/config"},
+		of:     []string{"api/v1alpha1", "api/config", "api/state"},
 		direct: true,
 		allow:  []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/yaml"},
 	},
@@ -119,6 +119,11 @@ var laws = []law{
 		name: "what both halves share does not need one of them, nor Kubernetes",
 		of:   []string{"internal/histogram", "internal/shard", "internal/version", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text"},
 		deny: []string{"k8s.io", "sigs.k8s.io", module + "runner", module + "controllers", module + "internal/compile", module + "api/v1alpha1"},
+	},
+	{
+		name: "only the operator knows the stored state of runs",
+		of:   []string{"api/v1alpha1", "internal", "cmd/h2surge", "cmd/kubectl-h2surge"},
+		deny: []string{module + "api/state"},
 	},
 	{
 		name: "compiling a manifest needs neither the operator nor the engine",
@@ -231,6 +236,9 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"api/runner/v1alpha1", "encoding/json", false},
 		{"api/v1alpha1", "k8s.io/client-go/kubernetes", true},
 		{"api/v1alpha1", "k8s.io/apimachinery/pkg/runtime", false},
+		{"api/state/v1alpha1", module + "api/v1alpha1", true},
+		{"internal/cluster", module + "api/state/v1alpha1", true},
+		{"controllers/lock", module + "api/state/v1alpha1", false},
 		{"runner/h2", "net", true},
 		{"runner/h2", "net/http", true},
 		{"runner/h2", module + "runner/h2/hpack", false},

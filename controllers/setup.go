@@ -23,6 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
@@ -106,7 +107,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Confi
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}}}},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &statev1alpha1.LoadTestRun{}, &statev1alpha1.LoadTestCheckpoint{}}}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
 		LeaderElectionReleaseOnCancel: true,
@@ -132,6 +133,7 @@ func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))
+	utilruntime.Must(statev1alpha1.AddToScheme(s))
 	return s
 }
 

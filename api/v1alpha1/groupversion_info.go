@@ -22,9 +22,7 @@ var (
 )
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{},
-		&LoadTestSchedule{}, &LoadTestScheduleList{},
-		&LoadTestLock{}, &LoadTestLockList{})
+	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestSchedule{}, &LoadTestScheduleList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 )
@@ -17,7 +18,7 @@ const checkpointsAtOnce = 200 * time.Millisecond
 
 // sequences returns the sequence numbers of the checkpoints in the namespace by shard.
 func (w *world) sequences() map[int32]int64 {
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
 	out := map[int32]int64{}
 	for _, o := range list.Items {
@@ -35,7 +36,7 @@ func TestCheckpoints(t *testing.T) {
 	w.apply(lt)
 	w.awaitLoad("stored", 500)
 	w.Eventually(w.sequences).Should(gomega.HaveLen(2))
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
 	for _, o := range list.Items {
 		s, err := checkpoint.Decode(o.Checkpoint.Snapshot)
@@ -57,8 +58,8 @@ func TestCheckpointsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.checkpoints = checkpointsAtOnce
 	w.operator()
-	lift := w.refuseObjects("count/loadtestcheckpoints.h2surge.io", &v1alpha1.LoadTestCheckpoint{
-		Checkpoint: v1alpha1.Checkpoint{Boot: "b", Pod: "p", Time: metav1.Now(), Snapshot: []byte("s")},
+	lift := w.refuseObjects("count/loadtestcheckpoints.internal.h2surge.io", &statev1alpha1.LoadTestCheckpoint{
+		Checkpoint: statev1alpha1.Checkpoint{Boot: "b", Pod: "p", Time: metav1.Now(), Snapshot: []byte("s")},
 	})
 	w.apply(twoShards("unsafe", load).Build())
 	w.awaitMessage("unsafe", v1alpha1.ConditionReconciling, v1alpha1.ReasonWriteRefused, "The API server refuses checkpoints: ")
@@ -103,7 +104,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 
 func (w *world) damageCheckpoints() {
 	w.Helper()
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
 	for i := range list.Items {
 		list.Items[i].Checkpoint.Snapshot = []byte("damaged")

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -267,7 +268,7 @@ func TestJobRefusedForTooLong(t *testing.T) {
 
 func TestRunRecordRefused(t *testing.T) {
 	w := newWorld(t)
-	lift := w.refuseObjects("count/loadtestruns.h2surge.io", &v1alpha1.LoadTestRun{Record: runtime.RawExtension{Raw: []byte("{}")}})
+	lift := w.refuseObjects("count/loadtestruns.internal.h2surge.io", &statev1alpha1.LoadTestRun{Record: runtime.RawExtension{Raw: []byte("{}")}})
 	w.apply(twoShards("refused", time.Second).Build())
 	w.awaitMessage("refused", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWriteRefused, "the API server refuses LoadTestRun refused")
 	lift()

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -177,7 +178,7 @@ func TestRemainsWithoutARecord(t *testing.T) {
 	}}
 	w.awaitGone(&corev1.Secret{}, secret.Name)
 	w.must(w.client.Create(w.ctx, secret)) // as if the operator had ended before it deleted the Secret
-	run := &v1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}
+	run := &statev1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}
 	w.must(w.client.Delete(w.ctx, run))
 	w.operator()
 	w.awaitGone(&corev1.Secret{}, secret.Name)

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -71,7 +72,7 @@ func TestUnreadableRecord(t *testing.T) {
 // rewriteRecord changes the run record, and returns it as it was.
 func (w *world) rewriteRecord(lt *v1alpha1.LoadTest, change func(map[string]any)) (before []byte) {
 	w.Helper()
-	run := &v1alpha1.LoadTestRun{}
+	run := &statev1alpha1.LoadTestRun{}
 	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: desired.RunName(lt)}, run))
 	before = run.Record.Raw
 	record := map[string]any{}

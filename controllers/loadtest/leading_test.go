@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/h2surge/h2surge/api/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 )
 
 // expiring is a Leader whose lease ends during a pass, after some writes.
@@ -28,7 +28,7 @@ func byOthers(before, after client.Object) bool {
 	if o == nil {
 		o = before
 	}
-	_, checkpoint := o.(*v1alpha1.LoadTestCheckpoint)
+	_, checkpoint := o.(*statev1alpha1.LoadTestCheckpoint)
 	return checkpoint || o.GetNamespace() == "h2surge-system"
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -69,7 +70,7 @@ func TestLock(t *testing.T) {
 	for _, job := range w.jobs() {
 		w.must(w.client.Delete(w.ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
-	w.awaitGone(&v1alpha1.LoadTestLock{}, "core")
+	w.awaitGone(&statev1alpha1.LoadTestLock{}, "core")
 }
 
 // A holder whose Job the API server refuses is passed over after a while, and gets its turn back.
@@ -171,7 +172,7 @@ func TestLockTaken(t *testing.T) {
 	w.awaitPhase("a", v1alpha1.PhaseStarting)
 	b := w.apply(locked("b", load).Build())
 	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a")
-	lock := &v1alpha1.LoadTestLock{}
+	lock := &statev1alpha1.LoadTestLock{}
 	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "core"}, lock))
 	lock.Holder.Name, lock.Holder.UID = b.Name, b.UID
 	w.must(w.client.Update(w.ctx, lock))

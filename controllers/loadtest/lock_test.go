@@ -21,6 +21,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -312,8 +313,8 @@ func TestLockInterleavings(t *testing.T) {
 // TestWaitingForALockListsNothing: a pass of a test that waits for its lock reads the lock only, however many tests wait.
 func TestWaitingForALockListsNothing(t *testing.T) {
 	w := newLockWorld(t, 1)
-	if err := w.api.put(&v1alpha1.LoadTestLock{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}, Holder: v1alpha1.LockHolder{Name: "t0", UID: "00000000-uid"}, Waiting: []string{"t1", "t2", "t3"},
+	if err := w.api.put(&statev1alpha1.LoadTestLock{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}, Holder: statev1alpha1.LockHolder{Name: "t0", UID: "00000000-uid"}, Waiting: []string{"t1", "t2", "t3"},
 	}); err != nil {
 		t.Fatal(err)
 	}

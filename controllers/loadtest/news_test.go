@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -27,7 +28,7 @@ func newNews(ctx context.Context, config *rest.Config, options client.Options) (
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range []client.Object{&batchv1.Job{}, &v1alpha1.LoadTest{}, &v1alpha1.LoadTestRun{}} {
+	for _, kind := range []client.Object{&batchv1.Job{}, &v1alpha1.LoadTest{}, &statev1alpha1.LoadTestRun{}} {
 		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, err

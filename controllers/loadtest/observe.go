@@ -18,6 +18,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
@@ -278,8 +279,8 @@ func (o *observer) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
 }
 
 // lock returns the lock of the test; nil: it does not exist.
-func (o *observer) lock(ctx context.Context, from client.Reader, f *run.Facts) (*v1alpha1.LoadTestLock, error) {
-	out := &v1alpha1.LoadTestLock{}
+func (o *observer) lock(ctx context.Context, from client.Reader, f *run.Facts) (*statev1alpha1.LoadTestLock, error) {
+	out := &statev1alpha1.LoadTestLock{}
 	err := from.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: f.LoadTest.Spec.Lock}, out)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

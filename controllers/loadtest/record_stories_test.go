@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -93,7 +94,7 @@ func TestNoRecord(t *testing.T) {
 	w.awaitLoad("orphan", 500)
 	lt := w.get("orphan")
 	w.endOperator()
-	w.must(w.client.Delete(w.ctx, &v1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}))
+	w.must(w.client.Delete(w.ctx, &statev1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}))
 	w.operator()
 	ended := w.awaitPhase("orphan", v1alpha1.PhaseFailed)
 	w.wantCondition(ended, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonRunRecordMissing)
@@ -162,7 +163,7 @@ func loseRunnerAndOperator(t *testing.T, ended bool) {
 	if want := 150_000 + snapshot.Counters.Sent; got != want || !lt.Status.Results.Partial {
 		t.Errorf("%d requests, partial %t; want %d, of which %d are in the checkpoint", got, lt.Status.Results.Partial, want, snapshot.Counters.Sent)
 	}
-	var left v1alpha1.LoadTestCheckpointList
+	var left statev1alpha1.LoadTestCheckpointList
 	w.Eventually(func() int {
 		w.must(w.client.List(w.ctx, &left, client.InNamespace(w.ns)))
 		return len(left.Items)

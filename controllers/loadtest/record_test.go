@@ -10,6 +10,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -22,7 +23,7 @@ import (
 func recording(t *testing.T, s *run.Facts) *reconciler {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, statev1alpha1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}

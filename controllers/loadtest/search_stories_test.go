@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/test/builder"
@@ -38,7 +39,7 @@ func probesOf(lt *v1alpha1.LoadTest) (out []v1alpha1.ProbeStatus) {
 }
 
 // probeBegun returns whether the record has a probe that has not ended.
-func probeBegun(t *testing.T, run *v1alpha1.LoadTestRun) bool {
+func probeBegun(t *testing.T, run *statev1alpha1.LoadTestRun) bool {
 	var r record.Record
 	if err := json.Unmarshal(run.Record.Raw, &r); err != nil {
 		t.Error(err)
@@ -82,7 +83,7 @@ func TestSearchWithAnotherOperator(t *testing.T) {
 	w := newWorld(t)
 	begun := make(chan struct{})
 	w.wrote = func(ctx context.Context, o client.Object) {
-		if run, ok := o.(*v1alpha1.LoadTestRun); ok && probeBegun(t, run) {
+		if run, ok := o.(*statev1alpha1.LoadTestRun); ok && probeBegun(t, run) {
 			close(begun)
 			<-ctx.Done() // this operator does nothing more
 		}

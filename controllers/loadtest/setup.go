@@ -26,6 +26,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
@@ -149,7 +150,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
-		Watches(&v1alpha1.LoadTestLock{}, lock.Handler()).
+		Watches(&statev1alpha1.LoadTestLock{}, lock.Handler()).
 		WatchesRawSource(source.Channel(news, toRequest)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.observe.cfg.MaxConcurrentReconciles}).
 		Complete(leadership.Reconciler(r, leading))

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -107,7 +108,7 @@ func (w *simulation) wrote(before, after client.Object) {
 		if before != nil {
 			w.checkStatus(&before.(*v1alpha1.LoadTest).Status, &after.Status)
 		}
-	case *v1alpha1.LoadTestRun:
+	case *statev1alpha1.LoadTestRun:
 		next := &record.Record{}
 		if err := json.Unmarshal(after.Record.Raw, next); err != nil {
 			w.failf("the record: %v", err)
@@ -116,10 +117,10 @@ func (w *simulation) wrote(before, after client.Object) {
 		w.checkRecord(w.record, next)
 		w.noteOrders(w.record, next)
 		w.record = next
-	case *v1alpha1.LoadTestCheckpoint:
+	case *statev1alpha1.LoadTestCheckpoint:
 		w.checkpoints[after.Name] = time.Now()
 	case nil:
-		if _, ok := before.(*v1alpha1.LoadTestRun); ok {
+		if _, ok := before.(*statev1alpha1.LoadTestRun); ok {
 			w.recordDeleted = true
 		}
 	}

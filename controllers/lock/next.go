@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -23,7 +24,7 @@ type facts struct {
 }
 
 // find makes the holder of a lock one of the tests that name the lock.
-func (f *facts) find(lock *v1alpha1.LoadTestLock) {
+func (f *facts) find(lock *statev1alpha1.LoadTestLock) {
 	f.holder = nil
 	if i := slices.IndexFunc(f.tests, func(lt v1alpha1.LoadTest) bool { return lt.UID == lock.Holder.UID }); i >= 0 {
 		f.holder = &f.tests[i]
@@ -36,7 +37,7 @@ func (f *facts) find(lock *v1alpha1.LoadTestLock) {
 // A lock goes from one test to another in at most two writes. A holder that could still start, for example because a user can end its suspension, is
 // first released: from then on it does not start. After that, the lock goes to the next test as soon as no Job and no pod of the former one runs. The
 // order matters: a test that starts before its release has a Job that is found after the release.
-func next(lock *v1alpha1.LoadTestLock, f facts) (_ *v1alpha1.LoadTestLock, again time.Duration) {
+func next(lock *statev1alpha1.LoadTestLock, f facts) (_ *statev1alpha1.LoadTestLock, again time.Duration) {
 	out := lock.DeepCopy()
 	h, others := &out.Holder, f.others(lock)
 	keeps, again := f.keeps(lock, len(others) > 0)
@@ -69,14 +70,14 @@ func next(lock *v1alpha1.LoadTestLock, f facts) (_ *v1alpha1.LoadTestLock, again
 // maxWaiting bounds LoadTestLock.Waiting.
 const maxWaiting = 1000
 
-func holder(lt *v1alpha1.LoadTest, now time.Time) v1alpha1.LockHolder {
-	return v1alpha1.LockHolder{Name: lt.Name, UID: lt.UID, Time: metav1.NewMicroTime(now.UTC().Truncate(time.Microsecond))}
+func holder(lt *v1alpha1.LoadTest, now time.Time) statev1alpha1.LockHolder {
+	return statev1alpha1.LockHolder{Name: lt.Name, UID: lt.UID, Time: metav1.NewMicroTime(now.UTC().Truncate(time.Microsecond))}
 }
 
 // others returns the tests that wait for the lock, without its holder, in the order of their turns: those of the stored order first, and then by
 // their creation, and those of the same second by their names. A test that has started and does not have the lock, because the lock was deleted, comes
 // before tests that were not in the order.
-func (f *facts) others(lock *v1alpha1.LoadTestLock) []v1alpha1.LoadTest {
+func (f *facts) others(lock *statev1alpha1.LoadTestLock) []v1alpha1.LoadTest {
 	stored := map[string]int{}
 	for i, name := range lock.Waiting {
 		stored[name] = i
@@ -100,7 +101,7 @@ func (f *facts) others(lock *v1alpha1.LoadTestLock) []v1alpha1.LoadTest {
 
 // keeps returns whether the holder keeps the lock. If the API server refuses its Job, it keeps the lock only for the time of another try, unless no
 // other test waits. again is the rest of this time.
-func (f *facts) keeps(lock *v1alpha1.LoadTestLock, othersWait bool) (_ bool, again time.Duration) {
+func (f *facts) keeps(lock *statev1alpha1.LoadTestLock, othersWait bool) (_ bool, again time.Duration) {
 	if f.holder == nil || lock.Holder.Released || !wants(f.holder, lock.Name) {
 		return false, 0
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -44,7 +45,7 @@ func withoutJob(lt *v1alpha1.LoadTest) {
 }
 
 // show writes a lock as "holder[ released][ left] | waiting", and "-" for one that does not exist.
-func show(lock *v1alpha1.LoadTestLock) string {
+func show(lock *statev1alpha1.LoadTestLock) string {
 	if lock == nil || lock.Holder.UID == "" {
 		return "-"
 	}
@@ -95,12 +96,12 @@ func TestNext(t *testing.T) {
 		{"no test names it, with a pod", "a |", nil, "pod a-1-0", "a left pod a-1-0 |", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			lock := &v1alpha1.LoadTestLock{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}}
+			lock := &statev1alpha1.LoadTestLock{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}}
 			f := facts{now: now, tests: tt.tests, left: tt.left}
 			if who, waiting, exists := strings.Cut(tt.lock, " |"); exists {
 				words := strings.Fields(who)
 				lock.Waiting = strings.Fields(waiting)
-				lock.Holder = v1alpha1.LockHolder{
+				lock.Holder = statev1alpha1.LockHolder{
 					Name: words[0], UID: types.UID("uid-" + words[0]), Time: metav1.NewMicroTime(now.Add(-10 * time.Second)), Released: slices.Contains(words, "released"),
 				}
 				if slices.Contains(words, "30s") {
@@ -121,7 +122,7 @@ func TestNext(t *testing.T) {
 
 // TestNextStarvesNone: tests whose Jobs the API server refuses take turns, and the one that can run gets its turn.
 func TestNextStarvesNone(t *testing.T) {
-	lock := &v1alpha1.LoadTestLock{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}}
+	lock := &statev1alpha1.LoadTestLock{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}}
 	f := facts{now: now, tests: []v1alpha1.LoadTest{test("a", 1, withoutJob), test("b", 2, withoutJob), test("c", 3, withoutJob)}}
 	var holders []string
 	for range 5 {
@@ -138,18 +139,18 @@ func TestNextStarvesNone(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	lock := &v1alpha1.LoadTestLock{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}, Holder: v1alpha1.LockHolder{Name: "a", UID: "uid-a"}, Waiting: []string{"b", "c", "d"},
+	lock := &statev1alpha1.LoadTestLock{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "core"}, Holder: statev1alpha1.LockHolder{Name: "a", UID: "uid-a"}, Waiting: []string{"b", "c", "d"},
 	}
 	passed := lock.DeepCopy()
-	passed.Holder, passed.Waiting = v1alpha1.LockHolder{Name: "b", UID: "uid-b"}, []string{"c", "d"}
+	passed.Holder, passed.Waiting = statev1alpha1.LockHolder{Name: "b", UID: "uid-b"}, []string{"c", "d"}
 	left := lock.DeepCopy()
 	left.Holder.Left = "pod a-1-0"
 	longer, shorter := lock.DeepCopy(), lock.DeepCopy()
 	longer.Waiting, shorter.Waiting = []string{"b", "c", "d", "e"}, []string{"b", "d"}
 	for _, tt := range []struct {
 		name, want string
-		lock       *v1alpha1.LoadTestLock
+		lock       *statev1alpha1.LoadTestLock
 	}{
 		{"b", "not given to a LoadTest yet", nil},
 		{"b", "held by LoadTest ns/a", lock},
@@ -163,7 +164,7 @@ func TestWhy(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		before, after *v1alpha1.LoadTestLock
+		before, after *statev1alpha1.LoadTestLock
 		want          string
 	}{
 		{"created", nil, lock, "a b c d"},

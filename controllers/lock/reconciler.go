@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
@@ -70,7 +71,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // write makes a lock what it must be.
-func (r *reconciler) write(ctx context.Context, before, after *v1alpha1.LoadTestLock) error {
+func (r *reconciler) write(ctx context.Context, before, after *statev1alpha1.LoadTestLock) error {
 	var err error
 	switch {
 	case before.ResourceVersion == "" && (after == nil || after.Holder.UID == ""):
@@ -88,7 +89,7 @@ func (r *reconciler) write(ctx context.Context, before, after *v1alpha1.LoadTest
 }
 
 // facts reads what decides about a lock. A holder that does not keep the lock is read from the API server, and then what is left of it.
-func (r *reconciler) facts(ctx context.Context, lock *v1alpha1.LoadTestLock) (facts, error) {
+func (r *reconciler) facts(ctx context.Context, lock *statev1alpha1.LoadTestLock) (facts, error) {
 	f := facts{now: r.clock()}
 	var list v1alpha1.LoadTestList
 	if err := r.client.List(ctx, &list, client.InNamespace(lock.Namespace), client.MatchingFields{Index: lock.Name}); err != nil {
@@ -112,7 +113,7 @@ func (r *reconciler) facts(ctx context.Context, lock *v1alpha1.LoadTestLock) (fa
 }
 
 // leftOf returns a Job or a pod of a LoadTest that has not ended; empty: all have.
-func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *v1alpha1.LockHolder) (string, error) {
+func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *statev1alpha1.LockHolder) (string, error) {
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: holder.Name}}
 	var jobs batchv1.JobList
 	if err := r.reader.List(ctx, &jobs, of...); err != nil {

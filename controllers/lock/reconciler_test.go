@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -26,7 +27,7 @@ import (
 // TestReconcile: the lock goes to the next test after the holder was deleted and its Job has ended, and is deleted with the last test.
 func TestReconcile(t *testing.T) {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, statev1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestReconcile(t *testing.T) {
 		if (err != nil) != wantErr {
 			t.Errorf("error %v", err)
 		}
-		lock := &v1alpha1.LoadTestLock{}
+		lock := &statev1alpha1.LoadTestLock{}
 		if err := client.IgnoreNotFound(c.Get(t.Context(), key, lock)); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
@@ -30,7 +31,7 @@ import (
 //   - loadtests, jobs and pods get, list and watch: who waits, and whether the runners of the holder have ended.
 //   - events create and patch: the API server refuses a lock.
 //
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestlocks,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestlocks,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
@@ -48,7 +49,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock func() time.Time, leadin
 	ofHolder := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return held(ctx, mgr.GetClient(), o) })
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("lock").
-		For(&v1alpha1.LoadTestLock{}).
+		For(&statev1alpha1.LoadTestLock{}).
 		Watches(&v1alpha1.LoadTest{}, handler.EnqueueRequestsFromMapFunc(named), builder.WithPredicates(changes())).
 		Watches(&batchv1.Job{}, ofHolder, builder.WithPredicates(ends())).
 		Watches(&corev1.Pod{}, ofHolder, builder.WithPredicates(ends())).
@@ -78,7 +79,7 @@ func named(_ context.Context, o client.Object) (out []reconcile.Request) {
 
 // held returns the locks whose holder has the name in the label of a Job or a pod. The LoadTest can be deleted.
 func held(ctx context.Context, cache client.Reader, o client.Object) (out []reconcile.Request) {
-	var locks v1alpha1.LoadTestLockList
+	var locks statev1alpha1.LoadTestLockList
 	name := o.GetLabels()[desired.LabelLoadTest]
 	if name == "" || cache.List(ctx, &locks, client.InNamespace(o.GetNamespace())) != nil {
 		return nil
@@ -127,8 +128,8 @@ func ends() predicate.Predicate {
 func Handler() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	wake := func(before, after client.Object, q queue) {
-		old, _ := before.(*v1alpha1.LoadTestLock)
-		now, _ := after.(*v1alpha1.LoadTestLock)
+		old, _ := before.(*statev1alpha1.LoadTestLock)
+		now, _ := after.(*statev1alpha1.LoadTestLock)
 		for _, name := range affected(old, now) {
 			q.Add(name)
 		}

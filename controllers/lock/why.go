@@ -9,17 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // Holds returns whether a LoadTest has a lock, and may start. lock is nil if it does not exist.
-func Holds(lt *v1alpha1.LoadTest, lock *v1alpha1.LoadTestLock) bool {
+func Holds(lt *v1alpha1.LoadTest, lock *statev1alpha1.LoadTestLock) bool {
 	return lock != nil && lock.Holder.UID == lt.UID && !lock.Holder.Released
 }
 
 // Why returns why the LoadTest of a name does not have a lock, as the end of "lock NAME is": "held by LoadTest ns/a". lock is nil if it does not
 // exist.
-func Why(name string, lock *v1alpha1.LoadTestLock) string {
+func Why(name string, lock *statev1alpha1.LoadTestLock) string {
 	if lock == nil {
 		return "not given to a LoadTest yet"
 	}
@@ -38,9 +39,9 @@ func Why(name string, lock *v1alpha1.LoadTestLock) string {
 
 // affected returns the LoadTests for which a lock has changed: the old and the new holder, and those that wait for another reason than before. Nil: the
 // lock did not exist, or does not exist any more.
-func affected(before, after *v1alpha1.LoadTestLock) []reconcile.Request {
+func affected(before, after *statev1alpha1.LoadTestLock) []reconcile.Request {
 	out := map[reconcile.Request]bool{}
-	for _, lock := range []*v1alpha1.LoadTestLock{before, after} {
+	for _, lock := range []*statev1alpha1.LoadTestLock{before, after} {
 		if lock == nil {
 			continue
 		}

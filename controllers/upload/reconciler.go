@@ -31,7 +31,7 @@ import (
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests/status,verbs=patch
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestruns,verbs=get
+// +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestruns,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
 
 // reconciler uploads reports. It keeps nothing of a report after its upload: a process that restarts uploads the same files again.

@@ -25,6 +25,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -66,6 +67,7 @@ func newWorld(t *testing.T) *world {
 	s := runtime.NewScheme()
 	w.must(clientgoscheme.AddToScheme(s))
 	w.must(v1alpha1.AddToScheme(s))
+	w.must(statev1alpha1.AddToScheme(s))
 	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-of-the-test", Generation: 3}}
 	ended := metav1.NewTime(end)
 	lt.Status = v1alpha1.LoadTestStatus{CompletionTime: &ended, ReportRef: &v1alpha1.ReportReference{Name: desired.ReportName(lt)}}

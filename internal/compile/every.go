@@ -104,9 +104,6 @@ func (l *loader) own(t *test, before int) {
 	}
 }
 
-// ownedKinds are the kinds of the API group that only the operator writes.
-var ownedKinds = []string{"LoadTestRun", "LoadTestCheckpoint", "LoadTestLock"}
-
 // other takes a document of a kind that Load refuses. It returns false if the document is a mistake.
 func (l *loader) other(meta metav1.TypeMeta, content map[string]any) bool {
 	at := l.positions.documents[l.document-1]
@@ -119,7 +116,7 @@ func (l *loader) other(meta metav1.TypeMeta, content map[string]any) bool {
 		l.targets = append(l.targets, Target{Content: at.source, Line: at.line})
 		return true
 	case meta.Kind == "" || meta.APIVersion == "" || meta.Kind == loadTestKind || meta.Kind == scheduleKind,
-		group == v1alpha1.GroupVersion.Group && !slices.Contains(ownedKinds, meta.Kind) && meta.Kind != "Target",
+		group == v1alpha1.GroupVersion.Group && meta.Kind != "Target",
 		!hasGroup && (meta.Kind == string(ConfigMap) || meta.Kind == string(Secret)):
 		return false
 	}

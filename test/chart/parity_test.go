@@ -36,7 +36,8 @@ func configured(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
 	for _, file := range []string{
-		"crd/bases/h2surge.io_loadtestcheckpoints", "crd/bases/h2surge.io_loadtestlocks", "crd/bases/h2surge.io_loadtestruns", "crd/bases/h2surge.io_loadtests", "crd/bases/h2surge.io_loadtestschedules",
+		"crd/bases/h2surge.io_loadtests", "crd/bases/h2surge.io_loadtestschedules",
+		"crd/bases/internal.h2surge.io_loadtestcheckpoints", "crd/bases/internal.h2surge.io_loadtestlocks", "crd/bases/internal.h2surge.io_loadtestruns",
 		"manager/deployment", "manager/metrics-service", "rbac/leader-election", "rbac/loadtest-editor",
 		"rbac/loadtest-viewer", "rbac/metrics-reader", "rbac/role", "rbac/role-binding", "rbac/service-account",
 	} {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -49,7 +50,7 @@ func TestOperatorAndRunnerKilled(t *testing.T) {
 // storedAt is the time of the last checkpoint of a shard.
 func (s *story) storedAt(name string, shard int32) time.Time {
 	s.Helper()
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	s.must(objects.List(s.ctx, &list, client.InNamespace(s.ns), client.MatchingLabels{"h2surge.io/loadtest": name}))
 	for _, c := range list.Items {
 		if c.Checkpoint.Shard == shard {

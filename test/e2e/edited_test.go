@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -46,14 +47,14 @@ func (s *story) editAtStart(name string, rate bool) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, 2*short)
 	defer cancel()
-	records, err := objects.Watch(ctx, &v1alpha1.LoadTestRunList{}, client.InNamespace(s.ns))
+	records, err := objects.Watch(ctx, &statev1alpha1.LoadTestRunList{}, client.InNamespace(s.ns))
 	if err != nil {
 		s.Error(err)
 		return
 	}
 	defer records.Stop()
 	for event := range records.ResultChan() {
-		run, ok := event.Object.(*v1alpha1.LoadTestRun)
+		run, ok := event.Object.(*statev1alpha1.LoadTestRun)
 		if !ok || len(run.OwnerReferences) == 0 || run.OwnerReferences[0].Name != name || !strings.Contains(string(run.Record.Raw), `"start":`) {
 			continue
 		}

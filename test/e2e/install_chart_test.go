@@ -87,7 +87,7 @@ func (s *story) withCharts() *charts {
 	}
 	s.Cleanup(func() {
 		_, _ = c.tryHelm("uninstall", release, "--ignore-not-found")
-		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "crd/loadtestschedules.h2surge.io", "crd/loadtestruns.h2surge.io", "crd/loadtestcheckpoints.h2surge.io", "crd/loadtestlocks.h2surge.io",
+		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "crd/loadtestschedules.h2surge.io", "crd/loadtestruns.internal.h2surge.io", "crd/loadtestcheckpoints.internal.h2surge.io", "crd/loadtestlocks.internal.h2surge.io",
 			"namespace/"+operatorNamespace, "--ignore-not-found", "--timeout", short.String())
 	})
 	c.current = c.packaged(chartDir)
@@ -204,7 +204,7 @@ func (c *charts) wantUninstalled() {
 	c.Logf("FIGURE helm uninstall --wait of %d objects: %v", len(before), since(begun))
 	pod := "Pod " + operatorNamespace + "/h2surge-test"
 	stays := []string{
-		"CustomResourceDefinition /loadtestcheckpoints.h2surge.io", "CustomResourceDefinition /loadtestlocks.h2surge.io", "CustomResourceDefinition /loadtestruns.h2surge.io",
+		"CustomResourceDefinition /loadtestcheckpoints.internal.h2surge.io", "CustomResourceDefinition /loadtestlocks.internal.h2surge.io", "CustomResourceDefinition /loadtestruns.internal.h2surge.io",
 		"CustomResourceDefinition /loadtests.h2surge.io", "CustomResourceDefinition /loadtestschedules.h2surge.io", pod,
 	}
 	c.eventually(short, func() string {

@@ -10,11 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -55,8 +57,10 @@ func connect() error {
 		return err
 	}
 	config.QPS, config.Burst = 100, 200 // the stories look often
-	if err := v1alpha1.AddToScheme(scheme.Scheme); err != nil {
-		return err
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, statev1alpha1.AddToScheme} {
+		if err := add(scheme.Scheme); err != nil {
+			return err
+		}
 	}
 	if objects, err = client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme}); err != nil {
 		return err

@@ -79,34 +79,6 @@
 - apiGroups:
   - h2surge.io
   resources:
-  - loadtestcheckpoints
-  verbs:
-  - create
-  - deletecollection
-  - get
-  - update
-- apiGroups:
-  - h2surge.io
-  resources:
-  - loadtestlocks
-  verbs:
-  - create
-  - delete
-  - get
-  - list
-  - update
-  - watch
-- apiGroups:
-  - h2surge.io
-  resources:
-  - loadtestruns
-  verbs:
-  - create
-  - get
-  - update
-- apiGroups:
-  - h2surge.io
-  resources:
   - loadtests
   verbs:
   - create
@@ -129,6 +101,34 @@
   - get
   - list
   - watch
+- apiGroups:
+  - internal.h2surge.io
+  resources:
+  - loadtestcheckpoints
+  verbs:
+  - create
+  - deletecollection
+  - get
+  - update
+- apiGroups:
+  - internal.h2surge.io
+  resources:
+  - loadtestlocks
+  verbs:
+  - create
+  - delete
+  - get
+  - list
+  - update
+  - watch
+- apiGroups:
+  - internal.h2surge.io
+  resources:
+  - loadtestruns
+  verbs:
+  - create
+  - get
+  - update
 - apiGroups:
   - policy
   resources:
@@ -177,7 +177,7 @@
   resources: [loadtests, loadtests/status, loadtests/scale, loadtestschedules, loadtestschedules/status]
   verbs: [get, list, watch]
 # What the operator stores, which the runbook looks at.
-- apiGroups: [h2surge.io]
+- apiGroups: [internal.h2surge.io]
   resources: [loadtestruns, loadtestcheckpoints, loadtestlocks]
   verbs: [get, list]
 {{- end }}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -24,7 +25,7 @@ import (
 // cannot ask (get), and deletes all of a run when the report is stored (deletecollection). No list and no watch: a
 // cache would receive each checkpoint again.
 //
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestcheckpoints,verbs=create;deletecollection;get;update
+// +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestcheckpoints,verbs=create;deletecollection;get;update
 
 // LabelRun is the label with the UID of the LoadTest. A new LoadTest of the same name has another one.
 const LabelRun = "h2surge.io/run"
@@ -74,12 +75,12 @@ type Store struct {
 
 	mu sync.Mutex
 	// written are the objects by name as this process wrote them last, without their content; guarded by mu.
-	written map[string]*v1alpha1.LoadTestCheckpoint
+	written map[string]*statev1alpha1.LoadTestCheckpoint
 }
 
 // NewStore returns a Store. reader must read past the cache.
 func NewStore(reader client.Reader, c client.Client) *Store {
-	return &Store{reader: reader, client: c, written: map[string]*v1alpha1.LoadTestCheckpoint{}}
+	return &Store{reader: reader, client: c, written: map[string]*statev1alpha1.LoadTestCheckpoint{}}
 }
 
 // attempts is how often Put repeats a write after a conflict. Only a former leader that is about to end writes the same
@@ -113,7 +114,7 @@ func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, receive
 		return err
 	}
 	o := newObject(key)
-	o.Checkpoint = v1alpha1.Checkpoint{
+	o.Checkpoint = statev1alpha1.Checkpoint{
 		Shard: int32(key.Shard), Pod: key.Pod, Boot: e.Boot, Sequence: int64(e.Sequence), Final: final,
 		Time: metav1.NewTime(received), Dropped: e.Dropped, Snapshot: e.Gzip,
 	}
@@ -135,13 +136,13 @@ func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, receive
 }
 
 // replaces returns true if n has later counts of the same process than o, or makes them final.
-func replaces(n, o *v1alpha1.Checkpoint) bool {
+func replaces(n, o *statev1alpha1.Checkpoint) bool {
 	return !o.Final && n.Boot == o.Boot && (n.Sequence > o.Sequence || n.Sequence == o.Sequence && n.Final)
 }
 
 // known returns the stored object without its content; nil: it does not exist. It asks the API server only once for
 // each object, because this process then knows the version from its own writes.
-func (s *Store) known(ctx context.Context, key Key) (*v1alpha1.LoadTestCheckpoint, error) {
+func (s *Store) known(ctx context.Context, key Key) (*statev1alpha1.LoadTestCheckpoint, error) {
 	s.mu.Lock()
 	o := s.written[key.Name()]
 	s.mu.Unlock()
@@ -156,8 +157,8 @@ func (s *Store) known(ctx context.Context, key Key) (*v1alpha1.LoadTestCheckpoin
 }
 
 // read returns the stored object; nil: it does not exist.
-func (s *Store) read(ctx context.Context, key Key) (*v1alpha1.LoadTestCheckpoint, error) {
-	o := &v1alpha1.LoadTestCheckpoint{}
+func (s *Store) read(ctx context.Context, key Key) (*statev1alpha1.LoadTestCheckpoint, error) {
+	o := &statev1alpha1.LoadTestCheckpoint{}
 	err := s.reader.Get(ctx, types.NamespacedName{Namespace: key.LoadTest.Namespace, Name: key.Name()}, o)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -170,7 +171,7 @@ func (s *Store) read(ctx context.Context, key Key) (*v1alpha1.LoadTestCheckpoint
 	return o, nil
 }
 
-func belongsTo(o *v1alpha1.LoadTestCheckpoint, run types.UID) bool {
+func belongsTo(o *statev1alpha1.LoadTestCheckpoint, run types.UID) bool {
 	return slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == run })
 }
 
@@ -203,7 +204,7 @@ func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, ru
 	s.mu.Lock()
 	clear(s.written)
 	s.mu.Unlock()
-	err := s.client.DeleteAllOf(ctx, &v1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace), client.MatchingLabels{LabelRun: string(run)})
+	err := s.client.DeleteAllOf(ctx, &statev1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace), client.MatchingLabels{LabelRun: string(run)})
 	if err != nil {
 		return fmt.Errorf("deleting the checkpoints of the run: %w", err)
 	}
@@ -211,10 +212,10 @@ func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, ru
 }
 
 // remember keeps what the next Put needs of o.
-func (s *Store) remember(key Key, o *v1alpha1.LoadTestCheckpoint) {
-	small := &v1alpha1.LoadTestCheckpoint{
+func (s *Store) remember(key Key, o *statev1alpha1.LoadTestCheckpoint) {
+	small := &statev1alpha1.LoadTestCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{UID: o.UID, ResourceVersion: o.ResourceVersion},
-		Checkpoint: v1alpha1.Checkpoint{Boot: o.Checkpoint.Boot, Sequence: o.Checkpoint.Sequence, Final: o.Checkpoint.Final},
+		Checkpoint: statev1alpha1.Checkpoint{Boot: o.Checkpoint.Boot, Sequence: o.Checkpoint.Sequence, Final: o.Checkpoint.Final},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,8 +230,8 @@ func (s *Store) forget(key Key) {
 
 // newObject returns the object of a runner without its content. The LoadTest owns it, so that the garbage collector
 // deletes it with the LoadTest.
-func newObject(key Key) *v1alpha1.LoadTestCheckpoint {
-	return &v1alpha1.LoadTestCheckpoint{ObjectMeta: metav1.ObjectMeta{
+func newObject(key Key) *statev1alpha1.LoadTestCheckpoint {
+	return &statev1alpha1.LoadTestCheckpoint{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.LoadTest.Namespace,
 		Name:      key.Name(),
 		Labels: map[string]string{

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 )
 
 // server is an API server that counts requests and can refuse writes.
@@ -45,7 +45,7 @@ func (s *server) refused() error {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := statev1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	s := &server{}
@@ -210,18 +210,18 @@ func TestGet(t *testing.T) {
 
 // TestForeignObject: others can write objects of any name, and first groups of UIDs can be equal.
 func TestForeignObject(t *testing.T) {
-	for name, change := range map[string]func(*v1alpha1.LoadTestCheckpoint){
-		"another pod":      func(o *v1alpha1.LoadTestCheckpoint) { o.Checkpoint.Pod = "77be01d4-eeee" },
-		"another shard":    func(o *v1alpha1.LoadTestCheckpoint) { o.Checkpoint.Shard = 4 },
-		"another LoadTest": func(o *v1alpha1.LoadTestCheckpoint) { o.OwnerReferences[0].UID = "3f2a9c1e-ffff" },
-		"no gzip":          func(o *v1alpha1.LoadTestCheckpoint) { o.Checkpoint.Snapshot = []byte("?") },
-		"a snapshot of another shard": func(o *v1alpha1.LoadTestCheckpoint) {
+	for name, change := range map[string]func(*statev1alpha1.LoadTestCheckpoint){
+		"another pod":      func(o *statev1alpha1.LoadTestCheckpoint) { o.Checkpoint.Pod = "77be01d4-eeee" },
+		"another shard":    func(o *statev1alpha1.LoadTestCheckpoint) { o.Checkpoint.Shard = 4 },
+		"another LoadTest": func(o *statev1alpha1.LoadTestCheckpoint) { o.OwnerReferences[0].UID = "3f2a9c1e-ffff" },
+		"no gzip":          func(o *statev1alpha1.LoadTestCheckpoint) { o.Checkpoint.Snapshot = []byte("?") },
+		"a snapshot of another shard": func(o *statev1alpha1.LoadTestCheckpoint) {
 			o.Checkpoint.Snapshot = zip(t, `{"shard":5}`)
 		},
 	} {
 		s := newServer(t)
 		o := newObject(key)
-		o.Checkpoint = v1alpha1.Checkpoint{Shard: 3, Pod: key.Pod, Snapshot: encoded(t, "a", 1).Gzip}
+		o.Checkpoint = statev1alpha1.Checkpoint{Shard: 3, Pod: key.Pod, Snapshot: encoded(t, "a", 1).Gzip}
 		change(o)
 		if err := s.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestDeleteAll(t *testing.T) {
 	if err := store.DeleteAll(t.Context(), key.LoadTest, key.Run); err != nil {
 		t.Fatal(err)
 	}
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	if err := s.List(t.Context(), &list); err != nil {
 		t.Fatal(err)
 	}

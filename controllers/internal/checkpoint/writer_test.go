@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 )
 
 // pollAge is the age of a snapshot when the Writer gets it.
@@ -109,9 +109,9 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (s *stage) stored(t *testing.T) []v1alpha1.LoadTestCheckpoint {
+func (s *stage) stored(t *testing.T) []statev1alpha1.LoadTestCheckpoint {
 	t.Helper()
-	var list v1alpha1.LoadTestCheckpointList
+	var list statev1alpha1.LoadTestCheckpointList
 	if err := s.server.List(context.Background(), &list); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -29,9 +30,9 @@ func Plan(lt *v1alpha1.LoadTest, digest string, gz []byte, warnings string) *cor
 }
 
 // Run is the run record, without its contents.
-func Run(lt *v1alpha1.LoadTest) *v1alpha1.LoadTestRun {
-	return &v1alpha1.LoadTestRun{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTestRun"},
+func Run(lt *v1alpha1.LoadTest) *statev1alpha1.LoadTestRun {
+	return &statev1alpha1.LoadTestRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: statev1alpha1.GroupVersion.String(), Kind: "LoadTestRun"},
 		ObjectMeta: meta(lt, RunName(lt), ComponentRun),
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
@@ -51,7 +51,7 @@ func TestSaveWritesChangesOnly(t *testing.T) {
 	ctx, c := context.Background(), newFake(t)
 	s := NewStore(c, c)
 	version := func() string {
-		run := &v1alpha1.LoadTestRun{}
+		run := &statev1alpha1.LoadTestRun{}
 		if err := c.Get(ctx, client.ObjectKey{Namespace: "ns", Name: desired.RunName(loadTest())}, run); err != nil {
 			t.Fatal(err)
 		}

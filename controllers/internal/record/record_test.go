@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -71,7 +72,7 @@ func (r *refusing) Update(ctx context.Context, o client.Object, opts ...client.U
 func newFake(t *testing.T) *refusing {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := statev1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return &refusing{Client: fake.NewClientBuilder().WithScheme(scheme).Build()}

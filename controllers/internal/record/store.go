@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
@@ -20,7 +21,7 @@ import (
 //   - get: an operator that starts reads the record of each run once.
 //   - create, update: a decision is stored before the operator acts on it.
 //
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestruns,verbs=get;create;update
+// +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestruns,verbs=get;create;update
 
 // Store reads and writes the record of one LoadTest. It keeps the version that it read or wrote last. Only one goroutine at a time may use it.
 type Store struct {
@@ -48,7 +49,7 @@ func Read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (*Re
 }
 
 func read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (_ *Record, version string, err error) {
-	run := &v1alpha1.LoadTestRun{}
+	run := &statev1alpha1.LoadTestRun{}
 	err = reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: desired.RunName(lt)}, run)
 	if apierrors.IsNotFound(err) {
 		return nil, "", nil
@@ -107,13 +108,13 @@ func (s *Store) Check(ctx context.Context, lt *v1alpha1.LoadTest) error {
 	_, version, err := read(ctx, s.reader, lt)
 	if err == nil && version != s.version {
 		s.record = nil
-		err = apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("loadtestruns").GroupResource(), desired.RunName(lt), errors.New("another operator changed it"))
+		err = apierrors.NewConflict(statev1alpha1.GroupVersion.WithResource("loadtestruns").GroupResource(), desired.RunName(lt), errors.New("another operator changed it"))
 	}
 	return err
 }
 
 // decode reads a record and refuses one that this operator cannot read.
-func decode(run *v1alpha1.LoadTestRun) (*Record, error) {
+func decode(run *statev1alpha1.LoadTestRun) (*Record, error) {
 	out := &Record{}
 	if err := json.Unmarshal(run.Record.Raw, out); err != nil {
 		return nil, fmt.Errorf("LoadTestRun %s: %w", run.Name, err)
