@@ -93,7 +93,10 @@ func (f *Flow) begin(c int) int32 {
 	i := f.alloc()
 	f.live[c]++
 	in := f.all[i]
-	in.start(f.program, c, f.sources, f.now, f.wall)
+	in.Start(f.program, c, f.sources, f.wall)
+	in.Cookies.Clear()
+	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
+	in.next, in.Began, in.SentAt, in.redirects = 0, f.now, f.now, in.redirects[:0]
 	if f.numbered {
 		in.next = f.number + maxBegins + 1
 	}

@@ -55,11 +55,3 @@ func (in *Instance) nextNumber() int64 {
 	}
 	return max(in.next-1, 0)
 }
-
-// start starts another run of a chain.
-func (in *Instance) start(p *chain.Program, c int, src *chain.Sources, now, wall int64) {
-	in.Start(p, c, src, wall)
-	in.Cookies.Clear()
-	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
-	in.next, in.Began, in.SentAt, in.redirects = 0, now, now, in.redirects[:0]
-}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/flow"
 )
 
 // authorizations are what the worker knows about the credentials. A target that is followed has none.
 type authorizations struct {
 	program *chain.Program
-	setup   *sequence
+	setup   *flow.Sequence
 	// missing counts the credentials that have had no value yet.
 	missing int
 	all     []credential // by chain.Credential
@@ -33,7 +34,7 @@ type credential struct {
 // newAuthorizations returns when each value is needed. A token endpoint may know the client only after a setup chain has
 // registered it. So the first setup chain that sends the token of a target needs it, or else the load. The other
 // credentials need files only, and are needed at once.
-func newAuthorizations(p *chain.Program, setup *sequence) authorizations {
+func newAuthorizations(p *chain.Program, setup *flow.Sequence) authorizations {
 	out := authorizations{program: p, setup: setup, all: slices.Repeat([]credential{{had: true, valid: true}}, 2*len(p.Targets))}
 	need := func(c chain.Credential, after int) {
 		out.all[c] = credential{after: after}
@@ -54,7 +55,7 @@ func newAuthorizations(p *chain.Program, setup *sequence) authorizations {
 
 // setupWithout returns how many setup chains run before one that sends a credential.
 func (a *authorizations) setupWithout(wanted chain.Credential) int {
-	for n, c := range a.setup.chains {
+	for n, c := range a.setup.Chains {
 		chain := &a.program.Chains[c]
 		for i := range chain.Len {
 			if slices.Contains(a.program.Steps[chain.First+i].Credentials, wanted) {
@@ -62,7 +63,7 @@ func (a *authorizations) setupWithout(wanted chain.Credential) int {
 			}
 		}
 	}
-	return len(a.setup.chains)
+	return len(a.setup.Chains)
 }
 
 // Awaited returns the credentials that the worker needs now: before its next setup chain or, after setup, before it is
@@ -71,7 +72,7 @@ func (w *Worker) Awaited() []chain.Credential { return w.authorizations.awaited(
 
 func (a *authorizations) awaited() (out []chain.Credential) {
 	for i := range a.all {
-		if c := &a.all[i]; !c.had && c.after <= a.setup.next {
+		if c := &a.all[i]; !c.had && c.after <= a.setup.Begun() {
 			out = append(out, chain.Credential(i))
 		}
 	}
@@ -80,7 +81,7 @@ func (a *authorizations) awaited() (out []chain.Credential) {
 
 // suffice returns whether setup can continue or, after setup, whether the worker is ready.
 func (a *authorizations) suffice() bool {
-	return a.missing == 0 || a.setup.running || len(a.awaited()) == 0
+	return a.missing == 0 || a.setup.Running() || len(a.awaited()) == 0
 }
 
 // begin notes that the worker waits for a value from now on.

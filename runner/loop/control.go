@@ -141,3 +141,17 @@ func (w *Worker) Unauthorized(c chain.Credential, why string) {
 	w.sources.SetCredential(c, nil)
 	w.authorizations.lost(c, why)
 }
+
+// Globals returns the values that setup captured. It returns ok false unless this worker has completed setup.
+func (w *Worker) Globals() (values []string, ok bool) { return w.once.Globals() }
+
+// TeardownFailure returns the error of the first teardown chain that failed, or "".
+func (w *Worker) TeardownFailure() string { return w.once.Teardown.Failure() }
+
+// SetupFailure returns the error of the setup chains that ended the worker, or "".
+func (w *Worker) SetupFailure() string {
+	if why := w.once.Setup.Failure(); why != "" {
+		return "setup " + why
+	}
+	return ""
+}

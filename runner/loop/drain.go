@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/book"
+	"github.com/h2surge/h2surge/runner/flow"
 )
 
 // Phase is where a worker is on its way.
@@ -49,7 +50,7 @@ func (w *Worker) advance() {
 	case w.now >= w.slots.Deadline(w.cfg.Deadline):
 		w.run.endedByDeadline = true
 		w.finish()
-	case w.aborted || w.once.setup.failure != "":
+	case w.aborted || w.once.Setup.Failure() != "":
 		w.finish()
 	case w.stopped():
 		w.runTeardown()
@@ -61,9 +62,9 @@ func (w *Worker) advance() {
 		w.run.phase = Connecting
 	case !w.authorizations.suffice():
 		w.run.phase = Authorizing
-	case !w.once.setup.over():
+	case !w.once.Setup.Over():
 		w.run.phase = SettingUp
-		w.runOnce(&w.once.setup)
+		w.runOnce(&w.once.Setup)
 	default:
 		w.run.phase = Ready
 	}
@@ -88,7 +89,7 @@ func (w *Worker) runTeardown() {
 	w.run.loadOver = true
 	w.slots.Halt(w.now)
 	switch {
-	case w.once.teardown.over():
+	case w.once.Teardown.Over():
 		w.finish()
 	case w.run.mayTearDown:
 		if w.run.phase != TearingDown && w.flow.Numbered() {
@@ -98,16 +99,16 @@ func (w *Worker) runTeardown() {
 			w.limit.Begin(1, w.now)
 		}
 		w.run.phase = TearingDown
-		w.runOnce(&w.once.teardown)
+		w.runOnce(&w.once.Teardown)
 	default:
 		w.run.phase = Drained
 	}
 }
 
 // runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
-func (w *Worker) runOnce(o *sequence) {
-	for !o.running && !o.over() && (o.stage != book.StageSetup || w.authorizations.suffice()) {
-		w.flow.Begin(o.begin(), o.stage)
+func (w *Worker) runOnce(q *flow.Sequence) {
+	for !q.Running() && !q.Over() && (q.Stage != book.StageSetup || w.authorizations.suffice()) {
+		w.flow.Begin(q.Begin(), q.Stage)
 	}
 }
 

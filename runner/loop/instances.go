@@ -1,8 +1,13 @@
 package loop
 
 import (
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/tally"
 )
 
 // newFlow makes the flow of the chain instances.
@@ -37,7 +42,7 @@ func (w *Worker) ChainEnded(i int32, why string) {
 	in := w.flow.At(i)
 	switch {
 	case in.Stage < 0:
-		w.once.ended(in, why)
+		w.onceEnded(in, why)
 	case in.Late:
 		if !w.run.loadOver { // else it is cut off
 			w.rec.EndedLate(why)
@@ -45,6 +50,26 @@ func (w *Worker) ChainEnded(i int32, why string) {
 	case in.Measured:
 		w.rec.Ended(in.Chain, why)
 	}
+}
+
+// onceEnded ends an instance of setup or teardown, or of a trial.
+func (w *Worker) onceEnded(in *flow.Instance, why string) {
+	w.trial.ended(int(in.Chain), why)
+	if failed := w.once.Ended(in, explain(why, w.rec.Last())); failed != "" && in.Stage == book.StageTeardown {
+		w.cfg.Log.Warn("teardown failed", "why", failed)
+	}
+	w.skipWait() // the next chain begins at the end of a turn
+}
+
+// explain returns why an instance was aborted, with the failed check or the error of the connection.
+func explain(why string, last tally.Outcome) string {
+	switch {
+	case why == rv.AbortFailedCheck && last.Failed != "":
+		return fmt.Sprintf("failed check %s (status %d)", last.Failed, last.Status)
+	case last.Cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost):
+		return why + ": " + last.Cause.String()
+	}
+	return why
 }
 
 // continuesChains returns whether chain instances continue after the load. Then they may send their remaining steps for the time of

@@ -13,7 +13,7 @@ func (w *Worker) applyChanges() {
 	for c := w.slots.Apply(w.now, w); c != nil; c = w.slots.Apply(w.now, w) {
 		switch {
 		case c.Leave: // the shards that stay run teardown
-			w.once.dropTeardown()
+			w.once.DropTeardown()
 			if c.At <= w.slots.StartAt() {
 				w.abort()
 			}
@@ -35,7 +35,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 		w.conns.Resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost before teardown
-		w.once.assignTeardown(s.Once)
+		w.once.AssignTeardown(s.Once)
 	}
 }
 

@@ -76,7 +76,7 @@ type Worker struct {
 	limit     slots.Limiter
 	requests  book.Book
 	flow      *flow.Flow
-	once      once
+	once      flow.Once
 	sources   *chain.Sources
 	rec       tally.Recorder
 	scripts   scripts
@@ -115,7 +115,10 @@ func New(cfg Config) (*Worker, error) {
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
-	w.once = w.newOnce(&cfg)
+	w.once = flow.NewOnce(p, w.sources, cfg.Share.Once, book.StageSetup, book.StageTeardown)
+	if cfg.Share.Once {
+		w.once.Teardown.Chains = slices.Concat(w.trial.load(), w.once.Teardown.Chains)
+	}
 	sleep := cfg.SleepInterval
 	if cfg.Spin {
 		sleep = 0
@@ -131,7 +134,7 @@ func New(cfg Config) (*Worker, error) {
 		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
 		scripts: &w.scripts, rec: &w.rec, trial: w.trial, log: cfg.Log,
 	}
-	w.authorizations = newAuthorizations(p, &w.once.setup)
+	w.authorizations = newAuthorizations(p, &w.once.Setup)
 	var err error
 	w.scripts, err = newScripts(&cfg, w.trial)
 	return w, err
