@@ -63,6 +63,7 @@ func TestRefused(t *testing.T) {
 		{"two pods without a leader", "{strategy: {type: RollingUpdate}, leaderElection: {enabled: false}}", "strategy.type: must be Recreate"},
 		{"certificate of plain HTTP", "metrics: {secure: false, tlsSecret: a}", "metrics.tlsSecret: cannot be used with metrics.secure=false"},
 		{"readers of open metrics", "metrics: {secure: false, readers: [{namespace: a, name: b}]}", "metrics.readers: cannot be used with metrics.secure=false"},
+		{"readers without a ClusterRole", "{watchNamespaces: [a], rbac: {metricsAuth: false}, metrics: {readers: [{namespace: a, name: b}]}}", "metrics.readers: cannot be used with watchNamespaces and rbac.metricsAuth=false"},
 		{"monitor of nothing", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor.enabled: must be false"},
 		{"policies for no namespace", "networkPolicy: {enabled: true}", "networkPolicy.enabled: must be false"},
 		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: must be one of watchNamespaces"},

@@ -161,6 +161,9 @@ runbook_url: {{ . }}#{{ index $ 1 | lower }}
 {{- if and .Values.metrics.readers (not .Values.metrics.secure) }}
 {{- fail "metrics.readers: cannot be used with metrics.secure=false, which allows every client to read metrics" }}
 {{- end }}
+{{- if and .Values.metrics.readers .Values.watchNamespaces (not .Values.rbac.metricsAuth) }}
+{{- fail "metrics.readers: cannot be used with watchNamespaces and rbac.metricsAuth=false, because the chart then creates no ClusterRole for readers" }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled: must be false if metrics.enabled is false" }}
 {{- end }}
