@@ -61,6 +61,20 @@ func TestChangeOfTheRate(t *testing.T) {
 }
 
 // TestHalt: the load ends at the instant, whatever comes later.
+// TestBoundOfRequests: the stage ends at the first of its bounds. A bound that is never reached costs no time.
+func TestBoundOfRequests(t *testing.T) {
+	for _, arrivals := range []rv.Arrivals{rv.ArrivalsEven, rv.ArrivalsPoisson} {
+		for requests, byRequests := range map[int64]bool{1_000_000_000_000: false, 5: true} {
+			s := New([]rv.Rate{{Count: 500, Period: time.Second, Arrivals: arrivals, Duration: time.Minute, Requests: requests}}, whole)
+			s.Start(0)
+			s.Advance(1)
+			if end := s.StageEnd(); end > int64(time.Minute) || (end < int64(time.Minute)) != byRequests {
+				t.Errorf("%q, %d requests: the stage ends after %v", arrivals, requests, time.Duration(end))
+			}
+		}
+	}
+}
+
 func TestHalt(t *testing.T) {
 	rates := []rv.Rate{{Count: 1, Period: 10, Duration: 100}, {Count: 1, Period: 5, Duration: 100}}
 	s := New(rates, whole)

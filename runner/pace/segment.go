@@ -143,7 +143,8 @@ func (g *segment) stageEnd() int64 {
 	if g.rate.Duration > 0 {
 		end = g.at - g.elapsed + int64(g.rate.Duration)
 	}
-	if g.arrivals != nil && g.rate.Requests > 0 {
+	// The instant of a slot of ArrivalsPoisson costs time for each slot before it, so it is not computed if it does not matter.
+	if g.arrivals != nil && g.rate.Requests > 0 && (end == Never || g.before(end) > g.rate.Requests) {
 		end = min(end, g.due(g.rate.Requests))
 	}
 	return end
