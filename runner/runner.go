@@ -105,9 +105,6 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	if err := checkRates(plan.Rates); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -153,15 +150,6 @@ func (r *Runner) programFor(s *rv.Share) (*chain.Program, error) {
 		}
 	}
 	return r.program, nil
-}
-
-func checkRates(rates []rv.Rate) error {
-	for i := range rates {
-		if err := rates[i].Check(); err != nil {
-			return fmt.Errorf("rates[%d]: %w", i, err)
-		}
-	}
-	return nil
 }
 
 func newBoot() string {

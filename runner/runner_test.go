@@ -458,7 +458,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 		"rates[0]: only count, period and rampFrom may change":              {{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour}},
 		"rates[0]: exactly one of closedLoop and count is required":         {{Name: "r", Duration: time.Minute}},
 		"rates[0]: count must not be negative, and period must be positive": {{Name: "r", Count: 1, Duration: time.Minute}},
-		"rates[0]: a positive duration or number of requests is required":   {{Name: "r", Count: 1, Period: 1}},
+		"rates[0]: a positive duration or number of requests is required":   {{Name: "r", Count: 1, Period: time.Second}},
 	} {
 		if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan), Rates: rates}); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

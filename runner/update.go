@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -105,7 +106,7 @@ func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 	if len(u.Rates) == 0 {
 		return r.plan.Rates, nil
 	}
-	if err := checkRates(u.Rates); err != nil {
+	if err := chain.CheckRates(u.Rates); err != nil {
 		return nil, err
 	}
 	if len(u.Rates) != len(r.plan.Rates) {

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	planpkg "github.com/h2surge/h2surge/internal/plan"
 )
 
 // discovered is a chain whose second request goes to what the first one has captured.
@@ -29,7 +28,7 @@ func TestAuthorities(t *testing.T) {
 	} {
 		plan, _ := discovered("url: http://nrf.example/base, followAuthority: true", path).plan(t)
 		s := &plan.Chains[0].Steps[1]
-		if err := planpkg.Check(plan); err != nil {
+		if err := loads(plan); err != nil {
 			t.Errorf("runners reject the plan of %s: %v", path, err)
 		}
 		if diff := cmp.Diff(want.authority, s.Authority); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	planpkg "github.com/h2surge/h2surge/internal/plan"
 )
 
 // sbiTarget is a target with the fields of sbi that are given.
@@ -82,7 +81,7 @@ func TestSBI(t *testing.T) {
 			if !plan.Targets[0].CountLoadControl || plan.Targets[1].CountLoadControl {
 				t.Errorf("load control is counted for targets %v and %v", plan.Targets[0].CountLoadControl, plan.Targets[1].CountLoadControl)
 			}
-			if err := planpkg.Check(plan); err != nil {
+			if err := loads(plan); err != nil {
 				t.Errorf("runners reject the plan: %v", err)
 			}
 		})
@@ -105,7 +104,7 @@ func TestForwarded(t *testing.T) {
 		if got := plan.Chains[0].Steps[0].RedirectField; got != tt.want {
 			t.Errorf("%s: redirects change %q, want %q", tt.name, got, tt.want)
 		}
-		if err := planpkg.Check(plan); err != nil {
+		if err := loads(plan); err != nil {
 			t.Errorf("%s: runners reject the plan: %v", tt.name, err)
 		}
 	}

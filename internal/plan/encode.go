@@ -18,6 +18,12 @@ const (
 	// MaxCanonical is the maximum size of the canonical form, in bytes, for encoding and for decoding. A small
 	// compressed input therefore cannot fill the memory.
 	MaxCanonical = 16 << 20
+	// MaxSteps is the maximum number of steps of all chains together: each snapshot and the report have an entry for each
+	// step.
+	MaxSteps = 256
+	// MaxWeight is the maximum weight of a chain. The sum of 64 weights fits into an int64, and every JSON library can
+	// represent a weight exactly (RFC 8259 6).
+	MaxWeight = 1 << 48
 )
 
 // TooLargeError reports that a plan is too large. The operator reports it with reason PlanTooLarge.

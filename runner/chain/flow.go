@@ -62,11 +62,6 @@ func newThink(t *rv.Think) (*Think, error) {
 	if t == nil {
 		return nil, nil
 	}
-	for _, d := range []time.Duration{t.Fixed, t.Mean, t.Min, t.Max} {
-		if d < 0 || d > longestPause {
-			return nil, fmt.Errorf("think: %v is not between 0 and %v", d, longestPause)
-		}
-	}
 	out := &Think{fixed: int64(t.Fixed), mean: int64(t.Mean), min: int64(t.Min), max: int64(t.Max)}
 	switch {
 	case t.Mean > 0 && t.Max == 0:
@@ -87,12 +82,6 @@ func (b *builder) flow(in *rv.Step) (Flow, error) {
 	}
 	if f.maxBackoff == 0 {
 		f.maxBackoff = int64(longestPause)
-	}
-	switch {
-	case f.Retries < 0 || f.backoff < 0 || f.maxBackoff < 0 || f.maxBackoff > int64(longestPause):
-		return f, fmt.Errorf("onFailure: %+v is out of range", in.OnFailure)
-	case f.Group < 0:
-		return f, fmt.Errorf("group: %d is negative", f.Group)
 	}
 	var err error
 	if f.Think, err = newThink(in.Think); err != nil {

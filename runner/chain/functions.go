@@ -24,7 +24,7 @@ type function struct {
 	arguments []text
 }
 
-// maxPad is the maximum width of pad in the language of texts.
+// maxPad is the maximum width of pad in the language of texts, and of random strings.
 const maxPad = 1024
 
 // maxArguments is the number of arguments of resStar.

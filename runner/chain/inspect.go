@@ -67,9 +67,6 @@ func (b *builder) inspection(in *rv.Step) (Inspection, error) {
 	if s.MaxBody == 0 {
 		s.MaxBody = defaultMaxBody
 	}
-	if s.MaxBody < 0 {
-		return s, fmt.Errorf("maxBody: %d is negative", s.MaxBody)
-	}
 	var err error
 	if s.accept, err = newStatusSet(in.Expect.Status); err != nil {
 		return s, fmt.Errorf("expect.status%w", err)
@@ -164,7 +161,7 @@ func (b *builder) check(in *rv.Check) (c check, err error) {
 
 func (b *builder) capture(in *rv.Capture) (capture, error) {
 	c := capture{slot: in.Slot, location: in.Location, without: without{in.Default, in.Optional, in.Keep}}
-	if in.Slot < 0 || in.Slot >= len(b.captures) {
+	if in.Slot >= len(b.captures) {
 		return c, fmt.Errorf("slot: there is no slot %d", in.Slot)
 	}
 	c.reference = !in.Location && b.references[in.Slot]

@@ -51,7 +51,7 @@ func (g *Program) addListeners(p *rv.Plan) error {
 			switch {
 			case s.Await == nil:
 				continue
-			case s.Await.Listener < 0 || s.Await.Listener >= len(g.Listeners):
+			case s.Await.Listener >= len(g.Listeners):
 				return fmt.Errorf("chains[%d].steps[%d].await.listener: there is no listener %d", i, j, s.Await.Listener)
 			case j == 0:
 				return fmt.Errorf("chains[%d].steps[0].await: no request is before it", i)
@@ -75,8 +75,6 @@ func newListener(in *rv.Listener) (Listener, error) {
 		return l, fmt.Errorf("keep: %v is not between 0 and %v", in.Keep, longestPause)
 	case in.Status < 200 || in.Status > 599:
 		return l, fmt.Errorf("status: %d is not the status of a response", in.Status)
-	case in.MaxBody < 0:
-		return l, fmt.Errorf("maxBody: %d is negative", in.MaxBody)
 	}
 	if in.Pointer != "" {
 		l.byPath = in.ByPath

@@ -1,8 +1,12 @@
 package chain
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -17,6 +21,12 @@ import (
 func Load(p *rv.Plan, r Resources) (*Program, error) {
 	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
 		return nil, fmt.Errorf("targets, chains and rates are required")
+	}
+	if err := checkNumbers(reflect.ValueOf(p)); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "."))
+	}
+	if err := CheckRates(p.Rates); err != nil {
+		return nil, err
 	}
 	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
 	g.encodings.all = map[encodingKey]*encoding{}
@@ -45,7 +55,7 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 	}
 	for i := range p.Rates {
 		n := p.Rates[i].Chain
-		if n < 0 || n > len(g.Chains) || n > 0 && g.Chains[n-1].Phase != rv.PhaseLoad {
+		if n > len(g.Chains) || n > 0 && g.Chains[n-1].Phase != rv.PhaseLoad {
 			return nil, fmt.Errorf("rates[%d].chain: there is no load chain %d", i, n)
 		}
 		if n > 0 {
@@ -90,24 +100,21 @@ func (g *Program) addTargets(targets []rv.Target, r *Resources) error {
 
 // endpoint sets the fields of an endpoint from its URL. The protocol of the plan determines whether TLS is used.
 func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
-	if len(e.URL) == 0 {
-		return nil
+	if len(e.URL) > 0 {
+		raw, err := b.constant(e.URL)
+		if err != nil {
+			return err
+		}
+		found, err := endpoint.Parse(raw)
+		if err != nil {
+			return fmt.Errorf(": %w", err)
+		}
+		found.Address = cmp.Or(e.Address, found.Address)
+		*e = found
 	}
-	raw, err := b.constant(e.URL)
-	if err != nil {
-		return err
+	if secure := e.Scheme == "https"; secure != (t.TLS != nil) {
+		return fmt.Errorf(": the scheme is %s, which does not match the other settings of the target", e.Scheme)
 	}
-	found, err := endpoint.Parse(raw)
-	if err != nil {
-		return fmt.Errorf(": %w", err)
-	}
-	if e.Address != "" {
-		found.Address = e.Address
-	}
-	if secure := found.Scheme == "https"; secure != (t.TLS != nil) {
-		return fmt.Errorf(": the scheme is %s, which does not match the other settings of the target", found.Scheme)
-	}
-	*e = found
 	return nil
 }
 
@@ -116,7 +123,7 @@ func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resou
 		return err
 	}
 	out := Chain{
-		Name: c.Name, Phase: c.Phase, Target: c.Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
+		Name: c.Name, Phase: c.Phase, Target: c.Steps[0].Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
 		Publish: c.Publish, Delay: int64(c.Delay), StartAfter: int64(c.StartAfter), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
 	}
 	b := builder{g: g, res: r, chain: &out, captures: c.Captures, references: references}
@@ -143,21 +150,17 @@ func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resou
 
 func (g *Program) checkChain(c *rv.Chain) error {
 	switch {
-	case c.Target < 0 || c.Target >= len(g.Targets):
-		return fmt.Errorf("target: there is no target %d", c.Target)
 	case c.Phase != rv.PhaseLoad && c.Phase != rv.PhaseSetup && c.Phase != rv.PhaseTeardown:
 		return fmt.Errorf("phase: there is no %q", c.Phase)
 	case c.Phase == rv.PhaseLoad && c.Weight < 1:
 		return fmt.Errorf("weight: %d is below 1", c.Weight)
-	case c.Delay < 0 || c.StartAfter < 0 || c.MaxInFlight < 0:
-		return fmt.Errorf("delay, startAfter, maxInFlight: %v, %v and %d must not be negative", c.Delay, c.StartAfter, c.MaxInFlight)
 	case len(c.Steps) == 0:
 		return fmt.Errorf("steps: empty")
 	case len(c.Publish) > len(c.Captures):
 		return fmt.Errorf("publish: has %d entries for %d captures", len(c.Publish), len(c.Captures))
 	}
 	for i, global := range c.Publish {
-		if global < 0 || global > len(g.Globals) {
+		if global > len(g.Globals) {
 			return fmt.Errorf("publish[%d]: there is no global %d", i, global)
 		}
 	}
@@ -171,10 +174,10 @@ func (b *builder) buildStep(in *rv.Step) (Step, error) {
 	s := Step{Name: in.Name, Target: in.Target, method: in.Method, MaxRedirects: in.MaxRedirects}
 	b.step = &s
 	switch {
-	case in.Target < 0 || in.Target >= len(b.g.Targets):
+	case in.Target >= len(b.g.Targets):
 		return s, fmt.Errorf("target: there is no target %d", in.Target)
-	case in.MaxRedirects < 0 || in.MaxRedirects > maxRedirects:
-		return s, fmt.Errorf("maxRedirects: %d is not between 0 and %d", in.MaxRedirects, maxRedirects)
+	case in.MaxRedirects > maxRedirects:
+		return s, fmt.Errorf("maxRedirects: %d is more than %d", in.MaxRedirects, maxRedirects)
 	case in.Timeout <= 0 || in.Timeout > 24*time.Hour:
 		return s, fmt.Errorf("timeout: %v is not between 0 and 24h", in.Timeout)
 	}

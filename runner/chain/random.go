@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // random values are drawn from a generator and have no end.
@@ -19,12 +20,9 @@ func newRandom(r *rv.Random) (random, error) {
 	case r.Integer != nil:
 		return newRandomInteger(r.Integer)
 	case r.Hex > 0:
-		return &randomString{alphabet: "0123456789abcdef", length: r.Hex, safe: true}, nil
+		return newRandomString("hex", "0123456789abcdef", r.Hex)
 	case r.String != nil:
-		if r.String.Length < 1 || r.String.Alphabet == "" || len(r.String.Alphabet) > 256 {
-			return nil, fmt.Errorf("string: length and alphabet are required, of at most 256 bytes")
-		}
-		return &randomString{alphabet: r.String.Alphabet, length: r.String.Length, safe: newList([]string{r.String.Alphabet}).safe}, nil
+		return newRandomString("string", r.String.Alphabet, r.String.Length)
 	case len(r.Choice) > 0:
 		return newChoice(r.Choice)
 	}
@@ -39,7 +37,7 @@ type randomInteger struct {
 }
 
 func newRandomInteger(r *rv.RandomInteger) (*randomInteger, error) {
-	if r.Min < 0 || r.Max < r.Min || r.Width < 0 || r.Width > maxWidth {
+	if r.Max < r.Min || r.Width > maxWidth {
 		return nil, fmt.Errorf("integer: %+v is empty or out of range", *r)
 	}
 	return &randomInteger{numbers: numbers{step: 1, width: r.Width}, min: r.Min, span: uint64(r.Max - r.Min)}, nil
@@ -54,6 +52,13 @@ type randomString struct {
 	alphabet string
 	length   int
 	safe     bool
+}
+
+func newRandomString(field, alphabet string, length int) (*randomString, error) {
+	if length < 1 || length > maxPad || alphabet == "" || len(alphabet) > 256 {
+		return nil, fmt.Errorf("%s: a length from 1 to %d and an alphabet of at most 256 bytes are required", field, maxPad)
+	}
+	return &randomString{alphabet: alphabet, length: length, safe: octet.AllVisible(alphabet)}, nil
 }
 
 func (s *randomString) Plain() bool { return s.safe }

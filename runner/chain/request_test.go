@@ -280,6 +280,7 @@ func TestConstantsAtTheEnds(t *testing.T) {
 func TestStepsGoToTheirOwnTargets(t *testing.T) {
 	p := lifeCycle()
 	p.Targets = append(p.Targets, p.Targets[0])
+	p.Targets[1].TLS = &rv.TLS{}
 	p.Targets[1].Endpoints = []rv.Endpoint{{Scheme: "https", Authority: "other", Address: "other:443"}}
 	p.Chains[0].Steps[1].Target = 1
 	g := program(t, p)

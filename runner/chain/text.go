@@ -93,13 +93,13 @@ func (b *builder) part(in *rv.Part) (piece, error) {
 
 func (b *builder) reference(in *rv.Part) (piece, error) {
 	switch {
-	case in.Variable < 0 || in.Variable > len(b.g.variables):
+	case in.Variable > len(b.g.variables):
 		return piece{}, fmt.Errorf(": there is no variable %d", in.Variable)
-	case in.Capture < 0 || in.Capture > len(b.captures):
+	case in.Capture > len(b.captures):
 		return piece{}, fmt.Errorf(": there is no capture %d", in.Capture)
-	case in.Global < 0 || in.Global > len(b.g.Globals):
+	case in.Global > len(b.g.Globals):
 		return piece{}, fmt.Errorf(": there is no global %d", in.Global)
-	case in.Listener < 0 || in.Listener > len(b.g.Listeners):
+	case in.Listener > len(b.g.Listeners):
 		return piece{}, fmt.Errorf(": there is no listener %d", in.Listener)
 	case in.Variable > 0:
 		return b.variable(in.Variable-1, in.Column)

@@ -31,7 +31,7 @@ type numbers struct {
 }
 
 func newRange(r *rv.Range) (*numbers, error) {
-	if r.Step < 1 || r.End <= r.Start || r.Start < 0 || r.Width < 0 || r.Width > maxWidth {
+	if r.Step < 1 || r.End <= r.Start || r.Width > maxWidth {
 		return nil, fmt.Errorf("range: %+v is empty or out of range", *r)
 	}
 	return &numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil

@@ -64,6 +64,7 @@ func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
 	return out, nil
 }
 
+// kind takes the first source of values in the order of rv.Variable.Size.
 func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	switch {
 	case v.Range != nil:
@@ -71,8 +72,6 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 		if r, err = newRange(v.Range); err == nil {
 			out.values, out.size = r, v.Size()
 		}
-	case len(v.List) > 0:
-		out.values, out.size = newList(v.List), v.Size()
 	case v.CSV != nil:
 		return out.csv(v.CSV, r)
 	case v.Subscribers != nil:
@@ -81,6 +80,8 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 			return fmt.Errorf("subscribers.%w", err)
 		}
 		out.values, out.size = s, v.Size()
+	case len(v.List) > 0:
+		out.values, out.size = newList(v.List), v.Size()
 	case v.Random != nil:
 		if out.random, err = newRandom(v.Random); err != nil {
 			return fmt.Errorf("random.%w", err)
@@ -90,7 +91,7 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 		out.drawing, out.values = drawSlot, &uuids{seed: out.seed}
 	case v.Counter != nil:
 		c := v.Counter
-		if c.Start < 0 || c.Step < 1 || c.Width < 0 || c.Width > maxWidth {
+		if c.Step < 1 || c.Width > maxWidth {
 			return fmt.Errorf("counter: %+v is out of range", *c)
 		}
 		out.drawing, out.values = drawSlot, &numbers{start: c.Start, step: c.Step, width: c.Width}

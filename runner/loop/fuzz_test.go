@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"syscall"
@@ -156,6 +157,8 @@ type fuzzNet struct {
 	woken   bool
 	waits   int
 	stopped bool
+	// impatient: the run is stopped also while it has load.
+	impatient bool
 }
 
 type fuzzDial struct {
@@ -179,26 +182,7 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	started := false
-	n.w, err = New(Config{
-		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, GracefulStop: p.GracefulStop, Lease: &n.lease, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler),
-		Changed: func() {
-			switch n.w.Phase() {
-			case Ready:
-				if !started {
-					started = true
-					n.w.Start(n.clock+int64(time.Millisecond), nil)
-				}
-			case Drained:
-				n.w.Do(func(w *Worker) { w.Teardown() })
-			default:
-			}
-		},
-	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if err := n.w.Run(context.Background()); err != nil {
+	if err := n.work(p, g, shard.Whole(p)); err != nil {
 		n.t.Fatal(err)
 	}
 	b := &bench{sim: &sim{t: n.t}, w: n.w}
@@ -213,6 +197,31 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	n.checkChains(p)
 	n.checkListeners()
 	n.checkResponses()
+}
+
+// work runs a worker until it has ended.
+func (n *fuzzNet) work(p *rv.Plan, g *chain.Program, share rv.Share) (err error) {
+	started := false
+	n.w, err = New(Config{
+		Program: g, Rates: p.Rates, Share: share, MaxWait: p.Drain, GracefulStop: p.GracefulStop, Lease: &n.lease, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler),
+		Changed: func() {
+			switch n.w.Phase() {
+			case Ready:
+				if !started {
+					started = true
+					values, _ := n.w.Globals()
+					n.w.Start(n.clock+int64(time.Millisecond), values)
+				}
+			case Drained:
+				n.w.Do(func(w *Worker) { w.Teardown() })
+			default:
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return n.w.Run(context.Background())
 }
 
 // checkChains: each instance that was counted has ended, or not.
@@ -295,11 +304,9 @@ func (n *fuzzNet) Wait(out []netio.Event, timeout time.Duration) (int, bool, err
 		limit = n.clock + int64(timeout)
 	}
 	if n.waits++; n.waits > fuzzWaits || n.clock > fuzzLongest {
-		n.t.Fatalf("the worker hangs: %d turns, %v, phase %d", n.waits, time.Duration(n.clock), n.w.Phase())
+		return 0, false, fmt.Errorf("the worker hangs: %d turns, %v, phase %d", n.waits, time.Duration(n.clock), n.w.Phase())
 	}
-	if n.clock > fuzzPatience && n.w.Phase() < Running && !n.stopped {
-		n.stop(false)
-	}
+	n.stopLate()
 	for {
 		n.arrive()
 		if ready := n.ready(out); ready > 0 || n.woken || n.clock >= limit {
@@ -315,16 +322,21 @@ func (n *fuzzNet) Wait(out []netio.Event, timeout time.Duration) (int, bool, err
 		if len(n.dials) > 0 {
 			next = min(next, n.dials[0].at)
 		}
-		if n.w.Phase() < Running {
+		if n.w.Phase() < Running || n.impatient && !n.stopped {
 			next = min(next, fuzzPatience+1)
 		}
 		if next == never {
 			return 0, false, errors.New("the worker waits for something that will never happen")
 		}
 		n.clock = max(n.clock, next)
-		if n.clock > fuzzPatience && n.w.Phase() < Running && !n.stopped {
-			n.stop(false)
-		}
+		n.stopLate()
+	}
+}
+
+// stopLate stops a run that takes longer than its owner wants.
+func (n *fuzzNet) stopLate() {
+	if n.clock > fuzzPatience && (n.w.Phase() < Running || n.impatient) && !n.stopped {
+		n.stop(false)
 	}
 }
 

@@ -409,7 +409,7 @@ const Parts = 1 << 40
 func (v *Variable) Size() int64 {
 	switch {
 	case v.Range != nil:
-		return (v.Range.End - v.Range.Start + v.Range.Step - 1) / v.Range.Step
+		return 1 + (v.Range.End-v.Range.Start-1)/v.Range.Step
 	case v.CSV != nil:
 		return Parts
 	case v.Subscribers != nil:
@@ -1024,6 +1024,20 @@ func (r *Rate) SameRate(other *Rate) bool {
 
 func (r *Rate) ramps() bool { return r.RampFrom != nil }
 
+func (r *Rate) rampFrom() int64 {
+	if r.ramps() {
+		return *r.RampFrom
+	}
+	return 0
+}
+
+// minInterval is the shortest interval between the slots of a stage, on average, and maxBurst bounds the slots that are due at the same
+// time: a worker takes all slots that are due in one turn.
+const (
+	minInterval = 10 * time.Nanosecond
+	maxBurst    = 1_000_000
+)
+
 // Check returns why no runner can send the load of the stage.
 func (r *Rate) Check() error {
 	switch {
@@ -1033,12 +1047,16 @@ func (r *Rate) Check() error {
 		return errors.New("exactly one of closedLoop and count is required")
 	case !r.ClosedLoop && (r.Count < 0 || r.Period <= 0):
 		return errors.New("count must not be negative, and period must be positive")
+	case !r.ClosedLoop && time.Duration(max(r.Count, r.rampFrom())) > r.Period/minInterval:
+		return fmt.Errorf("count and rampFrom must be at most %d per second", time.Second/minInterval)
 	case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
 		return errors.New("a positive duration or number of requests is required")
 	case r.Duration == 0 && (r.ramps() || !r.ClosedLoop && r.Count == 0):
 		return errors.New("a ramp, and a count of 0, need a duration")
 	case r.ramps() && *r.RampFrom < 0:
 		return errors.New("rampFrom must not be negative")
+	case r.BurstSize > maxBurst:
+		return fmt.Errorf("burstSize must be at most %d", maxBurst)
 	case r.BurstSize < 0 || (r.Arrivals == ArrivalsBurst) != (r.BurstSize > 0):
 		return errors.New("burstSize and the arrivals Burst must be set together")
 	case r.Arrivals != ArrivalsEven && r.Arrivals != ArrivalsPoisson && r.Arrivals != ArrivalsBurst:
