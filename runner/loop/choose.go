@@ -33,13 +33,13 @@ func (w *Worker) pickUp() {
 	}
 }
 
-// Dropped counts slots of a stage that were due in a pause. It implements sink.
+// Dropped counts slots of a stage that were due in a pause. It implements slots.Sink.
 func (w *Worker) Dropped(stage int, n int64) {
 	w.rec.DropPaused(stage, n)
 }
 
 // Slot gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
-// instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements sink.
+// instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements slots.Sink.
 func (w *Worker) Slot(s *slots.Schedule, n, due int64) {
 	stage := s.PlanStage()
 	w.rec.Slot(stage, due, w.now, w.slots.EarliestPickUp())
