@@ -45,22 +45,25 @@ func TestCountsAreTooLarge(t *testing.T) {
 
 // TestUnreadableRecord: status says that the run record cannot be read, and the test continues when it can.
 func TestUnreadableRecord(t *testing.T) {
-	for name, change := range map[string]func(map[string]any){
-		"newer version": func(record map[string]any) { record["version"] = 99 },
-		"other type":    func(record map[string]any) { record["created"] = "yesterday" },
+	for name, tt := range map[string]struct {
+		change func(map[string]any)
+		want   string
+	}{
+		"newer version": {func(record map[string]any) { record["version"], record["created"] = 99, map[string]any{"time": 0} }, " has version 99; this operator reads version 1"},
+		"other type":    {func(record map[string]any) { record["created"] = "yesterday" }, `: parsing time "yesterday"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			lt := w.apply(twoShards("newer", load).Build())
 			w.awaitLoad("newer", 200)
 			w.endOperator()
-			before := w.rewriteRecord(lt, change)
+			before := w.rewriteRecord(lt, tt.change)
 			w.operator()
 			lt = w.await("newer", "failing", func(lt *v1alpha1.LoadTest) bool {
 				return hasCondition(lt, v1alpha1.ConditionReconciling, v1alpha1.ReasonRetryingAfterError)
 			})
-			if text := conditionsOf(lt); !strings.Contains(text, desired.RunName(lt)) || lt.Status.Summary.Reason != v1alpha1.ReasonRetryingAfterError {
-				t.Errorf("summary %s; the record is not named:\n%s", lt.Status.Summary.Reason, text)
+			if text := conditionsOf(lt); !strings.Contains(text, "LoadTestRun "+desired.RunName(lt)+tt.want) || lt.Status.Summary.Reason != v1alpha1.ReasonRetryingAfterError {
+				t.Errorf("summary %s; no condition has %q:\n%s", lt.Status.Summary.Reason, tt.want, text)
 			}
 			w.rewriteRecord(lt, func(record map[string]any) { clear(record); w.must(json.Unmarshal(before, &record)) })
 			w.endLoad("newer")

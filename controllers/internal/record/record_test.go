@@ -152,19 +152,22 @@ func TestRefusedWrite(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	for name, raw := range map[string]string{
-		"another version": `{"version": 2, "state": "Running"}`,
-		"no state":        `{"version": 1, "state": "Walking"}`,
-		"no JSON":         `{"version": "one"}`,
+	for name, tt := range map[string]struct{ raw, want string }{
+		"another version":                 {`{"version": 2, "state": "Running"}`, "LoadTestRun demo-run-01234567 has version 2; this operator reads version 1"},
+		"another version, another schema": {`{"version": 2, "state": {"name": "Running"}}`, "LoadTestRun demo-run-01234567 has version 2; this operator reads version 1"},
+		"no version":                      {`{"state": "Running"}`, "LoadTestRun demo-run-01234567 has version 0; this operator reads version 1"},
+		"another type":                    {`{"version": 1, "state": {"name": "Running"}}`, "LoadTestRun demo-run-01234567: json: cannot unmarshal object"},
+		"no state":                        {`{"version": 1, "state": "Walking"}`, `LoadTestRun demo-run-01234567: "Walking" is not a state`},
+		"no number":                       {`{"version": "one"}`, "LoadTestRun demo-run-01234567: json: cannot unmarshal string"},
 	} {
 		ctx, c := context.Background(), newFake(t)
 		run := desired.Run(loadTest())
-		run.Record.Raw = []byte(raw)
+		run.Record.Raw = []byte(tt.raw)
 		if err := c.Create(ctx, run); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := NewStore(c, c).Load(ctx, loadTest()); err == nil {
-			t.Errorf("%s: %+v", name, got)
+		if got, err := NewStore(c, c).Load(ctx, loadTest()); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: %+v, error %v; want %s", name, got, err, tt.want)
 		}
 	}
 	ctx, c := context.Background(), newFake(t)

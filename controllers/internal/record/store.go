@@ -113,19 +113,24 @@ func (s *Store) Check(ctx context.Context, lt *v1alpha1.LoadTest) error {
 	return err
 }
 
-// decode reads a record and refuses one that this operator cannot read.
+// decode reads a record and refuses one that this operator cannot read. It checks the version first, because fields of another version can have other
+// types.
 func decode(run *statev1alpha1.LoadTestRun) (*Record, error) {
-	out := &Record{}
-	if err := json.Unmarshal(run.Record.Raw, out); err != nil {
+	var of struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(run.Record.Raw, &of); err != nil {
 		return nil, fmt.Errorf("LoadTestRun %s: %w", run.Name, err)
 	}
-	if out.Version != Version {
-		return nil, fmt.Errorf("LoadTestRun %s has version %d; this operator reads version %d", run.Name, out.Version, Version)
+	if of.Version != Version {
+		return nil, fmt.Errorf("LoadTestRun %s has version %d; this operator reads version %d", run.Name, of.Version, Version)
 	}
-	if out.Plan.Digest == "" { // a version before the digest, whose hash was that of all of the plan
-		out.Plan.Digest = out.Plan.Hash
+	out := &Record{}
+	err := json.Unmarshal(run.Record.Raw, out)
+	if err == nil {
+		err = out.State.Validate()
 	}
-	if err := out.State.Validate(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("LoadTestRun %s: %w", run.Name, err)
 	}
 	return out, nil
