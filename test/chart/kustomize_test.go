@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,9 +39,11 @@ func build(t *testing.T, more string, components ...string) []*unstructured.Unst
 	}
 	cmd := exec.Command(filepath.Join(assets, "kubectl"), "kustomize", dir)
 	cmd.Env = []string{"HOME=" + dir}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("kubectl kustomize: %v\n%s", err, err.(*exec.ExitError).Stderr)
+		t.Fatalf("kubectl kustomize: %v\n%s", err, stderr.String())
 	}
 	all := objects(t, string(out))
 	ofTheAPI(t, all)
