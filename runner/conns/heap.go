@@ -85,7 +85,7 @@ func (h *timerHeap) update(c *Conn) {
 // never is an instant that does not come.
 const never = math.MaxInt64
 
-// Next returns when Fire must be called, or a time that does not come.
+// Next returns when the first timer of a connection fires, so that Fire must be called, or a time that does not come.
 func (cs *Connections) Next() int64 { return cs.timers.next() }
 
 // next returns when the first timer fires, or never.
