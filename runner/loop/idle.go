@@ -14,6 +14,9 @@ const (
 	shortestNap = 20 * time.Microsecond
 	// napInFlight is how many requests must be in flight, so that the peer has work meanwhile.
 	napInFlight = 64
+	// napBatch is how many responses a ready connection brings in a turn at most for a nap. A server that answers in larger pieces
+	// leaves nothing for a nap to gather.
+	napBatch = 64
 	// spinWithin is how long before its next task a worker starts to spin. It is much longer than the system needs to
 	// wake a thread, and much shorter than the pauses in which a spinning worker would waste its CPU.
 	spinWithin = 10 * time.Millisecond
@@ -21,7 +24,8 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if w.cfg.Spin || !w.slots.ClosedLoop() || w.requests.InUse() < napInFlight || w.requests.DoneInTurn() > w.requests.InUse()/4 {
+	inUse, done := w.requests.InUse(), w.requests.DoneInTurn()
+	if w.cfg.Spin || !w.slots.ClosedLoop() || inUse < napInFlight || done > inUse/4 || done > napBatch*w.ready {
 		return 0
 	}
 	d := min(time.Duration(w.requests.ServiceTime()/napShare), w.cfg.SleepInterval)

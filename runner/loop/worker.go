@@ -90,6 +90,7 @@ type Worker struct {
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
 	events     [256]netio.Event
+	ready      int // events of the last wait
 }
 
 // New makes a worker; Run sets it to work.
@@ -210,6 +211,7 @@ func (w *Worker) turn() error {
 	if err != nil {
 		return err
 	}
+	w.ready = n
 	w.readClock()
 	if woken {
 		w.runMessages()
