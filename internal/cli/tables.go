@@ -17,29 +17,20 @@ func secretName(file string) (name string, ok bool) {
 	return strings.CutPrefix(file, path.Join(compile.FilesDir, "secrets")+"/")
 }
 
-// csvTable is a parsed table of a CSV variable.
-type csvTable struct {
-	delimiter rune
-	columns   []string
-	// names is the row of names, if the content has one.
-	names [][]string
-	rows  [][]string
-}
-
-// parseTable parses the content of a CSV variable as runners do.
-func parseTable(c *rv.CSV, content []byte) (t csvTable, err error) {
+// parseTable parses the content of a CSV variable as runners do. The row with the names of the columns is not one of rows.
+func parseTable(c *rv.CSV, content []byte) (columns []string, rows [][]string, err error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
 	if c.Delimiter != "" {
 		r.Comma, _ = utf8.DecodeRuneInString(c.Delimiter)
 	}
-	rows, err := r.ReadAll()
+	rows, err = r.ReadAll()
 	switch {
 	case err != nil:
-		return t, err
+		return nil, nil, err
 	case len(rows) == 0:
-		return t, errors.New("the table has no rows")
+		return nil, nil, errors.New("the table has no rows")
 	case len(c.Columns) > 0:
-		return csvTable{delimiter: r.Comma, columns: c.Columns, rows: rows}, nil
+		return c.Columns, rows, nil
 	}
-	return csvTable{delimiter: r.Comma, columns: rows[0], names: rows[:1], rows: rows[1:]}, nil
+	return rows[0], rows[1:], nil
 }

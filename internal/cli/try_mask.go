@@ -60,13 +60,13 @@ func newTryMask(j *job, off bool) *tryMask {
 // addTable adds the cells of a table without its row of names. If the content is not a table, the plan cannot be
 // loaded and nothing is printed.
 func (m *tryMask) addTable(c *rv.CSV, content []byte, name string) {
-	t, err := parseTable(c, content)
+	columns, rows, err := parseTable(c, content)
 	if err != nil {
 		return
 	}
-	for _, row := range t.rows {
-		for i, cell := range row[:min(len(row), len(t.columns))] {
-			m.add(cell, "secret "+name+" column "+t.columns[i])
+	for _, row := range rows {
+		for i, cell := range row[:min(len(row), len(columns))] {
+			m.add(cell, "secret "+name+" column "+columns[i])
 		}
 	}
 }
