@@ -96,6 +96,15 @@ func TestCurlIsAShellCommand(t *testing.T) {
 	}
 }
 
+// TestCurlCommentIsAComment: the comment before a command may quote the peer, whose line feeds must not begin a line of the shell.
+func TestCurlCommentIsAComment(t *testing.T) {
+	e := triedExchange{chain: "c", Step: "s", Outcome: outcomeFailed, Reason: "no response: the peer said a\nrm b\x1b[2J", Request: &triedMessage{Method: "GET", URL: "http://a/", HTTP: "HTTP/2"}}
+	comment, _, _ := strings.Cut(e.curl(), "curl ")
+	if want := "# chain c, step s: failed: no response: the peer said a rm b\\x1b[2J\n"; comment != want {
+		t.Errorf("%q, want %q", comment, want)
+	}
+}
+
 // TestStandIns: what functions make of a stand-in is shown as that.
 func TestStandIns(t *testing.T) {
 	m := newTryMask(&job{}, true)
