@@ -52,7 +52,7 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for progr
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	@mkdir -p dist
-	go run ./hack/targetschema internal/target/rules/file.go > dist/target.json.new && mv dist/target.json.new internal/target/rules/schema.json
+	go run ./hack/targetschema internal/mock/rules/file.go > dist/target.json.new && mv dist/target.json.new internal/mock/rules/schema.json
 	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac
 	hack/chart.sh
 

@@ -5,13 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
 
-generated=(api config/crd config/rbac charts/h2surge/templates/{crd.yaml,_rules.tpl} docs/api.md docs/metrics.md docs/schema internal/target/rules/schema.json)
+generated=(api config/crd config/rbac charts/h2surge/templates/{crd.yaml,_rules.tpl} docs/api.md docs/metrics.md docs/schema internal/mock/rules/schema.json)
 if ! git diff --exit-code -- "${generated[@]}" || [ -n "$(git ls-files -o --exclude-standard -- "${generated[@]}")" ]; then
   git ls-files -o --exclude-standard -- "${generated[@]}"
   echo "generated files differ from the committed ones: commit what make generate manifests docs made"
   failed=1
 fi
-GOOS=darwin GOARCH=arm64 go build ./runner/... ./internal/target/... || failed=1
+GOOS=darwin GOARCH=arm64 go build ./runner/... ./internal/mock/... || failed=1
 go run ./hack/prose || failed=1
 if hack/install.sh shellcheck=shellcheck; then
   mapfile -t scripts < <(git grep -l '^#!/bin/bash' -- hack test .ci)

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/internal/target"
 )
 
 // The whole way of a share: control endpoint, engine, a target, final snapshot, acknowledgement.
 func TestRealEngine(t *testing.T) {
-	peer, err := target.New(target.Options{Listen: "127.0.0.1:0"})
+	peer, err := mock.New(mock.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

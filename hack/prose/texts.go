@@ -47,7 +47,7 @@ const (
 
 // generated lists files whose sources are checked instead.
 var generated = []string{
-	"docs/api.md", "docs/schema", "config/crd/bases", "config/crd/loadtest.json", "config/crd/loadtestschedule.json", "internal/target/rules/schema.json", "config/rbac/role.yaml", "charts/h2surge/templates/crd.yaml",
+	"docs/api.md", "docs/schema", "config/crd/bases", "config/crd/loadtest.json", "config/crd/loadtestschedule.json", "internal/mock/rules/schema.json", "config/rbac/role.yaml", "charts/h2surge/templates/crd.yaml",
 	"charts/h2surge/templates/_rules.tpl",
 }
 
@@ -71,7 +71,7 @@ func classify(file string) kind {
 		return skipped // The rules name the words.
 	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, ".go") && in("test", "internal/cli/clitest", "internal/convert/converttest", "controllers/internal/runnertest"):
 		return goRest
-	case strings.HasSuffix(base, ".go") && in("api", "internal/target/rules/file.go"):
+	case strings.HasSuffix(base, ".go") && in("api", "internal/mock/rules/file.go"):
 		return goAPI
 	case strings.HasSuffix(base, ".go"):
 		return goProgram

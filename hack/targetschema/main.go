@@ -1,6 +1,6 @@
 // Command targetschema writes the schema of the files of h2surge target, from the Go types of the format and their comments, in the form that CRDs have.
 //
-//	go run ./hack/targetschema internal/target/rules/file.go > internal/target/rules/schema.json
+//	go run ./hack/targetschema internal/mock/rules/file.go > internal/mock/rules/schema.json
 package main
 
 import (

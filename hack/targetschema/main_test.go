@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
-	got, err := schemaOf("../../internal/target/rules/file.go")
+	got, err := schemaOf("../../internal/mock/rules/file.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(rules.Schema), string(got)); diff != "" {
-		t.Errorf("make manifests changes internal/target/rules/schema.json (-want +got):\n%s", diff)
+		t.Errorf("make manifests changes internal/mock/rules/schema.json (-want +got):\n%s", diff)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -40,7 +40,7 @@ func TestSamplesWithCallbacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			peer := serve(t, target.Options{Rules: set, Seed: 1})
+			peer := serve(t, mock.Options{Rules: set, Seed: 1})
 			var args []string
 			for _, name := range s.urls {
 				args = append(args, "--target-url", name+"http://"+peer.Addr().String())
@@ -57,7 +57,7 @@ func TestSamplesWithCallbacks(t *testing.T) {
 }
 
 // checkNotified compares the counts of a run without failures with those of its target.
-func checkNotified(t *testing.T, r *rv.Report, st target.Stats) {
+func checkNotified(t *testing.T, r *rv.Report, st mock.Stats) {
 	t.Helper()
 	if got, want := st.Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want || st.Unmatched != 0 {
 		t.Errorf("the target counted %d requests, %d of them without a rule; the report has %d", got, st.Unmatched, want)
@@ -148,7 +148,7 @@ func rulesOf(t *testing.T, p *markdown.Page) *rules.Set {
 
 // runDocsCallbacks runs it against the rules of its page, which leave out some notifications and send some twice.
 func runDocsCallbacks(t *testing.T, b markdown.Block, set *rules.Set) {
-	peer := serve(t, target.Options{Rules: set, Seed: 1})
+	peer := serve(t, mock.Options{Rules: set, Seed: 1})
 	r := runLess(t, b, nil, "", "--target-url", "http://"+peer.Addr().String())
 	c, l := peer.Stats().Notifications[0], r.Listeners[0].ListenerCounts
 	sent := int64(c.Sent)

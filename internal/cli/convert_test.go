@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // lockedBuffer is written by a server and read by a test.
@@ -37,13 +37,13 @@ func (l *lockedBuffer) String() string {
 
 // recorded returns the requests that peer received. A response can arrive before the record of its request is written,
 // which happens at the end of the server's turn; Stats waits for that.
-func (l *lockedBuffer) recorded(t *testing.T, peer *target.Server) (out []target.Recorded) {
+func (l *lockedBuffer) recorded(t *testing.T, peer *mock.Server) (out []mock.Recorded) {
 	t.Helper()
 	peer.Stats()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dec := json.NewDecoder(bytes.NewReader(l.b.Bytes())); dec.More(); {
-		var r target.Recorded
+		var r mock.Recorded
 		if err := dec.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func (l *lockedBuffer) recorded(t *testing.T, peer *target.Server) (out []target
 	return out
 }
 
-func header(r *target.Recorded, name string) string {
+func header(r *mock.Recorded, name string) string {
 	for _, h := range r.Headers {
 		if h[0] == name {
 			return h[1]
@@ -80,7 +80,7 @@ func converted(t *testing.T, args ...string) string {
 
 func TestConvertedH2loadrunnerRuns(t *testing.T) {
 	record := &lockedBuffer{}
-	peer := serve(t, target.Options{Record: record})
+	peer := serve(t, mock.Options{Record: record})
 	_, port, err := net.SplitHostPort(peer.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestConvertedH2loadrunnerRuns(t *testing.T) {
 // Without the header the rest of a chain is not sent; a step that fails ends nothing.
 func TestConvertedChainNeedsItsLocation(t *testing.T) {
 	record := &lockedBuffer{}
-	peer := serve(t, target.Options{Record: record, NotFound: 0.4, Seed: 3})
+	peer := serve(t, mock.Options{Record: record, NotFound: 0.4, Seed: 3})
 	_, port, err := net.SplitHostPort(peer.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // demoCommand is hidden: --demo starts it as a separate process, so that the target has its
@@ -40,11 +40,11 @@ func newDemoTargetCommand() *cobra.Command {
 }
 
 func serveDemo(ctx context.Context, cpu int, in io.Reader, out io.Writer) error {
-	options := target.Options{Listen: "127.0.0.1:0"}
+	options := mock.Options{Listen: "127.0.0.1:0"}
 	if cpu >= 0 {
 		options.CPU = &cpu
 	}
-	server, err := target.New(options)
+	server, err := mock.New(options)
 	if err != nil {
 		return Failf("%v", err)
 	}
@@ -105,8 +105,8 @@ func startDemo(cpu int) (*demo, error) {
 }
 
 // stop ends the target and returns what it has counted.
-func (d *demo) stop() (target.Stats, error) {
-	var stats target.Stats
+func (d *demo) stop() (mock.Stats, error) {
+	var stats mock.Stats
 	guard := time.AfterFunc(demoTime, func() { _ = d.cmd.Process.Kill() })
 	defer guard.Stop()
 	_ = d.stdin.Close() // a child that has gone already will be seen by Wait

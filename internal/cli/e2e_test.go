@@ -15,8 +15,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/target"
 )
 
 // asMain makes the test binary behave as h2surge: --demo starts its own executable.
@@ -69,10 +69,10 @@ spec:
 `
 
 // serve starts a target of a test, on every CPU.
-func serve(t *testing.T, o target.Options) *target.Server {
+func serve(t *testing.T, o mock.Options) *mock.Server {
 	t.Helper()
 	o.Listen = "127.0.0.1:0"
-	s, err := target.New(o)
+	s, err := mock.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func runAny(t *testing.T, stdin string, args ...string) *rv.Report {
 
 func TestEndToEnd(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	r := run(t, session, 0, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
 		t.Errorf("the target counted %d requests, the report has %d", got, want)
@@ -144,7 +144,7 @@ func TestEndToEnd(t *testing.T) {
 
 func TestEndToEndWithFaults(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
+	peer := serve(t, mock.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
 	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
 	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
@@ -164,7 +164,7 @@ func TestEndToEndWithFaults(t *testing.T) {
 // TestEndToEndUnanswered: one request in five gets no response, so the 99th percentile is longer than the timeout.
 func TestEndToEndUnanswered(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{Unanswered: 0.2, Seed: 1})
+	peer := serve(t, mock.Options{Unanswered: 0.2, Seed: 1})
 	const test = `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: unanswered}
@@ -199,7 +199,7 @@ spec:
 
 func TestEndToEndURL(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	r := run(t, "", 0, "-n", "1000", "-c", "4", "-m", "10", "-t", "2", "-H", "x-a: b", "http://"+peer.Addr().String()+"/x?y=z")
 	if stats := peer.Stats(); r.Requests.Succeeded != 1000 || stats.Requests != 1000 || stats.ByMethod["GET"] != 1000 {
 		t.Errorf("%+v, the target: %+v", r.Requests, stats)

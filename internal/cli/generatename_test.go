@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 var generated = strings.Replace(manifest, "name: small", "generateName: small-", 1)
@@ -41,7 +41,7 @@ func TestGenerateNameIsKept(t *testing.T) {
 }
 
 func TestGenerateNameElsewhere(t *testing.T) {
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	at := "http://" + peer.Addr().String()
 	for _, args := range [][]string{{"lint"}, {"try", "--dry-run"}, {"try", "--target-url", at}, {"run", "--dry-run"}} {
 		var out, errors bytes.Buffer

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -74,7 +74,7 @@ func TestHowTo(t *testing.T) {
 
 // runDocs runs it against the sample target.
 func runDocs(t *testing.T, b markdown.Block) {
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	r := runLess(t, b, nil, "", "--target-url", "http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
 		t.Errorf("the target counted %d requests, the report has %d", got, want)
@@ -97,7 +97,7 @@ func runDocsAUSF(t *testing.T, b markdown.Block) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer := serve(t, target.Options{Rules: set})
+	peer := serve(t, mock.Options{Rules: set})
 	r := runLess(t, b, nil, "", "--target-url", "http://"+peer.Addr().String())
 	counts := map[string]uint64{}
 	for _, rule := range peer.Stats().Rules {

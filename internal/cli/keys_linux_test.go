@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // terminalOf is a pseudo-terminal: a person at one side, a process in a session of its own at the other.
@@ -133,7 +133,7 @@ func self(t *testing.T) (name string, args []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	return name, []string{"run", "-D", "60", "--rps", "100", "-c", "1", "http://" + peer.Addr().String()}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/config/crd"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // kind is a kind of manifests that "explain" and "schema" know.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/target"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -36,7 +36,7 @@ func limitedTest(duration string, thresholds ...string) string {
 // TestEndToEndThresholds: thresholds on parts of the requests, with the exact counts of stages.
 func TestEndToEndThresholds(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	r := run(t, limitedTest("500ms",
 		"{name: low, metric: Responses, stage: low, min: 100}",
 		"{name: low-too, metric: Responses, stage: low, max: 100}",
@@ -83,7 +83,7 @@ func TestEndToEndThresholds(t *testing.T) {
 // no TLS, so nothing was measured of them.
 func TestEndToEndPhases(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	r := run(t, limitedTest("300ms",
 		"{name: name-resolution, metric: NameResolution, percentile: p100, max: 10000000us}",
 		"{name: tls-handshake, metric: TLSHandshake, percentile: p100, max: 10000000us, target: pcf}",
@@ -125,7 +125,7 @@ func TestEndToEndAbortOnFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			waits(t)
-			peer := serve(t, target.Options{})
+			peer := serve(t, mock.Options{})
 			r := run(t, limitedTest("20s", threshold), 2, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
 			if r.Verdict.Outcome != rv.OutcomeFailed || r.Verdict.Reason != verdict.ReasonThresholdsFailed {
 				t.Errorf("verdict %+v", r.Verdict)

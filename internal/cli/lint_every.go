@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/version"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/target"
 )
 
 // atLine calls a function at each line of a run's progress.
@@ -29,7 +29,7 @@ func (a *atLine) Write(b []byte) (int, error) {
 
 // The manifest is edited after the first second; the target counts what comes in each.
 func TestEndToEndManifestReadAgain(t *testing.T) {
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	// With a threshold, the verdict of a run on a busy machine is Inconclusive and its exit code 3.
 	withoutThresholds, _, _ := strings.Cut(manifest, "  thresholds:")
 	at := func(rate string) []byte {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/target"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -40,7 +40,7 @@ func read(t *testing.T, url string) string {
 // TestEndToEndLive: the page has the figures so far while the test runs, and the report of standard output at the end.
 func TestEndToEndLive(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	name := file(t, "m.yaml", strings.Replace(manifest, "requestsPerSecond: 100, duration: 1s}", "requestsPerSecond: 500, duration: 1s}\n    - {name: slow, requestsPerSecond: 20, duration: 4s}", 1)+
 		"    - {name: each-second, metric: Rate, min: 100, window: 1s}\n") // the rate of the whole run is 116
 	windowFailed := false

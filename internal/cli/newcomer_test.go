@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 const firstManifest = `apiVersion: h2surge.io/v1alpha1
@@ -209,7 +209,7 @@ func TestNewcomersTargets(t *testing.T) {
 		return strings.Replace(quick, "url: http://127.0.0.1:1", "url: "+url+more, 1)
 	}
 	nothing, old := refused(t), http1Only(t)
-	here := serve(t, target.Options{}).Addr().String()
+	here := serve(t, mock.Options{}).Addr().String()
 	plain := newWeb(t, nil)
 	for name, tc := range map[string]struct {
 		manifest string

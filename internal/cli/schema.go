@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // schemaURL is where the files of docs/schema are.

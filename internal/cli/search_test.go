@@ -17,7 +17,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // queueEngine sends to a simulated queue. It executes the probes of a search as a runner does: a stage that holds waits for an
@@ -250,7 +250,7 @@ func TestSearchUsage(t *testing.T) {
 // TestSearchOfATargetsTime: a search has the figures of a threshold on a time that targets have, such as Blocked.
 func TestSearchOfATargetsTime(t *testing.T) {
 	waits(t)
-	peer := serve(t, target.Options{})
+	peer := serve(t, mock.Options{})
 	report := run(t, `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: search}

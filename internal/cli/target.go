@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 const targetLong = `Serve HTTP/2 (h2c, prior knowledge) and HTTP/1.1 on one port, without TLS, for
@@ -51,7 +51,7 @@ Exit codes:
 
 // targetFlags holds the flags that are not options of the target as they stand.
 type targetFlags struct {
-	opts        target.Options
+	opts        mock.Options
 	unanswered  string
 	notFound    string
 	stall       string
@@ -92,7 +92,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.file, "filename", "f", "", "`file` of rules (YAML)")
 	fl.StringVar(&f.record, "record", "", "`file` to write each request to, as a line of JSON; an existing file is overwritten")
-	fl.StringVar(&f.opts.Listen, "listen", target.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
+	fl.StringVar(&f.opts.Listen, "listen", mock.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
 	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
 	fl.StringVar(&f.unanswered, "unanswered", "0%", "`share` of all requests that get no response, such as 3%")
 	fl.StringVar(&f.notFound, "not-found", "0%", "`share` of all requests that get 404, selected independently")
@@ -101,7 +101,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.stall, "stall", "", "send nothing at the end of each period: `pause/period`, such as 500ms/10s")
 	fl.StringVar(&f.capacity, "capacity", "", "answer at most this many `requests` per second, from one queue: 5000, or 5000,30s:8000 for another number after a time")
 	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: {\"status\":\"ok\"})")
-	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
+	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", mock.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
 	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
 	fl.BoolVar(&f.opts.TrackBodies, "track-bodies", false, "count distinct and repeated POST bodies")
 	fl.StringVar(&f.statsListen, "stats-listen", "", "`address` to serve the counters on, over HTTP/1.1 (default: none)")
@@ -110,19 +110,19 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 // complete turns the flags into options.
 func (f *targetFlags) complete(cmd *cobra.Command) error {
 	var err error
-	if f.opts.Unanswered, err = target.ParseRatio(f.unanswered); err != nil {
+	if f.opts.Unanswered, err = mock.ParseRatio(f.unanswered); err != nil {
 		return fmt.Errorf("--unanswered: %w", err)
 	}
-	if f.opts.NotFound, err = target.ParseRatio(f.notFound); err != nil {
+	if f.opts.NotFound, err = mock.ParseRatio(f.notFound); err != nil {
 		return fmt.Errorf("--not-found: %w", err)
 	}
 	if f.stall != "" {
-		if f.opts.Stall, err = target.ParseStall(f.stall); err != nil {
+		if f.opts.Stall, err = mock.ParseStall(f.stall); err != nil {
 			return fmt.Errorf("--stall: %w", err)
 		}
 	}
 	if f.capacity != "" {
-		if f.opts.Capacity, err = target.ParseCapacity(f.capacity); err != nil {
+		if f.opts.Capacity, err = mock.ParseCapacity(f.capacity); err != nil {
 			return fmt.Errorf("--capacity: %w", err)
 		}
 	}
@@ -188,7 +188,7 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 		defer file.Close() // written without a buffer; the server reports errors
 		f.opts.Record = file
 	}
-	srv, err := target.New(f.opts)
+	srv, err := mock.New(f.opts)
 	if err != nil {
 		return unlessUsage(err)
 	}

@@ -17,29 +17,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 func TestTargetFlags(t *testing.T) {
 	cpu := 1
 	for _, c := range []struct {
 		args string
-		want target.Options
+		want mock.Options
 	}{
-		{"", target.Options{Listen: target.DefaultListen, MaxConcurrentStreams: target.DefaultMaxConcurrentStreams}},
+		{"", mock.Options{Listen: mock.DefaultListen, MaxConcurrentStreams: mock.DefaultMaxConcurrentStreams}},
 		{
 			"--listen :1 --cpu 1 --unanswered 3% --not-found 0.07 --seed 9 --latency 5ms --stall 500ms/10s --capacity 5000,1s:7 --body-size 10 " +
 				"--track-bodies --max-concurrent-streams 5 --resets-per-second -1",
-			target.Options{
+			mock.Options{
 				Listen: ":1", CPU: &cpu, Unanswered: 0.03, NotFound: 0.07, Seed: 9, Latency: 5 * time.Millisecond,
-				Stall:    target.Stall{For: 500 * time.Millisecond, Every: 10 * time.Second},
-				Capacity: target.Capacity{PerSecond: 5000, Changes: []target.CapacityChange{{After: time.Second, PerSecond: 7}}},
+				Stall:    mock.Stall{For: 500 * time.Millisecond, Every: 10 * time.Second},
+				Capacity: mock.Capacity{PerSecond: 5000, Changes: []mock.CapacityChange{{After: time.Second, PerSecond: 7}}},
 				BodySize: 10, TrackBodies: true, MaxConcurrentStreams: 5, ResetsPerSecond: -1,
 			},
 		},
 		{
 			"--body-size 0", // asked for, so not the default body
-			target.Options{Listen: target.DefaultListen, MaxConcurrentStreams: target.DefaultMaxConcurrentStreams, BodySize: -1},
+			mock.Options{Listen: mock.DefaultListen, MaxConcurrentStreams: mock.DefaultMaxConcurrentStreams, BodySize: -1},
 		},
 	} {
 		var f targetFlags
@@ -70,12 +70,12 @@ func TestTargetFile(t *testing.T) {
 	three, eight := 3, 8
 	for _, c := range []struct {
 		args, stats string
-		want        target.Options
+		want        mock.Options
 	}{
-		{"", ":2", target.Options{Listen: ":1", CPU: &three, MaxConcurrentStreams: 4, ResetsPerSecond: 5, Seed: 6}},
+		{"", ":2", mock.Options{Listen: ":1", CPU: &three, MaxConcurrentStreams: 4, ResetsPerSecond: 5, Seed: 6}},
 		{
 			"--listen :9 --stats-listen :7 --cpu 8 --max-concurrent-streams 7 --resets-per-second 6 --seed 5", ":7",
-			target.Options{Listen: ":9", CPU: &eight, MaxConcurrentStreams: 7, ResetsPerSecond: 6, Seed: 5},
+			mock.Options{Listen: ":9", CPU: &eight, MaxConcurrentStreams: 7, ResetsPerSecond: 6, Seed: 5},
 		},
 	} {
 		var f targetFlags

@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
 // tokenRules serves config/samples/targets/nrf-tokens.yaml.
-func tokenRules(t *testing.T) *target.Server {
+func tokenRules(t *testing.T) *mock.Server {
 	t.Helper()
 	set, err := rules.LoadFile("../../config/samples/targets/nrf-tokens.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, target.Options{Rules: set, Seed: 1})
+	return serve(t, mock.Options{Rules: set, Seed: 1})
 }
 
 // TestSampleWithTokens: each chain instance gets a token that the target accepts.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // atNow is a time of now as the manifests of this file have it in bodies.
@@ -187,7 +187,7 @@ spec:
 // TestDryRunIsWhatIsSent: the target gets from try what a dry run shows.
 func TestDryRunIsWhatIsSent(t *testing.T) {
 	var record lockedBuffer
-	peer := serve(t, target.Options{Record: &record})
+	peer := serve(t, mock.Options{Record: &record})
 	name := file(t, "ordered.yaml", strings.Replace(ordered, "URL", peer.Addr().String(), 1))
 	var out strings.Builder
 	if code := execute(t.Context(), []string{"h2surge", "try", name}, strings.NewReader(""), &out, &out, parts()); code != 0 {
@@ -213,7 +213,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 	}
 }
 
-func compareShown(t *testing.T, want *triedMessage, got *target.Recorded) {
+func compareShown(t *testing.T, want *triedMessage, got *mock.Recorded) {
 	t.Helper()
 	fields := [][2]string{{":method", got.Method}}
 	for _, f := range got.Headers {

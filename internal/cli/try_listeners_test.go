@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // TestTryCountsNotifications: the test of the page receives its notification, and one that the target does not send is missing.
@@ -21,7 +21,7 @@ func TestTryCountsNotifications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test, at := blockOf(t, page, "LoadTest").Text, "http://"+serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+		test, at := blockOf(t, page, "LoadTest").Text, "http://"+serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
 		if want.Missing > 0 {
 			test = strings.Replace(test, "timeout: 1s", "timeout: 10ms", 1)
 		} else {

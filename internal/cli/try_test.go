@@ -20,18 +20,18 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // tryTarget serves testdata/try/target.yaml.
-func tryTarget(t *testing.T) *target.Server {
+func tryTarget(t *testing.T) *mock.Server {
 	t.Helper()
 	set, err := rules.LoadFile("testdata/try/target.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, target.Options{Rules: set, Seed: 1})
+	return serve(t, mock.Options{Rules: set, Seed: 1})
 }
 
 // tries executes "h2surge try" with the real engine.
@@ -95,7 +95,7 @@ func TestTryParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
 	got := tries(t, "", "-f", "testdata/try/parts.yaml", "--target-url", at)
 	if got.code != 2 || got.errors != "" { // the last step has a check that fails
 		t.Errorf("exit code %d, errors %q", got.code, got.errors)
@@ -111,7 +111,7 @@ func TestTryBinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
 	got := tries(t, `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: binding}, spec: {
 		targets: [{name: nf, url: "`+at+`", sbi: {}}],
 		chains: [{name: c, target: nf, steps: [{name: create, request: {method: POST, path: /x}}, {name: read, request: {path: /x}}]}],
@@ -277,7 +277,7 @@ func (a arrived) Write(p []byte) (int, error) {
 // TestTryInterrupted: what was sent is shown, and nothing else is sent.
 func TestTryInterrupted(t *testing.T) {
 	interrupts := make(arrived, 8)
-	peer := serve(t, target.Options{Unanswered: 1, Record: interrupts})
+	peer := serve(t, mock.Options{Unanswered: 1, Record: interrupts})
 	l := parts()
 	l.interrupts = func(bool, func()) (<-chan os.Signal, func()) { return interrupts, func() {} }
 	var out, errors bytes.Buffer
@@ -337,7 +337,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
 	for name, tc := range map[string]struct{ capture, want string }{
 		"after an optional one": {
 			`{name: a, jsonPointer: /b, optional: true}, {name: c, jsonPointer: /c}`,

@@ -12,7 +12,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // TestPageHasMarks: "make accuracy" finds its place in the page that is committed.

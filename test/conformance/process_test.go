@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // raiseFiles lifts the limit of open files as far as it may and returns it.
@@ -34,7 +34,7 @@ func TestServeTarget(t *testing.T) {
 		t.Skip("runs in a process of its own, for TestIdleConnections")
 	}
 	raiseFiles()
-	s, err := target.New(target.Options{Listen: "127.0.0.1:0"})
+	s, err := mock.New(mock.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // shop is a test on two shards: setup opens a shop, the load sells in it, teardown closes it. Its
@@ -81,7 +81,7 @@ func TestTwoShards(t *testing.T) {
 
 // wantShop: the shop is opened first, closed last, and everything in between is sold in it. It
 // returns the sales.
-func (s *story) wantShop(all []target.Recorded) []target.Recorded {
+func (s *story) wantShop(all []mock.Recorded) []mock.Recorded {
 	s.Helper()
 	if len(all) < 3 {
 		s.Fatalf("%d requests, want setup, load and teardown", len(all))
@@ -105,7 +105,7 @@ func (s *story) wantShop(all []target.Recorded) []target.Recorded {
 }
 
 // wantParts: of the numbers each was sent once, and each connection, which is a shard, has a region.
-func (s *story) wantParts(sales []target.Recorded, numbers int) {
+func (s *story) wantParts(sales []mock.Recorded, numbers int) {
 	s.Helper()
 	seen, regions := map[int]bool{}, map[uint64]string{}
 	count := map[string]int{}

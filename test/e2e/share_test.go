@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // TestLoadShare: the sample load-share on the two pods of a StatefulSet. Each gets its part of the
@@ -78,7 +78,7 @@ func (s *story) memberOf(doc string, n int32) string {
 	})
 }
 
-func (s *story) memberStats(i int) (st target.Stats) {
+func (s *story) memberStats(i int) (st mock.Stats) {
 	s.Helper()
 	b, err := core.CoreV1().Pods(s.ns).ProxyGet("http", fmt.Sprintf("target-%d", i), "8081", "/stats", nil).DoRaw(s.ctx)
 	s.must(err)

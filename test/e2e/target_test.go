@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // withTarget deploys config/target, whose Service is "target", with more arguments if need be, and
@@ -61,15 +61,15 @@ func (s *story) withArguments(doc string, args []string) string {
 }
 
 // stats asks the target what it has received, by way of the API server.
-func (s *story) stats() target.Stats {
+func (s *story) stats() mock.Stats {
 	s.Helper()
 	st, err := s.tryStats()
 	s.must(err)
 	return st
 }
 
-func (s *story) tryStats() (target.Stats, error) {
-	var st target.Stats
+func (s *story) tryStats() (mock.Stats, error) {
+	var st mock.Stats
 	b, err := core.CoreV1().Services(s.ns).ProxyGet("http", "target", "stats", "/stats", nil).DoRaw(s.ctx)
 	if err == nil {
 		err = json.Unmarshal(b, &st)

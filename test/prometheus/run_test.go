@@ -12,10 +12,10 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/internal/target"
-	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/metrics"
@@ -54,7 +54,7 @@ func startTarget(t *testing.T) string {
 	t.Helper()
 	set, err := rules.LoadFile("testdata/target.yaml")
 	must(t, err)
-	s, err := target.New(target.Options{Listen: "127.0.0.1:0", Rules: set, Seed: 1})
+	s, err := mock.New(mock.Options{Listen: "127.0.0.1:0", Rules: set, Seed: 1})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

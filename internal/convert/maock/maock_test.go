@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/internal/convert/converttest"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // in converts with the files of a directory.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/runner/script"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/jsontext"
-	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // service is a pair of a request and its responses.
