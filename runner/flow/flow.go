@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/ring"
@@ -27,8 +29,6 @@ type Config struct {
 	Share   *rv.Share
 	// Chains has, for each schedule, which chains it has: those with this value of Chain.Stages.
 	Chains []int
-	// OfChains is the index of the schedule of each chain.
-	OfChains []int32
 	// Targets is how many targets there can be, with those that are followed.
 	Targets int
 	Host    Host
@@ -78,7 +78,7 @@ type Flow struct {
 func New(cfg Config) *Flow {
 	p := cfg.Program
 	f := &Flow{
-		program: p, sources: cfg.Sources, host: cfg.Host, unsent: cfg.Unsent, startAt: never, scheduleOf: cfg.OfChains,
+		program: p, sources: cfg.Sources, host: cfg.Host, unsent: cfg.Unsent, startAt: never, scheduleOf: make([]int32, len(p.Chains)),
 		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), direct: make([]bool, len(p.Chains)), ready: make([]queues, len(cfg.Chains)),
 	}
 	for i, own := range cfg.Chains {
@@ -90,6 +90,7 @@ func New(cfg Config) *Flow {
 	}
 	for i := range p.Chains {
 		f.direct[i] = beginsDirect(p, i)
+		f.scheduleOf[i] = int32(max(0, slices.Index(cfg.Chains, p.Chains[i].Stages))) // chains that run once use none
 	}
 	f.SetShare(cfg.Share, false)
 	return f

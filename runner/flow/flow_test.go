@@ -55,8 +55,7 @@ func newFlow(t *testing.T, p *rv.Plan, h *host) *Flow {
 	h.program = program
 	share := shard.Whole(p)
 	f := New(Config{
-		Program: program, Sources: chain.NewSources(program, &share, 0), Share: &share, Chains: []int{0},
-		OfChains: make([]int32, len(program.Chains)), Targets: 2, Host: h,
+		Program: program, Sources: chain.NewSources(program, &share, 0), Share: &share, Chains: []int{0}, Targets: 2, Host: h,
 		Unsent: func(a chain.Activation, skipped bool, why string) {
 			h.log = append(h.log, fmt.Sprintf("unsent %s %v %s", h.step(a), skipped, why))
 		},

@@ -271,6 +271,6 @@ func (w *Worker) fillStreams(s *slots.Schedule) {
 // number makes the values that occur once in the test follow from slot n of the current stage of a schedule.
 func (w *Worker) number(s *slots.Schedule, n int64) {
 	if w.flow.Numbered() {
-		w.flow.Number(w.slots.Number(s, n))
+		w.flow.Number(s.Number(n))
 	}
 }

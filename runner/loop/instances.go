@@ -13,7 +13,7 @@ import (
 // newFlow makes the flow of the chain instances.
 func (w *Worker) newFlow() *flow.Flow {
 	cfg := flow.Config{
-		Program: w.program, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(), OfChains: w.slots.OfChains(),
+		Program: w.program, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
 		Targets: len(w.program.Targets) + maxFollowed, Host: w,
 	}
 	if w.cfg.Trial != nil {

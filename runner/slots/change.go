@@ -1,9 +1,6 @@
 package slots
 
-import (
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/pace"
-)
+import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
 // Change is a change of a run from an instant of the worker's clock on. All workers of all shards get it with the same
 // offset from the start, so all compute the same scheduled times. A worker that learns of it late sends what is missing.
@@ -50,25 +47,4 @@ func (s *Slots) Apply(now int64, to Sink) *Change {
 		s.endExhausted(now) // the worker may have sent all requests of its new share
 	}
 	return c
-}
-
-// change changes all schedules.
-func (s *Slots) change(c *Change) {
-	for i := range s.all {
-		own := &s.all[i]
-		next := pace.Change{At: c.At, Rates: own.ratesOf(c.Rates), Suspended: c.Suspended}
-		if c.Share != nil {
-			next.Slots = &c.Share.Slots
-		}
-		own.Change(next)
-	}
-}
-
-// endExhausted ends the stages of which the worker has sent all requests.
-func (s *Slots) endExhausted(now int64) {
-	for i := range s.all {
-		for own := &s.all[i]; own.Exhausted(); {
-			own.EndStage(now)
-		}
-	}
 }

@@ -13,30 +13,35 @@ const maxResidues = shard.MaxShards * shard.MaxShards
 // before the first change of a share. JSON can represent larger numbers exactly (RFC 8259 6).
 const afterShare = 1 << 50
 
-// Number returns the number from which the values are drawn that occur once in the test, for slot n of the current
-// stage of a schedule. A slot has one owner. It has perSlot numbers, because several values may be drawn for it.
+// number gives each schedule its numbers for values that occur once in the test. A slot has one owner. It has perSlot numbers, because
+// several values may be drawn for it.
 //
 // Before the first change of a share, a worker draws the k-th number of its residues. After k slots of a stage of n slots,
 // this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for each stage,
 // and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare on.
-func (s *Slots) Number(own *Schedule, n int64) int64 {
-	base := int64(len(s.ofStage)+1) * maxResidues
-	if len(s.all) > 1 {
+func (s *Schedules) number() {
+	base, several := int64(len(s.ofStage)+1)*maxResidues, int64(len(s.all))
+	if several > 1 {
 		base = afterShare
 	}
-	return base + s.perSlot*(int64(len(s.all))*(own.Earlier()+n)+own.index)
+	for i := range s.all {
+		s.all[i].firstNumber, s.all[i].numbersPerSlot = base+s.perSlot*int64(i), s.perSlot*several
+	}
 }
 
+// Number returns the number from which the values are drawn that occur once in the test, for slot n of the current stage.
+func (s *Schedule) Number(n int64) int64 { return s.firstNumber + s.numbersPerSlot*(s.Earlier()+n) }
+
 // NumberAfterAll returns a number that is higher than those of all slots, when the load is over.
-func (s *Slots) NumberAfterAll() (highest int64) {
+func (s *Schedules) NumberAfterAll() (highest int64) {
 	for i := range s.all {
-		highest = max(highest, s.Number(&s.all[i], 0))
+		highest = max(highest, s.all[i].Number(0))
 	}
 	return highest
 }
 
 // Drawn returns how many values any worker can have drawn of a variable before an instant, at most.
-func (s *Slots) Drawn(at int64) (n int64) {
+func (s *Schedules) Drawn(at int64) (n int64) {
 	for i := range s.all {
 		n += s.all[i].Passed(at)
 	}

@@ -13,7 +13,7 @@ import (
 type Schedule struct {
 	pace.Schedule
 	// index is the place among the schedules.
-	index int64
+	index int
 	// first is the stage of the plan that is stage 0 of the Schedule. If the stages begin later than the test, stage 0 is a
 	// pause, and first is the stage of the plan before them.
 	first, end int
@@ -21,12 +21,14 @@ type Schedule struct {
 	pause []rv.Rate
 	// risesAt is when the limit of a closed loop rises next; see Most.
 	risesAt int64
-	// inUse is the number of requests without an outcome, if schedules.counts is true.
+	// inUse is the number of requests without an outcome, if Schedules.counts is true.
 	inUse int64
+	// firstNumber is the number of the first slot. Each slot has numbersPerSlot numbers, with those of the same slot of the other schedules.
+	firstNumber, numbersPerSlot int64
 }
 
 // newSchedule returns the schedule of the stages from first to end, which all belong to the same chain or to the mix.
-func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots, index int64) Schedule {
+func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots, index int) Schedule {
 	own := rates[first].Chain
 	s := Schedule{index: index, risesAt: never, first: first, end: end}
 	if own > 0 && p.Chains[own-1].StartAfter > 0 {
@@ -66,7 +68,7 @@ func (s *Schedule) rises() int64 {
 }
 
 // Index returns the place of the schedule among those of the worker.
-func (s *Schedule) Index() int { return int(s.index) }
+func (s *Schedule) Index() int { return s.index }
 
 // StartsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is false
 // while the load is suspended, so that ready steps wait.

@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -13,15 +12,9 @@ import (
 const never = pace.Never
 
 // Slots say which slots the worker has, when they are due, which changes come, and whether the lease lets the worker take
-// them. The schedules run at the same time: that of the mix, if the test has one, and that of each chain with stages of its own.
+// them.
 type Slots struct {
-	all []Schedule
-	// ofStage and ofChain are indexes into all, by stage of the plan and by chain.
-	ofStage, ofChain []int32
-	// chains has, for each schedule, which chains it has: those with this value of Chain.Stages.
-	chains []int
-	// counts is true if schedules count their requests: there are several, and a closed loop among them.
-	counts bool
+	Schedules
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
 	// yet. earliestPickUp is when the worker may take slots again.
 	startAt, startedAt, earliestPickUp int64
@@ -29,9 +22,7 @@ type Slots struct {
 	changes []Change
 	// delays are the delays of chains that have not passed, the shortest first.
 	delays []int64
-	// perSlot is how many values of a variable one slot can draw, at most.
-	perSlot int64
-	lease   leaseState
+	lease  leaseState
 }
 
 // Sink takes the slots of a worker.
@@ -44,20 +35,7 @@ type Sink interface {
 
 // New returns the schedules of a worker with these slots, each of which can draw perSlot values of a variable.
 func New(p *chain.Program, rates []rv.Rate, slots rv.Slots, perSlot int64) Slots {
-	s := Slots{startAt: never, ofStage: make([]int32, len(rates)), ofChain: make([]int32, len(p.Chains)), perSlot: perSlot}
-	for first := 0; first < len(rates); {
-		end, own := first, rates[first].Chain
-		for ; end < len(rates) && rates[end].Chain == own; end++ {
-			s.ofStage[end] = int32(len(s.all))
-		}
-		s.chains = append(s.chains, own)
-		s.all = append(s.all, newSchedule(p, rates, first, end, slots, int64(len(s.all))))
-		if own > 0 {
-			s.ofChain[own-1] = int32(len(s.all) - 1)
-		}
-		first = end
-	}
-	s.counts = len(s.all) > 1 && slices.ContainsFunc(rates, func(r rv.Rate) bool { return r.ClosedLoop })
+	s := Slots{Schedules: newSchedules(p, rates, slots, perSlot), startAt: never}
 	for i := range p.Chains {
 		if delay := p.Chains[i].Delay; delay > 0 {
 			s.delays = append(s.delays, delay)
@@ -82,22 +60,6 @@ func (s *Slots) StartAt() int64 { return s.startAt }
 // StartedAt returns when the worker first saw that the start instant had passed, zero: not yet.
 func (s *Slots) StartedAt() int64 { return s.startedAt }
 
-// All returns all schedules.
-func (s *Slots) All() []Schedule { return s.all }
-
-// Chains returns, for each schedule, which chains it has: those with this value of Chain.Stages.
-func (s *Slots) Chains() []int { return s.chains }
-
-// OfChains returns the index of the schedule of each chain.
-func (s *Slots) OfChains() []int32 { return s.ofChain }
-
-// began notes that the start instant has passed.
-func (s *Slots) began(now int64) {
-	if s.startedAt == 0 {
-		s.startedAt = now
-	}
-}
-
 // Next returns when the worker must take slots, enter the next stage of a schedule or apply a change, or when the delay of a chain
 // ends that a closed loop waits for.
 func (s *Slots) Next(now int64) int64 {
@@ -114,14 +76,10 @@ func (s *Slots) nextPickUp() int64 {
 		}
 		return s.loadEnd()
 	}
-	next := int64(never)
-	for i := range s.all {
-		next = min(next, s.all[i].Due(), s.all[i].StageEnd(), s.all[i].rises())
+	if next := s.next(); next != never {
+		return max(next, s.earliestPickUp)
 	}
-	if next == never {
-		return never
-	}
-	return max(next, s.earliestPickUp)
+	return never
 }
 
 // Take takes all slots that are due before an instant, one schedule after another. In a pause it drops them.
@@ -143,7 +101,9 @@ func (s *Slots) takeFrom(own *Schedule, until, now int64, to Sink) {
 		}
 		switch {
 		case own.Advance(until):
-			s.began(now)
+			if s.startedAt == 0 {
+				s.startedAt = now
+			}
 		case own.Exhausted():
 			own.EndStage(now)
 		default:
@@ -167,13 +127,6 @@ func (s *Slots) EarliestPickUp() int64 { return s.earliestPickUp }
 // PickUpAgain sets when the worker may take slots again.
 func (s *Slots) PickUpAgain(at int64) { s.earliestPickUp = at }
 
-// Halt ends all schedules at an instant.
-func (s *Slots) Halt(at int64) {
-	for i := range s.all {
-		s.all[i].Halt(at)
-	}
-}
-
 // leave ends all schedules at an instant that may be in the past, but not before the start.
 func (s *Slots) leave(at int64) {
 	if at <= s.startAt {
@@ -182,61 +135,6 @@ func (s *Slots) leave(at int64) {
 	for i := range s.all {
 		s.all[i].Leave(at)
 	}
-}
-
-// Over returns whether the load is over: all schedules have ended.
-func (s *Slots) Over() bool {
-	for i := range s.all {
-		if !s.all[i].Over() {
-			return false
-		}
-	}
-	return true
-}
-
-// Count adds to the number of requests of the schedule of a stage that have no outcome.
-func (s *Slots) Count(stage int16, n int64) {
-	if s.counts && stage >= 0 {
-		s.OfStage(int(stage)).count(n)
-	}
-}
-
-// InUse returns how many requests of a schedule have no outcome, of all that the worker has.
-func (s *Slots) InUse(own *Schedule, all int) int64 {
-	if s.counts {
-		return own.inUse
-	}
-	return int64(all)
-}
-
-// FillsStreams returns whether a schedule is in a closed loop without a limit.
-func (s *Slots) FillsStreams() bool {
-	for i := range s.all {
-		if own := &s.all[i]; own.ClosedLoop() && own.FillsStreams() {
-			return true
-		}
-	}
-	return false
-}
-
-// ClosedLoop returns whether a schedule is in a closed loop.
-func (s *Slots) ClosedLoop() bool {
-	for i := range s.all {
-		if s.all[i].ClosedLoop() {
-			return true
-		}
-	}
-	return false
-}
-
-// MayStall returns whether a stage ends after a number of requests only.
-func (s *Slots) MayStall() bool {
-	for i := range s.all {
-		if own := &s.all[i]; own.ClosedLoop() && own.Rate().Duration == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // nextDelayed returns when the next delay of a chain ends, if a closed loop waits for it. No slot becomes due then.
@@ -257,22 +155,6 @@ func (s *Slots) nextDelayed(now int64) int64 {
 // load has continued after a pause.
 func (s *Slots) ReadySince(own *Schedule) int64 { return max(own.Since(), s.lease.resumedAt) }
 
-// Begun returns whether the first stage has begun.
-func (s *Slots) Begun() bool { return s.all[0].Stage() >= 0 }
-
-// Changed returns whether there was a change after the start.
-func (s *Slots) Changed() bool { return s.all[0].Changed() }
-
-// Suspended returns whether no slot is due until the next change.
-func (s *Slots) Suspended() bool {
-	for i := range s.all {
-		if s.all[i].Suspended() {
-			return true
-		}
-	}
-	return false
-}
-
 // Deadline returns when the load has lasted for a time, to which suspensions do not count. It is never if this is not known.
 func (s *Slots) Deadline(after time.Duration) int64 {
 	if after == 0 || s.startAt == never || s.Suspended() {
@@ -283,15 +165,6 @@ func (s *Slots) Deadline(after time.Duration) int64 {
 		longest = max(longest, s.all[i].Paused())
 	}
 	return s.startAt + int64(after) + longest
-}
-
-// loadEnd returns when the load ends, or has ended. It is never if this is not known.
-func (s *Slots) loadEnd() (last int64) {
-	last = math.MinInt64
-	for i := range s.all {
-		last = max(last, s.all[i].LoadEnd())
-	}
-	return last
 }
 
 // EndedAt returns when the load ended, zero: not yet.
@@ -309,12 +182,6 @@ func (s *Slots) GracefulUntil(after time.Duration) int64 {
 	}
 	return s.loadEnd() + int64(after)
 }
-
-// Of returns the schedule of a chain.
-func (s *Slots) Of(chain int) *Schedule { return &s.all[s.ofChain[chain]] }
-
-// OfStage returns the schedule of a stage.
-func (s *Slots) OfStage(stage int) *Schedule { return &s.all[s.ofStage[stage]] }
 
 // Span returns when a stage began and ended, as offsets from the start.
 func (s *Slots) Span(stage int, now int64) pace.Span {
