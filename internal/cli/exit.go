@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -69,4 +69,4 @@ func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 }
 
 // OneLine replaces each sequence of white space by a blank, and makes other characters visible that would steer a terminal.
-func OneLine(s string) string { return text.Visible(strings.Join(strings.Fields(s), " ")) }
+func OneLine(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }

@@ -114,8 +114,8 @@ func needed(t *rv.Threshold) int64 {
 	return int64(math.Ceil(100/(100-p) - 1e-6))
 }
 
-// placeholder matches what other tools take for a variable, and what h2surge does: $$ and ${name}.
-var placeholder = lazy.Regexp(`\$\$|\$\{[^}]*\}|\{\{ ?([A-Za-z_][A-Za-z0-9_.-]*) ?\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)(=?)`)
+// variableSyntax matches what other tools take for a variable, and what h2surge does: $$ and ${name}.
+var variableSyntax = lazy.Regexp(`\$\$|\$\{[^}]*\}|\{\{ ?([A-Za-z_][A-Za-z0-9_.-]*) ?\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)(=?)`)
 
 // paths warns of variables of other tools in paths. They are sent as they are.
 func (l *linter) paths(spec *v1alpha1.LoadTestSpec) {
@@ -132,7 +132,7 @@ func (l *linter) paths(spec *v1alpha1.LoadTestSpec) {
 }
 
 func (l *linter) path(at *field.Path, path string) {
-	for _, m := range placeholder().FindAllStringSubmatch(path, -1) {
+	for _, m := range variableSyntax().FindAllStringSubmatch(path, -1) {
 		if name := m[1] + m[2] + m[3]; name != "" && m[4] == "" { // ?$filter= is OData
 			l.warnf(at, "%s is sent as it is; for the value of a variable or a capture, write ${%s}", m[0], name)
 		}

@@ -15,7 +15,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // sent is the request of a step: a template, or the request that the step has itself.
@@ -187,7 +187,7 @@ func inFile(file, variable string, add func(string)) {
 	if err != nil {
 		return // already reported
 	}
-	pieces, err := text.Parse(string(content))
+	pieces, err := placeholder.Parse(string(content))
 	if err != nil {
 		return // reported at the step
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -125,7 +125,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	t := newTried(j, o.full || o.output == outputCurl, o.showSecrets)
 	switch o.output {
 	case OutputText:
-		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), text.Visible(e.text())+"\n") }
+		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), mask.Visible(e.text())+"\n") }
 	case outputCurl:
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.curl()+"\n") }
 	}
@@ -172,7 +172,7 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 	switch {
 	case o.output == OutputText && !o.dryRun:
-		_, err := fmt.Fprint(w, text.Visible(r.text()))
+		_, err := fmt.Fprint(w, mask.Visible(r.text()))
 		return err
 	case o.output == OutputText, o.output == outputCurl:
 		return nil

@@ -12,12 +12,12 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/text"
 )
 
 // plain returns a text in one line, without characters that a terminal would interpret. Some texts come from other machines.
-func plain(s string) string { return text.Visible(strings.Join(strings.Fields(s), " ")) }
+func plain(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }
 
 // since returns the time from an instant until now in whole seconds. It is never negative, even if clocks differ.
 func since(t, now time.Time) time.Duration { return max(0, now.Sub(t)).Round(time.Second) }

@@ -10,7 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/octet"
-	syntax "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // headerText is a parsed header field.

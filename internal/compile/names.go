@@ -7,7 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	syntax "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // global is a name that a setup chain captures for all other chains.

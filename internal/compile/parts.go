@@ -8,8 +8,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/multipart"
 	"github.com/h2surge/h2surge/internal/octet"
-	"github.com/h2surge/h2surge/internal/related"
 )
 
 // parts parses the parts of a request.
@@ -17,7 +17,7 @@ func (c *compiler) parts(at *field.Path, t *v1alpha1.Request) []part {
 	var out []part
 	for i := range t.Parts {
 		in, at := &t.Parts[i], at.Child("parts").Index(i)
-		if problem := related.TypeProblem(in.ContentType); problem != "" {
+		if problem := multipart.TypeProblem(in.ContentType); problem != "" {
 			c.fail(at.Child("contentType"), "%s", problem)
 		}
 		if slices.ContainsFunc(out, func(p part) bool { return p.contentID == in.ContentID && p.contentID != "" }) {

@@ -8,7 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/endpoint"
-	syntax "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // variedEndpoint checks a URL with placeholders. The scheme must be literal, because it decides on TLS. The rest is

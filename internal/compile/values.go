@@ -6,7 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/octet"
-	syntax "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // known is a possible value of a variable, and its name in messages.

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/placeholder"
 )
 
 const (
@@ -49,7 +49,7 @@ func (d *Draft) Gather(from, name, file string, content []byte) v1alpha1.Content
 
 // fileKey is one whose content is the same, or a new one.
 func (d *Draft) fileKey(name string, content []byte) string {
-	base := mapped(name, '-', func(c byte) bool { return text.IsNameOctet(c) || c == '.' || c == '-' })
+	base := mapped(name, '-', func(c byte) bool { return placeholder.IsNameOctet(c) || c == '.' || c == '-' })
 	for len(base) > 0 && base[0] == '.' {
 		base = base[1:]
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/octet"
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // maxName bounds the names of targets, templates, chains, steps, variables and captures.
@@ -26,7 +26,7 @@ func DashName(s string) string {
 
 // WordName makes of any text what may be the name of a variable or a capture.
 func WordName(s string) string {
-	out := mapped(s, '_', text.IsNameOctet)
+	out := mapped(s, '_', placeholder.IsNameOctet)
 	if out == "" || octet.IsDigit(out[0]) {
 		out = "v" + out
 	}

@@ -1,4 +1,5 @@
-// Package mask hides values that may be secret in requests and responses that are shown to a person.
+// Package mask changes what other machines sent before a person sees it: it hides values that may be secret, and escapes
+// characters that would steer a terminal.
 package mask
 
 import (

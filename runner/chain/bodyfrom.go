@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	syntax "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
 // content builds the body of a request or of a part.

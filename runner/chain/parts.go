@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/related"
+	"github.com/h2surge/h2surge/internal/multipart"
 )
 
 // parts builds a multipart/related body and its Content-Type (RFC 2387). The body is one text: the delimiters are
@@ -18,23 +18,23 @@ func (b *builder) parts(in *rv.Step) (body text, contentType string, err error) 
 		if contents[i], err = b.content(p.Body, p.BodyFrom); err != nil {
 			return nil, "", fmt.Errorf("parts[%d].%w", i, err)
 		}
-		if problem := related.TypeProblem(p.ContentType); problem != "" {
+		if problem := multipart.TypeProblem(p.ContentType); problem != "" {
 			return nil, "", fmt.Errorf("parts[%d].contentType: %q: %s", i, p.ContentType, problem)
 		}
-		if problem := related.IDProblem(p.ContentID); problem != "" {
+		if problem := multipart.IDProblem(p.ContentID); problem != "" {
 			return nil, "", fmt.Errorf("parts[%d].contentID: %q: %s", i, p.ContentID, problem)
 		}
 		for _, piece := range contents[i] {
 			literals = append(literals, piece.literal)
 		}
 	}
-	boundary := related.Boundary(b.g.Seed, b.chain.Name+"/"+in.Name, literals...)
+	boundary := multipart.Boundary(b.g.Seed, b.chain.Name+"/"+in.Name, literals...)
 	for i := range in.Parts {
 		p := &in.Parts[i]
-		body = body.join([]byte(related.Before(boundary, p.ContentType, p.ContentID, i == 0)))
+		body = body.join([]byte(multipart.Before(boundary, p.ContentType, p.ContentID, i == 0)))
 		for _, piece := range contents[i] {
 			body = body.add(piece)
 		}
 	}
-	return body.join([]byte(related.End(boundary))), related.Type(boundary, in.Parts[0].ContentType, in.Parts[0].ContentID), nil
+	return body.join([]byte(multipart.End(boundary))), multipart.Type(boundary, in.Parts[0].ContentType, in.Parts[0].ContentID), nil
 }

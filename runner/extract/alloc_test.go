@@ -38,7 +38,7 @@ func TestValueAllocatesNothing(t *testing.T) {
 }
 
 func TestPartAllocatesNothing(t *testing.T) {
-	x, dst := multipart(), make([]byte, 0, 64)
+	x, dst := twoParts(), make([]byte, 0, 64)
 	for _, s := range []rv.Source{
 		{Kind: rv.SourceBody, Part: "n1msg"},
 		{Kind: rv.SourceBodyHex, Part: "application/vnd.3gpp.ngap"},

@@ -6,7 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/jsontext"
-	"github.com/h2surge/h2surge/internal/related"
+	"github.com/h2surge/h2surge/internal/multipart"
 )
 
 var (
@@ -33,7 +33,7 @@ func mustPointer(s string) *jsontext.Pointer {
 // characters that are not printable. It allocates nothing if the capacity of dst is sufficient for the text and, if the
 // member has escapes, for its characters.
 func Cause(dst, body []byte) (cause []byte, ok bool) {
-	body = related.Root(body)
+	body = multipart.Root(body)
 	if text := firstString(dst, causePointers[:], body); len(text) > 0 {
 		return printable(dst, text), true
 	}

@@ -10,7 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/jsontext"
-	"github.com/h2surge/h2surge/internal/related"
+	"github.com/h2surge/h2surge/internal/multipart"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -167,7 +167,7 @@ func Content(m *message.Message, part string) ([]byte, error) {
 		return m.Body, nil
 	}
 	contentType, _ := m.Header("content-type")
-	return related.Find(contentType, m.Body, part)
+	return multipart.Find(contentType, m.Body, part)
 }
 
 // Problem returns why a response does not have the part that Value reads, or nil.

@@ -140,8 +140,8 @@ func TestNoResponse(t *testing.T) {
 	}
 }
 
-// multipart is a response with a JSON part and parts of octets.
-func multipart() *message.Exchange {
+// twoParts is a response with a JSON part and parts of octets.
+func twoParts() *message.Exchange {
 	x := exchange()
 	x.Response.Fields = []message.Field{{Name: []byte("content-type"), Value: []byte("multipart/related; boundary=b")}}
 	x.Response.Body = []byte("--b\r\nContent-Type: application/json\r\n\r\n{\"n1\":{\"contentId\":\"n1msg\"}}" +
@@ -152,7 +152,7 @@ func multipart() *message.Exchange {
 }
 
 func TestParts(t *testing.T) {
-	x := multipart()
+	x := twoParts()
 	for _, tc := range []struct {
 		source rv.Source
 		want   string
@@ -185,7 +185,7 @@ func TestProblemOfAPart(t *testing.T) {
 		"content-type is not multipart (RFC 2046 5.1)":                               func(_ *rv.Source, x *message.Exchange) { x.Response.Fields = nil },
 		"the content has no line with two hyphens and the boundary (RFC 2046 5.1.1)": func(_ *rv.Source, x *message.Exchange) { x.Response.Body = []byte("{}") },
 	} {
-		s, x := rv.Source{Kind: rv.SourceBody, Part: "n1msg"}, multipart()
+		s, x := rv.Source{Kind: rv.SourceBody, Part: "n1msg"}, twoParts()
 		edit(&s, x)
 		e, err := New(s)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/mask"
-	"github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/flow"
@@ -99,7 +98,7 @@ func (s *scripts) cause(st *chain.Step) failure.Cause {
 // detail returns an error of a script in one line, without secrets, as long as a failure's detail may be. It masks before it cuts, so that
 // half of a secret is not left.
 func detail(err error) string {
-	line := text.Visible(mask.Text(strings.Join(strings.Fields(err.Error()), " ")))
+	line := mask.Visible(mask.Text(strings.Join(strings.Fields(err.Error()), " ")))
 	return strings.ToValidUTF8(line[:min(len(line), rv.MaxFailureDetail)], "")
 }
 

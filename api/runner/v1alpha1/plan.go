@@ -791,7 +791,7 @@ type BodyPart struct {
 // BodyFrom is a body that is not written in the manifest.
 type BodyFrom struct {
 	Content Content `json:"content"`
-	// Raw sends the body as it is. Otherwise it has the placeholders of internal/text, with the names of
+	// Raw sends the body as it is. Otherwise it has the placeholders of internal/placeholder, with the names of
 	// Plan.Variables, Chain.Captures and Plan.Globals.
 	Raw bool `json:"raw,omitempty"`
 }

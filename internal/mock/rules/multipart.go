@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/h2surge/h2surge/internal/multipart"
 	"github.com/h2surge/h2surge/internal/octet"
-	"github.com/h2surge/h2surge/internal/related"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
@@ -30,7 +30,7 @@ func (c *Call) jsonBody() (doc []byte, ok bool) {
 
 func (c *Call) jsonPart() []byte {
 	kind, _ := c.header("content-type", 0)
-	r, err := related.NewReader(kind, c.body)
+	r, err := multipart.NewReader(kind, c.body)
 	if err != nil {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (s *source) compileParts(path string, spec *Response, r *response, sc scope
 }
 
 func (s *source) checkParts(path string, parts []Part) {
-	if len(parts) == 0 || len(parts) > related.MaxParts {
-		s.add(path+".parts", "must have 1 to %d entries", related.MaxParts)
+	if len(parts) == 0 || len(parts) > multipart.MaxParts {
+		s.add(path+".parts", "must have 1 to %d entries", multipart.MaxParts)
 	}
 }
 
@@ -81,21 +81,21 @@ func (s *source) joinParts(path string, parts []Part, sc scope, dir string) (bod
 			literals = append(literals, []byte(p.literal))
 		}
 	}
-	boundary := related.Boundary(0, path, literals...)
+	boundary := multipart.Boundary(0, path, literals...)
 	for i := range parts {
-		before := related.Before(boundary, parts[i].ContentType, parts[i].ContentID, i == 0)
+		before := multipart.Before(boundary, parts[i].ContentType, parts[i].ContentID, i == 0)
 		body.pieces = append(append(body.pieces, piece{literal: before}), contents[i].pieces...)
 	}
-	body.pieces = append(body.pieces, piece{literal: related.End(boundary)})
-	return body, related.Type(boundary, parts[0].ContentType, parts[0].ContentID)
+	body.pieces = append(body.pieces, piece{literal: multipart.End(boundary)})
+	return body, multipart.Type(boundary, parts[0].ContentType, parts[0].ContentID)
 }
 
 // compilePart returns the content of a part.
 func (s *source) compilePart(path string, spec *Part, sc scope, dir string) text {
-	if problem := related.TypeProblem(spec.ContentType); problem != "" && s.isRead(path+".contentType") {
+	if problem := multipart.TypeProblem(spec.ContentType); problem != "" && s.isRead(path+".contentType") {
 		s.add(path+".contentType", "%s", problem)
 	}
-	if problem := related.IDProblem(spec.ContentID); problem != "" {
+	if problem := multipart.IDProblem(spec.ContentID); problem != "" {
 		s.add(path+".contentID", "%s", problem)
 	}
 	content := spec.Body

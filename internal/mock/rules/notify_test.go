@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/internal/related"
+	"github.com/h2surge/h2surge/internal/multipart"
 )
 
 const notifying = `
@@ -138,7 +138,7 @@ rules:
     - {contentType: application/json, body: '{"a":"${query.a}"}'}
     - {contentType: application/vnd.3gpp.ngap, contentID: n2, bodyHex: "00 04"}
 `), "GET /?a=%22")[0]
-	r, err := related.NewReader([]byte(n.Fields[0].Value), n.Body)
+	r, err := multipart.NewReader([]byte(n.Fields[0].Value), n.Body)
 	if err != nil || n.Fields[0].Name != "content-type" {
 		t.Fatalf("%+v: %v", n, err)
 	}

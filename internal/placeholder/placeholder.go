@@ -1,10 +1,10 @@
-// Package text parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
-// and those that a runner finds in files. Visible makes texts of other machines fit for a terminal.
+// Package placeholder parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
+// and those that a runner finds in files.
 //
 // A placeholder is ${name}, ${name.column}, ${listener.name.url}, ${traceparent(ratio)} or ${function(placeholder)}, functions nested at will. $$ is one dollar
 // sign, and a dollar sign before anything else stands for itself. What a name means is not known
 // here.
-package text
+package placeholder
 
 import (
 	"errors"

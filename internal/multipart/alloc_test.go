@@ -1,6 +1,6 @@
 //go:build !race
 
-package related
+package multipart
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package text
+package placeholder
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package text_test
+package placeholder_test
 
 import (
 	"fmt"
@@ -8,73 +8,73 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/text"
+	"github.com/h2surge/h2surge/internal/placeholder"
 )
 
-func lit(s string) text.Piece { return text.Piece{Literal: s} }
+func lit(s string) placeholder.Piece { return placeholder.Piece{Literal: s} }
 
-// placeholder is ${name} with functions around it.
-func placeholder(name string, functions ...text.Function) text.Piece {
+// named is ${name} with functions around it.
+func named(name string, functions ...placeholder.Function) placeholder.Piece {
 	name, column, _ := strings.Cut(name, ".")
-	return text.Piece{Ref: &text.Reference{Name: name, Column: column, Functions: functions}}
+	return placeholder.Piece{Ref: &placeholder.Reference{Name: name, Column: column, Functions: functions}}
 }
 
-func traceparent(name string, ratio float64, functions ...text.Function) text.Piece {
-	return text.Piece{Ref: &text.Reference{Name: name, Traceparent: &rv.Traceparent{Ratio: ratio}, Functions: functions}}
+func traceparent(name string, ratio float64, functions ...placeholder.Function) placeholder.Piece {
+	return placeholder.Piece{Ref: &placeholder.Reference{Name: name, Traceparent: &rv.Traceparent{Ratio: ratio}, Functions: functions}}
 }
 
-func pad(width int, fill string) text.Function {
-	return text.Function{Name: rv.FunctionPad, Width: width, Fill: fill}
+func pad(width int, fill string) placeholder.Function {
+	return placeholder.Function{Name: rv.FunctionPad, Width: width, Fill: fill}
 }
 
 func TestParse(t *testing.T) {
-	upper, sha := text.Function{Name: rv.FunctionUpper}, text.Function{Name: rv.FunctionSHA256}
+	upper, sha := placeholder.Function{Name: rv.FunctionUpper}, placeholder.Function{Name: rv.FunctionSHA256}
 	for _, tc := range []struct {
 		in   string
-		want []text.Piece
+		want []placeholder.Piece
 	}{
 		{"", nil},
-		{"plain", []text.Piece{lit("plain")}},
-		{"${a}", []text.Piece{placeholder("a")}},
-		{"${a}${b_1}", []text.Piece{placeholder("a"), placeholder("b_1")}},
-		{"x${a}y", []text.Piece{lit("x"), placeholder("a"), lit("y")}},
-		{"$", []text.Piece{lit("$")}},
-		{"$$", []text.Piece{lit("$")}},
-		{"$$$", []text.Piece{lit("$$")}},
-		{"$$$$", []text.Piece{lit("$$")}},
-		{"$1 and 5$", []text.Piece{lit("$1 and 5$")}},
-		{"$${a}", []text.Piece{lit("${a}")}},
-		{"$$${a}", []text.Piece{lit("$"), placeholder("a")}},
-		{"{a}}", []text.Piece{lit("{a}}")}},
-		{"\xff${a}\x00", []text.Piece{lit("\xff"), placeholder("a"), lit("\x00")}},
+		{"plain", []placeholder.Piece{lit("plain")}},
+		{"${a}", []placeholder.Piece{named("a")}},
+		{"${a}${b_1}", []placeholder.Piece{named("a"), named("b_1")}},
+		{"x${a}y", []placeholder.Piece{lit("x"), named("a"), lit("y")}},
+		{"$", []placeholder.Piece{lit("$")}},
+		{"$$", []placeholder.Piece{lit("$")}},
+		{"$$$", []placeholder.Piece{lit("$$")}},
+		{"$$$$", []placeholder.Piece{lit("$$")}},
+		{"$1 and 5$", []placeholder.Piece{lit("$1 and 5$")}},
+		{"$${a}", []placeholder.Piece{lit("${a}")}},
+		{"$$${a}", []placeholder.Piece{lit("$"), named("a")}},
+		{"{a}}", []placeholder.Piece{lit("{a}}")}},
+		{"\xff${a}\x00", []placeholder.Piece{lit("\xff"), named("a"), lit("\x00")}},
 
-		{"${users.name}", []text.Piece{placeholder("users.name")}},
-		{"${users.2nd-name}", []text.Piece{placeholder("users.2nd-name")}},
-		{"${upper(a)}", []text.Piece{placeholder("a", upper)}},
-		{"${upper( users.name\t)}", []text.Piece{placeholder("users.name", upper)}},
-		{"${sha256(upper(a))}", []text.Piece{placeholder("a", upper, sha)}},
-		{"${upper}", []text.Piece{placeholder("upper")}},
-		{"${pad(a,8)}", []text.Piece{placeholder("a", pad(8, "0"))}},
-		{"${pad(a, 8, x)}", []text.Piece{placeholder("a", pad(8, "x"))}},
-		{"${pad(a, 8, )}", []text.Piece{placeholder("a", pad(8, " "))}},
-		{"${pad(a, 8,,)}", []text.Piece{placeholder("a", pad(8, ","))}},
-		{"${pad(pad(a, 2), 1024)}", []text.Piece{placeholder("a", pad(2, "0"), pad(1024, "0"))}},
-		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{placeholder("a", upper, text.Function{
-			Name: rv.FunctionHMACSHA256, Key: &text.Reference{Name: "keys", Column: "k"}})}},
-		{"${hxresStar(resStar(rand, ue.k ,ue.opc,net), rand)}", []text.Piece{placeholder("rand",
-			text.Function{Name: rv.FunctionRESStar, Arguments: []*text.Reference{{Name: "ue", Column: "k"}, {Name: "ue", Column: "opc"}, {Name: "net"}}},
-			text.Function{Name: rv.FunctionHXRESStar, Arguments: []*text.Reference{{Name: "rand"}}})}},
-		{"${traceparent(0.010)}", []text.Piece{traceparent("traceparent(0.01)", 0.01)}},
-		{"${traceparent( 1 )}${traceparent(0)}", []text.Piece{traceparent("traceparent(1)", 1), traceparent("traceparent(0)", 0)}},
-		{"${upper(traceparent(0.0000001))}", []text.Piece{traceparent("traceparent(0.0000001)", 1e-7, upper)}},
-		{"${traceparent}", []text.Piece{placeholder("traceparent")}},
-		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []text.Piece{placeholder("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
-		{"${base64(a)}${base64url(a)}${jsonEscape(a)}${lower(a)}${urlEncode(a)}", []text.Piece{
-			placeholder("a", text.Function{Name: rv.FunctionBase64}), placeholder("a", text.Function{Name: rv.FunctionBase64URL}),
-			placeholder("a", text.Function{Name: rv.FunctionJSONEscape}), placeholder("a", text.Function{Name: rv.FunctionLower}),
-			placeholder("a", text.Function{Name: rv.FunctionURLEncode})}},
+		{"${users.name}", []placeholder.Piece{named("users.name")}},
+		{"${users.2nd-name}", []placeholder.Piece{named("users.2nd-name")}},
+		{"${upper(a)}", []placeholder.Piece{named("a", upper)}},
+		{"${upper( users.name\t)}", []placeholder.Piece{named("users.name", upper)}},
+		{"${sha256(upper(a))}", []placeholder.Piece{named("a", upper, sha)}},
+		{"${upper}", []placeholder.Piece{named("upper")}},
+		{"${pad(a,8)}", []placeholder.Piece{named("a", pad(8, "0"))}},
+		{"${pad(a, 8, x)}", []placeholder.Piece{named("a", pad(8, "x"))}},
+		{"${pad(a, 8, )}", []placeholder.Piece{named("a", pad(8, " "))}},
+		{"${pad(a, 8,,)}", []placeholder.Piece{named("a", pad(8, ","))}},
+		{"${pad(pad(a, 2), 1024)}", []placeholder.Piece{named("a", pad(2, "0"), pad(1024, "0"))}},
+		{"${hmacSha256(upper(a), keys.k)}", []placeholder.Piece{named("a", upper, placeholder.Function{
+			Name: rv.FunctionHMACSHA256, Key: &placeholder.Reference{Name: "keys", Column: "k"}})}},
+		{"${hxresStar(resStar(rand, ue.k ,ue.opc,net), rand)}", []placeholder.Piece{named("rand",
+			placeholder.Function{Name: rv.FunctionRESStar, Arguments: []*placeholder.Reference{{Name: "ue", Column: "k"}, {Name: "ue", Column: "opc"}, {Name: "net"}}},
+			placeholder.Function{Name: rv.FunctionHXRESStar, Arguments: []*placeholder.Reference{{Name: "rand"}}})}},
+		{"${traceparent(0.010)}", []placeholder.Piece{traceparent("traceparent(0.01)", 0.01)}},
+		{"${traceparent( 1 )}${traceparent(0)}", []placeholder.Piece{traceparent("traceparent(1)", 1), traceparent("traceparent(0)", 0)}},
+		{"${upper(traceparent(0.0000001))}", []placeholder.Piece{traceparent("traceparent(0.0000001)", 1e-7, upper)}},
+		{"${traceparent}", []placeholder.Piece{named("traceparent")}},
+		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []placeholder.Piece{named("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
+		{"${base64(a)}${base64url(a)}${jsonEscape(a)}${lower(a)}${urlEncode(a)}", []placeholder.Piece{
+			named("a", placeholder.Function{Name: rv.FunctionBase64}), named("a", placeholder.Function{Name: rv.FunctionBase64URL}),
+			named("a", placeholder.Function{Name: rv.FunctionJSONEscape}), named("a", placeholder.Function{Name: rv.FunctionLower}),
+			named("a", placeholder.Function{Name: rv.FunctionURLEncode})}},
 	} {
-		got, err := text.Parse(tc.in)
+		got, err := placeholder.Parse(tc.in)
 		if err != nil {
 			t.Errorf("%q: %v", tc.in, err)
 		}
@@ -150,7 +150,7 @@ func TestErrors(t *testing.T) {
 		{"${" + strings.Repeat("upper(", 100_000), "${ without }"},
 		{"${" + strings.Repeat("upper(", 100_000) + "}", "at most 8 nested functions"},
 	} {
-		got, err := text.Parse(tc.in)
+		got, err := placeholder.Parse(tc.in)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%.40q gives %v, %v, want %q", tc.in, got, err, tc.want)
 		}
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("${upper(traceparent( 0.01 ))}")
 	f.Add("${hxresStar(resStar(rand, ue.k ,ue.opc, net), rand)}")
 	f.Fuzz(func(t *testing.T, s string) {
-		pieces, err := text.Parse(s)
+		pieces, err := placeholder.Parse(s)
 		if err != nil {
 			return
 		}
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 			}
 			again.WriteString(strings.ReplaceAll(p.Literal, "$", "$$"))
 		}
-		back, err := text.Parse(again.String())
+		back, err := placeholder.Parse(again.String())
 		if err != nil {
 			t.Fatalf("%q became %q: %v", s, again.String(), err)
 		}
@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func written(r *text.Reference) string {
+func written(r *placeholder.Reference) string {
 	out := r.Name
 	if r.Column != "" {
 		out += "." + r.Column

@@ -1,4 +1,4 @@
-package related
+package multipart
 
 import (
 	"bytes"
