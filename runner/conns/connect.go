@@ -9,6 +9,13 @@ import (
 	"github.com/h2surge/h2surge/runner/netio"
 )
 
+// OpenAll makes the connections of a share to the targets of the plan, and begins to open them.
+func (cs *Connections) OpenAll(s *rv.Share) {
+	for t, n := range s.Connections {
+		cs.Open(int32(t), n, s.FirstConnection[t], true)
+	}
+}
+
 // Open makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
 // allows: connection k of the whole test is due in the period k / RampCount. If awaited, the worker is not ready before
 // they are open. A target whose connections are opened on demand is not awaited.

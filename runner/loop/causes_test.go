@@ -244,9 +244,9 @@ func TestTrialShowsTheConnection(t *testing.T) {
 		b.down = map[int]bool{0: true, 1: true}
 		return reply{goaway: true}
 	})
-	b.w.program.InspectAll(1 << 10)
+	b.w.cfg.Program.InspectAll(1 << 10)
 	got := map[string]bool{}
-	b.w.trial = newTrial(b.w, Trial{Exchange: func(e *Exchange) { got[e.Address] = true }})
+	b.w.outcomes.trial = newTrial(Trial{Exchange: func(e *Exchange) { got[e.Address] = true }}, &b.w.outcomes.messages)
 	b.run()
 	if diff := cmp.Diff(map[string]bool{"t:80": true}, got); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)

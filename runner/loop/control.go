@@ -6,12 +6,23 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/pace"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
-// The functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
+// Do runs f on the worker's goroutine at its next turn, or returns false when the worker has
+// ended. f must be short.
+func (w *Worker) Do(f func(*Worker)) bool { return w.inbox.put(func() { f(w) }) }
+
+// Serve gives the worker a connection that a peer has opened to a listener. Any goroutine may call it. It returns false
+// when the worker has ended, so that the caller closes the socket.
+func (w *Worker) Serve(listener int, c *dial.Connection) bool {
+	return w.Do(func(w *Worker) { w.listeners.Serve(listener, c) })
+}
+
+// The other functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
 
 // Phase is where the worker is.
 func (w *Worker) Phase() Phase { return w.run.phase }
@@ -21,7 +32,7 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 func (w *Worker) Start(at int64, globals []string, changes ...slots.Change) {
 	w.slots.Start(at, changes)
 	w.flow.Start(at)
-	w.limit.Begin(w.cfg.Share.Slots.Portion(), w.now)
+	w.chooser.limit.Begin(w.cfg.Share.Slots.Portion(), w.clock.now)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -46,7 +57,7 @@ func (w *Worker) Problem() (kind rv.Problem, message string) {
 	case !w.authorizations.suffice() && why != "":
 		return rv.ProblemAuthorization, why
 	case w.run.phase == Authorizing:
-		if slow := w.authorizations.slow(w.now); slow != "" {
+		if slow := w.authorizations.slow(w.clock.now); slow != "" {
 			return rv.ProblemAuthorization, slow
 		}
 	}
@@ -60,14 +71,14 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
 	if !drain || !w.slots.Begun() {
-		w.abort()
+		w.clock.abort()
 		return
 	}
-	w.slots.EndGap(w.now, w)
+	w.slots.EndGap(w.clock.now, &w.chooser)
 	over := w.slots.Over()
-	w.slots.Halt(w.now)
+	w.slots.Halt(w.clock.now)
 	if !over && w.cfg.GracefulStop == 0 { // else requests that wait are sent, as at the end of the last stage
-		w.dropWaiting(never)
+		w.outcomes.dropWaiting(never)
 	}
 }
 
@@ -93,7 +104,7 @@ type Gauges struct {
 // Gauge counts what is in flight, by looking at every request: the counters play no part, so the
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
-	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
+	g := Gauges{InFlight: make([]int64, len(w.cfg.Program.Steps))}
 	w.requests.Outstanding(func(r *book.Request) {
 		switch {
 		case r.Stage < 0:
@@ -103,13 +114,13 @@ func (w *Worker) Gauge() Gauges {
 			g.InFlight[r.Step]++
 		}
 	})
-	for i := range w.program.Targets {
+	for i := range w.cfg.Program.Targets {
 		g.Streams = append(g.Streams, w.conns.Streams(int32(i)))
 	}
 	for i := range w.cfg.Rates {
-		g.Stages = append(g.Stages, w.slots.Span(i, w.now))
+		g.Stages = append(g.Stages, w.slots.Span(i, w.clock.now))
 	}
-	g.LeaseGaps, g.Limited = w.slots.Gaps(w.now), w.limit.Held()
+	g.LeaseGaps, g.Limited = w.slots.Gaps(w.clock.now), w.chooser.limit.Held()
 	g.Listeners = w.listeners.Counts()
 	g.Suspended, g.Changed = w.slots.Suspended(), w.slots.Changed()
 	return g
@@ -117,7 +128,7 @@ func (w *Worker) Gauge() Gauges {
 
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
-	w.setWall(time.Now().UnixNano(), w.net.Now())
+	w.clock.setWall(time.Now().UnixNano(), w.net.Now())
 	w.conns.Record(spare)
 	w.listeners.Record(spare)
 	return w.rec.Swap(spare)
@@ -143,14 +154,14 @@ func (w *Worker) Unauthorized(c chain.Credential, why string) {
 }
 
 // Globals returns the values that setup captured. It returns ok false unless this worker has completed setup.
-func (w *Worker) Globals() (values []string, ok bool) { return w.once.Globals() }
+func (w *Worker) Globals() (values []string, ok bool) { return w.instances.once.Globals() }
 
 // TeardownFailure returns the error of the first teardown chain that failed, or "".
-func (w *Worker) TeardownFailure() string { return w.once.Teardown.Failure() }
+func (w *Worker) TeardownFailure() string { return w.instances.once.Teardown.Failure() }
 
 // SetupFailure returns the error of the setup chains that ended the worker, or "".
 func (w *Worker) SetupFailure() string {
-	if why := w.once.Setup.Failure(); why != "" {
+	if why := w.instances.once.Setup.Failure(); why != "" {
 		return "setup " + why
 	}
 	return ""

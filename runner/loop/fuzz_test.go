@@ -410,7 +410,7 @@ func (n *fuzzNet) op(b byte) {
 		n.renew(n.take())
 		return
 	case opServe:
-		if len(n.w.program.Listeners) > 0 && len(n.conns) < 50 {
+		if len(n.w.cfg.Program.Listeners) > 0 && len(n.conns) < 50 {
 			c := &fuzzConn{served: true, preface: true, notified: 1}
 			c.out.Write(h2.AppendSettings([]byte(http2.ClientPreface)))
 			n.conns = append(n.conns, c)

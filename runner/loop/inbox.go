@@ -27,13 +27,15 @@ func (b *inbox) put(f func()) bool {
 	return true
 }
 
-// take empties the inbox.
-func (b *inbox) take() []func() {
+// run runs what is in the inbox.
+func (b *inbox) run() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	q := b.queue
 	b.queue = nil
-	return q
+	b.mu.Unlock()
+	for _, f := range q {
+		f()
+	}
 }
 
 // shut refuses all that comes later and returns what is left.
@@ -45,7 +47,3 @@ func (b *inbox) shut() []func() {
 	b.queue = nil
 	return q
 }
-
-// Do runs f on the worker's goroutine at its next turn, or returns false when the worker has
-// ended. f must be short.
-func (w *Worker) Do(f func(*Worker)) bool { return w.inbox.put(func() { f(w) }) }

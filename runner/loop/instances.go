@@ -7,58 +7,72 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/listen"
+	"github.com/h2surge/h2surge/runner/notification"
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
-// newFlow makes the flow of the chain instances.
-func (w *Worker) newFlow() *flow.Flow {
-	cfg := flow.Config{
-		Program: w.program, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
-		Targets: len(w.program.Targets) + maxFollowed, Host: w,
-	}
-	if w.cfg.Trial != nil {
-		cfg.Unsent = func(a chain.Activation, skipped bool, why string) { w.trial.unsent(a, skipped, why) }
-	}
-	return flow.New(cfg)
+// instances says where the steps of chain instances go, and how long instances continue after the load. It implements flow.Host.
+type instances struct {
+	cfg *Config
+	*outcomes
+	listeners *listen.Listeners
+	// once are the chains of setup and teardown.
+	once flow.Once
+	// loadOver: the last response of the load has come, or been waited for.
+	loadOver bool
+	// key is for the duration of one call.
+	key []byte
 }
 
 // Route implements flow.Host.
-func (w *Worker) Route(a chain.Activation) (target int32, paced bool) {
-	in, s := w.flow.At(a.Instance), &w.program.Steps[a.Step]
+func (i *instances) Route(a chain.Activation) (target int32, paced bool) {
+	in, s := i.flow.At(a.Instance), &i.program.Steps[a.Step]
 	if a.Hop > 0 {
-		target = w.targets.redirect(in, s, a.Step)
+		target = i.targets.redirect(in, s, a.Step)
 	} else {
-		target = w.targets.route(in, s)
+		target = i.targets.route(in, s)
 	}
-	return target, !w.continuesChains()
+	return target, !i.continues()
+}
+
+// Await implements flow.Host. A step with Await sends no request. It waits until a notification with its key comes to a listener of the
+// worker, or until its timeout. It needs no slot, and its notification may come first: package notification keeps both sides.
+func (i *instances) Await(a chain.Activation) {
+	in, s := i.flow.At(a.Instance), &i.program.Steps[a.Step]
+	if in.Measured {
+		i.rec.Awaited(s.Await.Listener)
+	}
+	i.key = s.Await.AppendKey(i.key[:0], &in.Instance)
+	i.listeners.Await(s.Await.Listener, i.key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.SentAt, Began: in.Began})
 }
 
 // ChainBegan implements flow.Host.
-func (w *Worker) ChainBegan(c int) { w.rec.Began(c) }
+func (i *instances) ChainBegan(c int) { i.rec.Began(c) }
 
 // ChainEnded implements flow.Host.
-func (w *Worker) ChainEnded(i int32, why string) {
-	w.requests.Forget(w.scripts.forget(i))
-	in := w.flow.At(i)
+func (i *instances) ChainEnded(instance int32, why string) {
+	i.requests.Forget(i.scripts.forget(instance))
+	in := i.flow.At(instance)
 	switch {
 	case in.Stage < 0:
-		w.onceEnded(in, why)
+		i.onceEnded(in, why)
 	case in.Late:
-		if !w.run.loadOver { // else it is cut off
-			w.rec.EndedLate(why)
+		if !i.loadOver { // else it is cut off
+			i.rec.EndedLate(why)
 		}
 	case in.Measured:
-		w.rec.Ended(in.Chain, why)
+		i.rec.Ended(in.Chain, why)
 	}
 }
 
 // onceEnded ends an instance of setup or teardown, or of a trial.
-func (w *Worker) onceEnded(in *flow.Instance, why string) {
-	w.trial.ended(int(in.Chain), why)
-	if failed := w.once.Ended(in, explain(why, w.rec.Last())); failed != "" && in.Stage == book.StageTeardown {
-		w.cfg.Log.Warn("teardown failed", "why", failed)
+func (i *instances) onceEnded(in *flow.Instance, why string) {
+	i.trial.ended(int(in.Chain), why)
+	if failed := i.once.Ended(in, explain(why, i.rec.Last())); failed != "" && in.Stage == book.StageTeardown {
+		i.log.Warn("teardown failed", "why", failed)
 	}
-	w.skipWait() // the next chain begins at the end of a turn
+	i.skipWait() // the next chain begins at the end of a turn
 }
 
 // explain returns why an instance was aborted, with the failed check or the error of the connection.
@@ -72,24 +86,22 @@ func explain(why string, last tally.Outcome) string {
 	return why
 }
 
-// continuesChains returns whether chain instances continue after the load. Then they may send their remaining steps for the time of
+// continues returns whether chain instances continue after the load. Then they may send their remaining steps for the time of
 // Config.GracefulStop. These requests need no slot and are in no figure but Graceful. Requests of the load that are in flight keep their
 // counts.
-func (w *Worker) continuesChains() bool {
-	return w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil && w.slots.Over() && w.now < w.slots.GracefulUntil(w.cfg.GracefulStop)
+func (i *instances) continues() bool {
+	after := i.cfg.GracefulStop
+	return after > 0 && !i.loadOver && i.trial == nil && i.slots.Over() && i.now < i.slots.GracefulUntil(after)
 }
 
-// Unfinished returns how many chain instances continue after the load.
-func (w *Worker) Unfinished() int64 {
-	if !w.continuesChains() {
-		return 0
+// endLoad ends the load for all instances. It counts those that have not ended as cut off.
+func (i *instances) endLoad() {
+	if i.cfg.GracefulStop > 0 && !i.loadOver && i.trial == nil && i.slots.Begun() {
+		i.rec.CutOff(i.flow.Unfinished())
 	}
-	return w.flow.Unfinished()
+	i.loadOver = true
+	i.slots.Halt(i.now)
 }
 
-// cutOff counts the instances that have not ended when no more of their steps are sent.
-func (w *Worker) cutOff() {
-	if w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil {
-		w.rec.CutOff(w.flow.Unfinished())
-	}
-}
+// unfinished returns whether chain instances continue after the load.
+func (i *instances) unfinished() bool { return i.continues() && i.flow.Unfinished() > 0 }

@@ -38,7 +38,7 @@ func TestLeave(t *testing.T) {
 			if (b.drainedAt != 0) != stays || (b.w.rec.Teardown.Sent > 0) != stays {
 				t.Errorf("it waited for teardown at %d, and sent %d in it", b.drainedAt, b.w.rec.Teardown.Sent)
 			}
-			if last := b.w.now - b.startAt; last < int64(tt.ended+tt.answer-5*ms) {
+			if last := b.w.clock.now - b.startAt; last < int64(tt.ended+tt.answer-5*ms) {
 				t.Errorf("it was gone after %v", time.Duration(last))
 			}
 		})

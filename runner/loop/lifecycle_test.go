@@ -212,7 +212,7 @@ func (s *storm) strikeConn() {
 // connection has what takes it to its next state, and no connection that has ended has a timer.
 func (s *storm) check() {
 	w := s.w
-	for _, what := range w.conns.Check(!w.skipsWait, func(fd int) bool { return s.conns[fd].hungUp }, func(a netio.Awaiter) bool { return s.attempts[a] }) {
+	for _, what := range w.conns.Check(!w.clock.skipsWait, func(fd int) bool { return s.conns[fd].hungUp }, func(a netio.Awaiter) bool { return s.attempts[a] }) {
 		s.t.Error(what)
 	}
 	switch places := w.conns.Places(); {

@@ -10,12 +10,12 @@ func (w *Worker) Change(c slots.Change) { w.slots.Add(c) }
 
 // applyChanges applies the changes whose instants have come.
 func (w *Worker) applyChanges() {
-	for c := w.slots.Apply(w.now, w); c != nil; c = w.slots.Apply(w.now, w) {
+	for c := w.slots.Apply(w.clock.now, &w.chooser); c != nil; c = w.slots.Apply(w.clock.now, &w.chooser) {
 		switch {
 		case c.Leave: // the shards that stay run teardown
-			w.once.DropTeardown()
+			w.instances.once.DropTeardown()
 			if c.At <= w.slots.StartAt() {
-				w.abort()
+				w.clock.abort()
 			}
 		case c.Share != nil:
 			w.takeShare(c.Share, c.At)
@@ -25,17 +25,17 @@ func (w *Worker) applyChanges() {
 
 // takeShare takes the connections and the values of another share from an instant on. The schedule has its slots.
 func (w *Worker) takeShare(s *rv.Share, at int64) {
-	once, idle := w.cfg.Share.Once, len(w.cfg.Share.Slots.Residues) == 0
+	once, without := w.cfg.Share.Once, len(w.cfg.Share.Slots.Residues) == 0
 	w.cfg.Share = *s
-	w.flow.SetShare(s, w.sources.SetShare(s, w.slots.Drawn(at), idle))
+	w.flow.SetShare(s, w.sources.SetShare(s, w.slots.Drawn(at), without))
 	if w.slots.StartAt() != never {
-		w.limit.Share(s.Slots.Portion(), w.now)
+		w.chooser.limit.Share(s.Slots.Portion(), w.clock.now)
 	}
 	for t := range s.Connections {
 		w.conns.Resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost before teardown
-		w.once.AssignTeardown(s.Once)
+		w.instances.once.AssignTeardown(s.Once)
 	}
 }
 
@@ -47,7 +47,7 @@ func (w *Worker) checkLease() {
 		return
 	}
 	if w.slots.Pause(l, w.net.Now()) {
-		w.dropWaiting(never)
+		w.outcomes.dropWaiting(never)
 	}
-	w.slots.Resume(w.now, w)
+	w.slots.Resume(w.clock.now, &w.chooser)
 }

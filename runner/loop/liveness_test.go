@@ -89,7 +89,7 @@ func sleepsOn(w *Worker) string {
 			return "a request waits and no connection is opened: " + name
 		}
 	}
-	if w.limit.NextToken() != never {
+	if w.chooser.limit.NextToken() != never {
 		return ""
 	}
 	if w.flow.HasUnpaced(false) {
@@ -109,7 +109,7 @@ func sleepsOn(w *Worker) string {
 func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 	var most int64
 	if !s.FillsStreams() {
-		most, _ = s.Concurrency(w.now)
+		most, _ = s.Concurrency(w.clock.now)
 	}
 	for i := range w.targets.all {
 		hasStep := w.flow.Since(s.Index(), int32(i)) != never || w.flow.CanBegin(s.Index(), int32(i))

@@ -15,12 +15,12 @@ import (
 
 // order lists the files of the package, and of that of connections. A function calls functions of its own file and of later files only.
 var order = map[string][]string{".": {
-	// Events: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
-	"worker.go", "idle.go", "control.go", "drain.go",
+	// The worker: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
+	"worker.go", "wait.go", "control.go", "phases.go", "live.go",
 	// Which request is sent next, and on which connection.
-	"live.go", "choose.go", "send.go",
+	"stall.go", "choose.go", "send.go", "instances.go",
 	// Outcomes of requests.
-	"finish.go", "await.go", "instances.go",
+	"outcomes.go",
 	// What all of them use.
 	"messages.go", "authorization.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
 	"doc.go",

@@ -479,10 +479,10 @@ func TestTrialShowsRedirects(t *testing.T) {
 		}
 		return redirectTo(308, "/c")
 	})
-	b.w.program.InspectAll(1 << 10)
-	b.w.trial = newTrial(b.w, Trial{Exchange: func(e *Exchange) {
+	b.w.cfg.Program.InspectAll(1 << 10)
+	b.w.outcomes.trial = newTrial(Trial{Exchange: func(e *Exchange) {
 		got = append(got, fmt.Sprintf("%s %d %v %d findings, failed %q", e.Request.Path, e.Response.Status, e.Redirected, len(e.Findings), e.Failed))
-	}})
+	}}, &b.w.outcomes.messages)
 	b.run()
 	want := []string{`/a 307 true 0 findings, failed ""`, `/b 308 false 1 findings, failed "maxRedirects"`}
 	if diff := cmp.Diff(want, got); diff != "" {

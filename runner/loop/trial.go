@@ -84,8 +84,8 @@ type trial struct {
 	script string
 }
 
-func newTrial(w *Worker, t Trial) *trial {
-	return &trial{Trial: t, clock: &w.clock, requests: &w.requests, flow: w.flow, sources: w.sources, sent: map[book.ID]sentHead{}}
+func newTrial(t Trial, m *messages) *trial {
+	return &trial{Trial: t, clock: m.clock, requests: m.requests, flow: m.flow, sources: m.sources, sent: map[book.ID]sentHead{}}
 }
 
 // ended reports the end of an instance of a chain.
@@ -93,14 +93,6 @@ func (t *trial) ended(chain int, why string) {
 	if t != nil {
 		t.Ended(chain, why)
 	}
-}
-
-// load returns the load chains to run.
-func (t *trial) load() []int {
-	if t == nil {
-		return nil
-	}
-	return t.Chains
 }
 
 // scriptFailed notes the error of a script, which is shown with its request.

@@ -37,7 +37,7 @@ type Config struct {
 	GracefulStop time.Duration
 	// RequestLimit is that of the plan, for the whole test; zero: none.
 	RequestLimit int64
-	// Spin makes the worker poll for events without sleeping while it has load. See idleFor.
+	// Spin makes the worker poll for events without sleeping while it has load. See waitFor.
 	Spin bool
 	// SleepInterval has no effect with Spin. It is the shortest time between two turns that send requests at a rate: slots
 	// that are due within it are sent together, and lag shows the delay. It is also the longest nap of a closed loop. Zero:
@@ -62,30 +62,29 @@ type Config struct {
 	Trial *Trial
 }
 
-// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. Its parts are values, and
-// only the file that declares a part, or methods of the part, write its fields.
+// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. A turn takes in what has happened, ends what
+// has taken too long, chooses requests, and writes them.
 type Worker struct {
-	cfg     Config
-	program *chain.Program
-	net     netio.Net
-	inbox   inbox
-	clock
-	messages
-	run       run
+	cfg       Config
+	net       netio.Net
+	inbox     inbox
+	clock     clock
 	slots     slots.Slots
-	limit     slots.Limiter
 	requests  book.Book
 	flow      *flow.Flow
-	once      flow.Once
 	sources   *chain.Sources
 	rec       tally.Recorder
 	scripts   scripts
+	targets   targets
+	conns     *conns.Connections
 	listeners *listen.Listeners
 
-	targets targets
-	conns   *conns.Connections
-
 	authorizations authorizations
+	instances      instances
+	outcomes       outcomes
+	chooser        chooser
+	stall          stall
+	run            run
 
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
@@ -98,46 +97,53 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	unslotted := cfg.GracefulStop > 0 || slices.ContainsFunc(cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	w := &Worker{
-		cfg: cfg, program: p, net: cfg.Net,
+		cfg: cfg, net: cfg.Net,
 		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
 		rec:      tally.New(p, cfg.Rates, cfg.Selections),
 		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:    inbox{net: cfg.Net},
 		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, flow.ValuesPerSlot(p, unslotted)),
 		requests: book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
+		targets:  newTargets(p),
 	}
-	w.flow = w.newFlow()
-	if cfg.Trial != nil {
-		w.trial = newTrial(w, *cfg.Trial)
-	}
-	w.listeners = listen.New(listen.Config{
-		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: w, Recorder: w.rec.Recorder, Wall: w.wall, Log: cfg.Log,
-	})
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
-	w.once = flow.NewOnce(p, w.sources, cfg.Share.Once, book.StageSetup, book.StageTeardown)
-	if cfg.Share.Once {
-		w.once.Teardown.Chains = slices.Concat(w.trial.load(), w.once.Teardown.Chains)
+	ofFlow := flow.Config{
+		Program: p, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
+		Targets: len(p.Targets) + maxFollowed, Host: &w.instances,
 	}
+	if cfg.Trial != nil {
+		ofFlow.Unsent = func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.unsent(a, skipped, why) }
+	}
+	w.flow = flow.New(ofFlow)
+	w.listeners = listen.New(listen.Config{
+		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall, Log: cfg.Log,
+	})
+	w.conns = conns.New(conns.Config{
+		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: &w.outcomes,
+		Do: w.inbox.put, Late: w.clock.late, SkipWait: w.clock.skipWait, Log: cfg.Log,
+	}, w.targets.ofAll())
+	w.outcomes = outcomes{slots: &w.slots, messages: messages{
+		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
+		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
+	}}
+	if cfg.Trial != nil {
+		w.outcomes.trial = newTrial(*cfg.Trial, &w.outcomes.messages)
+	}
+	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources, cfg.Share.Once, book.StageSetup, book.StageTeardown)}
+	if once := &w.instances.once; cfg.Trial != nil && cfg.Share.Once {
+		once.Teardown.Chains = slices.Concat(cfg.Trial.Chains, once.Teardown.Chains)
+	}
+	w.authorizations = newAuthorizations(p, &w.instances.once.Setup)
 	sleep := cfg.SleepInterval
 	if cfg.Spin {
 		sleep = 0
 	}
-	w.limit = slots.NewLimiter(cfg.RequestLimit, sleep)
-	w.run = run{stall: stall{limit: stallLimit(&cfg)}}
-	w.targets = newTargets(p)
-	w.conns = conns.New(conns.Config{
-		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: w,
-		Do: w.inbox.put, Late: w.late, SkipWait: w.skipWait, Log: cfg.Log,
-	}, w.targets.ofAll())
-	w.messages = messages{
-		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
-		scripts: &w.scripts, rec: &w.rec, trial: w.trial, log: cfg.Log,
-	}
-	w.authorizations = newAuthorizations(p, &w.once.Setup)
+	w.chooser = chooser{cfg: &w.cfg, sender: sender{outcomes: &w.outcomes, authorizations: &w.authorizations, limit: slots.NewLimiter(cfg.RequestLimit, sleep)}}
+	w.stall = stall{sender: &w.chooser.sender, listeners: w.listeners, after: stallsAfter(&cfg)}
 	var err error
-	w.scripts, err = newScripts(&cfg, w.trial)
+	w.scripts, err = newScripts(&cfg, w.outcomes.trial)
 	return w, err
 }
 
@@ -155,12 +161,12 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort() }) })
+	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.clock.abort() }) })
 	defer stop()
 	w.readClock()
-	w.setWall(time.Now().UnixNano(), w.net.Now())
+	w.clock.setWall(time.Now().UnixNano(), w.net.Now())
 	defer w.scripts.close()
-	w.connectAll()
+	w.conns.OpenAll(&w.cfg.Share)
 	for w.run.phase != Done {
 		if err := w.turn(); err != nil {
 			w.finish()
@@ -168,22 +174,6 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
-}
-
-// connectAll begins to open every connection of the share.
-func (w *Worker) connectAll() {
-	for t, n := range w.cfg.Share.Connections {
-		w.conns.Open(int32(t), n, w.cfg.Share.FirstConnection[t], true)
-	}
-}
-
-// connectFollowed begins to open the connections to the authorities that this turn has come across.
-func (w *Worker) connectFollowed() {
-	for _, i := range w.targets.followed {
-		from := w.targets.all[i].Origin
-		w.conns.Open(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
-	}
-	w.targets.endFollow()
 }
 
 // load is the demand for connections.
@@ -194,27 +184,42 @@ type load struct {
 
 // readClock sets the time of the turn.
 func (w *Worker) readClock() {
-	w.tick(w.net.Now())
-	w.conns.Begin(w.now)
-	w.listeners.Begin(w.now)
-	w.flow.Tick(w.now, w.wall())
+	w.clock.tick(w.net.Now())
+	w.conns.Begin(w.clock.now)
+	w.listeners.Begin(w.clock.now)
+	w.flow.Tick(w.clock.now, w.clock.wall())
 }
 
-// turn is one round of the loop.
+// turn is one round of the loop. What frees streams or makes steps ready comes before the choice of requests, and what writes after it.
 func (w *Worker) turn() error {
+	if err := w.takeIn(); err != nil {
+		return err
+	}
+	w.clock.waitAgain()
+	w.outcomes.expire()
+	w.listeners.Expire()
+	w.conns.Fire()
+	w.choose()
+	w.write()
+	w.advance()
+	return nil
+}
+
+// takeIn waits for events and messages, and handles them.
+func (w *Worker) takeIn() error {
 	if d := w.nap(); d > 0 {
 		w.rec.Nap(d)
 		w.net.Nap(d)
 	}
 	w.requests.BeginTurn()
-	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
+	n, woken, err := w.net.Wait(w.events[:], w.waitFor())
 	if err != nil {
 		return err
 	}
 	w.ready = n
 	w.readClock()
 	if woken {
-		w.runMessages()
+		w.inbox.run()
 	}
 	for i := range n {
 		if ev := &w.events[i]; ev.Data < listen.FirstData {
@@ -222,68 +227,48 @@ func (w *Worker) turn() error {
 		} else {
 			w.listeners.Ready(ev)
 		}
-		if w.late() {
+		if w.clock.late() {
 			w.readClock()
-			w.runMessages()
+			w.inbox.run()
 		}
-		if w.aborted {
+		if w.clock.aborted {
 			break
 		}
 	}
-	w.waitAgain()
-	// What frees streams or makes steps ready comes before the requests of the turn, and what writes after them.
-	w.expire()
-	w.listeners.Expire()
-	w.conns.Fire()
-	if w.now < w.slots.Deadline(w.cfg.Deadline) {
-		w.flow.Wake(w.now)
-		w.checkLease()
-		w.applyChanges()
-		w.generate()
-	}
-	w.connectFollowed()
-	w.conns.Flush()
-	w.listeners.Flush()
-	w.endStalled()
-	w.releaseMemory()
-	w.advance()
 	return nil
 }
 
-// releaseMemory releases the memory of a burst, once a second. No pointer to a request may be held.
-func (w *Worker) releaseMemory() {
-	if w.now < w.giveBackAt {
+// choose makes the requests of the turn.
+func (w *Worker) choose() {
+	if w.clock.now >= w.slots.Deadline(w.cfg.Deadline) {
 		return
 	}
-	w.giveBackAt = w.now + int64(time.Second)
-	w.requests.Shrink()
-	w.listeners.Shrink()
+	w.flow.Wake(w.clock.now)
+	w.checkLease()
+	w.applyChanges()
+	if !w.slots.Paused() && w.instances.continues() {
+		w.flow.Release() // steps waited for slots when the load ended, or for a lease. The time does not wait for a lease.
+	}
+	w.chooser.generate()
 }
 
-// runMessages runs what is in the inbox.
-func (w *Worker) runMessages() {
-	for _, f := range w.inbox.take() {
-		f()
+// write sends what the turn has left in the sessions, and gives back the memory of a burst, once a second. No pointer to a request may be
+// held.
+func (w *Worker) write() {
+	for _, i := range w.targets.followed {
+		from := w.targets.all[i].Origin
+		w.conns.Open(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
 	}
-}
-
-// generate makes the requests of this turn. A stage that ends on the way hands over to the next
-// in the same turn. A paused worker makes none.
-func (w *Worker) generate() {
-	w.limit.BeginTurn()
-	w.admitLate()
-	w.admitUnpaced()
-	if w.slots.Paused() {
-		w.slots.Pass(w.now, w)
-		w.dropWaiting(w.now)
-		return
+	w.targets.endFollow()
+	w.conns.Flush()
+	w.listeners.Flush()
+	if w.stall.check() {
+		w.slots.Halt(w.clock.now)
+		w.outcomes.dropWaiting(never)
 	}
-	for {
-		w.pickUp()
-		w.admitAllReady()
-		w.sendWaiting()
-		if !w.closedLoops() {
-			return
-		}
+	if w.clock.now >= w.giveBackAt {
+		w.giveBackAt = w.clock.now + int64(time.Second)
+		w.requests.Shrink()
+		w.listeners.Shrink()
 	}
 }

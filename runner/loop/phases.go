@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/flow"
@@ -38,19 +37,18 @@ type run struct {
 	phase Phase
 	// endedByDeadline: the plan's deadline has passed.
 	endedByDeadline bool
-	// loadOver: the last response of the load has come, or been waited for. Teardown awaits mayTearDown.
-	loadOver, mayTearDown bool
-	stall                 stall
+	// mayTearDown: every shard has had its last response.
+	mayTearDown bool
 }
 
 // advance derives the phase from what is there.
 func (w *Worker) advance() {
 	was := w.run.phase
 	switch {
-	case w.now >= w.slots.Deadline(w.cfg.Deadline):
+	case w.clock.now >= w.slots.Deadline(w.cfg.Deadline):
 		w.run.endedByDeadline = true
 		w.finish()
-	case w.aborted || w.once.Setup.Failure() != "":
+	case w.clock.aborted || w.instances.once.Setup.Failure() != "":
 		w.finish()
 	case w.stopped():
 		w.runTeardown()
@@ -62,14 +60,14 @@ func (w *Worker) advance() {
 		w.run.phase = Connecting
 	case !w.authorizations.suffice():
 		w.run.phase = Authorizing
-	case !w.once.Setup.Over():
+	case !w.instances.once.Setup.Over():
 		w.run.phase = SettingUp
-		w.runOnce(&w.once.Setup)
+		w.runOnce(&w.instances.once.Setup)
 	default:
 		w.run.phase = Ready
 	}
 	if w.run.phase == Authorizing && was != Authorizing {
-		w.authorizations.begin(w.now)
+		w.authorizations.begin(w.clock.now)
 	}
 	if w.run.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
@@ -80,26 +78,24 @@ func (w *Worker) advance() {
 // listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
 // timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.slots.Over() && w.requests.InUse() == 0 && w.Unfinished() == 0 && !w.listeners.Listens()
+	return w.instances.loadOver || w.slots.Over() && w.requests.InUse() == 0 && !w.instances.unfinished() && !w.listeners.Listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) runTeardown() {
-	w.cutOff()
-	w.run.loadOver = true
-	w.slots.Halt(w.now)
+	w.instances.endLoad()
 	switch {
-	case w.once.Teardown.Over():
+	case w.instances.once.Teardown.Over():
 		w.finish()
 	case w.run.mayTearDown:
 		if w.run.phase != TearingDown && w.flow.Numbered() {
 			w.flow.Number(w.slots.NumberAfterAll()) // behind all slots
 		}
 		if w.run.phase != TearingDown {
-			w.limit.Begin(1, w.now)
+			w.chooser.limit.Begin(1, w.clock.now)
 		}
 		w.run.phase = TearingDown
-		w.runOnce(&w.once.Teardown)
+		w.runOnce(&w.instances.once.Teardown)
 	default:
 		w.run.phase = Drained
 	}
@@ -117,16 +113,12 @@ func (w *Worker) finish() {
 	if w.run.phase == Done {
 		return
 	}
-	w.slots.EndGap(w.now, w)
-	if w.slots.Begun() {
-		w.cutOff()
-	}
-	w.run.loadOver = true
-	w.slots.Halt(w.now)
-	w.limit.Lift()
-	w.admitUnpaced()
-	w.dropWaiting(never)
-	w.trial.inFlight()
+	w.slots.EndGap(w.clock.now, &w.chooser)
+	w.instances.endLoad()
+	w.chooser.limit.Lift()
+	w.chooser.admitUnpaced()
+	w.outcomes.dropWaiting(never)
+	w.outcomes.trial.inFlight()
 	w.listeners.CloseAll()
 	w.conns.CloseAll()
 	w.run.phase = Done
@@ -166,77 +158,8 @@ func (w *Worker) try(f func()) (ok bool) {
 	return true
 }
 
-// stall watches for a load that cannot end: a stage that is bounded by its number of requests only, while nothing
-// can be sent any more.
-type stall struct {
-	// limit is how long the worker waits for progress: the longest timeout, the longest connect timeout and the
-	// longest delay of a chain.
-	limit int64
-	// rests is Worker.rests of the last turn. restedAt is when it was last true.
-	rests    bool
-	restedAt int64
-	// why says why the load has ended; empty: it has not stalled.
-	why string
-}
-
-// stallLimit returns how long the worker waits for progress.
-func stallLimit(cfg *Config) int64 {
-	var connect, delay time.Duration
-	for i := range cfg.Program.Targets {
-		connect = max(connect, cfg.Program.Targets[i].ConnectTimeout)
-	}
-	for i := range cfg.Program.Chains {
-		delay = max(delay, time.Duration(cfg.Program.Chains[i].Delay))
-	}
-	return int64(cfg.MaxWait + connect + delay)
-}
-
-// rest notes whether the worker rests now, and that it has rested until now.
-func (s *stall) rest(now bool, at int64) {
-	if now || s.rests {
-		s.restedAt = at
-	}
-	s.rests = now
-}
-
-// stallsAt is when the load has stalled if nothing happens until then, or never. A request in flight gets an outcome.
-func (w *Worker) stallsAt() int64 {
-	if !w.slots.MayStall() || w.run.stall.rests || w.requests.AnyInFlight() {
-		return never
-	}
-	return max(w.requests.ProgressAt(), w.run.stall.restedAt) + w.run.stall.limit
-}
-
-// rests returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step awaits,
-// or the pause of the lease or of the request limit.
-func (w *Worker) rests() bool {
-	return w.flow.Sleeps() || w.listeners.Waits() || w.slots.Paused() || w.limit.NextToken() != never
-}
-
-// endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may
-// stall counts from its begin.
-func (w *Worker) endStalled() {
-	if !w.slots.MayStall() {
-		w.requests.Progress(w.now)
-		return
-	}
-	w.run.stall.rest(w.rests(), w.now)
-	if w.now < w.stallsAt() {
-		return
-	}
-	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
-	for i := range w.targets.all {
-		if why := w.conns.Unconnected(int32(i)); why.Failed() {
-			w.run.stall.why += "; target " + w.targets.all[i].Plan.Name + ": " + why.String()
-			break
-		}
-	}
-	w.slots.Halt(w.now)
-	w.dropWaiting(never)
-}
-
 // Stalled says why the worker has ended its load before all requests were sent; empty: it has not.
-func (w *Worker) Stalled() string { return w.run.stall.why }
+func (w *Worker) Stalled() string { return w.stall.why }
 
 // Teardown lets the worker go on from Drained.
 func (w *Worker) Teardown() { w.run.mayTearDown = true }

@@ -35,19 +35,19 @@ func (w *Worker) nap() time.Duration {
 	return d
 }
 
-// idleFor returns how long the worker waits for events: until its next task, or without a limit (negative). It counts from
+// waitFor returns how long the worker waits for events: until its next task, or without a limit (negative). It counts from
 // the present instant and not from the turn's, because a turn may have taken long. A worker that spins does not wait while a
 // request is in flight, or while its next task is within spinWithin. So it does not wait while it sends load, and does
 // not use its CPU before the start, while the load is suspended, and after the end.
-func (w *Worker) idleFor() time.Duration {
-	if w.skipsWait || w.cfg.Spin && w.requests.InUse() > 0 {
+func (w *Worker) waitFor() time.Duration {
+	if w.clock.skipsWait || w.cfg.Spin && w.requests.InUse() > 0 {
 		return 0
 	}
 	next := w.nextTask()
 	switch {
 	case next == never:
 		return -1
-	case next <= w.now:
+	case next <= w.clock.now:
 		return 0
 	}
 	d := time.Duration(next - w.net.Now())
@@ -59,15 +59,15 @@ func (w *Worker) idleFor() time.Duration {
 
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
-	if w.hasUnslotted() {
-		return w.now
+	if w.chooser.hasUnslotted() {
+		return w.clock.now
 	}
-	next := min(w.slots.Next(w.now), w.slots.Deadline(w.cfg.Deadline), w.flow.Next(), w.limit.NextToken())
+	next := min(w.slots.Next(w.clock.now), w.slots.Deadline(w.cfg.Deadline), w.flow.Next(), w.chooser.limit.NextToken())
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))
-	next = min(next, w.conns.Next(), w.requests.NextOverdue(len(w.targets.all)), w.nextStarved(), w.stallsAt(), w.listeners.Next(w.slots.Over()))
-	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.now {
+	next = min(next, w.conns.Next(), w.requests.NextOverdue(len(w.targets.all)), w.chooser.nextStarved(), w.stall.next(), w.listeners.Next(w.slots.Over()))
+	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.clock.now {
 		next = min(next, until)
 	}
 	if !w.slots.Paused() {
