@@ -179,7 +179,7 @@ fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
-bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md and the table of docs/how-to/sizing.md; 22 minutes.
+bench: bin/h2surge ## Compare with h2load, wrk, ab, Go's client and the floor and write docs/benchmarks.md and the table of docs/how-to/sizing.md; 19 minutes.
 	@go build -o bin/perf ./test/perf
 	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md -sizing docs/how-to/sizing.md
 

@@ -110,6 +110,18 @@ func TestVerdict(t *testing.T) {
 	if got, want := r.verdict(), "not judged with 2 CPUs; p99 in ms 1.00, mark 0.50: mark missed; odd"; got != want {
 		t.Errorf("verdict %q, want %q", got, want)
 	}
+	r.row.goals, r.floors, r.remarks = append(cpuRatio(0.6, 0), toFloor(1.1, 1.05)), rounds(1, 1.9, 3), nil
+	if got, want := r.verdict(), "mark met; h2surge / floor 1.00, mark 1.10: aim met"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
+	r.floors, r.noFloor = nil, "no cc"
+	if got, want := r.verdict(), "mark met; h2surge / floor: no cc"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
+	r.row.goals = r.row.goals[1:]
+	if got, want := r.verdict(), "h2surge / floor: no cc"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
 	r.state, r.why = stateSkipped, "apt-get install wrk"
 	if got, want := r.verdict(), "skipped: apt-get install wrk"; got != want {
 		t.Errorf("verdict %q, want %q", got, want)

@@ -65,7 +65,7 @@ const (
 	pageFile  = 612
 )
 
-// furnish writes files, certificate and OpenSSL's configuration, and asks h2surge for its flags.
+// furnish writes files, certificate and OpenSSL's configuration, asks h2surge for its flags, and compiles the floor.
 func (b *lab) furnish() error {
 	if err := os.Mkdir(b.dir+"/www", 0o700); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (b *lab) furnish() error {
 		return err
 	}
 	b.noKeepAlive = noKeepAliveFlag(f.Stdout + f.Stderr)
-	return nil
+	return b.buildFloor()
 }
 
 func (b *lab) close() { _ = os.RemoveAll(b.dir) }

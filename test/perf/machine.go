@@ -29,6 +29,7 @@ func (b *lab) survey() findings {
 		{"nghttpd", b.version("nghttpd", "--version", `nghttp2/(\S+)`)},
 		{"wrk", b.version("wrk", "-v", `^wrk (\S+)`)},
 		{"ab", b.version("ab", "-V", `Version (\S+)`)},
+		{"C compiler of the floor", b.version("cc", "--version", `\) (\S+)`)},
 		{"nginx", b.version("nginx", "-v", `nginx/(\S+)`)},
 	}
 	f.starts = b.starts()

@@ -27,6 +27,8 @@ type result struct {
 	why     string     // unless measured
 	ours    []measured // none unless measured
 	peers   []measured // as many, or none
+	floors  []measured // as many, or none
+	noFloor string     // what the row's floor lacks; empty: nothing
 	suite   string     // that both sides negotiated; empty: cleartext
 	remarks []string
 	cpus    int // of the machine
@@ -39,6 +41,11 @@ func (b *lab) measure(r row) result {
 	if packages := missing(r); len(packages) > 0 {
 		res.state, res.why = stateSkipped, "apt-get install "+strings.Join(packages, " ")
 		return res
+	}
+	if r.floor != nil {
+		if res.noFloor = b.lacksFloor(r.floor.load.protocol); res.noFloor != "" {
+			res.row.floor = nil
+		}
 	}
 	if err := b.serveAndRun(&res); err != nil {
 		res.state, res.why = stateFailed, err.Error()
@@ -59,11 +66,7 @@ func (b *lab) serveAndRun(res *result) error {
 	if err := b.warm(s, res); err != nil {
 		return err
 	}
-	rounds := b.rounds
-	if most := res.row.rounds; most > 0 {
-		rounds = min(rounds, most)
-	}
-	for range rounds {
+	for range res.row.roundsOf(b.rounds) {
 		if err := b.round(s, res); err != nil {
 			return err
 		}
@@ -71,24 +74,45 @@ func (b *lab) serveAndRun(res *result) error {
 	return nil
 }
 
+// fewRounds are enough for figures that have no mark.
+const fewRounds = 3
+
+// roundsOf returns how many of the asked rounds the row has.
+func (r row) roundsOf(asked int) int {
+	most := r.rounds
+	if most == 0 && len(r.goals) == 0 {
+		most = fewRounds
+	}
+	if most == 0 {
+		return asked
+	}
+	return min(asked, most)
+}
+
 // round is one run of each side.
 func (b *lab) round(s *served, res *result) error {
+	r := res.row
 	if res.state == stateMeasured {
-		m, err := b.runSide(s, res.row.ours, b.seconds)
-		if err != nil {
+		if err := b.turn(s, res, &r.ours, &res.ours); err != nil {
 			return err
 		}
-		res.ours = append(res.ours, m)
-		res.remark(m.remark)
 	}
-	if res.row.peer == nil {
+	if err := b.turn(s, res, r.peer, &res.peers); err != nil {
+		return err
+	}
+	return b.turn(s, res, r.floor, &res.floors)
+}
+
+// turn runs a side once, if the row has it.
+func (b *lab) turn(s *served, res *result, sd *side, rounds *[]measured) error {
+	if sd == nil {
 		return nil
 	}
-	m, err := b.runSide(s, *res.row.peer, b.seconds)
+	m, err := b.runSide(s, *sd, b.seconds)
 	if err != nil {
 		return err
 	}
-	res.peers = append(res.peers, m)
+	*rounds = append(*rounds, m)
 	res.remark(m.remark)
 	return nil
 }
@@ -103,20 +127,22 @@ func (b *lab) warm(s *served, res *result) error {
 	case err != nil:
 		return err
 	}
-	var theirs measured
-	if r.peer != nil {
-		if theirs, err = b.runSide(s, *r.peer, warmUpSeconds); err != nil {
-			return err
+	if r.ours.load.protocol == h2 {
+		if res.suite, err = probe(s.urls(h2)[0]); err != nil {
+			return fmt.Errorf("asking for the TLS suite: %w", err)
 		}
 	}
-	if r.ours.load.protocol != h2 {
-		return nil
-	}
-	if res.suite, err = probe(s.urls(h2)[0]); err != nil {
-		return fmt.Errorf("asking for the TLS suite: %w", err)
-	}
-	if theirs.suite != res.suite {
-		return fmt.Errorf("the sides negotiate different TLS: %s and %s", res.suite, theirs.suite)
+	for _, other := range []*side{r.peer, r.floor} {
+		if other == nil {
+			continue
+		}
+		m, err := b.runSide(s, *other, warmUpSeconds)
+		if err != nil {
+			return err
+		}
+		if m.suite != res.suite {
+			return fmt.Errorf("the sides negotiate different TLS: %s and %s", res.suite, m.suite)
+		}
 	}
 	return nil
 }
@@ -216,6 +242,7 @@ func median(rounds []measured, figure func(measured) float64) float64 {
 // The figures of both sides over the rounds.
 func (r result) ourCPU() spread   { return spreadOf(each(r.ours, measured.cpuPerRequest)) }
 func (r result) peerCPU() spread  { return spreadOf(each(r.peers, measured.cpuPerRequest)) }
+func (r result) floorCPU() spread { return spreadOf(each(r.floors, measured.cpuPerRequest)) }
 func (r result) ourRate() spread  { return spreadOf(each(r.ours, rate)) }
 func (r result) peerRate() spread { return spreadOf(each(r.peers, rate)) }
 func (r result) ourP99() spread   { return spreadOf(each(r.ours, p99ms)) }
@@ -224,11 +251,15 @@ func (r result) cpuRatio() spread {
 	return spreadOf(ratios(each(r.ours, measured.cpuPerRequest), each(r.peers, measured.cpuPerRequest)))
 }
 
+func (r result) floorRatio() spread {
+	return spreadOf(ratios(each(r.ours, measured.cpuPerRequest), each(r.floors, measured.cpuPerRequest)))
+}
+
 func (r result) rateRatio() spread {
 	return spreadOf(ratios(each(r.ours, rate), each(r.peers, rate)))
 }
 
-// verdict tells how each goal stands, the first one by its verdict alone.
+// verdict shows how each goal stands, the first one by its verdict alone.
 func (r result) verdict() string {
 	if r.state != stateMeasured {
 		return string(r.state) + ": " + r.why
@@ -240,7 +271,9 @@ func (r result) verdict() string {
 		if r.cpus < g.cpus {
 			text = fmt.Sprintf("not judged with %d CPUs", r.cpus)
 		}
-		if i > 0 {
+		if g.ofFloor && r.noFloor != "" {
+			text = g.what + ": " + r.noFloor
+		} else if i > 0 {
 			text = fmt.Sprintf("%s %s, mark %s: %s", g.what, harness.Figure(v), harness.Figure(g.mark), text)
 		}
 		parts = append(parts, text)

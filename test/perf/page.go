@@ -32,6 +32,10 @@ func (r result) line() string {
 	if r.row.peer != nil {
 		side(r.row.peer.name(), r.peers, r.peerCPU(), r.peerRate())
 	}
+	side("floor", r.floors, r.floorCPU(), spreadOf(each(r.floors, rate)))
+	if ratio := r.floorRatio(); ratio != (spread{}) {
+		text += "\n    to floor     " + ratio.String()
+	}
 	if ratio := r.cpuRatio(); ratio != (spread{}) {
 		text += "\n    CPU ratio    " + ratio.String()
 	}

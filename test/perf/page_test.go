@@ -39,6 +39,12 @@ func TestPage(t *testing.T) {
 			if s == stateMeasured {
 				res.ours = rounds(1, 2)
 			}
+			if r.floor != nil && s == stateMeasured {
+				res.floors = rounds(1, 1)
+			}
+			if r.name == "h2c-m1" {
+				res.floors, res.noFloor = nil, "no cc"
+			}
 			if r.peer != nil && (s == stateMeasured || s == stateNotYet) {
 				res.peers = rounds(2, 2)
 			}
@@ -63,8 +69,15 @@ func TestPage(t *testing.T) {
 		if shows := strings.Count(text, string(s)+": a / b c"); (shows > 0) != (s != stateMeasured) {
 			t.Errorf("%s is shown %d times", s, shows)
 		}
-		if s == stateMeasured && !strings.Contains(text, "| 0.75 (0.50-1.00) | 0.60 | 0.45 | mark missed |") {
-			t.Errorf("no ratio in\n%s", text)
+		for _, want := range []string{
+			"| 0.75 (0.50-1.00) | 1.00 (1.00-1.00) | 1.50 (1.00-2.00) | 0.60 | 0.45 | mark missed; h2surge / floor 1.50, mark 2.50: aim met |",
+			"| 0.75 (0.50-1.00) | no cc | - | 0.85 | 0.75 | aim met; h2surge / floor: no cc |",
+			"| - | - | 1.00 (1.00-1.00) | 1.50 (1.00-2.00) | 1.10 x floor | 1.05 x floor | mark missed |",
+			"| - | - | - | - | 0.60 us | 0.35 us | mark missed;",
+		} {
+			if s == stateMeasured && !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
 		}
 	}
 }

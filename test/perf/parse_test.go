@@ -52,6 +52,8 @@ func TestParse(t *testing.T) {
 			requests: 157496, perSecond: 157496, connections: 4,
 			times: times{mean: 205 * us, p50: 24 * us, p99: 4783 * us, max: 96450 * us, connect: 58 * us, waiting: 205 * us},
 		}},
+		{"floor.txt", floor{}, measured{requests: 116398, unanswered: 3602, rejected: 3602 + 7988, perSecond: 58199}},
+		{"floor-tls.txt", floor{}, measured{requests: 95600, perSecond: 47800, suite: "TLS 1.3 TLS_AES_256_GCM_SHA384"}},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			got, err := tc.client.parse(harness.Finished{Stdout: read(t, tc.file)})
@@ -94,6 +96,8 @@ func TestParseRefuses(t *testing.T) {
 		{"h2surge without target", h2surge{}, harness.Finished{Code: 5, Stderr: "cannot connect"}, "exit code 5: cannot connect"},
 		{"h2surge in vain", h2surge{}, harness.Finished{Code: 5, Stdout: `{"verdict":{"message":"not one request succeeded"}}`}, "exit code 5: not one request"},
 		{"h2surge without report", h2surge{}, harness.Finished{}, "its report"},
+		{"floor failed", floor{}, harness.Finished{Code: 1, Stderr: "floor: GOAWAY with error 11\n"}, "GOAWAY with error 11"},
+		{"floor cut", floor{}, harness.Finished{Stdout: "requests 5 failed 0 unanswered 0 seconds 2.0"}, "seconds"},
 		{"client of Go", goClient{}, harness.Finished{Code: 1, Stderr: "perf: too many open files"}, "too many open files"},
 		{"client of Go in no time", goClient{}, harness.Finished{Stdout: "{}"}, "no time"},
 	} {
@@ -138,7 +142,7 @@ func TestNoKeepAliveFlag(t *testing.T) {
 
 // TestParseCut: of an output that ends anywhere there is an error, or the figures of the whole.
 func TestParseCut(t *testing.T) {
-	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "h2surge.json": h2surge{}} {
+	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "h2surge.json": h2surge{}, "floor.txt": floor{}} {
 		text := read(t, file)
 		whole, err := c.parse(harness.Finished{Stdout: text})
 		if err != nil {

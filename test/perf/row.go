@@ -15,11 +15,12 @@ type row struct {
 	serverCPUs func(b *lab) []int
 	ours       side
 	peer       *side // nil: the row has absolute goals
+	floor      *side // the same work by as little code as possible; nil: there is none
 	goals      []goal
-	rounds     int // at most; 0: as many as asked for
+	rounds     int // at most; 0: as many as asked for, or fewRounds without goals
 }
 
-// side is one of the two that take turns.
+// side is one of those that take turns.
 type side struct {
 	client client
 	load   load
@@ -48,12 +49,14 @@ const (
 
 // goal is a figure that a row is held against.
 type goal struct {
-	what   string
-	mark   float64 // to be reached
-	aim    float64 // to be wished for; 0: none
-	higher bool    // more is better
-	cpus   int     // with fewer the figure is shown and not judged; 0: always judged
-	of     func(r result) spread
+	what    string
+	unit    string  // after mark and aim
+	mark    float64 // to be reached
+	aim     float64 // to be wished for; 0: none
+	higher  bool    // more is better
+	cpus    int     // with fewer the figure is shown and not judged; 0: always judged
+	ofFloor bool
+	of      func(r result) spread
 }
 
 func (g goal) reached(value, bound float64) bool {
@@ -79,14 +82,22 @@ func cpuRatio(mark, aim float64) []goal {
 	return []goal{{what: "CPU ratio", mark: mark, aim: aim, of: result.cpuRatio}}
 }
 
+// toFloor is our CPU per request over the floor's.
+func toFloor(mark, aim float64) goal {
+	return goal{what: "h2surge / floor", unit: " x floor", ofFloor: true, mark: mark, aim: aim, of: result.floorRatio}
+}
+
 func cpuMicros(mark, aim float64) goal {
-	return goal{what: "CPU us per request", mark: mark, aim: aim, of: func(r result) spread { return r.ourCPU() }}
+	return goal{what: "CPU us per request", unit: " us", mark: mark, aim: aim, of: func(r result) spread { return r.ourCPU() }}
 }
 
 func (r row) describe() string {
 	text := fmt.Sprintf("%s; %s", r.work, r.server.name)
 	if r.peer != nil {
 		text += "; against " + r.peer.name()
+	}
+	if r.floor != nil {
+		text += "; with the floor"
 	}
 	if r.id != "" {
 		text = r.id + ": " + text

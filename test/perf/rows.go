@@ -23,17 +23,17 @@ func against(peer client, l load) (ours side, theirs *side) {
 func markRows() []row {
 	return []row{
 		compare("h2c-m100", "GET h2c, 10 connections, 100 streams", nghttpdCleartext, h2load{},
-			load{protocol: h2c, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)),
+			load{protocol: h2c, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)).withFloor(2.5, 2.0),
 		compare("tls-m100", "the same over TLS 1.3", nghttpdTLS, h2load{},
-			load{protocol: h2, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)),
+			load{protocol: h2, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)).withFloor(2.3, 2.0),
 		compare("h2c-m100-nginx", "the same as the first", nginxDirect, h2load{},
 			load{protocol: h2c, connections: 10, streams: 100, path: "/"}, cpuRatio(0.85, 0.60)),
 		compare("h2c-m1", "GET h2c, 10 connections, 1 stream", nghttpdCleartext, h2load{},
-			load{protocol: h2c, connections: 10, streams: 1, path: "/"}, cpuRatio(0.85, 0.75)),
+			load{protocol: h2c, connections: 10, streams: 1, path: "/"}, cpuRatio(0.85, 0.75)).withFloor(1.15, 1.05),
 		compare("http1", "GET HTTP/1.1, 100 connections", nginxDirect, wrk{},
-			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)),
+			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)).withFloor(1.05, 1.0),
 		compare("http1-no-keep-alive", "GET HTTP/1.1, 100 connections at a time, one a request", nginxDirect, ab{},
-			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.70, 0.50)),
+			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.92, 0.88)).withFloor(1.10, 1.05),
 		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", chainLoad(0, ""),
 			cpuMicros(0.60, 0.35),
 			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ourRate() }}),
@@ -41,10 +41,10 @@ func markRows() []row {
 			cpuMicros(2.0, 1.2),
 			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ourP99() }}),
 		chainRow("chain-60k-batch", "the same; Batch", chainLoad(60_000, v1alpha1.ConnectionChoiceBatch), cpuMicros(1.3, 0)),
-		faultyRow("faults-60k", 60_000, v1alpha1.ConnectionChoiceSpread, 6.5),
-		faultyRow("faults-60k-batch", 60_000, v1alpha1.ConnectionChoiceBatch, 3.0),
-		faultyRow("faults-120k", 120_000, v1alpha1.ConnectionChoiceSpread, 6.5),
-		faultyRow("faults-120k-batch", 120_000, v1alpha1.ConnectionChoiceBatch, 3.0),
+		faultyRow("faults-60k", 60_000, v1alpha1.ConnectionChoiceSpread).withFloor(1.10, 1.05),
+		faultyRow("faults-60k-batch", 60_000, v1alpha1.ConnectionChoiceBatch, cpuMicros(3.0, 0)),
+		faultyRow("faults-120k", 120_000, v1alpha1.ConnectionChoiceSpread).withFloor(1.10, 1.05),
+		faultyRow("faults-120k-batch", 120_000, v1alpha1.ConnectionChoiceBatch, cpuMicros(3.0, 0)),
 		// 6.8 us is what h2loadrunner 2.1.7 with LuaJIT needs for this work on this kind of machine.
 		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest, cpuMicros(6.8, 4)),
 		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step", languageManifest, cpuMicros(2.0, 1.0)),
@@ -66,6 +66,14 @@ func compare(name, work string, on server, peer client, l load, goals []goal) ro
 	return row{name: name, group: groupMarks, work: work, server: on, ours: ours, peer: theirs, goals: goals}
 }
 
+// withFloor adds the floor to a row. In place of a chain, the floor sends GET.
+func (r row) withFloor(mark, aim float64) row {
+	r.floor = &side{client: floor{}, load: r.ours.load}
+	r.floor.load.path, r.floor.load.manifest = "/", nil
+	r.goals = append(r.goals, toFloor(mark, aim))
+	return r
+}
+
 // chainLoad is the chain at a fixed rate, or in a closed loop.
 func chainLoad(perSecond int, choice v1alpha1.ConnectionChoice) load {
 	return load{protocol: h2c, connections: 4, streams: 64, perSecond: perSecond, choice: choice}
@@ -82,12 +90,12 @@ func chainRow(name, work string, l load, goals ...goal) row {
 }
 
 // faultyRow is the chain with the faults of a real service.
-func faultyRow(name string, perSecond int, choice v1alpha1.ConnectionChoice, mark float64) row {
+func faultyRow(name string, perSecond int, choice v1alpha1.ConnectionChoice, goals ...goal) row {
 	l := chainLoad(perSecond, choice)
 	l.connections, l.streams, l.failing = 64, 256, failing
 	work := fmt.Sprintf("the same chain at a fixed %s/s over 64 connections of 256 streams, 3 %% of the requests unanswered, 7 %% answered with 404; %s",
 		harness.Thousands(int64(perSecond)), choice)
-	r := chainRow(name, work, l, cpuMicros(mark, 0))
+	r := chainRow(name, work, l, goals...)
 	r.server, r.rounds = faultyTarget, 3
 	return r
 }
@@ -107,7 +115,7 @@ func choiceRows() []row {
 	spread := side{client: h2surge{}, load: l, label: "Spread"}
 	return []row{{
 		name: "choice", group: groupChoice, work: "GET h2c at a fixed 20 000/s, 16 connections", server: goTwoThreads,
-		serverCPUs: func(b *lab) []int { return b.cpus }, ours: batch, peer: &spread, rounds: 3,
+		serverCPUs: func(b *lab) []int { return b.cpus }, ours: batch, peer: &spread,
 	}}
 }
 

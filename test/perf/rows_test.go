@@ -14,13 +14,15 @@ func TestRows(t *testing.T) {
 	type bounds struct {
 		peer      string
 		mark, aim float64
+		floor     float64 // the mark; 0: the row has no floor
 	}
 	want := map[string]bounds{
-		"h2c-m100": {"h2load", 0.60, 0.45}, "tls-m100": {"h2load", 0.60, 0.45}, "h2c-m100-nginx": {"h2load", 0.85, 0.60},
-		"h2c-m1": {"h2load", 0.85, 0.75}, "http1": {"wrk", 1.00, 0.90}, "http1-no-keep-alive": {"ab", 0.70, 0.50},
-		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2}, "chain-60k-batch": {"", 1.3, 0},
-		"faults-60k": {"", 6.5, 0}, "faults-60k-batch": {"", 3.0, 0}, "faults-120k": {"", 6.5, 0}, "faults-120k-batch": {"", 3.0, 0},
-		"chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0}, "notifications-50k": {"", 10, 6},
+		"h2c-m100": {"h2load", 0.60, 0.45, 2.5}, "tls-m100": {"h2load", 0.60, 0.45, 2.3}, "h2c-m100-nginx": {"h2load", 0.85, 0.60, 0},
+		"h2c-m1": {"h2load", 0.85, 0.75, 1.15}, "http1": {"wrk", 1.00, 0.90, 1.05}, "http1-no-keep-alive": {"ab", 0.92, 0.88, 1.10},
+		"chain": {"", 0.60, 0.35, 0}, "chain-60k": {"", 2.0, 1.2, 0}, "chain-60k-batch": {"", 1.3, 0, 0},
+		"faults-60k": {"", 1.10, 1.05, 1.10}, "faults-60k-batch": {"", 3.0, 0, 0},
+		"faults-120k": {"", 1.10, 1.05, 1.10}, "faults-120k-batch": {"", 3.0, 0, 0},
+		"chain-lua": {"", 6.8, 4, 0}, "chain-language": {"", 2.0, 1.0, 0}, "notifications-50k": {"", 10, 6, 0},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range rows() {
@@ -34,6 +36,9 @@ func TestRows(t *testing.T) {
 		got := bounds{mark: r.goals[0].mark, aim: r.goals[0].aim}
 		if r.peer != nil {
 			got.peer = r.peer.client.name()
+		}
+		if r.floor != nil {
+			got.floor = r.goals[len(r.goals)-1].mark
 		}
 		if got != want[r.name] {
 			t.Errorf("%s: %v, want %v", r.name, got, want[r.name])
@@ -50,17 +55,19 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSameWork: the two sides of a row differ in what is told in its name only.
+// TestSameWork: the sides of a row differ in what its name says, and the floor does not execute chains.
 func TestSameWork(t *testing.T) {
 	for _, r := range rows() {
-		if r.peer == nil || r.group == groupScaling {
-			continue
-		}
-		ours, theirs := r.ours.load, r.peer.load
-		theirs.maxProcs, theirs.unread, theirs.bound = 0, false, 0
-		if ours.protocol != theirs.protocol || ours.inFlight() != theirs.inFlight() || ours.connections != theirs.connections ||
-			ours.path != theirs.path || ours.noKeepAlive != theirs.noKeepAlive || ours.padding != theirs.padding {
-			t.Errorf("%s: %+v beside %+v", r.name, ours, theirs)
+		for _, other := range []*side{r.peer, r.floor} {
+			if other == nil || r.group == groupScaling {
+				continue
+			}
+			ours, theirs := r.ours.load, other.load
+			if ours.protocol != theirs.protocol || ours.inFlight() != theirs.inFlight() || ours.connections != theirs.connections ||
+				ours.path != theirs.path && ours.manifest == nil || ours.noKeepAlive != theirs.noKeepAlive || ours.padding != theirs.padding ||
+				ours.perSecond != theirs.perSecond || ours.failing != theirs.failing {
+				t.Errorf("%s: %+v and %+v", r.name, ours, theirs)
+			}
 		}
 	}
 }
@@ -121,28 +128,41 @@ func TestChainBody(t *testing.T) {
 
 // TestCommands: what each client is told, for a row of each kind.
 func TestCommands(t *testing.T) {
-	s := &served{bases: map[protocol][]string{http1: {"http://a"}, h2c: {"http://b"}, h2: {"https://c"}}}
+	s := &served{bases: map[protocol][]string{http1: {"http://127.0.0.1:1"}, h2c: {"http://127.0.0.1:2"}, h2: {"https://127.0.0.1:3"}}}
 	b := &lab{h2surge: "h2surge", noKeepAlive: "--no-keep-alive", self: "perf"}
 	byName := map[string]row{}
 	for _, r := range rows() {
 		byName[r.name] = r
 	}
+	b.dir = "dir"
+	for row, want := range map[string]string{
+		"h2c-m100":            "dir/floor h2c 127.0.0.1 2 / 10 100 0 3000",
+		"tls-m100":            "dir/floor-tls h2 127.0.0.1 3 / 10 100 0 3000",
+		"http1":               "dir/floor http1 127.0.0.1 1 / 100 1 0 3000",
+		"http1-no-keep-alive": "dir/floor http1-close 127.0.0.1 1 / 100 1 0 3000",
+		"faults-60k":          "dir/floor h2c 127.0.0.1 2 / 64 256 60000 3000",
+	} {
+		got, err := floor{}.command(b, s, byName[row].floor.load, 3)
+		if text := strings.Join(got.Argv, " "); err != nil || text != want {
+			t.Errorf("%s:\n got %s, %v\nwant %s", row, text, err, want)
+		}
+	}
 	for _, tc := range []struct{ row, ours, theirs string }{
-		{"h2c-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s http://b/", "h2load -t1 -c10 -m100 -D3 http://b/"},
-		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s https://c/",
-			"h2load -t1 -c10 -m100 -D3 --tls13-ciphers=TLS_AES_256_GCM_SHA384 https://c/"},
-		{"http1", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 http://a/", "wrk -t1 -c100 -d3s --latency http://a/"},
-		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keep-alive http://a/",
-			"ab -q -t 3 -n 5000000 -c 100 http://a/"},
-		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://a/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://a/612.html"},
-		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/",
-			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://a/"},
-		{"choice", "h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Batch http://b/",
-			"h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Spread http://b/"},
-		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://c/",
-			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://c/"},
-		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/?body=65536&header=0",
-			"perf go-client -seconds 3 -parallel 1 -requests 0 -padding 0 http://a/?body=65536&header=0"},
+		{"h2c-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s http://127.0.0.1:2/", "h2load -t1 -c10 -m100 -D3 http://127.0.0.1:2/"},
+		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s https://127.0.0.1:3/",
+			"h2load -t1 -c10 -m100 -D3 --tls13-ciphers=TLS_AES_256_GCM_SHA384 https://127.0.0.1:3/"},
+		{"http1", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 http://127.0.0.1:1/", "wrk -t1 -c100 -d3s --latency http://127.0.0.1:1/"},
+		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keep-alive http://127.0.0.1:1/",
+			"ab -q -t 3 -n 5000000 -c 100 http://127.0.0.1:1/"},
+		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://127.0.0.1:1/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://127.0.0.1:1/612.html"},
+		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/",
+			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://127.0.0.1:1/"},
+		{"choice", "h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Batch http://127.0.0.1:2/",
+			"h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Spread http://127.0.0.1:2/"},
+		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://127.0.0.1:3/",
+			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://127.0.0.1:3/"},
+		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/?body=65536&header=0",
+			"perf go-client -seconds 3 -parallel 1 -requests 0 -padding 0 http://127.0.0.1:1/?body=65536&header=0"},
 	} {
 		r := byName[tc.row]
 		for _, c := range []struct {

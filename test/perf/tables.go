@@ -20,8 +20,8 @@ type table struct {
 var tables = []table{
 	{
 		of: groupMarks, title: "Against the peers",
-		intro: "CPU is microseconds of client CPU per request. The ratio is h2surge's value divided by the peer's, round by round.",
-		head: []string{"work", "server", "peer", "CPU, h2surge", "CPU, peer", "ratio", "mark", "aim", "verdict",
+		intro: "CPU is microseconds of client CPU per request. The ratio is h2surge's value divided by the peer's, round by round. The floor is the client in C; *h2surge / floor* is h2surge's value divided by the floor's.",
+		head: []string{"work", "server", "peer", "CPU, h2surge", "CPU, peer", "ratio", "CPU, floor", "h2surge / floor", "mark", "aim", "verdict",
 			"requests/s, h2surge", "requests/s, peer"},
 		lines: markLines,
 	},
@@ -77,21 +77,21 @@ func markLines(r result) [][]string {
 	}
 	if len(r.row.goals) > 0 {
 		g := r.row.goals[0]
-		unit := ""
-		if r.row.peer == nil {
-			unit = " us"
-		}
-		mark = harness.Figure(g.mark) + unit
+		mark = harness.Figure(g.mark) + g.unit
 		if g.aim > 0 {
-			aim = harness.Figure(g.aim) + unit
+			aim = harness.Figure(g.aim) + g.unit
 		}
+	}
+	floor := r.floorCPU().String()
+	if r.noFloor != "" {
+		floor = r.noFloor
 	}
 	verdict := r.verdict()
 	if r.suite != "" {
 		verdict += "; " + r.suite
 	}
 	return [][]string{{r.row.work, r.row.server.name, peer, r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
-		mark, aim, verdict, r.ourRate().String(), r.peerRate().String()}}
+		floor, r.floorRatio().String(), mark, aim, verdict, r.ourRate().String(), r.peerRate().String()}}
 }
 
 func scalingLines(r result) [][]string {
