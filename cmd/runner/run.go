@@ -72,12 +72,12 @@ func run(terminated context.Context, c config, p parts) error {
 
 // load makes the engine, or one that reports the error of the plan. The plan is never nil.
 func (p parts) load(c config) (*rv.Plan, engine) {
+	heap := tune.Heap()
 	plan, err := readPlan(c.plan, c.planDigest)
 	var e engine
 	if err == nil {
-		settings := tune.Process(max(1, plan.CPUsPerShard))
-		p.log.Info("Plan read", "name", plan.Name, "gcPercent", settings.GCPercent,
-			"memoryLimit", settings.MemoryLimit, "maxProcs", settings.MaxProcs)
+		p.log.Info("Plan read", "name", plan.Name, "gcPercent", heap.GCPercent,
+			"memoryLimit", heap.MemoryLimit, "maxProcs", tune.Workers(max(1, plan.CPUsPerShard)))
 		e, err = p.newEngine(plan, p.log)
 	}
 	if err != nil {

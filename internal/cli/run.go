@@ -192,6 +192,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	if len(o.outputFiles) == 0 && !o.push.Given() && lost(cmd.OutOrStdout()) {
 		return Usagef("standard output: is closed, or is /dev/null opened for reading and writing, so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
 	}
+	tune.Heap()
 	stderr := cmd.ErrOrStderr()
 	allowed := parts.allowed()
 	var d *demo
@@ -255,7 +256,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 
 // execute sends the load, and makes of what came back a conclusion.
 func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, page *livePage) (*conclusion, error) {
-	tune.Process(len(cpus))
+	tune.Workers(len(cpus))
 	plan, removeFiles, err := materialise(j.plan, j.files)
 	if err != nil {
 		return nil, err

@@ -1,24 +1,38 @@
 package tune
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 func TestChoose(t *testing.T) {
 	for _, tc := range []struct {
-		name    string
-		workers int
-		memory  int64
-		env     map[string]string
-		want    Settings
+		name   string
+		memory int64
+		env    map[string]string
+		want   Settings
 	}{
-		{name: "no limit", workers: 1, want: Settings{GCPercent: 400, MaxProcs: 2}},
-		{name: "limit", workers: 4, memory: 1000, want: Settings{GCPercent: 400, MemoryLimit: 900, MaxProcs: 5}},
-		{name: "a limit near the greatest", workers: 1, memory: 1 << 59, want: Settings{GCPercent: 400, MemoryLimit: 1 << 59 / 100 * 90, MaxProcs: 2}},
-		{name: "the environment wins", workers: 1, memory: 1000, env: map[string]string{"GOGC": "50", "GOMEMLIMIT": "1GiB", "GOMAXPROCS": "8"}},
-		{name: "no worker", want: Settings{GCPercent: 400}},
+		{name: "no limit", want: Settings{GCPercent: 400}},
+		{name: "limit", memory: 1000, want: Settings{GCPercent: 400, MemoryLimit: 900}},
+		{name: "a limit near the greatest", memory: 1 << 59, want: Settings{GCPercent: 400, MemoryLimit: 1 << 59 / 100 * 90}},
+		{name: "the environment wins", memory: 1000, env: map[string]string{"GOGC": "50", "GOMEMLIMIT": "1GiB"}},
 	} {
-		got := choose(tc.workers, tc.memory, func(name string) string { return tc.env[name] })
+		got := choose(tc.memory, func(name string) string { return tc.env[name] })
 		if got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	t.Setenv("GOMAXPROCS", "8")
+	if got := Workers(4); got != 0 || runtime.GOMAXPROCS(0) != before {
+		t.Errorf("GOMAXPROCS is in the environment: %d, and %d Ps instead of %d", got, runtime.GOMAXPROCS(0), before)
+	}
+	t.Setenv("GOMAXPROCS", "")
+	if got := Workers(4); got != 5 || runtime.GOMAXPROCS(0) != 5 {
+		t.Errorf("4 workers: %d, and %d Ps, want 5", got, runtime.GOMAXPROCS(0))
 	}
 }

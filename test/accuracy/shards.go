@@ -122,7 +122,8 @@ func runShards(plan *rv.Plan) (*rv.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	tune.Process(plan.Shards)
+	tune.Heap()
+	tune.Workers(plan.Shards)
 	var runners []*runner.Runner
 	for i := range shares {
 		r, err := runner.New(plan, runner.Options{Workers: 1, NoPin: true})

@@ -90,6 +90,6 @@ type Reading struct {
 	Throttled int64
 	// Problem is the error of cpu.Throttled.
 	Problem string
-	// MemoryLimit is that of the cgroups, GoMemoryLimit the one that tune.Process set from it; zero: none.
+	// MemoryLimit is that of the cgroups, GoMemoryLimit the one that tune.Heap set from it; zero: none.
 	MemoryLimit, GoMemoryLimit int64
 }

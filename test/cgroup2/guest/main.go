@@ -38,7 +38,7 @@ func probe() error {
 	before, err := cpu.Throttled()
 	compute(computing)
 	after, _ := cpu.Throttled()
-	tune.Process(1)
+	tune.Heap()
 	r := cgroup2.Reading{
 		Allowed: cpu.Allowed(), Online: cpu.Online(), Exclusive: cpu.Exclusive(1),
 		Throttled: (after - before).Microseconds(), MemoryLimit: cpu.MemoryLimit(),
