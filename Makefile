@@ -51,6 +51,7 @@ generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
 manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for programs, and the operator's RBAC role, in config/ and in the chart.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
+	go test ./internal/compile -run TestSchemasAreGenerated -update
 	@mkdir -p dist
 	go run ./hack/targetschema internal/mock/rules/file.go > dist/target.json.new && mv dist/target.json.new internal/mock/rules/schema.json
 	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac

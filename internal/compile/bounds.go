@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func (s *schema) bounds(value any) string {
 	case []any:
 		return s.count(len(v))
 	case map[string]any:
-		if n := len(v); n < s.MinFields || s.MaxFields != nil && n > *s.MaxFields {
+		if n := len(v); n < s.MinFields || s.MaxFields > 0 && n > s.MaxFields {
 			return s.oneField()
 		}
 	case bool:
@@ -125,7 +124,7 @@ func (s *schema) bounds(value any) string {
 func (s *schema) text(text string) string {
 	n := utf8.RuneCountInString(text)
 	isOther := s.Pattern != "" && s.Pattern != limitPattern && !matches(s.Pattern, text) || len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text))
-	isLong := s.MaxLength != nil && n > *s.MaxLength
+	isLong := s.MaxLength > 0 && n > s.MaxLength
 	d := s.duration()
 	switch {
 	case d != nil && d.broken(text):
@@ -136,10 +135,10 @@ func (s *schema) text(text string) string {
 		return "must not be empty"
 	case n < s.MinLength:
 		return fmt.Sprintf("has %d characters, at least %d are needed", n, s.MinLength)
-	case isLong && *s.MaxLength == 1:
+	case isLong && s.MaxLength == 1:
 		return "must be one character"
 	case isLong:
-		return fmt.Sprintf("has %d characters, at most %d are possible", n, *s.MaxLength)
+		return fmt.Sprintf("has %d characters, at most %d are possible", n, s.MaxLength)
 	case isOther && len(s.Enum) == 2:
 		return fmt.Sprintf("must be %v or %v", s.Enum[0], s.Enum[1])
 	case isOther && len(s.Enum) > 8:
@@ -182,15 +181,15 @@ func (s *schema) count(n int) string {
 		return fmt.Sprintf("at least %d are needed", s.MinItems)
 	case n < s.MinItems:
 		return fmt.Sprintf("has %d entries, at least %d are needed", n, s.MinItems)
-	case s.MaxItems != nil && n > *s.MaxItems:
-		return fmt.Sprintf("has %d entries, at most %d are possible", n, *s.MaxItems)
+	case s.MaxItems > 0 && n > s.MaxItems:
+		return fmt.Sprintf("has %d entries, at most %d are possible", n, s.MaxItems)
 	}
 	return ""
 }
 
 // oneField is the message about an object that must have exactly one field.
 func (s *schema) oneField() string {
-	names := slices.Sorted(maps.Keys(s.Properties))
+	names := s.Properties.names()
 	last := len(names) - 1
 	return "exactly one of " + strings.Join(names[:last], ", ") + " and " + names[last] + " is needed"
 }

@@ -22,8 +22,8 @@ import (
 // each calls f for a schema and all below it.
 func (s *schema) each(path string, f func(path string, s *schema)) {
 	f(path, s)
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		s.Properties[name].each(path+"."+name, f)
+	for _, field := range s.Properties {
+		field.each(path+"."+field.name, f)
 	}
 	if s.Items != nil {
 		s.Items.each(path+"[]", f)
@@ -36,7 +36,7 @@ func (s *schema) each(path string, f func(path string, s *schema)) {
 // TestEachPatternHasAMessage finds patterns of the CRD without a message, and messages without a pattern.
 func TestEachPatternHasAMessage(t *testing.T) {
 	used := map[string]bool{}
-	loadTestSchema().Properties["spec"].each("", func(_ string, s *schema) {
+	specSchema.each("", func(_ string, s *schema) {
 		if s.Pattern != "" && s.duration() == nil {
 			used[s.Pattern] = true
 		}
@@ -54,12 +54,12 @@ func TestBoundsMessages(t *testing.T) {
 		want   string
 	}{
 		"a text without bounds":    {schema{}, "", ""},
-		"the longest text":         {schema{MinLength: 1, MaxLength: new(3)}, "\u00e4\u00f6\u00fc", ""},
-		"a longer text":            {schema{MinLength: 1, MaxLength: new(3)}, "abcd", "has 4 characters, at most 3 are possible"},
-		"an empty text":            {schema{MinLength: 1, MaxLength: new(3)}, "", "must not be empty"},
+		"the longest text":         {schema{MinLength: 1, MaxLength: 3}, "\u00e4\u00f6\u00fc", ""},
+		"a longer text":            {schema{MinLength: 1, MaxLength: 3}, "abcd", "has 4 characters, at most 3 are possible"},
+		"an empty text":            {schema{MinLength: 1, MaxLength: 3}, "", "must not be empty"},
 		"a shorter text":           {schema{MinLength: 3}, "ab", "has 2 characters, at least 3 are needed"},
 		"an empty text of an enum": {schema{Enum: []any{"a", "b"}}, "", "must not be empty"},
-		"one character":            {schema{MaxLength: new(1)}, "ab", "must be one character"},
+		"one character":            {schema{MaxLength: 1}, "ab", "must be one character"},
 		"one of two":               {schema{Enum: []any{"a", "b"}}, "c", "must be a or b"},
 		"one of three":             {schema{Enum: []any{"a", "b", "c"}}, "d", "must be one of a, b, c"},
 		"true only":                {schema{Enum: []any{true}}, false, "must be true"},
@@ -73,9 +73,9 @@ func TestBoundsMessages(t *testing.T) {
 		"no item":                  {schema{MinItems: 2}, []any{}, "at least 2 are needed"},
 		"no item of one":           {schema{MinItems: 1}, []any{}, "at least 1 is needed"},
 		"one item":                 {schema{MinItems: 2}, []any{1}, "has 1 entries, at least 2 are needed"},
-		"all items":                {schema{MinItems: 2, MaxItems: new(3)}, []any{1, 2, 3}, ""},
-		"an item too many":         {schema{MaxItems: new(3)}, []any{1, 2, 3, 4}, "has 4 entries, at most 3 are possible"},
-		"no field": {schema{MinFields: 1, MaxFields: new(1), Properties: map[string]*schema{"c": nil, "b": nil, "a": nil}}, map[string]any{},
+		"all items":                {schema{MinItems: 2, MaxItems: 3}, []any{1, 2, 3}, ""},
+		"an item too many":         {schema{MaxItems: 3}, []any{1, 2, 3, 4}, "has 4 entries, at most 3 are possible"},
+		"no field": {schema{MinFields: 1, MaxFields: 1, Properties: properties{{"a", nil}, {"b", nil}, {"c", nil}}}, map[string]any{},
 			"exactly one of a, b and c is needed"},
 	} {
 		if got := tc.schema.bounds(tc.value); got != tc.want {
@@ -127,8 +127,8 @@ func TestBoundsOfTheLibrary(t *testing.T) {
 				accepted++
 			}
 		}
-		for name, property := range ours.Properties {
-			compare(path+"."+name, property, theirs.Properties[name])
+		for _, property := range ours.Properties {
+			compare(path+"."+property.name, property.schema, theirs.Properties[property.name])
 		}
 		if ours.Items != nil {
 			compare(path+"[]", ours.Items, theirs.Items)
@@ -137,7 +137,7 @@ func TestBoundsOfTheLibrary(t *testing.T) {
 			compare(path+"{}", ours.Values, theirs.Values)
 		}
 	}
-	compare("spec", loadTestSchema().Properties["spec"], root.Properties["spec"])
+	compare("spec", specSchema, root.Properties["spec"])
 	if refused < 10_000 || accepted < 1_000 {
 		t.Errorf("%d values refused, %d accepted: the probes do not meet the bounds", refused, accepted)
 	}
@@ -158,14 +158,6 @@ func refusals(of *schema, value any) []string {
 	return ErrorLines(s.errs)
 }
 
-// most returns a bound, or 0 if there is none.
-func most(bound *int) int {
-	if bound == nil {
-		return 0
-	}
-	return *bound
-}
-
 // probes are odd values, and values at and beyond each bound of a schema.
 func probes(s *schema) []any {
 	out := []any{
@@ -179,16 +171,16 @@ func probes(s *schema) []any {
 	}
 	if s.Type == "string" {
 		out = append(out, s.Enum...)
-		for _, n := range []int{s.MinLength - 1, s.MinLength, most(s.MaxLength), most(s.MaxLength) + 1} {
+		for _, n := range []int{s.MinLength - 1, s.MinLength, s.MaxLength, s.MaxLength + 1} {
 			out = append(out, strings.Repeat("a", max(n, 0)), strings.Repeat("\u00e4", max(n, 0)))
 		}
 	}
-	for _, n := range []int{s.MinItems - 1, s.MinItems, most(s.MaxItems), most(s.MaxItems) + 1} {
+	for _, n := range []int{s.MinItems - 1, s.MinItems, s.MaxItems, s.MaxItems + 1} {
 		if s.Type == "array" && n >= 0 {
 			out = append(out, make([]any, n))
 		}
 	}
-	names := slices.Sorted(maps.Keys(s.Properties))
+	names := s.Properties.names()
 	for n := range min(len(names), 3) {
 		object := map[string]any{}
 		for _, name := range append(names[:n+1:n+1], s.Required...) {
@@ -207,9 +199,9 @@ func TestFullHasEachField(t *testing.T) {
 		seen[path] = true
 		switch v := value.(type) {
 		case map[string]any:
-			for name, field := range s.Properties {
-				if in, set := v[name]; set {
-					visit(path+"."+name, field, in)
+			for _, field := range s.Properties {
+				if in, set := v[field.name]; set {
+					visit(path+"."+field.name, field.schema, in)
 				}
 			}
 		case []any:
@@ -218,7 +210,7 @@ func TestFullHasEachField(t *testing.T) {
 			}
 		}
 	}
-	spec := loadTestSchema().Properties["spec"]
+	spec := specSchema
 	visit("spec", spec, builder.Full()["spec"])
 	spec.each("spec", func(path string, _ *schema) {
 		// A search excludes measured stages. Stages of a chain have the type of other stages, but must not be a closed loop.
@@ -249,7 +241,7 @@ func TestRulesThatAreRead(t *testing.T) {
 			t.Errorf("%q is read as %+v", text, r)
 		}
 	}
-	loadTestSchema().Properties["spec"].each("spec", func(path string, s *schema) {
+	specSchema.each("spec", func(path string, s *schema) {
 		if strings.Contains(s.Pattern, "(ns|us|") && !s.IntOrString && s.duration() == nil {
 			t.Errorf("%s: the duration has no bounds", path)
 		}

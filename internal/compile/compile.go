@@ -33,7 +33,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be encoded as JSON")}
 	}
 	s := &structure{}
-	s.value(specPath, loadTestSchema().Properties["spec"], document)
+	s.value(specPath, specSchema, document)
 	plan, warnings, errs = compileChecked(name, spec, document, s)
 	return plan, warnings, append(s.errs, errs...)
 }

@@ -49,7 +49,7 @@ func convert(from, to any) error {
 // document is the spec in generic form. A request in a step or template gets its defaults when its inherited fields are known.
 func complete(spec *v1alpha1.LoadTestSpec, document map[string]any) (*v1alpha1.LoadTestSpec, error) {
 	out := &v1alpha1.LoadTestSpec{}
-	if !loadTestSchema().Properties["spec"].setDefaults(document) {
+	if !specSchema.setDefaults(document) {
 		spec.DeepCopyInto(out)
 	} else if err := convert(document, out); err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func complete(spec *v1alpha1.LoadTestSpec, document map[string]any) (*v1alpha1.L
 func (s *schema) setDefaults(value any) (changed bool) {
 	switch v := value.(type) {
 	case map[string]any:
-		for name, field := range s.Properties {
+		for _, field := range s.Properties {
+			name := field.name
 			if v[name] == nil && field.Default != nil {
 				v[name] = runtime.DeepCopyJSONValue(field.Default)
 				list, isList := v[name].([]any)

@@ -185,7 +185,7 @@ var scalars = map[string]struct{ field, example string }{
 // wrapped is the object that a scalar means: {fixed: 200ms} for the thinkTime 200ms; "": the object has no such field.
 func (s *schema) wrapped(name string, value any) string {
 	means, known := scalars[name]
-	inner := s.Properties[means.field]
+	inner := s.Properties.field(means.field)
 	if !known || inner == nil {
 		return ""
 	}

@@ -98,7 +98,7 @@ func (s *schema) noObject(path string, value any) string {
 		return fmt.Sprintf("must be an object; write expect: {status: [%s]}", cmp.Or(shown(value), "201"))
 	case wrapped != "" && !isList:
 		return fmt.Sprintf("must be an object; write %s: %s", name, wrapped)
-	case s.Properties["values"] != nil && isList:
+	case s.Properties.field("values") != nil && isList:
 		return fmt.Sprintf("must be an object; write %s: {values: [...]}", name)
 	}
 	return "must be an object"
@@ -114,7 +114,7 @@ func (s *schema) noList(path string, value any) string {
 	switch {
 	case !isObject && text != "" && s.Items.accepts(value):
 		return fmt.Sprintf("must be a list; write %s: [%s]", name, text)
-	case isObject && s.Items.Properties["name"] != nil && s.Items.Properties["value"] != nil:
+	case isObject && s.Items.Properties.field("name") != nil && s.Items.Properties.field("value") != nil:
 		return "must be a list; write each item as - {name: NAME, value: VALUE}"
 	}
 	return `must be a list; begin each item with "- "`

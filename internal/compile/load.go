@@ -284,7 +284,7 @@ func (l *loader) loadTest(content map[string]any) {
 	t := &test{loadTest: &v1alpha1.LoadTest{}, document: l.document, item: l.item, structure: &structure{}}
 	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
-	t.structure.value(nil, loadTestSchema(), content)
+	t.structure.value(nil, &loadTestSchema, content)
 	l.errs = append(l.errs, t.structure.errs...)
 	if l.decode(content, t.loadTest) {
 		t.spec = t.structure.rest(content)

@@ -1,12 +1,9 @@
 package compile
 
 import (
-	"sync"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/config/crd"
 )
 
 const (
@@ -18,16 +15,13 @@ const (
 	schedulePattern = `^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @]+( +[^ @]+){4})$`
 )
 
-// scheduleSchema is that of a LoadTestSchedule. The spec of its template is open: it has the schema of LoadTests.
-var scheduleSchema = sync.OnceValue(func() *schema { return parsedSchema(crd.LoadTestSchedule) })
-
 // schedule reads a LoadTestSchedule. Its template is checked as a LoadTest of the same name.
 func (l *loader) schedule(content map[string]any) {
 	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, item: l.item, structure: &structure{}}
 	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
 	outer := &structure{}
-	outer.value(nil, scheduleSchema(), content)
+	outer.value(nil, &scheduleSchema, content)
 	l.errs = append(l.errs, outer.errs...)
 	metadata, _ := content["metadata"].(map[string]any)
 	if name, _ := metadata["name"].(string); len(name) > maxScheduleName {
@@ -39,7 +33,7 @@ func (l *loader) schedule(content map[string]any) {
 	}
 	template, _ := spec["template"].(map[string]any)
 	if inner, is := template["spec"].(map[string]any); is {
-		t.structure.value(field.NewPath("spec"), loadTestSchema().Properties["spec"], inner)
+		t.structure.value(field.NewPath("spec"), specSchema, inner)
 		l.errs = append(l.errs, Below(t.under, t.structure.errs)...)
 		of := map[string]any{"metadata": metadata, "spec": inner}
 		if l.decode(of, t.loadTest) {

@@ -1,15 +1,11 @@
 package compile
 
 import (
-	"encoding/json"
-	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/h2surge/h2surge/config/crd"
-	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // schema is what the CRD says about a value.
@@ -23,14 +19,14 @@ type schema struct {
 	Minimum   *float64 `json:"minimum"`
 	Maximum   *float64 `json:"maximum"`
 	MinLength int      `json:"minLength"`
-	MaxLength *int     `json:"maxLength"`
+	MaxLength int      `json:"maxLength"` // 0: none, as in MaxItems and MaxFields
 	MinItems  int      `json:"minItems"`
-	MaxItems  *int     `json:"maxItems"`
+	MaxItems  int      `json:"maxItems"`
 	MinFields int      `json:"minProperties"`
-	MaxFields *int     `json:"maxProperties"`
+	MaxFields int      `json:"maxProperties"`
 
-	Required   []string           `json:"required"`
-	Properties map[string]*schema `json:"properties"`
+	Required   []string   `json:"required"`
+	Properties properties `json:"properties"`
 	// Values are the values of a map, which has no Properties.
 	Values *schema `json:"additionalProperties"`
 	Items  *schema `json:"items"`
@@ -39,18 +35,31 @@ type schema struct {
 	IntOrString bool     `json:"x-kubernetes-int-or-string"`
 	ListType    string   `json:"x-kubernetes-list-type"`
 	ListKeys    []string `json:"x-kubernetes-list-map-keys"`
-	Rules       []rule   `json:"x-kubernetes-validations"`
+	// Rules are those of the two forms that a rule has.
+	Rules []rule `json:"x-kubernetes-validations"`
 }
 
-// loadTestSchema is that of a LoadTest with its metadata and status.
-var loadTestSchema = sync.OnceValue(func() *schema { return parsedSchema(crd.LoadTest) })
+// properties are the fields of an object in the order of their names.
+type properties []property
 
-func parsedSchema(text []byte) *schema {
-	root := &schema{}
-	if err := json.Unmarshal(text, root); err != nil {
-		panic(err) // the schema is part of the program
+type property struct {
+	name string
+	*schema
+}
+
+// field returns the schema of a field; nil: there is none.
+func (p properties) field(name string) *schema {
+	if i, found := slices.BinarySearchFunc(p, name, func(at property, name string) int { return strings.Compare(at.name, name) }); found {
+		return p[i].schema
 	}
-	return root
+	return nil
+}
+
+func (p properties) names() (names []string) {
+	for _, field := range p {
+		names = append(names, field.name)
+	}
+	return names
 }
 
 // contentSchema returns that of a ConfigMap or a Secret.
@@ -58,24 +67,26 @@ func contentSchema(kind string) *schema {
 	text := &schema{Type: "string"}
 	texts := &schema{Type: "object", Values: text}
 	base64 := &schema{Type: "object", Values: &schema{Type: "string", Format: "byte"}}
-	fields := map[string]*schema{"apiVersion": text, "kind": text, "metadata": loadTestSchema().Properties["metadata"], "immutable": {Type: "boolean"}}
+	metadata, flag := loadTestSchema.Properties.field("metadata"), &schema{Type: "boolean"}
+	fields := properties{{"apiVersion", text}, {"binaryData", base64}, {"data", texts}, {"immutable", flag}, {"kind", text}, {"metadata", metadata}}
 	if kind == "Secret" {
-		fields["type"], fields["data"], fields["stringData"] = text, base64, texts
-	} else {
-		fields["data"], fields["binaryData"] = texts, base64
+		fields = properties{{"apiVersion", text}, {"data", base64}, {"immutable", flag}, {"kind", text}, {"metadata", metadata}, {"stringData", texts}, {"type", text}}
 	}
 	return &schema{Type: "object", Properties: fields}
 }
 
+// specSchema is the schema of the spec of a LoadTest.
+var specSchema = loadTestSchema.Properties.field("spec")
+
 // schemaOf returns the schema of a field of the spec. The path has no indices: targets.tls.cipherSuites. The schema of a list is that of
 // the list.
 func schemaOf(path string) *schema {
-	at := loadTestSchema().Properties["spec"]
+	at := specSchema
 	for name := range strings.SplitSeq(path, ".") {
 		if at.Items != nil {
 			at = at.Items
 		}
-		at = at.Properties[name]
+		at = at.Properties.field(name)
 	}
 	return at
 }
@@ -86,7 +97,7 @@ func Range(path string) (least, greatest int64) {
 	return int64(*s.Minimum), int64(*s.Maximum)
 }
 
-// rule is a rule of the CRD in CEL. Rules of two forms are read from the CRD. All others are written in Go.
+// rule is a rule of the CRD in CEL that has one of two forms. All others are written in Go.
 type rule struct {
 	message string
 	// low and high are the least and the greatest duration of a rule about a duration.
@@ -95,38 +106,6 @@ type rule struct {
 	// oneOf are fields of which exactly one must be set, or at most one.
 	oneOf  []string
 	atMost bool
-}
-
-var (
-	durationRule = lazy.Regexp(`^duration\(self\) (>=?) duration\('([^']+)'\) && duration\(self\) <= duration\('([^']+)'\)$`)
-	choiceRule   = lazy.Regexp(`^\[has\(self\.\w+\)(, has\(self\.\w+\))*\]\.filter\(x, x\)\.size\(\) (==|<=) 1$|^has\(self\.\w+\) != has\(self\.\w+\)$`)
-	fieldOfRule  = lazy.Regexp(`self\.(\w+)`)
-)
-
-// UnmarshalJSON reads a rule of the CRD.
-func (r *rule) UnmarshalJSON(raw []byte) error {
-	var in struct{ Rule, Message string }
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return err
-	}
-	r.message = in.Message
-	if m := durationRule().FindStringSubmatch(in.Rule); m != nil {
-		var errLow, errHigh error
-		r.duration = true
-		r.low, errLow = time.ParseDuration(m[2])
-		r.high, errHigh = time.ParseDuration(m[3])
-		if m[1] == ">" {
-			r.low++
-		}
-		return errors.Join(errLow, errHigh)
-	}
-	if choiceRule().MatchString(in.Rule) {
-		r.atMost = strings.HasSuffix(in.Rule, "<= 1")
-		for _, f := range fieldOfRule().FindAllStringSubmatch(in.Rule, -1) {
-			r.oneOf = append(r.oneOf, f[1])
-		}
-	}
-	return nil
 }
 
 // broken reports whether a value breaks the rule.

@@ -84,21 +84,21 @@ func (s *structure) value(at *field.Path, of *schema, value any) any {
 // object checks the fields of an object. A field that is null is a field that is not set.
 func (s *structure) object(at *field.Path, of *schema, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		path, field := at.Child(name), of.Properties[name]
+		path, field := at.Child(name), of.Properties.field(name)
 		if field == nil && of.Values != nil {
 			path, field = at.Key(name), of.Values
 		}
 		switch {
 		case field == nil && of.Open:
 		case field == nil:
-			s.remove(path, "unknown field"+otherName(name, object[name], slices.Sorted(maps.Keys(of.Properties))))
+			s.remove(path, "unknown field"+otherName(name, object[name], of.Properties.names()))
 			delete(object, name)
 		case object[name] == nil || s.value(path, field, object[name]) == nil:
 			delete(object, name)
 		}
 	}
 	for _, name := range of.Required {
-		if _, set := object[name]; !set && of.Properties[name].Default == nil && !s.explains(at.Child(name).String()) {
+		if _, set := object[name]; !set && of.Properties.field(name).Default == nil && !s.explains(at.Child(name).String()) {
 			s.fail(at.Child(name), "is needed")
 		}
 	}

@@ -127,7 +127,7 @@ func plainly(t *testing.T, document map[string]any) string {
 
 // TestDefaultsAreCopied: a change of a document does not change the defaults of the next.
 func TestDefaultsAreCopied(t *testing.T) {
-	of := loadTestSchema().Properties["spec"]
+	of := specSchema
 	for range 2 {
 		document := map[string]any{}
 		if !of.setDefaults(document) {
