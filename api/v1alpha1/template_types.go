@@ -156,6 +156,25 @@ type Request struct {
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	Operation string `json:"operation,omitempty"`
+	// priority is how a server should prefer the response over others: the header field priority (RFC 9218).
+	// Do not add priority to headers. Default: the request has no such field, which means urgency 3.
+	// +optional
+	Priority *Priority `json:"priority,omitempty"`
+}
+
+// Priority is the value of the header field priority (RFC 9218 4).
+type Priority struct {
+	// urgency is the order of responses: a server sends those with a lower number first.
+	// It is 0 to 7. Default: 3.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=7
+	// +kubebuilder:default=3
+	Urgency *int32 `json:"urgency,omitempty"`
+	// incremental says that the client can use parts of the response, so that a server may send such responses in turn.
+	// Default: false; the server sends one such response after the other.
+	// +optional
+	Incremental bool `json:"incremental,omitempty"`
 }
 
 // Header is a header field of a request. Exactly one of value and valueFrom is needed.

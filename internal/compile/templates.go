@@ -119,7 +119,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 		extends:   t.Extends,
 		operation: t.Operation,
 		method:    t.Method,
-		headers:   c.headers(at.Child("headers"), t.Headers),
+		headers:   append(c.headers(at.Child("headers"), t.Headers), c.priority(at, t)...),
 		content:   c.body(at, t),
 		captures:  c.captures(at.Child("capture"), t.Capture),
 

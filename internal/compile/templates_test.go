@@ -54,6 +54,9 @@ func TestMistakesInTemplates(t *testing.T) {
 			[]string{"spec.templates[1].headers[0].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
 		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 		{"redirects", template("maxRedirects: 17"), []string{at + ".maxRedirects: must be between 0 and 16"}},
+		{"urgency", template("priority: {urgency: 8}"), []string{at + ".priority.urgency: must be between 0 and 7"}},
+		{"priority twice", template("priority: {}, headers: [{name: Priority, value: u=1}]"),
+			[]string{at + ".priority: is not allowed with the field priority in headers; remove one of them"}},
 		{"no body size", template("maxBodyBytes: 0"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 
 		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64, bodyFrom and parts is possible"}},
@@ -140,6 +143,25 @@ func TestInheritance(t *testing.T) {
 	}
 	if root.Method != http.MethodPut || root.Timeout != 2*time.Second || len(root.Headers) != 2 || len(root.Body) != 1 || root.Capture[1].Source.Name != "two" {
 		t.Errorf("base: %+v", root)
+	}
+}
+
+// TestPriority: the field is inherited and replaced as any other.
+func TestPriority(t *testing.T) {
+	p, _ := parts{
+		templates: `
+    {name: get, priority: {}, headers: [{name: a, value: b}]},
+    {name: same, extends: get},
+    {name: last, extends: get, priority: {urgency: 7, incremental: true}},
+    {name: written, extends: get, headers: [{name: Priority, value: u=1}]}`,
+		steps: "{template: get}, {template: same}, {template: last}, {template: written}",
+	}.plan(t)
+	for i, want := range []string{"u=3", "u=3", "u=7, i", "u=1"} {
+		text := func(s string) rv.Text { return rv.Text{{Literal: s}} }
+		fields := []rv.Header{{Name: text("a"), Value: text("b")}, {Name: text("priority"), Value: text(want)}}
+		if diff := cmp.Diff(fields, p.Chains[0].Steps[i].Headers); diff != "" {
+			t.Errorf("step %d (-want +got):\n%s", i, diff)
+		}
 	}
 }
 
