@@ -18,7 +18,7 @@ func TestFlowsShareNoCacheLine(t *testing.T) {
 		"Instance": unsafe.Sizeof(Instance{}),
 		"live":     bytesOf(f.live),
 		"idle":     bytesOf(f.idle),
-		"queues":   bytesOf(f.ready[0].all),
+		"queues":   bytesOf(f.waiting[0].all),
 	} {
 		if size == 0 || !cacheline.Alone(size) {
 			t.Errorf("%s has %d bytes, which are not whole cache lines", name, size)

@@ -32,29 +32,20 @@ type Config struct {
 	// Targets is how many targets there can be, with those that are followed.
 	Targets int
 	Host    Host
-	// Unsent is called with each step that makes no request, because its conditions are false (skipped) or because it cannot; nil:
-	// nothing is.
+	// Unsent is called with each step that makes no request, because its conditions are false (skipped) or because it cannot.
 	Unsent func(a chain.Activation, skipped bool, why string)
 }
 
 // Flow has the chain instances of a worker, and the steps that they have come to.
 type Flow struct {
-	program *chain.Program
-	sources *chain.Sources
-	host    Host
-	unsent  func(a chain.Activation, skipped bool, why string)
-	// now and wall are the time of the turn, in the worker's clock and in nanoseconds since 1970. startAt is the start instant.
-	now, wall, startAt int64
-	// all has all instances with their buffers. idle has the indexes of those that can be used again.
-	all  []*Instance
-	idle []int32
-	// live is the number of instances of each chain that have not ended. maxInFlight bounds it; empty: there are no bounds.
-	live        []int
-	maxInFlight []int
-	// roundRobins choose the chain of the next instance, by schedule.
-	roundRobins []*chain.WeightedRoundRobin
-	// ready steps of load chains wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
-	ready      []queues
+	chains
+	instances
+	host   Host
+	unsent func(a chain.Activation, skipped bool, why string)
+	// wall is the time of the turn in nanoseconds since 1970.
+	wall int64
+	// waiting are the ready steps that wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
+	waiting    []Queues
 	scheduleOf []int32
 	// unpaced are ready steps that need no slot: those of chains that run once for the test, and of the load after its end.
 	unpaced ring.Ring[Ready]
@@ -62,10 +53,7 @@ type Flow struct {
 	fresh bool
 	// sleepers are steps that become ready later.
 	sleepers sleepers
-	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may. serves does so for one target.
-	mayBegin func(chain int) bool
-	serves   []func(chain int) bool
-	// direct is true for the chains that beginDirect can start.
+	// direct is true for the chains that beginNext starts with a step that takes the slot at once.
 	direct []bool
 	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
 	// the numbers of slots. number is the first number of the slot that was numbered last.
@@ -78,34 +66,26 @@ type Flow struct {
 func New(cfg Config) *Flow {
 	p := cfg.Program
 	f := &Flow{
-		program: p, sources: cfg.Sources, host: cfg.Host, unsent: cfg.Unsent, startAt: never, scheduleOf: make([]int32, len(p.Chains)),
-		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), direct: make([]bool, len(p.Chains)), ready: make([]queues, len(cfg.Chains)),
+		instances: instances{idle: cacheline.Make[int32](0)}, host: cfg.Host, unsent: cfg.Unsent,
+		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)), direct: make([]bool, len(p.Chains)),
 	}
-	for i, own := range cfg.Chains {
-		f.ready[i] = newQueues(len(p.Targets), cfg.Targets)
-		f.roundRobins = append(f.roundRobins, chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own }))
-	}
-	for t := range p.Targets {
-		f.serves = append(f.serves, func(c int) bool { return p.Chains[c].Target == t && (f.mayBegin == nil || f.mayBegin(c)) })
+	f.init(p, cfg.Sources, cfg.Chains)
+	for i := range f.waiting {
+		f.waiting[i] = newQueues(len(p.Targets), cfg.Targets)
 	}
 	for i := range p.Chains {
 		f.direct[i] = beginsDirect(p, i)
 		f.scheduleOf[i] = int32(max(0, slices.Index(cfg.Chains, p.Chains[i].Stages))) // chains that run once use none
 	}
-	f.SetShare(cfg.Share, false)
+	f.setShare(cfg.Share)
 	return f
 }
 
 // SetShare sets the bounds of the chains. It is numbered after a change of a share if there are values that occur once in the test:
 // these follow from the numbers of slots from now on.
 func (f *Flow) SetShare(share *rv.Share, numbered bool) {
-	f.maxInFlight, f.numbered, f.mayBegin = share.MaxInFlight, numbered, nil
-	for i := range f.program.Chains {
-		c := &f.program.Chains[i]
-		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || f.most(i) != 0 || c.Ends) {
-			f.mayBegin = f.chainMayBegin
-		}
-	}
+	f.numbered = numbered
+	f.setShare(share)
 }
 
 // Start sets the start instant.
@@ -113,15 +93,6 @@ func (f *Flow) Start(at int64) { f.startAt = at }
 
 // Tick sets the time of the turn.
 func (f *Flow) Tick(now, wall int64) { f.now, f.wall = now, wall }
-
-// At returns an instance.
-func (f *Flow) At(i int32) *Instance { return f.all[i] }
-
-// All returns all instances, with those that have ended.
-func (f *Flow) All() []*Instance { return f.all }
-
-// Idle returns the indexes of the instances that have ended.
-func (f *Flow) Idle() []int32 { return f.idle }
 
 // Begin starts an instance of a chain that runs once for the test, and its first group. The stage is negative.
 func (f *Flow) Begin(c int, stage int16) {
@@ -206,7 +177,7 @@ func (f *Flow) proceed(i int32) {
 			if when := f.program.Steps[s].When; len(when) == 0 || f.program.Holds(when, &in.Instance, f.sources) {
 				f.activate(a, pause)
 			} else {
-				f.report(a, true, "")
+				f.unsent(a, true, "")
 			}
 		}
 		if in.outstanding--; in.outstanding > 0 {
@@ -218,13 +189,6 @@ func (f *Flow) proceed(i int32) {
 		in.Step = int16(end - c.First)
 	}
 	f.end(i, in.aborted)
-}
-
-// report reports a step that makes no request.
-func (f *Flow) report(a chain.Activation, skipped bool, why string) {
-	if f.unsent != nil {
-		f.unsent(a, skipped, why)
-	}
 }
 
 // pauseBefore returns the think time before a step. There is none before the first request of an instance.
@@ -261,7 +225,7 @@ func (f *Flow) makeReady(a chain.Activation) {
 	r := Ready{Activation: a, Target: t, Since: f.now}
 	switch {
 	case t == None:
-		f.report(a, false, rv.AbortLocation)
+		f.unsent(a, false, rv.AbortLocation)
 		f.Abort(a.Instance, rv.AbortLocation)
 	case in.Stage < 0 || !paced:
 		f.unpaced.Push(r)
@@ -297,6 +261,6 @@ func (f *Flow) continueAfter(i int32, s *chain.Step) {
 // end releases an instance. The parameter why is what aborted it, or "" if it completed.
 func (f *Flow) end(i int32, why string) {
 	f.live[f.all[i].Chain]--
-	f.idle = append(f.idle, i)
+	f.release(i)
 	f.host.ChainEnded(i, why)
 }

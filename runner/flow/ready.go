@@ -21,26 +21,26 @@ type Ready struct {
 	Since  int64
 }
 
-// queues are ready steps by target, in the order in which they became ready. Targets that were followed come last: used is how many
+// Queues are ready steps by target, in the order in which they became ready. Targets that were followed come last: used is how many
 // of the queues may have steps.
-type queues struct {
+type Queues struct {
 	all  []ring.Ring[Ready]
 	used int
 }
 
-func newQueues(planned, most int) queues {
-	return queues{all: cacheline.Make[ring.Ring[Ready]](most), used: planned}
+func newQueues(planned, most int) Queues {
+	return Queues{all: cacheline.Make[ring.Ring[Ready]](most), used: planned}
 }
 
-func (q *queues) push(r Ready) {
+func (q *Queues) push(r Ready) {
 	if q.used <= int(r.Target) {
 		q.used = int(r.Target) + 1
 	}
 	q.all[r.Target].Push(r)
 }
 
-// longest removes and returns the step that has been ready longest. The target is None if no step is ready.
-func (q *queues) longest() (a chain.Activation, t int32) {
+// Longest removes and returns the step that has been ready longest. The target is None if no step is ready.
+func (q *Queues) Longest() (a chain.Activation, t int32) {
 	best := None
 	for i := range q.all[:q.used] {
 		if of := &q.all[i]; of.Len() > 0 && (best == None || of.Front().Since < q.all[best].Front().Since) {
@@ -54,7 +54,7 @@ func (q *queues) longest() (a chain.Activation, t int32) {
 }
 
 // any removes and returns a step.
-func (q *queues) any() (r Ready, ok bool) {
+func (q *Queues) any() (r Ready, ok bool) {
 	for i := range q.all[:q.used] {
 		if q.all[i].Len() > 0 {
 			return q.all[i].Pop(), true
@@ -63,50 +63,47 @@ func (q *queues) any() (r Ready, ok bool) {
 	return r, false
 }
 
-// len returns how many steps are ready.
-func (q *queues) len() (n int) {
+// Len returns how many steps are ready.
+func (q *Queues) Len() (n int) {
 	for i := range q.all[:q.used] {
 		n += q.all[i].Len()
 	}
 	return n
 }
 
-// Waiting returns how many steps wait for a slot of a schedule.
-func (f *Flow) Waiting(schedule int) int { return f.ready[schedule].len() }
-
-// Since returns when the first step became ready that waits for a slot of a schedule and for a target. It is never if none waits.
-func (f *Flow) Since(schedule int, target int32) int64 {
-	if q := &f.ready[schedule].all[target]; q.Len() > 0 {
-		return q.Front().Since
+// Since returns when the first step became ready that waits for a target. It is never if none waits.
+func (q *Queues) Since(target int32) int64 {
+	if of := &q.all[target]; of.Len() > 0 {
+		return of.Front().Since
 	}
 	return never
 }
 
-// Oldest returns when the first step became ready of those that wait for a slot of a schedule. It is never if none waits.
-func (f *Flow) Oldest(schedule int) int64 {
+// Oldest returns when the first step became ready. It is never if none waits.
+func (q *Queues) Oldest() int64 {
 	oldest := int64(never)
-	for t := range f.ready[schedule].used {
-		oldest = min(oldest, f.Since(schedule, int32(t)))
+	for t := range q.used {
+		oldest = min(oldest, q.Since(int32(t)))
 	}
 	return oldest
 }
 
+// Waiting returns the steps that wait for a slot of a schedule.
+func (f *Flow) Waiting(schedule int) *Queues { return &f.waiting[schedule] }
+
 // Drop aborts the instance of the first step that waits for a slot of a schedule and for a target. It returns false if it was
 // aborted before.
 func (f *Flow) Drop(schedule int, target int32, why string) bool {
-	r := f.ready[schedule].all[target].Pop()
+	r := f.waiting[schedule].all[target].Pop()
 	was := f.all[r.Instance].aborted
 	f.Abort(r.Instance, why)
 	return was == ""
 }
 
-// PopLongest returns the step that has waited longest for a slot of a schedule. The target is None if none waits.
-func (f *Flow) PopLongest(schedule int) (chain.Activation, int32) { return f.ready[schedule].longest() }
-
 // Unslotted returns a ready step of a schedule that needs no slot. Its values are those of the slot that started the instance.
 func (f *Flow) Unslotted(schedule int) (r Ready, ok bool) {
 	for {
-		if r, ok = f.ready[schedule].any(); !ok {
+		if r, ok = f.waiting[schedule].any(); !ok {
 			return r, false
 		}
 		if f.all[r.Instance].aborted == "" {
@@ -119,8 +116,8 @@ func (f *Flow) Unslotted(schedule int) (r Ready, ok bool) {
 
 // Release lets the steps that wait for slots need none.
 func (f *Flow) Release() {
-	for i := range f.ready {
-		for r, ok := f.ready[i].any(); ok; r, ok = f.ready[i].any() {
+	for i := range f.waiting {
+		for r, ok := f.waiting[i].any(); ok; r, ok = f.waiting[i].any() {
 			f.unpaced.Push(r)
 		}
 	}
@@ -155,4 +152,4 @@ func (f *Flow) Unpaced() Ready {
 }
 
 // wait lets a ready step wait for a slot of the schedule of its chain.
-func (f *Flow) wait(r Ready) { f.ready[f.scheduleOf[f.all[r.Instance].Chain]].push(r) }
+func (f *Flow) wait(r Ready) { f.waiting[f.scheduleOf[f.all[r.Instance].Chain]].push(r) }

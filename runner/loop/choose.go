@@ -42,7 +42,7 @@ func (c *chooser) hasUnslotted() bool {
 	}
 	all := c.slots.All()
 	for i := range all {
-		if all[i].StartsChains() && c.flow.Waiting(all[i].Index()) > 0 {
+		if all[i].StartsChains() && c.flow.Waiting(all[i].Index()).Len() > 0 {
 			return true
 		}
 	}
@@ -107,13 +107,14 @@ func (c *chooser) startChain(s *slots.Schedule, due int64, stage int16) {
 
 // startGroup makes requests of the first steps of the instance that has just started.
 func (c *chooser) startGroup(s *slots.Schedule, due int64, stage int16) {
-	a, t := c.flow.PopLongest(s.Index())
+	waiting := c.flow.Waiting(s.Index())
+	a, t := waiting.Longest()
 	if t == flow.None {
 		c.rec.Started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		return
 	}
 	c.start(a, t, due, stage)
-	for a, t = c.flow.PopLongest(s.Index()); t != flow.None; a, t = c.flow.PopLongest(s.Index()) {
+	for a, t = waiting.Longest(); t != flow.None; a, t = waiting.Longest() {
 		c.flow.NumberLater(a.Instance)
 		c.requests.Wait(c.newRequest(a, t, due, stage))
 	}
@@ -218,10 +219,11 @@ func (c *chooser) dropStarved(s *slots.Schedule) {
 	if c.limit.HasWaited() {
 		return
 	}
-	total := c.requests.InUse() + c.flow.Waiting(s.Index())
+	waiting := c.flow.Waiting(s.Index())
+	total := c.requests.InUse() + waiting.Len()
 	for t := range c.targets.all {
 		for ; !s.Exhausted(); total-- {
-			since := c.flow.Since(s.Index(), int32(t))
+			since := waiting.Since(int32(t))
 			if since == never || total <= maxWaiting && since+int64(c.cfg.MaxWait) > c.now {
 				break
 			}
@@ -249,7 +251,7 @@ func (c *chooser) nextStarved() int64 {
 		if !s.ClosedLoop() || !s.FillsStreams() {
 			continue
 		}
-		if since := c.flow.Oldest(s.Index()); since != never {
+		if since := c.flow.Waiting(s.Index()).Oldest(); since != never {
 			next = min(next, since+int64(c.cfg.MaxWait))
 		}
 	}

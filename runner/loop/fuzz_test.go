@@ -227,14 +227,15 @@ func (n *fuzzNet) work(p *rv.Plan, g *chain.Program, share rv.Share) (err error)
 // checkChains: each instance that was counted has ended, or not.
 func (n *fuzzNet) checkChains(p *rv.Plan) {
 	ended := map[int32]bool{}
-	for _, i := range n.w.flow.Idle() {
+	all, idle := n.w.flow.All()
+	for _, i := range idle {
 		if ended[i] {
 			n.t.Errorf("instance %d has ended twice", i)
 		}
 		ended[i] = true
 	}
 	open := int64(0)
-	for i, in := range n.w.flow.All() {
+	for i, in := range all {
 		if !ended[int32(i)] && in.Measured {
 			open++
 		}

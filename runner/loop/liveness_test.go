@@ -112,7 +112,7 @@ func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 		most, _ = s.Concurrency(w.clock.now)
 	}
 	for i := range w.targets.all {
-		hasStep := w.flow.Since(s.Index(), int32(i)) != never || w.flow.CanBegin(s.Index(), int32(i))
+		hasStep := w.flow.Waiting(s.Index()).Since(int32(i)) != never || w.flow.CanBegin(s.Index(), int32(i))
 		switch {
 		case !hasStep:
 		case !s.FillsStreams():

@@ -21,7 +21,8 @@ func TestClosedLoopWithADeadTarget(t *testing.T) {
 	b.unreachable = "dead"
 	got := b.run()
 	perWait := int64(streams * (wait / answer))
-	if n := int64(len(b.w.flow.All())); n > perWait+2*streams {
+	all, _ := b.w.flow.All()
+	if n := int64(len(all)); n > perWait+2*streams {
 		t.Errorf("%d instances at the same time, want at most %d", n, perWait+2*streams)
 	}
 	if got.Dropped < got.Done-perWait-streams || got.Done < streams*int64(length/answer)*9/10 {

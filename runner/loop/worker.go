@@ -109,14 +109,11 @@ func New(cfg Config) (*Worker, error) {
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
-	ofFlow := flow.Config{
+	w.flow = flow.New(flow.Config{
 		Program: p, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
 		Targets: len(p.Targets) + maxFollowed, Host: &w.instances,
-	}
-	if cfg.Trial != nil {
-		ofFlow.Unsent = func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.unsent(a, skipped, why) }
-	}
-	w.flow = flow.New(ofFlow)
+		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.unsent(a, skipped, why) },
+	})
 	w.listeners = listen.New(listen.Config{
 		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall, Log: cfg.Log,
 	})
