@@ -155,7 +155,7 @@ func TestListeners(t *testing.T) {
 				t.Errorf("measured (-want +got):\n%s", diff)
 			}
 			want := []rv.SelectionCounters{{
-				Sent: 200, Done: 200, Succeeded: 200, Received: got.Received, Duplicate: got.Duplicate, Unexpected: got.Unexpected, Time: got.Time,
+				SelectionCounts: rv.SelectionCounts{Sent: 200, Done: 200, Succeeded: 200, Received: got.Received, Duplicate: got.Duplicate, Unexpected: got.Unexpected}, Time: got.Time,
 			}}
 			if diff := cmp.Diff(want, s.Selections); diff != "" {
 				t.Errorf("selections (-want +got):\n%s", diff)

@@ -20,10 +20,7 @@ func (r *Runner) selectionCounters(listeners []rv.ListenerCounters, times bool) 
 		if sel.Derived() {
 			from = r.derive(sel)
 		}
-		c := rv.SelectionCounters{
-			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset,
-			ConnectionLost: from.ConnectionLost, Dropped: from.Dropped, SentInDrain: from.SentInDrain, InClass: from.InClass,
-		}
+		c := rv.SelectionCounters{SelectionCounts: from.SelectionCounts}
 		if times || i < r.stagesFrom {
 			c.Time = from.Time.Encode()
 		}
@@ -40,10 +37,10 @@ func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounter
 			continue
 		}
 		c := &listeners[i]
-		out.Add(&rv.SelectionCounters{
-			Sent: c.Measured.Awaited, Done: c.Measured.InTime, Succeeded: c.Measured.InTime - c.Measured.FailedChecks, TimedOut: c.Measured.Missing,
-			Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
-		})
+		out.Add(&rv.SelectionCounts{
+			Sent: c.Measured.Awaited, Done: c.Measured.InTime, Succeeded: c.Measured.InTime - c.Measured.FailedChecks,
+			TimedOut: c.Measured.Missing, Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
+		}, 1)
 		h.Merge(&r.total.Listeners[i].Time)
 	}
 	out.Time = h.Encode()
@@ -60,8 +57,9 @@ func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 			continue
 		}
 		out.Time.Merge(h)
-		out.Sent, out.Done, out.Succeeded = out.Sent+from.Sent, out.Done+from.Done, out.Succeeded+from.Succeeded
-		out.TimedOut, out.Reset, out.ConnectionLost = out.TimedOut+from.TimedOut, out.Reset+from.Reset, out.ConnectionLost+from.ConnectionLost
+		out.Add(&rv.SelectionCounts{
+			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset, ConnectionLost: from.ConnectionLost,
+		}, 1)
 	}
 	for i := range r.total.Targets {
 		if k := sel.Time.OfTargets(); k >= 0 && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {

@@ -143,7 +143,7 @@ func (g *gauges) add(w loop.Gauges) {
 	g.limited.Dropped += w.Limited.Dropped
 	g.limited.Waited += w.Limited.Waited
 	for i := range w.Listeners {
-		g.listeners[i].Add(&w.Listeners[i])
+		g.listeners[i].Add(&w.Listeners[i], 1)
 	}
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
@@ -165,14 +165,8 @@ func (g *gauges) add(w loop.Gauges) {
 // time.
 func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	t := r.total
-	s.Counters = rv.Counters{
-		Dropped: t.Dropped, Retried: t.Retried, Abandoned: t.Abandoned,
-		WarmUpSent: t.WarmUpSent, WarmUpInFlight: g.warmUp, WarmUpSucceeded: t.WarmUpSucceeded,
-		Graceful: rv.GracefulCounters{Sent: t.Graceful.Sent, Succeeded: t.Graceful.Succeeded, Completed: t.GracefulChains.Completed, Aborted: t.GracefulChains.Aborted, CutOff: t.GracefulChains.CutOff},
-		Setup:    rv.OnceCounters(t.Setup), Teardown: rv.OnceCounters(t.Teardown),
-		BytesSent: t.BytesSent, BytesReceived: t.BytesReceived,
-		Connects: t.Connects, Reconnects: t.Reconnects,
-	}
+	s.Counters = t.Counters
+	s.Counters.WarmUpInFlight = g.warmUp
 	all := r.totals(steps)
 	for i := range t.Steps {
 		st := stepCounters(&t.Steps[i], g.inFlight[i])
@@ -182,7 +176,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 				*to = from[k].Encode()
 			}
 		}
-		addStep(&s.Counters, &st)
+		s.Counters.Outcomes.Add(&st.Outcomes, 1)
 		s.Steps = append(s.Steps, st)
 	}
 	if steps {
@@ -272,23 +266,12 @@ func (r *Runner) totals(all bool) *totals {
 }
 
 func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
-	return rv.StepCounters{
-		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
-		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
-		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, Redirects: st.Redirects, OverloadControl: st.OverloadControl, LoadControl: st.LoadControl, StatusClasses: classesOf(&st.Codes),
+	out := rv.StepCounters{
+		Outcomes: st.Outcomes, FailedBy: st.FailedBy.Counts(), StepEvents: st.StepEvents, StatusClasses: classesOf(&st.Codes),
 		StatusCodes: codesOf(&st.Codes), Problems: st.Problems.Counts(), OccupiedMicroseconds: st.Occupied / 1000,
 	}
-}
-
-func addStep(c *rv.Counters, st *rv.StepCounters) {
-	c.Sent += st.Sent
-	c.Done += st.Done
-	c.Succeeded += st.Succeeded
-	c.FailedChecks += st.FailedChecks
-	c.TimedOut += st.TimedOut
-	c.Reset += st.Reset
-	c.ConnectionLost += st.ConnectionLost
-	c.InFlightAtEnd += st.InFlightAtEnd
+	out.InFlightAtEnd = inFlight
+	return out
 }
 
 // classesOf adds up status codes by class. Codes from 600 on count as 5xx (RFC 9110 15).

@@ -15,9 +15,9 @@ func ofMedian(t *testing.T, name string, us int64) []client.Object {
 	const n = 1000
 	times := rv.Times{Count: n, P50: us, P90: us, P95: us, P99: us, P999: us, Max: us}
 	r := rv.Report{
-		Requests: rv.Requests{Sent: n, Done: n, Succeeded: n}, StatusCodes: map[string]int64{"200": n}, ResponseTime: times,
+		Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}}, StatusCodes: map[string]int64{"200": n}, ResponseTime: times,
 		Stages:  []rv.StageResult{{Sent: n}},
-		Steps:   []rv.StepResult{{Chain: "c", Step: "s", Sent: n, Done: n, Succeeded: n, ResponseTime: times}},
+		Steps:   []rv.StepResult{{Chain: "c", Step: "s", Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}, ResponseTime: times}},
 		Verdict: passedVerdict(),
 	}
 	lt := loadTest(ends)

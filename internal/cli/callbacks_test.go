@@ -73,7 +73,7 @@ func checkNotified(t *testing.T, r *rv.Report, st mock.Stats) {
 	want := rv.ListenerCounts{Received: n, InTime: n, Awaited: n}
 	got := r.Listeners[0].ListenerCounts
 	for i := range r.Listeners[1:] {
-		got.Add(&r.Listeners[1+i].ListenerCounts)
+		got.Add(&r.Listeners[1+i].ListenerCounts, 1)
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Measured")); diff != "" {
 		t.Errorf("the report (-want +got):\n%s", diff)

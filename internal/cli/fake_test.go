@@ -167,8 +167,8 @@ func answered(n, failed, microseconds int64) func(*rv.Snapshot) {
 		for range n {
 			h.Record(microseconds)
 		}
-		s.Counters = rv.Counters{Sent: n, Done: n, Succeeded: n - failed, FailedChecks: failed}
-		s.Steps[0] = rv.StepCounters{Sent: n, Done: n, Succeeded: n - failed, FailedChecks: failed, ResponseTime: h.Encode()}
+		s.Counters = rv.Counters{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n - failed, FailedChecks: failed}}}
+		s.Steps[0] = rv.StepCounters{Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n - failed, FailedChecks: failed}, ResponseTime: h.Encode()}
 		s.Chains[0] = rv.ChainCounters{Started: n, Completed: n - failed, Aborted: failed}
 		s.Stages[0].Sent = n
 		s.StatusCodes = map[string]int64{"200": n}
@@ -180,8 +180,8 @@ func answered(n, failed, microseconds int64) func(*rv.Snapshot) {
 // unanswered makes a final snapshot of n requests that timed out.
 func unanswered(n int64) func(*rv.Snapshot) {
 	return func(s *rv.Snapshot) {
-		s.Counters = rv.Counters{Sent: n, TimedOut: n}
-		s.Steps[0] = rv.StepCounters{Sent: n, TimedOut: n}
+		s.Counters = rv.Counters{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n, TimedOut: n}}}
+		s.Steps[0] = rv.StepCounters{Outcomes: rv.Outcomes{Sent: n, TimedOut: n}}
 		s.Chains[0] = rv.ChainCounters{Started: n, Aborted: n}
 		s.Stages[0].Sent = n
 		s.Histograms = &rv.Histograms{}

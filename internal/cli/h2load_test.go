@@ -16,7 +16,7 @@ func reportOf(times ...int64) *rv.Report {
 	}
 	return &rv.Report{
 		Requests: rv.Requests{
-			Sent: 110, Done: 100, Succeeded: 90, FailedChecks: 10, TimedOut: 1, Reset: 2, ConnectionLost: 3, InFlightAtEnd: 4, Dropped: 5,
+			Outcomes: rv.Outcomes{Sent: 110, Done: 100, Succeeded: 90, FailedChecks: 10, TimedOut: 1, Reset: 2, ConnectionLost: 3, InFlightAtEnd: 4}, Dropped: 5,
 		},
 		StatusCodes: map[string]int64{"200": 80, "204": 10, "404": 7, "429": 1, "503": 2},
 		Rate:        rv.RateResult{WindowSeconds: 0.5},

@@ -135,9 +135,9 @@ func TestSoFar(t *testing.T) {
 		failed, inFlight := tc.done-tc.succeeded, 10-tc.done
 		s := &rv.Snapshot{
 			State: rv.StateRunning, Clock: int64(time.Second) + 1, StartedAt: 1,
-			Counters: rv.Counters{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight},
-			Steps:    []rv.StepCounters{{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}},
-			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}, {}},
+			Counters: rv.Counters{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
+			Steps:    []rv.StepCounters{{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
+			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}, {}},
 			Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
 		}
 		r, err := soFar(&job{plan: plan}, s, result.NewWindows(plan, 1), verdict.Facts{}, time.Now())

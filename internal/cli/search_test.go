@@ -94,7 +94,7 @@ func (e *queueEngine) Snapshot() *rv.Snapshot {
 	s.Suspended, s.Stages = !e.running, slices.Clone(s.Stages)
 	times := e.times.Encode()
 	s.Steps = []rv.StepCounters{{
-		Sent: n, Done: n, Succeeded: n, StatusClasses: [5]int64{1: n}, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
+		Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}, StatusClasses: [5]int64{1: n}, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
 	}}
 	s.Chains = []rv.ChainCounters{{Started: n, Completed: n}}
 	s.StatusCodes = map[string]int64{"200": n}

@@ -122,8 +122,8 @@ func reportOf(lt *v1alpha1.LoadTest) *rv.Report {
 func addResults(out *rv.Report, r *v1alpha1.Results) {
 	q := &r.Requests
 	out.Requests = rv.Requests{
-		Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks, TimedOut: q.TimedOut, Reset: q.Reset,
-		ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd, Dropped: q.Dropped, Retried: q.Retried,
+		Outcomes: rv.Outcomes{Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks, TimedOut: q.TimedOut, Reset: q.Reset,
+			ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd}, Dropped: q.Dropped, Retried: q.Retried,
 	}
 	out.WarmUp.Sent, out.Exhausted, out.Partial = r.WarmUpSent, r.Exhausted, r.Partial
 	out.Setup, out.Teardown = rv.OnceCounters{Sent: r.Setup.Sent, Succeeded: r.Setup.Succeeded}, rv.OnceCounters{Sent: r.Teardown.Sent, Succeeded: r.Teardown.Succeeded}

@@ -49,9 +49,9 @@ func TestReportSoFar(t *testing.T) {
 	got := s.Add(lookAt(12))
 	want := &rv.Report{
 		APIVersion: rv.APIVersion, Kind: rv.ReportKind, Name: "n/t", StartTime: "2026-03-01T12:00:00Z",
-		Requests: rv.Requests{Sent: 10_000, Done: 9000, Succeeded: 8000, FailedChecks: 2000, TimedOut: 1000, InFlightAtEnd: 7},
+		Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: 10_000, Done: 9000, Succeeded: 8000, FailedChecks: 2000, TimedOut: 1000, InFlightAtEnd: 7}},
 		WarmUp:   rv.WarmUp{Sent: 2000},
-		Chains:   rv.ChainTotals{Started: 9, Completed: 5, Aborted: 3, Unfinished: 1, AbortedBy: map[string]int64{"timedOut": 3}},
+		Chains:   rv.ChainCounters{Started: 9, Completed: 5, Aborted: 3, Unfinished: 1, AbortedBy: map[string]int64{"timedOut": 3}},
 		Causes:   map[string]int64{"BUSY": 3},
 		Failures: []rv.FailureCount{{Failure: rv.Failure{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "CANCEL"}, Count: 2}},
 		Rate:     rv.RateResult{Asked: 1000, Achieved: 999.5}, ErrorRate: 0.125,

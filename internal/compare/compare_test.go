@@ -22,11 +22,11 @@ func report(n int64) *rv.Report {
 	t := times(n, 1000)
 	return &rv.Report{
 		Name: "core/pcf", Version: "v0.1.0", PlanHash: "0123456789abcdef", StartTime: "2026-01-02T02:04:05Z",
-		Requests: rv.Requests{Sent: n, Done: n, Succeeded: n}, StatusCodes: map[string]int64{"200": n},
-		Chains: rv.ChainTotals{Started: n, Completed: n},
+		Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}}, StatusCodes: map[string]int64{"200": n},
+		Chains: rv.ChainCounters{Started: n, Completed: n},
 		Rate:   rv.RateResult{Asked: 1000, Achieved: 1000, WindowSeconds: float64(n) / 1000},
 		Stages: []rv.StageResult{{Name: "hold", Asked: 1000, Achieved: 1000, Sent: n}},
-		Steps:  []rv.StepResult{{Chain: "app", Step: "create", Sent: n, Done: n, Succeeded: n, ResponseTime: t}},
+		Steps:  []rv.StepResult{{Chain: "app", Step: "create", Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}, ResponseTime: t}},
 
 		ResponseTime: t, ServiceTime: t, TimeToFirstByte: t, Lag: times(n, 10),
 		Generator: rv.GeneratorResult{Shards: 1, Workers: 2, Idle: rv.IdleResult{SpinShards: 1}},

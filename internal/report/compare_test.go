@@ -22,10 +22,10 @@ func measuredReport(name string, factor int64) *runnerv1alpha1.Report {
 	}
 	r := &runnerv1alpha1.Report{
 		Name: name, Version: "v0.1.0", StartTime: "2026-01-02T02:04:05Z", EndTime: "2026-01-02T02:04:07Z",
-		Requests: runnerv1alpha1.Requests{Sent: n, Done: n, Succeeded: n}, StatusCodes: map[string]int64{"200": n},
+		Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: n, Done: n, Succeeded: n}}, StatusCodes: map[string]int64{"200": n},
 		Rate:         runnerv1alpha1.RateResult{Asked: 1000, Achieved: 1000, WindowSeconds: 2},
 		Stages:       []runnerv1alpha1.StageResult{{Name: "hold", Asked: 1000, Achieved: 1000, Sent: n}},
-		Steps:        []runnerv1alpha1.StepResult{{Chain: "app", Step: "create", Sent: n, Done: n, Succeeded: n, ResponseTime: h.Times()}},
+		Steps:        []runnerv1alpha1.StepResult{{Chain: "app", Step: "create", Outcomes: runnerv1alpha1.Outcomes{Sent: n, Done: n, Succeeded: n}, ResponseTime: h.Times()}},
 		ResponseTime: h.Times(), ServiceTime: h.Times(),
 		Generator:  runnerv1alpha1.GeneratorResult{Shards: 1, Workers: 1},
 		Verdict:    runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed"},

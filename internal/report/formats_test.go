@@ -285,7 +285,7 @@ func TestCountsOfHostileCauses(t *testing.T) {
 		"NF_CONGESTION":              "NF_CONGESTION",
 	} {
 		r := &runnerv1alpha1.Report{Operations: []runnerv1alpha1.OperationResult{{
-			Target: "t", Operation: "o", Sent: 1, Done: 1, StatusCodes: map[string]int64{"503": 1}, Problems: []runnerv1alpha1.ProblemResult{{Status: 503, Cause: cause, Count: 1}},
+			Target: "t", Operation: "o", Outcomes: runnerv1alpha1.Outcomes{Sent: 1, Done: 1}, StatusCodes: map[string]int64{"503": 1}, Problems: []runnerv1alpha1.ProblemResult{{Status: 503, Cause: cause, Count: 1}},
 		}}}
 		var b bytes.Buffer
 		if err := Counts(&b, r); err != nil {

@@ -252,7 +252,7 @@ func TestWords(t *testing.T) {
 // are not errors.
 func TestLiveHTML(t *testing.T) {
 	r := watchedReport()
-	r.EndTime, r.Requests = "", runnerv1alpha1.Requests{Sent: 1000, Done: 900, Succeeded: 890, InFlightAtEnd: 100}
+	r.EndTime, r.Requests = "", runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 900, Succeeded: 890, InFlightAtEnd: 100}}
 	var b bytes.Buffer
 	if err := LiveHTML(&b, r, &Live{Phase: "Paused", Detail: "stage <hold>", Trouble: "no answer"}); err != nil {
 		t.Fatal(err)

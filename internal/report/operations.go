@@ -110,8 +110,7 @@ func operationsOf(r *runnerv1alpha1.Report) (out []runnerv1alpha1.OperationResul
 	}
 	for s := range stepsOf(r) {
 		out = append(out, runnerv1alpha1.OperationResult{
-			Operation: s.Chain + "/" + s.Step, Sent: s.Sent, Done: s.Done, TimedOut: s.TimedOut, Reset: s.Reset, ConnectionLost: s.ConnectionLost,
-			InFlightAtEnd: s.InFlightAtEnd, StatusCodes: s.StatusCodes, Problems: s.Problems,
+			Operation: s.Chain + "/" + s.Step, Outcomes: s.Outcomes, StepEvents: s.StepEvents, StatusCodes: s.StatusCodes, Problems: s.Problems,
 		})
 	}
 	return out

@@ -46,8 +46,8 @@ func full() *runnerv1alpha1.Report {
 		Name: "core/pcf-app-sessions", PlanHash: "0123456789abcdef0123456789abcdef", Version: "v0.1.0",
 		StartTime: "2026-01-02T02:04:05.678Z", EndTime: "2026-01-02T02:05:15.678Z",
 		Requests: runnerv1alpha1.Requests{
-			Sent: 3_600_000, Done: 3_599_990, Succeeded: 3_599_000, FailedChecks: 990, TimedOut: 7, Reset: 2,
-			ConnectionLost: 1, Dropped: 12, Retried: 5, Abandoned: 3,
+			Outcomes: runnerv1alpha1.Outcomes{Sent: 3_600_000, Done: 3_599_990, Succeeded: 3_599_000, FailedChecks: 990, TimedOut: 7, Reset: 2,
+				ConnectionLost: 1}, Dropped: 12, Retried: 5, Abandoned: 3,
 		},
 		WarmUp:    runnerv1alpha1.WarmUp{Sent: 100_000},
 		Setup:     runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2},
@@ -57,7 +57,7 @@ func full() *runnerv1alpha1.Report {
 			{Target: "pcf", Tokens: 3, Failures: 2, LastFailure: `auth.oauth2.tokenURL http://nrf/oauth2/token: answered 400: "invalid_scope"`, SentWithout: 12},
 			{Target: "udr", Tokens: 3},
 		},
-		Chains: runnerv1alpha1.ChainTotals{
+		Chains: runnerv1alpha1.ChainCounters{
 			Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10,
 			AbortedBy: map[string]int64{"failedCheck": 900, "missingCapture": 80, "timedOut": 7, "reset": 2, "connectionLost": 1},
 		},
@@ -105,27 +105,27 @@ func full() *runnerv1alpha1.Report {
 		},
 		Steps: []runnerv1alpha1.StepResult{
 			{
-				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRate: 0.0002, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times, Retries: 120,
-				FailedChecks: 985, FailedBy: map[string]int64{"status": 900, "fast": 85},
-				StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, Done: 1_199_990, TimedOut: 7, Reset: 3, Problems: []runnerv1alpha1.ProblemResult{
+				Chain: "app-session", Step: "create", ErrorRate: 0.0002, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times, StepEvents: runnerv1alpha1.StepEvents{Retries: 120},
+				Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_199_990, FailedChecks: 985, TimedOut: 7, Reset: 3},
+				FailedBy: map[string]int64{"status": 900, "fast": 85}, StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, Problems: []runnerv1alpha1.ProblemResult{
 					{Status: 503, Cause: "NF_CONGESTION", Count: 900}, {Status: 503, Cause: "a <cause> of the target\x1b[2J", Count: 30}, {Cause: "other", Count: 20},
 				},
 			},
 			{
-				Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times,
-				FailedChecks: 5, FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
+				Chain: "app-session", Step: "update-with-a-rather-long-name", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, FailedChecks: 5}, ResponseTime: times,
+				FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
 			},
 			{Chain: "app-session", Step: "delete", ErrorRate: 0},
 			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
 		},
 		Operations: []runnerv1alpha1.OperationResult{
 			{
-				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3,
+				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3},
 				ErrorRate: 0.0002, StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, ResponseTime: times, Problems: []runnerv1alpha1.ProblemResult{
 					{Status: 503, Cause: "NF_CONGESTION", Count: 900}, {Status: 503, Cause: "a <cause> of the target\x1b[2J", Count: 30}, {Cause: "other", Count: 20},
 				},
 			},
-			{Target: "pcf", Operation: "app-session/update-with-a-rather-long-name", Sent: 1_200_000, Done: 1_200_000, Succeeded: 1_199_995, FailedChecks: 5, ResponseTime: times},
+			{Target: "pcf", Operation: "app-session/update-with-a-rather-long-name", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_200_000, Succeeded: 1_199_995, FailedChecks: 5}, ResponseTime: times},
 			{Target: "udr", Operation: "app-session/delete"},
 		},
 		Targets: []runnerv1alpha1.TargetResult{
@@ -218,7 +218,7 @@ func bare() *runnerv1alpha1.Report {
 func lagged() *runnerv1alpha1.Report {
 	r := bare()
 	r.Name, r.Partial = "default/lagged", false
-	r.Requests = runnerv1alpha1.Requests{Sent: 10, Done: 10, Succeeded: 10}
+	r.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 10, Done: 10, Succeeded: 10}}
 	r.Generator.LagP99Microseconds = 62_000
 	r.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed", Message: "all thresholds passed"}
 	return r

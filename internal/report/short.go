@@ -105,7 +105,7 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 }
 
 // summaryChains writes one line, and none if all instances completed. It leaves out the reasons if the line has no space for them.
-func summaryChains(b *bytes.Buffer, c *runnerv1alpha1.ChainTotals) {
+func summaryChains(b *bytes.Buffer, c *runnerv1alpha1.ChainCounters) {
 	if c.Aborted+c.Unfinished == 0 {
 		return
 	}

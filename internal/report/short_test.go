@@ -17,9 +17,9 @@ const lastLine = "Full report: --full, or --output-file report.html."
 func passedReport() *runnerv1alpha1.Report {
 	r := full()
 	q := &r.Requests
-	*q = runnerv1alpha1.Requests{Sent: q.Sent, Done: q.Sent, Succeeded: q.Sent}
+	*q = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: q.Sent, Done: q.Sent, Succeeded: q.Sent}}
 	r.ErrorRate, r.Failures, r.Samples, r.Bounds, r.Exhausted, r.Authorizations = 0, nil, nil, nil, false, nil
-	r.Chains = runnerv1alpha1.ChainTotals{Started: r.Chains.Started, Completed: r.Chains.Started}
+	r.Chains = runnerv1alpha1.ChainCounters{Started: r.Chains.Started, Completed: r.Chains.Started}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		s.ErrorRate, s.FailedBy, s.Problems = 0, nil, nil
@@ -34,10 +34,10 @@ func passedReport() *runnerv1alpha1.Report {
 // deniedReport has 100 responses with status 401 and nothing else.
 func deniedReport() *runnerv1alpha1.Report {
 	r := bare()
-	r.Partial, r.Requests, r.ErrorRate = false, runnerv1alpha1.Requests{Sent: 100, Done: 100, FailedChecks: 100}, 1
+	r.Partial, r.Requests, r.ErrorRate = false, runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 100, Done: 100, FailedChecks: 100}}, 1
 	r.Rate = runnerv1alpha1.RateResult{Asked: 50, Achieved: 50, WindowSeconds: 2}
 	r.ResponseTime = runnerv1alpha1.Times{Count: 100, P50: 1700, P95: 4470, P99: 5410, Max: 19_700}
-	r.Steps[0] = runnerv1alpha1.StepResult{Chain: "c", Step: "s", Sent: 100, Done: 100, FailedChecks: 100, ErrorRate: 1, FailedBy: map[string]int64{"status": 100}, StatusCodes: map[string]int64{"401": 100}}
+	r.Steps[0] = runnerv1alpha1.StepResult{Chain: "c", Step: "s", Outcomes: runnerv1alpha1.Outcomes{Sent: 100, Done: 100, FailedChecks: 100}, ErrorRate: 1, FailedBy: map[string]int64{"status": 100}, StatusCodes: map[string]int64{"401": 100}}
 	r.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeFailed, Reason: judge.ReasonTooManyErrors, Message: "the error rate is 100%, above the default limit of 1%"}
 	return r
 }
@@ -107,22 +107,22 @@ func TestSummaryOfASearch(t *testing.T) {
 // TestSummaryOfChains: a line has the instances that did not complete, and there is no line if all completed.
 func TestSummaryOfChains(t *testing.T) {
 	for name, tt := range map[string]struct {
-		chains runnerv1alpha1.ChainTotals
+		chains runnerv1alpha1.ChainCounters
 		want   string
 	}{
-		"none":       {runnerv1alpha1.ChainTotals{}, ""},
-		"completed":  {runnerv1alpha1.ChainTotals{Started: 334, Completed: 334}, ""},
-		"aborted":    {runnerv1alpha1.ChainTotals{Started: 334, Completed: 1, Aborted: 333, AbortedBy: map[string]int64{"failedCheck": 333}}, "1 of 334 completed, 333 aborted (333 by failedCheck)\n"},
-		"unfinished": {runnerv1alpha1.ChainTotals{Started: 2000, Completed: 990, Unfinished: 1010}, "990 of 2,000 completed, 1,010 unfinished\n"},
+		"none":       {runnerv1alpha1.ChainCounters{}, ""},
+		"completed":  {runnerv1alpha1.ChainCounters{Started: 334, Completed: 334}, ""},
+		"aborted":    {runnerv1alpha1.ChainCounters{Started: 334, Completed: 1, Aborted: 333, AbortedBy: map[string]int64{"failedCheck": 333}}, "1 of 334 completed, 333 aborted (333 by failedCheck)\n"},
+		"unfinished": {runnerv1alpha1.ChainCounters{Started: 2000, Completed: 990, Unfinished: 1010}, "990 of 2,000 completed, 1,010 unfinished\n"},
 		"two reasons": {
-			runnerv1alpha1.ChainTotals{Started: 20, Completed: 6, Aborted: 14, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4}},
+			runnerv1alpha1.ChainCounters{Started: 20, Completed: 6, Aborted: 14, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4}},
 			"6 of 20 completed, 14 aborted (10 by reset, 4 by timedOut)\n",
 		},
 		"no space for the reasons": {
-			runnerv1alpha1.ChainTotals{Started: 20, Completed: 1, Aborted: 17, Unfinished: 2, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4, "script": 2, "dropped": 1}},
+			runnerv1alpha1.ChainCounters{Started: 20, Completed: 1, Aborted: 17, Unfinished: 2, AbortedBy: map[string]int64{"reset": 10, "timedOut": 4, "script": 2, "dropped": 1}},
 			"1 of 20 completed, 17 aborted, 2 unfinished\n",
 		},
-		"reasons unknown": {runnerv1alpha1.ChainTotals{Started: 3, Aborted: 3}, "0 of 3 completed, 3 aborted\n"},
+		"reasons unknown": {runnerv1alpha1.ChainCounters{Started: 3, Aborted: 3}, "0 of 3 completed, 3 aborted\n"},
 	} {
 		var b bytes.Buffer
 		summaryChains(&b, &tt.chains)

@@ -1,8 +1,9 @@
 package result
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -44,9 +45,11 @@ func addTotals(s *runnerv1alpha1.Snapshot) error {
 	var times stepTimes
 	for i := range s.Steps {
 		for k, d := range s.Steps[i].Distributions() {
-			if err := merge(&times[k], d); err != nil {
+			h, err := histogram.Decode(*d)
+			if err != nil {
 				return fmt.Errorf("%s of step %d: %w", stepTimeNames[k], i, err)
 			}
+			times[k].Merge(h)
 		}
 	}
 	s.Histograms.ServiceTime, s.Histograms.TimeToFirstByte = times[1].Encode(), times[2].Encode()
@@ -61,85 +64,67 @@ func addTotals(s *runnerv1alpha1.Snapshot) error {
 // subtractSnapshot takes what was counted in an earlier snapshot of the same runner from a later one. The histograms of the later
 // one have the lag and belong to the caller.
 func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
-	s.Steps, s.Chains, s.Targets, s.Selections = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets), slices.Clone(s.Selections)
-	s.Listeners = slices.Clone(s.Listeners)
+	own(s)
+	addSnapshot(s, was, -1)
+	s.Failures = failuresSince(s.Failures, was.Failures)
 	lag := lagOf(was)
-	for _, pair := range [][2]any{
-		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Targets, &was.Targets}, {&s.Chains, &was.Chains}, {&s.Selections, &was.Selections}, {&s.Listeners, &was.Listeners}, {&s.Causes, &was.Causes},
-		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}, {&s.LeaseGaps, &was.LeaseGaps}, {&s.Limited, &was.Limited},
-		{&s.Generator.CPUSeconds, &was.Generator.CPUSeconds}, {&s.Generator.ThrottledMicroseconds, &was.Generator.ThrottledMicroseconds},
-		{&s.Generator.GCPauseMicroseconds, &was.Generator.GCPauseMicroseconds}, {&s.Generator.BatchedNanoseconds, &was.Generator.BatchedNanoseconds},
-		{&s.Generator.Naps, &was.Generator.Naps}, {&s.Generator.NapNanoseconds, &was.Generator.NapNanoseconds},
-	} {
-		if err := subtract(reflect.ValueOf(pair[0]).Elem(), reflect.ValueOf(pair[1]).Elem()); err != nil {
+	pairs := [][2]*runnerv1alpha1.Histogram{{&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}}
+	for i := range min(len(s.Steps), len(was.Steps)) {
+		for k, earlier := range was.Steps[i].Distributions() {
+			pairs = append(pairs, [2]*runnerv1alpha1.Histogram{s.Steps[i].Distributions()[k], earlier})
+		}
+	}
+	for i := range min(len(s.Targets), len(was.Targets)) {
+		for k, earlier := range was.Targets[i].Distributions() {
+			pairs = append(pairs, [2]*runnerv1alpha1.Histogram{s.Targets[i].Distributions()[k], earlier})
+		}
+	}
+	for i := range min(len(s.Selections), len(was.Selections)) {
+		pairs = append(pairs, [2]*runnerv1alpha1.Histogram{&s.Selections[i].Time, &was.Selections[i].Time})
+	}
+	for i := range min(len(s.Listeners), len(was.Listeners)) {
+		pairs = append(pairs, [2]*runnerv1alpha1.Histogram{&s.Listeners[i].Time, &was.Listeners[i].Time})
+	}
+	for _, p := range pairs {
+		if err := subtractHistogram(p[0], p[1]); err != nil {
 			return err
 		}
 	}
-	s.Failures = failuresSince(s.Failures, was.Failures)
 	return nil
 }
 
-var histogramType = reflect.TypeFor[runnerv1alpha1.Histogram]()
-
-// subtract takes all numbers of a value from those of another one, in all fields, items and entries. It changes no map.
-func subtract(from, what reflect.Value) error {
-	switch {
-	case from.Type() == histogramType:
-		return subtractHistogram(from, what)
-	case from.CanInt():
-		from.SetInt(from.Int() - what.Int())
-	case from.CanFloat():
-		from.SetFloat(from.Float() - what.Float())
+// own gives a snapshot lists and maps that no other snapshot has.
+func own(s *runnerv1alpha1.Snapshot) {
+	s.Steps, s.Chains, s.Targets = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets)
+	s.Selections, s.StageSelections, s.Listeners = slices.Clone(s.Selections), slices.Clone(s.StageSelections), slices.Clone(s.Listeners)
+	s.StatusCodes, s.Causes = maps.Clone(s.StatusCodes), maps.Clone(s.Causes)
+	for i := range s.Steps {
+		c := &s.Steps[i]
+		c.FailedBy, c.StatusCodes, c.Problems = maps.Clone(c.FailedBy), maps.Clone(c.StatusCodes), maps.Clone(c.Problems)
 	}
-	switch from.Kind() {
-	case reflect.Struct:
-		for i := range from.NumField() {
-			if err := subtract(from.Field(i), what.Field(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range min(from.Len(), what.Len()) {
-			if err := subtract(from.Index(i), what.Index(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Map:
-		subtractMap(from, what)
+	for i := range s.Chains {
+		s.Chains[i].AbortedBy = maps.Clone(s.Chains[i].AbortedBy)
 	}
-	return nil
+	for i := range s.Listeners {
+		s.Listeners[i].FailedBy = maps.Clone(s.Listeners[i].FailedBy)
+	}
 }
 
-func subtractHistogram(from, what reflect.Value) error {
-	now, err := histogram.Decode(from.Interface().(runnerv1alpha1.Histogram))
+func subtractHistogram(from, what *runnerv1alpha1.Histogram) error {
+	now, err := histogram.Decode(*from)
 	if err != nil {
 		return err
 	}
-	earlier, err := histogram.Decode(what.Interface().(runnerv1alpha1.Histogram))
+	earlier, err := histogram.Decode(*what)
 	if err != nil {
 		return err
 	}
 	since := now.Since(earlier)
 	if since == nil {
-		return fmt.Errorf("a histogram has fewer values than before")
+		return errors.New("a histogram has fewer values than before")
 	}
-	from.Set(reflect.ValueOf(since.Encode()))
+	*from = since.Encode()
 	return nil
-}
-
-// subtractMap makes a new map of counts without those that are zero.
-func subtractMap(from, what reflect.Value) {
-	out := reflect.MakeMap(from.Type())
-	for entry := from.MapRange(); entry.Next(); {
-		n := entry.Value().Int()
-		if was := what.MapIndex(entry.Key()); was.IsValid() {
-			n -= was.Int()
-		}
-		if n != 0 {
-			out.SetMapIndex(entry.Key(), reflect.ValueOf(n))
-		}
-	}
-	from.Set(out)
 }
 
 func failuresSince(now, was []runnerv1alpha1.FailureCount) (out []runnerv1alpha1.FailureCount) {

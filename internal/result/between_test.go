@@ -148,7 +148,7 @@ func TestBetweenSelections(t *testing.T) {
 	selected := func(n, us int64) []runnerv1alpha1.SelectionCounters {
 		h := histogram.New()
 		h.RecordN(us, n)
-		return []runnerv1alpha1.SelectionCounters{{Sent: n, Done: n, Succeeded: n, InClass: n, Time: h.Encode()}}
+		return []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: n, Done: n, Succeeded: n, InClass: n}, Time: h.Encode()}}
 	}
 	r.snapshot.Selections = selected(10, 100)
 	before := []runnerv1alpha1.Snapshot{running(r)}

@@ -165,7 +165,7 @@ type occupancy struct {
 func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (out occupancy) {
 	var ended, us, lost int64
 	plan.EachStep(func(i int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
-		if n := &s.steps[i].counters; step.Target == target {
+		if n := &s.counts.Steps[i]; step.Target == target {
 			out.sent += n.Sent
 			out.timedOut += n.TimedOut
 			ended += n.Sent - n.InFlightAtEnd

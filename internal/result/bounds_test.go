@@ -128,10 +128,10 @@ func TestBounds(t *testing.T) {
 			}
 			s := runnerv1alpha1.Snapshot{
 				State: runnerv1alpha1.StateDone, Clock: 12 * second, StartedAt: second, EndedAt: 11 * second,
-				Counters: runnerv1alpha1.Counters{Sent: sent, Done: sent - lost, Succeeded: sent - lost, TimedOut: lost, Dropped: dropped},
+				Counters: runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: sent, Done: sent - lost, Succeeded: sent - lost, TimedOut: lost}, Dropped: dropped}},
 				Stages:   []runnerv1alpha1.StageCounters{{Sent: sent, Dropped: dropped, Slots: sent + dropped, Ended: 10 * second}},
 				Steps: []runnerv1alpha1.StepCounters{{
-					Sent: sent, Done: sent - lost, Succeeded: sent - lost, TimedOut: lost,
+					Outcomes:             runnerv1alpha1.Outcomes{Sent: sent, Done: sent - lost, Succeeded: sent - lost, TimedOut: lost},
 					OccupiedMicroseconds: lost*2_000_000 + (sent-lost)*1000,
 				}},
 			}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/histogram"
 )
 
 // Input is all a Report is made of. Nothing in it is changed.
@@ -48,6 +47,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	if err != nil {
 		return nil, err
 	}
+	n := &sum.counts
 	r := &runnerv1alpha1.Report{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.ReportKind,
@@ -58,33 +58,33 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		EndTime:    instant(in.EndWall),
 		Partial:    partial(snapshots, in.Lost),
 		Stopped:    stopped(snapshots),
-		Requests:   requests(&sum.counters),
-		WarmUp:     runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
-		Graceful:   sum.counters.Graceful,
-		Setup:      sum.counters.Setup,
-		Teardown:   sum.counters.Teardown,
-		Causes:     Causes(sum.causes),
+		Requests:   n.Counters.Requests,
+		WarmUp:     runnerv1alpha1.WarmUp{Sent: n.Counters.WarmUpSent},
+		Graceful:   n.Counters.Graceful,
+		Setup:      n.Counters.Setup,
+		Teardown:   n.Counters.Teardown,
+		Causes:     Causes(n.Causes),
 		Failures:   sum.failures.List(),
 
 		Authorizations:  authorizations(in.Plan, snapshots),
 		Protocols:       Protocols(in.Plan, snapshots),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),
-		StatusCodes:     sum.statusCodes,
-		Bytes:           runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
+		StatusCodes:     n.StatusCodes,
+		Bytes:           runnerv1alpha1.Bytes{Sent: n.Counters.BytesSent, Received: n.Counters.BytesReceived},
 		Stages:          stages(in.Plan, snapshots),
 		Rate:            rate(in.Plan, snapshots),
 		Steps:           sum.stepResults(in.Plan),
 		Shards:          all,
-		Chains:          sum.chainTotals(),
+		Chains:          totalOf(n.Chains),
 	}
 	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
-	sum.setTimes(r)
+	sum.times.setTimes(r)
 	if sum.forThresholds > 0 {
 		r.Selections = sum.selectionResults(in.Plan, r, snapshots, times)
 	}
 	if times {
-		r.Histograms = sum.histograms()
+		r.Histograms = sum.times.histograms()
 		h := sum.successful()
 		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
@@ -97,11 +97,9 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		r.Slowest = AddSlowest(r.Slowest, snapshots[i].Slowest)
 	}
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)
-	r.Generator = generator(r.Shards, snapshots)
-	r.Generator.Idle = idle(in.Plan, snapshots, r.Lag.Count)
-	for i := range snapshots {
-		r.CPUSeconds += snapshots[i].Generator.CPUSeconds
-	}
+	r.Generator = generator(r.Shards, snapshots, n)
+	r.Generator.Idle = idle(in.Plan, snapshots, &n.Generator, r.Lag.Count)
+	r.CPUSeconds = n.Generator.CPUSeconds
 	return r, nil
 }
 
@@ -254,7 +252,7 @@ func countSteps(plan *runnerv1alpha1.Plan) int {
 }
 
 // generator sums up the generators' health over all runners.
-func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
+func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
 	out := runnerv1alpha1.GeneratorResult{CPUs: []int{}}
 	exclusive, lost, paused := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for i := range runners {
@@ -283,25 +281,18 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 		if g := snapshots[i].LeaseGaps; g.Count > 0 {
 			paused[snapshots[i].Shard] = true
 			out.LeaseExpired.Seconds = max(out.LeaseExpired.Seconds, time.Duration(g.Nanoseconds).Seconds())
-			out.LeaseExpired.Dropped += g.Dropped
 		}
-		out.Limited.Dropped += snapshots[i].Limited.Dropped
-		out.Limited.Waited += snapshots[i].Limited.Waited
 	}
-	out.LeaseExpired.Shards = len(paused)
+	out.LeaseExpired.Shards, out.LeaseExpired.Dropped, out.Limited = len(paused), sum.LeaseGaps.Dropped, sum.Limited
 	return out
 }
 
 // idle sums up what the workers did while they waited. A shard has the strategy of its last runner. Paced is the number of
 // requests that have a lag.
-func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, paced int64) (out runnerv1alpha1.IdleResult) {
+func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Generator, paced int64) (out runnerv1alpha1.IdleResult) {
 	strategies := map[int]runnerv1alpha1.IdleStrategy{}
-	var batched, napped int64
 	for i := range snapshots {
-		g := &snapshots[i].Generator
-		strategies[snapshots[i].Shard] = g.IdleStrategy
-		batched, napped = batched+g.BatchedNanoseconds, napped+g.NapNanoseconds
-		out.Naps += g.Naps
+		strategies[snapshots[i].Shard] = snapshots[i].Generator.IdleStrategy
 	}
 	for _, s := range strategies {
 		out.SpinShards += one(s == runnerv1alpha1.IdleSpin)
@@ -310,8 +301,9 @@ func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, paced 
 	if out.SleepShards > 0 {
 		out.SleepIntervalMicroseconds = plan.SleepsFor().Microseconds()
 	}
-	out.BatchMeanMicroseconds = batched / max(1, paced) / 1000
-	out.NapMeanMicroseconds = napped / max(1, out.Naps) / 1000
+	out.Naps = sum.Naps
+	out.BatchMeanMicroseconds = sum.BatchedNanoseconds / max(1, paced) / 1000
+	out.NapMeanMicroseconds = sum.NapNanoseconds / max(1, out.Naps) / 1000
 	return out
 }
 
@@ -320,9 +312,4 @@ func one(is bool) int {
 		return 1
 	}
 	return 0
-}
-
-// distributions are those of the whole test.
-type distributions struct {
-	responseTime, serviceTime, timeToFirstByte, lag, reconnecting, blocked, connect histogram.H
 }

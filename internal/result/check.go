@@ -20,24 +20,23 @@ import (
 // name, the counts add up. Each notification has one outcome, and so has each step that awaited one. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
 // status code, and no count is greater than the number of sent requests.
 func Check(r *runnerv1alpha1.Report) error {
-	total := stepOf(&r.Requests)
-	errs := []error{sumsOf("requests", &total)}
-	var steps runnerv1alpha1.StepResult
+	total := &r.Requests.Outcomes
+	errs := []error{sumsOf("requests", total)}
+	var steps runnerv1alpha1.Outcomes
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		what := fmt.Sprintf("step %s/%s", s.Chain, s.Step)
-		errs = append(errs, sumsOf(what, s),
+		errs = append(errs, sumsOf(what, &s.Outcomes),
 			sumsTo(what+": failedBy", s.FailedBy, s.FailedChecks),
 			sumsTo(what+": statusCodes", s.StatusCodes, s.Done),
 			atMost(what+": problems", problemCount(s.Problems), s.Done),
-			atMost(what+": retries", s.Retries, s.Sent),
-			atMost(what+": redirects", s.Redirects, s.Sent),
-			atMost(what+": overloadControl", s.OverloadControl, s.Sent),
-			atMost(what+": loadControl", s.LoadControl, s.Sent),
 			atMost(what+": response times", s.ResponseTime.Count, s.Sent))
-		accumulate(&steps, s)
+		for _, n := range s.StepEvents.Counts() {
+			errs = append(errs, atMost(what+": "+n.Name, *n.N, s.Sent))
+		}
+		steps.Add(&s.Outcomes, 1)
 	}
-	errs = append(errs, compareSums("of all steps", &steps, &total))
+	errs = append(errs, compareSums("of all steps", &steps, total))
 	errs = append(errs, checkOperations(r)...)
 	errs = append(errs, checkStages(r)...)
 	var codes int64
@@ -86,7 +85,7 @@ func checkRate(r *runnerv1alpha1.Report) error {
 
 func checkStages(r *runnerv1alpha1.Report) (errs []error) {
 	var sent, dropped, warmUp int64
-	var figures runnerv1alpha1.StepResult
+	var figures runnerv1alpha1.Outcomes
 	complete := true
 	for i := range r.Stages {
 		s := &r.Stages[i]
@@ -102,11 +101,10 @@ func checkStages(r *runnerv1alpha1.Report) (errs []error) {
 		}
 		own := figuresOf(s)
 		errs = append(errs, sumsOf("stage "+s.Name, &own), atMost("stage "+s.Name+": response times", s.Figures.ResponseTime.Count, s.Sent+s.Dropped))
-		accumulate(&figures, &own)
+		figures.Add(&own, 1)
 	}
 	if complete {
-		total := stepOf(&r.Requests)
-		errs = append(errs, compareSums("of all measured stages", &figures, &total))
+		errs = append(errs, compareSums("of all measured stages", &figures, &r.Requests.Outcomes))
 	}
 	return append(errs,
 		equal("sent in measured stages", sent, r.Requests.Sent),
@@ -115,37 +113,19 @@ func checkStages(r *runnerv1alpha1.Report) (errs []error) {
 }
 
 // figuresOf returns the counts of a stage with figures.
-func figuresOf(s *runnerv1alpha1.StageResult) runnerv1alpha1.StepResult {
+func figuresOf(s *runnerv1alpha1.StageResult) runnerv1alpha1.Outcomes {
 	f := s.Figures
-	return runnerv1alpha1.StepResult{
+	return runnerv1alpha1.Outcomes{
 		Sent: s.Sent, Done: f.Done, Succeeded: f.Succeeded, FailedChecks: f.FailedChecks,
 		TimedOut: f.TimedOut, Reset: f.Reset, ConnectionLost: f.ConnectionLost, InFlightAtEnd: f.InFlightAtEnd,
 	}
 }
 
-func stepOf(q *runnerv1alpha1.Requests) runnerv1alpha1.StepResult {
-	return runnerv1alpha1.StepResult{
-		Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks,
-		TimedOut: q.TimedOut, Reset: q.Reset, ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd,
-	}
-}
-
-func accumulate(to, from *runnerv1alpha1.StepResult) {
-	to.Sent += from.Sent
-	to.Done += from.Done
-	to.Succeeded += from.Succeeded
-	to.FailedChecks += from.FailedChecks
-	to.TimedOut += from.TimedOut
-	to.Reset += from.Reset
-	to.ConnectionLost += from.ConnectionLost
-	to.InFlightAtEnd += from.InFlightAtEnd
-}
-
 // sumsOf checks the rules for one set of counters.
-func sumsOf(what string, c *runnerv1alpha1.StepResult) error {
-	for _, n := range []int64{c.Sent, c.Done, c.Succeeded, c.FailedChecks, c.TimedOut, c.Reset, c.ConnectionLost, c.InFlightAtEnd} {
-		if n < 0 {
-			return fmt.Errorf("%s: a counter is %d", what, n)
+func sumsOf(what string, c *runnerv1alpha1.Outcomes) error {
+	for _, n := range c.Counts() {
+		if *n.N < 0 {
+			return fmt.Errorf("%s: a counter is %d", what, *n.N)
 		}
 	}
 	return errors.Join(
@@ -153,16 +133,13 @@ func sumsOf(what string, c *runnerv1alpha1.StepResult) error {
 		equal(what+": done", c.Done, c.Succeeded+c.FailedChecks))
 }
 
-func compareSums(of string, sums, total *runnerv1alpha1.StepResult) error {
-	return errors.Join(
-		equal("sent "+of, sums.Sent, total.Sent),
-		equal("done "+of, sums.Done, total.Done),
-		equal("succeeded "+of, sums.Succeeded, total.Succeeded),
-		equal("failedChecks "+of, sums.FailedChecks, total.FailedChecks),
-		equal("timedOut "+of, sums.TimedOut, total.TimedOut),
-		equal("reset "+of, sums.Reset, total.Reset),
-		equal("connectionLost "+of, sums.ConnectionLost, total.ConnectionLost),
-		equal("inFlightAtEnd "+of, sums.InFlightAtEnd, total.InFlightAtEnd))
+func compareSums(of string, sums, total *runnerv1alpha1.Outcomes) error {
+	var errs []error
+	want := total.Counts()
+	for i, n := range sums.Counts() {
+		errs = append(errs, equal(n.Name+" "+of, *n.N, *want[i].N))
+	}
+	return errors.Join(errs...)
 }
 
 func equal(what string, got, want int64) error {

@@ -67,13 +67,6 @@ func causeName(name string) string {
 	return name
 }
 
-// addCounts adds up by name.
-func addCounts(to *map[string]int64, from map[string]int64) {
-	for name, n := range from {
-		addTo(to, name, n)
-	}
-}
-
 func addTo(to *map[string]int64, name string, n int64) {
 	if *to == nil {
 		*to = map[string]int64{}

@@ -94,7 +94,7 @@ func (f *Figures) notifications(m runnerv1alpha1.Metric) (n, all int64, ok bool)
 	return n, f.Notifications.Received, true
 }
 
-func notificationsOf(c *runnerv1alpha1.SelectionCounters) runnerv1alpha1.ListenerCounts {
+func notificationsOf(c *runnerv1alpha1.SelectionCounts) runnerv1alpha1.ListenerCounts {
 	return runnerv1alpha1.ListenerCounts{Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected}
 }
 
@@ -113,7 +113,7 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	}
 	s := &r.Selections[selection]
 	return Figures{
-		Requests: requestsOf(&s.SelectionCounters), InClass: s.InClass, Notifications: notificationsOf(&s.SelectionCounters),
+		Requests: requestsOf(&s.SelectionCounts), InClass: s.InClass, Notifications: notificationsOf(&s.SelectionCounts),
 		Rate: ratio64(s.Sent-s.SentInDrain, s.WindowSeconds), Seconds: s.WindowSeconds,
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(s.Time) },
 	}, nil
@@ -124,10 +124,10 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
 	done, seconds := w.Succeeded+w.FailedChecks, float64(w.To-w.From)/1000
 	out := Figures{
-		Requests: runnerv1alpha1.Requests{
+		Requests: runnerv1alpha1.Requests{Dropped: w.Dropped, Outcomes: runnerv1alpha1.Outcomes{
 			Sent: done + w.TimedOut + w.Reset + w.ConnectionLost, Done: done, Succeeded: w.Succeeded, FailedChecks: w.FailedChecks,
-			TimedOut: w.TimedOut, Reset: w.Reset, ConnectionLost: w.ConnectionLost, Dropped: w.Dropped,
-		},
+			TimedOut: w.TimedOut, Reset: w.Reset, ConnectionLost: w.ConnectionLost,
+		}},
 		Seconds: seconds,
 		time:    func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(w.Histogram) },
 	}
@@ -135,12 +135,11 @@ func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
 	return out
 }
 
-func requestsOf(c *runnerv1alpha1.SelectionCounters) runnerv1alpha1.Requests {
-	return runnerv1alpha1.Requests{
+func requestsOf(c *runnerv1alpha1.SelectionCounts) runnerv1alpha1.Requests {
+	return runnerv1alpha1.Requests{Dropped: c.Dropped, Outcomes: runnerv1alpha1.Outcomes{
 		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, FailedChecks: c.Done - c.Succeeded, TimedOut: c.TimedOut, Reset: c.Reset,
-		ConnectionLost: c.ConnectionLost, Dropped: c.Dropped,
-		InFlightAtEnd: c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost,
-	}
+		ConnectionLost: c.ConnectionLost, InFlightAtEnd: c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost,
+	}}
 }
 
 func ratio64(n int64, seconds float64) float64 {

@@ -56,7 +56,7 @@ func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snaps
 	out := Live{State: leastState(current), Suspended: suspended(current)}
 	for i := range current {
 		s := &current[i]
-		addCounters(&counters, &s.Counters)
+		counters.Add(&s.Counters, 1)
 		if s.StartedAt > 0 {
 			out.Elapsed = max(out.Elapsed, offset(s))
 		}

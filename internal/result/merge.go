@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/histogram"
 )
 
 // Merge is the running sum of the distributions of a run, and its windows. Each distribution is decoded once, when it comes
@@ -14,37 +13,22 @@ import (
 type Merge struct {
 	plan    *runnerv1alpha1.Plan
 	windows *Windows
-	times   distributions
-	steps   []stepTimes
-	targets []targetTimes
-	// selections are the distributions of selectionsOf. The first forThresholds are those of thresholds.
-	selections    []histogram.H
-	forThresholds int
-	// listeners are the distributions of the listeners of the plan.
-	listeners []histogram.H
-	runners   map[Runner]*added
+	times   times
+	runners map[Runner]*added
 }
 
-// added are the distributions of a runner that are part of a Merge, apart from its response time, which the windows have.
+// added is a runner whose distributions are part of a Merge.
 type added struct {
 	sequence uint64
 	// done: the snapshot was final. Later ones are the same.
-	done       bool
-	final      [finals]runnerv1alpha1.Histogram
-	steps      [][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram
-	targets    [][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram
-	selections []runnerv1alpha1.Histogram
-	listeners  []runnerv1alpha1.Histogram
+	done bool
+	// last are the distributions of times.of. The windows have the response time.
+	last []runnerv1alpha1.Histogram
 }
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
 func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
-	selections, forThresholds := selectionsOf(plan)
-	return &Merge{
-		plan: plan, windows: NewWindows(plan, shards),
-		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)), runners: map[Runner]*added{},
-		selections: make([]histogram.H, len(selections)), forThresholds: forThresholds, listeners: make([]histogram.H, len(plan.Listeners)),
-	}
+	return &Merge{plan: plan, windows: NewWindows(plan, shards), times: newTimes(plan), runners: map[Runner]*added{}}
 }
 
 // Windows are those of all snapshots so far.
@@ -58,12 +42,7 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	}
 	known := m.runners[runnerOf(s)]
 	if known == nil {
-		known = &added{
-			steps:      make([][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram, len(m.steps)),
-			targets:    make([][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram, len(m.targets)),
-			selections: make([]runnerv1alpha1.Histogram, len(m.selections)),
-			listeners:  make([]runnerv1alpha1.Histogram, len(m.listeners)),
-		}
+		known = &added{}
 		m.runners[runnerOf(s)] = known
 	} else if s.Sequence <= known.sequence || known.done {
 		return nil
@@ -71,55 +50,23 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	if err := m.windows.add(s, &m.times.responseTime); err != nil {
 		return err
 	}
-	for i := range s.Steps {
-		for k, now := range s.Steps[i].Distributions() {
-			if err := m.update(&m.steps[i][k], &known.steps[i][k], now); err != nil {
-				return fmt.Errorf("%s of step %d: %w", stepTimeNames[k], i, err)
-			}
-		}
+	all := m.times.of(s)
+	if known.last == nil {
+		known.last = make([]runnerv1alpha1.Histogram, len(all))
 	}
-	for i := range s.Targets {
-		for k, now := range s.Targets[i].Distributions() {
-			if err := m.update(&m.targets[i][k], &known.targets[i][k], now); err != nil {
-				return fmt.Errorf("%s of target %d: %w", targetTimeNames[k], i, err)
-			}
+	for i, d := range all {
+		if d.now == nil || d.now.Count == 0 { // a runner can leave it out
+			continue
 		}
-	}
-	for i, c := range selectionsIn(s, m.forThresholds) {
-		if err := m.update(&m.selections[i], &known.selections[i], &c.Time); err != nil {
-			return fmt.Errorf("time of selection %d: %w", i, err)
+		if err := m.windows.adder.AddSince(*d.now, known.last[i], d.total, nil); err != nil {
+			return d.failed(err)
 		}
-	}
-	for i := range s.Listeners {
-		if err := m.update(&m.listeners[i], &known.listeners[i], &s.Listeners[i].Time); err != nil {
-			return fmt.Errorf("time of listener %d: %w", i, err)
-		}
-	}
-	if s.Histograms != nil {
-		for i, d := range m.times.final() {
-			name, now := finalOf(s.Histograms, i)
-			if err := m.windows.adder.AddSince(*now, known.final[i], d, nil); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			known.final[i] = *now
-		}
+		known.last[i] = *d.now
 	}
 	if known.sequence = s.Sequence; s.State == runnerv1alpha1.StateDone {
 		*known = added{sequence: s.Sequence, done: true}
 	}
 	return nil
-}
-
-// update replaces a runner's part of a sum by a later state. A runner can leave the times of steps and targets out.
-func (m *Merge) update(total *histogram.H, known, now *runnerv1alpha1.Histogram) error {
-	if now.Count == 0 {
-		return nil
-	}
-	err := m.windows.adder.AddSince(*now, *known, total, nil)
-	if err == nil {
-		*known = *now
-	}
-	return err
 }
 
 // Progress is what a Merge knows of a run.
@@ -143,16 +90,7 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 		}
 		sum.addCounters(&snapshots[i])
 	}
-	sum.times, sum.targets = m.times, m.targets
-	for i := range sum.selections {
-		sum.selections[i].time = m.selections[i]
-	}
-	for i := range sum.listeners {
-		sum.listeners[i].time = m.listeners[i]
-	}
-	for i := range sum.steps {
-		sum.steps[i].times = m.steps[i]
-	}
+	sum.times = m.times.clone()
 	r, err := report(&in, snapshots, sum, complete)
 	if err != nil {
 		return nil, err
@@ -160,5 +98,5 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 	if complete {
 		r.Windows, r.WindowsFrom = m.windows.Complete()
 	}
-	return &Progress{Report: r, Chains: sum.chains, ErrorRate: liveErrors(&sum.counters)}, nil
+	return &Progress{Report: r, Chains: sum.counts.Chains, ErrorRate: liveErrors(&sum.counts.Counters)}, nil
 }

@@ -159,7 +159,7 @@ func chainsOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []
 	out := make([]runnerv1alpha1.ChainCounters, len(plan.Chains))
 	for _, s := range latest(snapshots) {
 		for i := range s.Chains {
-			addChain(&out[i], &s.Chains[i])
+			addChain(&out[i], &s.Chains[i], 1)
 		}
 	}
 	return out

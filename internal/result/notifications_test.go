@@ -36,7 +36,7 @@ func notifiedSnapshot(until int64, received, missing int) *runnerv1alpha1.Snapsh
 	s := r.done()
 	c := &s.Listeners[0].Measured
 	s.Selections = []runnerv1alpha1.SelectionCounters{{
-		Sent: c.Awaited, Done: c.InTime, Succeeded: c.InTime, TimedOut: c.Missing, Received: s.Listeners[0].Received, Time: s.Listeners[0].Time,
+		SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: c.Awaited, Done: c.InTime, Succeeded: c.InTime, TimedOut: c.Missing, Received: s.Listeners[0].Received}, Time: s.Listeners[0].Time,
 	}}
 	s.Histograms = nil
 	return &s
@@ -69,7 +69,7 @@ func TestNotificationsWithoutAnEnd(t *testing.T) {
 // TestCountsOfNotifications: the share of a count is of the steps that awaited one, or of all notifications.
 func TestCountsOfNotifications(t *testing.T) {
 	f := Figures{
-		Requests:      runnerv1alpha1.Requests{Sent: 100, Done: 90, Succeeded: 80, TimedOut: 10},
+		Requests:      runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 100, Done: 90, Succeeded: 80, TimedOut: 10}},
 		Notifications: runnerv1alpha1.ListenerCounts{Received: 99, Late: 4, Duplicate: 3, Unexpected: 2},
 	}
 	for metric, want := range map[runnerv1alpha1.Metric][2]int64{

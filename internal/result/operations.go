@@ -33,8 +33,8 @@ func (s *sum) operationResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.Opera
 			o = &operation{target: k.target, name: k.name}
 			all[k], order = o, append(order, o)
 		}
-		addStep(&o.counters, &s.steps[i].counters)
-		o.responseTime.Merge(&s.steps[i].times[0])
+		addStep(&o.counters, &s.counts.Steps[i], 1)
+		o.responseTime.Merge(&s.times.steps[i][0])
 	})
 	first := map[string]int{}
 	for i, o := range order {
@@ -47,9 +47,7 @@ func (s *sum) operationResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.Opera
 	for _, o := range order {
 		n := &o.counters
 		out = append(out, runnerv1alpha1.OperationResult{
-			Target: o.target, Operation: o.name,
-			Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
-			TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost, InFlightAtEnd: n.InFlightAtEnd,
+			Target: o.target, Operation: o.name, Outcomes: n.Outcomes, StepEvents: n.StepEvents,
 			ErrorRate:   runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
 			StatusCodes: n.StatusCodes, Problems: Problems(n.Problems), ResponseTime: o.responseTime.Times(),
 		})
@@ -74,16 +72,12 @@ func OperationOf(chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) string 
 
 // checkOperations verifies that the operations have all requests of the steps.
 func checkOperations(r *runnerv1alpha1.Report) (errs []error) {
-	var all runnerv1alpha1.StepResult
+	var all runnerv1alpha1.Outcomes
 	for i := range r.Operations {
 		o := &r.Operations[i]
-		s := runnerv1alpha1.StepResult{
-			Sent: o.Sent, Done: o.Done, Succeeded: o.Succeeded, FailedChecks: o.FailedChecks, TimedOut: o.TimedOut, Reset: o.Reset,
-			ConnectionLost: o.ConnectionLost, InFlightAtEnd: o.InFlightAtEnd,
-		}
 		what := "operation " + o.Operation + " of " + o.Target
-		errs = append(errs, sumsOf(what, &s), sumsTo(what+": statusCodes", o.StatusCodes, o.Done), atMost(what+": problems", problemCount(o.Problems), o.Done))
-		accumulate(&all, &s)
+		errs = append(errs, sumsOf(what, &o.Outcomes), sumsTo(what+": statusCodes", o.StatusCodes, o.Done), atMost(what+": problems", problemCount(o.Problems), o.Done))
+		all.Add(&o.Outcomes, 1)
 	}
 	if len(r.Operations) > 0 {
 		errs = append(errs, equal("sent of all operations", all.Sent, r.Requests.Sent), equal("succeeded of all operations", all.Succeeded, r.Requests.Succeeded))

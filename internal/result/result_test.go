@@ -93,7 +93,7 @@ func (r *recorder) notified(us int64) {
 	}
 	c.InTime++
 	c.Awaited++
-	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, InTime: 1})
+	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, InTime: 1}, 1)
 	r.events.Record(us)
 }
 
@@ -102,7 +102,7 @@ func (r *recorder) missed() {
 	c := &r.snapshot.Listeners[0].ListenerCounts
 	c.Missing++
 	c.Awaited++
-	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, Missing: 1})
+	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, Missing: 1}, 1)
 }
 
 // requestIn counts a request of a stage of a plan without thresholds.
@@ -115,10 +115,10 @@ func (r *recorder) requestIn(stage, step int, outcome string, us int64) {
 		return
 	}
 	c := &r.snapshot.Counters
-	r.snapshot.StageSelections[k].Add(&runnerv1alpha1.SelectionCounters{
+	r.snapshot.StageSelections[k].Add(&runnerv1alpha1.SelectionCounts{
 		Sent: c.Sent - before.Sent, Done: c.Done - before.Done, Succeeded: c.Succeeded - before.Succeeded, TimedOut: c.TimedOut - before.TimedOut,
 		Reset: c.Reset - before.Reset, ConnectionLost: c.ConnectionLost - before.ConnectionLost, Dropped: c.Dropped - before.Dropped,
-	})
+	}, 1)
 	if r.total.Count() > times {
 		r.stages[k].Record(us)
 	}

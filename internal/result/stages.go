@@ -46,9 +46,8 @@ func (s *sum) setFigures(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report) {
 		case k == runnerv1alpha1.FiguresNone:
 			stage.NoFigures = fmt.Sprintf("only the first %d measured stages have figures of their own", runnerv1alpha1.MaxStageFigures)
 		default:
-			from := &s.selections[k]
-			requests := requestsOf(&from.counters)
-			setFigures(stage, &requests, from.time.Times(), from.time.Count() == requests.Done)
+			h, requests := &s.times.selections[k], requestsOf(&s.selected(k).SelectionCounts)
+			setFigures(stage, &requests, h.Times(), h.Count() == requests.Done)
 		}
 	}
 }

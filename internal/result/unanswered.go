@@ -53,7 +53,7 @@ func unansweredIn(c *runnerv1alpha1.StepCounters, over bool) int64 {
 
 // unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a response have no
 // status class. Of notifications, these are the missing ones.
-func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounters, over bool) (all unanswered) {
+func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounts, over bool) (all unanswered) {
 	timeout := longestTimeout
 	switch {
 	case sel.Time == runnerv1alpha1.MetricNotificationTime:
@@ -112,18 +112,18 @@ func (s *sum) addUnanswered(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha
 		all := unansweredOf(plan, from, over)
 		all.addTo(&s.times.responseTime)
 		for k, c := range selectionsIn(from, s.forThresholds) {
-			u := unansweredBy(plan, &s.selections[k].Selection, c, over)
-			u.addTo(&s.selections[k].time)
+			u := unansweredBy(plan, &s.selections[k], &c.SelectionCounts, over)
+			u.addTo(&s.times.selections[k])
 		}
 		for k := range from.Listeners {
 			u := missing(plan, k, &from.Listeners[k].Measured, over)
-			u.addTo(&s.listeners[k].time)
+			u.addTo(&s.times.listeners[k])
 		}
 		if len(from.Steps) == 0 {
 			continue
 		}
 		plan.EachStep(func(k int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
-			s.steps[k].times[0].AddUnanswered(unansweredIn(&from.Steps[k], over), step.Timeout.Microseconds())
+			s.times.steps[k][0].AddUnanswered(unansweredIn(&from.Steps[k], over), step.Timeout.Microseconds())
 		})
 	}
 }

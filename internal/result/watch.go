@@ -37,13 +37,13 @@ type watchedPart struct {
 
 // tallies are counts of a part.
 type tallies struct {
-	runnerv1alpha1.SelectionCounters
+	runnerv1alpha1.SelectionCounts
 
 	retried, reconnects, chainsCompleted, chainsAborted int64
 }
 
 func (t *tallies) add(o *tallies, sign int64) {
-	t.AddTimes(&o.SelectionCounters, sign)
+	t.Add(&o.SelectionCounts, sign)
 	t.retried, t.reconnects = t.retried+sign*o.retried, t.reconnects+sign*o.reconnects
 	t.chainsCompleted, t.chainsAborted = t.chainsCompleted+sign*o.chainsCompleted, t.chainsAborted+sign*o.chainsAborted
 }
@@ -181,14 +181,12 @@ func (w *Watch) addPart(known *looked, s *runnerv1alpha1.Snapshot, i int) error 
 func (w *Watch) tally(s *runnerv1alpha1.Snapshot, part int) (tallies, *runnerv1alpha1.Histogram) {
 	if part > 0 {
 		sel := &s.Selections[part-1]
-		counts := *sel
-		counts.Time = runnerv1alpha1.Histogram{}
-		out := tallies{SelectionCounters: counts}
+		out := tallies{SelectionCounts: sel.SelectionCounts}
 		out.addRun(s)
 		return out, &sel.Time
 	}
 	c := &s.Counters
-	out := tallies{SelectionCounters: runnerv1alpha1.SelectionCounters{
+	out := tallies{SelectionCounts: runnerv1alpha1.SelectionCounts{
 		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, TimedOut: c.TimedOut, Reset: c.Reset,
 		ConnectionLost: c.ConnectionLost, Dropped: c.Dropped, InClass: c.Done,
 	}}
@@ -321,11 +319,11 @@ func (w *Watch) Window(threshold int) (Figures, bool) {
 
 // figuresOf returns the figures of a part. It leaves out requests without an outcome.
 func (w *Watch) figuresOf(part int, c *tallies, window time.Duration, h *histogram.H) Figures {
-	u := unansweredBy(w.plan, &w.selections[part], &c.SelectionCounters, false)
+	u := unansweredBy(w.plan, &w.selections[part], &c.SelectionCounts, false)
 	u.addTo(h)
 	out := Figures{
-		Requests: requestsOf(&c.SelectionCounters), InClass: c.InClass, Reconnects: c.reconnects,
-		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted, Notifications: notificationsOf(&c.SelectionCounters),
+		Requests: requestsOf(&c.SelectionCounts), InClass: c.InClass, Reconnects: c.reconnects,
+		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted, Notifications: notificationsOf(&c.SelectionCounts),
 		Rate: perSecond(c.Sent-c.SentInDrain, window), Seconds: window.Seconds(),
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return h, nil },
 	}

@@ -22,7 +22,7 @@ type window struct {
 	fast     bool
 	revision int64
 	achieved float64 // requests a second
-	counters tally
+	counters runnerv1alpha1.Counters
 	inFlight int64
 	shards   int
 	// working shards had load to send; paused are those of them that did not because they were suspended.
@@ -47,10 +47,11 @@ func (o *window) add(p *watched) {
 		o.working++
 		o.paused += one(p.paused())
 	}
-	c := since(&p.last.Counters, &p.base.Counters)
-	o.counters.add(&c)
+	c := p.last.Counters
+	c.Add(&p.base.Counters, -1)
+	o.counters.Add(&c, 1)
 	o.shards++
-	o.achieved += perSecond(c.sent, p.span())
+	o.achieved += perSecond(c.Sent+c.WarmUpSent, p.span())
 }
 
 // join adds the window that follows.
@@ -68,26 +69,26 @@ func (o *window) join(next *window) {
 	o.to, o.slots, o.fast = next.to, o.slots+next.slots, o.fast || next.fast
 	o.working, o.paused = o.working+next.working, o.paused+next.paused
 	o.revision, o.inFlight, o.shards = max(o.revision, next.revision), next.inFlight, max(o.shards, next.shards)
-	o.counters.add(&next.counters)
+	o.counters.Add(&next.counters, 1)
 	o.limit = max(o.limit, next.limit)
 	o.responseTime = joined(o.responseTime, next.responseTime)
 	o.lag = joined(o.lag, next.lag)
 }
 
 func (o *window) figures() runnerv1alpha1.Window {
+	c := &o.counters
 	out := runnerv1alpha1.Window{
 		From: o.from.Milliseconds(), To: o.to.Milliseconds(), Stage: o.name, WarmUp: o.warmUp, Revision: o.revision,
 		Suspended: o.paused > 0 && o.paused == o.working,
-		Achieved:  cents(o.achieved), Sent: o.counters.sent, Succeeded: o.counters.succeeded,
-		FailedChecks: o.counters.failedChecks, TimedOut: o.counters.timedOut, Reset: o.counters.reset,
-		ConnectionLost: o.counters.connectionLost, Dropped: o.counters.dropped,
-		InFlight: o.inFlight, Connects: o.counters.connects, Shards: o.shards,
+		Achieved:  cents(o.achieved), Sent: c.Sent + c.WarmUpSent, Succeeded: c.Succeeded + c.WarmUpSucceeded,
+		FailedChecks: c.FailedChecks, TimedOut: c.TimedOut, Reset: c.Reset, ConnectionLost: c.ConnectionLost, Dropped: c.Dropped,
+		InFlight: o.inFlight, Connects: c.Connects, Shards: o.shards,
 	}
 	if lasts := o.to - o.from; lasts > 0 && !o.fast {
 		out.Asked = cents(o.slots / lasts.Seconds())
 	}
 	responseTime := o.responseTime.histogram()
-	responseTime.AddUnanswered(o.counters.unanswered(), o.limit)
+	responseTime.AddUnanswered(o.unanswered(), o.limit)
 	t := responseTime.Times()
 	out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, Unanswered: t.Unanswered, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}
 	out.LagP99 = o.lag.histogram().Quantile(0.99)
@@ -97,34 +98,8 @@ func (o *window) figures() runnerv1alpha1.Window {
 // cents: more digits of a rate say nothing.
 func cents(v float64) float64 { return math.Round(v*100) / 100 }
 
-// tally is what a window counts.
-type tally struct {
-	sent, succeeded, failedChecks, timedOut, reset, connectionLost, dropped, connects int64
-}
-
-func since(now, base *runnerv1alpha1.Counters) tally {
-	return tally{
-		sent:           now.Sent + now.WarmUpSent - base.Sent - base.WarmUpSent,
-		succeeded:      now.Succeeded + now.WarmUpSucceeded - base.Succeeded - base.WarmUpSucceeded,
-		failedChecks:   now.FailedChecks - base.FailedChecks,
-		timedOut:       now.TimedOut - base.TimedOut,
-		reset:          now.Reset - base.Reset,
-		connectionLost: now.ConnectionLost - base.ConnectionLost,
-		dropped:        now.Dropped - base.Dropped,
-		connects:       now.Connects - base.Connects,
-	}
-}
-
 // unanswered is how many requests ended without a response.
-func (t *tally) unanswered() int64 { return t.timedOut + t.reset + t.connectionLost + t.dropped }
-
-func (t *tally) add(other *tally) {
-	t.sent += other.sent
-	t.succeeded += other.succeeded
-	t.failedChecks += other.failedChecks
-	t.timedOut += other.timedOut
-	t.reset += other.reset
-	t.connectionLost += other.connectionLost
-	t.dropped += other.dropped
-	t.connects += other.connects
+func (o *window) unanswered() int64 {
+	c := &o.counters
+	return c.TimedOut + c.Reset + c.ConnectionLost + c.Dropped
 }

@@ -33,12 +33,12 @@ type Windows struct {
 	// limit is the longest timeout of all unanswered requests so far.
 	limit int64
 	// since are the times of the open window.
-	since times
+	since windowTimes
 	adder histogram.Adder
 }
 
-// times are the distributions of a window.
-type times struct{ responseTime, lag histogram.H }
+// windowTimes are the distributions of a window.
+type windowTimes struct{ responseTime, lag histogram.H }
 
 // watched is one runner: what it had counted when the last window was closed, and what it has now.
 type watched struct {
@@ -111,7 +111,7 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 	case known == nil:
 		known = w.meet(s)
 		if known.base.Sequence != 0 { // what was before is given up
-			since = &times{}
+			since = &windowTimes{}
 		}
 	}
 	if err := w.adder.AddSince(s.ResponseTime, known.responseTime, total, &since.responseTime); err != nil {
@@ -226,7 +226,7 @@ func (w *Windows) Complete() ([]runnerv1alpha1.Window, int64) {
 	out, from := w.List()
 	for i, o := range w.list() {
 		h := o.responseTime.histogram()
-		h.AddUnanswered(o.counters.unanswered(), o.limit)
+		h.AddUnanswered(o.unanswered(), o.limit)
 		out[i].Histogram = h.Encode()
 	}
 	return out, from

@@ -35,7 +35,7 @@ func good() *run {
 	r.plan.Rates = []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: 10 * time.Second}}
 	r.plan.Thresholds = []runnerv1alpha1.Threshold{fast, slow, clean, much, few}
 	r.report = runnerv1alpha1.Report{
-		Requests:   runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 999, FailedChecks: 1},
+		Requests:   runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 1000, Succeeded: 999, FailedChecks: 1}},
 		ErrorRate:  0.001,
 		Rate:       runnerv1alpha1.RateResult{Asked: 100, Achieved: 100, WindowSeconds: 10},
 		Stages:     []runnerv1alpha1.StageResult{{Name: "hold", Asked: 100, Achieved: 100, Sent: 1000}},
@@ -63,12 +63,12 @@ func (r *run) timesOut() {
 
 // timesOutAlways gets no response at all.
 func (r *run) timesOutAlways() {
-	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, TimedOut: 1000}, 1
+	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, TimedOut: 1000}}, 1
 }
 
 // answersWrongly gets status 401 for every request.
 func (r *run) answersWrongly() {
-	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, Done: 1000, FailedChecks: 1000}, 1
+	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 1000, FailedChecks: 1000}}, 1
 	r.report.Steps = []runnerv1alpha1.StepResult{{
 		Chain: "c", Step: "s", FailedBy: map[string]int64{"status": 1000}, StatusCodes: map[string]int64{"401": 1000},
 	}}
@@ -87,7 +87,7 @@ func (r *run) losesOne() {
 
 // pauses for two seconds, because its lease expires.
 func (r *run) pauses() {
-	r.report.Requests = runnerv1alpha1.Requests{Sent: 900, Done: 900, Succeeded: 900, Dropped: 100}
+	r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 900, Done: 900, Succeeded: 900}, Dropped: 100}
 	r.report.ErrorRate = 0.1
 	r.report.Generator.LeaseExpired = runnerv1alpha1.LeaseExpiredResult{Shards: 1, Seconds: 2, Dropped: 100}
 	r.report.Failures = []runnerv1alpha1.FailureCount{{
@@ -97,7 +97,7 @@ func (r *run) pauses() {
 
 // isLimited drops requests because of the operator's limit.
 func (r *run) isLimited(dropped int64) {
-	r.report.Requests = runnerv1alpha1.Requests{Sent: 1000 - dropped, Done: 1000 - dropped, Succeeded: 1000 - dropped, Dropped: dropped}
+	r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000 - dropped, Done: 1000 - dropped, Succeeded: 1000 - dropped}, Dropped: dropped}
 	r.report.ErrorRate = runnerv1alpha1.ErrorRate(float64(dropped) / 1000)
 	r.report.Generator.Limited.Dropped = dropped
 	r.report.Failures = []runnerv1alpha1.FailureCount{{
@@ -113,7 +113,7 @@ func (r *run) waits() {
 
 // mostlyDropped could not send 71 % of its requests.
 func (r *run) mostlyDropped() {
-	r.report.Requests = runnerv1alpha1.Requests{Sent: 290, Done: 290, Succeeded: 290, Dropped: 710}
+	r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 290, Done: 290, Succeeded: 290}, Dropped: 710}
 	r.report.ErrorRate = 0.71
 	r.report.Failures = []runnerv1alpha1.FailureCount{{
 		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 710,
@@ -122,14 +122,14 @@ func (r *run) mostlyDropped() {
 
 // nothingCompleted has requests that succeed and chains that do not.
 func (r *run) nothingCompleted() {
-	r.report.Chains = runnerv1alpha1.ChainTotals{
+	r.report.Chains = runnerv1alpha1.ChainCounters{
 		Started: 7, Aborted: 6, Unfinished: 1, AbortedBy: map[string]int64{"timedOut": 1, "missingCapture": 5},
 	}
 }
 
 // nothingEnded has chains that take longer than the load.
 func (r *run) nothingEnded() {
-	r.report.Chains = runnerv1alpha1.ChainTotals{Started: 7, Unfinished: 7}
+	r.report.Chains = runnerv1alpha1.ChainCounters{Started: 7, Unfinished: 7}
 }
 
 // awaits notifications of a listener, all of them in measured stages.
@@ -144,7 +144,7 @@ func (r *run) judgesListener(name, limit string) {
 	r.plan.Thresholds = append(r.plan.Thresholds, runnerv1alpha1.Threshold{Name: "calls", Metric: runnerv1alpha1.MetricNotificationErrorRate, Max: limit, Of: of})
 	m := r.report.Listeners[0].Measured
 	r.report.Selections = []runnerv1alpha1.SelectionResult{{Selector: of, Metric: runnerv1alpha1.MetricNotificationTime, SelectionCounters: runnerv1alpha1.SelectionCounters{
-		Sent: m.Awaited, Done: m.InTime, Succeeded: m.InTime - m.FailedChecks, TimedOut: m.Missing,
+		SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: m.Awaited, Done: m.InTime, Succeeded: m.InTime - m.FailedChecks, TimedOut: m.Missing},
 	}}}
 }
 
@@ -259,7 +259,7 @@ func TestJudge(t *testing.T) {
 		}, failed, ReasonThresholdsFailed, "990 x check hasID, 10 x status 500", 2},
 		{"wrong responses only, interrupted", func(r *run) { r.answersWrongly(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "; none of 1000 requests succeeded: 1000 x status 401", 4},
 		{"stopped before any outcome", func(r *run) {
-			r.report.Requests = runnerv1alpha1.Requests{Sent: 3, InFlightAtEnd: 3}
+			r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 3, InFlightAtEnd: 3}}
 			r.report.Stopped = "spec.stop"
 		}, halted, ReasonStopped, "spec.stop", 4},
 		{"interrupted before anything", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{}; r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
@@ -270,7 +270,7 @@ func TestJudge(t *testing.T) {
 		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error rate is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream became free in time)", 2},
 		{"statuses above it, next to expected ones", func(r *run) {
 			r.noThresholds()
-			r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 980, FailedChecks: 20}, 0.02
+			r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 1000, Succeeded: 980, FailedChecks: 20}}, 0.02
 			r.report.Steps = []runnerv1alpha1.StepResult{{FailedBy: map[string]int64{"status": 20}, StatusCodes: map[string]int64{"404": 980, "503": 15, "200": 5}}}
 		}, failed, ReasonTooManyErrors, "15 x status 503, 5 x status 200", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
@@ -303,7 +303,7 @@ func TestJudge(t *testing.T) {
 			r.nothingEnded()
 			r.report.Graceful.Completed = 1
 		}, pass, ReasonNoThresholds, "the default limit of 1%", 0},
-		{"all chains began in a warm-up", func(r *run) { r.noThresholds(); r.report.Chains = runnerv1alpha1.ChainTotals{} }, pass, ReasonNoThresholds, "the default limit of 1%", 0},
+		{"all chains began in a warm-up", func(r *run) { r.noThresholds(); r.report.Chains = runnerv1alpha1.ChainCounters{} }, pass, ReasonNoThresholds, "the default limit of 1%", 0},
 
 		// Teardown.
 		{"teardown failed", func(r *run) { r.report.TeardownFailure = "chain free: timedOut" }, failed, ReasonTeardownFailed, "teardown failed: chain free: timedOut", 2},
@@ -462,7 +462,7 @@ func TestThresholdResults(t *testing.T) {
 		h.Record(v + 1)
 	}
 	report := &runnerv1alpha1.Report{
-		Requests:   runnerv1alpha1.Requests{Sent: 3},
+		Requests:   runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 3}},
 		ErrorRate:  1. / 3,
 		Rate:       runnerv1alpha1.RateResult{Achieved: 60003.45678, WindowSeconds: 1},
 		Histograms: &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode(), TimeToFirstByte: h.Encode()},

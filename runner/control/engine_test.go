@@ -86,5 +86,5 @@ func (e *fakeEngine) Snapshot() *rv.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sequence++
-	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state, Steps: []rv.StepCounters{{Sent: 1}}, LeaseUntil: e.lease.Until, Term: e.lease.Term}
+	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state, Steps: []rv.StepCounters{{Outcomes: rv.Outcomes{Sent: 1}}}, LeaseUntil: e.lease.Until, Term: e.lease.Term}
 }

@@ -7,16 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
 // TestGracefulStop runs chains that create something and delete it 300 ms later.
 func TestGracefulStop(t *testing.T) {
 	const ms = time.Millisecond
-	type graceful struct {
-		Once   measure.Once
-		Chains measure.GracefulChains
+	graceful := func(sent, completed, cutOff int64) rv.GracefulCounters {
+		return rv.GracefulCounters{OnceCounters: rv.OnceCounters{Sent: sent, Succeeded: sent}, Completed: completed, CutOff: cutOff}
 	}
 	pair := func(rates ...rv.Rate) *rv.Plan {
 		p := gets(rates...)
@@ -32,25 +30,25 @@ func TestGracefulStop(t *testing.T) {
 		rate  rv.Rate
 		grace time.Duration
 		act   func(b *bench)
-		want  graceful
+		want  rv.GracefulCounters
 		// deleted is the number of requests to /delete, created that of the others.
 		created, deleted int
 		ended            time.Duration
 	}{
-		{"none", chains, 0, nil, graceful{}, 100, 70, time.Second},
-		{"all finish", chains, time.Second, nil, graceful{measure.Once{Sent: 30, Succeeded: 30}, measure.GracefulChains{Completed: 30}}, 100, 100, 1294 * ms},
-		{"some are cut off", chains, 100 * ms, nil, graceful{measure.Once{Sent: 10, Succeeded: 10}, measure.GracefulChains{Completed: 10, CutOff: 20}}, 100, 80, 1100 * ms},
-		{"steps need no slot", rate, time.Second, nil, graceful{measure.Once{Sent: 24, Succeeded: 24}, measure.GracefulChains{Completed: 24}}, 62, 62, 1224 * ms},
+		{"none", chains, 0, nil, rv.GracefulCounters{}, 100, 70, time.Second},
+		{"all finish", chains, time.Second, nil, graceful(30, 30, 0), 100, 100, 1294 * ms},
+		{"some are cut off", chains, 100 * ms, nil, graceful(10, 10, 20), 100, 80, 1100 * ms},
+		{"steps need no slot", rate, time.Second, nil, graceful(24, 24, 0), 62, 62, 1224 * ms},
 		{"stopped", chains, time.Second, func(b *bench) {
 			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
-		}, graceful{measure.Once{Sent: 31, Succeeded: 31}, measure.GracefulChains{Completed: 31}}, 50, 50, 794 * ms},
+		}, graceful(31, 31, 0), 50, 50, 794 * ms},
 		{"interrupted twice", chains, time.Second, func(b *bench) {
 			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
 			b.in(600*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
-		}, graceful{measure.Once{Sent: 10, Succeeded: 10}, measure.GracefulChains{Completed: 10, CutOff: 21}}, 50, 29, 590 * ms},
+		}, graceful(10, 10, 21), 50, 29, 590 * ms},
 		{"the shard leaves", chains, time.Second, func(b *bench) {
 			b.w.Change(slots.Change{At: b.startAt + int64(500*ms+ms/2), Leave: true})
-		}, graceful{measure.Once{Sent: 31, Succeeded: 31}, measure.GracefulChains{Completed: 31}}, 51, 51, 804 * ms},
+		}, graceful(31, 31, 0), 51, 51, 804 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, pair(tt.rate), ok(2*ms))
@@ -60,7 +58,7 @@ func TestGracefulStop(t *testing.T) {
 			}
 			got := b.run()
 			r := b.w.rec
-			if diff := cmp.Diff(tt.want, graceful{r.Graceful, r.GracefulChains}); diff != "" {
+			if diff := cmp.Diff(tt.want, r.Graceful); diff != "" {
 				t.Errorf("after the load (-want +got):\n%s", diff)
 			}
 			deleted := 0
@@ -75,8 +73,8 @@ func TestGracefulStop(t *testing.T) {
 			if int(got.Sent+r.Graceful.Sent) != len(b.served) {
 				t.Errorf("sent %d and %d after the load, the peer counted %d", got.Sent, r.Graceful.Sent, len(b.served))
 			}
-			if c := r.Chains[0]; c.Started-c.Completed-c.Aborted != r.GracefulChains.Completed+r.GracefulChains.CutOff && tt.grace > 0 {
-				t.Errorf("chains %+v, after the load %+v", c, r.GracefulChains)
+			if c := r.Chains[0]; c.Started-c.Completed-c.Aborted != r.Graceful.Completed+r.Graceful.CutOff && tt.grace > 0 {
+				t.Errorf("chains %+v, after the load %+v", c, r.Graceful)
 			}
 			if ended := time.Duration(b.clock - b.startAt).Truncate(ms); ended != tt.ended {
 				t.Errorf("ended after %v, want %v", ended, tt.ended)
@@ -93,17 +91,18 @@ func TestLeaseDuringGracefulStop(t *testing.T) {
 		name     string
 		lease    time.Duration
 		renewals []renewal
-		want     measure.GracefulChains
+		// want are the instances that completed, and those that were cut off.
+		want [2]int64
 		// quiet is the time in which nothing may be sent.
 		quiet [2]time.Duration
 		ended time.Duration
 	}{
-		{"no gap", 5000 * ms, nil, measure.GracefulChains{Completed: 30}, [2]time.Duration{}, 1294 * ms},
-		{"renewed in time", 1100 * ms, []renewal{{1050 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 30}, [2]time.Duration{}, 1294 * ms},
-		{"renewed late", 1100 * ms, []renewal{{1200 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 30}, [2]time.Duration{1100 * ms, 1200 * ms}, 1294 * ms},
-		{"renewed after the time", 1100 * ms, []renewal{{1600 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
-		{"expires when a step is ready", 1102 * ms, nil, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1102 * ms, time.Hour}, 1500 * ms},
-		{"expires", 1100 * ms, nil, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
+		{"no gap", 5000 * ms, nil, [2]int64{30, 0}, [2]time.Duration{}, 1294 * ms},
+		{"renewed in time", 1100 * ms, []renewal{{1050 * ms, 5000 * ms}}, [2]int64{30, 0}, [2]time.Duration{}, 1294 * ms},
+		{"renewed late", 1100 * ms, []renewal{{1200 * ms, 5000 * ms}}, [2]int64{30, 0}, [2]time.Duration{1100 * ms, 1200 * ms}, 1294 * ms},
+		{"renewed after the time", 1100 * ms, []renewal{{1600 * ms, 5000 * ms}}, [2]int64{10, 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
+		{"expires when a step is ready", 1102 * ms, nil, [2]int64{10, 20}, [2]time.Duration{1102 * ms, time.Hour}, 1500 * ms},
+		{"expires", 1100 * ms, nil, [2]int64{10, 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rate := perSecond(100, time.Second)
@@ -117,8 +116,8 @@ func TestLeaseDuringGracefulStop(t *testing.T) {
 			b.lease(tt.lease, tt.renewals...)
 			got := b.run()
 			r := b.w.rec
-			if r.GracefulChains != tt.want {
-				t.Errorf("chains %+v, want %+v", r.GracefulChains, tt.want)
+			if got := [2]int64{r.Graceful.Completed, r.Graceful.CutOff}; got != tt.want {
+				t.Errorf("chains %v, want %v", got, tt.want)
 			}
 			for _, served := range b.served {
 				if at := served.at - time.Duration(b.startAt); at >= tt.quiet[0] && at < tt.quiet[1] {

@@ -46,12 +46,12 @@ func TestSelections(t *testing.T) {
 	})
 	b.run()
 	want := []measure.Selection{
-		{Sent: 20, Done: 16, Succeeded: 14, TimedOut: 2, Reset: 2, InClass: 16},
-		{Sent: 40, Done: 32, Succeeded: 28, TimedOut: 4, Reset: 4, InClass: 32},
-		{Sent: 60, Done: 48, Succeeded: 42, TimedOut: 6, Reset: 6, InClass: 6},
-		{Sent: 20, Done: 20, Succeeded: 20, InClass: 20}, // each second request, and those that fail are of the other chain
-		{Sent: 60, Done: 48, Succeeded: 42, TimedOut: 6, Reset: 6, InClass: 42},
-		{Sent: 30, Done: 18, Succeeded: 12, TimedOut: 6, Reset: 6, InClass: 18},
+		{SelectionCounts: rv.SelectionCounts{Sent: 20, Done: 16, Succeeded: 14, TimedOut: 2, Reset: 2, InClass: 16}},
+		{SelectionCounts: rv.SelectionCounts{Sent: 40, Done: 32, Succeeded: 28, TimedOut: 4, Reset: 4, InClass: 32}},
+		{SelectionCounts: rv.SelectionCounts{Sent: 60, Done: 48, Succeeded: 42, TimedOut: 6, Reset: 6, InClass: 6}},
+		{SelectionCounts: rv.SelectionCounts{Sent: 20, Done: 20, Succeeded: 20, InClass: 20}}, // each second request, and those that fail are of the other chain
+		{SelectionCounts: rv.SelectionCounts{Sent: 60, Done: 48, Succeeded: 42, TimedOut: 6, Reset: 6, InClass: 42}},
+		{SelectionCounts: rv.SelectionCounts{Sent: 30, Done: 18, Succeeded: 12, TimedOut: 6, Reset: 6, InClass: 18}},
 		{},
 	}
 	got := b.w.rec.Selections
@@ -78,7 +78,7 @@ func TestSelectionsOfStages(t *testing.T) {
 		return reply{status: 200, after: time.Duration(n) * time.Millisecond}
 	})
 	total := b.run()
-	want := []measure.Selection{{Sent: 20, Done: 18, Succeeded: 18, TimedOut: 2, InClass: 18}, {Sent: 40, Done: 36, Succeeded: 36, TimedOut: 4, InClass: 36}}
+	want := []measure.Selection{{SelectionCounts: rv.SelectionCounts{Sent: 20, Done: 18, Succeeded: 18, TimedOut: 2, InClass: 18}}, {SelectionCounts: rv.SelectionCounts{Sent: 40, Done: 36, Succeeded: 36, TimedOut: 4, InClass: 36}}}
 	got := b.w.rec.Selections
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(histogram.H{})); diff != "" || total.Sent != 60 {
 		t.Errorf("%d requests sent (-want +got):\n%s", total.Sent, diff)

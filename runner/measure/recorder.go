@@ -23,9 +23,8 @@ type Recorder struct {
 	Selections []Selection
 	Lag        histogram.H
 
-	Dropped   int64
-	Retried   int64
-	Abandoned int64
+	// Counters are those of a snapshot. The outcomes, which Steps have, and the requests in flight are zero.
+	rv.Counters
 
 	// Batched is by how long the sleep interval delayed requests in all, which is a part of Lag. Naps counts the naps of
 	// closed loops, and Napped is their length in all.
@@ -37,32 +36,16 @@ type Recorder struct {
 	Failures failure.Counts
 	// Exhausted is true if chains could not start instances because a variable has no more values.
 	Exhausted bool
-	// Setup and Teardown count the requests of chains that run once.
-	Setup, Teardown Once
-	// Graceful counts the requests that chain instances sent after the load, and GracefulChains these instances.
-	Graceful       Once
-	GracefulChains GracefulChains
-
-	WarmUpSent      int64
-	WarmUpDone      int64
-	WarmUpSucceeded int64
-
-	BytesSent     int64
-	BytesReceived int64
-	Connects      int64
-	Reconnects    int64
+	// WarmUpDone counts the requests of warm-up stages that have an outcome.
+	WarmUpDone int64
 }
 
-// Step has the counts of a step: Sent = Done + TimedOut + Reset + ConnectionLost + (in flight), and
-// Done = Succeeded + failed checks.
+// Step has the counts of a step. Outcomes.InFlightAtEnd is zero.
 type Step struct {
-	Sent           int64
-	Done           int64
-	Succeeded      int64
-	TimedOut       int64
-	Reset          int64
-	ConnectionLost int64
-	ResponseTime   histogram.H
+	rv.Outcomes
+	rv.StepEvents
+
+	ResponseTime histogram.H
 	// ServiceTime and TimeToFirstByte are those of requests with a whole response.
 	ServiceTime     histogram.H
 	TimeToFirstByte histogram.H
@@ -74,13 +57,8 @@ type Step struct {
 	Codes Codes
 	// Problems counts problem details by status and cause, at most rv.MaxProblems of them; see rv.StepCounters.
 	Problems Names
-	// FailedBy counts failed checks by name; Retries are requests that followed a failure, Redirects those that
-	// followed a redirect.
-	FailedBy  Names
-	Retries   int64
-	Redirects int64
-	// OverloadControl and LoadControl are responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (3GPP TS 29.500 5.2.3.2.9, 5.2.3.2.10).
-	OverloadControl, LoadControl int64
+	// FailedBy counts failed checks by name.
+	FailedBy Names
 }
 
 // Chain counts instances that began in a measured stage.
@@ -107,13 +85,6 @@ func (t *Target) Histograms() [rv.TargetDistributions]*histogram.H {
 	}
 }
 
-// Once counts the requests of chains that run once for the whole test.
-type Once struct{ Sent, Succeeded int64 }
-
-// GracefulChains are the chain instances that continued after the load. CutOff had not ended when the time was over, or had
-// no time to continue.
-type GracefulChains struct{ Completed, Aborted, CutOff int64 }
-
 // Stage counts requests, of warm-up too, by the rate stage of their slot. SentInDrain are those of
 // Sent that left after the last stage. Slots have come due.
 type Stage struct {
@@ -123,10 +94,9 @@ type Stage struct {
 	Started, StartedInDrain int64
 }
 
-// Selection has the counts of a part of the requests, and the distribution of one of their times. InClass counts the
-// responses with the status class of the part, and SentInDrain those of Sent that left after the last stage.
+// Selection has the counts of a part of the requests, and the distribution of one of their times.
 type Selection struct {
-	Sent, Done, Succeeded, TimedOut, Reset, ConnectionLost, Dropped, SentInDrain, InClass int64
+	rv.SelectionCounts
 
 	Time histogram.H
 }
@@ -197,7 +167,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		from, to := &r.Listeners[i], &total.Listeners[i]
 		fold(&from.Time, &to.Time)
 		from.FailedBy.foldInto(&to.FailedBy)
-		to.Add(&from.AwaitCounts)
+		to.Add(&from.AwaitCounts, 1)
 		from.AwaitCounts = rv.AwaitCounts{}
 	}
 	fold(&r.Lag, &total.Lag)
@@ -210,18 +180,10 @@ func (s *Step) Histograms() [rv.StepDistributions]*histogram.H {
 }
 
 func (s *Step) foldInto(total *Step) {
-	total.Sent += s.Sent
-	total.Done += s.Done
-	total.Succeeded += s.Succeeded
-	total.TimedOut += s.TimedOut
-	total.Reset += s.Reset
-	total.ConnectionLost += s.ConnectionLost
+	total.Outcomes.Add(&s.Outcomes, 1)
+	total.StepEvents.Add(&s.StepEvents, 1)
 	s.Codes.foldInto(&total.Codes)
 	s.Problems.foldBounded(&total.Problems, rv.MaxProblems, rv.CauseOther)
-	total.Retries += s.Retries
-	total.Redirects += s.Redirects
-	total.OverloadControl += s.OverloadControl
-	total.LoadControl += s.LoadControl
 	total.Occupied += s.Occupied
 	s.FailedBy.foldInto(&total.FailedBy)
 	to := total.Histograms()
@@ -235,15 +197,7 @@ func (s *Step) foldInto(total *Step) {
 }
 
 func (s *Selection) foldInto(total *Selection) {
-	total.Sent += s.Sent
-	total.Done += s.Done
-	total.Succeeded += s.Succeeded
-	total.TimedOut += s.TimedOut
-	total.Reset += s.Reset
-	total.ConnectionLost += s.ConnectionLost
-	total.Dropped += s.Dropped
-	total.SentInDrain += s.SentInDrain
-	total.InClass += s.InClass
+	total.Add(&s.SelectionCounts, 1)
 	fold(&s.Time, &total.Time)
 	*s = Selection{Time: s.Time}
 }
@@ -255,29 +209,10 @@ func fold(from, to *histogram.H) {
 }
 
 func (r *Recorder) foldCounts(total *Recorder) {
+	total.Counters.Add(&r.Counters, 1)
+	r.Counters = rv.Counters{}
 	for _, p := range [][2]*int64{
-		{&r.Dropped, &total.Dropped},
-		{&r.Retried, &total.Retried},
-		{&r.Graceful.Sent, &total.Graceful.Sent},
-		{&r.Graceful.Succeeded, &total.Graceful.Succeeded},
-		{&r.GracefulChains.Completed, &total.GracefulChains.Completed},
-		{&r.GracefulChains.Aborted, &total.GracefulChains.Aborted},
-		{&r.GracefulChains.CutOff, &total.GracefulChains.CutOff},
-		{&r.Setup.Sent, &total.Setup.Sent},
-		{&r.Setup.Succeeded, &total.Setup.Succeeded},
-		{&r.Teardown.Sent, &total.Teardown.Sent},
-		{&r.Teardown.Succeeded, &total.Teardown.Succeeded},
-		{&r.Abandoned, &total.Abandoned},
-		{&r.WarmUpSent, &total.WarmUpSent},
-		{&r.WarmUpDone, &total.WarmUpDone},
-		{&r.WarmUpSucceeded, &total.WarmUpSucceeded},
-		{&r.BytesSent, &total.BytesSent},
-		{&r.BytesReceived, &total.BytesReceived},
-		{&r.Batched, &total.Batched},
-		{&r.Naps, &total.Naps},
-		{&r.Napped, &total.Napped},
-		{&r.Connects, &total.Connects},
-		{&r.Reconnects, &total.Reconnects},
+		{&r.WarmUpDone, &total.WarmUpDone}, {&r.Batched, &total.Batched}, {&r.Naps, &total.Naps}, {&r.Napped, &total.Napped},
 	} {
 		*p[1] += *p[0]
 		*p[0] = 0

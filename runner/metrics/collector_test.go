@@ -39,13 +39,13 @@ func metricsSnapshot(clock time.Duration, sent int64) *runnerv1alpha1.Snapshot {
 	return &runnerv1alpha1.Snapshot{
 		Boot: "b", State: runnerv1alpha1.StateRunning, Clock: int64(clock) + 1, StartedAt: 1, Sequence: uint64(clock),
 		Counters: runnerv1alpha1.Counters{
-			Sent: sent, Done: 5, Succeeded: 4, FailedChecks: 1, InFlightAtEnd: 2, Dropped: 3, Retried: 1,
+			Requests:   runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: sent, Done: 5, Succeeded: 4, FailedChecks: 1, InFlightAtEnd: 2}, Dropped: 3, Retried: 1},
 			Setup:      runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 1},
 			WarmUpSent: 0, WarmUpInFlight: 1, BytesSent: 1000, BytesReceived: 2000, Connects: 4, Reconnects: 1,
 		},
 		Stages: []runnerv1alpha1.StageCounters{{Sent: sent}},
 		Steps: []runnerv1alpha1.StepCounters{
-			{Sent: 10, Done: 5, Succeeded: 4, FailedChecks: 1, TimedOut: 1, Reset: 2, ConnectionLost: 1, StatusClasses: [5]int64{1: 4, 4: 1}, ResponseTime: h.Encode(), FailedBy: map[string]int64{"status": 1}, Retries: 3},
+			{Outcomes: runnerv1alpha1.Outcomes{Sent: 10, Done: 5, Succeeded: 4, FailedChecks: 1, TimedOut: 1, Reset: 2, ConnectionLost: 1}, StatusClasses: [5]int64{1: 4, 4: 1}, ResponseTime: h.Encode(), FailedBy: map[string]int64{"status": 1}, StepEvents: runnerv1alpha1.StepEvents{Retries: 3}},
 			{}, {},
 		},
 		Chains: []runnerv1alpha1.ChainCounters{

@@ -91,14 +91,14 @@ func (r *Recorder) Began(chain int) { r.Chains[chain].Started++ }
 func (r *Recorder) Exhaust() { r.Exhausted = true }
 
 // CutOff counts instances that have not ended after the load when no more of their steps are sent.
-func (r *Recorder) CutOff(n int64) { r.GracefulChains.CutOff += n }
+func (r *Recorder) CutOff(n int64) { r.Graceful.CutOff += n }
 
 // EndedLate counts an instance that has ended after the load.
 func (r *Recorder) EndedLate(why string) {
 	if why == "" {
-		r.GracefulChains.Completed++
+		r.Graceful.Completed++
 	} else {
-		r.GracefulChains.Aborted++
+		r.Graceful.Aborted++
 	}
 }
 
@@ -182,6 +182,7 @@ func (r *Recorder) Done(q *book.Request, failed string, now int64) {
 	if failed == "" {
 		st.Succeeded++
 	} else {
+		st.FailedChecks++
 		st.FailedBy.Add(failed)
 		st.FailedResponseTime.Record((now - q.Due) / 1000)
 	}
@@ -300,12 +301,12 @@ func (r *Recorder) Notified(listener int, took int64, failed string) {
 }
 
 // once returns the counters of the requests outside of all rate stages.
-func (r *Recorder) once(stage int16) *measure.Once {
+func (r *Recorder) once(stage int16) *rv.OnceCounters {
 	switch stage {
 	case book.StageTeardown:
 		return &r.Teardown
 	case book.StageGraceful:
-		return &r.Graceful
+		return &r.Graceful.OnceCounters
 	}
 	return &r.Setup
 }

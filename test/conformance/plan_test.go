@@ -132,8 +132,8 @@ func law(t *testing.T, s *rv.Snapshot) {
 		sum.ConnectionLost += k.ConnectionLost
 		sum.InFlightAtEnd += k.InFlightAtEnd
 	}
-	whole := rv.StepCounters{Sent: c.Sent, Succeeded: c.Succeeded, FailedChecks: c.FailedChecks, TimedOut: c.TimedOut,
-		Reset: c.Reset, ConnectionLost: c.ConnectionLost, InFlightAtEnd: c.InFlightAtEnd}
+	whole := rv.StepCounters{Outcomes: rv.Outcomes{Sent: c.Sent, Succeeded: c.Succeeded, FailedChecks: c.FailedChecks, TimedOut: c.TimedOut,
+		Reset: c.Reset, ConnectionLost: c.ConnectionLost, InFlightAtEnd: c.InFlightAtEnd}}
 	if !reflect.DeepEqual(sum, whole) {
 		t.Errorf("the steps sum up to %+v, the whole is %+v", sum, whole)
 	}

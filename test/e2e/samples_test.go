@@ -122,7 +122,7 @@ func (s *story) wantNotified(lt *v1alpha1.LoadTest) {
 	r := s.report(lt)
 	all := r.Listeners[0].ListenerCounts
 	for i := range r.Listeners[1:] {
-		all.Add(&r.Listeners[1+i].ListenerCounts)
+		all.Add(&r.Listeners[1+i].ListenerCounts, 1)
 	}
 	if sent == 0 || all.Received != sent || all.InTime != sent || all.Awaited != sent {
 		s.Errorf("the target sent %d notifications, the runners counted %+v", sent, all)

@@ -24,7 +24,7 @@ func TestOTLP(t *testing.T) {
 	end := time.Now()
 	r := &rv.Report{
 		Name: "core/short", Version: "v0", StartTime: end.Add(-2 * time.Second).UTC().Format(time.RFC3339Nano), EndTime: end.UTC().Format(time.RFC3339Nano),
-		Steps:       []rv.StepResult{{Chain: "app", Step: "create", Sent: 1000, Done: 1000, Succeeded: 990, FailedChecks: 10}},
+		Steps:       []rv.StepResult{{Chain: "app", Step: "create", Outcomes: rv.Outcomes{Sent: 1000, Done: 1000, Succeeded: 990, FailedChecks: 10}}},
 		StatusCodes: map[string]int64{"201": 990, "503": 10}, ErrorRate: 0.01, Rate: rv.RateResult{Asked: 500, Achieved: 499.5},
 		ResponseTime: h.Times(), Histograms: &rv.ReportHistograms{ResponseTime: h.Encode()},
 		Verdict: rv.Verdict{Outcome: rv.OutcomeFailed, Reason: "ThresholdsFailed"},

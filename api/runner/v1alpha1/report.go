@@ -26,7 +26,7 @@ type Report struct {
 
 	Requests    Requests         `json:"requests"`
 	WarmUp      WarmUp           `json:"warmUp"`
-	Chains      ChainTotals      `json:"chains"`
+	Chains      ChainCounters    `json:"chains"`
 	StatusCodes map[string]int64 `json:"statusCodes"`
 	// Causes counts problem details by cause; see Snapshot.Causes.
 	Causes map[string]int64 `json:"causes,omitempty"`
@@ -98,34 +98,9 @@ type Report struct {
 // ReportKind is the kind of a Report document.
 const ReportKind = "Report"
 
-// Requests counts every request exactly once; see Counters for the equations.
-type Requests struct {
-	Sent           int64 `json:"sent"`
-	Done           int64 `json:"done"`
-	Succeeded      int64 `json:"succeeded"`
-	FailedChecks   int64 `json:"failedChecks"`
-	TimedOut       int64 `json:"timedOut"`
-	Reset          int64 `json:"reset"`
-	ConnectionLost int64 `json:"connectionLost"`
-	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
-	Dropped        int64 `json:"dropped"`
-	Retried        int64 `json:"retried"`
-	Abandoned      int64 `json:"abandoned"`
-}
-
 // WarmUp counts what the warm-up stages sent. No other figure includes it.
 type WarmUp struct {
 	Sent int64 `json:"sent"`
-}
-
-// ChainTotals count chain instances over all chains.
-type ChainTotals struct {
-	Started    int64 `json:"started"`
-	Completed  int64 `json:"completed"`
-	Aborted    int64 `json:"aborted"`
-	Unfinished int64 `json:"unfinished"`
-	// AbortedBy counts Aborted by reason (AbortX constants).
-	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
 }
 
 // RateResult compares the rate asked for with the rate sent, in requests per second over the measured window, without
@@ -221,7 +196,7 @@ type StageResult struct {
 }
 
 // StageFigures are the outcomes and the times of the requests of a stage over all shards. A request belongs to the stage of its slot, also
-// if its response comes later. Together with StageResult.Sent, the counts satisfy the equations of Counters.
+// if its response comes later. Together with StageResult.Sent, the counts satisfy the equations of Outcomes.
 type StageFigures struct {
 	Done           int64 `json:"done"`
 	Succeeded      int64 `json:"succeeded"`
@@ -242,24 +217,11 @@ type StepResult struct {
 	Step  string `json:"step"`
 	// Phase of the chain. Report.Setup and Report.Teardown count what these chains send, so the counts of their
 	// entries are zero.
-	Phase          Phase `json:"phase,omitempty"`
-	Sent           int64 `json:"sent"`
-	Done           int64 `json:"done"`
-	Succeeded      int64 `json:"succeeded"`
-	FailedChecks   int64 `json:"failedChecks"`
-	TimedOut       int64 `json:"timedOut"`
-	Reset          int64 `json:"reset"`
-	ConnectionLost int64 `json:"connectionLost"`
-	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
-	// FailedBy counts FailedChecks by the first check that failed; Retries are those of Sent that
-	// followed a failure of the same step.
+	Phase Phase `json:"phase,omitempty"`
+	Outcomes
+	// FailedBy counts FailedChecks by the first check that failed.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
-	Retries  int64            `json:"retries,omitempty"`
-	// Redirects are those of Sent that followed a redirect.
-	Redirects int64 `json:"redirects,omitempty"`
-	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci.
-	OverloadControl int64 `json:"overloadControl,omitempty"`
-	LoadControl     int64 `json:"loadControl,omitempty"`
+	StepEvents
 	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
 	StatusCodes  map[string]int64 `json:"statusCodes,omitempty"`
 	Problems     []ProblemResult  `json:"problems,omitempty"`
@@ -283,20 +245,14 @@ type ProblemResult struct {
 	Count int64  `json:"count"`
 }
 
-// OperationResult is one service operation of one target, over all its steps and all shards. It satisfies the equations of Counters.
+// OperationResult is one service operation of one target, over all its steps and all shards. It satisfies the equations of Outcomes.
 type OperationResult struct {
 	Target string `json:"target"`
 	// Operation is Step.Operation, or CHAIN/STEP for a step without one.
-	Operation      string    `json:"operation"`
-	Sent           int64     `json:"sent"`
-	Done           int64     `json:"done"`
-	Succeeded      int64     `json:"succeeded"`
-	FailedChecks   int64     `json:"failedChecks"`
-	TimedOut       int64     `json:"timedOut"`
-	Reset          int64     `json:"reset"`
-	ConnectionLost int64     `json:"connectionLost"`
-	InFlightAtEnd  int64     `json:"inFlightAtEnd"`
-	ErrorRate      ErrorRate `json:"errorRate"`
+	Operation string `json:"operation"`
+	Outcomes
+	StepEvents
+	ErrorRate ErrorRate `json:"errorRate"`
 	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	Problems    []ProblemResult  `json:"problems,omitempty"`

@@ -153,67 +153,6 @@ const (
 	ProblemInternal Problem = "InternalError"
 )
 
-// Counters count requests of the measured stages. Each sent request is in exactly one of the terms of these
-// equations:
-//
-//	Sent = Done + TimedOut + Reset + ConnectionLost + InFlightAtEnd
-//	Done = Succeeded + FailedChecks
-//
-// In a snapshot of a running test, InFlightAtEnd counts the requests in flight.
-type Counters struct {
-	Sent           int64 `json:"sent"`
-	Done           int64 `json:"done"`
-	Succeeded      int64 `json:"succeeded"`
-	FailedChecks   int64 `json:"failedChecks"`
-	TimedOut       int64 `json:"timedOut"`
-	Reset          int64 `json:"reset"`
-	ConnectionLost int64 `json:"connectionLost"`
-	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
-	// Dropped slots were never sent, because no stream became free in time.
-	Dropped int64 `json:"dropped"`
-	// Retried requests were given back unprocessed by the peer (GOAWAY, REFUSED_STREAM) and
-	// sent again; they count once in Sent.
-	Retried int64 `json:"retried"`
-	// Abandoned counts timed-out streams that were not reset, to stay below what servers tolerate. TimedOut includes
-	// them.
-	Abandoned int64 `json:"abandoned,omitempty"`
-	// WarmUpSent counts requests of warm-up stages, which are in no other counter;
-	// WarmUpInFlight those of them that have no outcome yet.
-	WarmUpSent     int64 `json:"warmUpSent"`
-	WarmUpInFlight int64 `json:"warmUpInFlight"`
-	// WarmUpSucceeded counts those that succeeded.
-	WarmUpSucceeded int64 `json:"warmUpSucceeded"`
-
-	// Graceful counts what was sent after the load.
-	Graceful GracefulCounters `json:"graceful,omitzero"`
-	// Setup and Teardown count requests of setup and teardown chains, which are in no other counter.
-	Setup    OnceCounters `json:"setup,omitzero"`
-	Teardown OnceCounters `json:"teardown,omitzero"`
-
-	BytesSent     int64 `json:"bytesSent"`
-	BytesReceived int64 `json:"bytesReceived"`
-	// Connects counts connections opened, Reconnects those opened to replace a lost one.
-	Connects   int64 `json:"connects"`
-	Reconnects int64 `json:"reconnects"`
-}
-
-// GracefulCounters count what chain instances sent after the load, within Plan.GracefulStop. These requests are in no other
-// counter, and ChainCounters count these instances as unfinished.
-type GracefulCounters struct {
-	Sent      int64 `json:"sent"`
-	Succeeded int64 `json:"succeeded"`
-	// Completed and Aborted are the instances that have ended. CutOff are those that had not ended when the time was over.
-	Completed int64 `json:"completed"`
-	Aborted   int64 `json:"aborted"`
-	CutOff    int64 `json:"cutOff"`
-}
-
-// OnceCounters count the requests of chains that run once: those that were sent, and of them those that succeeded.
-type OnceCounters struct {
-	Sent      int64 `json:"sent"`
-	Succeeded int64 `json:"succeeded"`
-}
-
 // StageCounters is what one rate stage did on this runner.
 type StageCounters struct {
 	// Sent counts the requests whose slot was in the stage, Dropped its slots that were not sent.
@@ -236,25 +175,12 @@ type StageCounters struct {
 	Ended int64 `json:"ended,omitempty"`
 }
 
-// StepCounters satisfy the same equations as Counters.
+// StepCounters satisfy the equations of Outcomes.
 type StepCounters struct {
-	Sent           int64 `json:"sent"`
-	Done           int64 `json:"done"`
-	Succeeded      int64 `json:"succeeded"`
-	FailedChecks   int64 `json:"failedChecks"`
-	TimedOut       int64 `json:"timedOut"`
-	Reset          int64 `json:"reset"`
-	ConnectionLost int64 `json:"connectionLost"`
-	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	Outcomes
 	// FailedBy counts FailedChecks by the name of the first check that failed; the sum is FailedChecks.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
-	// Retries are those of Sent that followed a failure of the same step (OnFailure.Retries).
-	Retries int64 `json:"retries,omitempty"`
-	// Redirects are those of Sent that followed a redirect (Step.MaxRedirects).
-	Redirects int64 `json:"redirects,omitempty"`
-	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (Target.CountLoadControl).
-	OverloadControl int64 `json:"overloadControl,omitempty"`
-	LoadControl     int64 `json:"loadControl,omitempty"`
+	StepEvents
 	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4. Codes from 600 on
 	// count as 5xx.
 	StatusClasses [5]int64 `json:"statusClasses"`
@@ -334,99 +260,12 @@ func (a *Authorization) Add(b *Authorization) {
 	}
 }
 
-// ChainCounters count chain instances that began in measured stages.
-// Started = Completed + Aborted + Unfinished.
-type ChainCounters struct {
-	Started   int64 `json:"started"`
-	Completed int64 `json:"completed"`
-	Aborted   int64 `json:"aborted"`
-	// AbortedBy counts Aborted by reason (AbortX constants).
-	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
-	// Unfinished instances were under way when the run ended (or are, while it runs).
-	Unfinished int64 `json:"unfinished"`
-}
-
 // ListenerCounters are the counts of a listener and the distribution of its times.
 type ListenerCounters struct {
 	ListenerCounts
 	// Time is from sending the request before the step to the notification InTime, which can come before the response to
 	// the request.
 	Time Histogram `json:"time,omitzero"`
-}
-
-// ListenerCounts count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
-// these equations, and those of an ended test with Early = 0 and Waiting = 0:
-//
-//	Received = InTime + Late + Duplicate + Unexpected + Early + RefusedToken + RefusedCertificate
-//	Awaited = InTime + Missing + WaitingAtEnd + Waiting
-type ListenerCounts struct {
-	Received int64 `json:"received"`
-	// InTime notifications reached the step that awaited them. FailedChecks of them failed a check of the step.
-	InTime       int64 `json:"inTime"`
-	FailedChecks int64 `json:"failedChecks"`
-	// Late notifications came after the timeout of their step. Duplicate ones had the key of one that came before.
-	Late      int64 `json:"late"`
-	Duplicate int64 `json:"duplicate"`
-	// Unexpected are notifications that no step awaited within Listener.Keep.
-	Unexpected int64 `json:"unexpected"`
-	// Early are notifications that no step awaits yet.
-	Early int64 `json:"early,omitempty"`
-	// Awaited counts steps that began to wait. Missing are those of them without a notification within their timeout.
-	Awaited int64 `json:"awaited"`
-	Missing int64 `json:"missing"`
-	// Waiting steps wait now. WaitingAtEnd are those that waited when the run ended.
-	Waiting      int64 `json:"waiting,omitempty"`
-	WaitingAtEnd int64 `json:"waitingAtEnd,omitempty"`
-	// Measured are the steps of chain instances that began in a measured stage.
-	Measured AwaitCounts `json:"measured,omitzero"`
-	// RefusedToken notifications had no valid access token, RefusedCertificate ones came from a peer whose client
-	// certificate has none of the required names. They were answered with 401 or 403, and reached no step.
-	RefusedToken       int64 `json:"refusedToken,omitempty"`
-	RefusedCertificate int64 `json:"refusedCertificate,omitempty"`
-	// FailedHandshakes are connections of peers whose TLS handshake failed. They brought no notification.
-	FailedHandshakes int64 `json:"failedHandshakes,omitempty"`
-	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and the times are of chain
-	// instances that began in a measured stage, the counts above of all.
-	FailedBy map[string]int64 `json:"failedBy,omitempty"`
-}
-
-// AwaitCounts count steps that began to wait for a notification. InTime of them received it, FailedChecks of these did not
-// pass their checks, and Missing did not receive it within their timeout. The others wait, or waited when the run ended.
-type AwaitCounts struct {
-	Awaited      int64 `json:"awaited"`
-	InTime       int64 `json:"inTime"`
-	FailedChecks int64 `json:"failedChecks"`
-	Missing      int64 `json:"missing"`
-}
-
-// Add adds the counts of another runner.
-func (c *AwaitCounts) Add(o *AwaitCounts) {
-	c.Awaited += o.Awaited
-	c.InTime += o.InTime
-	c.FailedChecks += o.FailedChecks
-	c.Missing += o.Missing
-}
-
-// Waiting returns the number of steps that wait, or waited when the run ended.
-func (c *AwaitCounts) Waiting() int64 { return c.Awaited - c.InTime - c.Missing }
-
-// Add adds the counts of another runner, without FailedBy.
-func (c *ListenerCounts) Add(o *ListenerCounts) {
-	c.Received += o.Received
-	c.InTime += o.InTime
-	c.FailedChecks += o.FailedChecks
-	c.Late += o.Late
-	c.Duplicate += o.Duplicate
-	c.Unexpected += o.Unexpected
-	c.Early += o.Early
-	c.Awaited += o.Awaited
-	c.Missing += o.Missing
-	c.Waiting += o.Waiting
-	c.WaitingAtEnd += o.WaitingAtEnd
-	c.Measured.Add(&o.Measured)
-	c.RefusedToken += o.RefusedToken
-	c.RefusedCertificate += o.RefusedCertificate
-	c.FailedHandshakes += o.FailedHandshakes
 }
 
 // Why a chain instance was aborted.

@@ -179,10 +179,17 @@ func (p *Plan) Selections() (selections []Selection, of []int) {
 	return selections, of
 }
 
-// SelectionCounters are the figures of a Selection on a runner. Like those of a step, they satisfy the equations of Counters.
-// Of a selection of notifications, Sent are the steps that awaited one, Done those that received it in time, Succeeded those of
-// Done that passed their checks, and TimedOut those that missed it. All of these are of instances that began in measured stages.
+// SelectionCounters are the figures of a Selection on a runner.
 type SelectionCounters struct {
+	SelectionCounts
+	// Time is the distribution of Selection.Time.
+	Time Histogram `json:"time,omitzero"`
+}
+
+// SelectionCounts are counts that, like those of a step, satisfy the equations of Outcomes. Of a selection of notifications, Sent are the
+// steps that awaited one, Done those that received it in time, Succeeded those of Done that passed their checks, and TimedOut those that
+// missed it. All of these are of instances that began in measured stages.
+type SelectionCounts struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
 	Succeeded      int64 `json:"succeeded"`
@@ -200,26 +207,21 @@ type SelectionCounters struct {
 	Late       int64 `json:"late,omitempty"`
 	Duplicate  int64 `json:"duplicate,omitempty"`
 	Unexpected int64 `json:"unexpected,omitempty"`
-	// Time is the distribution of Selection.Time.
-	Time Histogram `json:"time,omitzero"`
 }
 
-// Add adds the counters of other. The caller adds the distributions.
-func (c *SelectionCounters) Add(other *SelectionCounters) { c.AddTimes(other, 1) }
-
-// AddTimes adds the counters of other, multiplied by n.
-func (c *SelectionCounters) AddTimes(other *SelectionCounters, n int64) {
-	c.Sent += n * other.Sent
-	c.Done += n * other.Done
-	c.Succeeded += n * other.Succeeded
-	c.TimedOut += n * other.TimedOut
-	c.Reset += n * other.Reset
-	c.ConnectionLost += n * other.ConnectionLost
-	c.Dropped += n * other.Dropped
-	c.SentInDrain += n * other.SentInDrain
-	c.InClass += n * other.InClass
-	c.Received += n * other.Received
-	c.Late += n * other.Late
-	c.Duplicate += n * other.Duplicate
-	c.Unexpected += n * other.Unexpected
+// Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot.
+func (c *SelectionCounts) Add(from *SelectionCounts, sign int64) {
+	c.Sent += sign * from.Sent
+	c.Done += sign * from.Done
+	c.Succeeded += sign * from.Succeeded
+	c.TimedOut += sign * from.TimedOut
+	c.Reset += sign * from.Reset
+	c.ConnectionLost += sign * from.ConnectionLost
+	c.Dropped += sign * from.Dropped
+	c.SentInDrain += sign * from.SentInDrain
+	c.InClass += sign * from.InClass
+	c.Received += sign * from.Received
+	c.Late += sign * from.Late
+	c.Duplicate += sign * from.Duplicate
+	c.Unexpected += sign * from.Unexpected
 }

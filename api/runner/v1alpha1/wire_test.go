@@ -13,7 +13,7 @@ import (
 func full() *Snapshot {
 	s := &Snapshot{
 		APIVersion: APIVersion, Kind: SnapshotKind, Shard: 3, Boot: "b", Sequence: 7, State: StateDone,
-		Counters: Counters{Sent: 5}, StatusCodes: map[string]int64{"200": 5}, Steps: make([]StepCounters, 3), Targets: make([]TargetTimes, 2), Histograms: &Histograms{},
+		Counters: Counters{Requests: Requests{Outcomes: Outcomes{Sent: 5}}}, StatusCodes: map[string]int64{"200": 5}, Steps: make([]StepCounters, 3), Targets: make([]TargetTimes, 2), Histograms: &Histograms{},
 	}
 	i := 0
 	for h := range s.distributions {

@@ -28,16 +28,16 @@ func spread(seed uint64, n int) runnerv1alpha1.Histogram {
 func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 	s := &runnerv1alpha1.Snapshot{
 		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.SnapshotKind, Shard: 3, Boot: "b", Sequence: 7,
-		Counters: runnerv1alpha1.Counters{Sent: 1000, Done: 900, Succeeded: 900, InFlightAtEnd: 100},
+		Counters: runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 900, Succeeded: 900, InFlightAtEnd: 100}}},
 		Globals:  []string{"secret-token"}, ResponseTime: spread(1, 3000), Lag: spread(2, 3000), ServiceTime: spread(3, 3000),
 		Samples: []runnerv1alpha1.Sample{{}},
 	}
 	for i := range steps {
-		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Sent: int64(i), Done: int64(i), Succeeded: int64(i), ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
+		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: int64(i), Done: int64(i), Succeeded: int64(i)}, ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
 		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
-	s.Selections = []runnerv1alpha1.SelectionCounters{{Sent: 5, Time: spread(5, 30)}}
-	s.StageSelections = []runnerv1alpha1.SelectionCounters{{Sent: 4, Time: spread(4, 30)}}
+	s.Selections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 5}, Time: spread(5, 30)}}
+	s.StageSelections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 4}, Time: spread(4, 30)}}
 	s.Listeners = []runnerv1alpha1.ListenerCounters{{ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 30, InTime: 30}, Time: spread(6, 30)}}
 	return s
 }

@@ -391,7 +391,7 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 		for range r.plan.Chains[c].Steps {
 			step := runnerv1alpha1.StepCounters{}
 			if len(s.Steps) == 0 {
-				step = runnerv1alpha1.StepCounters{Sent: s.Counters.Sent, Done: s.Counters.Sent, Succeeded: s.Counters.Sent, ResponseTime: s.ResponseTime}
+				step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: s.Counters.Sent, Done: s.Counters.Sent, Succeeded: s.Counters.Sent}, ResponseTime: s.ResponseTime}
 			}
 			s.Steps = append(s.Steps, step)
 		}
@@ -409,7 +409,7 @@ func (r *Runner) figures(stages []runnerv1alpha1.StageCounters) (out []runnerv1a
 		n := stages[slices.IndexFunc(r.plan.Rates, func(rate runnerv1alpha1.Rate) bool { return rate.Name == s.Stage })].Sent
 		h := histogram.New()
 		h.RecordN(1000, n)
-		out = append(out, runnerv1alpha1.SelectionCounters{Sent: n, Done: n, Succeeded: n, InClass: n, Time: h.Encode()})
+		out = append(out, runnerv1alpha1.SelectionCounters{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: n, Done: n, Succeeded: n, InClass: n}, Time: h.Encode()})
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func TestRateMeter(t *testing.T) {
 	} {
 		var m rateMeter
 		for i, p := range polls {
-			m.add(&runnerv1alpha1.Snapshot{Clock: int64(p.after), State: p.state, Counters: runnerv1alpha1.Counters{WarmUpSent: p.sent / 2, Sent: p.sent - p.sent/2}})
+			m.add(&runnerv1alpha1.Snapshot{Clock: int64(p.after), State: p.state, Counters: runnerv1alpha1.Counters{WarmUpSent: p.sent / 2, Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: p.sent - p.sent/2}}}})
 			if m.rate != p.want {
 				t.Errorf("%s: %v after poll %d, want %v", name, m.rate, i, p.want)
 			}

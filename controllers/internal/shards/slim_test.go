@@ -11,8 +11,8 @@ func TestSlim(t *testing.T) {
 	times := runnerv1alpha1.Histogram{Count: 3}
 	final := &runnerv1alpha1.Snapshot{
 		ResponseTime: times, Histograms: &runnerv1alpha1.Histograms{Lag: times},
-		Steps:           []runnerv1alpha1.StepCounters{{Done: 3, ResponseTime: times}},
-		StageSelections: []runnerv1alpha1.SelectionCounters{{Done: 3, Time: times}},
+		Steps:           []runnerv1alpha1.StepCounters{{Outcomes: runnerv1alpha1.Outcomes{Done: 3}, ResponseTime: times}},
+		StageSelections: []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Done: 3}, Time: times}},
 	}
 	s := &runner{snapshot: final}
 	s.slim()

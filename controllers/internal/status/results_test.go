@@ -24,7 +24,7 @@ func byName(i int, failed, aborted, causes map[string]int64) func(*run.Facts) {
 	}
 	return func(s *run.Facts) {
 		snap := s.View.Shards[i].Snapshot
-		snap.Steps = []runnerv1alpha1.StepCounters{{FailedChecks: sum(failed), FailedBy: failed}, {}}
+		snap.Steps = []runnerv1alpha1.StepCounters{{Outcomes: runnerv1alpha1.Outcomes{FailedChecks: sum(failed)}, FailedBy: failed}, {}}
 		snap.Chains = []runnerv1alpha1.ChainCounters{{Aborted: sum(aborted), AbortedBy: aborted}}
 		snap.Causes = causes
 		snap.Counters.Setup = runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2}

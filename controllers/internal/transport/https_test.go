@@ -45,7 +45,7 @@ func endpoint(t *testing.T, serve http.HandlerFunc) (c *httpClient, server *http
 func someSnapshot() *runnerv1alpha1.Snapshot {
 	h := histogram.New()
 	h.RecordN(1000, 5)
-	return &runnerv1alpha1.Snapshot{Shard: 3, Sequence: 7, State: runnerv1alpha1.StateRunning, ResponseTime: h.Encode(), Steps: []runnerv1alpha1.StepCounters{{Sent: 5, ResponseTime: h.Encode()}}}
+	return &runnerv1alpha1.Snapshot{Shard: 3, Sequence: 7, State: runnerv1alpha1.StateRunning, ResponseTime: h.Encode(), Steps: []runnerv1alpha1.StepCounters{{Outcomes: runnerv1alpha1.Outcomes{Sent: 5}, ResponseTime: h.Encode()}}}
 }
 
 func TestHTTPSMessages(t *testing.T) {

@@ -77,7 +77,7 @@ func RunnersAre(states ...runnerv1alpha1.State) func(*run.Facts) {
 			case runnerv1alpha1.StateConnecting, runnerv1alpha1.StateSettingUp, runnerv1alpha1.StateReady:
 			default:
 				snap.StartedAt = 1
-				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
+				snap.Counters = runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}}}
 			}
 			f.View.Shards = append(f.View.Shards, shards.Shard{Index: i, Pod: shards.Pod{Name: "pod"}, Snapshot: snap, Member: true})
 			f.View.Members = append(f.View.Members, i)

@@ -60,7 +60,7 @@ func (s *shape) apply(out *runnerv1alpha1.Snapshot) {
 			of += done % n
 		}
 		step := &out.Steps[i]
-		*step = runnerv1alpha1.StepCounters{Sent: of, Done: of, Succeeded: of, OccupiedMicroseconds: of * 2000}
+		*step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: of, Done: of, Succeeded: of}, OccupiedMicroseconds: of * 2000}
 		if i == 0 {
 			step.Sent += sent - done
 			step.InFlightAtEnd = sent - done
