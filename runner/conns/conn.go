@@ -1,32 +1,23 @@
 package conns
 
 import (
-	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/h2"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/netio"
 )
 
 // Conn is a connection to a target, over all its sockets: it connects again until it is closed for good.
 type Conn struct {
-	session session
-	// One of h2 and h1 is the session.
-	h2      *h2.Client
-	h1      *h1.Client
-	socket  netio.Socket
-	encoder *chain.Encoder // of HTTP/2
-	head    *chain.Head    // of HTTP/1.1
-	// table is the state of the peer's HPACK table for our requests.
-	table chain.TableState
-	// tableEpoch is the session's when table was begun.
-	tableEpoch uint32
+	session
+	pool   *Pool
+	socket netio.Socket
 
 	// generation changes with each socket and attempt to connect; what belongs to an earlier one is ignored.
 	generation uint32
 	// incarnation changes when the record is used for another connection.
 	incarnation uint32
 	index       int32
-	target      int32
 	// number of the connection in the whole test; it decides the first endpoint and address.
 	number   int32
 	endpoint int32
@@ -64,7 +55,7 @@ type Conn struct {
 	original            *Conn
 	originalIncarnation uint32
 	// timers has the instant of each timer that is set; 0: it is not set. firesAt is the first of them, and inTimers is the
-	// connection's place in connections.timers, counted from 1; 0: no timer is set.
+	// connection's place in the heap of timers, counted from 1; 0: no timer is set.
 	timers   [timerKinds]int64
 	firesAt  int64
 	inTimers int
@@ -84,62 +75,14 @@ const (
 	failbackTrial
 )
 
-// add makes a connection in state idle.
-func (cs *Connections) add(t, number int32, r role) *Conn {
-	var c *Conn
-	if n := len(cs.free); n > 0 {
-		c = cs.all[cs.free[n-1]]
-		cs.free = cs.free[:n-1]
-	} else {
-		c = &Conn{index: int32(len(cs.all))}
-		cs.all = append(cs.all, c)
-	}
-	*c = Conn{
-		generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
-		target: t, number: number, role: r, state: idle, downSince: cs.now,
-	}
-	return c
-}
-
-// closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
-func (cs *Connections) closeSocket(c *Conn) {
-	c.socket.Close()
-	c.generation++
-	cs.endTimers(c)
-	cs.endSession(c)
-}
-
-// makeSurplus lets a connection give up its place.
-func (cs *Connections) makeSurplus(c *Conn) {
-	cs.stopAwaiting(c)
-	c.role = surplus
-}
-
-// stopAwaiting notes that the worker does not wait for the place any more: it has an open connection, or is given up.
-func (cs *Connections) stopAwaiting(c *Conn) {
-	if !c.awaited {
-		return
-	}
-	c.awaited = false
-	if cs.awaited--; cs.awaited == 0 {
-		cs.problem = ""
-	}
-}
-
-// Down returns for how much of the time from an instant until now a connection was not open.
-func (cs *Connections) Down(c *Conn, from int64) int64 {
-	until := cs.now
-	if c.state == open {
-		until = c.since
-	}
-	return max(0, until-max(from, c.downSince))
-}
-
 // Index returns the place of the connection for At.
 func (c *Conn) Index() int32 { return c.index }
 
 // Target returns what the connection is to.
-func (c *Conn) Target() int32 { return c.target }
+func (c *Conn) Target() int32 { return c.pool.target }
+
+// Endpoint returns the endpoint of the target that the connection uses.
+func (c *Conn) Endpoint() *rv.Endpoint { return &c.pool.Plan.Endpoints[c.endpoint] }
 
 // Number returns the connection's number in the whole test.
 func (c *Conn) Number() int32 { return c.number }
@@ -150,16 +93,104 @@ func (c *Conn) Address() string { return c.address }
 // IsSecure returns whether the connection uses TLS.
 func (c *Conn) IsSecure() bool { return c.socket.Secure != nil }
 
-// IsHTTP1 returns whether the connection uses HTTP/1.1.
-func (c *Conn) IsHTTP1() bool { return c.h1 != nil }
+// Down returns for how much of the time from an instant until now the connection was not open.
+func (c *Conn) Down(from, now int64) int64 {
+	if c.state == open {
+		now = c.since
+	}
+	return max(0, now-max(from, c.downSince))
+}
 
-// GoAway returns the words of the last GOAWAY, and whether there was one.
-func (c *Conn) GoAway() (words string, seen bool) {
-	if c.h2 == nil {
-		return "", false
+// Cancel gives up a request that has timed out. It returns false if its stream is not reset now. Connections.Cancelled
+// follows after the request has its outcome.
+func (c *Conn) Cancel(stream uint32, now int64) bool { return c.client.Cancel(stream, now) }
+
+// capacity returns how many requests the connection can take now.
+func (c *Conn) capacity() int {
+	switch {
+	case c.state == open && c.h2 != nil:
+		return c.h2.Free()
+	case c.h1 != nil && (c.state == open || c.state == dialing):
+		return c.h1.Free()
 	}
-	if _, seen = c.h2.GoAway(); seen {
-		words = c.h2.GoAwayWords()
+	return 0
+}
+
+// connecting is 1 for a connection that will take requests and takes none yet, and else 0.
+func (c *Conn) connecting() int {
+	if c.h1 != nil {
+		return 0
 	}
-	return words, seen
+	return connectingIn[c.state]
+}
+
+// isWornOut returns true if the connection has carried as many requests as it may.
+func (c *Conn) isWornOut() bool {
+	most := c.pool.Plan.Connecting.MaxRequests
+	return most > 0 && c.opened >= most
+}
+
+// choices is how many endpoints the connection may use.
+func (c *Conn) choices() int32 {
+	if c.pool.Plan.Connecting.NoFailover {
+		return 1
+	}
+	return int32(len(c.pool.Plan.Endpoints))
+}
+
+// isFailedOver returns true if the connection does not use its first endpoint.
+func (c *Conn) isFailedOver() bool { return c.shift%c.choices() != 0 }
+
+// The waits between attempts to connect double from the first to the last.
+const (
+	firstBackoff = 10 * time.Millisecond
+	lastBackoff  = time.Second
+)
+
+// backoff is how long the connection waits after its failures. With several endpoints, all are tried before the
+// wait gets longer.
+func (c *Conn) backoff() time.Duration {
+	rounds := (c.failures - 1) / c.choices()
+	return min(firstBackoff<<min(rounds, 10), lastBackoff)
+}
+
+// records has the records of all connections.
+type records struct {
+	// all has each connection at its index.
+	all []*Conn
+	// ended become free after the turn, because events of this turn may still have their indices.
+	ended []*Conn
+}
+
+// add makes a connection in state idle.
+func (rs *records) add(p *Pool, number int32, r role, now int64) *Conn {
+	if len(p.free) == 0 {
+		c := &Conn{index: int32(len(rs.all))}
+		rs.all, p.all, p.free = append(rs.all, c), append(p.all, c), append(p.free, c)
+	}
+	last := len(p.free) - 1
+	c := p.free[last]
+	p.free = p.free[:last]
+	*c = Conn{
+		generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
+		pool: p, number: number, role: r, state: idle, downSince: now,
+	}
+	return c
+}
+
+// reclaim adds the records of connections that have ended to the free records of their pools. A record stays in ended while
+// a queue of its pool has it.
+func (rs *records) reclaim() {
+	if len(rs.ended) == 0 {
+		return
+	}
+	still := rs.ended[:0]
+	for _, c := range rs.ended {
+		if c.isAvailable || c.isIdle {
+			still = append(still, c)
+			continue
+		}
+		c.pool.free = append(c.pool.free, c)
+	}
+	rs.ended = still
 }

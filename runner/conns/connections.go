@@ -2,9 +2,10 @@ package conns
 
 import (
 	"log/slog"
+	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
-	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -43,38 +44,14 @@ type Demand interface {
 // Connections are a worker's connections to all targets. They know neither slots nor chains nor requests: they call the
 // network and the sessions, which call the handler.
 type Connections struct {
-	cfg Config
-	net netio.Net
-	rec *measure.Recorder
-	// now is the time of the turn.
-	now int64
-
-	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
-	// become free after the turn, because events of this turn may still have their indices.
-	all   []*Conn
-	free  []int32
-	ended []int32
+	lifecycle
 	// pools are the connections by target: those of the plan, then those that are followed.
-	pools []pool
-	// dirty connections may have octets to send.
-	dirty []int32
-	// batches are the targets with a batch in this turn.
-	batches []int32
-	timers  timerHeap
-	// awaited counts the connections without which the worker is not ready. problem is the last connection failure
-	// until they are open.
-	awaited int
-	problem string
-	// ending is why a connection ends, valid while its session is closed.
-	ending failure.Cause
-	// strayEvents counts events of connections without a transition: a defect.
-	strayEvents int
-	// Watch sees every transition; nil but in tests.
-	Watch func(*Transition)
-	read  []byte // of one read
-	plain []byte // of one TLS record; made for the first TLS connection
+	pools []Pool
+	// batches are the pools with a batch in this turn.
+	batches []*Pool
+	read    []byte // of one read
 
-	_ [56]byte // whole cache lines
+	_ [32]byte // whole cache lines
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
@@ -82,63 +59,119 @@ const readSize = 256 << 10
 
 // New makes connections to targets, which may be filled later.
 func New(cfg Config, targets []*Target) *Connections {
-	cs := &Connections{
-		cfg: cfg, net: cfg.Net, rec: cfg.Recorder,
-		pools: cacheline.Make[pool](len(targets)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
-		batches: cacheline.Make[int32](0),
+	return &Connections{
+		lifecycle: lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
+		pools:     newPools(targets), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
 	}
-	for i, t := range targets {
-		cs.pools[i] = pool{Target: t, batch: cacheline.Make[int32](0)}
-	}
-	return cs
 }
 
-// Begin sets the time of the turn.
-func (cs *Connections) Begin(now int64) { cs.now = now }
-
-// Record lets another recorder get the counts from now on.
-func (cs *Connections) Record(into *measure.Recorder) { cs.rec = into }
-
-// closeFor sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
-func (cs *Connections) closeFor(why failure.Cause) { cs.ending = why }
-
-// freeEnded adds the records of connections that have ended to the free records. A record stays in ended while a queue of
-// its pool has it.
-func (cs *Connections) freeEnded() {
-	if len(cs.ended) == 0 {
-		return
-	}
-	still := cs.ended[:0]
-	for _, i := range cs.ended {
-		if c := cs.all[i]; c.isAvailable || c.isIdle {
-			still = append(still, i)
-			continue
-		}
-		cs.free = append(cs.free, i)
-	}
-	cs.ended = still
-}
+// To returns the connections to a target.
+func (cs *Connections) To(target int32) *Pool { return &cs.pools[target] }
 
 // At returns a connection.
 func (cs *Connections) At(index int32) *Conn { return cs.all[index] }
 
-// Awaited returns how many connections must open before the worker is ready.
-func (cs *Connections) Awaited() int { return cs.awaited }
+// OpenAll makes the connections of a share to the targets of the plan, and begins to open them.
+func (cs *Connections) OpenAll(s *rv.Share) {
+	for t, n := range s.Connections {
+		cs.Open(int32(t), n, s.FirstConnection[t], true)
+	}
+}
 
-// Problem returns the last failure to open a connection without which the worker is not ready.
-func (cs *Connections) Problem() string { return cs.problem }
+// Open makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
+// allows: connection k of the whole test is due in the period k / RampCount. If awaited, the worker is not ready before
+// they are open. A target whose connections are opened on demand is not awaited.
+func (cs *Connections) Open(target int32, n, first int, awaited bool) {
+	p := cs.To(target)
+	how := &p.Plan.Connecting
+	for k := first; k < first+n; k++ {
+		c := cs.add(p, int32(k), place, cs.now)
+		if how.OnDemand {
+			p.addIdle(c)
+			cs.cfg.SkipWait() // the worker may be ready without any event
+			continue
+		}
+		if awaited {
+			cs.await(c)
+		}
+		if awaited && how.RampCount > 0 && k >= how.RampCount {
+			cs.arm(c, wantTimer, time.Duration(k/how.RampCount)*how.RampPeriod)
+			continue
+		}
+		cs.handle(c, wanted)
+	}
+}
 
-// Ending returns why a connection ends, while its session gives each of its requests an outcome.
-func (cs *Connections) Ending() failure.Cause { return cs.ending }
+// Resize opens or removes connections to a target until n are left. New ones are numbered from first.
+func (cs *Connections) Resize(target int32, n, first int, awaited bool) {
+	have := cs.To(target).places()
+	if more := n - len(have); more > 0 {
+		cs.Open(target, more, first+len(have), awaited)
+		return
+	}
+	for _, c := range have[n:] {
+		cs.remove(c)
+	}
+}
 
-// Streams returns how many requests the connection to a target can hold that was opened last.
-func (cs *Connections) Streams(target int32) int64 { return cs.pools[target].streams }
+// ConnectFor connects idle connections for the requests that wait: as many as their streams need beyond those that
+// are connecting already. A closed loop needs all connections.
+func (cs *Connections) ConnectFor(target int32) {
+	p := cs.To(target)
+	need := p.idle.Len()
+	if need > 0 && !cs.cfg.Demand.FillsStreams() {
+		need = p.missing(cs.cfg.Demand.Waiting(target))
+	}
+	for ; need > 0; need-- {
+		c := p.nextIdle()
+		if c == nil {
+			return
+		}
+		cs.handle(c, wanted)
+	}
+}
 
-// Failures returns how many failures in a row to open a connection to a target there were.
-func (cs *Connections) Failures(target int32) int { return cs.pools[target].failures }
+// Carried notes that a request was put on a connection. The last one retires the connection; while the loop still
+// connects, this waits for the response.
+func (cs *Connections) Carried(c *Conn) {
+	c.opened++
+	cs.markDirty(c)
+	switch {
+	case !c.isWornOut():
+		if c.pool.used(c) {
+			cs.batches = append(cs.batches, c.pool)
+		}
+	case c.state == open:
+		cs.handle(c, retired)
+	default:
+		c.client.Shutdown()
+	}
+}
 
-// Unconnected returns why no connection to a target is open: the last end of a connection, or the last failure to open one.
-func (cs *Connections) Unconnected(target int32) failure.Cause { return cs.pools[target].unconnected }
+// Slow describes the first connection without which the worker is not ready, and that has waited in its state for half of
+// connectTimeout; "": there is none. It says what hangs before the attempt has failed.
+func (cs *Connections) Slow() string {
+	for _, c := range cs.all {
+		if c.awaited {
+			if slow := c.slow(cs.now); slow != "" {
+				return slow
+			}
+		}
+	}
+	return ""
+}
+
+// CloseAll ends every connection. Requests in flight stay so.
+func (cs *Connections) CloseAll() {
+	for _, c := range cs.all {
+		if c.socket.IsOpen() {
+			cs.shutdown(c)
+		}
+		if c.state != closing {
+			cs.handle(c, removed)
+		}
+	}
+}
 
 // AbandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
 func (cs *Connections) AbandonAll() {

@@ -126,7 +126,7 @@ func (b *bench) check(t *testing.T, sockets int) {
 func TestOpen(t *testing.T) {
 	b := newBench(t, nil)
 	b.cs.Open(0, 4, 1, true)
-	if b.check(t, 0); b.cs.Awaited() != 4 || b.cs.Take(0) != nil {
+	if b.check(t, 0); b.cs.Awaited() != 4 || b.cs.To(0).Take() != nil {
 		t.Errorf("%d connections are awaited, want 4", b.cs.Awaited())
 	}
 	if diff := cmp.Diff([]int{1, 2, 0, 1}, b.dialled(nil)); diff != "" {
@@ -135,12 +135,12 @@ func TestOpen(t *testing.T) {
 	b.check(t, 4)
 	taken := map[*Conn]bool{}
 	for range 4 {
-		c := b.cs.Take(0)
+		c := b.cs.To(0).Take()
 		taken[c] = true
-		b.cs.Return(c)
+		b.cs.To(0).Offer(c)
 	}
-	if b.cs.Awaited() != 0 || len(taken) != 4 || b.cs.Streams(0) != 1 {
-		t.Errorf("%d connections are awaited, %d were taken, with %d streams", b.cs.Awaited(), len(taken), b.cs.Streams(0))
+	if b.cs.Awaited() != 0 || len(taken) != 4 || b.cs.To(0).Streams() != 1 {
+		t.Errorf("%d connections are awaited, %d were taken, with %d streams", b.cs.Awaited(), len(taken), b.cs.To(0).Streams())
 	}
 	b.cs.Resize(0, 1, 1, false)
 	b.check(t, 1)
@@ -158,8 +158,8 @@ func TestFailover(t *testing.T) {
 	for range 2 {
 		to = append(to, b.dialled(errors.New("refused"))...)
 		b.check(t, 0)
-		if why := b.cs.Problem(); !strings.HasPrefix(why, "target t (http://e") || b.cs.Cause(0).Kind != rv.CauseNoConnection {
-			t.Errorf("problem %q, cause %+v", why, b.cs.Cause(0))
+		if why := b.cs.Problem(); !strings.HasPrefix(why, "target t (http://e") || b.cs.To(0).Cause().Kind != rv.CauseNoConnection {
+			t.Errorf("problem %q, cause %+v", why, b.cs.To(0).Cause())
 		}
 		if at := b.cs.Next() - b.cs.now; at != int64(firstBackoff) {
 			t.Errorf("the next attempt is after %v, want %v", time.Duration(at), firstBackoff)
@@ -168,12 +168,12 @@ func TestFailover(t *testing.T) {
 	}
 	to = append(to, b.dialled(nil)...)
 	b.check(t, 1)
-	if b.cs.Failures(0) != 0 || b.cs.Problem() != "" {
-		t.Errorf("%d failures, problem %q", b.cs.Failures(0), b.cs.Problem())
+	if b.cs.To(0).Failures() != 0 || b.cs.Problem() != "" {
+		t.Errorf("%d failures, problem %q", b.cs.To(0).Failures(), b.cs.Problem())
 	}
-	c := b.cs.Take(0)
+	c := b.cs.To(0).Take()
 	b.cs.handle(c, responded)
-	b.cs.Return(c)
+	b.cs.To(0).Offer(c)
 	b.pass(5 * time.Second)
 	to = append(to, b.dialled(nil)...)
 	b.check(t, 2) // the first endpoint is on trial

@@ -1,32 +1,32 @@
 package conns
 
 import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
-// connectedNow handles the first octet that moved over a connection made by connectNow.
-func (cs *Connections) connectedNow(c *Conn) {
-	if !c.sentNothing {
-		took := (cs.net.Now() - c.since) / 1000
-		cs.timesOf(c).Connect.Record(took)
-		cs.timesOf(c).TCPConnect.Record(took)
-	}
-	cs.countConnect(c)
-	cs.handle(c, connected)
-}
+// counts writes the counts and times of connections.
+type counts struct{ rec *measure.Recorder }
 
-func (cs *Connections) countConnect(c *Conn) {
-	cs.rec.Connects++
+// Record lets another recorder get the counts from now on.
+func (n *counts) Record(into *measure.Recorder) { n.rec = into }
+
+// timesOf returns where the times of a connection are recorded.
+func (n *counts) timesOf(c *Conn) *measure.Target { return &n.rec.Targets[c.pool.Origin] }
+
+func (n *counts) countConnect(c *Conn) {
+	n.rec.Connects++
 	if c.wasOpen {
-		cs.rec.Reconnects++
+		n.rec.Reconnects++
 	}
 }
 
 // countDialed counts a connection of the dialer and the times of its phases.
-func (cs *Connections) countDialed(c *Conn, d *dial.Connection) {
-	cs.countConnect(c)
-	t, p := cs.timesOf(c), &d.Phases
+func (n *counts) countDialed(c *Conn, d *dial.Connection) {
+	n.countConnect(c)
+	t, p := n.timesOf(c), &d.Phases
 	t.Connect.Record(d.Took.Microseconds())
 	if p.Named {
 		t.NameResolution.Record(p.NameResolution.Microseconds())
@@ -37,7 +37,29 @@ func (cs *Connections) countDialed(c *Conn, d *dial.Connection) {
 	}
 }
 
-// timesOf returns where the times of a connection are recorded.
-func (cs *Connections) timesOf(c *Conn) *measure.Target {
-	return &cs.rec.Targets[cs.pools[c.target].Origin]
+// countEnd counts a lost connection. A connection that ends before its session has the peer's SETTINGS is counted as a failed
+// connect. An idle connection that the peer closes is not counted.
+func (n *counts) countEnd(c *Conn, why failure.Cause) {
+	switch {
+	case connectingIn[c.state] != 0:
+		n.rec.CountFailure(rv.FailureConnect, why)
+	case why.Kind == rv.CauseOtherTimedOut:
+	case why.Kind == rv.CauseClosed && c.client.InFlight() == 0:
+	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
+	default:
+		n.rec.CountFailure(rv.FailureConnection, why)
+	}
+}
+
+// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an error.
+func (n *counts) countGoAway(c *Conn) {
+	words, seen := c.GoAway()
+	if !seen {
+		return
+	}
+	why := c.cause(rv.CauseGoAway, words)
+	c.pool.disconnected(why)
+	if c.announcedError() {
+		n.rec.CountFailure(rv.FailureConnection, why)
+	}
 }

@@ -2,5 +2,7 @@
 // next request. It knows neither requests nor chains: a handler gets what the sessions report, and Demand says what the
 // connections are for.
 //
-// lifecycle.go has the table of all transitions. The other files have the events that lead to them, and what they do.
+// Connections decides when an event happens: a socket is ready, a timer fires, the worker asks for something. The type
+// lifecycle takes one connection along the edges of the table in lifecycle.go. It uses timers, counts, readiness and
+// records, and Pool with its Conns. No type has a reference to one that is named before it.
 package conns

@@ -27,7 +27,7 @@ func (c *Conn) IsOpen() bool { return c.socket.IsOpen() }
 func (cs *Connections) StrayEvents() int { return cs.strayEvents }
 
 // Timers returns how many connections have a timer.
-func (cs *Connections) Timers() int { return len(cs.timers) }
+func (cs *Connections) Timers() int { return len(cs.timers.heap) }
 
 // count returns how many connections have a property.
 func (cs *Connections) count(is func(*Conn) bool) (n int) {
@@ -52,12 +52,12 @@ func (cs *Connections) Left() int {
 
 // HasStream returns whether a connection to a target can take a request now.
 func (cs *Connections) HasStream(target int32) bool {
-	return cs.count(func(c *Conn) bool { return c.target == target && c.capacity() > 0 }) > 0
+	return cs.count(func(c *Conn) bool { return c.pool.target == target && c.capacity() > 0 }) > 0
 }
 
 // IsIdle returns whether connections to a target wait for a request, and none is connecting.
 func (cs *Connections) IsIdle(target int32) bool {
-	return cs.pools[target].connecting == 0 && cs.count(func(c *Conn) bool { return c.target == target && c.state == idle && c.isIdle }) > 0
+	return cs.pools[target].connecting == 0 && cs.count(func(c *Conn) bool { return c.pool.target == target && c.state == idle && c.isIdle }) > 0
 }
 
 // Check returns what is wrong with the connections between two turns: each has what takes it to its next state, and none that has ended
@@ -66,17 +66,17 @@ func (cs *Connections) IsIdle(target int32) bool {
 func (cs *Connections) Check(waits bool, isClosed func(fd int) bool, dials func(netio.Awaiter) bool) (wrong []string) {
 	tried, connecting := map[*Conn]bool{}, map[int32]int{}
 	for _, c := range cs.all {
-		if c.role == failbackTrial && c.state != closing && cs.originalOf(c) != nil {
+		if c.role == failbackTrial && c.state != closing && c.originalOfTrial() != nil {
 			if tried[c.original] {
 				wrong = append(wrong, "a connection has two trials")
 			}
 			tried[c.original] = true
 		}
-		connecting[c.target] += c.connecting()
+		connecting[c.pool.target] += c.connecting()
 		what := c.wrong(isClosed)
 		switch {
 		case what != "":
-		case connectingIn[c.state] > 0 && !c.IsOpen() && !dials(awaiter{cs, c.index, c.generation}):
+		case connectingIn[c.state] > 0 && !c.IsOpen() && !dials(awaiter{&cs.lifecycle, c, c.generation}):
 			what = "waits for no dialer"
 		case waits && c.capacity() > 0 && !c.isAvailable:
 			what = "has free streams that are not used"
@@ -99,7 +99,7 @@ func (c *Conn) wrong(isClosed func(fd int) bool) string {
 	session := c.state == opening || c.state == open || c.state == draining
 	timer := func(k timerKind) bool { return c.timers[k] != 0 }
 	switch {
-	case socket != (c.session != nil), session && !socket, socket && !session && c.state != dialing:
+	case socket != (c.client != nil), session && !socket, socket && !session && c.state != dialing:
 		return "has a socket without a session, or in a state without one"
 	case socket && isClosed(c.FD()):
 		return "uses a closed socket"
@@ -109,7 +109,7 @@ func (c *Conn) wrong(isClosed func(fd int) bool) string {
 		return "will never connect"
 	case (c.state == dialing && socket || c.state == opening && c.h2 != nil) && !timer(connectTimer), c.state == opening && c.h1 != nil && !timer(trialTimer):
 		return "may wait forever"
-	case c.state == draining && c.session.InFlight() == 0:
+	case c.state == draining && c.client.InFlight() == 0:
 		return "has nothing in flight and is open"
 	}
 	return ""
@@ -117,7 +117,7 @@ func (c *Conn) wrong(isClosed func(fd int) bool) string {
 
 // checkTimers compares the heap with the timers of the connections.
 func (cs *Connections) checkTimers() (wrong []string) {
-	h, set := cs.timers, 0
+	h, set := cs.timers.heap, 0
 	for _, c := range cs.all {
 		first := int64(0)
 		for _, at := range c.timers {

@@ -1,5 +1,7 @@
 package conns
 
+import "github.com/h2surge/h2surge/internal/failure"
+
 // connState is where a connection is in its lifecycle. The table of transitions below is the only place that
 // changes it.
 type connState uint8
@@ -131,25 +133,47 @@ var next = func() (n [connStates][connEvents]*Transition) {
 	return n
 }()
 
+// lifecycle takes connections along the edges of the table. What an action needs is here, and nothing that decides when
+// an event happens.
+type lifecycle struct {
+	cfg Config
+	counts
+	records
+	readiness
+	timers
+	// dirty connections may have octets to send.
+	dirty []*Conn
+	plain []byte // of one TLS record; made for the first TLS connection
+	// ending is why a connection ends, valid while its session is closed.
+	ending failure.Cause
+	// strayEvents counts events of connections without a transition: a defect.
+	strayEvents int
+	// Watch sees every transition; nil but in tests.
+	Watch func(*Transition)
+}
+
+// Ending returns why a connection ends, while its session gives each of its requests an outcome.
+func (l *lifecycle) Ending() failure.Cause { return l.ending }
+
 // handle takes a connection along the edge of an event.
-func (cs *Connections) handle(c *Conn, ev connEvent) {
+func (l *lifecycle) handle(c *Conn, ev connEvent) {
 	e := next[c.state][ev]
 	if e == nil {
-		cs.strayEvents++
-		cs.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
+		l.strayEvents++
+		l.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
 		return
 	}
-	if cs.Watch != nil {
-		cs.Watch(e)
+	if l.Watch != nil {
+		l.Watch(e)
 	}
 	before := c.connecting()
 	if c.state != e.to {
-		c.state, c.since = e.to, cs.now
+		c.state, c.since = e.to, l.now
 	}
-	cs.pools[c.target].connecting += c.connecting() - before
+	c.pool.connecting += c.connecting() - before
 	for a := action(1); a <= e.does; a <<= 1 {
 		if e.does&a != 0 {
-			cs.act(c, a)
+			l.act(c, a)
 		}
 	}
 }
@@ -157,41 +181,33 @@ func (cs *Connections) handle(c *Conn, ev connEvent) {
 // connectingIn is 1 for the states between the decision to connect and open.
 var connectingIn = [connStates]int{resolving: 1, dialing: 1, handshaking: 1, opening: 1}
 
-// connecting is 1 for a connection that will take requests and takes none yet, and else 0.
-func (c *Conn) connecting() int {
-	if c.h1 != nil {
-		return 0
-	}
-	return connectingIn[c.state]
-}
-
-func (cs *Connections) act(c *Conn, a action) {
+func (l *lifecycle) act(c *Conn, a action) {
 	switch a {
 	case closeSocket:
-		cs.closeSocket(c)
+		l.closeSocket(c)
 	case noteDown:
-		c.downSince = cs.now
+		c.downSince = l.now
 	case resetFailures:
 		c.answered, c.failures = true, 0
 	case countFailure:
 		c.failures++
 		c.shift++
 	case armBackoff:
-		cs.arm(c, wantTimer, cs.backoffOf(c))
+		l.arm(c, wantTimer, c.backoff())
 	case connect:
-		cs.connect(c)
+		l.connect(c)
 	case awaitUsable:
-		cs.awaitUsable(c)
+		l.awaitUsable(c)
 	case becomeOpen:
-		cs.becomeOpen(c)
+		l.becomeOpen(c)
 	case drain:
-		cs.drain(c)
+		l.drain(c)
 	case replace:
-		cs.replace(c)
+		l.replace(c)
 	case connectAgain:
-		cs.connectAgain(c)
+		l.connectAgain(c)
 	case release:
-		cs.release(c)
+		l.release(c)
 	}
 }
 
@@ -212,14 +228,3 @@ var (
 
 func (s connState) String() string { return stateNames[s] }
 func (e connEvent) String() string { return eventNames[e] }
-
-// release ends a connection. Its record becomes free after the turn.
-func (cs *Connections) release(c *Conn) {
-	if c.role == failbackTrial {
-		cs.endTrial(c)
-	}
-	cs.makeSurplus(c)
-	cs.endAllTimers(c)
-	c.incarnation++
-	cs.ended = append(cs.ended, c.index)
-}

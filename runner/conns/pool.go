@@ -1,28 +1,39 @@
 package conns
 
 import (
+	"cmp"
+	"fmt"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// pool is the connections to a target.
-type pool struct {
+// Pool is the connections to a target.
+type Pool struct {
 	*Target
+	// target is the index of the pool.
+	target int32
+	// all has the records of the pool; those in free may be used again.
+	all  []*Conn
+	free []*Conn
 	// protocol is that of the connection that was opened last. Empty: none was opened.
 	protocol rv.Protocol
 	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
-	// plan.Batch at the end of the turn.
-	available ring.Ring[int32]
-	// batch are the connections that this turn has used, with plan.Batch. All but the last are full.
-	batch []int32
+	// Plan.Batch at the end of the turn.
+	available ring.Ring[*Conn]
+	// batch are the connections that this turn has used, with Plan.Batch. All but the last are full.
+	batch []*Conn
 	// idle connections have no socket. Requests that wait let them connect.
-	idle ring.Ring[int32]
-	// spare are sessions over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
+	idle ring.Ring[*Conn]
+	// spare are clients over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
 	// at once.
 	spare []*h1.Client
-	// connecting is the sum of conn.connecting.
+	// connecting is the sum of Conn.connecting.
 	connecting int
 	// streams is how many requests the connection that was opened last can hold.
 	streams int64
@@ -33,29 +44,34 @@ type pool struct {
 	failures int
 }
 
-// offer puts a connection with a free stream at the end of its target's queue, and reports whether it is there.
-func (cs *Connections) offer(c *Conn) bool {
+func newPools(targets []*Target) []Pool {
+	pools := cacheline.Make[Pool](len(targets))
+	for i, t := range targets {
+		pools[i] = Pool{Target: t, target: int32(i), batch: cacheline.Make[*Conn](0)}
+	}
+	return pools
+}
+
+// Offer puts a connection with a free stream at the end of the queue, and returns whether it is there. A connection that
+// Take has returned, and that got no request, must be offered again.
+func (p *Pool) Offer(c *Conn) bool {
 	if !c.isAvailable && c.capacity() > 0 {
 		c.isAvailable = true
-		cs.pools[c.target].available.Push(c.index)
+		p.available.Push(c)
 	}
 	return c.isAvailable
 }
 
-// Return gives back a connection that Take returned, and that got no request.
-func (cs *Connections) Return(c *Conn) { cs.offer(c) }
-
 // Take returns the connection for the next request: the one that this turn fills, or the next one with a free
 // stream, which leaves the queue. nil: no stream is free.
-func (cs *Connections) Take(target int32) *Conn {
-	p := &cs.pools[target]
+func (p *Pool) Take() *Conn {
 	if n := len(p.batch); n > 0 {
-		if c := cs.all[p.batch[n-1]]; c.capacity() > 0 {
+		if c := p.batch[n-1]; c.capacity() > 0 {
 			return c
 		}
 	}
 	for p.available.Len() > 0 {
-		c := cs.all[p.available.Pop()]
+		c := p.available.Pop()
 		c.isAvailable = false
 		if c.capacity() > 0 {
 			return c
@@ -64,76 +80,134 @@ func (cs *Connections) Take(target int32) *Conn {
 	return nil
 }
 
-// used makes a connection available after a request was put on it: now, or with plan.Batch at the end of the turn.
-func (cs *Connections) used(c *Conn) {
-	p := &cs.pools[c.target]
+// used makes a connection available after a request was put on it: now, or with Plan.Batch at the end of the turn. It returns
+// true if the turn begins a batch with it.
+func (p *Pool) used(c *Conn) (begins bool) {
 	if !p.Plan.Batch {
-		cs.offer(c)
-		return
+		p.Offer(c)
+		return false
 	}
 	n := len(p.batch)
-	if n == 0 {
-		cs.batches = append(cs.batches, c.target)
+	if n == 0 || p.batch[n-1] != c {
+		p.batch = append(p.batch, c)
 	}
-	if n == 0 || p.batch[n-1] != c.index {
-		p.batch = append(p.batch, c.index)
-	}
+	return n == 0
 }
 
-// rotate ends the batches of a turn. The connection that was used first becomes the last of its target, and the others keep
+// rotate ends the batch of a turn. The connection that was used first becomes the last one, and the others keep
 // their places. Full connections have a place, too: the order does not depend on which response comes first.
-func (cs *Connections) rotate() {
-	for _, t := range cs.batches {
-		p := &cs.pools[t]
-		for i := len(p.batch) - 1; i >= 0; i-- {
-			c := cs.all[p.batch[i]]
-			switch {
-			case c.isAvailable || c.state != open && c.capacity() == 0:
-				continue
-			case i == 0:
-				p.available.Push(c.index)
-			default:
-				p.available.PushFront(c.index)
-			}
-			c.isAvailable = true
-		}
-		p.batch = p.batch[:0]
-	}
-	cs.batches = cs.batches[:0]
-}
-
-// isWornOut returns true if a connection has carried as many requests as it may.
-func (cs *Connections) isWornOut(c *Conn) bool {
-	most := cs.pools[c.target].Plan.Connecting.MaxRequests
-	return most > 0 && c.opened >= most
-}
-
-// placesOf returns how many places a target has, and how many of them are busy, because their connections are open or wait
-// for their last responses, or connecting.
-func (cs *Connections) placesOf(target int32) (all, busy, connecting int) {
-	for _, c := range cs.all {
-		if c.target != target || c.role != place {
+func (p *Pool) rotate() {
+	for i := len(p.batch) - 1; i >= 0; i-- {
+		c := p.batch[i]
+		switch {
+		case c.isAvailable || c.state != open && c.capacity() == 0:
 			continue
+		case i == 0:
+			p.available.Push(c)
+		default:
+			p.available.PushFront(c)
 		}
-		all++
-		if c.state == open || c.state == draining {
-			busy++
+		c.isAvailable = true
+	}
+	p.batch = p.batch[:0]
+}
+
+// addIdle puts an idle connection at the end of the queue.
+func (p *Pool) addIdle(c *Conn) {
+	if !c.isIdle {
+		c.isIdle = true
+		p.idle.Push(c)
+	}
+}
+
+// nextIdle returns the idle connection that waits longest, which leaves the queue; nil: there is none.
+func (p *Pool) nextIdle() *Conn {
+	for p.idle.Len() > 0 {
+		c := p.idle.Pop()
+		if c.isIdle = false; c.state == idle {
+			return c
+		}
+	}
+	return nil
+}
+
+// missing returns how many more connections a number of waiting requests needs, beyond those that are connecting.
+func (p *Pool) missing(waiting int) int {
+	per := max(1, p.Plan.MaxConcurrentStreams)
+	if cmp.Or(p.protocol, p.Plan.Protocol) == rv.ProtocolHTTP1 {
+		per = max(1, p.Plan.HTTP1.Pipeline)
+	}
+	return (waiting+per-1)/per - p.connecting
+}
+
+// begin gives a connected socket the session of its protocol.
+func (p *Pool) begin(c *Conn, how rv.Protocol, h protocol.Handler) {
+	p.protocol = how
+	if how != rv.ProtocolHTTP1 {
+		c.h2 = h2.NewClient(p.http2, h)
+		c.client, c.encoder = c.h2, p.encoders[c.endpoint]
+		return
+	}
+	p.connecting -= connectingIn[c.state] // it takes requests from now on
+	if n := len(p.spare); n > 0 {
+		c.h1, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		c.h1 = h1.NewClient(p.http1, h)
+	}
+	c.client, c.head = c.h1, p.heads[c.endpoint]
+}
+
+// end frees the session of a connection that has closed.
+func (p *Pool) end(c *Conn) {
+	if c.h1 != nil {
+		c.h1.Reset()
+		p.spare = append(p.spare, c.h1)
+	}
+	c.session = session{}
+}
+
+// places returns the connections that have a place.
+func (p *Pool) places() (out []*Conn) {
+	for _, c := range p.all {
+		if c.role == place {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Streams returns how many requests the connection can hold that was opened last.
+func (p *Pool) Streams() int64 { return p.streams }
+
+// Failures returns how many failures in a row to open a connection there were.
+func (p *Pool) Failures() int { return p.failures }
+
+// Unconnected returns why no connection is open: the last end of a connection, or the last failure to open one.
+func (p *Pool) Unconnected() failure.Cause { return p.unconnected }
+
+// disconnected stores why a connection was lost or could not be opened. It becomes the cause of requests that are dropped
+// because no connection is open.
+func (p *Pool) disconnected(why failure.Cause) {
+	detail := string(why.Kind)
+	if why.Detail != "" {
+		detail += ": " + why.Detail
+	}
+	p.unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
+}
+
+// Cause returns why no connection took a request in time: all were busy, all were connecting, or the last failure.
+func (p *Pool) Cause() failure.Cause {
+	places, connecting := p.places(), 0
+	for _, c := range places {
+		if c.state == open || c.state == draining { // busy with requests, or waits for its last responses
+			return failure.Cause{Kind: rv.CauseNoStream, Detail: p.Plan.Name}
 		}
 		connecting += connectingIn[c.state]
 	}
-	return all, busy, connecting
-}
-
-// EndpointOf returns what a connection is to.
-func (cs *Connections) EndpointOf(c *Conn) *rv.Endpoint {
-	return &cs.pools[c.target].Plan.Endpoints[c.endpoint]
-}
-
-// choices is how many endpoints a connection may use.
-func (cs *Connections) choices(c *Conn) int32 {
-	t := cs.pools[c.target].Plan
-	if t.Connecting.NoFailover {
-		return 1
+	if p.unconnected.Failed() && (p.failures > 0 || connecting < len(places)) {
+		return p.unconnected
 	}
-	return int32(len(t.Endpoints))
+	return failure.Cause{
+		Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, len(places), p.Plan.Name),
+	}
 }

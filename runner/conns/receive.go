@@ -21,7 +21,7 @@ func (cs *Connections) Ready(ev *netio.Event) {
 			cs.connectedNow(c)
 		}
 		cs.write(c)
-		cs.offer(c)
+		c.pool.Offer(c)
 	}
 	if ev.Readable {
 		cs.receive(c, ev.Ended)
@@ -68,92 +68,92 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 // peerClosed handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
 // (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
 func (cs *Connections) peerClosed(c *Conn, st netio.Status) {
-	why := cs.brokenBy(c, rv.CauseClosed, "")
+	why := c.cause(rv.CauseClosed, "")
 	if st == netio.Ended {
-		cs.closeFor(why)
+		cs.ending = why
 		if c.socket.Secure == nil {
 			cs.endResponse(c)
 		}
 	} else {
-		why = failure.Of(cs.net.Why(), why.Address)
+		why = failure.Of(cs.cfg.Net.Why(), why.Address)
 	}
 	cs.lose(c, why)
 }
 
 // endResponse ends a response that lasts until the peer closes.
-func (cs *Connections) endResponse(c *Conn) {
+func (l *lifecycle) endResponse(c *Conn) {
 	if c.h1 == nil {
 		return
 	}
-	before := cs.cfg.Demand.DoneInTurn()
+	before := l.cfg.Demand.DoneInTurn()
 	err := c.h1.Ended()
-	cs.noteResponse(c, before)
+	l.noteResponse(c, before)
 	if err != nil {
-		cs.cfg.Log.Debug("a response was cut", "err", err)
+		l.cfg.Log.Debug("a response was cut", "err", err)
 	}
 }
 
 // noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
 // session got the octets.
-func (cs *Connections) noteResponse(c *Conn, before int) {
-	if cs.cfg.Demand.DoneInTurn() > before && !c.answered {
-		cs.handle(c, responded)
+func (l *lifecycle) noteResponse(c *Conn, before int) {
+	if l.cfg.Demand.DoneInTurn() > before && !c.answered {
+		l.handle(c, responded)
 	}
 }
 
 // parse passes plaintext to the session. It returns false when the connection is closed.
-func (cs *Connections) parse(c *Conn, p []byte) bool {
-	before := cs.cfg.Demand.DoneInTurn()
-	err := c.session.Receive(p, cs.now)
-	cs.noteResponse(c, before)
+func (l *lifecycle) parse(c *Conn, p []byte) bool {
+	before := l.cfg.Demand.DoneInTurn()
+	err := c.client.Receive(p, l.now)
+	l.noteResponse(c, before)
 	if err != nil {
-		cs.write(c) // the GOAWAY that says why
-		cs.lose(c, cs.violation(c, err))
+		l.write(c) // the GOAWAY that says why
+		l.lose(c, c.violation(err))
 		return false
 	}
 	return true
 }
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
-func (cs *Connections) received(c *Conn) {
+func (l *lifecycle) received(c *Conn) {
 	if c.state == opening && c.h2 != nil && c.h2.Ready() {
-		cs.timesOf(c).Settings.Record((cs.now - c.since) / 1000)
-		cs.handle(c, usable)
+		l.timesOf(c).Settings.Record((l.now - c.since) / 1000)
+		l.handle(c, usable)
 	}
 	switch {
 	case c.state == closing: // it was opened to try the first URL again, and is already closed
 		return
-	case c.state == open && (c.session.Draining() || cs.isWornOut(c)):
-		cs.countGoAway(c)
-		cs.handle(c, retired)
+	case c.state == open && (c.client.Draining() || c.isWornOut()):
+		l.countGoAway(c)
+		l.handle(c, retired)
 		return
 	case c.state == draining:
-		cs.drain(c)
+		l.drain(c)
 		return
 	case c.broken():
-		cs.lose(c, cs.brokenBy(c, rv.CauseClosed, ""))
+		l.lose(c, c.cause(rv.CauseClosed, ""))
 		return
 	}
-	if len(c.session.Pending()) > 0 {
-		cs.markDirty(c)
+	if len(c.client.Pending()) > 0 {
+		l.markDirty(c)
 	}
-	cs.armReset(c)
-	cs.offer(c)
+	l.armReset(c)
+	c.pool.Offer(c)
 }
 
 // receiveSecure decrypts and parses what has been fed; false: the connection is gone.
-func (cs *Connections) receiveSecure(c *Conn) bool {
-	if cs.plain == nil {
-		cs.plain = make([]byte, netio.PlainSize)
+func (l *lifecycle) receiveSecure(c *Conn) bool {
+	if l.plain == nil {
+		l.plain = make([]byte, netio.PlainSize)
 	}
 	for {
-		n, err := c.socket.Secure.Read(cs.plain)
-		if n > 0 && !cs.parse(c, cs.plain[:n]) {
+		n, err := c.socket.Secure.Read(l.plain)
+		if n > 0 && !l.parse(c, l.plain[:n]) {
 			return false
 		}
 		if c.socket.IsFlooded() {
-			if cs.flushSecure(c); c.socket.IsFlooded() {
-				cs.lose(c, cs.brokenBy(c, rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
+			if l.flushSecure(c); c.socket.IsFlooded() {
+				l.lose(c, c.cause(rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
 				return false
 			}
 		}
@@ -161,19 +161,19 @@ func (cs *Connections) receiveSecure(c *Conn) bool {
 			break
 		}
 		if err != nil {
-			cs.flushSecure(c) // the alert that says why
+			l.flushSecure(c) // the alert that says why
 			why := failure.Of(err, c.address)
 			if errors.Is(err, io.EOF) {
-				why = cs.brokenBy(c, rv.CauseClosed, "")
-				cs.closeFor(why)
-				cs.endResponse(c)
+				why = c.cause(rv.CauseClosed, "")
+				l.ending = why
+				l.endResponse(c)
 			}
-			cs.lose(c, why)
+			l.lose(c, why)
 			return false
 		}
 	}
 	if len(c.socket.Secure.Pending()) > 0 { // a KeyUpdate's answer
-		cs.markDirty(c)
+		l.markDirty(c)
 	}
 	return true
 }

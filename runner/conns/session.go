@@ -1,9 +1,11 @@
 package conns
 
 import (
+	"golang.org/x/net/http2"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
@@ -11,9 +13,22 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// session is what h1.Client and h2.Client have in common. What is called for each request goes by
-// the concrete type (the methods of conn below), which costs a branch and not an indirect call.
-type session interface {
+// session is the protocol of a connected socket, and what renders requests in it. The zero value has none.
+type session struct {
+	// client is one of h2 and h1. What is called for each request goes by these, which costs a branch and not an indirect call.
+	client  client
+	h2      *h2.Client
+	h1      *h1.Client
+	encoder *chain.Encoder // of HTTP/2
+	head    *chain.Head    // of HTTP/1.1
+	// table is the state of the peer's HPACK table for our requests.
+	table chain.TableState
+	// tableEpoch is the client's when table was begun.
+	tableEpoch uint32
+}
+
+// client is what h1.Client and h2.Client have in common.
+type client interface {
 	Receive(p []byte, now int64) error
 	Ready() bool
 	netio.Output
@@ -24,107 +39,85 @@ type session interface {
 	Close()
 }
 
-// beginSession gives a connected socket the session of its protocol.
-func (cs *Connections) beginSession(c *Conn, d *dial.Connection) {
-	t := &cs.pools[c.target]
-	t.protocol = d.Protocol
-	if d.Protocol == rv.ProtocolHTTP1 { // it takes requests from now on
-		c.h1 = t.newHTTP1(cs.cfg.Handler)
-		c.session, c.head = c.h1, t.heads[c.endpoint]
-		t.connecting -= connectingIn[c.state]
-		return
+// IsHTTP1 returns whether the protocol is HTTP/1.1.
+func (s *session) IsHTTP1() bool { return s.h1 != nil }
+
+// GoAway returns the words of the last GOAWAY, and whether there was one.
+func (s *session) GoAway() (words string, seen bool) {
+	if s.h2 == nil {
+		return "", false
 	}
-	c.h2 = h2.NewClient(t.http2, cs.cfg.Handler)
-	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
+	if _, seen = s.h2.GoAway(); seen {
+		words = s.h2.GoAwayWords()
+	}
+	return words, seen
 }
 
-// newHTTP1 returns a session over HTTP/1.1, from the spare ones if there are any.
-func (p *pool) newHTTP1(h protocol.Handler) *h1.Client {
-	if n := len(p.spare); n > 0 {
-		s := p.spare[n-1]
-		p.spare = p.spare[:n-1]
-		return s
+// orGoAway returns the GOAWAY of the peer in place of a cause, if the peer has sent one.
+func (s *session) orGoAway(why failure.Cause) failure.Cause {
+	if words, seen := s.GoAway(); seen {
+		why.Kind, why.Detail = rv.CauseGoAway, words
 	}
-	return h1.NewClient(p.http1, h)
+	return why
 }
 
-// endSession frees the session of a connection that has closed.
-func (cs *Connections) endSession(c *Conn) {
-	if c.h1 != nil {
-		c.h1.Reset()
-		t := &cs.pools[c.target]
-		t.spare = append(t.spare, c.h1)
+// announcedError returns whether the peer has announced the connection's end by GOAWAY with an error.
+func (s *session) announcedError() bool {
+	if s.h2 == nil {
+		return false
 	}
-	c.session, c.h2, c.h1, c.encoder, c.head = nil, nil, nil, nil, nil
+	code, seen := s.h2.GoAway()
+	return seen && code != http2.ErrCodeNo
 }
 
-// isOver returns true if the session takes no more requests and has all responses.
-func (c *Conn) isOver() bool { return c.session.Draining() && c.session.InFlight() == 0 }
+// isOver returns true if the client takes no more requests and has all responses.
+func (s *session) isOver() bool { return s.client.Draining() && s.client.InFlight() == 0 }
 
-// capacity returns how many requests the connection can take now.
-func (c *Conn) capacity() int {
-	switch {
-	case c.state == open && c.h2 != nil:
-		return c.h2.Free()
-	case c.h1 != nil && (c.state == open || c.state == dialing):
-		return c.h1.Free()
-	}
-	return 0
-}
+// broken returns whether the client wants its connection closed: HTTP/1.1 cannot cancel a request otherwise.
+func (s *session) broken() bool { return s.h1 != nil && s.h1.Broken() }
 
-// AppendHeaders appends the header of a step's request to the out buffer of the session.
-func (c *Conn) AppendHeaders(s *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
-	if c.h1 != nil {
-		return c.head.AppendHead(c.h1.Begin(), s, in, body, cookie)
+// AppendHeaders appends the header of a step's request to the out buffer of the client.
+func (s *session) AppendHeaders(step *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
+	if s.h1 != nil {
+		return s.head.AppendHead(s.h1.Begin(), step, in, body, cookie)
 	}
-	c.checkTable()
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, in, body, c.table, cookie)
+	s.checkTable()
+	buf, s.table = s.encoder.AppendHeaders(s.h2.Begin(), step, in, body, s.table, cookie)
 	return buf
 }
 
 // AppendMessage appends the header of a request that is a message already, and returns the buffer and the header.
-func (c *Conn) AppendMessage(m *message.Message) (buf, header []byte) {
-	if c.h1 != nil {
-		begin := c.h1.Begin()
-		buf = c.head.AppendMessage(begin, m, len(m.Body))
+func (s *session) AppendMessage(m *message.Message) (buf, header []byte) {
+	if s.h1 != nil {
+		begin := s.h1.Begin()
+		buf = s.head.AppendMessage(begin, m, len(m.Body))
 		return buf, buf[len(begin):]
 	}
-	c.checkTable()
-	begin := c.h2.Begin()
-	buf = c.encoder.AppendMessage(begin, m, len(m.Body))
+	s.checkTable()
+	begin := s.h2.Begin()
+	buf = s.encoder.AppendMessage(begin, m, len(m.Body))
 	return buf, buf[len(begin):]
 }
 
-// OpenRequest passes a request to the session, whose header is at the end of buf.
-func (c *Conn) OpenRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
-	if c.h1 != nil {
-		return c.h1.Open(buf, tok, body, want)
+// OpenRequest passes a request to the client, whose header is at the end of buf.
+func (s *session) OpenRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
+	if s.h1 != nil {
+		return s.h1.Open(buf, tok, body, want)
 	}
-	return c.h2.Open(buf, tok, body, want)
+	return s.h2.Open(buf, tok, body, want)
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
-func (c *Conn) checkTable() {
-	if c.h2.EncoderTableEpoch() != c.tableEpoch {
-		c.table = chain.Static
+func (s *session) checkTable() {
+	if s.h2.EncoderTableEpoch() != s.tableEpoch {
+		s.table = chain.Static
 	}
 }
 
 // beginTable sets the encoder up for what the peer allows.
-func (c *Conn) beginTable(bound uint32) {
-	if c.h2 != nil {
-		c.tableEpoch = c.h2.EncoderTableEpoch()
-		c.table = c.encoder.Begin(min(c.h2.EncoderTableSize(), bound))
-	}
-}
-
-// broken says that the session wants its connection closed: HTTP/1.1 cannot cancel a request
-// otherwise.
-func (c *Conn) broken() bool { return c.h1 != nil && c.h1.Broken() }
-
-// ping asks the peer for a sign of life, if the protocol can.
-func (c *Conn) ping() {
-	if c.h2 != nil {
-		c.h2.Ping()
+func (s *session) beginTable(bound uint32) {
+	if s.h2 != nil {
+		s.tableEpoch = s.h2.EncoderTableEpoch()
+		s.table = s.encoder.Begin(min(s.h2.EncoderTableSize(), bound))
 	}
 }

@@ -1,9 +1,10 @@
 package conns
 
 import (
+	"container/heap"
+	"math"
+	"slices"
 	"time"
-
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // timerKind is what a connection waits for. These timers are rare, and one heap has the connections with a timer;
@@ -44,88 +45,106 @@ var firesIn = [...]uint16{
 	resetTimer:      1 << open,
 }
 
-// Fire fires what is due. A timer that has no effect in the state of its connection is dropped.
-func (cs *Connections) Fire() {
-	for cs.timers.next() <= cs.now {
-		if c, kind := cs.takeTimer(); firesIn[kind]&(1<<c.state) != 0 {
-			cs.fire(c, kind)
+// timers are those of all connections.
+type timers struct {
+	heap timerHeap
+	// now is the time of the turn.
+	now int64
+}
+
+// Begin sets the time of the turn.
+func (ts *timers) Begin(now int64) { ts.now = now }
+
+// Next returns when the first timer of a connection fires, so that Fire must be called, or a time that does not come.
+func (ts *timers) Next() int64 {
+	if len(ts.heap) == 0 {
+		return never
+	}
+	return ts.heap[0].firesAt
+}
+
+// arm sets a timer for a connection unless it is set already or d is zero.
+func (ts *timers) arm(c *Conn, kind timerKind, d time.Duration) {
+	if d > 0 && c.timers[kind] == 0 {
+		c.timers[kind] = ts.now + int64(d)
+		ts.heap.update(c)
+	}
+}
+
+// armReset sets the timer that resets the streams that no one waits for. They count against the
+// peer's limit until then.
+func (ts *timers) armReset(c *Conn) {
+	if c.h2 != nil {
+		ts.arm(c, resetTimer, c.h2.ResetAfter(ts.now))
+	}
+}
+
+// endAll ends the timers of a connection that has ended for good.
+func (ts *timers) endAll(c *Conn) {
+	c.timers = [timerKinds]int64{}
+	ts.heap.update(c)
+}
+
+// end ends the timers of a connection when its socket ends. The timer of the next trial survives.
+func (ts *timers) end(c *Conn) {
+	c.timers = [timerKinds]int64{failbackTimer: c.timers[failbackTimer]}
+	ts.heap.update(c)
+}
+
+// take returns the timer that fires first, and ends it.
+func (ts *timers) take() (*Conn, timerKind) {
+	c := ts.heap[0]
+	kind := slices.Index(c.timers[:], c.firesAt)
+	c.timers[kind] = 0
+	ts.heap.update(c)
+	return c, timerKind(kind)
+}
+
+// timerHeap is a heap of the connections with a timer, the one whose timer fires first at the front. It has each
+// connection once, so that short connections leave nothing behind.
+type timerHeap []*Conn
+
+func (h timerHeap) Len() int { return len(h) }
+
+func (h timerHeap) Less(i, j int) bool { return h[i].firesAt < h[j].firesAt }
+
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].inTimers, h[j].inTimers = i+1, j+1
+}
+
+func (h *timerHeap) Push(c any) {
+	*h = append(*h, c.(*Conn))
+	(*h)[len(*h)-1].inTimers = len(*h)
+}
+
+func (h *timerHeap) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	c.inTimers = 0
+	return c
+}
+
+// update gives a connection whose timers have changed its place in the heap.
+func (h *timerHeap) update(c *Conn) {
+	before := c.firesAt
+	c.firesAt = 0
+	for _, at := range c.timers {
+		if at != 0 && (c.firesAt == 0 || at < c.firesAt) {
+			c.firesAt = at
 		}
 	}
-}
-
-func (cs *Connections) fire(c *Conn, kind timerKind) {
-	t := cs.pools[c.target].Plan
-	switch kind {
-	case wantTimer:
-		cs.handle(c, wanted)
-	case connectTimer:
-		cs.fireConnect(c, t.ConnectTimeout)
-	case trialTimer:
-		cs.handle(c, usable)
-		cs.offer(c)
-	case failbackTimer:
-		cs.tryFirstEndpoint(c)
-	case inactivityTimer:
-		cs.fireInactivity(c, t.Connecting.InactivityTimeout)
-	case ageTimer:
-		cs.handle(c, retired)
-	case pingTimer:
-		cs.firePing(c, t.HTTP2.PingInterval)
-	case resetTimer:
-		cs.resetAbandoned(c)
+	switch {
+	case c.firesAt == before:
+	case c.firesAt == 0:
+		heap.Remove(h, c.inTimers-1)
+	case before == 0:
+		heap.Push(h, c)
+	default:
+		heap.Fix(h, c.inTimers-1)
 	}
 }
 
-// fireConnect loses a connection that is not open within the limit. The timer may have been set while the loop connected,
-// and the wait for SETTINGS begins after that.
-func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
-	if left := limit - time.Duration(cs.now-c.since); left > 0 {
-		cs.arm(c, connectTimer, left)
-		return
-	}
-	if c.state == dialing && c.sentNothing && !c.socket.AwaitsWritable() { // perhaps it is connected for long
-		if err := c.socket.AwaitWritable(true); err != nil {
-			cs.cfg.Log.Error("cannot watch a connection", "err", err)
-		}
-		cs.arm(c, connectTimer, limit)
-		return
-	}
-	kind := rv.CauseNoSettings
-	if c.state == dialing {
-		kind = rv.CauseConnectTimeout
-	}
-	cs.lose(c, cs.brokenBy(c, kind, limit.String()))
-}
-
-// fireInactivity loses a connection that owes responses and is silent. The timer is not moved
-// with every read; it looks at the last one when it fires and is set again for what is left.
-func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
-	silent := time.Duration(cs.now - c.receivedAt)
-	if c.session.InFlight() == 0 {
-		c.receivedAt = cs.now // idle is not silent
-		silent = 0
-	}
-	if silent >= limit {
-		cs.lose(c, cs.brokenBy(c, rv.CauseSilent, limit.String()))
-		return
-	}
-	cs.arm(c, inactivityTimer, limit-silent)
-}
-
-// firePing asks a silent peer whether it is there, and loses a connection on which nothing has come for an
-// interval after that.
-func (cs *Connections) firePing(c *Conn, interval time.Duration) {
-	silent := time.Duration(cs.now - c.receivedAt)
-	switch asked := c.pingedAt > c.receivedAt; {
-	case silent < interval:
-		cs.arm(c, pingTimer, interval-silent)
-		return
-	case asked && cs.now-c.pingedAt >= int64(interval):
-		cs.lose(c, cs.brokenBy(c, rv.CausePing, interval.String()))
-		return
-	}
-	c.ping()
-	c.pingedAt = cs.now
-	cs.markDirty(c)
-	cs.arm(c, pingTimer, interval)
-}
+// never is an instant that does not come.
+const never = math.MaxInt64

@@ -201,7 +201,7 @@ func (c *chooser) fillConcurrency(s *slots.Schedule) {
 		id := c.newRequest(a, t, c.now, int16(s.PlanStage()))
 		c.admit(id)
 		s.Take()
-		conn := c.conns.Take(t)
+		conn := c.conns.To(t).Take()
 		switch {
 		case conn == nil:
 			c.requests.Wait(id)
@@ -262,7 +262,7 @@ func (c *chooser) nextStarved() int64 {
 func (c *chooser) fillStreams(s *slots.Schedule) {
 	for i := range c.targets.all {
 		for s.ClosedLoop() && !s.Exhausted() && c.limit.Ready(c.now) {
-			conn := c.conns.Take(int32(i))
+			conn := c.conns.To(int32(i)).Take()
 			if conn == nil {
 				break
 			}
@@ -272,7 +272,7 @@ func (c *chooser) fillStreams(s *slots.Schedule) {
 				if s.Rate().Requests == 0 {
 					s.Take() // the next attempt draws other values
 				}
-				c.conns.Return(conn)
+				c.conns.To(int32(i)).Offer(conn)
 				c.checkExhausted(s)
 				break
 			}

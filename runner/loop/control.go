@@ -115,7 +115,7 @@ func (w *Worker) Gauge() Gauges {
 		}
 	})
 	for i := range w.cfg.Program.Targets {
-		g.Streams = append(g.Streams, w.conns.Streams(int32(i)))
+		g.Streams = append(g.Streams, w.conns.To(int32(i)).Streams())
 	}
 	for i := range w.cfg.Rates {
 		g.Stages = append(g.Stages, w.slots.Span(i, w.clock.now))

@@ -41,7 +41,7 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	r := m.requests.At(id)
 	s := &m.program.Steps[r.Step]
 	in := m.flow.At(r.Instance)
-	e := m.conns.EndpointOf(c)
+	e := c.Endpoint()
 	r.SetSampled(m.rec.WantsSample(r.Step))
 	if len(m.targets.all) > len(m.program.Targets) {
 		m.sources.Withhold(m.targets.all[c.Target()].uncredentialed)
@@ -250,7 +250,7 @@ func (m *messages) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 
 // endpointOf returns the endpoint that a request was sent to.
 func (m *messages) endpointOf(r *book.Request) *rv.Endpoint {
-	return m.conns.EndpointOf(m.conns.At(r.Conn))
+	return m.conns.At(r.Conn).Endpoint()
 }
 
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the

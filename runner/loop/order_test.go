@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// order lists the files of the package, and of that of connections. A function calls functions of its own file and of later files only.
-var order = map[string][]string{".": {
+// order lists the files of the package. A function calls functions of its own file and of later files only.
+var order = []string{
 	// The worker: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
 	"worker.go", "wait.go", "control.go", "phases.go", "live.go",
 	// Which request is sent next, and on which connection.
@@ -24,31 +24,11 @@ var order = map[string][]string{".": {
 	// What all of them use.
 	"messages.go", "authorization.go", "script.go", "trial.go", "targets.go", "inbox.go", "clock.go",
 	"doc.go",
-}, "../conns": {
-	"inspect.go",
-	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "counts.go", "pool.go", "connections.go", "conn.go", "heap.go",
-	"session.go", "target.go", "doc.go",
-}}
-
-// upward lists the functions that earlier files have and later files may call, with the reason.
-var upward = map[string]string{
-	"handle": "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
 }
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.
 func TestCallsGoDown(t *testing.T) {
-	used := map[string]bool{}
-	for dir, order := range order {
-		checkOrder(t, checkPackage(t, dir), order, used)
-	}
-	for name := range upward {
-		if !used[name] {
-			t.Errorf("%s is listed as an exception, but no later file calls it", name)
-		}
-	}
-}
-
-func checkOrder(t *testing.T, p *checked, order []string, used map[string]bool) {
+	p := checkPackage(t, ".")
 	for id, obj := range p.info.Uses {
 		f, ok := obj.(*types.Func)
 		if !ok || f.Pkg() != p.pkg {
@@ -56,11 +36,7 @@ func checkOrder(t *testing.T, p *checked, order []string, used map[string]bool) 
 		}
 		from, to := p.file(id.Pos()), p.file(f.Origin().Pos())
 		i, j := slices.Index(order, from), slices.Index(order, to)
-		switch {
-		case i <= j || i < 0 || j < 0:
-		case upward[f.Name()] != "":
-			used[f.Name()] = true
-		default:
+		if i > j && j >= 0 {
 			t.Errorf("%s calls %s of the earlier file %s", p.fset.Position(id.Pos()), f.Name(), to)
 		}
 	}

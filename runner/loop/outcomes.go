@@ -137,7 +137,7 @@ func (o *outcomes) expire() {
 	for id := o.requests.Expired(o.now); id != book.None; id = o.requests.Expired(o.now) {
 		r := o.requests.At(id)
 		c := o.conns.At(r.Conn)
-		if !o.conns.Cancel(c, r.Stream) {
+		if !c.Cancel(r.Stream, o.now) {
 			o.rec.Abandon(r)
 		}
 		o.finishFailed(id, tally.ByTimeout, failure.Cause{})
@@ -149,7 +149,7 @@ func (o *outcomes) expire() {
 func (o *outcomes) dropWaiting(at int64) {
 	for i := range o.targets.all {
 		until := at
-		if o.trial.gaveUp(o.conns.Failures(int32(i)), o.targets.all[i].Plan) {
+		if o.trial.gaveUp(o.conns.To(int32(i)).Failures(), o.targets.all[i].Plan) {
 			until = never
 		}
 		var why failure.Cause
@@ -193,7 +193,7 @@ func (o *outcomes) noStreamCause(i int, at int64) failure.Cause {
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
 	}
-	return o.conns.Cause(int32(i))
+	return o.conns.To(int32(i)).Cause()
 }
 
 // endRequest ends a request's record, and returns its activation.

@@ -64,10 +64,10 @@ func (s *sender) sendWaiting() {
 
 func (s *sender) sendWaitingTo(target int32) {
 	for s.requests.Waiting(target) > 0 {
-		c := s.conns.Take(target)
+		c := s.conns.To(target).Take()
 		if c == nil {
 			s.conns.ConnectFor(target)
-			if c = s.conns.Take(target); c == nil { // one that the loop connects takes requests at once
+			if c = s.conns.To(target).Take(); c == nil { // one that the loop connects takes requests at once
 				return
 			}
 		}
@@ -81,13 +81,13 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 	r := s.requests.At(id)
 	step := &s.program.Steps[r.Step]
 	if !s.limit.Allows(r.Admitted, r.Retried, s.now) {
-		s.conns.Return(c)
+		s.conns.To(c.Target()).Offer(c)
 		s.dropRequest(id, rv.AbortDropped, failure.Cause{Kind: rv.CauseRequestLimit})
 		return false
 	}
 	stream, ok := s.open(c, id)
 	if !ok {
-		s.conns.Return(c)
+		s.conns.To(c.Target()).Offer(c)
 		s.dropRequest(id, rv.AbortScript, s.scripts.cause(step))
 		return false
 	}
@@ -95,7 +95,7 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 	s.flow.At(r.Instance).Sent(s.now)
 	if !r.Retried {
 		over := r.Stage >= 0 && s.slots.OfStage(int(r.Stage)).Over()
-		s.rec.Sent(r, over, over && s.slots.Over(), s.conns.Down(c, r.Picked))
+		s.rec.Sent(r, over, over && s.slots.Over(), c.Down(r.Picked, s.now))
 		if len(step.Credentials) > 0 && !s.targets.all[c.Target()].uncredentialed && s.authorizations.lack(step) {
 			s.rec.SentWithout(step.Target)
 		}

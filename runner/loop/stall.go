@@ -63,7 +63,7 @@ func (s *stall) check() bool {
 	}
 	s.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", s.after)
 	for i := range s.targets.all {
-		if why := s.conns.Unconnected(int32(i)); why.Failed() {
+		if why := s.conns.To(int32(i)).Unconnected(); why.Failed() {
 			s.why += "; target " + s.targets.all[i].Plan.Name + ": " + why.String()
 			break
 		}
