@@ -75,7 +75,8 @@ static uint32_t mask;   // size of the used part of a ring, less 1
 static size_t capacity; // of out
 static uint8_t request[FRAME_HEAD + 2 * MAX_TEXT + 100], batch[FRAME_HEAD + FRAME + BATCH];
 static size_t nrequest;
-static uint64_t requests, failed;
+static int64_t begin; // of the time to send: the first request
+static uint64_t sent, requests, failed;
 
 static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *format, ...)
 {
@@ -231,6 +232,7 @@ static bool add(struct connection *c)
 	*s = (struct stream){.id = c->next};
 	c->next += 2;
 	c->open++;
+	sent++;
 	append(c, request, nrequest);
 	return true;
 }
@@ -448,17 +450,22 @@ static void fill(struct connection *c)
 		flush(c);
 }
 
-// closed_loop replaces each response by a request for so many nanoseconds.
+// closed_loop sends a request after each response for so many nanoseconds.
 static void closed_loop(int64_t length)
 {
+	bool runs = false;
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	struct itimerspec at = {.it_value = {length / SECOND, length % SECOND}};
 	struct epoll_event events[256] = {{.events = EPOLLIN}};
-	if (timer < 0 || timerfd_settime(timer, 0, &at, NULL) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, events) != 0)
+	if (timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, events) != 0)
 		die("timer: %s", strerror(errno));
 	for (int i = 0; i < nconnections; i++)
 		fill(&connections[i]);
 	for (;;) {
+		if (!runs && sent > 0) {
+			runs = timerfd_settime(timer, 0, &at, NULL) == 0;
+			begin = now();
+		}
 		int n = epoll_wait(epoll, events, 256, -1);
 		for (int i = 0; i < n; i++) {
 			struct connection *c = events[i].data.ptr;
@@ -476,24 +483,24 @@ static void closed_loop(int64_t length)
 static void fixed_rate(int64_t length, int64_t rate)
 {
 	struct epoll_event events[MAX_CONNECTIONS];
-	int64_t sent = 0, turn = 0, begin = now(), stop = INT64_MAX;
+	int64_t turn = 0, stop = INT64_MAX;
+	begin = now();
 	for (int64_t t = 0; t < stop; t = now() - begin) {
-		int64_t due = (t < length ? t : length) / 1000 * rate / 1000000;
-		if (t >= length && stop == INT64_MAX) // after this turn, all are sent
+		uint64_t due = (t < length ? t : length) / 1000 * rate / 1000000;
+		if (t >= length && sent > 0 && stop == INT64_MAX) // after this turn, all are sent
 			stop = t + DRAIN;
 		int n = epoll_wait(epoll, events, MAX_CONNECTIONS, 0);
 		for (int i = 0; i < n; i++)
 			if (events[i].events & ~EPOLLOUT)
 				receive(events[i].data.ptr);
-		for (int full = 0; sent < due && full < nconnections; turn++) {
-			bool added = add(&connections[turn % nconnections]);
-			sent += added;
-			full = added ? 0 : full + 1;
-		}
+		for (int full = 0; sent < due && full < nconnections; turn++)
+			full = add(&connections[turn % nconnections]) ? 0 : full + 1;
+		if (sent == 0 && due > 0)
+			begin += t;
 		for (int i = 0; i < nconnections; i++)
 			if (connections[i].nout > 0)
 				flush(&connections[i]);
-		int64_t wake = begin + (t / TICK + 1) * TICK;
+		int64_t wake = now() / TICK * TICK + TICK;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){wake / SECOND, wake % SECOND}, NULL);
 	}
 }
@@ -558,7 +565,6 @@ int main(int argc, char **argv)
 	alarm(length / SECOND + 10); // the end, if a server causes work without an end
 	signal(SIGPIPE, SIG_IGN);
 
-	int64_t begin = now();
 	epoll = epoll_create1(0);
 	for (int i = 0; i < nconnections; i++) {
 		if (epoll < 0 || (connections[i].out = malloc(capacity)) == NULL)
