@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -103,9 +102,6 @@ type client interface {
 	// parse takes all but cpu from what a finished run printed.
 	parse(f harness.Finished) (measured, error)
 }
-
-// errNotYet: h2surge does not take such work yet.
-var errNotYet = errors.New("not yet")
 
 // exited is an error unless the process ended with code 0.
 func exited(c client, f harness.Finished) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,10 +33,7 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 		c.Env = append(c.Env, "SSL_CERT_FILE="+b.dir+"/cert.pem") // it verifies certificates
 	}
 	if l.noKeepAlive {
-		if b.noKeepAlive == "" {
-			return harness.Command{}, fmt.Errorf("%w: no flag for a connection a request", errNotYet)
-		}
-		c.Argv = append(c.Argv, b.noKeepAlive)
+		c.Argv = append(c.Argv, "--no-keepalive")
 	}
 	if l.perSecond > 0 {
 		c.Argv = append(c.Argv, "--rps", strconv.Itoa(l.perSecond))
@@ -52,17 +48,13 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 	return c, nil
 }
 
-// Exit codes of "h2surge run" that come with a report, and the one for a refused command line.
+// Exit codes of "h2surge run" with figures in the report.
 const (
 	codePassed       = 0
-	codeRefused      = 1
 	codeInconclusive = 3
 )
 
 func (c h2surge) parse(f harness.Finished) (measured, error) {
-	if f.Code == codeRefused {
-		return measured{}, fmt.Errorf("%w: %s", errNotYet, firstLine(f.Stderr))
-	}
 	var r rv.Report
 	err := json.Unmarshal([]byte(f.Stdout), &r)
 	switch {
@@ -94,8 +86,3 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 }
 
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
-// noKeepAliveFlag finds the flag for a connection a request in the help of "h2surge run".
-func noKeepAliveFlag(help string) string {
-	return regexp.MustCompile(`--(no|disable)-?keep-?alive\b`).FindString(help)
-}

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/h2surge/h2surge/test/harness"
 )
@@ -16,14 +15,13 @@ import (
 // lab is where the rows are measured: the CPUs, a folder for what is made at run time, and the
 // program under test.
 type lab struct {
-	ctx         context.Context
-	rounds      int
-	seconds     int
-	cpus        []int
-	dir         string // removed by close
-	h2surge     string
-	noKeepAlive string // h2surge's flag for a connection a request; empty: there is none yet
-	self        string // this program
+	ctx     context.Context
+	rounds  int
+	seconds int
+	cpus    []int
+	dir     string // removed by close
+	h2surge string
+	self    string // this program
 }
 
 // warmUpSeconds is the length of the first run of each side, which is not measured: caches,
@@ -65,7 +63,7 @@ const (
 	pageFile  = 612
 )
 
-// furnish writes files, certificate and OpenSSL's configuration, asks h2surge for its flags, and compiles the floor.
+// furnish writes files, certificate and OpenSSL's configuration, and compiles the floor.
 func (b *lab) furnish() error {
 	if err := os.Mkdir(b.dir+"/www", 0o700); err != nil {
 		return err
@@ -83,11 +81,6 @@ func (b *lab) furnish() error {
 	if err := writeCertificate(b.dir+"/cert.pem", b.dir+"/key.pem"); err != nil {
 		return err
 	}
-	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "run", "--help"}, CPUs: b.cpus}, 10*time.Second)
-	if err != nil {
-		return err
-	}
-	b.noKeepAlive = noKeepAliveFlag(f.Stdout + f.Stderr)
 	return b.buildFloor()
 }
 

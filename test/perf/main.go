@@ -156,7 +156,7 @@ func (b *lab) measureAll(todo []row, only *regexp.Regexp) ([]result, error) {
 	return results, nil
 }
 
-// failures is an error when a row failed. A mark that is missed, a row skipped or not yet is none.
+// failures is an error when a row failed. A mark that is missed or a row that is skipped is not an error.
 func failures(results []result) error {
 	failed := 0
 	for _, r := range results {

@@ -16,7 +16,6 @@ type state string
 const (
 	stateMeasured state = "measured"
 	stateSkipped  state = "skipped" // a program is not installed
-	stateNotYet   state = "not yet" // h2surge does not take such work
 	stateFailed   state = "failed"
 )
 
@@ -34,8 +33,7 @@ type result struct {
 	cpus    int // of the machine
 }
 
-// measure runs a row: its servers, a run of each side that does not count, then the rounds. The
-// peer is measured even where h2surge does not take the work yet.
+// measure runs a row: its servers, a run of each side that does not count, then the rounds.
 func (b *lab) measure(r row) result {
 	res := result{row: r, state: stateMeasured, cpus: len(b.cpus)}
 	if packages := missing(r); len(packages) > 0 {
@@ -91,56 +89,41 @@ func (r row) roundsOf(asked int) int {
 
 // round is one run of each side.
 func (b *lab) round(s *served, res *result) error {
-	r := res.row
-	if res.state == stateMeasured {
-		if err := b.turn(s, res, &r.ours, &res.ours); err != nil {
+	for _, turn := range []struct {
+		side   *side
+		rounds *[]measured
+	}{{&res.row.ours, &res.ours}, {res.row.peer, &res.peers}, {res.row.floor, &res.floors}} {
+		if turn.side == nil {
+			continue
+		}
+		m, err := b.runSide(s, *turn.side, b.seconds)
+		if err != nil {
 			return err
 		}
+		*turn.rounds = append(*turn.rounds, m)
+		res.remark(m.remark)
 	}
-	if err := b.turn(s, res, r.peer, &res.peers); err != nil {
-		return err
-	}
-	return b.turn(s, res, r.floor, &res.floors)
-}
-
-// turn runs a side once, if the row has it.
-func (b *lab) turn(s *served, res *result, sd *side, rounds *[]measured) error {
-	if sd == nil {
-		return nil
-	}
-	m, err := b.runSide(s, *sd, b.seconds)
-	if err != nil {
-		return err
-	}
-	*rounds = append(*rounds, m)
-	res.remark(m.remark)
 	return nil
 }
 
 // warm runs each side once without measuring, and compares what TLS they agreed on.
 func (b *lab) warm(s *served, res *result) error {
 	r := res.row
-	_, err := b.runSide(s, r.ours, warmUpSeconds)
-	switch {
-	case errors.Is(err, errNotYet):
-		res.state, res.why = stateNotYet, strings.TrimPrefix(err.Error(), errNotYet.Error()+": ")
-	case err != nil:
-		return err
-	}
 	if r.ours.load.protocol == h2 {
+		var err error
 		if res.suite, err = probe(s.urls(h2)[0]); err != nil {
 			return fmt.Errorf("asking for the TLS suite: %w", err)
 		}
 	}
-	for _, other := range []*side{r.peer, r.floor} {
-		if other == nil {
+	for _, sd := range []*side{&r.ours, r.peer, r.floor} {
+		if sd == nil {
 			continue
 		}
-		m, err := b.runSide(s, *other, warmUpSeconds)
+		m, err := b.runSide(s, *sd, warmUpSeconds)
 		if err != nil {
 			return err
 		}
-		if m.suite != res.suite {
+		if sd != &r.ours && m.suite != res.suite { // the probe has the client of h2surge
 			return fmt.Errorf("the sides negotiate different TLS: %s and %s", res.suite, m.suite)
 		}
 	}

@@ -32,7 +32,7 @@ func TestSizing(t *testing.T) {
 
 // TestPage: every row gives lines as wide as its table, in whatever state.
 func TestPage(t *testing.T) {
-	for _, s := range []state{stateMeasured, stateNotYet, stateSkipped, stateFailed} {
+	for _, s := range []state{stateMeasured, stateSkipped, stateFailed} {
 		var results []result
 		for _, r := range rows() {
 			res := result{row: r, state: s, why: "a | b\nc"}
@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 			if r.name == "h2c-m1" {
 				res.floors, res.noFloor = nil, "no cc"
 			}
-			if r.peer != nil && (s == stateMeasured || s == stateNotYet) {
+			if r.peer != nil && s == stateMeasured {
 				res.peers = rounds(2, 2)
 			}
 			results = append(results, res)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -93,6 +92,7 @@ func TestParseRefuses(t *testing.T) {
 		{"wrk cut", wrk{}, harness.Finished{Stdout: strings.Split(read(t, "wrk.txt"), "Requests/sec")[0]}, "Requests/sec"},
 		{"ab failed", ab{}, harness.Finished{Code: 104, Stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
 		{"ab empty", ab{}, harness.Finished{}, "Complete requests"},
+		{"h2surge refuses a flag", h2surge{}, harness.Finished{Code: 1, Stderr: "--x: unknown flag\n"}, "exit code 1: --x: unknown flag"},
 		{"h2surge without target", h2surge{}, harness.Finished{Code: 5, Stderr: "cannot connect"}, "exit code 5: cannot connect"},
 		{"h2surge in vain", h2surge{}, harness.Finished{Code: 5, Stdout: `{"verdict":{"message":"not one request succeeded"}}`}, "exit code 5: not one request"},
 		{"h2surge without report", h2surge{}, harness.Finished{}, "its report"},
@@ -106,17 +106,7 @@ func TestParseRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
-			if errors.Is(err, errNotYet) {
-				t.Error("taken for a missing feature")
-			}
 		})
-	}
-}
-
-func TestNotYet(t *testing.T) {
-	_, err := h2surge{}.parse(harness.Finished{Code: codeRefused, Stderr: "--h1: not supported yet\nmore\n"})
-	if !errors.Is(err, errNotYet) || !strings.HasSuffix(err.Error(), "--h1: not supported yet") {
-		t.Errorf("error %v, want errNotYet with the first line", err)
 	}
 }
 
@@ -124,19 +114,6 @@ func TestInconclusive(t *testing.T) {
 	m, err := h2surge{}.parse(harness.Finished{Code: codeInconclusive, Stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
 	if err != nil || m.remark != "inconclusive: late" || m.rejected != 1 {
 		t.Errorf("remark %q, rejected %d, error %v", m.remark, m.rejected, err)
-	}
-}
-
-func TestNoKeepAliveFlag(t *testing.T) {
-	for help, want := range map[string]string{
-		"  --no-keepalive   one request":    "--no-keepalive",
-		"  --no-keep-alive  one request":    "--no-keep-alive",
-		"  --disable-keepalive one":         "--disable-keepalive",
-		"  --keepalive-time how long; --h1": "",
-	} {
-		if got := noKeepAliveFlag(help); got != want {
-			t.Errorf("%q: %q, want %q", help, got, want)
-		}
 	}
 }
 

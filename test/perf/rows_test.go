@@ -129,7 +129,7 @@ func TestChainBody(t *testing.T) {
 // TestCommands: what each client is told, for a row of each kind.
 func TestCommands(t *testing.T) {
 	s := &served{bases: map[protocol][]string{http1: {"http://127.0.0.1:1"}, h2c: {"http://127.0.0.1:2"}, h2: {"https://127.0.0.1:3"}}}
-	b := &lab{h2surge: "h2surge", noKeepAlive: "--no-keep-alive", self: "perf"}
+	b := &lab{h2surge: "h2surge", self: "perf"}
 	byName := map[string]row{}
 	for _, r := range rows() {
 		byName[r.name] = r
@@ -152,7 +152,7 @@ func TestCommands(t *testing.T) {
 		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s https://127.0.0.1:3/",
 			"h2load -t1 -c10 -m100 -D3 --tls13-ciphers=TLS_AES_256_GCM_SHA384 https://127.0.0.1:3/"},
 		{"http1", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 http://127.0.0.1:1/", "wrk -t1 -c100 -d3s --latency http://127.0.0.1:1/"},
-		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keep-alive http://127.0.0.1:1/",
+		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keepalive http://127.0.0.1:1/",
 			"ab -q -t 3 -n 5000000 -c 100 http://127.0.0.1:1/"},
 		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://127.0.0.1:1/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://127.0.0.1:1/612.html"},
 		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/h2surge/h2surge/test/harness"
@@ -65,9 +64,4 @@ func (s *scan) duration(pattern string) time.Duration {
 // milliseconds without a unit, as ab prints them.
 func (s *scan) milliseconds(pattern string) time.Duration {
 	return time.Duration(s.number(pattern) * float64(time.Millisecond))
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }
