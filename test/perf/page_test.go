@@ -72,7 +72,7 @@ func TestPage(t *testing.T) {
 		for _, want := range []string{
 			"| 0.75 (0.50-1.00) | 1.00 (1.00-1.00) | 1.50 (1.00-2.00) | 0.60 | 0.45 | mark missed; h2surge / floor 1.50, mark 2.50: aim met |",
 			"| 0.75 (0.50-1.00) | no cc | - | 0.85 | 0.75 | aim met; h2surge / floor: no cc |",
-			"| - | - | 1.00 (1.00-1.00) | 1.50 (1.00-2.00) | 1.10 x floor | 1.05 x floor | mark missed |",
+			"| - | - | 1.00 (1.00-1.00) | 1.50 (1.00-2.00) | 1.60 x floor | 1.30 x floor | mark met |",
 			"| - | - | - | - | 0.60 us | 0.35 us | mark missed;",
 		} {
 			if s == stateMeasured && !strings.Contains(text, want) {

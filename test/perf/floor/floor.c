@@ -468,13 +468,13 @@ static void closed_loop(int64_t length)
 		}
 		int n = epoll_wait(epoll, events, 256, -1);
 		for (int i = 0; i < n; i++) {
-			struct connection *c = events[i].data.ptr;
-			if (c == NULL) // the timer
+			if (events[i].data.ptr == NULL) // the timer
 				return;
 			if (events[i].events & ~EPOLLOUT)
-				receive(c);
-			fill(c);
+				receive(events[i].data.ptr);
 		}
+		for (int i = 0; i < n; i++)
+			fill(events[i].data.ptr);
 	}
 }
 
