@@ -105,8 +105,8 @@ func (c *Conn) Down(from, now int64) int64 {
 // follows after the request has its outcome.
 func (c *Conn) Cancel(stream uint32, now int64) bool { return c.client.Cancel(stream, now) }
 
-// capacity returns how many requests the connection can take now.
-func (c *Conn) capacity() int {
+// Free returns how many requests the connection can take now.
+func (c *Conn) Free() int {
 	switch {
 	case c.state == open && c.h2 != nil:
 		return c.h2.Free()

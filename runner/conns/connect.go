@@ -143,7 +143,7 @@ func (l *lifecycle) awaitUsable(c *Conn) {
 func (l *lifecycle) becomeOpen(c *Conn) {
 	c.pool.failures = 0
 	c.beginTable(c.pool.encoderTable)
-	c.pool.streams = int64(c.capacity())
+	c.pool.streams = int64(c.Free())
 	if c.role == failbackTrial && !l.takePlaceOfOriginal(c) {
 		l.handle(c, removed)
 		return

@@ -51,7 +51,7 @@ type Connections struct {
 	batches []*Pool
 	read    []byte // of one read
 
-	_ [32]byte // whole cache lines
+	_ [40]byte // whole cache lines
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.

@@ -6,7 +6,7 @@ import "github.com/h2surge/h2surge/runner/netio"
 func (cs *Connections) Flush() {
 	for _, c := range cs.dirty {
 		c.isDirty = false
-		full := !c.isAvailable && c.capacity() == 0
+		full := !c.isAvailable && c.Free() == 0
 		if c.socket.IsOpen() && !c.socket.AwaitsWritable() {
 			cs.write(c)
 			if full && c.pool.Offer(c) {

@@ -83,8 +83,8 @@ const (
 	actions = iota
 )
 
-// Transition is an edge of the lifecycle.
-type Transition struct {
+// transition is an edge of the lifecycle.
+type transition struct {
 	from connState
 	on   connEvent
 	to   connState
@@ -92,7 +92,7 @@ type Transition struct {
 }
 
 // transitions are all edges. What has no edge does not happen.
-var transitions = [...]Transition{
+var transitions = [...]transition{
 	{idle, wanted, resolving, connect},
 	{idle, removed, closing, closeSocket | release},
 	{backoff, wanted, resolving, connect},
@@ -125,7 +125,7 @@ var transitions = [...]Transition{
 }
 
 // next has the edge for each state and event; nil: no edge.
-var next = func() (n [connStates][connEvents]*Transition) {
+var next = func() (n [connStates][connEvents]*transition) {
 	for i := range transitions {
 		t := &transitions[i]
 		n[t.from][t.on] = t
@@ -146,10 +146,8 @@ type lifecycle struct {
 	plain []byte // of one TLS record; made for the first TLS connection
 	// ending is why a connection ends, valid while its session is closed.
 	ending failure.Cause
-	// strayEvents counts events of connections without a transition: a defect.
-	strayEvents int
-	// Watch sees every transition; nil but in tests.
-	Watch func(*Transition)
+	// watch sees every transition; nil but in tests.
+	watch func(*transition)
 }
 
 // Ending returns why a connection ends, while its session gives each of its requests an outcome.
@@ -159,12 +157,11 @@ func (l *lifecycle) Ending() failure.Cause { return l.ending }
 func (l *lifecycle) handle(c *Conn, ev connEvent) {
 	e := next[c.state][ev]
 	if e == nil {
-		l.strayEvents++
 		l.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
 		return
 	}
-	if l.Watch != nil {
-		l.Watch(e)
+	if l.watch != nil {
+		l.watch(e)
 	}
 	before := c.connecting()
 	if c.state != e.to {

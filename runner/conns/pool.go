@@ -55,7 +55,7 @@ func newPools(targets []*Target) []Pool {
 // Offer puts a connection with a free stream at the end of the queue, and returns whether it is there. A connection that
 // Take has returned, and that got no request, must be offered again.
 func (p *Pool) Offer(c *Conn) bool {
-	if !c.isAvailable && c.capacity() > 0 {
+	if !c.isAvailable && c.Free() > 0 {
 		c.isAvailable = true
 		p.available.Push(c)
 	}
@@ -66,14 +66,14 @@ func (p *Pool) Offer(c *Conn) bool {
 // stream, which leaves the queue. nil: no stream is free.
 func (p *Pool) Take() *Conn {
 	if n := len(p.batch); n > 0 {
-		if c := p.batch[n-1]; c.capacity() > 0 {
+		if c := p.batch[n-1]; c.Free() > 0 {
 			return c
 		}
 	}
 	for p.available.Len() > 0 {
 		c := p.available.Pop()
 		c.isAvailable = false
-		if c.capacity() > 0 {
+		if c.Free() > 0 {
 			return c
 		}
 	}
@@ -100,7 +100,7 @@ func (p *Pool) rotate() {
 	for i := len(p.batch) - 1; i >= 0; i-- {
 		c := p.batch[i]
 		switch {
-		case c.isAvailable || c.state != open && c.capacity() == 0:
+		case c.isAvailable || c.state != open && c.Free() == 0:
 			continue
 		case i == 0:
 			p.available.Push(c)

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/listen"
 )
@@ -347,8 +346,8 @@ func TestListenerEnds(t *testing.T) {
 func TestListenerServesNoneAtTheEnd(t *testing.T) {
 	b := newBench(t, awaits(1), ok(time.Millisecond))
 	late := -1
-	b.w.conns.Watch = func(e *conns.Transition) {
-		if e.Ends() && late < 0 { // the worker closes its connections, before it refuses messages
+	b.closed = func() {
+		if late < 0 { // the worker closes its connections, before it refuses messages
 			b.newCaller().notify("/n/0", "")
 			late = len(b.conns) - 1
 		}

@@ -3,10 +3,12 @@ package loop
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/listen"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -55,7 +57,7 @@ func checkLiveness(t *testing.T, seed uint64) {
 	asleep := ""
 	l.asleep = func() {
 		if asleep == "" {
-			asleep = sleepsOn(l.w)
+			asleep = sleepsOn(l.bench)
 		}
 	}
 	if l.run(); asleep != "" {
@@ -73,7 +75,8 @@ func checkLiveness(t *testing.T, seed uint64) {
 const mostTurns = 5000
 
 // sleepsOn returns what a worker that waits for events could do, or "".
-func sleepsOn(w *Worker) string {
+func sleepsOn(b *bench) string {
+	w := b.w
 	if w.slots.Paused() || w.run.phase == Done {
 		return ""
 	}
@@ -83,9 +86,9 @@ func sleepsOn(w *Worker) string {
 			continue
 		}
 		switch {
-		case w.conns.HasStream(int32(i)):
+		case b.hasStream(int32(i)):
 			return "a request waits and a connection has a free stream: " + name
-		case w.conns.IsIdle(int32(i)):
+		case b.connects(int32(i)):
 			return "a request waits and no connection is opened: " + name
 		}
 	}
@@ -97,7 +100,7 @@ func sleepsOn(w *Worker) string {
 	}
 	for i := range w.slots.All() {
 		if s := &w.slots.All()[i]; s.ClosedLoop() && !s.Exhausted() {
-			if why := loopSleepsOn(w, s); why != "" {
+			if why := loopSleepsOn(b, s); why != "" {
 				return why
 			}
 		}
@@ -106,7 +109,8 @@ func sleepsOn(w *Worker) string {
 }
 
 // loopSleepsOn returns why a closed loop could send a request, or "".
-func loopSleepsOn(w *Worker, s *slots.Schedule) string {
+func loopSleepsOn(b *bench, s *slots.Schedule) string {
+	w := b.w
 	var most int64
 	if !s.FillsStreams() {
 		most, _ = s.Concurrency(w.clock.now)
@@ -119,11 +123,29 @@ func loopSleepsOn(w *Worker, s *slots.Schedule) string {
 			if w.slots.InUse(s, w.requests.InUse()) < most {
 				return fmt.Sprintf("%d of %d requests of a closed loop are in flight", w.slots.InUse(s, w.requests.InUse()), most)
 			}
-		case w.conns.HasStream(int32(i)):
+		case b.hasStream(int32(i)):
 			return fmt.Sprint("a closed loop has a step and a free stream: target ", i)
 		}
 	}
 	return ""
+}
+
+// hasStream returns whether a connection to a target can take a request now.
+func (b *bench) hasStream(target int32) bool {
+	return slices.ContainsFunc(b.conns, func(c *simConn) bool {
+		if !c.watching || c.hungUp || c.data >= listen.FirstData {
+			return false
+		}
+		of := b.w.conns.At(c.data)
+		return of.Target() == target && of.Free() > 0
+	})
+}
+
+// connects returns whether the requests that wait for a connection to a target need one that the worker does not open.
+func (b *bench) connects(target int32) bool {
+	before := len(b.dialled)
+	b.w.conns.ConnectFor(target)
+	return len(b.dialled) > before
 }
 
 func (l *lively) plan() *rv.Plan {

@@ -59,7 +59,7 @@ func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 		})
 		most := 0
 		b.everyTurn = func() {
-			most = max(most, b.w.conns.Sockets())
+			most = max(most, b.sockets())
 		}
 		if got := b.run(); most != 3 || got.Done < 60 {
 			t.Errorf("pipeline %d: %d connections at once, want 3; %+v", pipeline, most, got)

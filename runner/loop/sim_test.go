@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -77,6 +78,8 @@ type sim struct {
 	protocol  rv.Protocol
 	// everyTurn is called before the worker waits.
 	everyTurn func()
+	// closed is called after the worker has closed a socket.
+	closed func()
 	// asleep is called when the worker is to wait for events.
 	asleep func()
 	// why is the error of the last Read or Send that said Closed.
@@ -296,7 +299,27 @@ func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 
 func (s *sim) Why() error { return s.why }
 
-func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
+func (s *sim) Close(fd int) {
+	s.conns[fd].hungUp = true
+	if s.closed != nil {
+		s.closed()
+	}
+}
+
+// sockets returns how many sockets the worker has open.
+func (s *sim) sockets() (n int) {
+	for _, c := range s.conns {
+		if c.watching && !c.hungUp {
+			n++
+		}
+	}
+	return n
+}
+
+// isOpen returns whether the worker has an open socket with this data.
+func (s *sim) isOpen(data int32) bool {
+	return slices.ContainsFunc(s.conns, func(c *simConn) bool { return c.data == data && c.watching && !c.hungUp })
+}
 
 // Dial implements Dialer.
 func (s *sim) Dial(r netio.Attempt) {
@@ -553,7 +576,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
 		Program: g, Rates: p.Rates, Selections: selected(p), Share: share, MaxWait: p.Drain, Deadline: p.Deadline, RequestLimit: p.RequestLimit,
-		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
+		Net: s, Dialer: s, Log: slog.New(strict{slog.DiscardHandler, t}),
 		Changed: func() {
 			switch {
 			case b.w.Phase() == Ready && b.startAt == 0:
@@ -576,6 +599,21 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 		t.Fatal(err)
 	}
 	return b
+}
+
+// strict is a log that fails the test if it gets an error.
+type strict struct {
+	slog.Handler
+	t *testing.T
+}
+
+func (strict) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s strict) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		s.t.Error(r.Message)
+	}
+	return nil
 }
 
 // run works to the end and checks the counting law.
