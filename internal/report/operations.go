@@ -63,7 +63,7 @@ func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
 // countsHead has the columns of Counts.
 var countsHead = []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}
 
-// Counts writes the requests of each operation by outcome, status code and cause as CSV, and the notifications of each listener, both without
+// Counts writes the requests of each operation by outcome, status code and cause as CSV, its events, and the notifications of each listener, all without
 // warm-up. Notifications that no step took are those of the whole run: which stage they belong to is not known. The
 // counts of an operation add up to its requests. A report without operations has those of its steps, without targets.
 func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
@@ -73,6 +73,11 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	for i := range all {
 		for _, c := range outcomesOf(&all[i]) {
 			_ = out.Write([]string{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause), decimal(c.count)})
+		}
+		for _, n := range all[i].StepEvents.Counts() {
+			if *n.N > 0 {
+				_ = out.Write([]string{"event", all[i].Target, all[i].Operation, n.Name, "", "", decimal(*n.N)})
+			}
 		}
 	}
 	for i := range r.Listeners {

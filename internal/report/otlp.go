@@ -12,6 +12,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // The messages of OTLP in its JSON encoding: ExportMetricsServiceRequest and what it contains. The official exporter is not used: it makes
@@ -156,6 +157,7 @@ func (p *points) gauge(name, unit, description string, of ...otlpPoint) {
 
 func (p *points) report(r *runnerv1alpha1.Report) error {
 	p.sum("h2surge.requests", "{request}", "Requests of measured stages by outcome. Requests that were never sent have the outcome dropped and no step.", p.outcomes(r)...)
+	p.sum("h2surge.events", "{request}", "Requests and responses of measured stages that are of interest apart from their outcome.", p.events(r)...)
 	var codes []otlpPoint
 	for _, code := range slices.Sorted(maps.Keys(r.StatusCodes)) {
 		codes = append(codes, p.count(r.StatusCodes[code], "code", code))
@@ -188,6 +190,18 @@ func (p *points) outcomes(r *runnerv1alpha1.Report) (out []otlpPoint) {
 		}
 	}
 	return append(out, p.count(r.Requests.Dropped, "outcome", "dropped"))
+}
+
+// events are those that happened.
+func (p *points) events(r *runnerv1alpha1.Report) (out []otlpPoint) {
+	for s := range stepsOf(r) {
+		for _, n := range s.StepEvents.Counts() {
+			if *n.N > 0 {
+				out = append(out, p.count(*n.N, "chain", s.Chain, "step", s.Step, "event", result.StepEvents[n.Name].Metric))
+			}
+		}
+	}
+	return out
 }
 
 // otlpTimes are the names of the times, in the order of timesOf.

@@ -59,6 +59,7 @@ func numbers(t *testing.T, points []*metricsv1.NumberDataPoint) map[string]float
 func TestOTLP(t *testing.T) {
 	r := measuredReport("core/a", 1)
 	r.Requests.Dropped, r.Chains.Completed, r.CPUSeconds = 3, 7, 1.5
+	r.Steps[0].Retries = 2
 	r.Targets = []runnerv1alpha1.TargetResult{{Name: "pcf", Body: runnerv1alpha1.Times{Count: 9, P50: 1, P90: 2, P99: 3, Max: 4}}}
 	all := otlpMetrics(t, r)
 	sums := map[string]map[string]float64{}
@@ -77,6 +78,7 @@ func TestOTLP(t *testing.T) {
 			"chain=app step=create outcome=succeeded": 2000, "chain=app step=create outcome=failed_checks": 0, "chain=app step=create outcome=timed_out": 0,
 			"chain=app step=create outcome=reset": 0, "chain=app step=create outcome=connection_lost": 0, "chain=app step=create outcome=in_flight_at_end": 0, "outcome=dropped": 3,
 		},
+		"h2surge.events":             {"chain=app step=create event=retries": 2},
 		"h2surge.responses":          {"code=200": 2000},
 		"h2surge.chains":             {"outcome=completed": 7, "outcome=aborted": 0, "outcome=unfinished": 0},
 		"h2surge.connections.opened": {"": 0},

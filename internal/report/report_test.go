@@ -120,7 +120,7 @@ func full() *runnerv1alpha1.Report {
 		},
 		Operations: []runnerv1alpha1.OperationResult{
 			{
-				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3},
+				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3}, StepEvents: runnerv1alpha1.StepEvents{Retries: 120},
 				ErrorRate: 0.0002, StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, ResponseTime: times, Problems: []runnerv1alpha1.ProblemResult{
 					{Status: 503, Cause: "NF_CONGESTION", Count: 900}, {Status: 503, Cause: "a <cause> of the target\x1b[2J", Count: 30}, {Cause: "other", Count: 20},
 				},

@@ -52,6 +52,10 @@ func requestTable(r *runnerv1alpha1.Report) *table {
 	t.add("error rate: 1 - succeeded / (sent + dropped)", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped))
 	t.count(q.Retried, "retried: given back by the peer and sent again")
 	t.count(q.Abandoned, "abandoned: timed out, and the stream is left open")
+	events := result.TotalEvents(r)
+	for _, n := range events.Counts() {
+		t.count(*n.N, result.StepEvents[n.Name].Text)
+	}
 	t.count(r.WarmUp.Sent, "warm-up: not in any other figure")
 	return t
 }

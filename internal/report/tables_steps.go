@@ -57,10 +57,9 @@ func stepPhaseTable(r *runnerv1alpha1.Report) *table {
 func detailTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "step-details", Topic: topicErrors, Caption: "Checks and problem details of steps", Left: 3, Group: true, Detail: true, Head: []string{"chain", "step", "what", "requests"}}
 	for s := range stepsOf(r) {
-		t.count(s.Retries, s.Chain, s.Step, "retries")
-		t.count(s.Redirects, s.Chain, s.Step, "redirects")
-		t.count(s.OverloadControl, s.Chain, s.Step, "responses with 3gpp-Sbi-Oci")
-		t.count(s.LoadControl, s.Chain, s.Step, "responses with 3gpp-Sbi-Lci")
+		for _, n := range s.StepEvents.Counts() {
+			t.count(*n.N, s.Chain, s.Step, result.StepEvents[n.Name].Text)
+		}
 		for _, by := range result.MostFrequent(s.FailedBy, len(s.FailedBy)) {
 			t.count(by.Count, s.Chain, s.Step, "failed "+printable(by.Name))
 		}

@@ -194,10 +194,9 @@ func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alp
 	for i, class := range classes {
 		counter(to, descResponses, float64(s.StatusClasses[i]), chain, step, class)
 	}
-	counter(to, descStepRetries, float64(s.Retries), chain, step)
-	counter(to, descStepRedirects, float64(s.Redirects), chain, step)
-	counter(to, descStepOverloadControl, float64(s.OverloadControl), chain, step)
-	counter(to, descStepLoadControl, float64(s.LoadControl), chain, step)
+	for _, n := range s.StepEvents.Counts() {
+		counter(to, descStepEvents[n.Name], float64(*n.N), chain, step)
+	}
 	counters(to, descFailedChecks, s.FailedBy, chain, step)
 	times, err := histogram.Decode(s.ResponseTime)
 	if err != nil {

@@ -3,8 +3,11 @@
 package metrics
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/metric"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // own are the metrics of a runner.
@@ -48,10 +51,7 @@ var (
 	descFailedChecks = own.Counter("failed_checks_total",
 		"Responses to requests of measured stages that failed a check, by the first failed check.", "chain", "step", "check")
 
-	descStepRedirects       = own.Counter("step_redirects_total", "Requests of measured stages that a step sent because a response redirected it.", "chain", "step")
-	descStepOverloadControl = own.Counter("step_overload_control_total", "Responses with overload control information (3gpp-Sbi-Oci) of targets with sbi.", "chain", "step")
-	descStepLoadControl     = own.Counter("step_load_control_total", "Responses with load control information (3gpp-Sbi-Lci) of targets with sbi.", "chain", "step")
-	descStepRetries         = own.Counter("step_retries_total", "Requests of measured stages that a step sent again after a failure.", "chain", "step")
+	descStepEvents = stepEvents()
 
 	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
 
@@ -115,6 +115,16 @@ var (
 
 	descGCPause = own.Counter("gc_pause_seconds_total", "Stop-the-world pauses of the Go runtime.")
 )
+
+// stepEvents are by the names of the counts in JSON.
+func stepEvents() map[string]*prometheus.Desc {
+	out, events := map[string]*prometheus.Desc{}, runnerv1alpha1.StepEvents{}
+	for _, n := range events.Counts() {
+		of := result.StepEvents[n.Name]
+		out[n.Name] = own.Counter("step_"+of.Metric+"_total", of.Help, "chain", "step")
+	}
+	return out
+}
 
 var states = []runnerv1alpha1.State{
 	runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting, runnerv1alpha1.StateSettingUp,
