@@ -441,19 +441,29 @@ func TestProblemsOfSteps(t *testing.T) {
 	}
 }
 
+// TestBodiesAreBounded: a body that a check needs is cut above MaxBody. It counts as truncated if another check fails first, too. Step b
+// needs no bodies.
 func TestBodiesAreBounded(t *testing.T) {
-	p := steps(every10ms(2), step("a", func(s *rv.Step) {
-		s.MaxBody = 10
+	p := steps(every10ms(6), step("a", func(s *rv.Step) {
+		s.MaxBody, s.OnFailure.Continue = 10, true
 		s.Expect.Checks = []rv.Check{{Name: "full", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchContains, Want: lit("x")}}}
-	}))
-	n := 9
-	b := newBench(t, p, func(*simRequest) reply {
+	}), step("b"))
+	status, n := []int{200, 200, 503}, 9
+	b := newBench(t, p, func(r *simRequest) reply {
+		if r.fields[":path"] == "/b" {
+			return reply{status: 503, body: []byte("{" + strings.Repeat("x", 9_000))}
+		}
 		n++
-		return reply{status: 200, body: []byte(strings.Repeat("x", n))}
+		return reply{status: status[n-10], body: []byte(strings.Repeat("x", n))}
 	})
-	got := b.run()
-	if got.Succeeded != 1 || b.w.rec.Steps[0].FailedBy.Counts()[rv.CheckBody] != 1 {
-		t.Errorf("got %+v, failed %v", got, b.w.rec.Steps[0].FailedBy.Counts())
+	b.run()
+	a := &b.w.rec.Steps[0]
+	want := map[string]int64{rv.CheckBody: 1, rv.CheckStatus: 1}
+	if diff := cmp.Diff(want, a.FailedBy.Counts()); diff != "" || a.Succeeded != 1 || a.ResponsesTruncated != 2 {
+		t.Errorf("%d succeeded, %d truncated, failed (-want +got):\n%s", a.Succeeded, a.ResponsesTruncated, diff)
+	}
+	if b := &b.w.rec.Steps[1]; b.Done != 3 || b.ResponsesTruncated != 0 {
+		t.Errorf("step b: %d responses, %d truncated", b.Done, b.ResponsesTruncated)
 	}
 }
 

@@ -193,6 +193,9 @@ func (r *Recorder) Done(q *book.Request, failed string, now int64) {
 	if q.Control&fiveg.LoadControl != 0 {
 		st.LoadControl++
 	}
+	if x := q.Exchange; x != nil && x.Cut && r.program.Steps[q.Step].WantBody {
+		st.ResponsesTruncated++
+	}
 	st.ResponseTime.Record((now - q.Due) / 1000)
 	st.ServiceTime.Record((now - q.Sent) / 1000)
 	st.TimeToFirstByte.Record((q.First - q.Sent) / 1000)

@@ -61,12 +61,15 @@ type StepEvents struct {
 	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (Target.CountLoadControl).
 	OverloadControl int64 `json:"overloadControl,omitempty"`
 	LoadControl     int64 `json:"loadControl,omitempty"`
+	// ResponsesTruncated are the responses whose body was cut, because it was larger than what a runner keeps for checks, captures and scripts.
+	ResponsesTruncated int64 `json:"responsesTruncated,omitempty"`
 }
 
 // Counts returns all counts, in the order of the fields. Package result says how each is shown.
-func (e *StepEvents) Counts() [4]Count {
+func (e *StepEvents) Counts() [5]Count {
 	return [...]Count{
 		{"retries", &e.Retries}, {"redirects", &e.Redirects}, {"overloadControl", &e.OverloadControl}, {"loadControl", &e.LoadControl},
+		{"responsesTruncated", &e.ResponsesTruncated},
 	}
 }
 
