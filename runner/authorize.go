@@ -116,17 +116,6 @@ func (r *Runner) authorizationsOfTargets() (out []rv.Authorization) {
 	return out
 }
 
-// addSentWithout adds the requests without authorization to the counts of a snapshot. The caller holds foldMu.
-func (r *Runner) addSentWithout(s *rv.Snapshot) {
-	next := 0
-	for i := range r.plan.Targets {
-		if r.plan.Targets[i].HasCredential() {
-			s.Authorizations[next].SentWithout = r.total.Targets[i].SentWithout
-			next++
-		}
-	}
-}
-
 func (r *Runner) authorizePause(ws *workers) time.Duration {
 	setup := slices.ContainsFunc(r.program.Chains, func(c chain.Chain) bool { return c.Phase == rv.PhaseSetup })
 	if setup && !ws.once {

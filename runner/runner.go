@@ -19,7 +19,6 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/loop"
-	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -91,12 +90,9 @@ type Runner struct {
 	cpuZero        float64
 	throttle       time.Duration
 
-	foldMu   sync.Mutex // held while a snapshot is made; guards the fields below
-	total    *measure.Recorder
+	figures  figures
+	foldMu   sync.Mutex // held while a snapshot is made; guards sequence and figures.total
 	sequence uint64
-	// selections are those of the thresholds of the plan, and from stagesFrom on those of its stages.
-	selections []rv.Selection
-	stagesFrom int
 }
 
 // New checks the plan and makes a runner that waits for its share. It starts nothing.
@@ -129,11 +125,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.selections, _ = plan.Selections()
-	r.stagesFrom = len(r.selections)
-	ofStages, _ := plan.StageSelections()
-	r.selections = append(r.selections, ofStages...)
-	r.total = r.newRecorder()
+	r.figures = newFigures(plan, program)
 	return r, nil
 }
 

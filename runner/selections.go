@@ -8,32 +8,32 @@ import (
 
 // selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that follow from
 // other figures. If times is false, the selections of stages have no distributions.
-func (r *Runner) selectionCounters(listeners []rv.ListenerCounters, times bool) (thresholds, stages []rv.SelectionCounters) {
+func (f *figures) selectionCounters(listeners []rv.ListenerCounters, times bool) (thresholds, stages []rv.SelectionCounters) {
 	var out []rv.SelectionCounters
-	for i := range r.selections {
-		sel := &r.selections[i]
+	for i := range f.selections {
+		sel := &f.selections[i]
 		if sel.Time == rv.MetricNotificationTime {
-			out = append(out, r.notifications(sel, listeners))
+			out = append(out, f.notifications(sel, listeners))
 			continue
 		}
-		from := &r.total.Selections[i]
+		from := &f.total.Selections[i]
 		if sel.Derived() {
-			from = r.derive(sel)
+			from = f.derive(sel)
 		}
 		c := rv.SelectionCounters{SelectionCounts: from.SelectionCounts}
-		if times || i < r.stagesFrom {
+		if times || i < f.stagesFrom {
 			c.Time = from.Time.Encode()
 		}
 		out = append(out, c)
 	}
-	return out[:r.stagesFrom:r.stagesFrom], out[r.stagesFrom:]
+	return out[:f.stagesFrom:f.stagesFrom], out[f.stagesFrom:]
 }
 
 // notifications returns the figures of a selection of notifications.
-func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounters) (out rv.SelectionCounters) {
+func (f *figures) notifications(sel *rv.Selection, listeners []rv.ListenerCounters) (out rv.SelectionCounters) {
 	var h histogram.H
 	for i := range listeners {
-		if sel.Listener != "" && sel.Listener != r.plan.Listeners[i].Name {
+		if sel.Listener != "" && sel.Listener != f.plan.Listeners[i].Name {
 			continue
 		}
 		c := &listeners[i]
@@ -41,19 +41,19 @@ func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounter
 			Sent: c.Measured.Awaited, Done: c.Measured.InTime, Succeeded: c.Measured.InTime - c.Measured.FailedChecks,
 			TimedOut: c.Measured.Missing, Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
 		}, 1)
-		h.Merge(&r.total.Listeners[i].Time)
+		h.Merge(&f.total.Listeners[i].Time)
 	}
 	out.Time = h.Encode()
 	return out
 }
 
 // derive returns the figures of a selection from those of steps and targets.
-func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
+func (f *figures) derive(sel *rv.Selection) *measure.Selection {
 	out := &measure.Selection{}
-	for i := range r.total.Steps {
-		from := &r.total.Steps[i]
+	for i := range f.total.Steps {
+		from := &f.total.Steps[i]
 		h := timeOfStep(from, sel.Time)
-		if h == nil || !r.program.Selects(&sel.Selector, i) {
+		if h == nil || !f.program.Selects(&sel.Selector, i) {
 			continue
 		}
 		out.Time.Merge(h)
@@ -61,13 +61,13 @@ func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset, ConnectionLost: from.ConnectionLost,
 		}, 1)
 	}
-	for i := range r.total.Targets {
-		if k := sel.Time.OfTargets(); k >= 0 && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {
-			out.Time.Merge(r.total.Targets[i].Histograms()[k])
+	for i := range f.total.Targets {
+		if k := sel.Time.OfTargets(); k >= 0 && (sel.Target == "" || sel.Target == f.plan.Targets[i].Name) {
+			out.Time.Merge(f.total.Targets[i].Histograms()[k])
 		}
 	}
 	if sel.Time == rv.MetricLag {
-		out.Time.Merge(&r.total.Lag)
+		out.Time.Merge(&f.total.Lag)
 	}
 	return out
 }

@@ -2,14 +2,11 @@ package runner
 
 import (
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/loop"
-	"github.com/h2surge/h2surge/runner/measure"
 )
 
 // Snapshot returns what has been counted so far. It waits for each worker's present turn to end, once the test
@@ -35,12 +32,15 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 			defer time.AfterFunc(answerWithin, func() { close(late) }).Stop()
 		}
 		for _, w := range c.all {
-			w.read(r.total, late)
+			w.read(r.figures.total, late)
 			w.last.addTo(s, &g)
 		}
 	}
 	s.Clock = rv.Clock()
-	r.fill(s, &g, steps || s.State == rv.StateDone)
+	r.figures.fill(s, &g, steps || s.State == rv.StateDone)
+	for i, l := range r.servers {
+		s.Listeners[i].FailedHandshakes = l.failedHandshakes.Load()
+	}
 	return s
 }
 
@@ -159,146 +159,4 @@ func (g *gauges) add(w loop.Gauges) {
 		st.Ended = max(st.Ended, span.To)
 		st.Paused = max(st.Paused, span.Paused)
 	}
-}
-
-// fill writes the totals into the snapshot. If steps is true, it also writes the times of steps and targets and the service
-// time.
-func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
-	t := r.total
-	s.Counters = t.Counters
-	s.Counters.WarmUpInFlight = g.warmUp
-	all := r.totals(steps)
-	for i := range t.Steps {
-		st := stepCounters(&t.Steps[i], g.inFlight[i])
-		if steps {
-			from := t.Steps[i].Histograms()
-			for k, to := range st.Distributions() {
-				*to = from[k].Encode()
-			}
-		}
-		s.Counters.Outcomes.Add(&st.Outcomes, 1)
-		s.Steps = append(s.Steps, st)
-	}
-	if steps {
-		s.Targets = make([]rv.TargetTimes, len(t.Targets))
-		for i := range s.Targets {
-			from := t.Targets[i].Histograms()
-			for k, to := range s.Targets[i].Distributions() {
-				*to = from[k].Encode()
-			}
-		}
-	}
-	s.ResponseTime = all.responseTime.Encode()
-	for i := range t.Chains {
-		c := &t.Chains[i]
-		s.Chains = append(s.Chains, rv.ChainCounters{
-			Started: c.Started, Completed: c.Completed, Aborted: c.Aborted,
-			AbortedBy: c.AbortedBy.Counts(), Unfinished: c.Started - c.Completed - c.Aborted,
-		})
-	}
-	if g.sending {
-		s.EndedAt = 0
-	}
-	for i := range t.Stages {
-		if g.lasts[i] {
-			g.stages[i].Ended = 0
-		}
-		st := &t.Stages[i]
-		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
-		g.stages[i].Started, g.stages[i].StartedInDrain = st.Started, st.StartedInDrain
-	}
-	r.fillListeners(g.listeners)
-	s.Listeners = g.listeners
-	r.addSentWithout(s)
-	s.Selections, s.StageSelections = r.selectionCounters(g.listeners, steps)
-	s.LeaseGaps, s.Limited = g.gaps, g.limited
-	s.Stages, s.Streams = g.stages, g.streams
-	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(), t.Exhausted
-	s.Generator.LagP99 = t.Lag.Quantile(0.99)
-	s.Generator.BatchedNanoseconds = t.Batched
-	s.Generator.Naps, s.Generator.NapNanoseconds = t.Naps, t.Napped
-	if s.State == rv.StateDone {
-		s.Histograms = &rv.Histograms{
-			ServiceTime: all.serviceTime.Encode(), TimeToFirstByte: all.timeToFirstByte.Encode(),
-			Lag: t.Lag.Encode(), Reconnecting: all.reconnecting.Encode(), Blocked: all.blocked.Encode(), Connect: all.connect.Encode(),
-		}
-	} else {
-		s.Lag = t.Lag.Encode()
-		if steps {
-			s.ServiceTime = all.serviceTime.Encode()
-		}
-	}
-}
-
-// fillListeners adds what is not in the gauges of the workers to the figures of the listeners. The caller holds foldMu.
-func (r *Runner) fillListeners(listeners []rv.ListenerCounters) {
-	for i := range listeners {
-		to, from := &listeners[i], &r.total.Listeners[i]
-		to.Time, to.FailedBy, to.Measured = from.Time.Encode(), from.FailedBy.Counts(), from.AwaitCounts
-		to.FailedHandshakes = r.servers[i].failedHandshakes.Load()
-	}
-}
-
-// totals are the sums of the distributions of steps and targets, which are not recorded twice.
-type totals struct {
-	responseTime, serviceTime, timeToFirstByte, reconnecting, blocked, connect histogram.H
-}
-
-// totals adds up the response times, and the other times if all is true.
-func (r *Runner) totals(all bool) *totals {
-	var out totals
-	for i := range r.total.Steps {
-		st := &r.total.Steps[i]
-		out.responseTime.Merge(&st.ResponseTime)
-		if all {
-			out.serviceTime.Merge(&st.ServiceTime)
-			out.timeToFirstByte.Merge(&st.TimeToFirstByte)
-		}
-	}
-	for i := range r.total.Targets {
-		if t := &r.total.Targets[i]; all {
-			out.reconnecting.Merge(&t.Reconnecting)
-			out.blocked.Merge(&t.Blocked)
-			out.connect.Merge(&t.Connect)
-		}
-	}
-	return &out
-}
-
-func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
-	out := rv.StepCounters{
-		Outcomes: st.Outcomes, FailedBy: st.FailedBy.Counts(), StepEvents: st.StepEvents, StatusClasses: classesOf(&st.Codes),
-		StatusCodes: codesOf(&st.Codes), Problems: st.Problems.Counts(), OccupiedMicroseconds: st.Occupied / 1000,
-	}
-	out.InFlightAtEnd = inFlight
-	return out
-}
-
-// classesOf adds up status codes by class. Codes from 600 on count as 5xx (RFC 9110 15).
-func classesOf(codes *measure.Codes) (out [5]int64) {
-	codes.Each(func(code int, n int64) { out[min(code/100, 5)-1] += n })
-	return out
-}
-
-func codesOf(codes *measure.Codes) (out map[string]int64) {
-	codes.Each(func(code int, n int64) {
-		if out == nil {
-			out = map[string]int64{}
-		}
-		out[strconv.Itoa(code)] = n
-	})
-	return out
-}
-
-// statusCodes adds up those of all steps.
-func statusCodes(steps []rv.StepCounters) (out map[string]int64) {
-	for i := range steps {
-		for code, n := range steps[i].StatusCodes {
-			if out == nil {
-				out = map[string]int64{}
-			}
-			out[code] += n
-		}
-	}
-	return out
 }

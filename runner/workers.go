@@ -101,9 +101,9 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
+	w := &worker{ended: make(chan struct{}), spare: r.figures.newRecorder(), release: release}
 	cfg := loop.Config{
-		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
+		Program: program, Rates: r.plan.Rates, Selections: r.figures.selections, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop, RequestLimit: r.plan.RequestLimit,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
 		Listeners: listeners, Callers: r.callers, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
@@ -137,12 +137,6 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	w.last = read(w.loop, w.spare)
 	w.spare = w.last.recorder
 	return w, nil
-}
-
-func (r *Runner) newRecorder() *measure.Recorder {
-	return measure.New(measure.Shape{
-		Steps: len(r.program.Steps), Chains: len(r.program.Chains), Stages: len(r.plan.Rates), Targets: len(r.plan.Targets), Selections: len(r.selections), Listeners: len(r.plan.Listeners),
-	})
 }
 
 // await ends the run when its workers have ended, unless others have replaced them.
