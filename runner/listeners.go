@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
@@ -23,6 +24,10 @@ import (
 // server has the listening sockets of a listener of the plan. They stay open when other workers replace the first ones.
 type server struct {
 	plan *rv.Listener
+	ctx  context.Context
+	log  *slog.Logger
+	// serve gives a connection to a worker. It returns false if there is none.
+	serve func(worker int, d *dial.Connection) bool
 	// address is the IP address of the sockets. host is what URLs have in its place.
 	address, host string
 	tls           *tls.Config // nil: cleartext
@@ -44,10 +49,14 @@ const (
 	acceptRetry = 100 * time.Millisecond
 )
 
+// servers are those of a plan.
+type servers []*server
+
 // newServers returns the servers of a plan. They have no sockets yet.
-func newServers(plan *rv.Plan, o *Options) (out []*server, err error) {
+func newServers(ctx context.Context, plan *rv.Plan, o *Options, serve func(listener, worker int, d *dial.Connection) bool) (out servers, err error) {
 	for i := range plan.Listeners {
-		s := &server{plan: &plan.Listeners[i], address: o.ListenAddress, handshakes: make(chan struct{}, maxHandshakes)}
+		s := &server{plan: &plan.Listeners[i], ctx: ctx, log: o.Logger, address: o.ListenAddress, handshakes: make(chan struct{}, maxHandshakes)}
+		s.serve = func(worker int, d *dial.Connection) bool { return serve(i, worker, d) }
 		if s.address == "" {
 			s.address = localhost
 		}
@@ -129,13 +138,13 @@ func (s *server) url(worker int) string {
 }
 
 // listen opens the sockets for n workers that are not open yet, and returns the URLs by worker, then by listener. The
-// caller holds mu.
-func (r *Runner) listen(n int) (urls [][]string, err error) {
+// caller holds Runner.mu.
+func (all servers) listen(n int) (urls [][]string, err error) {
 	urls = make([][]string, n)
-	for k, s := range r.servers {
+	for _, s := range all {
 		for i := range n {
 			if i == len(s.sockets) {
-				if err := r.open(k, i); err != nil {
+				if err := s.open(i); err != nil {
 					return nil, err
 				}
 			}
@@ -145,9 +154,17 @@ func (r *Runner) listen(n int) (urls [][]string, err error) {
 	return urls, nil
 }
 
-// open opens the socket of a worker for a listener of the plan.
-func (r *Runner) open(listener, worker int) error {
-	s := r.servers[listener]
+// close closes all sockets. The caller holds Runner.mu.
+func (all servers) close() {
+	for _, s := range all {
+		for _, l := range s.sockets {
+			_ = l.Close() // it is not used any more
+		}
+	}
+}
+
+// open opens the socket of a worker.
+func (s *server) open(worker int) error {
 	port := s.plan.Port
 	if port > 0 {
 		port += worker
@@ -157,18 +174,17 @@ func (r *Runner) open(listener, worker int) error {
 		return fmt.Errorf("listener %s: %w", s.plan.Name, err)
 	}
 	s.sockets = append(s.sockets, l)
-	go r.acceptFrom(l, listener, worker)
+	go s.acceptFrom(l, worker)
 	return nil
 }
 
 // acceptFrom gives each connection to the worker, until the socket is closed.
-func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
-	s := r.servers[listener]
+func (s *server) acceptFrom(l net.Listener, worker int) {
 	var before error // of the last attempt
 	for {
 		c, err := l.Accept()
 		if err != nil && before == nil && !errors.Is(err, net.ErrClosed) {
-			r.opts.Logger.Warn("a listener cannot accept a connection; it tries again until it can", "listener", s.plan.Name, "err", err)
+			s.log.Warn("a listener cannot accept a connection; it tries again until it can", "listener", s.plan.Name, "err", err)
 		}
 		before = err
 		switch {
@@ -177,58 +193,41 @@ func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
 		case err != nil:
 			time.Sleep(acceptRetry)
 		case s.tls == nil:
-			r.accepted(c, listener, worker)
+			s.accepted(c, worker)
 		default:
 			s.handshakes <- struct{}{}
 			go func() {
 				defer func() { <-s.handshakes }()
-				r.accepted(c, listener, worker)
+				s.accepted(c, worker)
 			}()
 		}
 	}
 }
 
 // accepted gives a connection that a peer has opened to the worker, after the TLS handshake.
-func (r *Runner) accepted(c net.Conn, listener, worker int) {
-	s, peer := r.servers[listener], c.RemoteAddr().String()
-	ctx, cancel := context.WithTimeout(r.ctx, handshakeTimeout)
+func (s *server) accepted(c net.Conn, worker int) {
+	peer := c.RemoteAddr().String()
+	ctx, cancel := context.WithTimeout(s.ctx, handshakeTimeout)
 	defer cancel()
 	d, err := dial.Accepted(ctx, c, s.tls)
 	if err != nil {
-		s.fail(r, peer, err)
+		s.fail(peer, err)
 		return
 	}
-	if !r.serve(listener, worker, d) {
+	if !s.serve(worker, d) {
 		d.Close()
 	}
 }
 
 // fail counts a connection that could not be served, and logs the first one. At the end of a run, nothing is counted:
 // the runner itself has ended the handshake.
-func (s *server) fail(r *Runner, peer string, err error) {
-	if r.ctx.Err() != nil {
+func (s *server) fail(peer string, err error) {
+	if s.ctx.Err() != nil {
 		return
 	}
 	if s.tls == nil {
-		r.opts.Logger.Warn("a listener cannot serve a connection", "listener", s.plan.Name, "err", err)
+		s.log.Warn("a listener cannot serve a connection", "listener", s.plan.Name, "err", err)
 	} else if s.failedHandshakes.Add(1) == 1 {
-		r.opts.Logger.Warn("a handshake with a peer of a listener failed; others are counted, but not logged", "listener", s.plan.Name, "peer", peer, "err", err)
-	}
-}
-
-// serve gives a connection to a worker. It returns false if there is none.
-func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {
-	r.mu.Lock()
-	ws := r.workers
-	r.mu.Unlock()
-	return ws != nil && worker < len(ws.all) && ws.all[worker].loop.Serve(listener, d)
-}
-
-// closeServers closes all sockets. The caller holds mu.
-func (r *Runner) closeServers() {
-	for _, s := range r.servers {
-		for _, l := range s.sockets {
-			_ = l.Close() // it is not used any more
-		}
+		s.log.Warn("a handshake with a peer of a listener failed; others are counted, but not logged", "listener", s.plan.Name, "peer", peer, "err", err)
 	}
 }

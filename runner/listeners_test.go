@@ -226,7 +226,7 @@ func TestAcceptFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	r.acceptFrom(&brokenListener{failures: 3}, 0, 0)
+	r.servers[0].acceptFrom(&brokenListener{failures: 3}, 0)
 	if n := strings.Count(log.String(), "cannot accept"); n != 1 {
 		t.Errorf("%d messages:\n%s", n, &log)
 	}

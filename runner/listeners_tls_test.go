@@ -69,7 +69,7 @@ func TestSilentPeerOfTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	urls, err := r.listen(1)
+	urls, err := r.servers.listen(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestListenerURLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		urls, err := r.listen(1)
+		urls, err := r.servers.listen(1)
 		if err != nil {
 			t.Fatal(err)
 		}

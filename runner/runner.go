@@ -66,7 +66,7 @@ type Runner struct {
 	idle      rv.IdleStrategy
 	tls       []*tls.Config // by target; nil: cleartext
 	policy    *policy.Policy
-	servers   []*server        // by listener of the plan
+	servers   servers          // by listener of the plan
 	callers   []*caller.Policy // by listener of the plan
 
 	ctx    context.Context
@@ -112,11 +112,12 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{}), authorizations: make([]rv.Authorization, len(plan.Targets))}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.cpus = pinTo(plan, o)
 	if r.policy, err = policy.Parse(plan.Policy); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	if r.servers, err = newServers(plan, &o); err != nil {
+	if r.servers, err = newServers(r.ctx, plan, &o, r.serve); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if r.callers, err = newCallers(plan); err != nil {
@@ -124,7 +125,6 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
-	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.figures = newFigures(plan, program)
 	return r, nil
 }
@@ -296,7 +296,7 @@ func (r *Runner) Stop(s rv.Stop) error {
 // end closes Done once. The caller holds mu.
 func (r *Runner) end() {
 	r.cancel()
-	r.closeServers()
+	r.servers.close()
 	select {
 	case <-r.done:
 	default:

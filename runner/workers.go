@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -60,7 +61,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		program.InspectAll(trialBody)
 	}
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
-	urls, err := r.listen(n)
+	urls, err := r.servers.listen(n)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +138,14 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	w.last = read(w.loop, w.spare)
 	w.spare = w.last.recorder
 	return w, nil
+}
+
+// serve gives a connection to a worker. It returns false if there is none.
+func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {
+	r.mu.Lock()
+	ws := r.workers
+	r.mu.Unlock()
+	return ws != nil && worker < len(ws.all) && ws.all[worker].loop.Serve(listener, d)
 }
 
 // await ends the run when its workers have ended, unless others have replaced them.
