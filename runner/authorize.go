@@ -3,11 +3,14 @@ package runner
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/runner/auth"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/loop"
@@ -20,13 +23,23 @@ const (
 	authorizeSoon = time.Second
 )
 
+// authorizer gets the credentials of the targets of a plan.
+type authorizer struct {
+	plan    *rv.Plan
+	program *chain.Program
+	policy  *policy.Policy
+	log     *slog.Logger
+	mu      sync.Mutex         // guards counts
+	counts  []rv.Authorization // by target; those of targets without a credential stay zero
+}
+
 // authorize gets the credentials that the workers need now, and keeps them up to date. It is called before the workers
 // run, and by the first worker when it is Authorizing. Only the first worker can have setup chains.
-func (r *Runner) authorize(ctx context.Context, ws *workers) {
+func (a *authorizer) authorize(ctx context.Context, ws *workers) {
 	for _, c := range ws.all[0].loop.Awaited() {
 		if !ws.authorizing[c] {
 			ws.authorizing[c] = true
-			go r.keepCredential(ctx, ws, c)
+			go a.keepCredential(ctx, ws, c)
 		}
 	}
 }
@@ -35,25 +48,26 @@ func (r *Runner) authorize(ctx context.Context, ws *workers) {
 type open func(ctx context.Context, attempted func(error), update func([]byte, error)) (value []byte, done <-chan struct{}, err error)
 
 // credential returns the target of a credential, the field that it is from, and what opens it.
-func (r *Runner) credential(c chain.Credential) (*rv.Target, string, open) {
-	target, assertion := r.program.TargetOf(c)
-	t := &r.plan.Targets[target]
+func (a *authorizer) credential(c chain.Credential) (*rv.Target, string, open) {
+	target, assertion := a.program.TargetOf(c)
+	t := &a.plan.Targets[target]
 	if assertion {
 		return t, "clientAssertion.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte, <-chan struct{}, error) {
 			return auth.OpenAssertion(ctx, t.ClientAssertion, attempted, update)
 		}
 	}
 	return t, "auth.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte, <-chan struct{}, error) {
-		return auth.Open(ctx, t.Auth, nil, r.policy, attempted, update)
+		return auth.Open(ctx, t.Auth, nil, a.policy, attempted, update)
 	}
 }
 
-func (r *Runner) keepCredential(ctx context.Context, ws *workers, c chain.Credential) {
-	t, field, open := r.credential(c)
+// keepCredential gets a credential, and keeps it up to date. It tries again until it has the first value.
+func (a *authorizer) keepCredential(ctx context.Context, ws *workers, c chain.Credential) {
+	t, field, open := a.credential(c)
 	why := func(err error) string { return fmt.Sprintf("target %s: %s%v", t.Name, field, err) }
 	apply := func(value []byte, err error) {
 		if err != nil {
-			r.opts.Logger.Warn("no authorization for a target", "target", t.Name, "err", err)
+			a.log.Warn("no authorization for a target", "target", t.Name, "err", err)
 		}
 		if failure.Of(err, "").Kind == rv.CauseDenied {
 			ws.deny(fmt.Errorf("target %s: %s%w", t.Name, field, err))
@@ -68,7 +82,7 @@ func (r *Runner) keepCredential(ctx context.Context, ws *workers, c chain.Creden
 	}
 	first := true // the goroutine of Open sees it after it was set
 	attempted := func(err error) {
-		r.countAttempt(c, err)
+		a.count(c, field, err)
 		if err != nil && first {
 			ws.do(func(w *loop.Worker) { w.Unauthorized(c, why(err)) })
 		}
@@ -83,41 +97,43 @@ func (r *Runner) keepCredential(ctx context.Context, ws *workers, c chain.Creden
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(r.authorizePause(ws)):
+		case <-time.After(a.pause(ws)):
 		}
 	}
 }
 
-// countAttempt counts an attempt to get a credential.
-func (r *Runner) countAttempt(c chain.Credential, err error) {
-	target, assertion := r.program.TargetOf(c)
-	t, field, _ := r.credential(c)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := &r.authorizations[target]
+// count counts an attempt to get a credential, which is from a field of its target.
+func (a *authorizer) count(c chain.Credential, field string, err error) {
+	target, assertion := a.program.TargetOf(c)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := &a.counts[target]
 	switch {
 	case err != nil:
-		a.Failures++
-		a.LastFailure = field + err.Error()
-	case !assertion && t.Auth.OAuth2 != nil:
-		a.Tokens++
+		n.Failures++
+		n.LastFailure = field + err.Error()
+	case !assertion && a.plan.Targets[target].Auth.OAuth2 != nil:
+		n.Tokens++
 	}
 }
 
-// authorizationsOfTargets returns the counts of the targets with a credential. The caller holds mu.
-func (r *Runner) authorizationsOfTargets() (out []rv.Authorization) {
-	for i := range r.plan.Targets {
-		if t := &r.plan.Targets[i]; t.HasCredential() {
-			a := r.authorizations[i]
-			a.Target = t.Name
-			out = append(out, a)
+// ofTargets returns the counts of the targets with a credential.
+func (a *authorizer) ofTargets() (out []rv.Authorization) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.plan.Targets {
+		if t := &a.plan.Targets[i]; t.HasCredential() {
+			n := a.counts[i]
+			n.Target = t.Name
+			out = append(out, n)
 		}
 	}
 	return out
 }
 
-func (r *Runner) authorizePause(ws *workers) time.Duration {
-	setup := slices.ContainsFunc(r.program.Chains, func(c chain.Chain) bool { return c.Phase == rv.PhaseSetup })
+// pause returns how long to wait after an attempt that failed.
+func (a *authorizer) pause(ws *workers) time.Duration {
+	setup := slices.ContainsFunc(a.program.Chains, func(c chain.Chain) bool { return c.Phase == rv.PhaseSetup })
 	if setup && !ws.once {
 		return authorizeSoon
 	}

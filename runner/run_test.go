@@ -63,7 +63,7 @@ func (r *Runner) awaitReady(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-r.done:
+		case <-r.Done():
 			return fmt.Errorf("%s: %s", r.problem, r.message)
 		case <-deadline.C:
 			return fmt.Errorf("%w within %v: %s", errUnreachable, limit, r.Snapshot().Message)
@@ -79,7 +79,7 @@ func (r *Runner) watch(ctx context.Context, every func(*rv.Snapshot)) *rv.Snapsh
 	cancelled := ctx.Done()
 	for {
 		select {
-		case <-r.done:
+		case <-r.Done():
 			return r.Snapshot()
 		case <-cancelled:
 			cancelled = nil

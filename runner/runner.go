@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/policy"
-	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
@@ -62,35 +62,33 @@ type Runner struct {
 	boot    string
 	cpus    []int // to pin to; empty: not pinned
 	// exclusive: the CPUs are this process's own. idle is Spin or Sleep.
-	exclusive bool
-	idle      rv.IdleStrategy
-	tls       []*tls.Config // by target; nil: cleartext
-	policy    *policy.Policy
-	servers   servers          // by listener of the plan
-	callers   []*caller.Policy // by listener of the plan
+	exclusive  bool
+	idle       rv.IdleStrategy
+	tls        []*tls.Config // by target; nil: cleartext
+	policy     *policy.Policy
+	servers    servers          // by listener of the plan
+	callers    []*caller.Policy // by listener of the plan
+	authorizer *authorizer
+	figures    figures
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{}
 
 	mu       sync.Mutex // guards the fields below
 	share    *rv.Share
-	last     rv.Update // that was accepted
-	leaving  bool      // one of them ends the load
+	last     rv.Update // that was accepted: the one with the greatest revision and instant
+	leaving  bool      // an update ends the load
 	startAt  int64
 	lease    slots.Lease
 	term     int64 // the highest so far
 	tornDown bool  // the message has come
 	stopped  string
 	workers  *workers // nil before the first share
-	// authorizations are by target; those of targets without an Auth stay zero.
-	authorizations []rv.Authorization
-	problem        rv.Problem
-	message        string
-	cpuZero        float64
-	throttle       time.Duration
+	problem  rv.Problem
+	message  string
+	cpuZero  float64
+	throttle time.Duration
 
-	figures  figures
 	foldMu   sync.Mutex // held while a snapshot is made; guards sequence and figures.total
 	sequence uint64
 }
@@ -111,7 +109,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{}), authorizations: make([]rv.Authorization, len(plan.Targets))}
+	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot()}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.cpus = pinTo(plan, o)
 	if r.policy, err = policy.Parse(plan.Policy); err != nil {
@@ -125,6 +123,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
+	r.authorizer = &authorizer{plan: plan, program: program, policy: r.policy, log: o.Logger, counts: make([]rv.Authorization, len(plan.Targets))}
 	r.figures = newFigures(plan, program)
 	return r, nil
 }
@@ -136,10 +135,8 @@ func resources(s *rv.Share) chain.Resources {
 
 // programFor is the program of a share: what differs from one shard to another is constant in it.
 func (r *Runner) programFor(s *rv.Share) (*chain.Program, error) {
-	for i := range r.plan.Variables {
-		if len(r.plan.Variables[i].PerShard) > 0 {
-			return chain.Load(r.plan, resources(s))
-		}
+	if slices.ContainsFunc(r.plan.Variables, func(v rv.Variable) bool { return len(v.PerShard) > 0 }) {
+		return chain.Load(r.plan, resources(s))
 	}
 	return r.program, nil
 }
@@ -174,7 +171,7 @@ func pinTo(plan *rv.Plan, o Options) []int {
 // replaceWorkers makes workers for a share, in place of the workers of an earlier share.
 func (r *Runner) replaceWorkers(s *rv.Share) error {
 	if r.workers != nil {
-		r.workers.abort()
+		r.workers.cancel()
 	} else {
 		r.cpuZero = cpu.SelfSeconds()
 		r.throttle, _ = cpu.Throttled()
@@ -185,39 +182,6 @@ func (r *Runner) replaceWorkers(s *rv.Share) error {
 		return err
 	}
 	r.share, r.workers = s, c
-	return nil
-}
-
-func (r *Runner) checkShare(s *rv.Share) error {
-	n := len(r.plan.Targets)
-	switch {
-	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
-		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
-	case s.Slots.Of < 1 || len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
-		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
-	case len(s.Connections) != n || len(s.FirstConnection) != n:
-		return fmt.Errorf("connections: the plan has %d targets", n)
-	case len(s.Variables) != len(r.plan.Variables):
-		return fmt.Errorf("variables: the plan has %d", len(r.plan.Variables))
-	case len(s.MaxInFlight) != 0 && len(s.MaxInFlight) != len(r.plan.Chains):
-		return fmt.Errorf("maxInFlight: the plan has %d chains", len(r.plan.Chains))
-	}
-	for i, c := range s.Connections {
-		if c < 1 || s.FirstConnection[i] < 0 {
-			return fmt.Errorf("connections[%d]: must be at least 1", i)
-		}
-	}
-	for i, spans := range s.Variables {
-		size := r.plan.Variables[i].Size()
-		for _, sp := range spans {
-			if sp.From < 0 || sp.To > size || sp.From >= sp.To {
-				return fmt.Errorf("variables[%d]: [%d, %d) is not within [0, %d)", i, sp.From, sp.To, size)
-			}
-		}
-		if len(spans) == 0 && size > 0 && len(s.Slots.Residues) > 0 {
-			return fmt.Errorf("variables[%d]: no values", i)
-		}
-	}
 	return nil
 }
 
@@ -240,7 +204,7 @@ func (r *Runner) Start(s rv.Start) error {
 	case len(s.Globals) != len(r.plan.Globals):
 		return fmt.Errorf("globals: the plan has %d", len(r.plan.Globals))
 	}
-	changes, err := r.missed(s.Changes)
+	changes, err := missed(r.plan, s.Changes, r.last.Revision)
 	if err != nil {
 		return err
 	}
@@ -274,10 +238,8 @@ func (r *Runner) Teardown(rv.Teardown) error {
 func (r *Runner) Stop(s rv.Stop) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	select {
-	case <-r.done:
+	if r.ctx.Err() != nil {
 		return nil // nothing was stopped by a stop that came too late
-	default:
 	}
 	if r.stopped == "" {
 		r.stopped = s.Reason
@@ -293,19 +255,14 @@ func (r *Runner) Stop(s rv.Stop) error {
 	return nil
 }
 
-// end closes Done once. The caller holds mu.
+// end ends the run. The caller holds mu.
 func (r *Runner) end() {
-	r.cancel()
 	r.servers.close()
-	select {
-	case <-r.done:
-	default:
-		close(r.done)
-	}
+	r.cancel()
 }
 
 // Done is closed when the snapshot is final.
-func (r *Runner) Done() <-chan struct{} { return r.done }
+func (r *Runner) Done() <-chan struct{} { return r.ctx.Done() }
 
 // Close ends the run at once and waits for the workers.
 func (r *Runner) Close() error {
@@ -313,8 +270,8 @@ func (r *Runner) Close() error {
 	c := r.workers
 	r.mu.Unlock()
 	if c != nil {
-		c.abort()
-		c.wait()
+		c.cancel()
+		c.group.Wait()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,10 +48,10 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 func (r *Runner) describe(s *rv.Snapshot) *workers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Revision, s.Generation, s.StartAt = r.revision(), r.last.Generation, r.startAt
+	s.Revision, s.Generation, s.StartAt = r.last.Revision, r.last.Generation, r.startAt
 	s.LeaseUntil, s.Term = r.lease.Until(), r.term
 	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
-	s.Authorizations = r.authorizationsOfTargets()
+	s.Authorizations = r.authorizer.ofTargets()
 	if r.share != nil {
 		s.Shard = r.share.Shard
 	}
@@ -85,10 +85,8 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 
 // state is derived from what the workers do. The caller holds mu.
 func (r *Runner) state() rv.State {
-	select {
-	case <-r.done:
+	if r.ctx.Err() != nil {
 		return rv.StateDone
-	default:
 	}
 	if r.workers == nil {
 		return rv.StateWaiting

@@ -6,7 +6,9 @@ import (
 	"reflect"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -19,13 +21,13 @@ func (r *Runner) Update(u rv.Update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.share != nil && (u.Leave || reflect.DeepEqual(u.Share, *r.share))
-	if u.Revision == r.revision() && known {
+	if u.Revision == r.last.Revision && known {
 		return nil
 	}
 	if err := r.fits(&u, known); err != nil {
 		return err
 	}
-	rates, err := r.ratesOf(&u)
+	rates, err := ratesOf(r.plan, &u)
 	if err != nil {
 		return err
 	}
@@ -40,14 +42,14 @@ func (r *Runner) fits(u *rv.Update, known bool) error {
 	switch {
 	case u.Revision < 1:
 		return fmt.Errorf("revision: %d is not positive", u.Revision)
-	case u.Revision <= r.revision():
-		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision(), ErrConflict)
+	case u.Revision <= r.last.Revision:
+		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.last.Revision, ErrConflict)
 	case u.At < 0:
 		return fmt.Errorf("at: %d is negative", u.At)
 	case u.At != 0 && r.startAt == 0:
 		return fmt.Errorf("at: %d is an offset from the start, which is not known yet: %w", u.At, ErrConflict)
-	case u.At != 0 && u.At < r.latest():
-		return fmt.Errorf("at: %d is before %d of revision %d: %w", u.At, r.latest(), r.revision(), ErrConflict)
+	case u.At != 0 && u.At < r.last.At:
+		return fmt.Errorf("at: %d is before %d of revision %d: %w", u.At, r.last.At, r.last.Revision, ErrConflict)
 	case u.Leave && r.share == nil:
 		return fmt.Errorf("leave: the runner has no share yet: %w", ErrConflict)
 	case r.leaving && !known:
@@ -57,8 +59,42 @@ func (r *Runner) fits(u *rv.Update, known bool) error {
 	case u.Leave && reflect.ValueOf(u.Share).IsZero():
 		return nil
 	}
-	if err := r.checkShare(&u.Share); err != nil {
+	if err := checkShare(r.plan, &u.Share); err != nil {
 		return fmt.Errorf("share.%w", err)
+	}
+	return nil
+}
+
+// checkShare returns why a share does not fit a plan, or nil.
+func checkShare(p *rv.Plan, s *rv.Share) error {
+	n := len(p.Targets)
+	switch {
+	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
+		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
+	case s.Slots.Of < 1 || len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
+		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
+	case len(s.Connections) != n || len(s.FirstConnection) != n:
+		return fmt.Errorf("connections: the plan has %d targets", n)
+	case len(s.Variables) != len(p.Variables):
+		return fmt.Errorf("variables: the plan has %d", len(p.Variables))
+	case len(s.MaxInFlight) != 0 && len(s.MaxInFlight) != len(p.Chains):
+		return fmt.Errorf("maxInFlight: the plan has %d chains", len(p.Chains))
+	}
+	for i, c := range s.Connections {
+		if c < 1 || s.FirstConnection[i] < 0 {
+			return fmt.Errorf("connections[%d]: must be at least 1", i)
+		}
+	}
+	for i, spans := range s.Variables {
+		size := p.Variables[i].Size()
+		for _, sp := range spans {
+			if sp.From < 0 || sp.To > size || sp.From >= sp.To {
+				return fmt.Errorf("variables[%d]: [%d, %d) is not within [0, %d)", i, sp.From, sp.To, size)
+			}
+		}
+		if len(spans) == 0 && size > 0 && len(s.Slots.Residues) > 0 {
+			return fmt.Errorf("variables[%d]: no values", i)
+		}
 	}
 	return nil
 }
@@ -72,7 +108,7 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	}
 	at := instant(r.startAt, u.At)
 	if r.startAt != 0 && u.At == 0 {
-		u.At = max(0, rv.Clock()-r.startAt, r.latest())
+		u.At = max(0, rv.Clock()-r.startAt, r.last.At)
 		at = r.startAt + u.At
 	}
 	r.share, r.leaving = &u.Share, r.leaving || u.Leave
@@ -82,7 +118,7 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	case !known && r.startAt != 0:
 		r.workers.share(change, &u.Share)
 	case known || len(u.Rates) > 0 || u.Suspended:
-		r.workers.change(change)
+		r.workers.do(func(w *loop.Worker) { w.Change(change) })
 	}
 	return nil
 }
@@ -96,24 +132,19 @@ func instant(startAt, offset int64) int64 {
 	return startAt + offset
 }
 
-func (r *Runner) revision() int64 { return r.last.Revision }
-
-// latest is the greatest instant of an update so far, from the start.
-func (r *Runner) latest() int64 { return r.last.At }
-
 // ratesOf returns the rates of an update. Only counts, periods and rampFrom may differ from those of the plan.
-func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
+func ratesOf(p *rv.Plan, u *rv.Update) ([]rv.Rate, error) {
 	if len(u.Rates) == 0 {
-		return r.plan.Rates, nil
+		return p.Rates, nil
 	}
 	if err := chain.CheckRates(u.Rates); err != nil {
 		return nil, err
 	}
-	if len(u.Rates) != len(r.plan.Rates) {
-		return nil, fmt.Errorf("rates: the plan has %d", len(r.plan.Rates))
+	if len(u.Rates) != len(p.Rates) {
+		return nil, fmt.Errorf("rates: the plan has %d", len(p.Rates))
 	}
 	for i := range u.Rates {
-		was, is := &r.plan.Rates[i], &u.Rates[i]
+		was, is := &p.Rates[i], &u.Rates[i]
 		if was.EndsByCount() && is.Count != was.Count {
 			return nil, fmt.Errorf("rates[%d]: count must stay %d in a closed loop that ends by requests", i, was.Count)
 		}
@@ -124,10 +155,9 @@ func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 	return u.Rates, nil
 }
 
-// missed are the changes, without instants, of a runner that joins a test. The caller holds mu.
-func (r *Runner) missed(updates []rv.Update) ([]slots.Change, error) {
-	changes := make([]slots.Change, len(updates))
-	revision, at := r.revision(), int64(0)
+// missed returns the changes, without instants, of a runner that joins a test with a revision.
+func missed(p *rv.Plan, updates []rv.Update, revision int64) ([]slots.Change, error) {
+	changes, at := make([]slots.Change, len(updates)), int64(0)
 	for i := range updates {
 		u := &updates[i]
 		switch {
@@ -138,7 +168,7 @@ func (r *Runner) missed(updates []rv.Update) ([]slots.Change, error) {
 		case u.Leave || !reflect.ValueOf(u.Share).IsZero():
 			return nil, fmt.Errorf("changes[%d]: share and leave are not allowed", i)
 		}
-		rates, err := r.ratesOf(u)
+		rates, err := ratesOf(p, u)
 		if err != nil {
 			return nil, fmt.Errorf("changes[%d].%w", i, err)
 		}

@@ -26,7 +26,7 @@ type workers struct {
 	denied atomic.Pointer[string] // why the policy denies a connection; nil: it did not
 	// once: the first worker runs the chains that run once.
 	once bool
-	// authorizing has the credentials that are kept up to date. Only Runner.authorize uses it.
+	// authorizing has the credentials that are kept up to date. Only authorizer.authorize uses it.
 	authorizing map[chain.Credential]bool
 	dialer      *dialer
 	// targets are those of the plan, with the values of placeholders in their URLs.
@@ -79,12 +79,12 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		}
 		ws.all = append(ws.all, w)
 	}
-	r.authorize(ctx, ws)
+	r.authorizer.authorize(ctx, ws)
 	for _, w := range ws.all { // each looks at all, so none begins before all exist
 		ws.group.Go(func() {
 			defer w.release()
 			if w.err = w.loop.Run(ctx); w.err != nil {
-				ws.abort() // the report would lack this worker's share of the load
+				ws.cancel() // the report would lack this worker's share of the load
 			}
 			w.phase.Store(uint32(loop.Done))
 			close(w.ended)
@@ -121,11 +121,11 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	cfg.Changed = func() {
 		if w.loop.SetupFailure() != "" {
 			ws.failed.Store(true) // before the phase: a reader of Done sees the failure, too
-			ws.abort()
+			ws.cancel()
 		}
 		w.phase.Store(uint32(w.loop.Phase()))
 		if i == 0 && w.loop.Phase() == loop.Authorizing {
-			r.authorize(ctx, ws)
+			r.authorizer.authorize(ctx, ws)
 		}
 		if r.opts.Alone && ws.least() >= loop.Drained {
 			ws.do((*loop.Worker).Teardown)
@@ -150,7 +150,7 @@ func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {
 
 // await ends the run when its workers have ended, unless others have replaced them.
 func (r *Runner) await(ws *workers) {
-	ws.wait()
+	ws.group.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.workers != ws {
@@ -180,13 +180,9 @@ func (ws *workers) deny(err error) {
 	message := err.Error()
 	if ws.denied.CompareAndSwap(nil, &message) {
 		ws.failed.Store(true)
-		ws.abort()
+		ws.cancel()
 	}
 }
-
-func (ws *workers) wait() { ws.group.Wait() }
-
-func (ws *workers) abort() { ws.cancel() }
 
 // least is the phase of the worker that is furthest behind.
 func (ws *workers) least() loop.Phase {
@@ -204,10 +200,6 @@ func (ws *workers) do(f func(*loop.Worker)) {
 	for _, w := range ws.all {
 		w.loop.Do(f)
 	}
-}
-
-func (ws *workers) change(change slots.Change) {
-	ws.do(func(w *loop.Worker) { w.Change(change) })
 }
 
 // share is change with another share, which is divided among the workers. If there are more workers than connections to
