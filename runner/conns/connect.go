@@ -108,7 +108,7 @@ func (l *lifecycle) dialed(c *Conn, d *dial.Connection) {
 	l.countDialed(c, d)
 	l.handle(c, connected)
 	l.markDirty(c)
-	if c.socket.Secure != nil && !l.receiveSecure(c) { // the handshake may have read more than its own records
+	if c.socket.Secure != nil && !l.take(c, nil) { // the handshake may have read more than its own records
 		return
 	}
 	l.received(c)

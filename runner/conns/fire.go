@@ -9,7 +9,7 @@ import (
 // Fire fires what is due. A timer that has no effect in the state of its connection is dropped.
 func (cs *Connections) Fire() {
 	for cs.Next() <= cs.now {
-		if c, kind := cs.take(); firesIn[kind]&(1<<c.state) != 0 {
+		if c, kind := cs.timers.take(); firesIn[kind]&(1<<c.state) != 0 {
 			cs.fire(c, kind)
 		}
 	}

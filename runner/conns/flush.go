@@ -45,9 +45,3 @@ func (l *lifecycle) write(c *Conn) {
 		l.cfg.Log.Error("cannot send on a connection", "err", err)
 	}
 }
-
-// flushSecure sends what is encrypted, as far as the socket takes it.
-func (l *lifecycle) flushSecure(c *Conn) {
-	n, _ := c.socket.Flush()
-	l.rec.BytesSent += int64(n)
-}

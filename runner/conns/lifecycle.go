@@ -143,7 +143,7 @@ type lifecycle struct {
 	timers
 	// dirty connections may have octets to send.
 	dirty []*Conn
-	plain []byte // of one TLS record; made for the first TLS connection
+	plain []byte // what TLS has decrypted
 	// ending is why a connection ends, valid while its session is closed.
 	ending failure.Cause
 	// watch sees every transition; nil but in tests.

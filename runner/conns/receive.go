@@ -1,12 +1,8 @@
 package conns
 
 import (
-	"errors"
-	"io"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
-	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
 )
 
@@ -44,18 +40,17 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 		if c.state == dialing && st != netio.Closed {
 			cs.connectedNow(c)
 		}
-		if st != netio.OK {
-			cs.peerClosed(c, st)
+		switch st {
+		case netio.Ended:
+			cs.peerEnded(c, c.socket.Secure == nil)
+			return
+		case netio.Closed:
+			cs.lose(c, failure.Of(cs.cfg.Net.Why(), c.address))
 			return
 		}
 		cs.rec.BytesReceived += int64(n)
 		c.receivedAt = cs.now
-		if s := c.socket.Secure; s != nil {
-			s.Feed(cs.read[:n])
-			if !cs.receiveSecure(c) {
-				return
-			}
-		} else if !cs.parse(c, cs.read[:n]) {
+		if !cs.take(c, cs.read[:n]) {
 			return
 		}
 		if n < len(cs.read) && (!ended || c.isOver()) || cs.cfg.Late() {
@@ -65,32 +60,19 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 	cs.received(c)
 }
 
-// peerClosed handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
-// (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
-func (cs *Connections) peerClosed(c *Conn, st netio.Status) {
-	why := c.cause(rv.CauseClosed, "")
-	if st == netio.Ended {
-		cs.ending = why
-		if c.socket.Secure == nil {
-			cs.endResponse(c)
+// peerEnded handles a connection whose peer sends no more. In HTTP/1.1 a clean end may end a response (RFC 9112 6.3). Over TLS
+// only close_notify is a clean end (RFC 9112 9.8).
+func (l *lifecycle) peerEnded(c *Conn, clean bool) {
+	l.ending = c.cause(rv.CauseClosed, "")
+	if clean && c.h1 != nil {
+		before := l.cfg.Demand.DoneInTurn()
+		err := c.h1.Ended()
+		l.noteResponse(c, before)
+		if err != nil {
+			l.cfg.Log.Debug("a response was cut", "err", err)
 		}
-	} else {
-		why = failure.Of(cs.cfg.Net.Why(), why.Address)
 	}
-	cs.lose(c, why)
-}
-
-// endResponse ends a response that lasts until the peer closes.
-func (l *lifecycle) endResponse(c *Conn) {
-	if c.h1 == nil {
-		return
-	}
-	before := l.cfg.Demand.DoneInTurn()
-	err := c.h1.Ended()
-	l.noteResponse(c, before)
-	if err != nil {
-		l.cfg.Log.Debug("a response was cut", "err", err)
-	}
+	l.lose(c, l.ending)
 }
 
 // noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
@@ -101,17 +83,27 @@ func (l *lifecycle) noteResponse(c *Conn, before int) {
 	}
 }
 
-// parse passes plaintext to the session. It returns false when the connection is closed.
-func (l *lifecycle) parse(c *Conn, p []byte) bool {
+// take passes octets that were read to the session. It returns false if the connection is closed.
+func (l *lifecycle) take(c *Conn, p []byte) (open bool) {
 	before := l.cfg.Demand.DoneInTurn()
-	err := c.client.Receive(p, l.now)
+	sent, st, err := c.socket.Take(p, &l.plain, c.client, l.now)
+	l.rec.BytesSent += int64(sent)
 	l.noteResponse(c, before)
-	if err != nil {
+	switch {
+	case st == netio.Ended:
+		l.peerEnded(c, true)
+	case st == netio.Closed:
+		l.lose(c, failure.Of(err, c.address))
+	case err != nil:
 		l.write(c) // the GOAWAY that says why
 		l.lose(c, c.violation(err))
-		return false
+	default:
+		if s := c.socket.Secure; s != nil && len(s.Pending()) > 0 { // a KeyUpdate's answer
+			l.markDirty(c)
+		}
+		return true
 	}
-	return true
+	return false
 }
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
@@ -139,41 +131,4 @@ func (l *lifecycle) received(c *Conn) {
 	}
 	l.armReset(c)
 	c.pool.Offer(c)
-}
-
-// receiveSecure decrypts and parses what has been fed; false: the connection is gone.
-func (l *lifecycle) receiveSecure(c *Conn) bool {
-	if l.plain == nil {
-		l.plain = make([]byte, netio.PlainSize)
-	}
-	for {
-		n, err := c.socket.Secure.Read(l.plain)
-		if n > 0 && !l.parse(c, l.plain[:n]) {
-			return false
-		}
-		if c.socket.IsFlooded() {
-			if l.flushSecure(c); c.socket.IsFlooded() {
-				l.lose(c, c.cause(rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)"))
-				return false
-			}
-		}
-		if errors.Is(err, dial.ErrMore) {
-			break
-		}
-		if err != nil {
-			l.flushSecure(c) // the alert that says why
-			why := failure.Of(err, c.address)
-			if errors.Is(err, io.EOF) {
-				why = c.cause(rv.CauseClosed, "")
-				l.ending = why
-				l.endResponse(c)
-			}
-			l.lose(c, why)
-			return false
-		}
-	}
-	if len(c.socket.Secure.Pending()) > 0 { // a KeyUpdate's answer
-		l.markDirty(c)
-	}
-	return true
 }

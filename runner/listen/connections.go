@@ -62,7 +62,7 @@ func (ls *Listeners) Serve(i int, d *dial.Connection) {
 	c.h2 = h2.NewServer(h2.Config{}, protocol.WantHeaders|protocol.WantBody, c)
 	c.stir()
 	if c.socket.Secure != nil {
-		c.decrypt() // the handshake may have read more than its own records
+		c.take(nil) // the handshake may have read more than its own records
 	}
 }
 
@@ -139,54 +139,29 @@ func (c *served) receive() {
 
 // take passes octets of the socket to the session. It returns false if the connection is closed.
 func (c *served) take(p []byte) (open bool) {
-	if c.socket.Secure == nil {
-		return c.parse(p)
-	}
-	c.socket.Secure.Feed(p)
-	return c.decrypt()
-}
-
-// decrypt passes what TLS has to the session. It returns false if the connection is closed.
-func (c *served) decrypt() (open bool) {
 	ls := c.ls
-	if ls.plain == nil {
-		ls.plain = make([]byte, netio.PlainSize)
-	}
-	for {
-		n, err := c.socket.Secure.Read(ls.plain)
-		if n > 0 && !c.parse(ls.plain[:n]) {
-			return false
-		}
-		if errors.Is(err, dial.ErrMore) {
-			return true
-		}
-		if err != nil {
-			n, _ := c.socket.Flush() // the alert that says why
-			ls.rec.BytesSent += int64(n)
-			c.close()
-			return false
-		}
-	}
-}
-
-// parse passes plaintext to the session. It returns false if the connection is closed.
-func (c *served) parse(p []byte) (open bool) {
-	if err := c.h2.Receive(p, c.ls.now); err != nil {
+	sent, st, err := c.socket.Take(p, &ls.plain, c, ls.now)
+	ls.rec.BytesSent += int64(sent)
+	switch {
+	case st != netio.OK || errors.Is(err, errCongested):
+		c.close()
+	case err != nil:
 		c.refuse(err)
-		return false
-	}
-	if c.congested() {
-		c.write()
-		if c.congested() {
-			c.close()
-		}
 	}
 	return c.socket.IsOpen()
 }
 
-// congested returns whether the peer does not read what it makes the worker send.
-func (c *served) congested() bool {
-	return c.h2.Congested() || c.socket.IsFlooded()
+var errCongested = errors.New("the peer does not read what it makes the worker send")
+
+// Receive implements netio.Input.
+func (c *served) Receive(p []byte, now int64) error {
+	if err := c.h2.Receive(p, now); err != nil || !c.h2.Congested() {
+		return err
+	}
+	if c.write(); c.h2.Congested() {
+		return errCongested
+	}
+	return nil
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.

@@ -2,7 +2,11 @@ package netio
 
 import (
 	"cmp"
+	"errors"
+	"io"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
@@ -18,11 +22,11 @@ type Socket struct {
 }
 
 const (
-	// PlainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at most.
-	PlainSize = 16 << 10
+	// plainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at most.
+	plainSize = 16 << 10
 	// secureAhead is how much is encrypted before the socket has taken it: three records. What is encrypted
 	// cannot be taken back when its request times out.
-	secureAhead = 3 * PlainSize
+	secureAhead = 3 * plainSize
 	// MaxEncrypted is more than Write encrypts before the socket has taken it. The rest are answers to KeyUpdate
 	// (RFC 8446 4.6.3).
 	MaxEncrypted = 2 * secureAhead
@@ -54,6 +58,56 @@ func (s *Socket) Close() {
 
 // Read reads octets, over TLS encrypted ones.
 func (s *Socket) Read(b []byte) (int, Status) { return s.net.Read(s.fd, b) }
+
+// Input is a session that takes what a socket has received.
+type Input interface {
+	Receive(p []byte, now int64) error
+}
+
+// Take passes octets that were read to a session. Over TLS it decrypts them, in a buffer that it makes for the first TLS socket.
+// The status is Ended after close_notify, and Closed if TLS is broken; with OK, the error is that of the session. Octets that TLS
+// sends, such as the alert that says why, count as sent.
+func (s *Socket) Take(raw []byte, plain *[]byte, to Input, now int64) (sent int, st Status, err error) {
+	secure := s.Secure
+	if secure == nil {
+		return 0, OK, to.Receive(raw, now)
+	}
+	if *plain == nil {
+		*plain = make([]byte, plainSize)
+	}
+	secure.Feed(raw)
+	for {
+		n, broken := secure.Read(*plain)
+		if n > 0 {
+			if err := to.Receive((*plain)[:n], now); err != nil || !s.IsOpen() {
+				return sent, OK, err
+			}
+		}
+		if broken == nil && s.isFlooded() {
+			n, _ := s.Flush()
+			sent += n
+			if s.isFlooded() {
+				return sent, Closed, errFlooded
+			}
+		}
+		switch {
+		case broken == nil:
+		case errors.Is(broken, dial.ErrMore):
+			return sent, OK, nil
+		default:
+			n, _ := s.Flush()
+			if errors.Is(broken, io.EOF) {
+				return sent + n, Ended, nil
+			}
+			return sent + n, Closed, broken
+		}
+	}
+}
+
+// isFlooded returns whether the peer asks for new keys and does not read the answers.
+func (s *Socket) isFlooded() bool { return len(s.Secure.Pending()) > MaxEncrypted }
+
+var errFlooded = failure.New(rv.CauseProtocol, "no answer to KeyUpdate is read (RFC 8446 4.6.3)")
 
 // Output is what a session has to send.
 type Output interface {
@@ -128,9 +182,6 @@ func (s *Socket) CloseNotify() (sent int) {
 	}
 	return sent
 }
-
-// IsFlooded returns whether the peer asks for new keys and does not read the answers.
-func (s *Socket) IsFlooded() bool { return s.Secure != nil && len(s.Secure.Pending()) > MaxEncrypted }
 
 // AwaitsWritable returns whether the Net reports when the socket takes octets. Write then need not be called before.
 func (s *Socket) AwaitsWritable() bool { return s.awaitsWritable }
