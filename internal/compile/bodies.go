@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// content is a parsed body: text, or else from or parts.
+// content is a parsed body: text, or else from or parts. The text has the path of each.
 type content struct {
 	text  text
 	from  *rv.BodyFrom
@@ -35,52 +35,54 @@ func (in *content) isHidden() bool {
 
 // body parses the content of a request. It returns nil if the request does not set its content.
 func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
-	var bodies []*content
+	var bodies []content
 	if t.Body != "" {
-		bodies = append(bodies, &content{text: c.text(at.Child("body"), t.Body, nil, "")})
+		bodies = append(bodies, content{text: c.text(at.Child("body"), t.Body, nil, "")})
 	}
 	if t.BodyBase64 != "" {
-		bodies = append(bodies, &content{from: c.encodedBody(at.Child("bodyBase64"), t.BodyBase64)})
+		bodies = append(bodies, c.encodedBody(at.Child("bodyBase64"), t.BodyBase64))
 	}
 	if t.BodyFrom != nil {
-		bodies = append(bodies, &content{from: c.bodyFrom(at.Child("bodyFrom"), t.BodyFrom)})
+		bodies = append(bodies, c.bodyFrom(at.Child("bodyFrom"), t.BodyFrom))
 	}
 	if len(t.Parts) > 0 {
-		bodies = append(bodies, &content{parts: c.parts(at, t)})
+		bodies = append(bodies, content{parts: c.parts(at, t), text: text{path: at.Child("parts")}})
 	}
 	if len(bodies) == 0 {
 		return nil
 	}
-	return bodies[0]
+	return &bodies[0]
 }
 
-func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
+func (c *compiler) encodedBody(path *field.Path, encoded string) content {
 	out := &rv.BodyFrom{Raw: true}
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		c.fail(path, "must be base64 with padding (RFC 4648 4)")
 	}
 	out.Content.Bytes = orNil(decoded)
-	return out
+	return content{text: text{path: path}, from: out}
 }
 
-func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) *rv.BodyFrom {
+func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) content {
 	name := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	return &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
+	from := &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
+	return content{text: text{path: at}, from: from}
 }
 
-func (c *compiler) script(at *field.Path, in *v1alpha1.Script) *rv.Script {
-	out := &rv.Script{}
+func (c *compiler) script(at *field.Path, in *v1alpha1.Script) (out *rv.Script, path *field.Path) {
+	out, path = &rv.Script{}, at
 	if in.Lua != "" {
-		path := at.Child("lua")
-		out.Name, out.Content.Text = path.String(), in.Lua
+		path = at.Child("lua")
+		out.Content.Text = in.Lua
 		c.lua(path, in.Lua)
 	}
 	if in.LuaFrom != nil {
-		path := at.Child("luaFrom")
-		out.Name, out.Content.File = path.String(), c.contentSource(path, in.LuaFrom)
+		path = at.Child("luaFrom")
+		out.Content.File = c.contentSource(path, in.LuaFrom)
 	}
-	return out
+	out.Name = path.String()
+	return out, path
 }
 
 // lua checks the syntax. What a script does only runners know. The parser is the runners', and not

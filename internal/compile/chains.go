@@ -20,6 +20,7 @@ func (c *compiler) chains() {
 	steps := 0
 	for i := range c.spec.Chains {
 		chain, at := &c.spec.Chains[i], path.Index(i)
+		c.place(rv.Place{List: rv.PlaceChains, Index: i}, at)
 		c.plan.Chains = append(c.plan.Chains, c.chain(at, chain))
 		flat[i] = c.flatten(at.Child("steps"), chain)
 		steps += len(flat[i])
@@ -191,8 +192,9 @@ func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 	}
 	for j := range flat {
 		s.made(&flat[j])
-		step := &out.Steps[len(out.Steps)-len(flat)+j]
-		step.Until = c.resolveConditions(s, &flat[j], flat[j].until)
+		n := len(out.Steps) - len(flat) + j
+		s.place.Step = n + 1
+		out.Steps[n].Until = c.resolveConditions(s, &flat[j], "until", flat[j].until)
 	}
 }
 
@@ -212,6 +214,8 @@ const drainSlack = 100 * time.Millisecond
 func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 	s.step, s.guarded = f.name, len(f.when) > 0
 	r := f.request
+	s.place.Step = len(c.plan.Chains[s.order].Steps) + 1
+	c.place(s.place, r.path)
 	if f.repeat > 1 {
 		s.again(f)
 	}
@@ -220,7 +224,7 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 		Target:       max(f.targetIndex, 0),
 		Expect:       c.resolveExpect(s, &r.expect),
 		Think:        f.think,
-		When:         c.resolveConditions(s, f, f.when),
+		When:         c.resolveConditions(s, f, "when", f.when),
 		Group:        f.group,
 		OnFailure:    f.onFailure,
 		ClearCookies: f.clearCookies,
@@ -239,6 +243,7 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 		c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
 	}
 	for _, m := range r.captures {
+		c.place(s.place.In("capture", len(out.Capture)), m.path)
 		made := m.plan
 		made.Slot = s.slots[m.name]
 		out.Capture = append(out.Capture, made)
@@ -249,6 +254,7 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 func (c *compiler) resolveExpect(s *scope, in *expectation) rv.Expect {
 	out := rv.Expect{Status: in.status}
 	for i := range in.checks {
+		c.place(s.place.In("expect.checks", i), in.checks[i].path)
 		made := in.checks[i].plan
 		if made.Source != nil {
 			m := c.resolveMatch(s, &in.checks[i].match)
@@ -267,11 +273,12 @@ func (c *compiler) resolveMatch(s *scope, in *match) rv.Match {
 	return out
 }
 
-// resolveConditions resolves conditions at a step. Conditions can read captures that may be empty.
-func (c *compiler) resolveConditions(s *scope, f *flatStep, in []condition) (out []rv.Condition) {
+// resolveConditions resolves the conditions of a field of a step. Conditions can read captures that may be empty.
+func (c *compiler) resolveConditions(s *scope, f *flatStep, name string, in []condition) (out []rv.Condition) {
 	guarded := s.guarded
 	s.step, s.guarded = f.name, true
 	for i := range in {
+		c.place(s.place.In(name, i), in[i].path)
 		out = append(out, rv.Condition{Value: c.resolve(s, in[i].value), Match: c.resolveMatch(s, &in[i].match)})
 	}
 	s.guarded = guarded

@@ -20,6 +20,7 @@ type expectation struct {
 
 // check is a parsed check.
 type check struct {
+	path *field.Path
 	plan rv.Check // without what match says
 	match
 }
@@ -61,7 +62,7 @@ func statusRange(s string) (r rv.StatusRange, ok bool) {
 }
 
 func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
-	out := check{plan: rv.Check{Name: in.Name}}
+	out := check{path: at, plan: rv.Check{Name: in.Name}}
 	kinds := c.sourceKinds(at, &in.ValueSource)
 	if in.BodySize != nil {
 		kinds = append(kinds, rv.Source{Kind: rv.SourceBodySize})
@@ -72,7 +73,8 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 	looksAt := len(kinds)
 	if in.JSONSchema != nil {
 		looksAt++
-		out.plan.Schema = c.jsonSchema(at.Child("jsonSchema"), in.JSONSchema)
+		out.path = at.Child("jsonSchema")
+		out.plan.Schema = c.jsonSchema(out.path, in.JSONSchema)
 	}
 	if looksAt != 1 {
 		return out

@@ -28,24 +28,29 @@ const (
 // nil if there is an error. Compile returns all errors together. Warnings are sentences about probable mistakes that are
 // not errors; each begins with the field's path. Compile does not change the spec.
 func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+	return compile(name, spec, nil)
+}
+
+// compile is Compile, and notes places if it is not nil.
+func compile(name string, spec *v1alpha1.LoadTestSpec, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
 	document, err := generic(spec)
 	if err != nil { // such as a podTemplate that is not JSON, which neither a manifest nor the API server can have
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be encoded as JSON")}
 	}
 	s := &structure{}
 	s.value(specPath, specSchema, document)
-	plan, warnings, errs = compileChecked(name, spec, document, s)
+	plan, warnings, errs = compileChecked(name, spec, document, s, places)
 	return plan, warnings, append(s.errs, errs...)
 }
 
 // compileChecked compiles a spec whose structure was checked. document is the spec in generic form. It returns a plan only if the structure is right. It does not return the
 // errors of the structure, nor any that follow from them.
-func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[string]any, s *structure) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[string]any, s *structure, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
 	spec, err := complete(given, document)
 	if err != nil {
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be decoded")}
 	}
-	c := &compiler{spec: spec, seen: map[string]bool{}, structure: *s}
+	c := &compiler{spec: spec, seen: map[string]bool{}, structure: *s, places: places}
 	c.plan = &runnerv1alpha1.Plan{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.PlanKind,
@@ -79,6 +84,8 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[stri
 type compiler struct {
 	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
 	plan *runnerv1alpha1.Plan
+	// places is nil if the caller needs none.
+	places Places
 
 	errs      field.ErrorList
 	seen      map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once

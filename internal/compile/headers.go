@@ -16,6 +16,7 @@ import (
 
 // headerText is a parsed header field.
 type headerText struct {
+	path *field.Path
 	// written is the name as it is written, but in lower case.
 	written string
 	name    text
@@ -30,7 +31,7 @@ func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []header
 	var out []headerText
 	for i, h := range headers {
 		at := path.Index(i)
-		next := headerText{written: strings.ToLower(h.Name), omitEmpty: h.WhenEmpty == v1alpha1.HeaderOmit}
+		next := headerText{path: at, written: strings.ToLower(h.Name), omitEmpty: h.WhenEmpty == v1alpha1.HeaderOmit}
 		next.name = c.headerName(at.Child("name"), h.Name, valueOf(h))
 		if next.omitEmpty && slices.ContainsFunc(next.name.pieces, func(p syntax.Piece) bool { return p.Ref != nil }) {
 			c.fail(at.Child("whenEmpty"), "Omit needs a name without placeholders")

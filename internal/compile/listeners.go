@@ -27,6 +27,7 @@ func (c *compiler) listeners() {
 	c.listenerIndex, c.listenerUsed, c.listenerSent = map[string]int{}, map[string]bool{}, map[string]bool{}
 	for i := range c.spec.Listeners {
 		in, at := &c.spec.Listeners[i], path.Index(i)
+		c.place(rv.Place{List: rv.PlaceListeners, Index: i}, at)
 		c.unique(at.Child("name"), c.listenerIndex, in.Name, i)
 		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body, MaxBody: int(in.MaxBodyBytes), Keep: in.Keep.Duration}
 		if in.Port != nil {
@@ -220,6 +221,7 @@ func (c *compiler) matchKey(at *field.Path, m *v1alpha1.NotificationMatch) (key 
 
 // resolveAwait fills in what a step waits for.
 func (c *compiler) resolveAwait(s *scope, a *awaited, out *rv.Step) {
+	c.place(s.place.In("await", -1), a.key.path)
 	out.Await = &rv.Await{Listener: max(a.listener, 0), Key: c.resolve(s, a.key)}
 	out.Timeout = a.timeout
 }

@@ -138,7 +138,7 @@ func (t *test) compile() (errs field.ErrorList, warnings []string) {
 		return nil, nil
 	}
 	m := Manifest{LoadTest: t.loadTest}
-	_, warnings, errs = compileChecked(m.Name(), &t.loadTest.Spec, t.spec, t.structure)
+	_, warnings, errs = compileChecked(m.Name(), &t.loadTest.Spec, t.spec, t.structure, nil)
 	return errs, warnings
 }
 

@@ -36,14 +36,15 @@ type scope struct {
 	// bindings are the slots of the bindings that the chain follows, by target.
 	bindings map[int]int
 
-	step string
+	step  string
+	place rv.Place // of the step
 	// guarded: empty captures are provided for, in conditions and by them.
 	guarded bool
 }
 
 func newScope(chain *v1alpha1.Chain, order int) *scope {
 	return &scope{
-		chain: chain.Name, phase: chain.Phase, order: order,
+		chain: chain.Name, phase: chain.Phase, order: order, place: rv.Place{List: rv.PlaceChains, Index: order},
 		slots: map[string]int{}, makers: map[string][]*capture{}, unsure: map[string]string{}, later: map[string]string{},
 	}
 }

@@ -37,10 +37,10 @@ func (c *compiler) partContent(at *field.Path, in *v1alpha1.BodyPart) content {
 		contents = append(contents, content{text: c.hexText(at.Child("bodyHex"), in.BodyHex)})
 	}
 	if in.BodyBase64 != "" {
-		contents = append(contents, content{from: c.encodedBody(at.Child("bodyBase64"), in.BodyBase64)})
+		contents = append(contents, c.encodedBody(at.Child("bodyBase64"), in.BodyBase64))
 	}
 	if in.BodyFrom != nil {
-		contents = append(contents, content{from: c.bodyFrom(at.Child("bodyFrom"), in.BodyFrom)})
+		contents = append(contents, c.bodyFrom(at.Child("bodyFrom"), in.BodyFrom))
 	}
 	if len(contents) == 0 {
 		return content{}
@@ -66,6 +66,7 @@ func (c *compiler) hexText(path *field.Path, s string) text {
 func (c *compiler) resolveParts(s *scope, parts []part) (out []rv.BodyPart) {
 	for i := range parts {
 		p := &parts[i]
+		c.place(s.place.In("parts", i), p.text.path)
 		body := c.resolve(s, p.text)
 		for j := range body {
 			if p.hex {

@@ -44,7 +44,8 @@ func (c *compiler) profiles() {
 			at := path.Index(i).Child("sbi")
 			add := func(name, field, value string) {
 				if value != "" {
-					p.texts = append(p.texts, headerText{written: name, value: c.headerValue(at.Child(field), value)})
+					at := at.Child(field)
+					p.texts = append(p.texts, headerText{path: at, written: name, value: c.headerValue(at, value)})
 				}
 			}
 			add(sbiCorrelationInfo, "correlationInfo", t.SBI.CorrelationInfo)
@@ -59,8 +60,8 @@ func (c *compiler) profiles() {
 				if strings.HasPrefix(strings.ToLower(d.Name), sbiDiscovery) {
 					c.fail(at.Child("discovery").Index(k).Child("name"), "must be without 3gpp-Sbi-Discovery-, such as target-nf-type")
 				}
-				value := c.headerValue(at.Child("discovery").Index(k).Child("value"), d.Value)
-				p.texts = append(p.texts, headerText{written: sbiDiscovery + d.Name, value: value})
+				at := at.Child("discovery").Index(k).Child("value")
+				p.texts = append(p.texts, headerText{path: at, written: sbiDiscovery + d.Name, value: c.headerValue(at, d.Value)})
 			}
 		}
 		c.sbi = append(c.sbi, p)
@@ -89,6 +90,7 @@ func (c *compiler) addSBI(s *scope, r *request, out *rv.Step) {
 		add(sbiSenderTimestamp, rv.Text{{Variable: 1 + c.senderClock()}})
 	}
 	for i := range p.texts {
+		c.place(s.place.In("headers", len(out.Headers)), p.texts[i].path)
 		add(p.texts[i].written, c.resolve(s, p.texts[i].value))
 	}
 	if slot, follows := s.bindings[out.Target]; follows {

@@ -3,7 +3,6 @@ package compile
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -29,11 +28,8 @@ func (c *compiler) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Su
 	}
 	if err := out.Check(); err != nil {
 		place, problem := at, err.Error()
-		if e := (*rv.InvalidSubscribers)(nil); errors.As(err, &e) && e.Field != "" {
-			first, more, _ := strings.Cut(e.Field, ".")
-			if place, problem = at.Child(first), e.Problem; more != "" {
-				place = place.Child(more)
-			}
+		if e := (*rv.PlanError)(nil); errors.As(err, &e) && e.Field != "" {
+			place, problem = at.Child(e.Field), e.Err.Error()
 		}
 		c.fail(place, "%s", problem)
 		return out, &table{}

@@ -22,6 +22,7 @@ func (c *compiler) targets() {
 		t := &c.spec.Targets[i]
 		at := path.Index(i)
 		c.targetIndex[t.Name] = i
+		c.place(runnerv1alpha1.Place{List: runnerv1alpha1.PlaceTargets, Index: i}, at)
 		c.plan.Targets = append(c.plan.Targets, c.target(at, t))
 	}
 }
@@ -80,7 +81,9 @@ func (c *compiler) endpoints(at *field.Path, t *v1alpha1.Target) []runnerv1alpha
 	}
 	dial := c.connectTo(at.Child("connectTo"), t.ConnectTo)
 	var out []runnerv1alpha1.Endpoint
+	place := runnerv1alpha1.Place{List: runnerv1alpha1.PlaceTargets, Index: len(c.plan.Targets)}
 	for i := range urls {
+		c.place(place.In("endpoints", i), paths[i])
 		e, ok := c.endpoint(paths[i], urls[i])
 		if !ok {
 			continue

@@ -34,6 +34,7 @@ type request struct {
 	// maxRedirects is nil if the request does not set it.
 	maxRedirects *int32
 	script       *rv.Script
+	scriptPath   *field.Path
 	key          text // of a step with await
 
 	used      bool // by a step
@@ -142,7 +143,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 		r.maxBody = int(*t.MaxBodyBytes)
 	}
 	if t.Script != nil {
-		r.script = c.script(at.Child("script"), t.Script)
+		r.script, r.scriptPath = c.script(at.Child("script"), t.Script)
 	}
 	return r
 }
@@ -217,7 +218,7 @@ func (r *request) take(base *request) {
 	r.timeout = cmp.Or(r.timeout, base.timeout)
 	r.maxBody = cmp.Or(r.maxBody, base.maxBody)
 	r.maxRedirects = cmp.Or(r.maxRedirects, base.maxRedirects)
-	r.script = cmp.Or(r.script, base.script)
+	r.script, r.scriptPath = cmp.Or(r.script, base.script), cmp.Or(r.scriptPath, base.scriptPath)
 	if !r.expects {
 		r.expects, r.expect = base.expects, base.expect
 	}

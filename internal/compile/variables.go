@@ -17,6 +17,7 @@ func (c *compiler) variables() {
 	for i := range c.spec.Variables {
 		v := &c.spec.Variables[i]
 		at := path.Index(i)
+		c.place(rv.Place{List: rv.PlaceVariables, Index: i}, at)
 		c.variableIndex[v.Name] = i
 		out := rv.Variable{Name: v.Name}
 		c.drawing(at, v, &out)

@@ -31,7 +31,7 @@ type Subscribers struct {
 	derived, computesOPc     bool
 }
 
-// NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors begin with the field of in.
+// NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors are a *rv.PlanError with the field of in.
 func NewSubscribers(in *rv.Subscribers, content func(*rv.Content) ([]byte, error)) (*Subscribers, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
@@ -81,11 +81,11 @@ func (s *Subscribers) keys(in *rv.AKA, content func(*rv.Content) ([]byte, error)
 func key(content func(*rv.Content) ([]byte, error), field string, in *rv.Content) ([KeySize]byte, error) {
 	text, err := content(in)
 	if err != nil {
-		return [KeySize]byte{}, fmt.Errorf("aka.%s: %w", field, err)
+		return [KeySize]byte{}, rv.InField("aka."+field, err)
 	}
 	k, err := rv.Key(text)
 	if err != nil {
-		return k, fmt.Errorf("aka.%s: %w", field, err)
+		return k, rv.InField("aka."+field, err)
 	}
 	return k, nil
 }

@@ -107,25 +107,11 @@ const (
 	minIdentity, maxIdentity = 5, 15
 )
 
-// InvalidSubscribers is an error of Subscribers.
-type InvalidSubscribers struct {
-	// Field is the path of the field, such as supi.mcc. It is empty if the error is about Start and Count.
-	Field   string
-	Problem string
-}
-
-func (e *InvalidSubscribers) Error() string {
-	if e.Field == "" {
-		return e.Problem
-	}
-	return e.Field + ": " + e.Problem
-}
-
 func invalid(field, format string, args ...any) error {
-	return &InvalidSubscribers{Field: field, Problem: fmt.Sprintf(format, args...)}
+	return InField(field, fmt.Errorf(format, args...))
 }
 
-// Check returns an InvalidSubscribers if a field is wrong, or if a subscriber has no identity.
+// Check returns a PlanError if a field is wrong, or if a subscriber has no identity.
 func (s *Subscribers) Check() error {
 	const most = int64(MaxSubscribers)
 	if s.Count < 1 || s.Count > most || s.Start < 0 || s.Start > most {
