@@ -45,29 +45,29 @@ func absolute(path string) string {
 }
 
 // materialise does what the kubelet does for runner pods: it writes the files of a plan into
-// a directory that only this user can read. It returns a plan with the new paths, and a function that removes the files. The given plan
+// a directory that only this user can read, and that the caller removes. It returns a plan with the new paths. The given plan
 // and its hash do not change.
-func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, remove func(), err error) {
+func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, dir string, err error) {
 	if len(files) == 0 {
-		return plan, func() {}, nil
+		return plan, "", nil
 	}
-	dir, err := os.MkdirTemp("", "h2surge-")
-	if err != nil {
-		return nil, nil, err
+	if dir, err = os.MkdirTemp("", "h2surge-"); err != nil {
+		return nil, "", err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // what cannot be removed is readable by its owner only
 	for _, f := range files {
-		if err := writeBelow(dir, f); err != nil {
-			remove()
-			return nil, nil, err
+		if err = writeBelow(dir, f); err != nil {
+			remove(dir)
+			return nil, "", err
 		}
 	}
 	if placed, err = moved(plan, dir); err != nil {
-		remove()
-		return nil, nil, err
+		remove(dir)
 	}
-	return placed, remove, nil
+	return placed, dir, err
 }
+
+// remove removes the directory that materialise made, if it made one.
+func remove(dir string) { _ = os.RemoveAll(dir) } // what cannot be removed is readable by its owner only
 
 // writeBelow relies on compile, which lets no path lead out of the directory.
 func writeBelow(dir string, f compile.File) error {

@@ -56,7 +56,7 @@ func TestMaterialise(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := append([]string(nil), names(j.plan.Files())...)
-	placed, remove, err := materialise(j.plan, j.files)
+	placed, dir, err := materialise(j.plan, j.files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestMaterialise(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || len(before) != 8 || len(j.files) != 4 {
 		t.Errorf("%d names, %d files (-want +got):\n%s", len(before), len(j.files), diff)
 	}
-	remove()
+	remove(dir)
 	for _, name := range names(placed.Files()) {
 		if _, err := os.Stat(name); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", name, err)

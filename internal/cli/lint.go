@@ -228,14 +228,15 @@ func lintManifest(r io.Reader) []mistake {
 // loadTest checks a LoadTest that could be loaded.
 func (l *linter) loadTest(m *compile.Manifest) {
 	l.at = m.Positions
-	compiled, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	compiled, places, warnings, errs := compile.Placed(m.Name(), &m.LoadTest.Spec)
 	l.errors(errs)
 	l.compiled(warnings)
 	files := l.files(m)
 	l.paths(&m.LoadTest.Spec)
 	if compiled != nil {
 		l.never(compiled)
-		for _, err := range []error{l.program(&m.LoadTest.Spec, compiled, files), l.size(compiled)} {
+		l.uris(compiled, places)
+		for _, err := range []error{l.program(compiled, places, files), l.size(compiled)} {
 			if err != nil {
 				l.add(mistake{text: OneLine(err.Error())})
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -22,12 +23,25 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1, "twins": 1} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "places": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1, "twins": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
 		}
 		clitest.Golden(t, "lint/"+name+".txt", got.out)
+	}
+}
+
+// TestRunPrintsWhatLintPrints: all mistakes that only the content of files shows, each once.
+func TestRunPrintsWhatLintPrints(t *testing.T) {
+	const name = "testdata/lint/places.yaml"
+	want := h2surge(t, nil, nil, "lint", name).out
+	for _, args := range [][]string{{"run", name}, {"try", name}, {"try", "--dry-run", name}} {
+		var out, errs strings.Builder
+		code := execute(t.Context(), append([]string{"h2surge"}, args...), strings.NewReader(""), &out, &errs, parts())
+		if diff := cmp.Diff(want, errs.String()); code != 1 || diff != "" {
+			t.Errorf("%v: exit code %d (-want +got):\n%s", args, code, diff)
+		}
 	}
 }
 

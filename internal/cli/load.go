@@ -24,6 +24,7 @@ import (
 // job is a compiled LoadTest.
 type job struct {
 	plan     *rv.Plan
+	places   compile.Places
 	hash     string
 	warnings []string
 	// threads is the value of -t; zero: the plan decides.
@@ -36,8 +37,6 @@ type job struct {
 	loadTest *v1alpha1.LoadTest
 	// manifest is the manifest of the LoadTest; nil: the LoadTest was made of flags.
 	manifest *compile.Manifest
-	// text is the text of manifest.
-	text *manifestText
 	// mistakes returns errors in fields of the spec at the line or the flag that the user wrote.
 	mistakes func(field.ErrorList) error
 }
@@ -81,7 +80,7 @@ func (s *source) compile() (*job, error) {
 		}
 	}
 	s.idle.apply(&m.LoadTest.Spec.Runner)
-	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	p, places, warnings, errs := compile.Placed(m.Name(), &m.LoadTest.Spec)
 	if m.LoadTest.Spec.Stop || m.LoadTest.Spec.Suspend {
 		warnings = append(warnings, "spec: stop and suspend have no effect on the command line")
 	}
@@ -104,9 +103,10 @@ func (s *source) compile() (*job, error) {
 	}
 	j, err := newJob(p, slices.Concat(changed, warnings, unlikely(m, p)))
 	if err == nil {
-		j.files, j.manifest, j.text, j.loadTest = files, m, s.text, m.LoadTest
+		j.places, j.files, j.manifest, j.loadTest = places, files, m, m.LoadTest
+		text := s.text
 		j.mistakes = func(errs field.ErrorList) error {
-			return &exitError{code: verdict.ExitUsage, lines: j.text.errorLines(m.Positions, errs)}
+			return &exitError{code: verdict.ExitUsage, lines: text.errorLines(m.Positions, errs)}
 		}
 	}
 	return j, err
@@ -137,7 +137,7 @@ func (s *source) compileURL() (*job, error) {
 		return nil, err
 	}
 	s.idle.apply(&lt.Spec.Runner)
-	p, warnings, errs := compile.Compile(lt.Namespace+"/"+lt.Name, &lt.Spec)
+	p, places, warnings, errs := compile.Placed(lt.Namespace+"/"+lt.Name, &lt.Spec)
 	if len(errs) == 0 {
 		errs = missing(compile.OwnFiles(&lt.Spec))
 	}
@@ -146,7 +146,7 @@ func (s *source) compileURL() (*job, error) {
 	}
 	j, err := newJob(p, slices.Concat(s.form.warnings(warnings), s.form.notes, s.form.unusual()))
 	if err == nil {
-		j.threads, j.mistakes, j.loadTest = s.form.threads, s.form.mistakes, lt
+		j.places, j.threads, j.mistakes, j.loadTest = places, s.form.threads, s.form.mistakes, lt
 	}
 	return j, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,8 +81,9 @@ func (t *manifestText) name() string {
 // first is the name of the first file.
 func (t *manifestText) first() string { return shownName(t.files[0].name) }
 
-// errorLines returns the errors to print, each after its file and line.
+// errorLines returns the errors to print, each after its file and line, in the order of the lines.
 func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
+	errs = slices.SortedStableFunc(slices.Values(errs), func(a, b *field.Error) int { return cmp.Compare(at.OfError(a), at.OfError(b)) })
 	lines := compile.ErrorLines(errs)
 	for i := range lines {
 		lines[i] = t.place(at.OfError(errs[i])) + lines[i]

@@ -257,17 +257,17 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 // execute sends the load, and makes of what came back a conclusion.
 func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, page *livePage) (*conclusion, error) {
 	tune.Workers(len(cpus))
-	plan, removeFiles, err := materialise(j.plan, j.files)
+	plan, dir, err := materialise(j.plan, j.files)
 	if err != nil {
 		return nil, err
 	}
-	defer removeFiles() // not before the end: secrets of token endpoints are read again
+	defer remove(dir) // not before the end: secrets of token endpoints are read again
 	if errs := certificateErrors(plan); len(errs) > 0 {
 		return nil, j.mistakes(errs)
 	}
 	e, err := parts.newEngine(plan, cpus, o.listen.String())
 	if err != nil {
-		return nil, j.refused(err) // it only reads the plan and the files that the plan names
+		return nil, j.refused(err, dir) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	shown, limits := page.shown, newLimits(j.plan)

@@ -34,15 +34,15 @@ type dryRun struct {
 
 // dryRun shows the requests of one instance of each chain.
 func (t *tried) dryRun(chains []int, at time.Time) error {
-	placed, removeFiles, err := materialise(t.plan, t.job.files)
+	placed, dir, err := materialise(t.plan, t.job.files)
 	if err != nil {
 		return Failf("%v", err)
 	}
-	defer removeFiles()
+	defer remove(dir)
 	t.dry = true
 	d := &dryRun{tried: t, placed: placed, share: shard.Whole(placed), wall: at.UnixNano()}
 	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv, ReadFile: os.ReadFile}); err != nil {
-		return t.job.refused(err)
+		return t.job.refused(err, dir)
 	}
 	if err := d.prepare(); err != nil {
 		return err
@@ -163,6 +163,27 @@ func readsCaptures(c *rv.Condition) bool {
 	found := false
 	eachPart(reflect.ValueOf(c), func(p *rv.Part) { found = found || p.Capture > 0 || p.Global > 0 })
 	return found
+}
+
+// eachPart visits all parts of texts in a plan, those in functions too.
+func eachPart(v reflect.Value, visit func(*rv.Part)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachPart(v.Elem(), visit)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachPart(v.Index(i), visit)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[rv.Part]() {
+			visit(v.Addr().Interface().(*rv.Part))
+		}
+		for i := range v.NumField() {
+			eachPart(v.Field(i), visit)
+		}
+	}
 }
 
 func (d *dryRun) notes(s *chain.Step, in *rv.Step, unsure bool) (out []string) {

@@ -75,17 +75,17 @@ func largestGroup(p *rv.Plan) int {
 
 // run sends one instance of each chain. Problem says why the trial could not run; the exchanges may show more.
 func (t *tried) run(chains []int, listen string, parts linked) (problem string, err error) {
-	placed, removeFiles, err := materialise(t.plan, t.job.files)
+	placed, dir, err := materialise(t.plan, t.job.files)
 	if err != nil {
 		return "", Failf("%v", err)
 	}
-	defer removeFiles()
+	defer remove(dir)
 	if errs := certificateErrors(placed); len(errs) > 0 {
 		return "", t.job.mistakes(errs)
 	}
 	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
 	if err != nil {
-		return "", t.job.refused(err) // it only reads the plan and the files that the plan names
+		return "", t.job.refused(err, dir) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	share := shard.Whole(placed)

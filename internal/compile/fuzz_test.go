@@ -77,10 +77,16 @@ func loads(p *runnerv1alpha1.Plan) error {
 		Env:      func(string) (string, bool) { return "1", true },
 		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	var all chain.Errors
+	if !errors.As(err, &all) {
+		return err
 	}
-	return err
+	for _, e := range all {
+		if !errors.Is(e, fs.ErrNotExist) {
+			return e
+		}
+	}
+	return nil
 }
 
 // sound checks what the engine relies on, and sums.

@@ -62,10 +62,10 @@ func TestWrongArguments(t *testing.T) {
 		f    rv.Function
 		want string
 	}{
-		{rv.Function{Name: rv.FunctionRESStar}, "functions[0].arguments: resStar needs 3"},
-		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{}, {}}}, "functions[0].arguments: hxresStar needs 1"},
-		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{Variable: 9}}}, "functions[0].arguments[0]: there is no variable 9"},
-		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{Variable: 1, Functions: []rv.Function{{Name: rv.FunctionUpper}}}}}, "functions[0].arguments[0]: must be a reference without functions"},
+		{rv.Function{Name: rv.FunctionRESStar}, "body: resStar needs 3 arguments"},
+		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{}, {}}}, "body: hxresStar needs 1 arguments"},
+		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{Variable: 9}}}, "body: there is no variable 9"},
+		{rv.Function{Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{Variable: 1, Functions: []rv.Function{{Name: rv.FunctionUpper}}}}}, "body: an argument of hxresStar must be a reference without functions"},
 	} {
 		_, err := Load(drawPlan(rv.Text{{Variable: 1, Functions: []rv.Function{tt.f}}}, rv.Variable{Name: "v", List: []string{"a"}}), Resources{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -9,49 +9,30 @@ import (
 )
 
 // content builds the body of a request or of a part.
-func (b *builder) content(body rv.Text, from *rv.BodyFrom) (text, error) {
-	if from != nil {
-		out, err := b.bodyFrom(from)
-		if err != nil {
-			return nil, fmt.Errorf("bodyFrom.%w", err)
-		}
-		return out, nil
+func (b *builder) content(body rv.Text, from *rv.BodyFrom) text {
+	if from == nil {
+		return b.build(body)
 	}
-	out, err := b.build(body)
-	if err != nil {
-		return nil, fmt.Errorf("body%w", err)
-	}
-	return out, nil
-}
-
-// bodyFrom builds a body whose text is outside the plan.
-func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
-	content, err := b.res.content(&in.Content)
-	if err != nil {
-		return nil, fmt.Errorf("content: %w", err)
-	}
-	if in.Raw {
-		return text(nil).join(content), nil
+	content := b.read(&from.Content)
+	if from.Raw {
+		return text(nil).join(content)
 	}
 	pieces, err := syntax.Parse(string(content))
 	if err != nil {
-		return nil, fmt.Errorf("content: %w", err)
+		b.fail(err)
 	}
 	var out text
 	for _, p := range pieces {
 		part := rv.Part{Literal: p.Literal}
 		if p.Ref != nil {
 			if part, err = b.resolve(p.Ref); err != nil {
-				return nil, fmt.Errorf("content: %w", err)
+				b.fail(err)
+				continue
 			}
 		}
-		built, err := b.part(&part)
-		if err != nil {
-			return nil, fmt.Errorf("content, a placeholder%w", err)
-		}
-		out = out.add(built)
+		out = out.add(b.part(&part))
 	}
-	return out, nil
+	return out
 }
 
 // resolve returns what a name refers to: a capture of the chain, a variable, or a capture of setup.

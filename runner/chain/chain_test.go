@@ -290,9 +290,9 @@ func TestCompileTellsTheFault(t *testing.T) {
 		{"no endpoints", func(p *rv.Plan) { p.Targets[0].Endpoints = nil }, "targets[0].endpoints: empty"},
 		{"unknown target", func(p *rv.Plan) { p.Chains[1].Steps[0].Target = 1 }, "chains[1].steps[0].target: there is no target 1"},
 		{"weight", func(p *rv.Plan) { p.Chains[0].Weight = 0 }, "chains[0].weight: 0 is below 1"},
-		{"variable", func(p *rv.Plan) { p.Chains[1].Steps[0].Path = rv.Text{{Variable: 3}} }, "chains[1].steps[0].path[0]: there is no variable 3"},
-		{"capture", func(p *rv.Plan) { p.Chains[1].Steps[0].Path = rv.Text{{Capture: 1}} }, "chains[1].steps[0].path[0]: there is no capture 1"},
-		{"slot", func(p *rv.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = 1 }, "chains[0].steps[0].capture[0].slot: there is no slot 1"},
+		{"variable", func(p *rv.Plan) { p.Chains[1].Steps[0].Path = rv.Text{{Variable: 3}} }, "chains[1].steps[0].path: there is no variable 3"},
+		{"capture", func(p *rv.Plan) { p.Chains[1].Steps[0].Path = rv.Text{{Capture: 1}} }, "chains[1].steps[0].path: there is no capture 1"},
+		{"slot", func(p *rv.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = 1 }, "chains[0].steps[0].capture[0]: there is no slot 1"},
 		{"negative number", func(p *rv.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = -1 }, "chains[0].steps[0].capture[0].slot: -1 is negative"},
 		{"long duration", func(p *rv.Plan) { p.Targets[0].ConnectTimeout = math.MaxInt64 }, "targets[0].connectTimeout: 2562047h47m16.854775807s is longer than 87600h0m0s"},
 		{"long stages", func(p *rv.Plan) { p.Rates[0].Duration = longest; p.Rates = append(p.Rates, p.Rates[0]) }, "rates[1].duration: all stages together are longer than 87600h0m0s"},
@@ -300,13 +300,13 @@ func TestCompileTellsTheFault(t *testing.T) {
 		{"burst", func(p *rv.Plan) {
 			p.Rates[0] = rv.Rate{Count: 1, Period: 10, Duration: 1, Arrivals: rv.ArrivalsBurst, BurstSize: 1 << 20}
 		}, "rates[0]: burstSize must be at most 1000000"},
-		{"random string", func(p *rv.Plan) { p.Variables[0] = rv.Variable{Random: &rv.Random{Hex: 1025}} }, "variables[0] (): random.hex: a length from 1 to 1024 and an alphabet of at most 256 bytes are required"},
+		{"random string", func(p *rv.Plan) { p.Variables[0] = rv.Variable{Random: &rv.Random{Hex: 1025}} }, "variables[0].random: hex: a length from 1 to 1024 and an alphabet of at most 256 bytes are required"},
 		{"timeout", func(p *rv.Plan) { p.Chains[0].Steps[0].Timeout = 0 }, "chains[0].steps[0].timeout: 0s is not between 0 and 24h"},
 		{"status", func(p *rv.Plan) { p.Chains[0].Steps[0].Expect.Status[0].From = 99 }, "chains[0].steps[0].expect.status[0]: 99 to 201 is not a range of status codes"},
 		{"method", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = "A B" }, `chains[0].steps[0].method: "A B" is not a token`},
-		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0].name: "a:b" is not a token`},
+		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0]: name: "a:b" is not a token`},
 		{"path", func(p *rv.Plan) { p.Chains[0].Steps[0].Path = nil }, "chains[0].steps[0].path: empty"},
-		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0] (ue): range: %+v is empty or out of range", rv.Range{Start: 5, End: 1000, Width: 6})},
+		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0].range: %+v is empty or out of range", rv.Range{Start: 5, End: 1000, Width: 6})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := lifeCycle()

@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"fmt"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/match"
 )
@@ -19,29 +17,21 @@ type comparison struct {
 	want    text
 }
 
-func (b *builder) conditions(in []rv.Condition) ([]Condition, error) {
-	var out []Condition
+// conditions builds when or until of a step.
+func (b *builder) conditions(field string, in []rv.Condition) (out []Condition) {
 	for i := range in {
-		var c Condition
-		var err error
-		if c.value, err = b.build(in[i].Value); err != nil {
-			return nil, fmt.Errorf("[%d].value%w", i, err)
-		}
-		if c.comparison, err = b.comparison(&in[i].Match); err != nil {
-			return nil, fmt.Errorf("[%d].match.%w", i, err)
-		}
-		out = append(out, c)
+		b.item(field, i)
+		out = append(out, Condition{b.build(in[i].Value), b.comparison(&in[i].Match)})
 	}
-	return out, nil
+	return out
 }
 
-func (b *builder) comparison(in *rv.Match) (comparison, error) {
-	want, err := b.build(in.Want)
-	if err != nil {
-		return comparison{}, fmt.Errorf("want%w", err)
-	}
+func (b *builder) comparison(in *rv.Match) comparison {
 	m, err := match.New(*in)
-	return comparison{matcher: m, want: want}, err
+	if err != nil {
+		b.fail(err)
+	}
+	return comparison{matcher: m, want: b.build(in.Want)}
 }
 
 // holds compares a value. ok is false if the value does not exist. holds overwrites Sources.want.

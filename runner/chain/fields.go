@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -36,18 +35,17 @@ type fieldSource struct {
 // UserAgent is sent unless the template has a user-agent of its own (RFC 9110 10.1.5).
 const UserAgent = "h2surge"
 
-// requestFields lists the fields of a step in the order in which they are sent: pseudo-header
+// fields lists the fields of a step in the order in which they are sent: pseudo-header
 // fields first (RFC 9113 8.3), content-length last. contentType is that of a body with parts, or empty.
-func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fieldSource, error) {
+func (b *builder) fields(in *rv.Step, body text, contentType string) []fieldSource {
 	if !octet.IsToken(in.Method) {
-		return nil, fmt.Errorf("method: %q is not a token", in.Method)
+		b.in("method")
+		b.failf("%q is not a token", in.Method)
 	}
-	path, err := b.build(in.Path)
-	if err != nil {
-		return nil, fmt.Errorf("path%w", err)
-	}
+	b.in("path")
+	path := b.build(in.Path)
 	if len(path) == 0 {
-		return nil, fmt.Errorf("path: empty")
+		b.failf("empty")
 	}
 	out := []fieldSource{
 		{name: ":method", value: literalText(in.Method)},
@@ -57,10 +55,8 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 	}
 	has := map[string]bool{}
 	for i := range in.Headers {
-		f, err := b.header(&in.Headers[i])
-		if err != nil {
-			return nil, fmt.Errorf("headers[%d].%w", i, err)
-		}
+		b.item("headers", i)
+		f := b.header(&in.Headers[i])
 		has[f.name] = true
 		if f.omitEmpty && f.value.constant() {
 			if f.omitEmpty = false; len(f.value.literal()) == 0 {
@@ -71,7 +67,8 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 	}
 	if contentType != "" {
 		if has["content-type"] {
-			return nil, fmt.Errorf("headers: content-type is set from the parts")
+			b.in("headers")
+			b.failf("content-type is set from the parts")
 		}
 		out = append(out, fieldSource{name: "content-type", value: literalText(contentType)})
 	}
@@ -79,31 +76,24 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})
 	}
 	out = append(out, b.g.credentialFields(in.Target, has)...)
-	return appendLength(out, in.Method, body), nil
+	return appendLength(out, in.Method, body)
 }
 
-func (b *builder) header(h *rv.Header) (fieldSource, error) {
-	var f fieldSource
-	name, err := b.build(h.Name)
-	if err != nil {
-		return f, fmt.Errorf("name%w", err)
-	}
-	if f.value, err = b.build(h.Value); err != nil {
-		return f, fmt.Errorf("value%w", err)
-	}
-	f.omitEmpty = h.OmitEmpty
+func (b *builder) header(h *rv.Header) fieldSource {
+	name := b.build(h.Name)
+	f := fieldSource{value: b.build(h.Value), omitEmpty: h.OmitEmpty}
 	if !name.constant() {
 		if f.nameText = name; h.OmitEmpty {
-			return f, fmt.Errorf("omitEmpty: the name has placeholders")
+			b.failf("omitEmpty: the name has placeholders")
 		}
-		return f, nil
+		return f
 	}
 	lowered := []byte(name.literal())
 	octet.ToLower(lowered)
 	if f.name = string(lowered); !octet.IsToken(f.name) {
-		return f, fmt.Errorf("name: %q is not a token", f.name)
+		b.failf("name: %q is not a token", f.name)
 	}
-	return f, nil
+	return f
 }
 
 // appendLength adds content-length if there is a body or if the method usually has one (RFC 9110 8.6).

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -58,22 +57,22 @@ func (t *Think) Draw(src *Sources) int64 {
 // longestPause bounds all pauses.
 const longestPause = 24 * time.Hour
 
-func newThink(t *rv.Think) (*Think, error) {
+func (b *builder) think(t *rv.Think) *Think {
 	if t == nil {
-		return nil, nil
+		return nil
 	}
 	out := &Think{fixed: int64(t.Fixed), mean: int64(t.Mean), min: int64(t.Min), max: int64(t.Max)}
 	switch {
 	case t.Mean > 0 && t.Max == 0:
 		out.max = int64(longestPause)
 	case t.Max > 0 && t.Max < t.Min:
-		return nil, fmt.Errorf("think: max %v is below min %v", t.Max, t.Min)
+		b.failf("max %v is below min %v", t.Max, t.Min)
 	}
-	return out, nil
+	return out
 }
 
 // flow reads what a step does before and after its request.
-func (b *builder) flow(in *rv.Step) (Flow, error) {
+func (b *builder) flow(in *rv.Step) Flow {
 	f := Flow{
 		Repeat: max(1, in.Repeat), Group: in.Group, Retries: in.OnFailure.Retries,
 		FollowRetryAfter: in.OnFailure.Retries > 0 && !in.OnFailure.IgnoreRetryAfter,
@@ -83,20 +82,13 @@ func (b *builder) flow(in *rv.Step) (Flow, error) {
 	if f.maxBackoff == 0 {
 		f.maxBackoff = int64(longestPause)
 	}
-	var err error
-	if f.Think, err = newThink(in.Think); err != nil {
-		return f, err
-	}
+	b.in("think")
+	f.Think = b.think(in.Think)
 	b.beforeRequest = true
-	f.When, err = b.conditions(in.When)
+	f.When = b.conditions("when", in.When)
 	b.beforeRequest = false
-	if err != nil {
-		return f, fmt.Errorf("when%w", err)
-	}
-	if f.Until, err = b.conditions(in.Until); err != nil {
-		return f, fmt.Errorf("until%w", err)
-	}
-	return f, nil
+	f.Until = b.conditions("until", in.Until)
+	return f
 }
 
 // setGroupEnds sets GroupEnd in the steps of the chain that begins at steps[first].

@@ -19,10 +19,7 @@ func TestBackoff(t *testing.T) {
 		{rv.OnFailure{}, []int64{0, 0, 0, 0}},
 		{rv.OnFailure{Backoff: 20 * time.Hour}, []int64{int64(20 * time.Hour), int64(24 * time.Hour), int64(24 * time.Hour), int64(24 * time.Hour)}},
 	} {
-		f, err := (&builder{}).flow(&rv.Step{OnFailure: tt.in})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := (&builder{}).flow(&rv.Step{OnFailure: tt.in})
 		var got []int64
 		for n := range 4 {
 			got = append(got, f.Backoff(n))
@@ -50,10 +47,7 @@ func TestThink(t *testing.T) {
 		{rv.Think{Mean: 1000, Max: 100_000}, 0, 100_000, 950, 1050},
 		{rv.Think{Mean: 1000, Max: 500}, 0, 500, 350, 450},
 	} {
-		think, err := newThink(&tt.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		think := (&builder{}).think(&tt.in)
 		const n = 20_000
 		sum := int64(0)
 		for range n {

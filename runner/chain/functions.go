@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -30,47 +29,39 @@ const maxPad = 1024
 // maxArguments is the number of arguments of resStar.
 const maxArguments = 3
 
-func (b *builder) function(in *rv.Function) (function, error) {
+func (b *builder) function(in *rv.Function) function {
 	f := function{name: in.Name, width: in.Width, fill: in.Fill}
 	switch in.Name {
 	case rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape,
 		rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256, rv.FunctionRoutingBinding:
 	case rv.FunctionPad:
 		if in.Width < 1 || in.Width > maxPad || utf8.RuneCountInString(in.Fill) != 1 {
-			return f, fmt.Errorf(": pad needs a width from 1 to %d and one character", maxPad)
+			b.failf("pad needs a width from 1 to %d and one character", maxPad)
 		}
 	case rv.FunctionHMACSHA256:
-		if in.Key == nil || len(in.Key.Functions) > 0 {
-			return f, fmt.Errorf(".key: must be a reference without functions")
+		if in.Key == nil {
+			b.failf("%s needs a key", in.Name)
+		} else {
+			f.key = b.argument(in, in.Key)
 		}
-		key, err := b.reference(in.Key)
-		if err != nil {
-			return f, fmt.Errorf(".key%w", err)
-		}
-		f.key = f.key.add(key)
 	case rv.FunctionRESStar, rv.FunctionHXRESStar:
-		return f, b.arguments(&f, in)
+		if want := rv.ArgumentsOf(in.Name); len(in.Arguments) != want {
+			b.failf("%s needs %d arguments", in.Name, want)
+		}
+		for i := range in.Arguments {
+			f.arguments = append(f.arguments, b.argument(in, &in.Arguments[i]))
+		}
 	default:
-		return f, fmt.Errorf(": unknown function %q", in.Name)
+		b.failf("unknown function %q", in.Name)
 	}
-	return f, nil
+	return f
 }
 
-func (b *builder) arguments(f *function, in *rv.Function) error {
-	if want := rv.ArgumentsOf(in.Name); len(in.Arguments) != want {
-		return fmt.Errorf(".arguments: %s needs %d", in.Name, want)
+func (b *builder) argument(f *rv.Function, in *rv.Part) text {
+	if len(in.Functions) > 0 {
+		b.failf("an argument of %s must be a reference without functions", f.Name)
 	}
-	for i := range in.Arguments {
-		if len(in.Arguments[i].Functions) > 0 {
-			return fmt.Errorf(".arguments[%d]: must be a reference without functions", i)
-		}
-		argument, err := b.reference(&in.Arguments[i])
-		if err != nil {
-			return fmt.Errorf(".arguments[%d]%w", i, err)
-		}
-		f.arguments = append(f.arguments, text(nil).add(argument))
-	}
-	return nil
+	return text(nil).add(b.reference(in))
 }
 
 // constant reports whether the result depends only on the value.

@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"fmt"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/message"
@@ -62,35 +60,25 @@ type check struct {
 const defaultMaxBody = 1 << 20
 
 // inspection reads the checks and captures of a step, without its script.
-func (b *builder) inspection(in *rv.Step) (Inspection, error) {
+func (b *builder) inspection(in *rv.Step) Inspection {
 	s := Inspection{MaxBody: in.MaxBody, Script: -1}
 	if s.MaxBody == 0 {
 		s.MaxBody = defaultMaxBody
 	}
-	var err error
-	if s.accept, err = newStatusSet(in.Expect.Status); err != nil {
-		return s, fmt.Errorf("expect.status%w", err)
-	}
+	s.accept = b.statusSet(in.Expect.Status)
 	if in.MaxRedirects > 0 { // so that the loop looks for redirects only among the responses that are not accepted
 		s.accept.remove(307)
 		s.accept.remove(308)
 	}
 	for i := range in.Expect.Checks {
-		c, err := b.check(&in.Expect.Checks[i])
-		if err != nil {
-			return s, fmt.Errorf("expect.checks[%d].%w", i, err)
-		}
-		s.checks = append(s.checks, c)
+		b.item("expect.checks", i)
+		s.checks = append(s.checks, b.check(&in.Expect.Checks[i]))
 	}
 	for i := range in.Capture {
-		c, err := b.capture(&in.Capture[i])
-		if err != nil {
-			return s, fmt.Errorf("capture[%d].%w", i, err)
-		}
-		s.captures = append(s.captures, c)
+		b.item("capture", i)
+		s.captures = append(s.captures, b.capture(&in.Capture[i]))
 	}
-	s.gather(in)
-	return s, nil
+	return s
 }
 
 // gather sets what must be kept. Steps that only capture header fields keep nothing.
@@ -132,44 +120,50 @@ func (s *Inspection) need(e *extract.Extractor) {
 	s.WantRequest = s.WantRequest || e.NeedsRequest()
 }
 
-func (b *builder) check(in *rv.Check) (c check, err error) {
+func (b *builder) check(in *rv.Check) (c check) {
 	c.name = in.Name
 	switch {
 	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript || in.Name == rv.CheckRedirect:
-		return c, fmt.Errorf("name: %q is taken", in.Name)
+		b.failf("name: %q is taken", in.Name)
 	case in.Schema != nil:
-		content, err := b.res.content(in.Schema)
-		if err != nil {
-			return c, fmt.Errorf("schema: %w", err)
-		}
-		if c.schema, err = extract.NewSchema(content); err != nil {
-			return c, fmt.Errorf("schema: %w", err)
-		}
-		c.schemaPart = in.SchemaPart
-		return c, nil
+		c.schema, c.schemaPart = b.schema(in.Schema), in.SchemaPart
 	case in.Source == nil || in.Match == nil:
-		return c, fmt.Errorf("source: source and match, or schema, are required")
+		b.failf("source and match, or schema, are required")
+	default:
+		c.source, c.comparison = b.source(in.Source), b.comparison(in.Match)
 	}
-	if c.source, err = extract.New(*in.Source); err != nil {
-		return c, fmt.Errorf("source.%w", err)
-	}
-	if c.comparison, err = b.comparison(in.Match); err != nil {
-		return c, fmt.Errorf("match.%w", err)
-	}
-	return c, nil
+	return c
 }
 
-func (b *builder) capture(in *rv.Capture) (capture, error) {
-	c := capture{slot: in.Slot, location: in.Location, without: without{in.Default, in.Optional, in.Keep}}
+func (b *builder) schema(in *rv.Content) *extract.Schema {
+	content, err := b.res.content(in)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	s, err := extract.NewSchema(content)
+	if err != nil {
+		b.fail(err)
+	}
+	return s
+}
+
+func (b *builder) source(in *rv.Source) *extract.Extractor {
+	e, err := extract.New(*in)
+	if err != nil {
+		b.fail(err)
+	}
+	return e
+}
+
+func (b *builder) capture(in *rv.Capture) capture {
+	c := capture{slot: in.Slot, source: b.source(&in.Source), location: in.Location, without: without{in.Default, in.Optional, in.Keep}}
 	if in.Slot >= len(b.captures) {
-		return c, fmt.Errorf("slot: there is no slot %d", in.Slot)
+		b.failf("there is no slot %d", in.Slot)
+		return c
 	}
 	c.reference = !in.Location && b.references[in.Slot]
-	var err error
-	if c.source, err = extract.New(in.Source); err != nil {
-		return c, fmt.Errorf("source.%w", err)
-	}
-	return c, nil
+	return c
 }
 
 // Accepts reports whether the status of a response is a success. A redirect is not one if the step follows redirects.
@@ -253,21 +247,22 @@ func (c *Capture) Otherwise(inst *Instance) bool { return c.without.take(inst, c
 // statusSet holds status codes 0 to 639.
 type statusSet [10]uint64
 
-// newStatusSet returns the set of inclusive ranges. Without ranges, it has all codes below 400.
-func newStatusSet(ranges []rv.StatusRange) (statusSet, error) {
-	var s statusSet
+// statusSet returns the set of inclusive ranges. Without ranges, it has all codes below 400.
+func (b *builder) statusSet(ranges []rv.StatusRange) (s statusSet) {
 	if len(ranges) == 0 {
 		ranges = []rv.StatusRange{{From: 100, To: 399}}
 	}
 	for i, r := range ranges {
 		if r.From < 100 || r.To > 599 || r.From > r.To {
-			return s, fmt.Errorf("[%d]: %d to %d is not a range of status codes", i, r.From, r.To)
+			b.item("expect.status", i)
+			b.failf("%d to %d is not a range of status codes", r.From, r.To)
+			continue
 		}
 		for c := r.From; c <= r.To; c++ {
 			s[c/64] |= 1 << (c % 64)
 		}
 	}
-	return s, nil
+	return s
 }
 
 func (s *statusSet) remove(code int) { s[code/64] &^= 1 << (code % 64) }

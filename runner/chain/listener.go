@@ -2,7 +2,6 @@ package chain
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -36,55 +35,46 @@ type Await struct {
 	key text
 }
 
-// addListeners reads the listeners and the timeouts of the steps that use them.
-func (g *Program) addListeners(p *rv.Plan) error {
+// listeners reads the listeners and the timeouts of the steps that use them.
+func (b *builder) listeners(p *rv.Plan) {
 	for i := range p.Listeners {
-		l, err := newListener(&p.Listeners[i])
-		if err != nil {
-			return fmt.Errorf("listeners[%d].%w", i, err)
-		}
-		g.Listeners = append(g.Listeners, l)
+		b.at = rv.Place{List: rv.PlaceListeners, Index: i}
+		b.g.Listeners = append(b.g.Listeners, b.listener(&p.Listeners[i]))
 	}
 	for i := range p.Chains {
 		for j := range p.Chains[i].Steps {
 			s := &p.Chains[i].Steps[j]
-			switch {
-			case s.Await == nil:
+			if s.Await == nil || s.Await.Listener >= len(b.g.Listeners) {
 				continue
-			case s.Await.Listener >= len(g.Listeners):
-				return fmt.Errorf("chains[%d].steps[%d].await.listener: there is no listener %d", i, j, s.Await.Listener)
-			case j == 0:
-				return fmt.Errorf("chains[%d].steps[0].await: no request is before it", i)
 			}
-			l := &g.Listeners[s.Await.Listener]
+			l := &b.g.Listeners[s.Await.Listener]
 			if !slices.Contains(l.Timeouts, s.Timeout) {
 				l.Timeouts = append(l.Timeouts, s.Timeout)
 			}
 		}
 	}
-	return nil
 }
 
-func newListener(in *rv.Listener) (Listener, error) {
+func (b *builder) listener(in *rv.Listener) Listener {
 	l := Listener{Name: in.Name, Keep: in.Keep, Body: []byte(in.Body), MaxBody: in.MaxBody}
 	if l.MaxBody == 0 {
 		l.MaxBody = defaultMaxBody
 	}
 	switch {
 	case in.Keep <= 0 || in.Keep > longestPause:
-		return l, fmt.Errorf("keep: %v is not between 0 and %v", in.Keep, longestPause)
+		b.in("keep")
+		b.failf("%v is not between 0 and %v", in.Keep, longestPause)
 	case in.Status < 200 || in.Status > 599:
-		return l, fmt.Errorf("status: %d is not the status of a response", in.Status)
+		b.in("status")
+		b.failf("%d is not the status of a response", in.Status)
 	}
 	if in.Pointer != "" {
+		b.in("pointer")
 		l.byPath = in.ByPath
-		var err error
-		if l.key, err = extract.New(rv.Source{Kind: rv.SourceJSONPointer, Pointer: in.Pointer}); err != nil {
-			return l, err
-		}
+		l.key = b.source(&rv.Source{Kind: rv.SourceJSONPointer, Pointer: in.Pointer})
 	}
 	l.Response = AppendResponse(nil, in.Status, in.Headers, l.Body)
-	return l, nil
+	return l
 }
 
 // AppendResponse appends the header block of a response with a body (RFC 7541), without references to a dynamic table.
@@ -118,27 +108,23 @@ func (l *Listener) AppendKey(dst []byte, x *message.Exchange) (key []byte, ok bo
 // AppendKey appends the key of the notification that the step waits for.
 func (a *Await) AppendKey(dst []byte, in *Instance) []byte { return a.key.appendTo(dst, in) }
 
-// await builds a step that waits for a notification.
-func (b *builder) await(in *rv.Step, s *Step) (err error) {
-	if in.Method != "" || len(in.Path) > 0 || len(in.Body) > 0 || in.BodyFrom != nil || len(in.Headers) > 0 || in.Script != nil ||
-		in.Repeat > 1 || in.OnFailure.Retries > 0 || in.MaxRedirects > 0 || len(in.Expect.Status) > 0 {
-		return fmt.Errorf("await: the step cannot have a request, a script, an expected status, retries or a repetition")
+// await builds what a step waits for.
+func (b *builder) await(in *rv.Step, s *Step) {
+	b.in("await")
+	switch {
+	case in.Await.Listener >= len(b.g.Listeners):
+		b.failf("there is no listener %d", in.Await.Listener)
+		return
+	case b.at.Step == 1:
+		b.failf("no request is before it")
+	case in.Method != "" || len(in.Path) > 0 || len(in.Body) > 0 || in.BodyFrom != nil || len(in.Headers) > 0 || in.Script != nil ||
+		in.Repeat > 1 || in.OnFailure.Retries > 0 || in.MaxRedirects > 0 || len(in.Expect.Status) > 0:
+		b.failf("the step cannot have a request, a script, an expected status, retries or a repetition")
 	}
 	a := &Await{Listener: in.Await.Listener}
 	a.Timeout = slices.Index(b.g.Listeners[a.Listener].Timeouts, in.Timeout)
-	b.step, b.beforeRequest = s, true
-	a.key, err = b.build(in.Await.Key)
+	b.beforeRequest = true
+	a.key = b.build(in.Await.Key)
 	b.beforeRequest = false
-	if err != nil {
-		return fmt.Errorf("await.key%w", err)
-	}
 	s.Await, s.Target = a, -1
-	if s.Flow, err = b.flow(in); err != nil {
-		return err
-	}
-	if s.Inspection, err = b.inspection(in); err != nil {
-		return err
-	}
-	s.inspect()
-	return nil
 }

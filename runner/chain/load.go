@@ -3,7 +3,6 @@ package chain
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,58 +13,79 @@ import (
 )
 
 // Load checks the plan, reads the files and environment variables that the plan refers to, and builds the program. A
-// plan of internal/compile always passes if its files and variables exist. For other plans, Load returns the first error
-// with its place in the plan. The program refers to the plan, which must not change.
+// plan of internal/compile always passes if its files and variables exist. For other plans, Load returns Errors: all mistakes, except those
+// that follow from another one. The program refers to the plan, which must not change.
 //
 // Files are kept as long as the program. A table can have 1 GiB; see table.
 func Load(p *rv.Plan, r Resources) (*Program, error) {
-	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
-		return nil, fmt.Errorf("targets, chains and rates are required")
-	}
-	if err := checkNumbers(reflect.ValueOf(p)); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "."))
-	}
-	if err := CheckRates(p.Rates); err != nil {
-		return nil, err
-	}
 	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
 	g.encodings.all = map[encodingKey]*encoding{}
-	for i := range p.Variables {
-		v, err := newVariable(&p.Variables[i], seedOf(p.Seed, uint64(i)), &r)
-		if err != nil {
-			return nil, fmt.Errorf("variables[%d] (%s): %w", i, p.Variables[i].Name, err)
-		}
-		g.variables = append(g.variables, v)
+	b := builder{g: g, res: &r}
+	if err := checkPlan(p); err != nil { // the rest relies on it
+		b.fail(err)
+		return nil, b.errs
 	}
-	if err := g.addTargets(p.Targets, &r); err != nil {
-		return nil, err
-	}
-	if err := g.addListeners(p); err != nil {
-		return nil, err
-	}
-	order := make([]int, len(p.Targets))
-	begin := pathBeginnings(p)
-	g.globalURIs = begin.globals
-	load := false
-	for i := range p.Chains {
-		if err := g.addChain(&p.Chains[i], begin.slots[i], order, &r); err != nil {
-			return nil, fmt.Errorf("chains[%d].%w", i, err)
-		}
-		load = load || p.Chains[i].Phase == rv.PhaseLoad
-	}
-	for i := range p.Rates {
-		n := p.Rates[i].Chain
-		if n > len(g.Chains) || n > 0 && g.Chains[n-1].Phase != rv.PhaseLoad {
-			return nil, fmt.Errorf("rates[%d].chain: there is no load chain %d", i, n)
-		}
-		if n > 0 {
-			g.Chains[n-1].Stages = n
-		}
-	}
-	if !load {
-		return nil, fmt.Errorf("chains: all chains are setup or teardown chains; at least one load chain is required")
+	b.variables(p.Variables)
+	b.targets(p.Targets)
+	b.listeners(p)
+	b.chains(p)
+	b.stages(p.Rates)
+	if len(b.errs) > 0 {
+		return nil, b.errs
 	}
 	return g, nil
+}
+
+// checkPlan checks what is needed to look at the parts of a plan.
+func checkPlan(p *rv.Plan) error {
+	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
+		return errors.New("targets, chains and rates are required")
+	}
+	if err := checkNumbers(reflect.ValueOf(p)); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "."))
+	}
+	return CheckRates(p.Rates)
+}
+
+func (b *builder) variables(in []rv.Variable) {
+	for i := range in {
+		b.at = rv.Place{List: rv.PlaceVariables, Index: i}
+		v, err := newVariable(&in[i], seedOf(b.g.Seed, uint64(i)), b.res)
+		if err != nil {
+			b.fail(err)
+			v = &variable{name: in[i].Name}
+		}
+		b.g.variables = append(b.g.variables, v)
+	}
+}
+
+func (b *builder) chains(p *rv.Plan) {
+	order := make([]int, len(p.Targets))
+	begin := pathBeginnings(p)
+	b.g.globalURIs = begin.globals
+	load := false
+	for i := range p.Chains {
+		b.at = rv.Place{List: rv.PlaceChains, Index: i}
+		b.references = begin.slots[i]
+		b.addChain(&p.Chains[i], order)
+		load = load || p.Chains[i].Phase == rv.PhaseLoad
+	}
+	if b.at = (rv.Place{}); !load {
+		b.failf("chains: all chains are setup or teardown chains; at least one load chain is required")
+	}
+}
+
+// stages gives chains their own stages.
+func (b *builder) stages(rates []rv.Rate) {
+	for i := range rates {
+		b.at = rv.Place{List: rv.PlaceRates, Index: i, Field: "chain"}
+		n, chains := rates[i].Chain, b.g.Chains
+		if n > len(chains) || n > 0 && chains[n-1].Phase != rv.PhaseLoad {
+			b.failf("there is no load chain %d", n)
+		} else if n > 0 {
+			chains[n-1].Stages = n
+		}
+	}
 }
 
 func timeouts(p *rv.Plan) []int64 {
@@ -79,148 +99,164 @@ func timeouts(p *rv.Plan) []int64 {
 	return slices.Compact(all)
 }
 
-// addTargets copies the targets with the URLs of their endpoints, which are texts.
-func (g *Program) addTargets(targets []rv.Target, r *Resources) error {
-	g.Targets = slices.Clone(targets)
-	b := builder{g: g, res: r}
-	for i := range g.Targets {
-		t := &g.Targets[i]
+// targets copies the targets with the URLs of their endpoints, which are texts.
+func (b *builder) targets(targets []rv.Target) {
+	b.g.Targets = slices.Clone(targets)
+	for i := range b.g.Targets {
+		t := &b.g.Targets[i]
+		b.at = rv.Place{List: rv.PlaceTargets, Index: i, Field: "endpoints"}
 		if len(t.Endpoints) == 0 {
-			return fmt.Errorf("targets[%d].endpoints: empty", i)
+			b.failf("empty")
 		}
 		t.Endpoints = slices.Clone(t.Endpoints)
 		for j := range t.Endpoints {
-			if err := b.endpoint(&t.Endpoints[j], t); err != nil {
-				return fmt.Errorf("targets[%d].endpoints[%d].url%w", i, j, err)
-			}
+			b.item("endpoints", j)
+			b.endpoint(&t.Endpoints[j], t)
 		}
 	}
-	return nil
 }
 
 // endpoint sets the fields of an endpoint from its URL. The protocol of the plan determines whether TLS is used.
-func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
+func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) {
 	if len(e.URL) > 0 {
-		raw, err := b.constant(e.URL)
-		if err != nil {
-			return err
+		raw, ok := b.constant(e.URL)
+		if !ok {
+			return
 		}
 		found, err := endpoint.Parse(raw)
 		if err != nil {
-			return fmt.Errorf(": %w", err)
+			b.fail(err)
+			return
 		}
 		found.Address = cmp.Or(e.Address, found.Address)
 		*e = found
 	}
 	if secure := e.Scheme == "https"; secure != (t.TLS != nil) {
-		return fmt.Errorf(": the scheme is %s, which does not match the other settings of the target", e.Scheme)
+		b.failf("the scheme is %s, which does not match the other settings of the target", e.Scheme)
 	}
-	return nil
 }
 
-func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resources) error {
-	if err := g.checkChain(c); err != nil {
-		return err
-	}
+// addChain adds a chain. order has the number of steps of each target so far.
+func (b *builder) addChain(c *rv.Chain, order []int) {
+	b.checkChain(c)
+	g := b.g
 	out := Chain{
-		Name: c.Name, Phase: c.Phase, Target: c.Steps[0].Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
+		Name: c.Name, Phase: c.Phase, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
 		Publish: c.Publish, Delay: int64(c.Delay), StartAfter: int64(c.StartAfter), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
 	}
-	b := builder{g: g, res: r, chain: &out, captures: c.Captures, references: references}
+	b.chain, b.captures = &out, c.Captures
 	for i := range c.Steps {
-		s, err := b.buildStep(&c.Steps[i])
-		if err != nil {
-			return fmt.Errorf("steps[%d].%w", i, err)
-		}
+		b.at.Step = i + 1
+		s := b.buildStep(&c.Steps[i])
 		s.Index, s.Chain, s.Cookies = len(g.Steps), len(g.Chains), c.Cookies
 		s.Last = i == len(c.Steps)-1
+		g.Steps = append(g.Steps, s)
+	}
+	if len(b.errs) == 0 {
+		out.Target = c.Steps[0].Target
+		b.connect(&out, order)
+	}
+	g.Chains = append(g.Chains, out)
+}
+
+// connect sets what steps of a chain need of other steps.
+func (b *builder) connect(c *Chain, order []int) {
+	steps := b.g.Steps
+	for i := c.First; i < len(steps); i++ {
+		s := &steps[i]
 		s.encoded = encode(s.fields)
 		if s.Await == nil {
 			s.Order = order[s.Target]
 			order[s.Target]++
 		}
-		g.Steps = append(g.Steps, s)
 	}
-	setGroupEnds(g.Steps, out.First)
-	out.Ends = len(out.stops) > 0
-	g.remember(&out)
-	g.Chains = append(g.Chains, out)
-	return nil
+	setGroupEnds(steps, c.First)
+	c.Ends = len(c.stops) > 0
+	b.g.remember(c)
 }
 
-func (g *Program) checkChain(c *rv.Chain) error {
+func (b *builder) checkChain(c *rv.Chain) {
 	switch {
 	case c.Phase != rv.PhaseLoad && c.Phase != rv.PhaseSetup && c.Phase != rv.PhaseTeardown:
-		return fmt.Errorf("phase: there is no %q", c.Phase)
+		b.in("phase")
+		b.failf("there is no %q", c.Phase)
 	case c.Phase == rv.PhaseLoad && c.Weight < 1:
-		return fmt.Errorf("weight: %d is below 1", c.Weight)
+		b.in("weight")
+		b.failf("%d is below 1", c.Weight)
 	case len(c.Steps) == 0:
-		return fmt.Errorf("steps: empty")
+		b.in("steps")
+		b.failf("empty")
 	case len(c.Publish) > len(c.Captures):
-		return fmt.Errorf("publish: has %d entries for %d captures", len(c.Publish), len(c.Captures))
+		b.in("publish")
+		b.failf("has %d entries for %d captures", len(c.Publish), len(c.Captures))
 	}
 	for i, global := range c.Publish {
-		if global > len(g.Globals) {
-			return fmt.Errorf("publish[%d]: there is no global %d", i, global)
+		if global > len(b.g.Globals) {
+			b.item("publish", i)
+			b.failf("there is no global %d", global)
 		}
 	}
-	return nil
 }
 
 // maxRedirects is the maximum of rv.Step.MaxRedirects.
 const maxRedirects = 16
 
-func (b *builder) buildStep(in *rv.Step) (Step, error) {
+func (b *builder) buildStep(in *rv.Step) Step {
 	s := Step{Name: in.Name, Target: in.Target, method: in.Method, MaxRedirects: in.MaxRedirects}
 	b.step = &s
+	before := len(b.errs)
 	switch {
 	case in.Target >= len(b.g.Targets):
-		return s, fmt.Errorf("target: there is no target %d", in.Target)
+		b.in("target")
+		b.failf("there is no target %d", in.Target)
 	case in.MaxRedirects > maxRedirects:
-		return s, fmt.Errorf("maxRedirects: %d is more than %d", in.MaxRedirects, maxRedirects)
+		b.in("maxRedirects")
+		b.failf("%d is more than %d", in.MaxRedirects, maxRedirects)
 	case in.Timeout <= 0 || in.Timeout > 24*time.Hour:
-		return s, fmt.Errorf("timeout: %v is not between 0 and 24h", in.Timeout)
+		b.in("timeout")
+		b.failf("%v is not between 0 and 24h", in.Timeout)
+	}
+	if len(b.errs) > before {
+		return s
 	}
 	s.TimeoutClass, _ = slices.BinarySearch(b.g.Timeouts, int64(in.Timeout))
 	if in.Await != nil {
-		err := b.await(in, &s)
-		return s, err
+		b.await(in, &s)
+	} else {
+		s.Head = in.Method == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
+		b.request(in, &s)
 	}
-	s.Head = in.Method == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
-	if err := b.request(in, &s); err != nil {
-		return s, err
+	s.Flow, s.Inspection = b.flow(in), b.inspection(in)
+	b.script(in.Script, &s)
+	if len(b.errs) > before {
+		return s
 	}
-	var err error
-	if s.Flow, err = b.flow(in); err != nil {
-		return s, err
+	if s.gather(in); in.Await != nil {
+		s.inspect()
+		return s
 	}
-	if s.Inspection, err = b.inspection(in); err != nil {
-		return s, err
-	}
+	s.beginWithURI()
 	if in.RedirectField != "" {
 		s.RedirectField = []byte(in.RedirectField)
 	}
 	s.LoadControl = b.g.Targets[in.Target].CountLoadControl
 	s.WantHeaders = s.WantHeaders || s.FollowRetryAfter || s.MaxRedirects > 0 || s.LoadControl
-	err = b.script(in.Script, &s)
-	return s, err
+	if s.Script >= 0 && b.g.Scripts[s.Script].Validates() {
+		s.inspectForScript(b.g.Scripts[s.Script].WantsBody())
+		s.needsBody = s.WantBody
+	}
+	return s
 }
 
 // request builds the request of a step.
-func (b *builder) request(in *rv.Step, s *Step) error {
-	var err error
+func (b *builder) request(in *rv.Step, s *Step) {
 	kind := "" // the Content-Type of a body with parts
-	if len(in.Parts) > 0 {
-		s.body, kind, err = b.parts(in)
+	if b.in("body"); len(in.Parts) > 0 {
+		s.body, kind = b.parts(in)
 	} else {
-		s.body, err = b.content(in.Body, in.BodyFrom)
+		s.body = b.content(in.Body, in.BodyFrom)
 	}
-	if err != nil {
-		return err
-	}
-	if s.fields, err = requestFields(in, b, s.body, kind); err != nil {
-		return err
-	}
+	s.fields = b.fields(in, s.body, kind)
 	for i := range s.fields {
 		f := &s.fields[i]
 		if f.kind == fieldPath {
@@ -230,16 +266,11 @@ func (b *builder) request(in *rv.Step, s *Step) error {
 			s.Credentials = append(s.Credentials, c)
 		}
 	}
-	s.beginWithURI()
 	if len(in.Authority) == 0 {
-		return nil
+		return
 	}
-	if !b.g.Targets[in.Target].FollowAuthority {
-		return fmt.Errorf("authority: target %d does not follow authorities", in.Target)
+	if b.in("authority"); !b.g.Targets[in.Target].FollowAuthority {
+		b.failf("target %d does not follow authorities", in.Target)
 	}
-	s.HasAuthority = true
-	if s.authority, err = b.build(in.Authority); err != nil {
-		return fmt.Errorf("authority%w", err)
-	}
-	return nil
+	s.HasAuthority, s.authority = true, b.build(in.Authority)
 }

@@ -197,40 +197,40 @@ func TestLoadTellsTheFault(t *testing.T) {
 		edit func(*rv.Plan)
 		want string
 	}{
-		{"env", variable(rv.Variable{Name: "e", Env: &rv.Env{Name: "NONE"}}), "variables[1] (e): env: NONE is not set in the environment of the runner, and there is no default"},
-		{"file", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/none"}}), "variables[1] (f): constant: file: open /none: file does not exist"},
-		{"base64", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/bad64", Base64: true}}), "variables[1] (f): constant: file /bad64: byte 1 is not base64 (RFC 4648 4)"},
-		{"csv", variable(rv.Variable{Name: "c", CSV: &rv.CSV{Content: rv.Content{File: "/secret"}}}), "variables[1] (c): csv: /secret: the table has no rows"},
-		{"nothing", variable(rv.Variable{Name: "n"}), "variables[1] (n): a source of values is required"},
-		{"order", variable(rv.Variable{Name: "n", List: []string{"a"}, Order: "up"}), `variables[1] (n): order: there is no "up"`},
-		{"scope", variable(rv.Variable{Name: "n", List: []string{"a"}, Scope: "up"}), `variables[1] (n): scope: there is no "up"`},
-		{"global time", variable(rv.Variable{Name: "n", Timestamp: &rv.Timestamp{Format: rv.TimeRFC3339}, Scope: rv.ScopeGlobal}), "variables[1] (n): scope: a timestamp cannot be global, because runners have different clocks"},
-		{"random", variable(rv.Variable{Name: "n", Random: &rv.Random{Choice: []rv.Choice{{Value: "a"}}}}), "variables[1] (n): random.choice[0].weight: 0 is out of range"},
-		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1].value[1]: the variable colour is a table and needs a column; the first row names 2`},
-		{"a column", step(func(s *rv.Step) { s.Path = rv.Text{{Variable: 1, Column: "x"}} }), "chains[0].steps[1].path[0]: the variable ue has no columns"},
-		{"global", step(func(s *rv.Step) { s.Body = rv.Text{{Global: 1}} }), "chains[0].steps[1].body[0]: there is no global 1"},
-		{"function", step(func(s *rv.Step) { s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: "rot13"}}}} }), `chains[0].steps[1].body[0].functions[0]: unknown function "rot13"`},
+		{"env", variable(rv.Variable{Name: "e", Env: &rv.Env{Name: "NONE"}}), "variables[1].env: NONE is not set in the environment of the runner, and there is no default"},
+		{"file", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/none"}}), "variables[1].constant: file: open /none: file does not exist"},
+		{"base64", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/bad64", Base64: true}}), "variables[1].constant: file /bad64: byte 1 is not base64 (RFC 4648 4)"},
+		{"csv", variable(rv.Variable{Name: "c", CSV: &rv.CSV{Content: rv.Content{File: "/secret"}}}), "variables[1].csv: /secret: the table has no rows"},
+		{"nothing", variable(rv.Variable{Name: "n"}), "variables[1]: a source of values is required"},
+		{"order", variable(rv.Variable{Name: "n", List: []string{"a"}, Order: "up"}), `variables[1].order: there is no "up"`},
+		{"scope", variable(rv.Variable{Name: "n", List: []string{"a"}, Scope: "up"}), `variables[1].scope: there is no "up"`},
+		{"global time", variable(rv.Variable{Name: "n", Timestamp: &rv.Timestamp{Format: rv.TimeRFC3339}, Scope: rv.ScopeGlobal}), "variables[1].scope: a timestamp cannot be global, because runners have different clocks"},
+		{"random", variable(rv.Variable{Name: "n", Random: &rv.Random{Choice: []rv.Choice{{Value: "a"}}}}), "variables[1].random: choice[0].weight: 0 is out of range"},
+		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1]: the variable colour is a table and needs a column; the first row names 2`},
+		{"a column", step(func(s *rv.Step) { s.Path = rv.Text{{Variable: 1, Column: "x"}} }), "chains[0].steps[1].path: the variable ue has no columns"},
+		{"global", step(func(s *rv.Step) { s.Body = rv.Text{{Global: 1}} }), "chains[0].steps[1].body: there is no global 1"},
+		{"function", step(func(s *rv.Step) { s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: "rot13"}}}} }), `chains[0].steps[1].body: unknown function "rot13"`},
 		{"key", step(func(s *rv.Step) {
 			s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: rv.FunctionHMACSHA256, Key: &rv.Part{Capture: 9}}}}}
-		}), "chains[0].steps[1].body[0].functions[0].key: there is no capture 9"},
-		{"bodyFrom", step(func(s *rv.Step) { s.BodyFrom = &rv.BodyFrom{Content: rv.Content{File: "/unknown"}} }), "chains[0].steps[1].bodyFrom.content: ${nobody} is not a variable or a capture of the chain"},
+		}), "chains[0].steps[1].body: there is no capture 9"},
+		{"bodyFrom", step(func(s *rv.Step) { s.BodyFrom = &rv.BodyFrom{Content: rv.Content{File: "/unknown"}} }), "chains[0].steps[1].body: ${nobody} is not a variable or a capture of the chain"},
 		{"step's target", step(func(s *rv.Step) { s.Target = 7 }), "chains[0].steps[1].target: there is no target 7"},
 		{"think", step(func(s *rv.Step) { s.Think = &rv.Think{Min: 2, Max: 1} }), "chains[0].steps[1].think: max 1ns is below min 2ns"},
-		{"when", step(func(s *rv.Step) { s.When = []rv.Condition{{Value: lit("a"), Match: rv.Match{Op: "like"}}} }), `chains[0].steps[1].when[0].match.op: unknown comparison "like"`},
+		{"when", step(func(s *rv.Step) { s.When = []rv.Condition{{Value: lit("a"), Match: rv.Match{Op: "like"}}} }), `chains[0].steps[1].when[0]: op: unknown comparison "like"`},
 		{"when, step", func(p *rv.Plan) {
 			p.Variables[0].Scope = rv.ScopeStep
 			p.Chains[0].Steps[0].When = []rv.Condition{{Value: rv.Text{{Variable: 1}}, Match: rv.Match{Op: rv.MatchEquals}}}
-		}, "chains[0].steps[0].when[0].value[0]: the variable ue has a new value for each request, so it cannot be used here"},
-		{"check", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c"}} }), "chains[0].steps[1].expect.checks[0].source: source and match, or schema, are required"},
-		{"check's name", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "status"}} }), `chains[0].steps[1].expect.checks[0].name: "status" is taken`},
-		{"schema", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c", Schema: &rv.Content{File: "/none"}}} }), "chains[0].steps[1].expect.checks[0].schema: file: open /none: file does not exist"},
+		}, "chains[0].steps[0].when[0]: the variable ue has a new value for each request, so it cannot be used here"},
+		{"check", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c"}} }), "chains[0].steps[1].expect.checks[0]: source and match, or schema, are required"},
+		{"check's name", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "status"}} }), `chains[0].steps[1].expect.checks[0]: name: "status" is taken`},
+		{"schema", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c", Schema: &rv.Content{File: "/none"}}} }), "chains[0].steps[1].expect.checks[0]: file: open /none: file does not exist"},
 		{"script", step(func(s *rv.Step) { s.Script = &rv.Script{Name: "s", Content: *text1("x = 1")} }), "chains[0].steps[1].script: s: the script defines none of"},
 		{"phase", func(p *rv.Plan) { p.Chains[0].Phase = "lunch" }, `chains[0].phase: there is no "lunch"`},
 		{"publish", func(p *rv.Plan) { p.Chains[0].Publish = []int{1} }, "chains[0].publish[0]: there is no global 1"},
 		{"no load", func(p *rv.Plan) { p.Chains[0].Phase, p.Chains[1].Phase = rv.PhaseSetup, rv.PhaseTeardown }, "chains: all chains are setup or teardown chains; at least one load chain is required"},
-		{"url", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = rv.Text{{Variable: 1}} }, "targets[0].endpoints[0].url[0]: the value of variable ue is not constant on a runner"},
-		{"url's form", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("ftp://a") }, "targets[0].endpoints[0].url: must begin with http:// or https://"},
-		{"url's scheme", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("https://a") }, "targets[0].endpoints[0].url: the scheme is https, which does not match"},
+		{"url", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = rv.Text{{Variable: 1}} }, "targets[0].endpoints[0]: the value of variable ue is not constant on a runner"},
+		{"url's form", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("ftp://a") }, "targets[0].endpoints[0]: must begin with http:// or https://"},
+		{"url's scheme", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("https://a") }, "targets[0].endpoints[0]: the scheme is https, which does not match"},
 	} {
 		p := lifeCycle()
 		tt.edit(p)
@@ -248,5 +248,48 @@ func TestCompileHasNoFiles(t *testing.T) {
 	p := drawPlan(variableText(1), rv.Variable{Name: "f", Constant: &rv.Content{File: "/secret"}})
 	if _, err := Load(p, Resources{}); err == nil || !strings.Contains(err.Error(), "/secret") || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLoadReturnsAllMistakes: those that follow from another one are left out.
+func TestLoadReturnsAllMistakes(t *testing.T) {
+	p := lifeCycle()
+	p.Variables = append(p.Variables,
+		rv.Variable{Name: "unset", Env: &rv.Env{Name: "NONE"}},
+		rv.Variable{Name: "table", CSV: &rv.CSV{Content: rv.Content{File: "/none"}}},
+		rv.Variable{Name: "key", Subscribers: &rv.Subscribers{Count: 1, SUPI: rv.SUPI{MCC: "001", MNC: "01", Digits: 15}, AKA: &rv.AKA{K: *text1("short"), OPc: text1(testOPc)}}},
+	)
+	unset, table := len(p.Variables)-2, len(p.Variables)-1
+	p.Targets = append(p.Targets, rv.Target{Endpoints: []rv.Endpoint{{Scheme: "http"}, {URL: rv.Text{{Literal: "http://"}, {Variable: unset}}}, {URL: lit("ftp://a")}}})
+	step := &p.Chains[0].Steps[1]
+	step.Path = rv.Text{{Literal: "/"}, {Variable: table, Column: "any"}, {Variable: unset, Functions: []rv.Function{{Name: rv.FunctionUpper}}}}
+	step.Headers = []rv.Header{{Name: lit("a"), Value: rv.Text{{Variable: unset}}}, {Name: lit("b"), Value: rv.Text{{Capture: 9}}}}
+	step.Expect.Checks = []rv.Check{{Name: "c", Schema: &rv.Content{Text: "{"}}}
+	step.Script = &rv.Script{Name: "s", Content: *text1("unset = 1")}
+	p.Chains[0].Steps[0].Think = &rv.Think{Min: 2, Max: 1}
+	_, err := Load(p, machine(0))
+	var all Errors
+	if !errors.As(err, &all) {
+		t.Fatal(err)
+	}
+	got := map[rv.Place]bool{}
+	for _, e := range all {
+		got[e.Place] = true
+	}
+	at := func(step int, field string, item int) rv.Place {
+		return rv.Place{List: rv.PlaceChains, Step: step, Field: field, Item: item}
+	}
+	want := map[rv.Place]bool{
+		{List: rv.PlaceVariables, Index: unset - 1, Field: "env"}:           true,
+		{List: rv.PlaceVariables, Index: table - 1, Field: "csv"}:           true,
+		{List: rv.PlaceVariables, Index: table, Field: "subscribers.aka.k"}: true,
+		{List: rv.PlaceTargets, Index: 1, Field: "endpoints", Item: 3}:      true,
+		at(1, "think", 0): true, at(2, "headers", 2): true, at(2, "expect.checks", 1): true, at(2, "script", 0): true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(all) != len(want) {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if !errors.Is(all[0], ErrUnset) || !errors.Is(all[1], os.ErrNotExist) {
+		t.Errorf("%v and %v", all[0], all[1])
 	}
 }

@@ -126,11 +126,11 @@ func TestBoundaries(t *testing.T) {
 
 func TestMistakesOfParts(t *testing.T) {
 	for want, edit := range map[string]func(*rv.Step){
-		`parts[0].contentType: "json": must be a media type`: func(s *rv.Step) { s.Parts[0].ContentType = "json" },
-		`parts[1].contentID: "a b": must have printable`:     func(s *rv.Step) { s.Parts[1].ContentID = "a b" },
-		"parts[0].body[0]: there is no variable 9":           func(s *rv.Step) { s.Parts[0].Body = rv.Text{{Variable: 9}} },
-		"parts[3].bodyFrom.content: ${ without }":            func(s *rv.Step) { s.Parts[3].BodyFrom.Content = rv.Content{Text: "${"} },
-		"headers: content-type is set from the parts":        func(s *rv.Step) { s.Headers = []rv.Header{{Name: lit("Content-Type"), Value: lit("a/b")}} },
+		`parts[0]: contentType: "json": must be a media type`: func(s *rv.Step) { s.Parts[0].ContentType = "json" },
+		`parts[1]: contentID: "a b": must have printable`:     func(s *rv.Step) { s.Parts[1].ContentID = "a b" },
+		"parts[0]: there is no variable 9":                    func(s *rv.Step) { s.Parts[0].Body = rv.Text{{Variable: 9}} },
+		"parts[3]: ${ without }":                              func(s *rv.Step) { s.Parts[3].BodyFrom.Content = rv.Content{Text: "${"} },
+		"headers: content-type is set from the parts":         func(s *rv.Step) { s.Headers = []rv.Header{{Name: lit("Content-Type"), Value: lit("a/b")}} },
 	} {
 		p := withParts()
 		edit(&p.Chains[0].Steps[0])

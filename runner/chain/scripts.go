@@ -9,67 +9,57 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
-// script compiles the script of a step and sets what the step must keep for it.
-func (b *builder) script(in *rv.Script, s *Step) error {
+// script compiles the script of a step. buildStep sets what the step must keep for it.
+func (b *builder) script(in *rv.Script, s *Step) {
 	if in == nil {
-		return nil
+		return
 	}
+	b.in("script")
 	source, err := b.res.content(&in.Content)
 	if err != nil {
-		return fmt.Errorf("script.content: %w", err)
+		b.fail(err)
+		return
 	}
 	compiled, err := script.Compile(in.Name, string(source))
 	if err != nil {
-		return fmt.Errorf("script: %w", err)
+		b.fail(err)
+		return
 	}
 	s.Script = len(b.g.Scripts)
 	b.g.Scripts = append(b.g.Scripts, compiled)
-	if compiled.Validates() {
-		s.inspectForScript(compiled.WantsBody())
-		s.needsBody = s.WantBody
-	}
-	return b.scriptNames(string(source), s)
+	b.scriptNames(string(source), s)
 }
 
 // scriptNames sets the names that vars can read: all captures, and the variables whose names occur in the source. The
 // instance draws values only for those variables.
-func (b *builder) scriptNames(source string, s *Step) error {
+func (b *builder) scriptNames(source string, s *Step) {
 	s.names = map[string]text{}
 	for i, name := range b.g.Globals {
 		s.names[name] = text{{kind: pieceGlobal, index: i}}
 	}
 	for i, v := range b.g.variables {
-		if !hasWord(source, v.name) {
-			continue
-		}
-		if err := b.scriptVariable(i, v, s); err != nil {
-			return fmt.Errorf("script%w", err)
+		if hasWord(source, v.name) {
+			b.scriptVariable(i, v, s)
 		}
 	}
 	for i, name := range b.captures {
 		s.names[name] = text{{kind: pieceCapture, index: i}}
 	}
-	return nil
 }
 
 // scriptVariable adds a variable. The columns of a table have names such as users.id.
-func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
+func (b *builder) scriptVariable(i int, v *variable, s *Step) {
 	columns := []string{""}
 	if t, ok := v.values.(columnar); ok {
 		columns = t.Columns()
 	}
 	for _, column := range columns {
-		p, err := b.variable(i, column)
-		if err != nil {
-			return err
-		}
 		name := v.name
 		if column != "" {
 			name += "." + column
 		}
-		s.names[name] = text(nil).add(p)
+		s.names[name] = text(nil).add(b.variable(i, column))
 	}
-	return nil
 }
 
 // hasWord reports whether a name occurs in a source, and not as a part of another name.

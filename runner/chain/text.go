@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -46,7 +44,7 @@ const (
 // draw puts a variable's next value into a cell of the instance.
 type draw struct{ variable, cell int }
 
-// builder resolves the parts of the texts of one chain and collects what they draw.
+// builder builds a program. It resolves the parts of the texts of one chain after another, and collects what they draw.
 type builder struct {
 	g     *Program
 	res   *Resources
@@ -58,88 +56,94 @@ type builder struct {
 	// step collects the draws of scope step, which have no value beforeRequest.
 	step          *Step
 	beforeRequest bool
+
+	at   rv.Place // of what is built
+	errs Errors
 }
 
-func (b *builder) build(in rv.Text) (text, error) {
-	var out text
+func (b *builder) build(in rv.Text) (out text) {
 	for i := range in {
-		p, err := b.part(&in[i])
-		if err != nil {
-			return nil, fmt.Errorf("[%d]%w", i, err)
-		}
-		out = out.add(p)
+		out = out.add(b.part(&in[i]))
 	}
-	return out, nil
+	return out
 }
 
-// part builds one piece. Its errors begin with a colon or with the field.
-func (b *builder) part(in *rv.Part) (piece, error) {
-	p, err := b.reference(in)
-	if err != nil || len(in.Functions) == 0 {
-		return p, err
+// part builds one piece.
+func (b *builder) part(in *rv.Part) piece {
+	before := len(b.errs)
+	p := b.reference(in)
+	if len(in.Functions) == 0 {
+		return p
 	}
 	if p.kind == pieceLiteral {
 		p = piece{kind: pieceConstant, constant: p.literal}
 	}
 	for i := range in.Functions {
-		f, err := b.function(&in.Functions[i])
-		if err != nil {
-			return p, fmt.Errorf(".functions[%d]%w", i, err)
-		}
-		p.functions = append(p.functions, f)
+		p.functions = append(p.functions, b.function(&in.Functions[i]))
 	}
-	return p.fold(), nil
+	if len(b.errs) > before {
+		return unknown
+	}
+	return p.fold()
 }
 
-func (b *builder) reference(in *rv.Part) (piece, error) {
+// unknown takes the place of a part that has a mistake or depends on one.
+var unknown = piece{kind: pieceCell}
+
+func (p *piece) isUnknown() bool { return p.kind == pieceCell && p.values == nil }
+
+func (b *builder) reference(in *rv.Part) piece {
 	switch {
 	case in.Variable > len(b.g.variables):
-		return piece{}, fmt.Errorf(": there is no variable %d", in.Variable)
+		b.failf("there is no variable %d", in.Variable)
 	case in.Capture > len(b.captures):
-		return piece{}, fmt.Errorf(": there is no capture %d", in.Capture)
+		b.failf("there is no capture %d", in.Capture)
 	case in.Global > len(b.g.Globals):
-		return piece{}, fmt.Errorf(": there is no global %d", in.Global)
+		b.failf("there is no global %d", in.Global)
 	case in.Listener > len(b.g.Listeners):
-		return piece{}, fmt.Errorf(": there is no listener %d", in.Listener)
+		b.failf("there is no listener %d", in.Listener)
 	case in.Variable > 0:
 		return b.variable(in.Variable-1, in.Column)
 	case in.Capture > 0:
-		return piece{kind: pieceCapture, index: in.Capture - 1}, nil
+		return piece{kind: pieceCapture, index: in.Capture - 1}
 	case in.Global > 0:
-		return piece{kind: pieceGlobal, index: in.Global - 1}, nil
+		return piece{kind: pieceGlobal, index: in.Global - 1}
 	case in.Listener > 0:
 		part := slices.Index(listenerParts, in.Column)
 		if part < 0 {
-			return piece{}, fmt.Errorf(": a listener has no %s", in.Column)
+			b.failf("a listener has no %s", in.Column)
 		}
-		return piece{kind: pieceListener, index: (in.Listener-1)*len(listenerParts) + part}, nil
+		return piece{kind: pieceListener, index: (in.Listener-1)*len(listenerParts) + part}
 	case in.Content != nil:
-		content, err := b.res.content(in.Content)
-		if err != nil {
-			return piece{}, fmt.Errorf(".content: %w", err)
-		}
-		return piece{literal: content}, nil
+		return piece{literal: b.read(in.Content)}
+	default:
+		return piece{literal: []byte(in.Literal)}
 	}
-	return piece{literal: []byte(in.Literal)}, nil
+	return unknown
 }
 
-func (b *builder) variable(i int, column string) (piece, error) {
+// variable returns a piece with the value of a variable. A variable with a mistake has no values, and any column.
+func (b *builder) variable(i int, column string) piece {
 	v := b.g.variables[i]
+	if v.values == nil {
+		return unknown
+	}
 	c, err := v.column(column)
 	if err != nil {
-		return piece{}, fmt.Errorf(": %w", err)
+		b.fail(err)
+		return unknown
 	}
 	p := piece{kind: pieceCell, values: v.values, column: c}
 	switch {
 	case v.fixed:
-		return piece{literal: v.values.Append(nil, v.value, c)}, nil
+		return piece{literal: v.values.Append(nil, v.value, c)}
 	case b.chain == nil:
-		return piece{}, fmt.Errorf(": the value of variable %s is not constant on a runner", v.name)
+		b.failf("the value of variable %s is not constant on a runner", v.name)
 	case v.scope == rv.ScopeWorker:
 		b.chain.settle(i)
 		p.kind, p.index = pieceWorker, i
 	case v.scope == rv.ScopeStep && b.beforeRequest:
-		return piece{}, fmt.Errorf(": the variable %s has a new value for each request, so it cannot be used here", v.name)
+		b.failf("the variable %s has a new value for each request, so it cannot be used here", v.name)
 	case v.scope == rv.ScopeStep:
 		p.index = b.chain.draw(&b.step.draws, i, v.stop)
 		if v.drawing == drawTrace {
@@ -149,7 +153,7 @@ func (b *builder) variable(i int, column string) (piece, error) {
 	default:
 		p.index = b.chain.draw(&b.chain.draws, i, v.stop)
 	}
-	return p, nil
+	return p
 }
 
 // draw returns the cell of a variable in a list of draws. It adds the variable if the list does not have it.
@@ -177,15 +181,19 @@ func (c *Chain) settle(variable int) {
 	c.settles = append(c.settles, variable)
 }
 
-var errNotConstant = errors.New(": only values that are constant on a runner can be used here")
-
-// constant builds a text without placeholders.
-func (b *builder) constant(in rv.Text) (string, error) {
-	t, err := b.build(in)
-	if err == nil && !t.constant() {
-		err = errNotConstant
+// constant builds a text without placeholders. It returns false if there is a mistake in the text, or in what it depends on.
+func (b *builder) constant(in rv.Text) (literal string, ok bool) {
+	before := len(b.errs)
+	t := b.build(in)
+	for i := range t {
+		if t[i].isUnknown() {
+			return "", false
+		}
 	}
-	return t.literal(), err
+	if !t.constant() && len(b.errs) == before {
+		b.failf("only values that are constant on a runner can be used here")
+	}
+	return t.literal(), len(b.errs) == before
 }
 
 // add appends a piece. Two adjacent literals become one piece.

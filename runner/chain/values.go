@@ -32,7 +32,7 @@ type numbers struct {
 
 func newRange(r *rv.Range) (*numbers, error) {
 	if r.Step < 1 || r.End <= r.Start || r.Width > maxWidth {
-		return nil, fmt.Errorf("range: %+v is empty or out of range", *r)
+		return nil, rv.InField("range", fmt.Errorf("%+v is empty or out of range", *r))
 	}
 	return &numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil
 }

@@ -42,7 +42,7 @@ type variable struct {
 	value int64
 }
 
-// newVariable resolves what is constant on the runner. Its errors begin with the field.
+// newVariable resolves what is constant on the runner. Its errors are a *rv.PlanError with the field, if one is wrong.
 func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
 	out := &variable{name: v.Name, scope: v.Scope, stop: v.Stop, seed: seed}
 	if err := out.kind(v, r); err != nil {
@@ -59,7 +59,7 @@ func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
 	case rv.ScopeGlobal:
 		return out, out.settle()
 	default:
-		return nil, fmt.Errorf("scope: there is no %q", v.Scope)
+		return nil, rv.InField("scope", fmt.Errorf("there is no %q", v.Scope))
 	}
 	return out, nil
 }
@@ -77,14 +77,14 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	case v.Subscribers != nil:
 		s, err := fiveg.NewSubscribers(v.Subscribers, r.content)
 		if err != nil {
-			return fmt.Errorf("subscribers.%w", err)
+			return rv.InField("subscribers", err)
 		}
 		out.values, out.size = s, v.Size()
 	case len(v.List) > 0:
 		out.values, out.size = newList(v.List), v.Size()
 	case v.Random != nil:
 		if out.random, err = newRandom(v.Random); err != nil {
-			return fmt.Errorf("random.%w", err)
+			return rv.InField("random", err)
 		}
 		out.drawing, out.values = drawRandom, out.random
 	case v.UUID:
@@ -92,13 +92,13 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	case v.Counter != nil:
 		c := v.Counter
 		if c.Step < 1 || c.Width > maxWidth {
-			return fmt.Errorf("counter: %+v is out of range", *c)
+			return rv.InField("counter", fmt.Errorf("%+v is out of range", *c))
 		}
 		out.drawing, out.values = drawSlot, &numbers{start: c.Start, step: c.Step, width: c.Width}
 	case v.Timestamp != nil:
 		t, err := newTimestamps(v.Timestamp)
 		if err != nil {
-			return fmt.Errorf("timestamp.%w", err)
+			return rv.InField("timestamp", err)
 		}
 		out.drawing, out.values = drawTime, &t
 	case v.Traceparent != nil:
@@ -116,11 +116,11 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 func (out *variable) csv(c *rv.CSV, r *Resources) error {
 	content, err := r.content(&c.Content)
 	if err != nil {
-		return fmt.Errorf("csv.content: %w", err)
+		return rv.InField("csv", err)
 	}
 	t, err := newTable(c, content)
 	if err != nil {
-		return fmt.Errorf("csv: %s%w", fileOf(c.Content), err)
+		return rv.InField("csv", fmt.Errorf("%s%w", fileOf(c.Content), err))
 	}
 	out.values, out.size, out.inParts = t, t.rows(), true
 	return nil
@@ -136,7 +136,7 @@ func (out *variable) constant(v *rv.Variable, r *Resources) error {
 		case ok:
 			value = found
 		case v.Env.Default == nil:
-			return fmt.Errorf("env: %s is not set in the environment of the runner, and there is no default", v.Env.Name)
+			return rv.InField("env", fmt.Errorf("%s %w", v.Env.Name, ErrUnset))
 		default:
 			value = *v.Env.Default
 		}
@@ -145,7 +145,7 @@ func (out *variable) constant(v *rv.Variable, r *Resources) error {
 	case v.Constant != nil:
 		b, err := r.content(v.Constant)
 		if err != nil {
-			return fmt.Errorf("constant: %w", err)
+			return rv.InField("constant", err)
 		}
 		value = string(b)
 	default:
@@ -164,7 +164,7 @@ func (out *variable) order(o rv.Order) error {
 	case rv.OrderRandom:
 		out.drawing = drawAny
 	default:
-		return fmt.Errorf("order: there is no %q", o)
+		return rv.InField("order", fmt.Errorf("there is no %q", o))
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (out *variable) order(o rv.Order) error {
 // settle draws the only value of a global variable. Every runner draws the same value.
 func (out *variable) settle() error {
 	if out.drawing == drawTime {
-		return errors.New("scope: a timestamp cannot be global, because runners have different clocks")
+		return rv.InField("scope", errors.New("a timestamp cannot be global, because runners have different clocks"))
 	}
 	whole := rv.Share{Slots: rv.Slots{Of: 1, Residues: []int64{0}}}
 	s := newSource(out, &whole, 0, 0)
