@@ -31,7 +31,6 @@ func (c ab) parse(f harness.Finished) (measured, error) {
 		requests:  s.integer(`^Complete requests: +(\d+)`),
 		rejected:  s.integer(`^Failed requests: +(\d+)`) + s.count(`^Non-2xx responses: +(\d+)`),
 		perSecond: s.number(`^Requests per second: +([\d.]+)`),
-		received:  s.integer(`^Total transferred: +(\d+)`),
 		times: times{
 			mean: s.milliseconds(`^Total: +\d+ +(\d+)`),
 			p50:  s.milliseconds(`^ +50% +(\d+)`),

@@ -64,15 +64,6 @@ type measured struct {
 	suite       string // TLS version and suite; empty: cleartext, or not told
 	perOp       perOp  // of Go's own client only
 	remark      string // what the reader of the figures has to know
-	received    int64  // bytes of responses; 0: not told
-}
-
-// cpuPerRequest is in microseconds.
-func (m measured) cpuPerRequest() float64 {
-	if m.requests == 0 {
-		return 0
-	}
-	return float64(m.cpu.Nanoseconds()) / 1e3 / float64(m.requests)
 }
 
 // times of a request from sending to the end of its response; with a connection a request, from

@@ -30,12 +30,11 @@ func TestSpread(t *testing.T) {
 
 // TestRatios: the median of the rounds' ratios, not the ratio of the medians.
 func TestRatios(t *testing.T) {
-	a, b := []float64{1, 10, 3}, []float64{2, 40, 4}
-	if got, want := spreadOf(ratios(a, b)), (spread{0.5, 0.25, 0.75}); got != want {
+	if got, want := rounds(1, 10, 3).over(rounds(2, 40, 4), cpu), (spread{0.5, 0.25, 0.75}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := ratios([]float64{1, 2}, []float64{0, 4, 5}); !cmp.Equal(got, []float64{0.5}) {
-		t.Errorf("a round without a figure: %v", got)
+	if got, want := rounds(1, 2).over(rounds(0, 4, 5), cpu), (spread{0.5, 0.5, 0.5}); got != want {
+		t.Errorf("a round without a figure: got %v, want %v", got, want)
 	}
 }
 
@@ -84,8 +83,8 @@ func TestCheck(t *testing.T) {
 }
 
 // rounds builds rounds of 1000 requests whose CPU time a request is given in microseconds.
-func rounds(micros ...float64) []measured {
-	var all []measured
+func rounds(micros ...float64) runs {
+	var all runs
 	for _, us := range micros {
 		all = append(all, measured{requests: 1000, perSecond: 1e6 / us, cpu: time.Duration(us * 1e6), times: times{p99: time.Millisecond}})
 	}
@@ -94,13 +93,13 @@ func rounds(micros ...float64) []measured {
 
 func TestVerdict(t *testing.T) {
 	r := result{row: row{goals: cpuRatio(0.6, 0.45)}, state: stateMeasured, ours: rounds(1, 2, 3), peers: rounds(2, 4, 4)}
-	if got := r.cpuRatio(); got != (spread{0.5, 0.5, 0.75}) {
+	if got := r.ours.over(r.peers, cpu); got != (spread{0.5, 0.5, 0.75}) {
 		t.Errorf("ratio %v", got)
 	}
 	if got := r.verdict(); got != "mark met" {
 		t.Errorf("verdict %q", got)
 	}
-	r.row.goals = append(r.row.goals, goal{what: "p99 in ms", mark: 0.5, of: func(r result) spread { return r.ourP99() }})
+	r.row.goals = append(r.row.goals, goal{what: "p99 in ms", mark: 0.5, of: func(r result) spread { return r.ours.of(p99ms) }})
 	r.remark("odd")
 	r.remark("odd")
 	if got, want := r.verdict(), "mark met; p99 in ms 1.00, mark 0.50: mark missed; odd"; got != want {

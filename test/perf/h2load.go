@@ -36,7 +36,6 @@ func (c h2load) parse(f harness.Finished) (measured, error) {
 	m := measured{
 		requests:  s.integer(`^requests: .* (\d+) done`),
 		perSecond: s.number(`^finished in .*, ([\d.]+) req/s`),
-		received:  s.integer(`^traffic: \S+ \((\d+)\) total`),
 		times: times{
 			max:  s.duration(`^time for request: +\S+ +(\S+)`),
 			mean: s.duration(`^time for request: +\S+ +\S+ +(\S+)`),

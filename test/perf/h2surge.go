@@ -71,7 +71,7 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 	}
 	m := measured{
 		requests: r.Requests.Done, unanswered: r.Requests.Sent - r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
-		perSecond: r.Rate.Achieved, received: r.Bytes.Received,
+		perSecond: r.Rate.Achieved,
 		times: times{
 			mean: microseconds(shown.Mean), p50: microseconds(shown.P50),
 			p99: microseconds(shown.P99), max: microseconds(shown.Max),

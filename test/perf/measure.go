@@ -23,12 +23,12 @@ const (
 type result struct {
 	row     row
 	state   state
-	why     string     // unless measured
-	ours    []measured // none unless measured
-	peers   []measured // as many, or none
-	floors  []measured // as many, or none
-	noFloor string     // what the row's floor lacks; empty: nothing
-	suite   string     // that both sides negotiated; empty: cleartext
+	why     string // unless measured
+	ours    runs   // none unless measured
+	peers   runs   // as many, or none
+	floors  runs   // as many, or none
+	noFloor string // what the row's floor lacks; empty: nothing
+	suite   string // that both sides negotiated; empty: cleartext
 	remarks []string
 	cpus    int // of the machine
 }
@@ -91,7 +91,7 @@ func (r row) roundsOf(asked int) int {
 func (b *lab) round(s *served, res *result) error {
 	for _, turn := range []struct {
 		side   *side
-		rounds *[]measured
+		rounds *runs
 	}{{&res.row.ours, &res.ours}, {res.row.peer, &res.peers}, {res.row.floor, &res.floors}} {
 		if turn.side == nil {
 			continue
@@ -203,43 +203,6 @@ func (m measured) check(counts bool, received int64, l load) error {
 			sent, l.inFlight(), received)
 	}
 	return nil
-}
-
-// each takes one figure out of every round.
-func each(rounds []measured, figure func(measured) float64) []float64 {
-	var out []float64
-	for _, m := range rounds {
-		out = append(out, figure(m))
-	}
-	return out
-}
-
-func rate(m measured) float64  { return m.perSecond }
-func p50ms(m measured) float64 { return m.times.p50.Seconds() * 1e3 }
-func p99ms(m measured) float64 { return m.times.p99.Seconds() * 1e3 }
-
-func median(rounds []measured, figure func(measured) float64) float64 {
-	return spreadOf(each(rounds, figure)).median
-}
-
-// The figures of both sides over the rounds.
-func (r result) ourCPU() spread   { return spreadOf(each(r.ours, measured.cpuPerRequest)) }
-func (r result) peerCPU() spread  { return spreadOf(each(r.peers, measured.cpuPerRequest)) }
-func (r result) floorCPU() spread { return spreadOf(each(r.floors, measured.cpuPerRequest)) }
-func (r result) ourRate() spread  { return spreadOf(each(r.ours, rate)) }
-func (r result) peerRate() spread { return spreadOf(each(r.peers, rate)) }
-func (r result) ourP99() spread   { return spreadOf(each(r.ours, p99ms)) }
-
-func (r result) cpuRatio() spread {
-	return spreadOf(ratios(each(r.ours, measured.cpuPerRequest), each(r.peers, measured.cpuPerRequest)))
-}
-
-func (r result) floorRatio() spread {
-	return spreadOf(ratios(each(r.ours, measured.cpuPerRequest), each(r.floors, measured.cpuPerRequest)))
-}
-
-func (r result) rateRatio() spread {
-	return spreadOf(ratios(each(r.ours, rate), each(r.peers, rate)))
 }
 
 // verdict shows how each goal stands, the first one by its verdict alone.

@@ -21,22 +21,22 @@ func (s spread) String() string {
 // line is the row's result for the terminal.
 func (r result) line() string {
 	text := fmt.Sprintf("%-20s %s", r.row.name, r.row.describe())
-	side := func(name string, rounds []measured, cpu, rate spread) {
+	side := func(name string, rounds runs) {
 		if len(rounds) == 0 {
 			return
 		}
-		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s, p50 %s, p99 %s", name, cpu, rate,
-			milliseconds(median(rounds, p50ms)), milliseconds(median(rounds, p99ms)))
+		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s, p50 %s, p99 %s", name, rounds.of(cpu), rounds.of(rate),
+			rounds.median(p50Time), rounds.median(p99Time))
 	}
-	side(r.row.ours.name(), r.ours, r.ourCPU(), r.ourRate())
+	side(r.row.ours.name(), r.ours)
 	if r.row.peer != nil {
-		side(r.row.peer.name(), r.peers, r.peerCPU(), r.peerRate())
+		side(r.row.peer.name(), r.peers)
 	}
-	side("floor", r.floors, r.floorCPU(), spreadOf(each(r.floors, rate)))
-	if ratio := r.floorRatio(); ratio != (spread{}) {
+	side("floor", r.floors)
+	if ratio := r.ours.over(r.floors, cpu); ratio != (spread{}) {
 		text += "\n    to floor     " + ratio.String()
 	}
-	if ratio := r.cpuRatio(); ratio != (spread{}) {
+	if ratio := r.ours.over(r.peers, cpu); ratio != (spread{}) {
 		text += "\n    CPU ratio    " + ratio.String()
 	}
 	if r.suite != "" {

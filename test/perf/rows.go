@@ -36,10 +36,10 @@ func markRows() []row {
 			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.92, 0.88)).withFloor(1.15, 1.08),
 		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", chainLoad(0, ""),
 			cpuMicros(0.60, 0.35),
-			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ourRate() }}),
+			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ours.of(rate) }}),
 		chainRow("chain-60k", "the same chain at a fixed 60 000/s; Spread", chainLoad(60_000, v1alpha1.ConnectionChoiceSpread),
 			cpuMicros(2.0, 1.2),
-			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ourP99() }}),
+			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ours.of(p99ms) }}),
 		chainRow("chain-60k-batch", "the same; Batch", chainLoad(60_000, v1alpha1.ConnectionChoiceBatch), cpuMicros(1.3, 0)),
 		faultyRow("faults-60k", 60_000, v1alpha1.ConnectionChoiceSpread).withFloor(1.6, 1.3),
 		faultyRow("faults-60k-batch", 60_000, v1alpha1.ConnectionChoiceBatch, cpuMicros(3.0, 0)),
@@ -135,12 +135,12 @@ func scalingRows() []row {
 	}
 	half, one, two := side(1, 1), side(1, 2), side(2, 2)
 	r := row{group: groupScaling, server: targets, serverCPUs: func(b *lab) []int { return b.pair(0) }, ours: two}
-	rate, cpu := r, r
-	rate.name, rate.work, rate.peer = "two-workers-rate", "requests/s; one worker has one server", &half
-	rate.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4, of: result.rateRatio}}
-	cpu.name, cpu.work, cpu.peer = "two-workers-cpu", "CPU per request; one worker has both servers", &one
-	cpu.goals = cpuRatio(1/0.95, 0) // 1.9 times as much work of the same CPU
-	return []row{rate, cpu}
+	both, each := r, r
+	both.name, both.work, both.peer = "two-workers-rate", "requests/s; one worker has one server", &half
+	both.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4, of: func(r result) spread { return r.ours.over(r.peers, rate) }}}
+	each.name, each.work, each.peer = "two-workers-cpu", "CPU per request; one worker has both servers", &one
+	each.goals = cpuRatio(1/0.95, 0) // 1.9 times as much work of the same CPU
+	return []row{both, each}
 }
 
 // streamRows are S14 to S17 of the published workloads, for a fixed time in place of 100 000

@@ -26,7 +26,7 @@ func sizing(results []result) string {
 	medians := map[string]string{}
 	for _, r := range results {
 		if len(r.ours) > 0 {
-			medians[r.row.name] = harness.Figure(r.ourCPU().median) + " us"
+			medians[r.row.name] = harness.Figure(r.ours.of(cpu).median) + " us"
 		}
 	}
 	var lines [][]string

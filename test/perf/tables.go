@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/h2surge/h2surge/test/harness"
@@ -27,9 +26,9 @@ var tables = []table{
 	},
 	{
 		of: groupChoice, title: "Batch and Spread",
-		intro: "`connectionChoice` with a server of two threads, which share the two CPUs with the client. Times are response times: they begin when a request is scheduled. At most 3 rounds.",
+		intro: "`connectionChoice` with a server of two threads, which share the two CPUs with the client. Times are response times: they begin when a request is scheduled.",
 		head:  []string{"id", "work", "choice", "requests/s", "mean time", "p50", "p99", "CPU us per request", "CPU ratio", "remarks"},
-		lines: func(r result) [][]string { return r.timed(10, meanTime, p50Time, p99Time) },
+		lines: timed(meanTime, p50Time, p99Time),
 	},
 	{
 		of: groupScaling, title: "Two workers",
@@ -43,14 +42,14 @@ var tables = []table{
 		intro: "nginx, 200 connections, a page of 612 bytes. Time is from sending to the end of the response. In a closed loop, most of it is waiting in the queue of the server.",
 		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us per request", "CPU ratio",
 			"remarks"},
-		lines: timeLines,
+		lines: timed(meanTime, p50Time, p99Time, maxTime),
 	},
 	{
 		of: groupGateway, title: "nginx, direct and through a gateway",
 		intro: "What `ab -c 100` without keep-alive shows: one connection per request, for a page of 76 bytes. Time includes connecting. ab reports whole milliseconds. Connect and waiting (sent to first byte) are means.",
 		head: []string{"id", "work", "client", "requests/s", "connect", "waiting", "mean time", "p50", "p99", "max",
 			"CPU us per request", "CPU ratio", "remarks"},
-		lines: gatewayLines,
+		lines: timed(connectTime, waitingTime, meanTime, p50Time, p99Time, maxTime),
 	},
 	{
 		of: groupGo, title: "Go's own client",
@@ -59,15 +58,6 @@ var tables = []table{
 			"remarks"},
 		lines: goLines,
 	},
-}
-
-// unmeasured is a line that says why there are no figures.
-func unmeasured(r result, lead []string, width int) [][]string {
-	line := slices.Clone(lead)
-	for len(line) < width-1 {
-		line = append(line, harness.None)
-	}
-	return [][]string{append(line, r.verdict())}
 }
 
 func markLines(r result) [][]string {
@@ -82,7 +72,7 @@ func markLines(r result) [][]string {
 			aim = harness.Figure(g.aim) + g.unit
 		}
 	}
-	floor := r.floorCPU().String()
+	floor := r.floors.of(cpu).String()
 	if r.noFloor != "" {
 		floor = r.noFloor
 	}
@@ -90,29 +80,40 @@ func markLines(r result) [][]string {
 	if r.suite != "" {
 		verdict += "; " + r.suite
 	}
-	return [][]string{{r.row.work, r.row.server.name, peer, r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
-		floor, r.floorRatio().String(), mark, aim, verdict, r.ourRate().String(), r.peerRate().String()}}
+	return [][]string{{r.row.work, r.row.server.name, peer, r.ours.of(cpu).String(), r.peers.of(cpu).String(), r.ours.over(r.peers, cpu).String(),
+		floor, r.ours.over(r.floors, cpu).String(), mark, aim, verdict, r.ours.of(rate).String(), r.peers.of(rate).String()}}
 }
 
 func scalingLines(r result) [][]string {
-	return [][]string{{r.row.work, r.ourRate().String(), r.peerRate().String(), r.rateRatio().String(),
-		r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
+	return [][]string{{r.row.work, r.ours.of(rate).String(), r.peers.of(rate).String(), r.ours.over(r.peers, rate).String(),
+		r.ours.of(cpu).String(), r.peers.of(cpu).String(), r.ours.over(r.peers, cpu).String(),
 		harness.Figure(r.row.goals[0].mark), r.verdict()}}
 }
 
-// sides are the lines of a table that has one for each client; the first has the ratio and the
-// remarks.
-func (r result) sides(line func(name string, rounds []measured, cpu, ratio, remarks string) []string) [][]string {
-	return [][]string{
-		line(r.row.ours.name(), r.ours, r.ourCPU().String(), r.cpuRatio().String(), r.verdict()),
-		line(r.row.peer.name(), r.peers, r.peerCPU().String(), harness.None, harness.None),
+// sides are the lines of a table that has one for each client, with columns of its own between name and CPU. The first line has the ratio
+// and the remarks. It is the only one of a row that is not measured.
+func (r result) sides(columns func(side runs) []string) [][]string {
+	line := func(name string, side runs, ratio, remarks string) []string {
+		return append(append([]string{r.row.id, r.row.work, name}, columns(side)...), side.of(cpu).String(), ratio, remarks)
 	}
+	lines := [][]string{line(r.row.ours.name(), r.ours, r.ours.over(r.peers, cpu).String(), r.verdict())}
+	if r.state == stateMeasured {
+		lines = append(lines, line(r.row.peer.name(), r.peers, harness.None, harness.None))
+	}
+	return lines
 }
 
-func timeLines(r result) [][]string { return r.timed(11, meanTime, p50Time, p99Time, maxTime) }
-
-func gatewayLines(r result) [][]string {
-	return r.timed(13, connectTime, waitingTime, meanTime, p50Time, p99Time, maxTime)
+// timed are the lines of a table with requests per second and times.
+func timed(columns ...func(times) time.Duration) func(r result) [][]string {
+	return func(r result) [][]string {
+		return r.sides(func(side runs) []string {
+			cells := []string{side.of(rate).String()}
+			for _, c := range columns {
+				cells = append(cells, side.median(c))
+			}
+			return cells
+		})
+	}
 }
 
 func meanTime(t times) time.Duration    { return t.mean }
@@ -122,42 +123,25 @@ func maxTime(t times) time.Duration     { return t.max }
 func connectTime(t times) time.Duration { return t.connect }
 func waitingTime(t times) time.Duration { return t.waiting }
 
-// timed are lines of a table of so many columns, some of which are times.
-func (r result) timed(width int, columns ...func(times) time.Duration) [][]string {
-	if r.state == stateSkipped || r.state == stateFailed {
-		return unmeasured(r, []string{r.row.id, r.row.work}, width)
+// median writes that of a time.
+func (r runs) median(of func(times) time.Duration) string {
+	if v := r.of(func(m measured) float64 { return of(m.times).Seconds() * 1e3 }).median; v > 0 {
+		return harness.Figure(v) + " ms"
 	}
-	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
-		line := []string{r.row.id, r.row.work, name, spreadOf(each(rounds, rate)).String()}
-		for _, of := range columns {
-			line = append(line, milliseconds(median(rounds, func(m measured) float64 { return of(m.times).Seconds() * 1e3 })))
-		}
-		return append(line, cpu, ratio, remarks)
-	})
-}
-
-func milliseconds(v float64) string {
-	if v == 0 {
-		return harness.None
-	}
-	return harness.Figure(v) + " ms"
+	return harness.None
 }
 
 func goLines(r result) [][]string {
-	if r.state == stateSkipped || r.state == stateFailed {
-		return unmeasured(r, []string{r.row.id, r.row.work}, 10)
-	}
-	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
-		median := func(of func(m measured) float64) float64 { return median(rounds, of) }
-		perOp, opened := harness.None, harness.None
-		if len(rounds) > 0 {
-			perOp = harness.Figure(median(func(m measured) float64 { return 1e9 / m.perSecond }))
-			opened = fmt.Sprintf("%.0f", median(func(m measured) float64 { return float64(m.connections) }))
+	return r.sides(func(side runs) []string {
+		cells := []string{harness.None, harness.None, harness.None, harness.None}
+		if len(side) > 0 {
+			cells[0] = harness.Figure(side.of(func(m measured) float64 { return 1e9 / m.perSecond }).median)
+			cells[3] = fmt.Sprintf("%.0f", side.of(func(m measured) float64 { return float64(m.connections) }).median)
 		}
-		bytes, allocs := harness.None, harness.None
-		if v := median(func(m measured) float64 { return m.perOp.allocs }); v > 0 {
-			bytes, allocs = harness.Figure(median(func(m measured) float64 { return m.perOp.bytes })), fmt.Sprintf("%.0f", v)
+		if allocs := side.of(func(m measured) float64 { return m.perOp.allocs }).median; allocs > 0 {
+			cells[1] = harness.Figure(side.of(func(m measured) float64 { return m.perOp.bytes }).median)
+			cells[2] = fmt.Sprintf("%.0f", allocs)
 		}
-		return []string{r.row.id, r.row.work, name, perOp, bytes, allocs, opened, cpu, ratio, remarks}
+		return cells
 	})
 }
