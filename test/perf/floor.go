@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -37,11 +36,9 @@ func (floor) command(b *lab, s *served, l load, seconds int) (harness.Command, e
 		strconv.Itoa(max(1, l.streams)), strconv.Itoa(l.perSecond), strconv.Itoa(1000 * seconds)}}, nil
 }
 
-func (c floor) parse(f harness.Finished) (measured, error) {
-	if err := exited(c, f); err != nil {
-		return measured{}, err
-	}
-	s := scan{text: f.Stdout}
+func (c floor) parse(f harness.Finished) (measured, error) { return scanned(c, f, c.read) }
+
+func (floor) read(s *scan) measured {
 	m := measured{requests: s.integer(`^requests (\d+) failed`), unanswered: s.integer(` unanswered (\d+) seconds`)}
 	m.rejected = s.integer(` failed (\d+) unanswered`) + m.unanswered
 	if seconds := s.number(` seconds ([\d.]+)\n`); seconds > 0 {
@@ -50,10 +47,7 @@ func (c floor) parse(f harness.Finished) (measured, error) {
 	if version := s.field(`^tls (\S+) \S+\n`, true); version != "" {
 		m.suite = suiteName(version, s.field(`^tls \S+ (\S+)\n`, false))
 	}
-	if s.err != nil {
-		return measured{}, fmt.Errorf("floor: %w", s.err)
-	}
-	return m, nil
+	return m
 }
 
 // floorFile is one program for TLS and one without OpenSSL, which takes milliseconds to load.

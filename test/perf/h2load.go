@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/h2surge/h2surge/test/harness"
@@ -28,11 +27,9 @@ func (h2load) command(_ *lab, s *served, l load, seconds int) (harness.Command, 
 	return harness.Command{Argv: append(argv, s.url(l))}, nil
 }
 
-func (c h2load) parse(f harness.Finished) (measured, error) {
-	if err := exited(c, f); err != nil {
-		return measured{}, err
-	}
-	s := scan{text: f.Stdout}
+func (c h2load) parse(f harness.Finished) (measured, error) { return scanned(c, f, c.read) }
+
+func (h2load) read(s *scan) measured {
 	m := measured{
 		requests:  s.integer(`^requests: .* (\d+) done`),
 		perSecond: s.number(`^finished in .*, ([\d.]+) req/s`),
@@ -45,8 +42,5 @@ func (c h2load) parse(f harness.Finished) (measured, error) {
 	if version := s.field(`^TLS Protocol: (\S+)`, true); version != "" {
 		m.suite = suiteName(version, s.field(`^Cipher: (\S+)`, false))
 	}
-	if s.err != nil {
-		return measured{}, fmt.Errorf("h2load: %w", s.err)
-	}
-	return m, nil
+	return m
 }

@@ -42,8 +42,8 @@ var (
 	nghttpdTLS       = server{name: "nghttpd -n1", needs: tool{"nghttpd", "nghttp2-server"}, start: startNghttpdTLS}
 	nginxDirect      = server{name: "nginx", needs: tool{"nginx", "nginx-light"}, start: startNginx}
 	nginxGateway     = server{name: "nginx behind an nginx", needs: tool{"nginx", "nginx-light"}, start: startGateway}
-	target           = server{name: "h2surge target", start: startTarget}
-	faultyTarget     = server{name: "h2surge target", start: startFaultyTarget}
+	target           = server{name: "h2surge target", start: startTarget()}
+	faultyTarget     = server{name: "h2surge target", start: startTarget("--unanswered", "3%", "--not-found", "7%", "--seed", "1")} // the same requests fail each time
 	targets          = server{name: "h2surge target", start: startTargets}
 	notifying        = server{name: "a server of the harness", start: startNotifier}
 	goHTTP           = server{name: "Go net/http", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 1) }}
@@ -65,10 +65,14 @@ func (s *served) launch(ctx context.Context, c harness.Command, ports ...int) er
 	return nil
 }
 
-// started runs build over an empty served, and stops what it left when it failed.
-func started(build func(s *served) error) (*served, error) {
+// serve builds servers on so many free ports, and stops what it left when it failed.
+func serve(ports int, build func(s *served, ports []int) error) (*served, error) {
+	free, err := harness.FreePorts(ports)
+	if err != nil {
+		return nil, err
+	}
 	s := &served{bases: map[protocol][]string{}}
-	if err := build(s); err != nil {
+	if err := build(s, free); err != nil {
 		s.stop()
 		return nil, err
 	}
@@ -76,11 +80,7 @@ func started(build func(s *served) error) (*served, error) {
 }
 
 func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(1)
-		if err != nil {
-			return err
-		}
+	return serve(1, func(s *served, ports []int) error {
 		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
 		argv := []string{"nghttpd", "-n1", "--no-tls", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0])}
 		return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
@@ -90,37 +90,28 @@ func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 // startNghttpdTLS restricts the suite by OpenSSL's own configuration: nghttpd has no option for
 // suites of TLS 1.3.
 func startNghttpdTLS(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(1)
-		if err != nil {
-			return err
-		}
+	return serve(1, func(s *served, ports []int) error {
 		s.bases[h2] = []string{harness.Loopback("https", ports[0])}
 		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]), b.dir + "/key.pem", b.dir + "/cert.pem"}
 		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"}, CPUs: cpus}, ports...)
 	})
 }
 
-// startTarget starts one; its count is exact.
-func startTarget(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error { return s.addTarget(b, cpus) })
+// startTarget starts one with these flags; its count is exact.
+func startTarget(flags ...string) func(b *lab, cpus []int) (*served, error) {
+	return func(b *lab, cpus []int) (*served, error) {
+		return serve(2, func(s *served, ports []int) error { return s.addTarget(b, cpus, ports, flags...) })
+	}
 }
 
-// failing is the share of requests that fail at the server of startFaultyTarget: those that are answered must not have 404.
+// failing is the share of requests that fail at faultyTarget: those that are answered must not have 404.
 const failing = 1 - (1-0.03)*(1-0.07)
-
-// startFaultyTarget starts one whose random selection of requests is the same each time.
-func startFaultyTarget(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		return s.addTarget(b, cpus, "--unanswered", "3%", "--not-found", "7%", "--seed", "1")
-	})
-}
 
 // startTargets starts one for each CPU.
 func startTargets(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		for _, c := range cpus {
-			if err := s.addTarget(b, []int{c}); err != nil {
+	return serve(2*len(cpus), func(s *served, ports []int) error {
+		for i, c := range cpus {
+			if err := s.addTarget(b, []int{c}, ports[2*i:2*i+2]); err != nil {
 				return err
 			}
 		}
@@ -128,11 +119,7 @@ func startTargets(b *lab, cpus []int) (*served, error) {
 	})
 }
 
-func (s *served) addTarget(b *lab, cpus []int, flags ...string) error {
-	ports, err := harness.FreePorts(2)
-	if err != nil {
-		return err
-	}
+func (s *served) addTarget(b *lab, cpus, ports []int, flags ...string) error {
 	s.bases[h2c] = append(s.bases[h2c], harness.Loopback("http", ports[0]))
 	stats := harness.Loopback("http", ports[1]) + "/stats"
 	before := s.count
@@ -163,11 +150,7 @@ func targetCount(url string) (int64, error) {
 }
 
 func startGo(b *lab, cpus []int, procs int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(3)
-		if err != nil {
-			return err
-		}
+	return serve(3, func(s *served, ports []int) error {
 		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
 		s.bases[h2c] = s.bases[http1]
 		s.bases[h2] = []string{harness.Loopback("https", ports[1])}
@@ -183,11 +166,7 @@ func startGo(b *lab, cpus []int, procs int) (*served, error) {
 
 // startNotifier starts a server that notifies each client.
 func startNotifier(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(2)
-		if err != nil {
-			return err
-		}
+	return serve(2, func(s *served, ports []int) error {
 		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
 		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[1])) }
 		argv := []string{b.self, "notifier", "127.0.0.1:" + strconv.Itoa(ports[0]), "127.0.0.1:" + strconv.Itoa(ports[1])}
@@ -206,11 +185,7 @@ func plainCount(url string) (int64, error) {
 // startNginx serves HTTP/1.1 on one port and h2c on another. Its count includes the request that
 // asks for it, which countNginx takes off.
 func startNginx(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(3)
-		if err != nil {
-			return err
-		}
+	return serve(3, func(s *served, ports []int) error {
 		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
 		s.bases[h2c] = []string{harness.Loopback("http", ports[1])}
 		s.count = countNginx(harness.Loopback("http", ports[2]) + "/")
@@ -221,11 +196,7 @@ func startNginx(b *lab, cpus []int) (*served, error) {
 // startGateway puts an nginx before an nginx; the one in front has its own CPU where there are
 // three. Requests are counted at the origin.
 func startGateway(b *lab, cpus []int) (*served, error) {
-	return started(func(s *served) error {
-		ports, err := harness.FreePorts(4)
-		if err != nil {
-			return err
-		}
+	return serve(4, func(s *served, ports []int) error {
 		if err := s.addNginx(b, cpus, nginxOrigin(b.dir, ports[:3]), ports[:3]...); err != nil {
 			return err
 		}

@@ -15,6 +15,19 @@ type scan struct {
 	err  error
 }
 
+// scanned reads the figures of a run that ended with code 0.
+func scanned(c client, f harness.Finished, read func(s *scan) measured) (measured, error) {
+	if err := exited(c, f); err != nil {
+		return measured{}, err
+	}
+	s := scan{text: f.Stdout}
+	m := read(&s)
+	if s.err != nil {
+		return measured{}, fmt.Errorf("%s: %w", c.name(), s.err)
+	}
+	return m, nil
+}
+
 // field is the first group of the pattern's first match; the empty string when optional and absent.
 func (s *scan) field(pattern string, optional bool) string {
 	m := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(s.text)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/h2surge/h2surge/test/harness"
@@ -18,11 +17,9 @@ func (wrk) command(_ *lab, s *served, l load, seconds int) (harness.Command, err
 		"--latency", s.url(l)}}, nil
 }
 
-func (c wrk) parse(f harness.Finished) (measured, error) {
-	if err := exited(c, f); err != nil {
-		return measured{}, err
-	}
-	s := scan{text: f.Stdout}
+func (c wrk) parse(f harness.Finished) (measured, error) { return scanned(c, f, c.read) }
+
+func (wrk) read(s *scan) measured {
 	m := measured{
 		requests:  s.integer(`^ +(\d+) requests in `),
 		rejected:  s.count(`Non-2xx or 3xx responses: (\d+)`),
@@ -37,8 +34,5 @@ func (c wrk) parse(f harness.Finished) (measured, error) {
 	if n := s.field(`Socket errors: (.*)`, true); n != "" {
 		m.remark = "wrk: socket errors: " + n
 	}
-	if s.err != nil {
-		return measured{}, fmt.Errorf("wrk: %w", s.err)
-	}
-	return m, nil
+	return m
 }
