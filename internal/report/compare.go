@@ -26,7 +26,7 @@ func CompareText(w io.Writer, c *compare.Comparison) error {
 	behind(&b, "B  ", runTitle(&c.B))
 	section(&b, "Comparison: "+string(c.Outcome))
 	wrap(&b, "  ", sentence(c.Message))
-	compareRows(&b, c)
+	textTable(&b, compareTable(c))
 	b.WriteByte('\n')
 	wrap(&b, "  ", legend(c))
 	if len(c.Remarks) > 0 {
@@ -47,27 +47,6 @@ func runTitle(r *compare.Run) string {
 		}
 	}
 	return sentence(r.Source + ": " + strings.Join(title, ", "))
-}
-
-func compareRows(b *bytes.Buffer, c *compare.Comparison) {
-	row := func(name, x, y, change, result string) {
-		named(b, 27, name, strings.TrimRight(fmt.Sprintf("%10s %10s %15s  %s", x, y, change, result), " "))
-	}
-	b.WriteByte('\n')
-	row("", "A", "B", "change", "")
-	of := ""
-	for i := range c.Figures {
-		f := &c.Figures[i]
-		if f.Of() != of {
-			of = f.Of()
-			wrap(b, "  ", of)
-		}
-		name := f.Name
-		if of != "" {
-			name = "  " + name
-		}
-		row(name, f.Format(f.A), f.Format(f.B), f.FormatChange(), compareWords[f.Result])
-	}
 }
 
 // CompareMarkdown writes a comparison for the page of a pipeline.
@@ -91,16 +70,16 @@ func runsTable(c *compare.Comparison) *table {
 		name string
 		*compare.Run
 	}{{"A", &c.A}, {"B", &c.B}} {
-		t.Rows = append(t.Rows, tableRow{Cells: []string{run.name, run.Source, run.Name, run.StartTime, run.Version, string(run.Outcome)}})
+		t.Rows = append(t.Rows, tableRow{Cells: []any{run.name, run.Source, run.Name, run.StartTime, run.Version, string(run.Outcome)}})
 	}
 	return t
 }
 
 func compareTable(c *compare.Comparison) *table {
-	t := &table{ID: "figures", Caption: "Rates, errors and times", Left: 2, Head: []string{"of", "figure", "A", "B", "change", "result"}}
+	t := &table{ID: "figures", Caption: "Rates, errors and times", Left: 2, Group: true, Head: []string{"of", "figure", "A", "B", "change", "result"}}
 	for i := range c.Figures {
 		f := &c.Figures[i]
-		t.Rows = append(t.Rows, tableRow{Bad: f.Result == compare.Worse, Cells: []string{
+		t.Rows = append(t.Rows, tableRow{Bad: f.Result == compare.Worse, Cells: []any{
 			cmp.Or(f.Of(), "whole run"), f.Name, f.Format(f.A), f.Format(f.B), f.FormatChange(), compareWords[f.Result],
 		}})
 	}

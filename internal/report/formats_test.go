@@ -169,7 +169,7 @@ func TestCSV(t *testing.T) {
 	for i := range r.Windows {
 		w := &r.Windows[i]
 		for name, want := range map[string]string{
-			"from": decimal(w.From), "stage": w.Stage, "warmUp": strconv.FormatBool(w.WarmUp), "suspended": strconv.FormatBool(w.Suspended), "achieved": decimals(w.Achieved),
+			"from": decimal(w.From), "stage": w.Stage, "warmUp": strconv.FormatBool(w.WarmUp), "suspended": strconv.FormatBool(w.Suspended), "achieved": raw(rateCell(w.Achieved)),
 			"succeeded": decimal(w.Succeeded), "failedChecks": decimal(w.FailedChecks), "dropped": decimal(w.Dropped), "inFlight": decimal(w.InFlight), "shards": strconv.Itoa(w.Shards),
 			"responseTime.count": decimal(w.ResponseTime.Count), "responseTime.p99": unlessZero(w.ResponseTime.P99), "lagP99": unlessZero(w.LagP99),
 		} {
@@ -313,7 +313,8 @@ func TestThresholdCells(t *testing.T) {
 		{"TimedOut", "0", "<= 0", "0", "<= 0"},
 	} {
 		r := &runnerv1alpha1.Report{Verdict: runnerv1alpha1.Verdict{Thresholds: []runnerv1alpha1.ThresholdResult{{Name: "a", Metric: tc.metric, Observed: tc.observed, Limit: tc.limit, Passed: true}}}}
-		row := tables(r, nil)[0].Rows[0].Cells
+		shown := tables(r, nil)[0]
+		row := shown.Long(shown.Rows[0])
 		if diff := cmp.Diff([]string{tc.wantObserved, tc.wantLimit}, row[3:]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.metric, diff)
 		}

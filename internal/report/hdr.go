@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -25,7 +26,7 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	b.WriteString("#[Logged with h2surge " + r.Version + ", values in microseconds]\n#[Histogram log format version 1.3]\n")
 	seconds := r.Rate.WindowSeconds
 	if start, err := time.Parse(time.RFC3339, r.StartTime); err == nil {
-		at := decimals(float64(start.UnixMilli()) / 1000)
+		at := strconv.FormatFloat(float64(start.UnixMilli())/1000, 'f', -1, 64)
 		fmt.Fprintf(&b, "#[StartTime: %s (seconds since epoch), %s]\n#[BaseTime: %s (seconds since epoch)]\n", at, r.StartTime, at)
 		if end, err := time.Parse(time.RFC3339, r.EndTime); err == nil {
 			seconds = end.Sub(start).Seconds()

@@ -206,9 +206,9 @@ func keyFigures(r *runnerv1alpha1.Report, undecided int64) []figure {
 	t := &r.ResponseTime
 	return []figure{
 		rateFigure(r),
-		{"Median", measured(t.Count, t.P50), "response time"},
-		{"99th percentile", measured(t.Count, t.P99), "response time"},
-		{"Maximum", measured(t.Count, t.Max), "response time"},
+		{"Median", long(measured(t.Count, t.P50)), "response time"},
+		{"99th percentile", long(measured(t.Count, t.P99)), "response time"},
+		{"Maximum", long(measured(t.Count, t.Max)), "response time"},
 		errorFigure(r, undecided),
 		requestFigure(r),
 		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
@@ -228,7 +228,7 @@ func rateFigure(r *runnerv1alpha1.Report) figure {
 
 func errorFigure(r *runnerv1alpha1.Report, undecided int64) figure {
 	q := &r.Requests
-	return figure{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)}
+	return figure{"Errors", long(errorRate(float64(r.ErrorRate), q.Sent+q.Dropped)), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)}
 }
 
 func requestFigure(r *runnerv1alpha1.Report) figure {

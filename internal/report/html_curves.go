@@ -139,26 +139,15 @@ func percent(q float64) string { return strconv.FormatFloat(math.Round(q*1e8)/1e
 func quantileTable(all []timed) *table {
 	t := &table{ID: "quantiles", Caption: "Times", Left: 1, Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
 	for _, d := range all {
-		row := []string{d.name, grouped(d.times.Count)}
-		for _, us := range []int64{d.times.Min, d.times.Mean, d.times.P50, d.times.P90, d.times.P95, d.times.P99, d.times.P999} {
-			row = append(row, measured(d.times.Count, us))
-		}
-		row[3] = mean(d.times, micro)
-		further := "-"
+		var further any
 		if d.h != nil {
-			further = micro(d.h.Quantile(0.9999))
+			further = timeCell(d.h.Quantile(0.9999))
 		}
-		row = append(row, further, measured(d.times.Count, d.times.Max))
-		t.Rows = append(t.Rows, tableRow{Cells: row})
+		n := d.times.Count
+		row := append([]any{d.name, n, measured(n, d.times.Min), mean(d.times)}, measuredTimes(d.times, p50, p90, p95, p99, p999)...)
+		t.add(append(row, further, measured(n, d.times.Max))...)
 	}
 	return t
-}
-
-func measured(count, us int64) string {
-	if count == 0 {
-		return "-"
-	}
-	return micro(us)
 }
 
 // timeLimit is a threshold that can be drawn.

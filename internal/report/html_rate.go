@@ -15,7 +15,7 @@ const maxRatio = 20
 func ratePlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "rate", "Rate")
 	p.Desc = fmt.Sprintf("Rate asked for and rate sent, by window. Over the measured stages: %s of %s requests per second.",
-		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked, r.Rate.AskedChains))
+		result.FormatRate(r.Rate.Achieved), long(asked(r.Rate.Asked, r.Rate.AskedChains)))
 	windows := whileLoaded(r.Windows)
 	_, top := most(columnsRate, windows)
 	p.setRates(top, r.Stages, windows)

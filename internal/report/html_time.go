@@ -2,58 +2,96 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
 	judge "github.com/h2surge/h2surge/internal/verdict"
 )
 
-// windowColumn is a column of the table of windows, and a curve of a plot.
+// windowColumn is a column of the table of windows, a curve of a plot, and a column of CSV.
 type windowColumn struct {
-	name, class string
-	value       func(*runnerv1alpha1.Window) float64
-	known       func(*runnerv1alpha1.Window) bool
-	dashed      bool
+	// field names the column of CSV, and name that of the page. Empty: it is not there.
+	field, name string
+	// class is that of the curve.
+	class  string
+	value  func(*runnerv1alpha1.Window) any
+	dashed bool
 }
 
-func always(*runnerv1alpha1.Window) bool { return true }
-
-func answered(w *runnerv1alpha1.Window) bool { return w.ResponseTime.Count > 0 }
-
-func count(f func(*runnerv1alpha1.Window) int64) func(*runnerv1alpha1.Window) float64 {
-	return func(w *runnerv1alpha1.Window) float64 { return float64(f(w)) }
+// windowColumns are in the order of CSV and of the page.
+var windowColumns = []windowColumn{
+	{field: "from", name: "from", value: func(w *runnerv1alpha1.Window) any { return offsetCell(w.From) }},
+	{field: "to", name: "to", value: func(w *runnerv1alpha1.Window) any { return offsetCell(w.To) }},
+	{name: "stage", value: func(w *runnerv1alpha1.Window) any { return windowStage(w) }},
+	{field: "stage", value: func(w *runnerv1alpha1.Window) any { return w.Stage }},
+	{field: "warmUp", value: func(w *runnerv1alpha1.Window) any { return w.WarmUp }},
+	{field: "suspended", value: func(w *runnerv1alpha1.Window) any { return w.Suspended }},
+	{field: "revision", value: func(w *runnerv1alpha1.Window) any { return w.Revision }},
+	{field: "asked", value: func(w *runnerv1alpha1.Window) any { return rateCell(w.Asked) }},
+	{name: "asked", class: "asked", value: windowAsked, dashed: true},
+	{field: "achieved", name: "achieved", class: "c1", value: func(w *runnerv1alpha1.Window) any { return rateCell(w.Achieved) }},
+	{field: "sent", name: "sent", value: func(w *runnerv1alpha1.Window) any { return w.Sent }},
+	{field: "succeeded", name: "succeeded", value: func(w *runnerv1alpha1.Window) any { return w.Succeeded }},
+	{field: "failedChecks", name: "failed checks", class: "c2", value: func(w *runnerv1alpha1.Window) any { return w.FailedChecks }},
+	{field: "timedOut", name: "timed out", class: "c3", value: func(w *runnerv1alpha1.Window) any { return w.TimedOut }},
+	{field: "reset", name: "reset", class: "c4", value: func(w *runnerv1alpha1.Window) any { return w.Reset }},
+	{field: "connectionLost", name: "connection lost", class: "c5", value: func(w *runnerv1alpha1.Window) any { return w.ConnectionLost }},
+	{field: "dropped", name: "dropped", class: "c6", value: func(w *runnerv1alpha1.Window) any { return w.Dropped }},
+	{field: "inFlight", name: "in flight", class: "c1", value: func(w *runnerv1alpha1.Window) any { return w.InFlight }},
+	{field: "connects", value: func(w *runnerv1alpha1.Window) any { return w.Connects }},
+	{field: "responseTime.count", value: func(w *runnerv1alpha1.Window) any { return w.ResponseTime.Count }},
+	{field: "responseTime.p50", name: "p50", class: "o1", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P50 })},
+	{field: "responseTime.p90", name: "p90", class: "o2", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P90 })},
+	{field: "responseTime.p99", name: "p99", class: "o3", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P99 })},
+	{field: "responseTime.max", name: "max", class: "max", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.Max }), dashed: true},
+	{field: "lagP99", name: "lag p99", class: "c1", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.LagP99 })},
+	{field: "shards", name: "shards", class: "c1", value: func(w *runnerv1alpha1.Window) any { return int64(w.Shards) }},
 }
 
+// answered returns a time that a window without a response does not have.
+func answered(us func(*runnerv1alpha1.Window) int64) func(*runnerv1alpha1.Window) any {
+	return func(w *runnerv1alpha1.Window) any { return measured(w.ResponseTime.Count, us(w)) }
+}
+
+// windowAsked is not known in a closed loop.
+func windowAsked(w *runnerv1alpha1.Window) any {
+	if w.Asked > 0 || w.Stage == "" || w.Suspended {
+		return rateCell(w.Asked)
+	}
+	return nil
+}
+
+func windowStage(w *runnerv1alpha1.Window) string {
+	stage := w.Stage
+	if w.WarmUp {
+		stage += " (warm-up)"
+	}
+	if w.Suspended {
+		stage += " (paused)"
+	}
+	return stage
+}
+
+// columnsOf returns columns of the page by their names.
+func columnsOf(names ...string) (out []windowColumn) {
+	for _, name := range names {
+		i := slices.IndexFunc(windowColumns, func(c windowColumn) bool { return c.name == name })
+		out = append(out, windowColumns[i])
+	}
+	return out
+}
+
+// The columns of the plots.
 var (
-	columnsRate = []windowColumn{
-		{"asked", "asked", func(w *runnerv1alpha1.Window) float64 { return w.Asked }, func(w *runnerv1alpha1.Window) bool { return w.Asked > 0 || w.Stage == "" || w.Suspended }, true},
-		{"achieved", "c1", func(w *runnerv1alpha1.Window) float64 { return w.Achieved }, always, false},
-	}
-	columnsTimes = []windowColumn{
-		{"max", "max", count(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.Max }), answered, true},
-		{"p99", "o3", count(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P99 }), answered, false},
-		{"p90", "o2", count(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P90 }), answered, false},
-		{"p50", "o1", count(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P50 }), answered, false},
-	}
-	columnsErrors = []windowColumn{
-		{"failed checks", "c2", count(func(w *runnerv1alpha1.Window) int64 { return w.FailedChecks }), always, false},
-		{"timed out", "c3", count(func(w *runnerv1alpha1.Window) int64 { return w.TimedOut }), always, false},
-		{"reset", "c4", count(func(w *runnerv1alpha1.Window) int64 { return w.Reset }), always, false},
-		{"connection lost", "c5", count(func(w *runnerv1alpha1.Window) int64 { return w.ConnectionLost }), always, false},
-		{"dropped", "c6", count(func(w *runnerv1alpha1.Window) int64 { return w.Dropped }), always, false},
-	}
-	columnsInFlight = []windowColumn{
-		{"in flight", "c1", count(func(w *runnerv1alpha1.Window) int64 { return w.InFlight }), always, false},
-	}
-	columnsLag = []windowColumn{
-		{"lag p99", "c1", count(func(w *runnerv1alpha1.Window) int64 { return w.LagP99 }), answered, false},
-	}
-	columnsShards = []windowColumn{
-		{"shards", "c1", count(func(w *runnerv1alpha1.Window) int64 { return int64(w.Shards) }), always, false},
-	}
+	columnsRate     = columnsOf("asked", "achieved")
+	columnsTimes    = columnsOf("max", "p99", "p90", "p50")
+	columnsErrors   = columnsOf("failed checks", "timed out", "reset", "connection lost", "dropped")
+	columnsInFlight = columnsOf("in flight")
+	columnsLag      = columnsOf("lag p99")
+	columnsShards   = columnsOf("shards")
 )
 
 // overTime begins a plot over the windows.
@@ -134,11 +172,12 @@ func (p *plot) line(c *windowColumn, windows []runnerv1alpha1.Window) {
 	var d path
 	for i := range windows {
 		w := &windows[i]
-		if !c.known(w) {
+		v := c.value(w)
+		if v == nil {
 			d.gap()
 			continue
 		}
-		from, to, y := p.x.at(float64(w.From)/1000), p.x.at(float64(w.To)/1000), p.y.at(drawnAt(c.value(w)))
+		from, to, y := p.x.at(float64(w.From)/1000), p.x.at(float64(w.To)/1000), p.y.at(drawnAt(number(v)))
 		if c.class == "asked" {
 			d.to(from, y)
 			d.to(to, y)
@@ -159,10 +198,11 @@ func (p *plot) lines(columns []windowColumn, windows []runnerv1alpha1.Window) *p
 func most(columns []windowColumn, windows []runnerv1alpha1.Window) (least, most float64) {
 	for i := range columns {
 		for k := range windows {
-			v := drawnAt(columns[i].value(&windows[k]))
-			if !columns[i].known(&windows[k]) {
+			cell := columns[i].value(&windows[k])
+			if cell == nil {
 				continue
 			}
+			v := drawnAt(number(cell))
 			most = max(most, v)
 			if v > 0 && (least == 0 || v < least) {
 				least = v
@@ -202,7 +242,7 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 	for i := range r.Windows {
 		var sum float64
 		for k := range columnsErrors {
-			sum += columnsErrors[k].value(&r.Windows[i])
+			sum += number(columnsErrors[k].value(&r.Windows[i]))
 		}
 		top = max(top, perSecond(&r.Windows[i], sum))
 	}
@@ -215,7 +255,7 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 		var d path
 		for i := range r.Windows {
 			w := &r.Windows[i]
-			v := perSecond(w, columnsErrors[k].value(w))
+			v := perSecond(w, number(columnsErrors[k].value(w)))
 			if v <= 0 {
 				continue
 			}
@@ -265,45 +305,18 @@ func shardsPlot(r *runnerv1alpha1.Report) *plot {
 
 // windowTable is the values behind the plots.
 func windowTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "windows", Caption: "Windows", Head: []string{"from", "to", "stage", "sent", "succeeded"}}
-	columns := []windowColumn{}
-	for _, group := range [][]windowColumn{columnsRate, columnsErrors, columnsTimes, columnsInFlight, columnsLag, columnsShards} {
-		columns = append(columns, group...)
-	}
-	for i := range columns {
-		t.Head = append(t.Head, columns[i].name)
-	}
-	for i := range r.Windows {
-		w := &r.Windows[i]
-		stage := w.Stage
-		if w.WarmUp {
-			stage += " (warm-up)"
+	t := &table{ID: "windows", Caption: "Windows", Left: 3, Rows: make([]tableRow, len(r.Windows))}
+	for _, c := range windowColumns {
+		if c.name == "" {
+			continue
 		}
-		if w.Suspended {
-			stage += " (paused)"
+		t.Head = append(t.Head, c.name)
+		for i := range r.Windows {
+			w, row := &r.Windows[i], &t.Rows[i]
+			row.Cells, row.From, row.To, row.Timed = append(row.Cells, c.value(w)), w.From, w.To, true
 		}
-		row := []string{offset(w.From), offset(w.To), stage, grouped(w.Sent), grouped(w.Succeeded)}
-		for k := range columns {
-			row = append(row, columns[k].cell(w))
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: row, From: w.From, To: w.To, Timed: true})
 	}
-	t.Left = 3
 	return t
-}
-
-func (c *windowColumn) cell(w *runnerv1alpha1.Window) string {
-	if !c.known(w) {
-		return "-"
-	}
-	switch v := c.value(w); c.name {
-	case "p50", "p90", "p99", "max", "lag p99":
-		return micro(int64(v))
-	case "asked", "achieved":
-		return result.FormatRate(v)
-	default:
-		return grouped(int64(v))
-	}
 }
 
 // offset formats an offset in milliseconds: "12.98 s".

@@ -11,12 +11,12 @@ import (
 	judge "github.com/h2surge/h2surge/internal/verdict"
 )
 
-// errorRate is a dash if no request was due.
-func errorRate(rate float64, requests int64) string {
+// errorRate is not known if no request was due.
+func errorRate(rate float64, requests int64) any {
 	if requests == 0 {
-		return "-"
+		return nil
 	}
-	return result.FormatPercent(rate)
+	return shareCell(rate)
 }
 
 // lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more lag than that of a sound generator.
@@ -94,14 +94,14 @@ func spinNote(r *runnerv1alpha1.Report) string {
 
 // asked formats a desired rate of requests. If the rate is one of chain instances, requests have none. Otherwise rate 0 is
 // a closed loop.
-func asked(perSecond, chains float64) string {
+func asked(perSecond, chains float64) any {
 	switch {
 	case chains > 0:
-		return "-"
+		return nil
 	case perSecond == 0:
 		return "closed loop"
 	}
-	return result.FormatRate(perSecond)
+	return rateCell(perSecond)
 }
 
 // micro is a time, with the sign of the micro that ASCII lacks.

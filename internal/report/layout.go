@@ -34,16 +34,6 @@ func line(b *bytes.Buffer, format string, args ...any) {
 	b.WriteByte('\n')
 }
 
-// named writes a row of figures behind a name, or below it when the name is too long for its
-// width.
-func named(b *bytes.Buffer, width int, name, figures string) {
-	if len(name) > width {
-		wrap(b, "  ", name)
-		name = ""
-	}
-	line(b, "  %-*s%s", width, name, figures)
-}
-
 // behind writes a line that starts with begin, and wraps the text. Further lines are indented to the start of the text.
 func behind(b *bytes.Buffer, begin, text string) {
 	var body bytes.Buffer

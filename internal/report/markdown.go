@@ -71,7 +71,7 @@ func markdownTable(b *bytes.Buffer, t *table) {
 	line(markdownCells(t.Head))
 	line(rule)
 	for _, row := range t.Rows {
-		line(markdownCells(row.Cells))
+		line(markdownCells(t.Long(row)))
 	}
 	b.WriteByte('\n')
 	if more > 0 {

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -60,23 +58,19 @@ func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
 	return out
 }
 
-// countsHead has the columns of Counts.
-var countsHead = []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}
-
 // Counts writes the requests of each operation by outcome, status code and cause as CSV, its events, and the notifications of each listener, all without
 // warm-up. Notifications that no step took are those of the whole run: which stage they belong to is not known. The
 // counts of an operation add up to its requests. A report without operations has those of its steps, without targets.
 func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(countsHead) // Error returns it
+	var rows [][]any
 	all := operationsOf(r)
 	for i := range all {
 		for _, c := range outcomesOf(&all[i]) {
-			_ = out.Write([]string{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause), decimal(c.count)})
+			rows = append(rows, []any{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause), c.count})
 		}
 		for _, n := range all[i].StepEvents.Counts() {
 			if *n.N > 0 {
-				_ = out.Write([]string{"event", all[i].Target, all[i].Operation, n.Name, "", "", decimal(*n.N)})
+				rows = append(rows, []any{"event", all[i].Target, all[i].Operation, n.Name, "", "", *n.N})
 			}
 		}
 	}
@@ -89,14 +83,10 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 			{outcome: "failedHandshakes", count: l.FailedHandshakes},
 			{outcome: "missing", count: l.Measured.Missing}, {outcome: "waitingAtEnd", count: l.Measured.Waiting()},
 		} {
-			_ = out.Write([]string{"notification", l.Name, "", c.outcome, "", "", decimal(c.count)})
+			rows = append(rows, []any{"notification", l.Name, "", c.outcome, "", "", c.count})
 		}
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("writing the counts as CSV: %w", err)
-	}
-	return nil
+	return writeCSV(w, "counts", []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}, rows)
 }
 
 // cell returns a text of a server as a cell of CSV. A spreadsheet would execute a cell that begins like a formula, so such a text gets an

@@ -97,7 +97,7 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 	summaryErrors(b, r)
 	if s := worstStep(r); s != nil {
-		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, errorRate(float64(s.ErrorRate), s.Sent), figureText(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
+		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, long(errorRate(float64(s.ErrorRate), s.Sent)), compact(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
 	}
 	summaryChains(b, &r.Chains)
 	summaryListeners(b, r)

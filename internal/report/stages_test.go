@@ -24,7 +24,7 @@ func TestStages(t *testing.T) {
 	if err := Stages(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Join(stagesHead, ",") + `
+	want := `name,chain,warmUp,asked,achieved,askedChains,achievedChains,paused,sent,dropped,done,succeeded,failedChecks,timedOut,reset,connectionLost,inFlightAtEnd,errorRate,responseTime.count,responseTime.p50,responseTime.p90,responseTime.p95,responseTime.p99,responseTime.p999,responseTime.max,noFigures
 warm,,true,10,9.5,0,0,0,100,0,,,,,,,,,,,,,,,,
 hold,,false,100,100,0,0,1.5,999,1,990,980,10,4,3,2,0,2%,1000,1,2,3,> 5s,> 5s,> 5s,
 own,c,false,0,0,7,7,0,7,0,7,7,0,0,0,0,0,0%,,,,,,,,no times

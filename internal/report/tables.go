@@ -6,7 +6,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// table is a section of the report. Text, Markdown and HTML write it, and do not build rows of their own.
+// table is a section of the report. Text, Markdown and HTML write it, and do not build rows of their own. They format figures as their readers
+// need them.
 type table struct {
 	ID, Caption string
 	// Topic is the part of the page with the table. Empty: the page does not have it.
@@ -31,7 +32,7 @@ type table struct {
 
 // tableRow belongs to a window when it is Timed, From and To milliseconds since the start.
 type tableRow struct {
-	Cells    []string
+	Cells    []any
 	From, To int64
 	Timed    bool
 	Bad      bool
@@ -61,20 +62,35 @@ func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	return out
 }
 
-func (t *table) add(cells ...string) { t.Rows = append(t.Rows, tableRow{Cells: cells}) }
+func (t *table) add(cells ...any) { t.Rows = append(t.Rows, tableRow{Cells: cells}) }
 
 // count adds a row for what was counted, except zero.
-func (t *table) count(n int64, name ...string) {
+func (t *table) count(n int64, name ...any) {
 	if n != 0 {
-		t.add(append(name, grouped(n))...)
+		t.add(append(name, n)...)
 	}
 }
 
+// texts formats the figures of a row with a function, and its texts as they are.
+func (t *table) texts(row tableRow, figure func(cell any) string) []string {
+	out := make([]string, len(row.Cells))
+	for i, c := range row.Cells {
+		if text, is := c.(string); is && i < t.Left {
+			out[i] = text
+		} else {
+			out[i] = figure(c)
+		}
+	}
+	return out
+}
+
+// Long formats a row for the page.
+func (t *table) Long(row tableRow) []string { return t.texts(row, long) }
+
 // dropZeros removes the columns of figures that have zeros only, and all rows if no figure remains.
 func (t *table) dropZeros() {
-	zeros := []string{"", "-", "0", "0 \u00b5s"}
 	*t = *t.columns(func(i int) bool {
-		return i < t.Left || t.Zeros || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return !slices.Contains(zeros, r.Cells[i]) })
+		return i < t.Left || t.Zeros || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return !isZero(r.Cells[i]) })
 	})
 }
 
@@ -94,7 +110,7 @@ func (t *table) columns(keep func(i int) bool) *table {
 		return &out
 	}
 	for _, row := range t.Rows {
-		var cells []string
+		var cells []any
 		for i, c := range row.Cells {
 			if keep(i) {
 				cells = append(cells, c)

@@ -66,7 +66,7 @@ func countTable(id, caption, head string, counts []result.Named) *table {
 		sum += c.Count
 	}
 	for _, c := range counts {
-		t.add(printable(c.Name), grouped(c.Count), result.FormatPercent(part(c.Count, sum)))
+		t.add(printable(c.Name), c.Count, shareCell(part(c.Count, sum)))
 	}
 	return t
 }
@@ -89,7 +89,7 @@ func causeTable(r *runnerv1alpha1.Report) *table {
 func failureTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "failures", Topic: topicErrors, Caption: "Failures by cause", Left: 3, Head: []string{"what", "why", "address", "count"}, Most: 20}
 	for _, f := range r.Failures {
-		t.add(failureOf(f.Of), sentence(failureWords(f.Failure)), sentence(f.Address), grouped(f.Count))
+		t.add(failureOf(f.Of), sentence(failureWords(f.Failure)), sentence(f.Address), f.Count)
 	}
 	return t
 }

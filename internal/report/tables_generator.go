@@ -77,11 +77,11 @@ func shardTable(r *runnerv1alpha1.Report) *table {
 	}
 	for i := range r.Shards {
 		s := &r.Shards[i]
-		t.Rows = append(t.Rows, tableRow{Bad: s.Lost, Cells: []string{
-			shardName(s), whereabouts(s), shardCPUs(s), grouped(s.Sent), grouped(s.Succeeded),
+		t.Rows = append(t.Rows, tableRow{Bad: s.Lost, Cells: []any{
+			shardName(s), whereabouts(s), shardCPUs(s), s.Sent, s.Succeeded,
 			measured(s.ResponseTime.Count, s.ResponseTime.P50), measured(s.ResponseTime.Count, s.ResponseTime.P99),
-			micro(s.LagP99Microseconds), micro(s.ThrottledMicroseconds), micro(s.GCPauseMicroseconds),
-			lasting(s.CPUSeconds), micro(s.StartSkewMicroseconds), grouped(s.Connects),
+			timeCell(s.LagP99Microseconds), timeCell(s.ThrottledMicroseconds), timeCell(s.GCPauseMicroseconds),
+			timeCell(s.CPUSeconds * 1e6), timeCell(s.StartSkewMicroseconds), s.Connects,
 		}})
 	}
 	return t

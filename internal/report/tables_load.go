@@ -15,7 +15,7 @@ func thresholdTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 3, Zeros: true, Head: []string{"result", "threshold", "on", "observed", "limit"}}
 	for i := range r.Verdict.Thresholds {
 		h := &r.Verdict.Thresholds[i]
-		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed, Cells: []string{passedWord[h.Passed], h.Name, h.Figure(), spaced(h.Observed), spaced(h.Limit)}})
+		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed, Cells: []any{passedWord[h.Passed], h.Name, h.Figure(), h.Observed, h.Limit}})
 	}
 	return t
 }
@@ -32,9 +32,9 @@ func probeTable(r *runnerv1alpha1.Report) *table {
 	}
 	for i := range r.Search.Probes {
 		p := &r.Search.Probes[i]
-		t.Rows = append(t.Rows, tableRow{Bad: p.Outcome != runnerv1alpha1.ProbeHeld, Cells: append([]string{
-			fmt.Sprint(i + 1), fmt.Sprint(p.Load), string(p.Outcome), search.Reason(p), result.FormatRate(p.Achieved),
-		}, append(measuredTimes(&p.ResponseTime, p50, p99), grouped(p.Dropped), errorRate(float64(p.ErrorRate), p.Sent+p.Dropped))...)})
+		t.Rows = append(t.Rows, tableRow{Bad: p.Outcome != runnerv1alpha1.ProbeHeld, Cells: append([]any{
+			fmt.Sprint(i + 1), fmt.Sprint(p.Load), string(p.Outcome), search.Reason(p), rateCell(p.Achieved),
+		}, append(measuredTimes(&p.ResponseTime, p50, p99), p.Dropped, errorRate(float64(p.ErrorRate), p.Sent+p.Dropped))...)})
 	}
 	return t
 }
@@ -72,11 +72,11 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 		if !s.WarmUp {
 			measured++
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []string{stageName(s), stageAsked(s), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
+		t.Rows = append(t.Rows, tableRow{Cells: []any{stageName(s), stageAsked(s), rateCell(s.Achieved), s.Sent, s.Dropped}, Bad: s.Dropped > 0})
 		t.addChains(s.AskedChains, s.AchievedChains)
 	}
 	if measured != 1 {
-		t.add("measured, "+lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains), result.FormatRate(r.Rate.Achieved), grouped(r.Requests.Sent), grouped(r.Requests.Dropped))
+		t.add("measured, "+lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains), rateCell(r.Rate.Achieved), r.Requests.Sent, r.Requests.Dropped)
 		t.addChains(r.Rate.AskedChains, r.Rate.AchievedChains)
 	}
 	return t
@@ -102,7 +102,7 @@ func stageName(s *runnerv1alpha1.StageResult) string {
 }
 
 // stageAsked formats the desired rate of a stage.
-func stageAsked(s *runnerv1alpha1.StageResult) string {
+func stageAsked(s *runnerv1alpha1.StageResult) any {
 	if s.Pause {
 		return "0"
 	}
@@ -112,7 +112,7 @@ func stageAsked(s *runnerv1alpha1.StageResult) string {
 // addChains adds the rates of a row with chainsPerSecond, in chain instances.
 func (t *table) addChains(asked, achieved float64) {
 	if asked > 0 {
-		t.add("chain instances", result.FormatRate(asked), result.FormatRate(achieved), "", "")
+		t.add("chain instances", rateCell(asked), rateCell(achieved), "", "")
 	}
 }
 

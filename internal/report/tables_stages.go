@@ -17,7 +17,7 @@ func stageTimeTable(r *runnerv1alpha1.Report) *table {
 			measured++
 		}
 		if f := s.Figures; f != nil {
-			cells := append([]string{stageOf(s)}, measuredTimes(&f.ResponseTime, p50, p95, p99, longest)...)
+			cells := append([]any{stageOf(s)}, measuredTimes(&f.ResponseTime, p50, p95, p99, longest)...)
 			t.Rows = append(t.Rows, tableRow{Cells: append(cells, errorRate(float64(f.ErrorRate), s.Sent+s.Dropped)), Bad: f.ErrorRate > 0})
 		}
 	}

@@ -26,10 +26,7 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 		Head: []string{"chain", "step", "sent", "succeeded", "errors", "failed checks", "timed out", "reset", "connection lost", "p50", "p90", "p99", "p99.9", "max"},
 	}
 	for s := range stepsOf(r) {
-		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), errorRate(float64(s.ErrorRate), s.Sent)}
-		for _, n := range []int64{s.FailedChecks, s.TimedOut, s.Reset, s.ConnectionLost} {
-			row = append(row, grouped(n))
-		}
+		row := []any{s.Chain, s.Step, s.Sent, s.Succeeded, errorRate(float64(s.ErrorRate), s.Sent), s.FailedChecks, s.TimedOut, s.Reset, s.ConnectionLost}
 		t.Rows = append(t.Rows, tableRow{Cells: append(row, measuredTimes(&s.ResponseTime, p50, p90, p99, p999, longest)...), Bad: s.ErrorRate > 0})
 	}
 	return t
@@ -45,9 +42,9 @@ func stepPhaseTable(r *runnerv1alpha1.Report) *table {
 		if s.ServiceTime.Count == 0 || len(r.Steps) < 2 {
 			continue
 		}
-		t.add(append([]string{s.Chain, s.Step, "service time"}, measuredTimes(&s.ServiceTime, p50, p90, p99, p999, longest)...)...)
+		t.add(append([]any{s.Chain, s.Step, "service time"}, measuredTimes(&s.ServiceTime, p50, p90, p99, p999, longest)...)...)
 		if s.TimeToFirstByte != s.ServiceTime {
-			t.add(append([]string{s.Chain, s.Step, "first byte"}, measuredTimes(&s.TimeToFirstByte, p50, p90, p99, p999, longest)...)...)
+			t.add(append([]any{s.Chain, s.Step, "first byte"}, measuredTimes(&s.TimeToFirstByte, p50, p90, p99, p999, longest)...)...)
 		}
 	}
 	return t
@@ -91,10 +88,10 @@ func operationTable(r *runnerv1alpha1.Report) *table {
 			first, outcomes = outcomes[0].words(), nil
 		}
 		t.Rows = append(t.Rows, tableRow{Bad: o.ErrorRate > 0, Cells: append(
-			[]string{printable(o.Target), printable(o.Operation), first, grouped(o.Sent), errorRate(float64(o.ErrorRate), o.Sent)},
+			[]any{printable(o.Target), printable(o.Operation), first, o.Sent, errorRate(float64(o.ErrorRate), o.Sent)},
 			measuredTimes(&o.ResponseTime, p50, p90, p99, longest)...)})
 		for _, c := range outcomes {
-			t.add(printable(o.Target), "", c.words(), grouped(c.count), "", "", "", "", "")
+			t.add(printable(o.Target), "", c.words(), c.count, "", "", "", "", "")
 		}
 	}
 	return t
@@ -137,7 +134,7 @@ func notificationTimes(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "notification-times", Topic: topicErrors, Caption: "Notifications, time after the request", Left: 1, Head: []string{"listener", "mean", "p50", "p99", "p99.9", "max"}}
 	for i := range r.Listeners {
 		if l := &r.Listeners[i]; l.Time.Count > 0 {
-			t.add(append([]string{printable(l.Name), mean(&l.Time, micro)}, measuredTimes(&l.Time, p50, p99, p999, longest)...)...)
+			t.add(append([]any{printable(l.Name), mean(&l.Time)}, measuredTimes(&l.Time, p50, p99, p999, longest)...)...)
 		}
 	}
 	return t

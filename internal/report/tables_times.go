@@ -14,21 +14,23 @@ func p99(t *runnerv1alpha1.Times) int64     { return t.P99 }
 func p999(t *runnerv1alpha1.Times) int64    { return t.P999 }
 func longest(t *runnerv1alpha1.Times) int64 { return t.Max }
 
-// measuredTimes are cells; dashes if nothing was measured.
-func measuredTimes(t *runnerv1alpha1.Times, all ...percentile) (out []string) {
+// measuredTimes are cells. They are not known if nothing was measured.
+func measuredTimes(t *runnerv1alpha1.Times, all ...percentile) (out []any) {
 	for _, of := range all {
 		out = append(out, measured(t.Count, of(t)))
 	}
 	return out
 }
 
-// mean writes the mean of the measured times; "-": no request got a response.
-func mean(t *runnerv1alpha1.Times, format func(us int64) string) string {
-	if t.Count == t.Unanswered {
-		return "-"
+func measured(count, us int64) any {
+	if count == 0 {
+		return nil
 	}
-	return format(t.Mean)
+	return timeCell(us)
 }
+
+// mean of the measured times is not known if no request got a response.
+func mean(t *runnerv1alpha1.Times) any { return measured(t.Count-t.Unanswered, t.Mean) }
 
 // timeTable has the times that were measured. Times that phaseTable has for the only target, and times of successful requests if all were successful, are
 // not repeated.
@@ -56,7 +58,7 @@ func phaseTable(r *runnerv1alpha1.Report) *table {
 	for i := range r.Targets {
 		for _, p := range append(connectionPhases(&r.Targets[i]), requestPhases(&r.Targets[i])...) {
 			if p.times.Max > 0 {
-				t.add(append([]string{printable(r.Targets[i].Name), p.name, grouped(p.times.Count), micro(p.times.Mean)}, measuredTimes(p.times, p50, p90, p99, p999, longest)...)...)
+				t.add(append([]any{printable(r.Targets[i].Name), p.name, p.times.Count, timeCell(p.times.Mean)}, measuredTimes(p.times, p50, p90, p99, p999, longest)...)...)
 			}
 		}
 	}
@@ -68,7 +70,7 @@ func slowestTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "slowest", Topic: topicTimes, Caption: "Slowest requests with a trace", Left: 2, Head: []string{"step", "trace", "after", "time", "status"}, Detail: true}
 	for i := range r.Slowest {
 		s := &r.Slowest[i]
-		t.add(s.Chain+"/"+s.Step, traceText(&s.Trace), offset(s.At), micro(s.ResponseTime), decimal(int64(s.Status)))
+		t.add(s.Chain+"/"+s.Step, traceText(&s.Trace), offsetCell(s.At), timeCell(s.ResponseTime), decimal(int64(s.Status)))
 	}
 	return t
 }

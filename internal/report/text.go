@@ -56,15 +56,6 @@ func head(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 // ascii is a text of a table, with the sign of the micro as u and other characters escaped.
 func ascii(s string) string { return sentence(strings.ReplaceAll(s, " \u00b5", "u")) }
 
-// figureText is a figure in as few columns as possible: "> 12.3 ms" becomes ">12.3ms".
-func figureText(s string) string {
-	s = strings.NewReplacer(" us", "us", " ms", "ms", " s", "s").Replace(ascii(s))
-	if len(s) > 7 && strings.HasPrefix(s, "> ") {
-		s = ">" + s[2:]
-	}
-	return s
-}
-
 // grid is a table of a text: rows of cells, the first left columns with text and the others with figures.
 type grid struct {
 	rows   [][]string
@@ -91,8 +82,9 @@ func textTable(b *bytes.Buffer, t *table) {
 // textList writes the first cell of each row on lines of its own, and the others below.
 func textList(b *bytes.Buffer, t *table) {
 	for _, row := range t.Rows {
-		wrap(b, "  ", ascii(row.Cells[0]))
-		for _, cell := range row.Cells[1:] {
+		cells := t.texts(row, compact)
+		wrap(b, "  ", ascii(cells[0]))
+		for _, cell := range cells[1:] {
 			wrap(b, "      ", ascii(cell))
 		}
 	}
@@ -102,7 +94,7 @@ func textGrid(b *bytes.Buffer, t *table) {
 	indent, groups := "  ", []string(nil)
 	if t.Group {
 		for _, row := range t.Rows {
-			groups = append(groups, ascii(row.Cells[0]))
+			groups = append(groups, ascii(t.texts(row, compact)[0]))
 		}
 		indent, t = "    ", t.columns(func(i int) bool { return i > 0 })
 	}
@@ -122,12 +114,9 @@ func textGrid(b *bytes.Buffer, t *table) {
 func gridOf(t *table, width int) *grid {
 	g := &grid{rows: [][]string{t.Head}, left: t.Left, below: map[int]bool{}}
 	for _, row := range t.Rows {
-		cells := make([]string, len(row.Cells))
-		for i, c := range row.Cells {
-			cells[i] = ascii(c)
-			if i >= t.Left {
-				cells[i] = figureText(c)
-			}
+		cells := t.texts(row, compact)
+		for i := range cells {
+			cells[i] = ascii(cells[i])
 		}
 		g.rows = append(g.rows, cells)
 	}
