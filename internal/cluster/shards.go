@@ -102,7 +102,7 @@ func whereabouts(r *v1alpha1.RunnerStatus) string {
 // shardList returns the shards with problems first, then the shards that join or leave. The shards that have left are
 // last.
 func shardList(m *Frame) list {
-	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-16s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
+	out := table("%5v  %-12.12v %-20.20v %-16.16v %8v %10v  %v", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")
 	runners := slices.Clone(m.Test.Status.Runners)
 	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
 		return cmp.Compare(interest(m.Test, &b), interest(m.Test, &a))
@@ -117,8 +117,7 @@ func shardList(m *Frame) list {
 			cpus += " exclusive"
 		}
 		lag, throttled := m.health(r)
-		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-20s %-16s %8s %10s  %s", r.Shard, cut(orDash(state), 12), cut(orDash(r.Node), 20),
-			cut(orDash(cpus), 16), lag, throttled, plain(r.Message)))
+		out.add(r.Shard, orDash(state), orDash(r.Node), orDash(cpus), lag, throttled, plain(r.Message))
 	}
 	if more := unlisted(m.Test); more > 0 {
 		out.rows = append(out.rows, fmt.Sprintf("%d more have a problem", more))

@@ -32,7 +32,11 @@ type Size struct{ Width, Height int }
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
-	lists := []list{errorList(lt), thresholdList(lt), probeList(lt), chainList(lt), stepList(lt), listenerList(lt), shardList(m), healthList(m), changeList(lt)}
+	r := lt.Status.Results
+	if r == nil {
+		r = &v1alpha1.Results{}
+	}
+	lists := []list{errorList(r), thresholdList(lt), probeList(lt), chainList(r), stepList(r), listenerList(r), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -76,9 +80,18 @@ func header(m *Frame, size Size) []string {
 
 // list is a title and rows. If there are few lines, not all rows are shown.
 type list struct {
-	title string
-	rows  []string
+	title  string
+	rows   []string
+	format string
 }
+
+// table returns a list without rows. The format has the columns of its title and of its rows. Their widths do not depend on the values, so that they
+// stay while a test runs.
+func table(format string, names ...any) list {
+	return list{title: fmt.Sprintf(format, names...), format: format}
+}
+
+func (l *list) add(cells ...any) { l.rows = append(l.rows, fmt.Sprintf(l.format, cells...)) }
 
 // fit gives each list an empty line, its title and a row, the first lists first, and shares the remaining lines.
 func fit(lists []list, height int) []string {
@@ -121,21 +134,17 @@ func cut(s string, width int) string {
 	return string([]rune(s)[:max(width, 0)])
 }
 
-func errorList(lt *v1alpha1.LoadTest) list {
-	out := list{title: fmt.Sprintf("%-40s %12s", "ERRORS", "COUNT")}
-	r := lt.Status.Results
-	if r == nil {
-		return out
-	}
+func errorList(r *v1alpha1.Results) list {
+	out := table("%-40.40v %12v", "ERRORS", "COUNT")
 	for _, k := range errorKinds(r) {
-		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", k.Name, k.Count))
+		out.add(k.Name, k.Count)
 	}
 	for _, f := range r.Failures {
 		why := failure.Words(rv.Failure{Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address})
-		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut(plain(f.Of+": "+why), 40), f.Count))
+		out.add(plain(f.Of+": "+why), f.Count)
 	}
 	for _, c := range r.Causes {
-		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut("cause "+plain(c.Name), 40), c.Count))
+		out.add("cause "+plain(c.Name), c.Count)
 	}
 	return out
 }
@@ -163,38 +172,34 @@ func probeList(lt *v1alpha1.LoadTest) list {
 }
 
 // chainList has the chains of a running test, whose status has no steps.
-func chainList(lt *v1alpha1.LoadTest) list {
-	out := list{title: fmt.Sprintf("%-26s %11s %11s %9s  %s", "CHAIN", "STARTED", "COMPLETED", "ABORTED", "ABORTED BY")}
-	if lt.Status.Results == nil {
-		return out
-	}
-	for i := range lt.Status.Results.Chains {
-		c := &lt.Status.Results.Chains[i]
-		if len(c.Steps) > 0 {
-			continue
+func chainList(r *v1alpha1.Results) list {
+	out := table("%-26.26v %11v %11v %9v  %v", "CHAIN", "STARTED", "COMPLETED", "ABORTED", "ABORTED BY")
+	for i := range r.Chains {
+		if c := &r.Chains[i]; len(c.Steps) == 0 {
+			out.add(plain(c.Name), c.Started, c.Completed, c.Aborted, first(c.AbortedBy))
 		}
-		by := ""
-		if len(c.AbortedBy) > 0 {
-			by = namedText([]result.Named{{Name: c.AbortedBy[0].Name, Count: c.AbortedBy[0].Count}})
-		}
-		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %11d %9d  %s", cut(plain(c.Name), 26), c.Started, c.Completed, c.Aborted, by))
 	}
 	return out
 }
 
-// listenerList has the notifications of each listener.
-func listenerList(lt *v1alpha1.LoadTest) list {
-	out := list{title: fmt.Sprintf("%-26s %11s %9s %9s %8s %8s %8s", "NOTIFICATIONS", "IN TIME", "MISSING", "OTHERS", "ERRORS", "P50", "P99")}
-	if lt.Status.Results == nil {
-		return out
+// first returns the most frequent count; "": there is none.
+func first(counts []v1alpha1.NamedCount) string {
+	if len(counts) == 0 {
+		return ""
 	}
-	for i := range lt.Status.Results.Listeners {
-		l := &lt.Status.Results.Listeners[i]
+	return namedText([]result.Named{result.Named(counts[0])})
+}
+
+// listenerList has the notifications of each listener.
+func listenerList(r *v1alpha1.Results) list {
+	out := table("%-26.26v %11v %9v %9v %8v %8v %8v", "NOTIFICATIONS", "IN TIME", "MISSING", "OTHERS", "ERRORS", "P50", "P99")
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
 		p50, p99 := "-", "-"
 		if l.Awaited > 0 {
 			p50, p99 = timeText(l.Time.P50, l.Time.Above), timeText(l.Time.P99, l.Time.Above)
 		}
-		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %9d %8s %8s %8s", cut(plain(l.Name), 26), l.InTime, l.Missing, noStep(l), errorText(l.ErrorRate), p50, p99))
+		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), errorText(l.ErrorRate), p50, p99)
 	}
 	return out
 }
@@ -205,30 +210,23 @@ func noStep(l *v1alpha1.ListenerResult) int64 {
 }
 
 // stepList returns the steps with the most failures first, else in the order of the spec.
-func stepList(lt *v1alpha1.LoadTest) list {
-	out := list{title: fmt.Sprintf("%-26s %11s %9s %8s %8s %8s  %s", "STEP", "SENT", "FAILED", "ERRORS", "P50", "P99", "FAILED BY")}
-	if lt.Status.Results == nil {
-		return out
-	}
+func stepList(r *v1alpha1.Results) list {
+	out := table("%-26.26v %11v %9v %8v %8v %8v  %v", "STEP", "SENT", "FAILED", "ERRORS", "P50", "P99", "FAILED BY")
 	type step struct {
 		chain string
 		*v1alpha1.StepResult
 	}
 	var steps []step
-	for i := range lt.Status.Results.Chains {
-		c := &lt.Status.Results.Chains[i]
+	for i := range r.Chains {
+		c := &r.Chains[i]
 		for k := range c.Steps {
 			steps = append(steps, step{c.Name, &c.Steps[k]})
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
 	for _, s := range steps {
-		by := ""
-		if len(s.FailedBy) > 0 {
-			by = namedText([]result.Named{{Name: s.FailedBy[0].Name, Count: s.FailedBy[0].Count}})
-		}
-		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %8s %8s %8s  %s", cut(plain(s.chain+"/"+s.Name), 26), s.Sent, s.Failed,
-			errorText(s.ErrorRate), timeText(s.ResponseTime.P50, s.ResponseTime.Above), timeText(s.ResponseTime.P99, s.ResponseTime.Above), by))
+		t := &s.ResponseTime
+		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, errorText(s.ErrorRate), timeText(t.P50, t.Above), timeText(t.P99, t.Above), first(s.FailedBy))
 	}
 	return out
 }
