@@ -14,6 +14,8 @@ import (
 // The time is divided into intervals of about a second, each between two looks at all runners. A window is a number of
 // consecutive intervals. It is not safe for concurrent use.
 type Watch struct {
+	clock[watchedCounts]
+
 	plan *runnerv1alpha1.Plan
 	// of is the index into parts for each threshold. Part 0 is the run.
 	of    []int
@@ -21,11 +23,7 @@ type Watch struct {
 	// selections are those of the plan, and before them the response times of the run.
 	selections []runnerv1alpha1.Selection
 	sliding    []*sliding // by threshold; nil: no window
-	runners    map[Runner]*looked
-	// expected is the number of shards at the start; the first interval waits for them.
-	expected int
-	from     time.Duration
-	adder    histogram.Adder
+	adder      histogram.Adder
 }
 
 // watchedPart is the sum over all runners: of the run, and since the last interval.
@@ -48,43 +46,24 @@ func (t *tallies) add(o *tallies, sign int64) {
 	t.chainsCompleted, t.chainsAborted = t.chainsCompleted+sign*o.chainsCompleted, t.chainsAborted+sign*o.chainsAborted
 }
 
-// looked is a runner: when the last interval ended, and now.
-type looked struct {
-	base, last runnerv1alpha1.Snapshot // without distributions
-	counts     []tallies
-	times      []runnerv1alpha1.Histogram
-	silent     bool
-	// resumed is true if what the runner did before was not watched.
-	resumed bool
+// watchedCounts are the counts and distributions of each part in the last snapshot of a runner.
+type watchedCounts struct {
+	counts []tallies
+	times  []runnerv1alpha1.Histogram
 }
 
-// interval is the time between two looks at a runner.
-func (p *looked) interval() time.Duration { return offset(&p.last) - offset(&p.base) }
+// interval is the length of an interval.
+const interval = time.Second
 
-// gone returns whether the runner had ended its load before the interval.
-func (p *looked) gone() bool { return p.base.EndedAt != 0 || p.silent && p.interval() == 0 }
-
-// steady returns whether the runner sent load in the whole interval.
-func (p *looked) steady() bool {
-	return p.interval() > 0 && p.last.EndedAt == 0 && !p.base.Suspended && !p.last.Suspended &&
-		!p.base.LeaseExpired && !p.last.LeaseExpired && p.base.LeaseGaps == p.last.LeaseGaps && !p.resumed
-}
-
-const (
-	// interval is how long an interval must be. Looks are not exactly a second apart.
-	shortest = time.Second - early
-	// longest: after it, an interval does not wait for more runners.
-	longest = 2 * time.Second
-	// maxIntervals is the maximum number of intervals of a window. Longer windows have longer intervals.
-	maxIntervals = 60
-)
+// maxIntervals is the maximum number of intervals of a window. Longer windows have longer intervals.
+const maxIntervals = 60
 
 // NewWatch returns the figures of no snapshots, for a run that begins with so many shards.
 func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 	selections, of := plan.Selections()
 	w := &Watch{
 		plan: plan, of: make([]int, len(of)), parts: make([]watchedPart, 1+len(selections)), sliding: make([]*sliding, len(of)),
-		runners: map[Runner]*looked{}, expected: shards,
+		clock:      newClock[watchedCounts](shards),
 		selections: append([]runnerv1alpha1.Selection{{Time: runnerv1alpha1.MetricResponseTime}}, selections...),
 	}
 	for i := range selections {
@@ -97,7 +76,7 @@ func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 			w.parts[0].hasTime = true
 		}
 		if t.Window > 0 {
-			w.sliding[i] = &sliding{length: t.Window, step: max(time.Second, t.Window/maxIntervals)}
+			w.sliding[i] = &sliding{length: t.Window, step: max(interval, t.Window/maxIntervals)}
 			w.parts[w.of[i]].hasIntervals = true
 		}
 	}
@@ -107,73 +86,52 @@ func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 // Add adds a snapshot. One that was overtaken, or of a runner that has not begun, changes nothing. It returns true if the
 // windows moved.
 func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
-	if s.StartedAt == 0 || offset(s) < 0 {
-		return false, nil
-	}
 	if n := len(s.Selections); n != 0 && n != len(w.parts)-1 {
 		return false, fmt.Errorf("it has %d selections, the plan has %d", n, len(w.parts)-1)
 	}
-	known := w.runners[runnerOf(s)]
-	switch {
-	case known != nil && s.Sequence <= known.last.Sequence:
+	p, isNew := w.find(s)
+	if p == nil {
 		return false, nil
-	case known == nil:
-		known = w.meet(s)
-		w.runners[runnerOf(s)] = known
+	}
+	if isNew {
+		p.own = watchedCounts{make([]tallies, len(w.parts)), make([]runnerv1alpha1.Histogram, len(w.parts))}
+		w.runners[runnerOf(s)] = p
 	}
 	for i := range w.parts {
-		if err := w.addPart(known, s, i); err != nil {
+		if err := w.addPart(p, s, i); err != nil {
 			return false, err
 		}
 	}
-	known.last, known.silent = brief(s), false
-	if !w.isDue() {
+	w.look(p, s)
+	if !w.isDue(interval) {
 		return false, nil
 	}
 	w.close()
 	return true, nil
 }
 
-// meet notes a runner that is new. What a runner did long before is in no window.
-func (w *Watch) meet(s *runnerv1alpha1.Snapshot) *looked {
-	out := &looked{counts: make([]tallies, len(w.parts)), times: make([]runnerv1alpha1.Histogram, len(w.parts))}
-	out.base = runnerv1alpha1.Snapshot{StartAt: s.StartAt, StartedAt: s.StartedAt, Clock: s.StartedAt, Suspended: s.Suspended}
-	if time.Duration(s.Clock-s.StartedAt) > missed {
-		out.base, out.resumed = brief(s), true
-		w.from = max(w.from, offset(s))
-	}
-	return out
-}
-
-// brief is what Watch needs of a snapshot later.
-func brief(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
-	out := slim(s)
-	out.LeaseExpired, out.LeaseGaps = s.LeaseExpired, s.LeaseGaps
-	return out
-}
-
-func (w *Watch) addPart(known *looked, s *runnerv1alpha1.Snapshot, i int) error {
+func (w *Watch) addPart(p *looked[watchedCounts], s *runnerv1alpha1.Snapshot, i int) error {
 	part := &w.parts[i]
 	if i > 0 && len(s.Selections) == 0 {
 		return nil
 	}
 	now, h := w.tally(s, i)
 	part.counts.add(&now, 1)
-	part.counts.add(&known.counts[i], -1)
+	part.counts.add(&p.own.counts[i], -1)
 	var since *histogram.H
-	if part.hasIntervals && !known.resumed {
+	if part.hasIntervals && !p.resumed {
 		part.since.add(&now, 1)
-		part.since.add(&known.counts[i], -1)
+		part.since.add(&p.own.counts[i], -1)
 		since = &part.timeSince
 	}
-	known.counts[i] = now
+	p.own.counts[i] = now
 	if !part.hasTime || h.Count == 0 { // a stored snapshot can lack it
 		return nil
 	}
-	if err := w.adder.AddSince(*h, known.times[i], &part.time, since); err != nil {
+	if err := w.adder.AddSince(*h, p.own.times[i], &part.time, since); err != nil {
 		return fmt.Errorf("time of threshold figures %d: %w", i, err)
 	}
-	known.times[i] = *h
+	p.own.times[i] = *h
 	return nil
 }
 
@@ -208,30 +166,6 @@ func (t *tallies) addRun(s *runnerv1alpha1.Snapshot) {
 	}
 }
 
-// isDue returns whether the interval ends: all runners were looked at, or one of them so late that the others are not
-// waited for.
-func (w *Watch) isDue() bool {
-	end := w.end()
-	all := len(w.runners) >= w.expected
-	for _, p := range w.runners {
-		switch {
-		case p.interval() >= longest:
-			return end > w.from
-		case !p.gone() && p.last.State != runnerv1alpha1.StateDone && p.interval() < shortest:
-			all = false
-		}
-	}
-	return all && end-w.from >= shortest
-}
-
-func (w *Watch) end() time.Duration {
-	end := w.from
-	for _, p := range w.runners {
-		end = max(end, offset(&p.last))
-	}
-	return end
-}
-
 // close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that ended, or a runner that
 // did not answer is in no window.
 func (w *Watch) close() {
@@ -240,11 +174,11 @@ func (w *Watch) close() {
 	steady := measured && w.from >= start
 	loaded := false
 	for _, p := range w.runners {
-		if p.gone() {
+		if p.base.EndedAt != 0 || p.isOver() { // its load ended before the interval
 			continue
 		}
 		loaded = true
-		steady = steady && p.steady()
+		steady = steady && p.isSteady()
 	}
 	for i, s := range w.sliding {
 		if s == nil {
@@ -261,11 +195,7 @@ func (w *Watch) close() {
 		w.parts[i].since = tallies{}
 		w.parts[i].timeSince.Reset()
 	}
-	for _, p := range w.runners {
-		p.silent = p.interval() == 0
-		p.base, p.resumed = p.last, false
-	}
-	w.from = end
+	w.clock.close()
 }
 
 // Begun returns when the first measured stage began, or the measured stage with a name, and false if it did not begin.

@@ -34,9 +34,9 @@ type window struct {
 }
 
 // add is what a shard has done between two snapshots, without its times.
-func (o *window) add(p *watched) {
+func (o *window) add(p *looked[watched]) {
 	o.revision = max(o.revision, p.last.Revision)
-	if p.over() {
+	if p.isOver() {
 		return // what it has in flight it had at its end
 	}
 	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
@@ -45,7 +45,7 @@ func (o *window) add(p *watched) {
 	}
 	if p.base.EndedAt == 0 {
 		o.working++
-		o.paused += one(p.paused())
+		o.paused += one(p.isPaused())
 	}
 	c := p.last.Counters
 	c.Add(&p.base.Counters, -1)

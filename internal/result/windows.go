@@ -19,15 +19,12 @@ import (
 //
 // It is not safe for concurrent use.
 type Windows struct {
-	plan    *runnerv1alpha1.Plan
-	runners map[Runner]*watched
-	// expected is how many shards there will be at the start, unless some are lost.
-	expected int
-	closed   []window
+	clock[watched]
+
+	plan   *runnerv1alpha1.Plan
+	closed []window
 	// width is an index into widths.
 	width int
-	// from is the end of the last closed window, first the beginning of the first one.
-	from, first time.Duration
 	// changes of the rates, in the order of time; the first is the plan.
 	changes []change
 	// limit is the longest timeout of all unanswered requests so far.
@@ -40,52 +37,19 @@ type Windows struct {
 // windowTimes are the distributions of a window.
 type windowTimes struct{ responseTime, lag histogram.H }
 
-// watched is one runner: what it had counted when the last window was closed, and what it has now.
-type watched struct {
-	// base and last have no distributions; responseTime and lag are those of last.
-	base, last        runnerv1alpha1.Snapshot
-	responseTime, lag runnerv1alpha1.Histogram
-	// silent: nothing was heard in the last window, so that the next ones do not wait for it.
-	silent bool
-}
-
-func (p *watched) span() time.Duration { return offset(&p.last) - offset(&p.base) }
-
-// over returns true if the runner's last snapshot was before the window, or if the runner sends no snapshots any more.
-func (p *watched) over() bool {
-	return p.base.State == runnerv1alpha1.StateDone || p.silent && p.span() == 0
-}
-
-// paused: the runner was suspended at either look, and nothing came due in between.
-func (p *watched) paused() bool {
-	return p.base.Suspended && p.last.Suspended && slotsOf(&p.base) == slotsOf(&p.last)
-}
-
-func slotsOf(s *runnerv1alpha1.Snapshot) (n int64) {
-	for i := range s.Stages {
-		n += s.Stages[i].Slots
-	}
-	return n
-}
+// watched are the distributions of a runner in its last snapshot.
+type watched struct{ responseTime, lag runnerv1alpha1.Histogram }
 
 type change struct {
 	at    time.Duration
 	rates []runnerv1alpha1.Rate
 }
 
-const (
-	// early is how much less than its width a window may last: looks are never exactly a second apart.
-	early = 250 * time.Millisecond
-	// missed: when the first look at a runner is later than this after its first turn, what was before
-	// is given up, for it is not known when it was.
-	missed = 5 * time.Second
-)
-
 // NewWindows returns an empty series for a run of the plan that begins with so many shards: on a laptop it
 // is one, whatever the plan says. Others may join later, leave, and come back; only the first window waits
 // for all of them, and for two seconds at most.
 func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
-	return &Windows{plan: plan, runners: map[Runner]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
+	return &Windows{clock: newClock[watched](shards), plan: plan, changes: []change{{rates: plan.Rates}}}
 }
 
 // Change sets the rates that are active from an offset on, nil while the load is suspended. The offset must be later than
@@ -101,32 +65,28 @@ func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error { return w.add(s, nil) }
 
 // add is Add, with a sum of the response times of all runners that are watched; nil: none.
 func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
-	if s.StartedAt == 0 || offset(s) < 0 {
+	p, isNew := w.find(s)
+	if p == nil {
 		return nil
 	}
-	known, since := w.runners[runnerOf(s)], &w.since
-	switch {
-	case known != nil && s.Sequence <= known.last.Sequence:
-		return nil
-	case known == nil:
-		known = w.meet(s)
-		if known.base.Sequence != 0 { // what was before is given up
-			since = &windowTimes{}
-		}
+	since := &w.since
+	if isNew && p.resumed { // what was before is given up
+		since = &windowTimes{}
 	}
-	if err := w.adder.AddSince(s.ResponseTime, known.responseTime, total, &since.responseTime); err != nil {
+	if err := w.adder.AddSince(s.ResponseTime, p.own.responseTime, total, &since.responseTime); err != nil {
 		return fmt.Errorf("response time: %w", err)
 	}
-	known.responseTime = s.ResponseTime
+	p.own.responseTime = s.ResponseTime
 	w.limit = max(w.limit, unansweredOf(w.plan, s, false).limit)
-	w.runners[runnerOf(s)] = known
 	lag := lagOf(s)
 	// A lag that is not a later state adds nothing: it is only shown.
-	if err := w.adder.AddSince(lag, known.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
+	if err := w.adder.AddSince(lag, p.own.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
+		w.runners[runnerOf(s)] = p // its response time was added
 		return fmt.Errorf("lag: %w", err)
 	}
-	known.last, known.lag, known.silent = slim(s), lag, false
-	if w.isDue() {
+	p.own.lag = lag
+	w.look(p, s)
+	if w.isDue(widths(w.width)) {
 		w.close()
 	}
 	return nil
@@ -140,61 +100,12 @@ func lagOf(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Histogram {
 	return s.Lag
 }
 
-// meet decides from when on a runner is watched: from its first turn, which for one that joined is not the
-// start of the test, if that was not long ago.
-func (w *Windows) meet(s *runnerv1alpha1.Snapshot) *watched {
-	if time.Duration(s.Clock-s.StartedAt) <= missed {
-		return &watched{base: runnerv1alpha1.Snapshot{StartAt: s.StartAt, StartedAt: s.StartedAt, Clock: s.StartedAt, Suspended: s.Suspended}}
-	}
-	if len(w.runners) == 0 {
-		w.from, w.first = offset(s), offset(s)
-	}
-	return &watched{base: slim(s)}
-}
-
-// slim is what windows need of a snapshot; steps may hold megabytes.
-func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
-	return runnerv1alpha1.Snapshot{
-		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
-		StartAt: s.StartAt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Suspended: s.Suspended, Counters: s.Counters, Stages: s.Stages,
-	}
-}
-
-// isDue: every shard that is awaited has been looked at late enough, or one of them so late that the
-// others are not waited for.
-func (w *Windows) isDue() bool {
-	wanted := widths(w.width) - early
-	all := len(w.runners) >= w.expected || len(w.closed) > 0
-	for _, p := range w.runners {
-		if p.span() >= 2*widths(w.width) {
-			return w.end() > w.from
-		}
-		if !p.silent && p.last.State != runnerv1alpha1.StateDone && p.span() < wanted {
-			all = false
-		}
-	}
-	return all && w.end()-w.from >= wanted
-}
-
-// end is how far the shards are.
-func (w *Windows) end() time.Duration {
-	end := w.from
-	for _, p := range w.runners {
-		end = max(end, offset(&p.last))
-	}
-	return end
-}
-
 // close ends the open window and begins the next one.
 func (w *Windows) close() {
 	open := w.open()
-	for _, p := range w.runners {
-		p.silent = p.span() == 0
-		p.base = p.last
-	}
+	w.clock.close()
 	w.since.responseTime.Reset()
 	w.since.lag.Reset()
-	w.from = w.end()
 	w.closed = append(w.closed, open)
 	for len(w.closed) > runnerv1alpha1.MaxWindows {
 		w.width++
