@@ -30,7 +30,7 @@ func (b *bench) wrong() (wrong []string) {
 		what := c.wrong()
 		switch {
 		case what != "":
-		case c.socket.IsOpen() && b.peers[c.socket.FD()].closed:
+		case c.socket.IsOpen() && !slices.ContainsFunc(b.peers, func(p *peer) bool { return p.data == c.index && !p.closed }):
 			what = "uses a closed socket"
 		case connectingIn[c.state] > 0 && !c.socket.IsOpen() && !b.dials(c):
 			what = "waits for no dialer"

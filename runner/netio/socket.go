@@ -45,9 +45,6 @@ func Open(n Net, c *dial.Connection, data int32) (Socket, error) {
 // IsOpen returns whether there is a socket.
 func (s *Socket) IsOpen() bool { return s.net != nil }
 
-// FD is the number that the Net has given to the open socket.
-func (s *Socket) FD() int { return s.fd }
-
 // Close closes the socket if it is open.
 func (s *Socket) Close() {
 	if s.net != nil {
