@@ -80,7 +80,7 @@ func (s *Socket) Take(raw []byte, plain *[]byte, to Input, now int64) (sent int,
 				return sent, OK, err
 			}
 		}
-		if broken == nil && s.isFlooded() {
+		if s.isFlooded() {
 			n, _ := s.Flush()
 			sent += n
 			if s.isFlooded() {
