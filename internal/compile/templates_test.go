@@ -273,8 +273,8 @@ func TestOwnFiles(t *testing.T) {
 		"ca spec.targets[0].tls.ca.file", "c spec.targets[0].tls.certificate.files.certificate", "k spec.targets[0].tls.certificate.files.key",
 		"u spec.targets[0].auth.basic.files.username", "p spec.targets[0].auth.basic.files.password",
 		"v spec.variables[0].csv.file", "w spec.variables[1].constant.valueFrom.file",
-		"h spec.templates[0].headers[0].valueFrom.file", "b spec.templates[0].bodyFrom.file",
-		"s spec.templates[0].expect.checks[0].jsonSchema.file", "l spec.templates[0].script.luaFrom.file",
+		"h spec.templates[0].headers[0].valueFrom.file", "s spec.templates[0].expect.checks[0].jsonSchema.file",
+		"b spec.templates[0].bodyFrom.file", "l spec.templates[0].script.luaFrom.file",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

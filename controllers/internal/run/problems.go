@@ -126,14 +126,17 @@ const mountGrace = 10 * time.Second
 // MountProblem reports a pod that has a node and no volumes. The kubelet reports the missing object or key
 // only in an event of the pod, so the message lists all objects that the spec mounts.
 func (f *Facts) MountProblem(pod *corev1.Pod) *Blocker {
+	since, waits := waitsForVolumes(pod)
+	if !waits {
+		return nil
+	}
 	var files []string
 	for _, m := range compile.Mounts(&f.LoadTest.Spec) {
 		for _, item := range m.Items {
 			files = append(files, fmt.Sprintf("%s %s (key %s)", m.Kind, m.Name, item.Key))
 		}
 	}
-	since, waits := waitsForVolumes(pod)
-	if len(files) == 0 || !waits {
+	if len(files) == 0 {
 		return nil
 	}
 	if left := since.Add(mountGrace).Sub(f.Now); left > 0 {
