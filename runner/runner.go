@@ -192,6 +192,8 @@ func (r *Runner) Start(s rv.Start) error {
 	switch {
 	case s.At <= 0:
 		return fmt.Errorf("at: %d is not positive", s.At)
+	case s.LeaseUntil < 0 || s.Term < 0:
+		return errors.New("leaseUntil and term must not be negative")
 	case r.startAt == s.At:
 		r.renew(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
 		return nil

@@ -283,10 +283,14 @@ func TestShareIsChecked(t *testing.T) {
 	}{
 		{"share.shard: 1 of 1", func(s *rv.Share) { s.Shard = 1 }},
 		{"share.slots: residues must be sorted and below 0", func(s *rv.Share) { s.Slots.Of = 0 }},
+		{"share.slots: residues must be sorted and below 2", func(s *rv.Share) { s.Slots = rv.Slots{Of: 2, Residues: []int64{0, 2}} }},
+		{"share.slots: residues must be sorted and below 2", func(s *rv.Share) { s.Slots = rv.Slots{Of: 2, Residues: []int64{1, 0}} }},
 		{"share.connections: the plan has 1 targets", func(s *rv.Share) { s.Connections = nil }},
+		{"share.connections: the plan has 1 targets", func(s *rv.Share) { s.FirstConnection = []int{0, 0} }},
 		{"share.connections[0]: must be at least 1", func(s *rv.Share) { s.Connections = []int{0} }},
 		{"share.variables: the plan has 1", func(s *rv.Share) { s.Variables = nil }},
 		{"share.variables[0]: [0, 1000001) is not within [0, 1000000)", func(s *rv.Share) { s.Variables = [][]rv.Span{{{To: 1_000_001}}} }},
+		{"share.variables[0]: [2, 1) is not within [0, 1000000)", func(s *rv.Share) { s.Variables = [][]rv.Span{{{From: 2, To: 1}}} }},
 		{"share.variables[0]: no values", func(s *rv.Share) { s.Variables = [][]rv.Span{{}} }},
 	} {
 		r, err := New(plan, Options{})

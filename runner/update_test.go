@@ -174,6 +174,9 @@ func TestMessagesOutOfPlace(t *testing.T) {
 	}{
 		{"leave without a share", update(rv.Update{Revision: 1, Leave: true}), "leave: the runner has no share yet", true},
 		{"no share", update(rv.Update{Revision: 1}), "share.shard: 0 of 0", false},
+		{"no revision", update(rv.Update{Share: whole}), "revision: 0 is not positive", false},
+		{"no instant", func() error { return r.Start(rv.Start{}) }, "at: 0 is not positive", false},
+		{"a negative lease", func() error { return r.Start(rv.Start{At: 1, LeaseUntil: -1}) }, "leaseUntil and term", false},
 		{"an offset before the start", update(rv.Update{Revision: 1, At: 5, Share: whole}), "at: 5 is an offset from the start", true},
 		{"the first", update(rv.Update{Revision: 3, Share: whole}), "", false},
 		{"suspended before the start", update(rv.Update{Revision: 4, Share: whole, Suspended: true}), "", false},

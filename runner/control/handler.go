@@ -30,11 +30,11 @@ type route struct {
 }
 
 var routes = map[string]route{
-	rv.PathUpdate:   {http.MethodPut, put(validUpdate, func(s *Server, u *rv.Update) error { return s.engine.Update(*u) })},
-	rv.PathStart:    {http.MethodPut, put(validStart, func(s *Server, m *rv.Start) error { return s.engine.Start(*m) })},
-	rv.PathStop:     {http.MethodPut, put(validStop, func(s *Server, m *rv.Stop) error { return s.engine.Stop(*m) })},
-	rv.PathTeardown: {http.MethodPut, put(nil, func(s *Server, m *rv.Teardown) error { return s.engine.Teardown(*m) })},
-	rv.PathAck:      {http.MethodPut, put(nil, func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
+	rv.PathUpdate:   {http.MethodPut, put(func(s *Server, u *rv.Update) error { return s.engine.Update(*u) })},
+	rv.PathStart:    {http.MethodPut, put(func(s *Server, m *rv.Start) error { return s.engine.Start(*m) })},
+	rv.PathStop:     {http.MethodPut, put(stop)},
+	rv.PathTeardown: {http.MethodPut, put(func(s *Server, m *rv.Teardown) error { return s.engine.Teardown(*m) })},
+	rv.PathAck:      {http.MethodPut, put(func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
 	rv.PathSnapshot: {http.MethodGet, (*Server).snapshot},
 }
 
@@ -60,16 +60,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route.serve(s, w, r, body)
 }
 
-// put makes a route of a message type: decode, check, hand on.
-func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Server, http.ResponseWriter, *http.Request, []byte) {
+// maxReason bounds Stop.Reason, which goes into the report as it is.
+const maxReason = 256
+
+func stop(s *Server, m *rv.Stop) error {
+	if len(m.Reason) > maxReason {
+		return fmt.Errorf("reason is longer than %d bytes", maxReason)
+	}
+	return s.engine.Stop(*m)
+}
+
+// put makes a route of a message type: decode and hand on. The engine checks the message.
+func put[T any](accept func(*Server, *T) error) func(*Server, http.ResponseWriter, *http.Request, []byte) {
 	return func(s *Server, w http.ResponseWriter, _ *http.Request, body []byte) {
 		message := new(T)
 		err := decode(body, message)
 		if err != nil {
 			err = fmt.Errorf("%w%s", err, s.versions())
-		}
-		if err == nil && check != nil {
-			err = check(message)
 		}
 		if err == nil {
 			err = accept(s, message)
