@@ -473,11 +473,11 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestShareIsDealtAgainWhileRunning: one of two runners takes the whole over from the other at an
+// TestShareChangesWhileRunning: one of two runners takes the whole over from the other at an
 // instant, and gives half of it back.
-func TestShareIsDealtAgainWhileRunning(t *testing.T) { inTime(t, dealAgain) }
+func TestShareChangesWhileRunning(t *testing.T) { inTime(t, rebalance) }
 
-func dealAgain(t *testing.T, lead time.Duration) bool {
+func rebalance(t *testing.T, lead time.Duration) bool {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Duration: 1200 * time.Millisecond})
 	halves, err := shard.Split(plan, 2)

@@ -22,10 +22,10 @@ const (
 type life struct {
 	engine engine
 	acked  <-chan struct{}
-	// heard returns the time of the last message of the operator.
-	heard    func() time.Time
-	ackGrace time.Duration
-	log      *slog.Logger
+	// lastRequest returns the time of the last message of the operator.
+	lastRequest func() time.Time
+	ackGrace    time.Duration
+	log         *slog.Logger
 }
 
 // wait returns when the process may exit: the operator acknowledged the result, it did not fetch it or send Teardown in
@@ -62,7 +62,7 @@ func (l *life) abandoned(ctx context.Context) <-chan struct{} {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				if time.Since(l.heard()) > l.ackGrace && l.engine.Snapshot().State == rv.StateDrained {
+				if time.Since(l.lastRequest()) > l.ackGrace && l.engine.Snapshot().State == rv.StateDrained {
 					close(out)
 					return
 				}

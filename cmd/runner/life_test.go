@@ -16,10 +16,10 @@ import (
 func TestWait(t *testing.T) {
 	const grace = 2 * time.Minute
 	type life0 struct {
-		engine    *fakeEngine
-		terminate context.CancelFunc
-		acked     chan struct{}
-		heard     *atomic.Int64
+		engine      *fakeEngine
+		terminate   context.CancelFunc
+		acked       chan struct{}
+		lastRequest *atomic.Int64
 	}
 	terminated := []rv.Stop{{Reason: "terminated"}}
 	for _, tc := range []struct {
@@ -56,7 +56,7 @@ func TestWait(t *testing.T) {
 			l.engine.drain()
 			for range 10 {
 				time.Sleep(grace)
-				l.heard.Store(time.Now().UnixNano())
+				l.lastRequest.Store(time.Now().UnixNano())
 			}
 			l.engine.finish()
 			time.Sleep(time.Second)
@@ -74,10 +74,10 @@ func TestWait(t *testing.T) {
 				defer cancel()
 				acked := make(chan struct{})
 				begin := time.Now()
-				var heard atomic.Int64
-				heard.Store(begin.UnixNano())
-				go tc.do(life0{e, cancel, acked, &heard})
-				(&life{engine: e, acked: acked, heard: func() time.Time { return time.Unix(0, heard.Load()) }, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
+				var lastRequest atomic.Int64
+				lastRequest.Store(begin.UnixNano())
+				go tc.do(life0{e, cancel, acked, &lastRequest})
+				(&life{engine: e, acked: acked, lastRequest: func() time.Time { return time.Unix(0, lastRequest.Load()) }, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
 				if took := time.Since(begin); took != tc.after {
 					t.Errorf("waited %v, want %v", took, tc.after)
 				}

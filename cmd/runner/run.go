@@ -58,7 +58,7 @@ func run(terminated context.Context, c config, p parts) error {
 			cancel(err)
 		}
 	}()
-	(&life{engine: e, acked: endpoint.Acked(), heard: endpoint.Heard, ackGrace: c.ackGrace, log: p.log}).wait(alive)
+	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.ackGrace, log: p.log}).wait(alive)
 
 	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
 	defer release()

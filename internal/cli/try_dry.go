@@ -201,7 +201,7 @@ func (d *dryRun) notes(s *chain.Step, in *rv.Step, unsure bool) (out []string) {
 	if s.Cookies && d.previous != nil && !s.ClearCookies {
 		out = append(out, "with the cookies that responses have set")
 	}
-	if d.makes(s) && d.previous != nil {
+	if d.changesRequest(s) && d.previous != nil {
 		out = append(out, "its script was given an empty previous response of status 200")
 	}
 	if p := d.program.Targets[s.Target].Protocol; p == rv.ProtocolALPN || p == rv.ProtocolDiscovered {
@@ -210,8 +210,8 @@ func (d *dryRun) notes(s *chain.Step, in *rv.Step, unsure bool) (out []string) {
 	return out
 }
 
-func (d *dryRun) makes(s *chain.Step) bool {
-	return s.Script >= 0 && d.program.Scripts[s.Script].Makes()
+func (d *dryRun) changesRequest(s *chain.Step) bool {
+	return s.Script >= 0 && d.program.Scripts[s.Script].ChangesRequests()
 }
 
 // message makes a request as a session does: as a message first where something looks at that.
@@ -220,8 +220,8 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *loop.Exchange) error {
 	m := &message.Message{}
 	body := s.AppendBody(nil, d.program, &d.instance)
 	s.RenderMessage(m, nil, d.program, &d.instance, at, body, nil)
-	whole := s.Inspect && (s.WantRequest || d.makes(s))
-	if d.makes(s) {
+	whole := s.Inspect && (s.WantRequest || d.changesRequest(s))
+	if d.changesRequest(s) {
 		var response *message.Message
 		if d.previous != nil {
 			response = &message.Message{Status: 200}

@@ -106,8 +106,8 @@ var percentiles = []percentile{
 	{"max", 1, func(t *rv.Times) int64 { return t.Max }},
 }
 
-// brief are the percentiles of steps and of the times that are for information.
-var brief = []percentile{percentiles[0], percentiles[1], percentiles[3]}
+// mainPercentiles are the percentiles of steps and of the times that are for information.
+var mainPercentiles = []percentile{percentiles[0], percentiles[1], percentiles[3]}
 
 // phaseTimes are the percentiles of the phases of targets.
 var phaseTimes = []percentile{percentiles[0], percentiles[3]}
@@ -126,16 +126,16 @@ func figures(a, b *rv.Report, o Options) []Figure {
 	s.errors("error rate", 1-succeeded(a), 1-succeeded(b))
 	s.errors("aborted chains", aborted(a), aborted(b))
 	s.times("response time", percentiles, &a.ResponseTime, &b.ResponseTime, true)
-	s.times("service time", brief, &a.ServiceTime, &b.ServiceTime, false)
-	s.times("first byte", brief, &a.TimeToFirstByte, &b.TimeToFirstByte, false)
-	s.times("lag", brief, &a.Lag, &b.Lag, false)
+	s.times("service time", mainPercentiles, &a.ServiceTime, &b.ServiceTime, false)
+	s.times("first byte", mainPercentiles, &a.TimeToFirstByte, &b.TimeToFirstByte, false)
+	s.times("lag", mainPercentiles, &a.Lag, &b.Lag, false)
 	for _, pair := range steps(a, b) {
 		if pair.a == nil || pair.b == nil {
 			continue
 		}
 		s.step = pair.name
 		s.errors("error rate", stepErrors(pair.a), stepErrors(pair.b))
-		s.times("response time", brief, &pair.a.ResponseTime, &pair.b.ResponseTime, true)
+		s.times("response time", mainPercentiles, &pair.a.ResponseTime, &pair.b.ResponseTime, true)
 	}
 	s.step = ""
 	s.notifications(a, b)
@@ -153,7 +153,7 @@ func (s *set) notifications(a, b *rv.Report) {
 		x, y := &a.Listeners[i], &b.Listeners[k]
 		s.listener = x.Name
 		s.errors("error rate", notificationErrors(x), notificationErrors(y))
-		s.times("notification time", brief, &x.Time, &y.Time, true)
+		s.times("notification time", mainPercentiles, &x.Time, &y.Time, true)
 	}
 	s.listener = ""
 }

@@ -50,9 +50,9 @@ type Server struct {
 const (
 	headerTimeout = 5 * time.Second
 	maxHeader     = 16 << 10
-	// absent is the time after which a browser that did not ask again is gone, and lingers is how long Close waits for one
+	// absent is the time after which a browser that did not ask again is gone, and closeTimeout is how long Close waits for one
 	// that is not.
-	absent, lingers = 3 * time.Second, 3 * time.Second
+	absent, closeTimeout = 3 * time.Second, 3 * time.Second
 )
 
 // Listen starts a server. given is an address as in Address.
@@ -98,7 +98,7 @@ func (s *Server) Close() {
 	if watched {
 		select {
 		case <-s.seen:
-		case <-time.After(lingers):
+		case <-time.After(closeTimeout):
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -146,7 +146,7 @@ func TestClose(t *testing.T) {
 		"no browser":                 {want: 0},
 		"a browser that left":        {before: time.Minute, want: 0},
 		"a browser gets the report":  {before: time.Second, after: time.Second, want: time.Second},
-		"a browser that just closed": {before: time.Second, want: lingers},
+		"a browser that just closed": {before: time.Second, want: closeTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()

@@ -123,7 +123,7 @@ func (s *Server) startHTTP1(ctx context.Context, wake func()) (stop func()) {
 // serve takes over a connection with the bytes that were read from it. The caller holds the Server's lock.
 func (h *http1) serve(c *session, nc net.Conn, first []byte) {
 	h.open.Add(1)
-	c.stirred = func() {}
+	c.onOutput = func() {}
 	c.table = staticState // each header is decoded on its own
 	c.http1 = &http1Conn{Conn: nc, session: c, first: first, answers: make(chan http1Answer, 1), done: h.open.Done}
 	h.conns <- c.http1 // net/http accepts without the lock

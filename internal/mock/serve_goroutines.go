@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// crowd serves each connection of HTTP/2 with two goroutines. It replaces the loop on systems other than Linux. It is written for
+// goroutineServer serves each connection of HTTP/2 with two goroutines. It replaces the loop on systems other than Linux. It is written for
 // little code, not for speed.
-type crowd struct {
+type goroutineServer struct {
 	srv *Server
-	// kick wakes the answering goroutine after an answer was delayed.
-	kick  chan struct{}
-	peers map[*peer]struct{} // guarded by srv.mu
-	wg    sync.WaitGroup
+	// delayed wakes the answering goroutine after an answer was delayed.
+	delayed chan struct{}
+	peers   map[*peer]struct{} // guarded by srv.mu
+	wg      sync.WaitGroup
 }
 
-// peer is a connection of a crowd. Its fields are guarded by srv.mu.
+// peer is a connection of a goroutineServer. Its fields are guarded by srv.mu.
 type peer struct {
 	*session
 	nc     net.Conn
@@ -33,8 +33,8 @@ func (s *Server) serveGoroutines(ctx context.Context) error {
 	if s.opts.CPU != nil {
 		return errors.New("target: threads can be pinned to CPUs on Linux only")
 	}
-	w := &crowd{srv: s, kick: make(chan struct{}, 1), peers: map[*peer]struct{}{}}
-	defer s.startHTTP1(ctx, w.kicked)()
+	w := &goroutineServer{srv: s, delayed: make(chan struct{}, 1), peers: map[*peer]struct{}{}}
+	defer s.startHTTP1(ctx, w.notify)()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
 	defer stop()
@@ -49,7 +49,7 @@ func (s *Server) serveGoroutines(ctx context.Context) error {
 	return err
 }
 
-func (w *crowd) accept() error {
+func (w *goroutineServer) accept() error {
 	for {
 		nc, err := w.srv.listener.Accept()
 		if err != nil {
@@ -65,7 +65,7 @@ func (w *crowd) accept() error {
 }
 
 // serve reads until the protocol of the connection is known, and serves HTTP/2.
-func (w *crowd) serve(p *peer) {
+func (w *goroutineServer) serve(p *peer) {
 	s := w.srv
 	for buf := make([]byte, 32<<10); ; {
 		n, err := p.nc.Read(buf)
@@ -92,7 +92,7 @@ func (w *crowd) serve(p *peer) {
 }
 
 // drop closes a connection.
-func (w *crowd) drop(p *peer) {
+func (w *goroutineServer) drop(p *peer) {
 	p.close()
 	delete(w.peers, p)
 	_ = p.nc.Close()
@@ -100,7 +100,7 @@ func (w *crowd) drop(p *peer) {
 
 // read returns when the connection ends. It discards the input of a failed session for at most lingerTime, so that the
 // client can read the reason.
-func (w *crowd) read(p *peer, in io.Reader) {
+func (w *goroutineServer) read(p *peer, in io.Reader) {
 	s := w.srv
 	buf := make([]byte, 32<<10)
 	for failed := false; ; {
@@ -112,7 +112,7 @@ func (w *crowd) read(p *peer, in io.Reader) {
 		}
 		p.wake.Broadcast()
 		if s.held() > 0 {
-			w.kicked()
+			w.notify()
 		}
 		if err != nil {
 			p.ending = true
@@ -127,7 +127,7 @@ func (w *crowd) read(p *peer, in io.Reader) {
 	}
 }
 
-func (w *crowd) write(p *peer) {
+func (w *goroutineServer) write(p *peer) {
 	s := w.srv
 	var buf []byte
 	for {
@@ -163,7 +163,7 @@ func endWriting(nc net.Conn) {
 }
 
 // answer sends the answers that latency or a stall delayed.
-func (w *crowd) answer(ctx context.Context) {
+func (w *goroutineServer) answer(ctx context.Context) {
 	for {
 		w.srv.beginTurn()
 		wait := time.Duration(w.srv.respondDue())
@@ -176,20 +176,20 @@ func (w *crowd) answer(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-due:
-		case <-w.kick:
+		case <-w.delayed:
 		}
 	}
 }
 
-func (w *crowd) kicked() {
+func (w *goroutineServer) notify() {
 	select {
-	case w.kick <- struct{}{}:
+	case w.delayed <- struct{}{}:
 	default: // a wake-up is pending
 	}
 }
 
 // shutdown sends GOAWAY to every client of HTTP/2, and closes the connections after lingerTime.
-func (w *crowd) shutdown() {
+func (w *goroutineServer) shutdown() {
 	w.srv.beginTurn()
 	defer w.srv.endTurn()
 	for p := range w.peers {

@@ -46,9 +46,9 @@ type loop struct {
 	// closing connections have received a GOAWAY for a protocol error, and may still be sending. The loop closes each at
 	// its deadline. They are in the order of their deadlines.
 	closing []*conn
-	// deaf is true if the loop does not watch the listener, because the process has no free descriptors.
-	deaf bool
-	buf  []byte
+	// acceptPaused is true if the loop does not watch the listener, because the process has no free descriptors.
+	acceptPaused bool
+	buf          []byte
 }
 
 // conn is a connection of a loop.
@@ -69,7 +69,7 @@ const (
 	// readSize bounds one read; 100 streams of small requests are some 10 KiB.
 	readSize       = 256 << 10
 	congestedRetry = 5 * time.Millisecond
-	deafRetry      = 100 * time.Millisecond
+	acceptRetry    = 100 * time.Millisecond
 
 	// listenerData marks the listener's events; connections are counted from 0.
 	listenerData = 1 << 30
@@ -147,22 +147,22 @@ func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 			continue
 		}
 		if ev.Writable {
-			l.stir(c)
+			l.markDirty(c)
 		}
 		if ev.Readable {
 			l.read(c)
 		}
 	}
-	if accept || l.deaf {
+	if accept || l.acceptPaused {
 		l.accept()
 	}
 	wait = time.Duration(s.respondDue())
 	l.flush()
-	return l.tend(wait)
+	return l.runTimers(wait)
 }
 
-// tend handles closing and congested connections and a deaf listener. It returns the wait, which may be shorter.
-func (l *loop) tend(wait time.Duration) time.Duration {
+// runTimers handles closing and congested connections and a listener that is not watched. It returns the wait, which may be shorter.
+func (l *loop) runTimers(wait time.Duration) time.Duration {
 	shorten := func(to time.Duration) {
 		if wait < 0 || to < wait {
 			wait = to
@@ -181,8 +181,8 @@ func (l *loop) tend(wait time.Duration) time.Duration {
 		l.retryCongested()
 		shorten(congestedRetry)
 	}
-	if l.deaf {
-		shorten(deafRetry)
+	if l.acceptPaused {
+		shorten(acceptRetry)
 	}
 	return wait
 }
@@ -195,24 +195,24 @@ func (l *loop) accept() {
 			l.watch(fd)
 		case unix.EINTR, unix.ECONNABORTED:
 		case unix.EAGAIN:
-			l.hear(true)
+			l.watchListener(true)
 			return
 		default:
 			// Out of descriptors or memory: the listener would stay readable, and the loop would spin.
-			l.hear(false)
+			l.watchListener(false)
 			return
 		}
 	}
 }
 
-// hear starts or stops watching the listener.
-func (l *loop) hear(on bool) {
-	if on != l.deaf {
+// watchListener starts or stops watching the listener.
+func (l *loop) watchListener(on bool) {
+	if on != l.acceptPaused {
 		return
 	}
-	l.deaf = !on
+	l.acceptPaused = !on
 	if on {
-		l.deaf = l.poller.Add(l.listener, listenerData, false) != nil
+		l.acceptPaused = l.poller.Add(l.listener, listenerData, false) != nil
 	} else {
 		_ = l.poller.Remove(l.listener)
 	}
@@ -227,15 +227,15 @@ func (l *loop) watch(fd int) {
 	} else {
 		l.conns = append(l.conns, nil)
 	}
-	c.session = l.srv.newSession(func() { l.stir(c) })
+	c.session = l.srv.newSession(func() { l.markDirty(c) })
 	l.conns[c.number] = c
 	if err := l.poller.Add(fd, c.number, false); err != nil {
 		l.drop(c)
 	}
 }
 
-// stir notes that c may have output.
-func (l *loop) stir(c *conn) {
+// markDirty notes that c may have output.
+func (l *loop) markDirty(c *conn) {
 	if !c.dirty {
 		c.dirty = true
 		l.dirty = append(l.dirty, c)
@@ -272,7 +272,7 @@ func (l *loop) read(c *conn) {
 		c.deadline = l.srv.now + int64(lingerTime)
 		l.closing = append(l.closing, c)
 	}
-	l.stir(c)
+	l.markDirty(c)
 }
 
 // handOver gives a connection of HTTP/1.1, with the bytes that were read from it, to net/http.

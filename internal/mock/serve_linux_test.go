@@ -68,15 +68,15 @@ func TestOutOfDescriptors(t *testing.T) {
 	restore := limitDescriptors(t)
 	wait := l.turn([]poll.Event{{Data: listenerData, Readable: true}})
 	restore()
-	if st := s.Stats(); st.OpenConnections != 0 || !l.deaf || wait != deafRetry {
-		t.Fatalf("%d connections, deaf %v, wait %v; want none, and another try in %v", st.OpenConnections, l.deaf, wait, deafRetry)
+	if st := s.Stats(); st.OpenConnections != 0 || !l.acceptPaused || wait != acceptRetry {
+		t.Fatalf("%d connections, paused %v, wait %v; want none, and another try in %v", st.OpenConnections, l.acceptPaused, wait, acceptRetry)
 	}
 	if n, _, err := l.poller.Wait(make([]poll.Event, 4), 0); n != 0 || err != nil {
 		t.Errorf("%d events, %v: the listener is still watched", n, err)
 	}
 	wait = l.turn(nil)
-	if st := s.Stats(); st.OpenConnections != 3 || l.deaf || wait >= 0 {
-		t.Errorf("with descriptors again: %d connections, deaf %v, wait %v", st.OpenConnections, l.deaf, wait)
+	if st := s.Stats(); st.OpenConnections != 3 || l.acceptPaused || wait >= 0 {
+		t.Errorf("with descriptors again: %d connections, paused %v, wait %v", st.OpenConnections, l.acceptPaused, wait)
 	}
 	l.shutdown()
 }

@@ -20,9 +20,9 @@ type session struct {
 	tableEpoch uint32
 	// seen has the h2 session's counts that the Server's counters already include.
 	seen h2.ServerCounts
-	// stirred is called when a delayed answer may have made output pending.
-	stirred func()
-	number  uint64 // of the connection, from 1 in the order of accepting
+	// onOutput is called when a delayed answer may have made output pending.
+	onOutput func()
+	number   uint64 // of the connection, from 1 in the order of accepting
 	// owed is the number of open streams without a response.
 	owed int
 	// cut is true if a rule closes the connection without a GOAWAY.
@@ -33,9 +33,9 @@ type session struct {
 	http1   *http1Conn // nil: HTTP/2
 }
 
-func (s *Server) newSession(stirred func()) *session {
+func (s *Server) newSession(onOutput func()) *session {
 	s.accepted++
-	c := &session{srv: s, table: emptyState, stirred: stirred, number: s.accepted}
+	c := &session{srv: s, table: emptyState, onOutput: onOutput, number: s.accepted}
 	c.h2 = h2.NewServer(s.h2, s.want, c)
 	s.count.accepted++
 	s.open++
@@ -317,9 +317,9 @@ func (s *Server) respondDue() (wait int64) {
 			s.exchanges.release(tok)
 			continue
 		}
-		stirred := x.conn.stirred
+		onOutput := x.conn.onOutput
 		s.respond(tok)
-		stirred()
+		onOutput()
 	}
 	return -1
 }

@@ -83,7 +83,7 @@ func (g *Program) remember(c *Chain) {
 	body := false
 	steps := g.Steps[c.First : c.First+c.Len]
 	for i := range steps {
-		if n := steps[i].Script; n >= 0 && g.Scripts[n].Makes() {
+		if n := steps[i].Script; n >= 0 && g.Scripts[n].ChangesRequests() {
 			c.Scripted = true
 			body = body || g.Scripts[n].WantsBody()
 		}

@@ -60,7 +60,7 @@ func TestValuesOfScripts(t *testing.T) {
 	}
 }
 
-// TestScriptedChains: where a script makes requests, every exchange is kept, and its body if it is read.
+// TestScriptedChains: where a script changes requests, every exchange is kept, and its body if it is read.
 func TestScriptedChains(t *testing.T) {
 	for source, body := range map[string]bool{
 		`function on_request(req, prev) req.path = "/" end`:           false,
@@ -70,15 +70,15 @@ func TestScriptedChains(t *testing.T) {
 		`function on_response(res) return res:header("x") ~= nil end`: false,
 	} {
 		g := program(t, scripted(source))
-		makes := g.Scripts[0].Makes()
+		changes := g.Scripts[0].ChangesRequests()
 		first := &g.Steps[0]
-		if g.Chains[0].Scripted != makes || g.Chains[1].Scripted || first.Inspect != makes || first.WantRequest != makes || first.WantBody != body {
+		if g.Chains[0].Scripted != changes || g.Chains[1].Scripted || first.Inspect != changes || first.WantRequest != changes || first.WantBody != body {
 			t.Errorf("%s: scripted %v, first step %+v", source, g.Chains[0].Scripted, first.Inspection)
 		}
 		if first.needsBody || g.Steps[1].Script != 0 || g.Steps[2].Script != 1 || first.Script != -1 {
 			t.Errorf("%s: scripts %d %d %d", source, first.Script, g.Steps[1].Script, g.Steps[2].Script)
 		}
-		if makes && (first.Captures != nil || len(first.captures) != 1) {
+		if changes && (first.Captures != nil || len(first.captures) != 1) {
 			t.Errorf("%s: captures %v are taken twice", source, first.Captures)
 		}
 	}

@@ -40,7 +40,7 @@ var routes = map[string]route{
 
 // ServeHTTP answers one request of a client that TLS has let in.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.heard.Store(time.Now().UnixNano())
+	s.lastRequest.Store(time.Now().UnixNano())
 	w.Header().Set("Cache-Control", "no-store")
 	route, ok := routes[r.URL.Path]
 	if !ok {

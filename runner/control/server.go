@@ -43,13 +43,13 @@ type Options struct {
 
 // Server is a runner's control endpoint.
 type Server struct {
-	engine   Engine
-	conflict error
-	version  string
-	log      *slog.Logger
-	final    final
-	http     http.Server
-	heard    atomic.Int64 // time of the last request, in nanoseconds since 1970; 0 before the first request
+	engine      Engine
+	conflict    error
+	version     string
+	log         *slog.Logger
+	final       final
+	http        http.Server
+	lastRequest atomic.Int64 // time of the last request, in nanoseconds since 1970; 0 before the first request
 }
 
 // The bounds of one connection. The operator sends a small message once a second, so each bound is far above what a
@@ -105,9 +105,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Acked is closed when the final snapshot has been acknowledged.
 func (s *Server) Acked() <-chan struct{} { return s.final.acked }
 
-// Heard returns the time of the last request. It is zero before the first request.
-func (s *Server) Heard() time.Time {
-	if at := s.heard.Load(); at != 0 {
+// LastRequest returns the time of the last request. It is zero before the first request.
+func (s *Server) LastRequest() time.Time {
+	if at := s.lastRequest.Load(); at != 0 {
 		return time.Unix(0, at)
 	}
 	return time.Time{}

@@ -186,7 +186,7 @@ func TestFinalSnapshotIsHeld(t *testing.T) {
 	put(rv.PathAck, `{"sequence":2}`, http.StatusNoContent)
 	put(rv.PathAck, `{"sequence":2}`, http.StatusNoContent)
 	<-s.Acked()
-	if since := time.Since(s.Heard()); since > time.Minute {
+	if since := time.Since(s.LastRequest()); since > time.Minute {
 		t.Errorf("the last request was %v ago", since)
 	}
 }

@@ -22,8 +22,8 @@ type served struct {
 	isNamed bool
 	// isDirty: listeners.dirty has the connection.
 	isDirty bool
-	// heardAt is when the peer sent something last.
-	heardAt int64
+	// lastReadAt is when the peer sent something last.
+	lastReadAt int64
 }
 
 // MaxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
@@ -53,14 +53,14 @@ func (ls *Listeners) Serve(i int, d *dial.Connection) {
 		ls.free = append(ls.free, c.index)
 		return
 	}
-	c.listener, c.heardAt = int32(i), ls.now
+	c.listener, c.lastReadAt = int32(i), ls.now
 	var certificates []*x509.Certificate
 	if s := c.socket.Secure; s != nil {
 		certificates = s.State().PeerCertificates
 	}
 	c.isNamed = ls.all[i].callers.Names(certificates)
 	c.h2 = h2.NewServer(h2.Config{}, protocol.WantHeaders|protocol.WantBody, c)
-	c.stir()
+	c.markDirty()
 	if c.socket.Secure != nil {
 		c.take(nil) // the handshake may have read more than its own records
 	}
@@ -70,11 +70,11 @@ func (ls *Listeners) Serve(i int, d *dial.Connection) {
 func (ls *Listeners) closeSilent() bool {
 	var silent *served
 	for _, c := range ls.conns {
-		if c.socket.IsOpen() && (silent == nil || c.heardAt < silent.heardAt) {
+		if c.socket.IsOpen() && (silent == nil || c.lastReadAt < silent.lastReadAt) {
 			silent = c
 		}
 	}
-	if silent == nil || ls.now-silent.heardAt < int64(maxSilence) {
+	if silent == nil || ls.now-silent.lastReadAt < int64(maxSilence) {
 		return false
 	}
 	silent.end()
@@ -126,7 +126,7 @@ func (c *served) receive() {
 			return
 		}
 		ls.rec.BytesReceived += int64(n)
-		c.heardAt = ls.now
+		c.lastReadAt = ls.now
 		if !c.take(ls.read[:n]) {
 			return
 		}
@@ -134,7 +134,7 @@ func (c *served) receive() {
 			break
 		}
 	}
-	c.stir()
+	c.markDirty()
 }
 
 // take passes octets of the socket to the session. It returns false if the connection is closed.
@@ -189,8 +189,8 @@ type octets []byte
 func (o *octets) Pending() []byte { return *o }
 func (o *octets) Wrote(n int)     { *o = (*o)[n:] }
 
-// stir notes that the connection may have octets to send.
-func (c *served) stir() {
+// markDirty notes that the connection may have octets to send.
+func (c *served) markDirty() {
 	if !c.isDirty {
 		c.isDirty = true
 		c.ls.dirty = append(c.ls.dirty, c.index)

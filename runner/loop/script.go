@@ -55,7 +55,7 @@ func (s *scripts) close() {
 
 // changes returns true if a script changes the request of a step.
 func (s *scripts) changes(st *chain.Step) bool {
-	return st.Script >= 0 && s.program.Scripts[st.Script].Makes()
+	return st.Script >= 0 && s.program.Scripts[st.Script].ChangesRequests()
 }
 
 // make lets the step's script change the request that x has.

@@ -93,8 +93,8 @@ func mentions(p *lua.FunctionProto, s string) bool {
 		slices.ContainsFunc(p.FunctionPrototypes, func(f *lua.FunctionProto) bool { return mentions(f, s) })
 }
 
-// Makes reports whether the script changes requests.
-func (s *Script) Makes() bool { return s.defines[makeRequest] || s.defines[onRequest] }
+// ChangesRequests reports whether the script changes requests.
+func (s *Script) ChangesRequests() bool { return s.defines[makeRequest] || s.defines[onRequest] }
 
 // Validates reports whether the script judges responses.
 func (s *Script) Validates() bool { return s.defines[validateResponse] || s.defines[onResponse] }

@@ -8,25 +8,25 @@ import (
 
 func TestCompile(t *testing.T) {
 	for _, tc := range []struct {
-		name, source           string
-		makes, validates, body bool
+		name, source             string
+		changes, validates, body bool
 	}{
-		{name: "compatible", source: compatSource, makes: true, validates: true, body: true},
-		{name: "native", source: nativeSource, makes: true, validates: true, body: true},
+		{name: "compatible", source: compatSource, changes: true, validates: true, body: true},
+		{name: "native", source: nativeSource, changes: true, validates: true, body: true},
 		{name: "compatible without the body", source: `function validate_response(h) return true end`, validates: true},
 		{name: "variable arguments", source: `function validate_response(...) return true end`, validates: true, body: true},
 		{name: "native without the body", source: `function on_response(res) return res.status == 200 end`, validates: true},
 		{name: "native, the body deep inside", source: `function on_response(res) return (function() return res.body end)() end`, validates: true, body: true},
-		{name: "made at the top level", source: `_G["on_" .. "request"] = function() end`, makes: true},
-		{name: "one form for each direction", source: `function make_request(a) end function on_response() end`, makes: true, validates: true},
+		{name: "made at the top level", source: `_G["on_" .. "request"] = function() end`, changes: true},
+		{name: "one form for each direction", source: `function make_request(a) end function on_response() end`, changes: true, validates: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := Compile("x.lua", tc.source)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Makes() != tc.makes || s.Validates() != tc.validates || s.WantsBody() != tc.body {
-				t.Errorf("makes %v, validates %v, wants the body %v", s.Makes(), s.Validates(), s.WantsBody())
+			if s.ChangesRequests() != tc.changes || s.Validates() != tc.validates || s.WantsBody() != tc.body {
+				t.Errorf("changes %v, validates %v, wants the body %v", s.ChangesRequests(), s.Validates(), s.WantsBody())
 			}
 		})
 	}
