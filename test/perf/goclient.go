@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -29,12 +28,19 @@ func (goClient) name() string { return "Go net/http" }
 func (goClient) needs() tool  { return tool{} }
 
 func (goClient) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
-	argv := []string{b.self, "go-client", "-seconds", strconv.Itoa(seconds), "-parallel", strconv.Itoa(max(1, int(l.inFlight()))),
-		"-requests", strconv.FormatInt(l.bound, 10), "-padding", strconv.Itoa(l.padding)}
-	if l.unread {
-		argv = append(argv, "-unread")
-	}
-	return harness.Command{Argv: append(argv, s.url(l)), Env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, nil
+	work, err := json.Marshal(goWork{URL: s.url(l), Seconds: seconds, Parallel: l.inFlight(), Requests: l.bound, Padding: l.padding, Unread: l.unread})
+	argv := []string{b.self, "go-client", string(work)}
+	return harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, err
+}
+
+// goWork is the argument of the process.
+type goWork struct {
+	URL      string
+	Seconds  int
+	Parallel int64 // requests in flight
+	Requests int64 // at most; 0: no bound
+	Padding  int   // bytes of a header field
+	Unread   bool  // the responses are neither read nor closed
 }
 
 // goTold is what the process prints.
@@ -65,10 +71,8 @@ func (c goClient) parse(f harness.Finished) (measured, error) {
 
 // goRun is one run of Go's client.
 type goRun struct {
+	goWork
 	client   *http.Client
-	url      string
-	pad      string
-	unread   bool
 	left     atomic.Int64 // requests that may still be sent
 	deadline time.Time
 
@@ -78,33 +82,23 @@ type goRun struct {
 
 // goClientMain sends as fast as it can until time or requests run out, and prints a goTold.
 func goClientMain(args []string) error {
-	fl := flag.NewFlagSet("go-client", flag.ContinueOnError)
-	seconds := fl.Int("seconds", 1, "seconds to send for")
-	parallel := fl.Int("parallel", 1, "requests in flight")
-	bound := fl.Int64("requests", 0, "requests at most; 0: no bound")
-	padding := fl.Int("padding", 0, "bytes of a header field")
-	unread := fl.Bool("unread", false, "neither read nor close the responses")
-	if err := fl.Parse(args); err != nil {
-		return err
+	var w goWork
+	if err := json.Unmarshal([]byte(strings.Join(args, " ")), &w); err != nil {
+		return fmt.Errorf("go-client: %w", err)
 	}
-	if fl.NArg() != 1 {
-		return errors.New("go-client needs one URL")
-	}
-	g := newGoRun(fl.Arg(0), *parallel)
-	g.pad, g.unread = strings.Repeat("x", *padding), *unread
-	g.left.Store(*bound)
-	if *bound == 0 {
-		g.left.Store(1 << 62)
-	}
-	told, err := g.run(*parallel, time.Duration(*seconds)*time.Second)
+	told, err := newGoRun(w).run()
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(told)
 }
 
-func newGoRun(url string, parallel int) *goRun {
-	g := &goRun{url: url}
+func newGoRun(w goWork) *goRun {
+	g := &goRun{goWork: w}
+	g.left.Store(w.Requests)
+	if w.Requests == 0 {
+		g.left.Store(1 << 62)
+	}
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	g.client = &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -113,22 +107,22 @@ func newGoRun(url string, parallel int) *goRun {
 		},
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true},
 		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: parallel,
+		MaxIdleConnsPerHost: int(w.Parallel),
 		DisableCompression:  true,
 	}}
 	return g
 }
 
 // run counts memory as a Go benchmark does: all that the process allocated, over the requests.
-func (g *goRun) run(parallel int, length time.Duration) (goTold, error) {
+func (g *goRun) run() (goTold, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
-	g.deadline = begin.Add(length)
-	failures := make(chan error, parallel)
+	g.deadline = begin.Add(time.Duration(g.Seconds) * time.Second)
+	failures := make(chan error, g.Parallel)
 	var all sync.WaitGroup
-	for range parallel {
+	for range g.Parallel {
 		all.Go(func() {
 			if err := g.serial(); err != nil {
 				failures <- err
@@ -155,13 +149,14 @@ func (g *goRun) run(parallel int, length time.Duration) (goTold, error) {
 // serial sends one request after another.
 func (g *goRun) serial() error {
 	var scratch bytes.Buffer
+	pad := strings.Repeat("x", g.Padding)
 	for first := true; g.left.Add(-1) >= 0 && time.Now().Before(g.deadline); first = false {
-		req, err := http.NewRequest(http.MethodGet, g.url, nil)
+		req, err := http.NewRequest(http.MethodGet, g.URL, nil)
 		if err != nil {
 			return err
 		}
-		if g.pad != "" {
-			req.Header.Set("x-pad", g.pad)
+		if pad != "" {
+			req.Header.Set("x-pad", pad)
 		}
 		resp, err := g.client.Do(req) //nolint:bodyclose // the published work leaves it open, and drain closes it else
 		if err != nil {
@@ -174,7 +169,7 @@ func (g *goRun) serial() error {
 		if first {
 			g.note(resp)
 		}
-		if g.unread {
+		if g.Unread {
 			continue
 		}
 		scratch.Reset()

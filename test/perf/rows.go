@@ -186,13 +186,13 @@ func goRows() []row {
 		p     protocol
 		procs int
 	}{{"S4", http1, 1}, {"S5", h2, 1}, {"S6", http1, 4}, {"S7", h2, 4}} {
-		all = append(all, goRow(w.id+"-published", w.id, "serial, as published", w.p, goWork{procs: w.procs, unread: true}))
-		all = append(all, goRow(w.id+"-corrected", w.id, "serial, corrected", w.p, goWork{procs: w.procs}))
+		all = append(all, goRow(w.id+"-published", w.id, "serial, as published", w.p, goSizes{procs: w.procs, unread: true}))
+		all = append(all, goRow(w.id+"-corrected", w.id, "serial, corrected", w.p, goSizes{procs: w.procs}))
 	}
 	for _, p := range []protocol{http1, h2} {
-		all = append(all, goRow("go-parallel-"+p.short(), "", "64 requests in flight", p, goWork{procs: 1, parallel: 64}))
+		all = append(all, goRow("go-parallel-"+p.short(), "", "64 requests in flight", p, goSizes{procs: 1, parallel: 64}))
 	}
-	for _, w := range []goWork{{body: 1 << 10}, {body: 64 << 10}, {header: 1 << 10}, {header: 8 << 10}} {
+	for _, w := range []goSizes{{body: 1 << 10}, {body: 64 << 10}, {header: 1 << 10}, {header: 8 << 10}} {
 		for _, p := range []protocol{http1, h2} {
 			w.procs = 1
 			what, n := "body", w.body
@@ -206,8 +206,8 @@ func goRows() []row {
 	return all
 }
 
-// goWork is what the rows of Go's client differ in.
-type goWork struct {
+// goSizes is what the rows of Go's client differ in.
+type goSizes struct {
 	procs    int
 	unread   bool
 	parallel int // requests in flight; 0: one
@@ -215,7 +215,7 @@ type goWork struct {
 	header   int // bytes of a header field, each way
 }
 
-func goRow(name, id, what string, p protocol, w goWork) row {
+func goRow(name, id, what string, p protocol, w goSizes) row {
 	l := load{protocol: p, connections: 1, streams: 1, path: "/", padding: w.header}
 	if w.body+w.header > 0 {
 		l.path = "/?body=" + strconv.Itoa(w.body) + "&header=" + strconv.Itoa(w.header)

@@ -156,13 +156,13 @@ func TestCommands(t *testing.T) {
 			"ab -q -t 3 -n 5000000 -c 100 http://127.0.0.1:1/"},
 		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://127.0.0.1:1/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://127.0.0.1:1/612.html"},
 		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/",
-			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://127.0.0.1:1/"},
+			`perf go-client {"URL":"http://127.0.0.1:1/","Seconds":3,"Parallel":1,"Requests":2000,"Padding":0,"Unread":true}`},
 		{"choice", "h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Batch http://127.0.0.1:2/",
 			"h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Spread http://127.0.0.1:2/"},
 		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://127.0.0.1:3/",
-			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://127.0.0.1:3/"},
+			`perf go-client {"URL":"https://127.0.0.1:3/","Seconds":3,"Parallel":64,"Requests":0,"Padding":0,"Unread":false}`},
 		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/?body=65536&header=0",
-			"perf go-client -seconds 3 -parallel 1 -requests 0 -padding 0 http://127.0.0.1:1/?body=65536&header=0"},
+			`perf go-client {"URL":"http://127.0.0.1:1/?body=65536\u0026header=0","Seconds":3,"Parallel":1,"Requests":0,"Padding":0,"Unread":false}`},
 	} {
 		r := byName[tc.row]
 		for _, c := range []struct {

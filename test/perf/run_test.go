@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // goPair is the server of the Go rows, in HTTP/1.1 or over TLS in HTTP/2.
@@ -32,7 +31,7 @@ func TestGoClient(t *testing.T) {
 		name        string
 		p           protocol
 		unread      bool
-		parallel    int
+		parallel    int64
 		proto       string
 		connections int64 // at most
 		exactly     bool
@@ -47,11 +46,9 @@ func TestGoClient(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server, url := goPair(t, tc.p)
-			g := newGoRun(url, tc.parallel)
+			g := newGoRun(goWork{URL: url, Seconds: 60, Parallel: tc.parallel, Requests: n, Unread: tc.unread})
 			t.Cleanup(g.client.CloseIdleConnections)
-			g.unread = tc.unread
-			g.left.Store(n)
-			told, err := g.run(tc.parallel, time.Minute)
+			told, err := g.run()
 			if err != nil {
 				t.Fatal(err)
 			}
