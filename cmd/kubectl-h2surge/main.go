@@ -1,5 +1,5 @@
-// Command kubectl-h2surge is a plugin of kubectl: it runs load tests in a cluster that has the operator, follows and changes them, and gets
-// their reports.
+// Command kubectl-h2surge is a plugin of kubectl: it runs load tests in a cluster that has the operator, follows and
+// changes them, and gets their reports.
 package main
 
 import (

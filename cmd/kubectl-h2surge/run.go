@@ -143,7 +143,8 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	return r.conclude(cmd.Context())
 }
 
-// manifest connects to the cluster, and returns the manifest of the new run: from files, or with --from from the cluster.
+// manifest connects to the cluster, and returns the manifest of the new run: from files, or with --from from the
+// cluster.
 func (r *kubeRun) manifest(cmd *cobra.Command) (m *compile.Manifest, err error) {
 	var content []byte
 	if r.from == "" {
@@ -206,7 +207,8 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 // maxTestName is the bound of a LoadTest's name, in characters.
 const maxTestName = 50
 
-// rename sets the name of the LoadTest, or the prefix from which the API server makes a name. A prefix that is too long is cut.
+// rename sets the name of the LoadTest, or the prefix from which the API server makes a name. A prefix that is too
+// long is cut.
 func (r *kubeRun) rename(meta *metav1.ObjectMeta) {
 	if r.name != "" {
 		meta.Name, meta.GenerateName = r.name, ""

@@ -7,9 +7,9 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// uris warns of paths that begin with a captured value which may be an absolute URI, where the target
-// does not follow the authority of such a one. A Location field may be absolute too; that its path goes
-// to the target is what it is captured for.
+// uris warns of a path that begins with a captured value if the value may be an absolute URI and the target does not
+// have followAuthority. Path and query of the URI then go to the target, and its authority is ignored. A captured
+// Location is left out: the user wants its path to go to the target.
 func (l *linter) uris(plan *rv.Plan, places compile.Places) {
 	for i := range plan.Chains {
 		for j := range plan.Chains[i].Steps {
@@ -26,7 +26,8 @@ func (l *linter) uris(plan *rv.Plan, places compile.Places) {
 	}
 }
 
-// absoluteIn is the capture that a path begins with, if a response may have an absolute URI there.
+// absoluteIn returns the name of the capture or global that a path begins with, if its value may be an absolute URI;
+// "": the path begins with something else.
 func absoluteIn(plan *rv.Plan, chain int, path rv.Text) string {
 	switch first := path[0]; {
 	case len(first.Functions) > 0:
@@ -43,6 +44,7 @@ func absoluteIn(plan *rv.Plan, chain int, path rv.Text) string {
 	return ""
 }
 
+// mayBeAbsolute returns whether a step of a chain captures into a slot a value that may be an absolute URI.
 func mayBeAbsolute(chain *rv.Chain, slot int) bool {
 	for _, s := range chain.Steps {
 		if slices.ContainsFunc(s.Capture, func(c rv.Capture) bool { return c.Slot == slot && !c.Location && mayBeURI(&c.Source) }) {
@@ -52,7 +54,8 @@ func mayBeAbsolute(chain *rv.Chain, slot int) bool {
 	return false
 }
 
-// mayBeURI says that a source may be a whole URI. A regex is taken to cut it.
+// mayBeURI returns whether the value of a source may be a whole URI. A source with a regex is assumed to have a part of
+// it.
 func mayBeURI(s *rv.Source) bool {
 	whole := []rv.SourceKind{rv.SourceHeader, rv.SourceBody, rv.SourceJSONPointer, rv.SourceXPath}
 	return s.Regex == "" && slices.Contains(whole, s.Kind)

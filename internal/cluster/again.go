@@ -13,8 +13,9 @@ import (
 // ScheduleKind is the prefix of the name of a schedule in From: schedule/nightly.
 const ScheduleKind = "schedule/"
 
-// From returns the manifest of a new run: a copy of a LoadTest, or the template of a LoadTestSchedule. source is the name of
-// the LoadTest, or schedule/NAME. The API server makes the name of the new LoadTest, unless the caller sets one.
+// From returns the manifest of a new run: a copy of a LoadTest, or the template of a LoadTestSchedule. source is the
+// name of the LoadTest, or schedule/NAME. The API server makes the name of the new LoadTest, unless the caller sets
+// one.
 func (c *Cluster) From(ctx context.Context, source string) (*compile.Manifest, error) {
 	lt := &v1alpha1.LoadTest{}
 	if name, is := strings.CutPrefix(source, ScheduleKind); is {

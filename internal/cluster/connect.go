@@ -126,7 +126,8 @@ func (c *Cluster) Get(ctx context.Context, name string) (*v1alpha1.LoadTest, err
 	return lt, nil
 }
 
-// explain replaces a "not found" error that is not about an object: it means that the API server does not know the kind.
+// explain replaces a "not found" error that is not about an object: it means that the API server does not know the
+// kind.
 func (c *Cluster) explain(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return fmt.Errorf("the cluster has no kind LoadTest; install the h2surge operator first (%w)", err)

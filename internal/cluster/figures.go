@@ -16,7 +16,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// plain returns a text in one line, without characters that a terminal would interpret. Some texts come from other machines.
+// plain returns a text in one line, without characters that a terminal would interpret. Some texts come from other
+// machines.
 func plain(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }
 
 // since returns the time from an instant until now in whole seconds. It is never negative, even if clocks differ.
@@ -46,7 +47,8 @@ func sending(lt *v1alpha1.LoadTest) bool {
 	return lt.Status.StartTime != nil && lt.Status.CompletionTime == nil && lt.Status.Phase != v1alpha1.PhaseFinishing
 }
 
-// stageText returns the active stage, such as "hold (2 of 2), 51s of 1m0s"; empty: no load is sent, or the stage is not known.
+// stageText returns the active stage, such as "hold (2 of 2), 51s of 1m0s"; empty: no load is sent, or the stage is
+// not known.
 func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		return ""

@@ -29,8 +29,8 @@ func (h *History) Add(lt *v1alpha1.LoadTest) {
 	h.rates = append(h.rates, rate)
 }
 
-// sparkline returns one character for each of the newest values that fit into a width. The height of each is in eighths of the
-// greatest value.
+// sparkline returns one character for each of the newest values that fit into a width. The height of each is in
+// eighths of the greatest value.
 func sparkline(values []float64, width int) string {
 	if len(values) > width {
 		values = values[len(values)-max(width, 0):]

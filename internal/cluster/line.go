@@ -13,9 +13,9 @@ import (
 //
 //	12s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold
 //
-// The rate is the rate of the last second. Times and errors are since the start. Until the first measured response, the line has "warm-up" or "no response
-// yet" in place of the times, as that of h2surge run. If not all shards are ready, the line
-// ends with their number. After that it names the thresholds that the figures so far fail.
+// The rate is the rate of the last second. Times and errors are since the start. Until the first measured response,
+// the line has "warm-up" or "no response yet" in place of the times, as that of h2surge run. If not all shards are
+// ready, the line ends with their number. After that it names the thresholds that the figures so far fail.
 func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	elapsed := age(lt, now)
 	if lt.Status.StartTime == nil || lt.Status.Summary == nil || Finished(lt) {

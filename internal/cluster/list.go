@@ -16,8 +16,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// List returns the tests of the namespace, or of all namespaces, the newest first. The selector is one of kubectl's; an empty one selects
-// all tests.
+// List returns the tests of the namespace, or of all namespaces, the newest first. The selector is one of kubectl's;
+// an empty one selects all tests.
 func (c *Cluster) List(ctx context.Context, all bool, selector string) ([]v1alpha1.LoadTest, error) {
 	chosen, err := labels.Parse(selector)
 	if err != nil {

@@ -67,9 +67,9 @@ func (r RateChange) ofRamp(old int64) int64 {
 	return min(max(int64(math.Round(float64(old)*(1+r.percent/100))), 0), maxRate())
 }
 
-// ChangeRate changes requestsPerSecond, chainsPerSecond, or concurrency of a stage. If stage is empty, it is the active stage,
-// or the only stage that is not a warm-up. Of a ramp, a new rate is the rate at its end, and a change in percent changes both ends. It returns the
-// message for the user.
+// ChangeRate changes requestsPerSecond, chainsPerSecond, or concurrency of a stage. If stage is empty, it is the
+// active stage, or the only stage that is not a warm-up. Of a ramp, a new rate is the rate at its end, and a change
+// in percent changes both ends. It returns the message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
@@ -152,8 +152,8 @@ func ratePatch(at, stage string, edits []rateEdit) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// chooseStage returns the stage to change and its path as a JSON pointer (RFC 6901). Stages of chains need a name, unless the
-// test has only one stage.
+// chooseStage returns the stage to change and its path as a JSON pointer (RFC 6901). Stages of chains need a name,
+// unless the test has only one stage.
 func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (*v1alpha1.Rate, string, error) {
 	var names, measured []string
 	var only *v1alpha1.Rate

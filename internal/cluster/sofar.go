@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/report"
 )
 
-// SoFar makes Reports of the status of a test that runs. Status has no windows, so SoFar makes one of every two Looks with
-// different figures.
+// SoFar makes Reports of the status of a test that runs. Status has no windows, so SoFar makes one of every two Looks
+// with different figures.
 type SoFar struct {
 	windows []rv.Window
 	// version is that of the last LoadTest, and counts and warmUp are its numbers of requests.

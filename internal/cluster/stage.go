@@ -12,7 +12,8 @@ import (
 type Stage struct {
 	// Index is the index in spec.rates.
 	Index int
-	// Known: the stage follows from durations and rates. It is not known after a closed-loop stage that ends by requests.
+	// Known: the stage follows from durations and rates. It is not known after a closed-loop stage that ends by
+	// requests.
 	Known bool
 	// Elapsed is the time since the stage began, and Lasts its length, both without pauses; 0: not known.
 	Elapsed, Lasts time.Duration

@@ -16,9 +16,10 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// Submit applies the ConfigMaps and Secrets of a manifest and creates its LoadTest, which is returned as
-// the API server has it. If a LoadTest of that name exists, Submit writes nothing. The namespace of the LoadTest becomes that of the
-// cluster. A LoadTest without a name gets one from the API server, which appends random characters to generateName.
+// Submit applies the ConfigMaps and Secrets of a manifest and creates its LoadTest, which is returned as the API
+// server has it. If a LoadTest of that name exists, Submit writes nothing. The namespace of the LoadTest becomes that
+// of the cluster. A LoadTest without a name gets one from the API server, which appends random characters to
+// generateName.
 func (c *Cluster) Submit(ctx context.Context, m *compile.Manifest) (*v1alpha1.LoadTest, error) {
 	c.Namespace = m.LoadTest.Namespace
 	if m.LoadTest.Name != "" { // else the API server makes a name of generateName

@@ -85,8 +85,8 @@ type list struct {
 	format string
 }
 
-// table returns a list without rows. The format has the columns of its title and of its rows. Their widths do not depend on the values, so that they
-// stay while a test runs.
+// table returns a list without rows. The format has the columns of its title and of its rows. Their widths do not
+// depend on the values, so that they stay while a test runs.
 func table(format string, names ...any) list {
 	return list{title: fmt.Sprintf(format, names...), format: format}
 }

@@ -77,7 +77,8 @@ func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 	}
 }
 
-// Metrics that the runner does not keep for each target, and those that it does not keep for each stage.
+// The runner does not keep metrics notOfTargets for each target, and notOfStages for each stage. It keeps ofClasses
+// for each class of status codes.
 var (
 	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricDropped, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
 	notOfStages  = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}

@@ -57,7 +57,8 @@ func compact(cell any) string {
 	return long(cell)
 }
 
-// raw formats a cell for programs: "1200", "12300". A time is "> 5s" if there was no response: a number could be read as a measured time.
+// raw formats a cell for programs: "1200", "12300". A time is "> 5s" if there was no response: a number could be read
+// as a measured time.
 func raw(cell any) string {
 	switch c := cell.(type) {
 	case string:

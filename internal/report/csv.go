@@ -7,8 +7,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// CSV writes the windows of the report, one row each, after a row with the names of the columns: those of the fields of a window in the JSON, and
-// time, the start of the window. Percentiles are empty if the window has no response.
+// CSV writes the windows of the report, one row each, after a row with the names of the columns: those of the fields
+// of a window in the JSON, and time, the start of the window. Percentiles are empty if the window has no response.
 func CSV(w io.Writer, r *runnerv1alpha1.Report) error {
 	start, err := time.Parse(time.RFC3339, r.StartTime)
 	head, rows := []string{"time"}, make([][]any, len(r.Windows))
@@ -30,8 +30,8 @@ func CSV(w io.Writer, r *runnerv1alpha1.Report) error {
 	return writeCSV(w, "windows", head, rows)
 }
 
-// Stages writes the stages of the report as CSV, one row each, after a row with the names of the fields of a stage and of its figures in the
-// JSON. Cells of figures that a stage does not have are empty.
+// Stages writes the stages of the report as CSV, one row each, after a row with the names of the fields of a stage
+// and of its figures in the JSON. Cells of figures that a stage does not have are empty.
 func Stages(w io.Writer, r *runnerv1alpha1.Report) error {
 	head := []string{
 		"name", "chain", "warmUp", "asked", "achieved", "askedChains", "achievedChains", "paused", "sent", "dropped", "done", "succeeded",

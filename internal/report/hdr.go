@@ -17,10 +17,10 @@ import (
 // logTags are in the order of histogramsOf.
 var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
 
-// HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response time has one interval,
-// which is the whole run, and the name of the JSON as its tag. The response time has an interval for each window, without a tag, because the
-// log processor of HdrHistogram reads intervals without a tag unless it is asked for a tag. Values are microseconds; the maximum in front of
-// them is in milliseconds.
+// HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response
+// time has one interval, which is the whole run, and the name of the JSON as its tag. The response time has an
+// interval for each window, without a tag, because the log processor of HdrHistogram reads intervals without a tag
+// unless it is asked for a tag. Values are microseconds; the maximum in front of them is in milliseconds.
 func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	b.WriteString("#[Logged with h2surge " + r.Version + ", values in microseconds]\n#[Histogram log format version 1.3]\n")
@@ -60,8 +60,8 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	return nil
 }
 
-// windowsAddUp returns true if the windows have all response times. A report that was too large has no distributions in its windows, and
-// those of an operator that took over the run lack its beginning.
+// windowsAddUp returns true if the windows have all response times. A report that was too large has no distributions
+// in its windows, and those of an operator that took over the run lack its beginning.
 func windowsAddUp(r *runnerv1alpha1.Report, count int64) bool {
 	for i := range r.Windows {
 		count -= r.Windows[i].Histogram.Count
@@ -69,8 +69,8 @@ func windowsAddUp(r *runnerv1alpha1.Report, count int64) bool {
 	return count == 0
 }
 
-// logInterval writes a line of the log, unless there are no requests. Requests without a response have the highest value of the format, which is
-// an hour, because the format has no other place for them.
+// logInterval writes a line of the log, unless there are no requests. Requests without a response have the highest
+// value of the format, which is an hour, because the format has no other place for them.
 func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv1alpha1.Histogram) error {
 	if of.Unanswered > 0 {
 		h, err := histogram.Decode(*of)
@@ -87,8 +87,8 @@ func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv
 	return nil
 }
 
-// Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in milliseconds, five rows for
-// each halving of the distance to 100 %.
+// Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in
+// milliseconds, five rows for each halving of the distance to 100 %.
 func Percentiles(w io.Writer, r *runnerv1alpha1.Report) error {
 	var h histogram.H
 	if r.Histograms != nil {
@@ -120,8 +120,8 @@ const (
 // ticksPerHalf is how many rows each halving of the distance to 100 % has, as in HdrHistogram's tools.
 const ticksPerHalf = 5
 
-// percentileRows writes a row for each level of the percentile that a bucket reaches. The last row is 100 %. Levels are percentages,
-// because these are exact in binary.
+// percentileRows writes a row for each level of the percentile that a bucket reaches. The last row is 100 %. Levels
+// are percentages, because these are exact in binary.
 func percentileRows(b *bytes.Buffer, h *histogram.H) {
 	level, seen := 0.0, int64(0)
 	h.Each(func(highest, count int64) {

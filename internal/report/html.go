@@ -58,8 +58,8 @@ func HTML(w io.Writer, r *runnerv1alpha1.Report) error {
 	return nil
 }
 
-// LiveHTML writes the page of a running test. It is HTML with the state of the test, and a script that reads the page again
-// every second from the address "/" until it is final.
+// LiveHTML writes the page of a running test. It is HTML with the state of the test, and a script that reads the page
+// again every second from the address "/" until it is final.
 func LiveHTML(w io.Writer, r *runnerv1alpha1.Report, live *Live) error {
 	p, err := newPage(r)
 	if err != nil {

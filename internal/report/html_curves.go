@@ -63,7 +63,8 @@ func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 // maxDecades bounds the axis of quantiles: 99.9999 %.
 const maxDecades = 6
 
-// distributionPlot shows the response time, that of successful requests and the service time. It is nil when there is nothing to draw.
+// distributionPlot shows the response time, that of successful requests and the service time. It is nil when there is
+// nothing to draw.
 func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
 	p := drawDistributions(all[:3])
 	if p == nil {
@@ -77,7 +78,8 @@ func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
 	return p
 }
 
-// drawDistributions has 1/(1-q) on a logarithmic axis, because it shows the slowest requests. It is nil when there is nothing to draw.
+// drawDistributions has 1/(1-q) on a logarithmic axis, because it shows the slowest requests. It is nil when there is
+// nothing to draw.
 func drawDistributions(all []timed) *plot {
 	var shown []timed
 	var values int64
@@ -124,7 +126,8 @@ func quantiles(p *plot, h *histogram.H, decades float64) string {
 	return d.String()
 }
 
-// drawnAt is where a value is drawn. A time that was not measured, because there was no response, is drawn at its limit.
+// drawnAt is where a value is drawn. A time that was not measured, because there was no response, is drawn at its
+// limit.
 func drawnAt(v float64) float64 {
 	if limit, is := runnerv1alpha1.LimitOf(int64(v)); is {
 		return float64(limit)

@@ -33,7 +33,8 @@ func (b box) isOn(o box) bool {
 // width of a text, about.
 func width(text string) float64 { return float64(utf8.RuneCountInString(text)) * letter }
 
-// note writes a text around a horizontal position, but inside the plot. It returns false if the text would be on top of another note.
+// note writes a text around a horizontal position, but inside the plot. It returns false if the text would be on top
+// of another note.
 func (p *plot) note(class, text string, middle, base float64) bool {
 	half := width(text) / 2
 	middle = min(max(middle, plotLeft+half+4), plotRight-half-4)
@@ -46,8 +47,8 @@ func (p *plot) note(class, text string, middle, base float64) bool {
 	return true
 }
 
-// addLimit draws a line over the whole width, if it is within the plot, and writes what it is above or below the line, if there is
-// room. A long name is cut.
+// addLimit draws a line over the whole width, if it is within the plot, and writes what it is above or below the
+// line, if there is room. A long name is cut.
 func (p *plot) addLimit(v float64, name, figure string) {
 	if v < p.y.min || v > p.y.max {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// maxRatio is how often the least rate of a stage may be in the greatest one on a linear axis: beyond it, its line looks like zero.
+// maxRatio is how often the least rate of a stage may be in the greatest one on a linear axis: beyond it, its line
+// looks like zero.
 const maxRatio = 20
 
 func ratePlot(r *runnerv1alpha1.Report) *plot {
@@ -22,9 +23,9 @@ func ratePlot(r *runnerv1alpha1.Report) *plot {
 	return p.lines(columnsRate, windows)
 }
 
-// whileLoaded returns the windows of a line of rates. The line ends with the load: windows of the drain in which nothing was sent are left out, and a window in
-// which the load ended has the rates of its part before. A last window that is shorter than half of the one before is left out, because its rate is
-// one of few requests.
+// whileLoaded returns the windows of a line of rates. The line ends with the load: windows of the drain in which
+// nothing was sent are left out, and a window in which the load ended has the rates of its part before. A last window
+// that is shorter than half of the one before is left out, because its rate is one of few requests.
 func whileLoaded(windows []runnerv1alpha1.Window) []runnerv1alpha1.Window {
 	n := len(windows)
 	for n > 1 && windows[n-1].Stage == "" && windows[n-1].Sent == 0 && !windows[n-1].Suspended {
@@ -42,8 +43,8 @@ func whileLoaded(windows []runnerv1alpha1.Window) []runnerv1alpha1.Window {
 	return windows
 }
 
-// setRates sets the vertical axis of rates. It is logarithmic if the rates of stages differ much. Its lower end is then below
-// the least of them, and stands for zero, too.
+// setRates sets the vertical axis of rates. It is logarithmic if the rates of stages differ much. Its lower end is
+// then below the least of them, and stands for zero, too.
 func (p *plot) setRates(top float64, stages []runnerv1alpha1.StageResult, windows []runnerv1alpha1.Window) {
 	p.Unit = "requests per second"
 	least, greatest := ratesOf(stages, windows)
@@ -62,7 +63,8 @@ func (p *plot) setRates(top float64, stages []runnerv1alpha1.StageResult, window
 	})
 }
 
-// ratesOf returns the least and the greatest rate of the stages that follow one another and that windows show, without pauses.
+// ratesOf returns the least and the greatest rate of the stages that follow one another and that windows show,
+// without pauses.
 func ratesOf(stages []runnerv1alpha1.StageResult, windows []runnerv1alpha1.Window) (least, greatest float64) {
 	least = math.Inf(1)
 	for i := range stages {

@@ -19,7 +19,8 @@ func errorRate(rate float64, requests int64) any {
 	return shareCell(rate)
 }
 
-// lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more lag than that of a sound generator.
+// lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more
+// lag than that of a sound generator.
 func lagText(r *runnerv1alpha1.Report) (text string, inflated bool) {
 	lag := max(r.Lag.P99, r.Generator.LagP99Microseconds)
 	text = "lag p99 " + result.FormatTime(lag)
@@ -32,8 +33,8 @@ func lagText(r *runnerv1alpha1.Report) (text string, inflated bool) {
 	return "in time, " + text, false
 }
 
-// lagWarning is for a verdict that does not depend on the lag although response times do; "": they do not. An inconclusive verdict names a lag above the
-// bound itself.
+// lagWarning is for a verdict that does not depend on the lag although response times do; "": they do not. An
+// inconclusive verdict names a lag above the bound itself.
 func lagWarning(r *runnerv1alpha1.Report) string {
 	text, inflated := lagText(r)
 	isNamed := r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive && strings.HasPrefix(text, "late")
@@ -43,7 +44,8 @@ func lagWarning(r *runnerv1alpha1.Report) string {
 	return "the generator was " + text
 }
 
-// idleText is what the workers did while they waited, and what that added to times; "": an earlier build did not report it.
+// idleText is what the workers did while they waited, and what that added to times; "": an earlier build did not
+// report it.
 func idleText(idle *runnerv1alpha1.IdleResult, format func(us int64) string) string {
 	sleep := "Sleep"
 	if idle.SleepShards > 0 {
@@ -92,8 +94,8 @@ func spinNote(r *runnerv1alpha1.Report) string {
 	return fmt.Sprintf("Spin without exclusive CPUs on %d of %d shards: other processes on these CPUs and the load slow each other down.", n, len(r.Shards))
 }
 
-// asked formats a desired rate of requests. If the rate is one of chain instances, requests have none. Otherwise rate 0 is
-// a closed loop.
+// asked formats a desired rate of requests. If the rate is one of chain instances, requests have none. Otherwise rate
+// 0 is a closed loop.
 func asked(perSecond, chains float64) any {
 	switch {
 	case chains > 0:
@@ -107,7 +109,8 @@ func asked(perSecond, chains float64) any {
 // micro is a time, with the sign of the micro that ASCII lacks.
 func micro(us int64) string { return spaced(result.FormatTime(us)) }
 
-// spaced sets the unit of a time apart: "<= 355us" becomes "<= 355 µs". A text that is not a number with a unit of time stays.
+// spaced sets the unit of a time apart: "<= 355us" becomes "<= 355 µs". A text that is not a number with a unit of
+// time stays.
 func spaced(text string) string {
 	number := strings.TrimRight(text, "nums\u00b5\u03bc")
 	unit := strings.NewReplacer("us", "\u00b5s", "\u03bcs", "\u00b5s").Replace(text[len(number):])

@@ -50,8 +50,8 @@ type (
 	}
 )
 
-// JUnit writes the verdict as JUnit XML: a test case for the run and one for each threshold. The output of the suite is the report as
-// text.
+// JUnit writes the verdict as JUnit XML: a test case for the run and one for each threshold. The output of the suite
+// is the report as text.
 func JUnit(w io.Writer, r *runnerv1alpha1.Report) error {
 	var text bytes.Buffer
 	if err := Text(&text, r); err != nil {
@@ -100,8 +100,8 @@ func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// runCase fails if the run failed for another reason than its thresholds, which have their own cases. It has an error if
-// the exit code is that of a run which proves nothing.
+// runCase fails if the run failed for another reason than its thresholds, which have their own cases. It has an error
+// if the exit code is that of a run which proves nothing.
 func runCase(r *runnerv1alpha1.Report, lasted string) junitCase {
 	v := &r.Verdict
 	c := junitCase{Name: "run", Class: r.Name, Time: lasted}

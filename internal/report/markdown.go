@@ -11,8 +11,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Markdown writes a summary of the report for the page of a pipeline: the verdict, the notes, and the tables without details.
-// Tables are those of GitHub Flavored Markdown.
+// Markdown writes a summary of the report for the page of a pipeline: the verdict, the notes, and the tables without
+// details. Tables are those of GitHub Flavored Markdown.
 func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	v := &r.Verdict

@@ -15,7 +15,8 @@ type outcomeCount struct {
 	// outcome is "response", or the name of the counter of requests without a response.
 	outcome string
 	status  string
-	// cause is that of the problem details. Empty: the responses have none, or their cause is above the limit of a step.
+	// cause is that of the problem details. Empty: the responses have none, or their cause is above the limit of a
+	// step.
 	cause string
 	count int64
 }
@@ -58,9 +59,10 @@ func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
 	return out
 }
 
-// Counts writes the requests of each operation by outcome, status code and cause as CSV, its events, and the notifications of each listener, all without
-// warm-up. Notifications that no step took are those of the whole run: which stage they belong to is not known. The
-// counts of an operation add up to its requests. A report without operations has those of its steps, without targets.
+// Counts writes the requests of each operation by outcome, status code and cause as CSV, its events, and the
+// notifications of each listener, all without warm-up. Notifications that no step took are those of the whole run:
+// which stage they belong to is not known. The counts of an operation add up to its requests. A report without
+// operations has those of its steps, without targets.
 func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	var rows [][]any
 	all := operationsOf(r)
@@ -89,8 +91,8 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	return writeCSV(w, "counts", []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}, rows)
 }
 
-// cell returns a text of a server as a cell of CSV. A spreadsheet would execute a cell that begins like a formula, so such a text gets an
-// apostrophe before it.
+// cell returns a text of a server as a cell of CSV. A spreadsheet would execute a cell that begins like a formula, so
+// such a text gets an apostrophe before it.
 func cell(text string) string {
 	if text != "" && strings.IndexByte("=+-@\t\r\n", text[0]) >= 0 {
 		return "'" + text

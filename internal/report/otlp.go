@@ -15,8 +15,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// The messages of OTLP in its JSON encoding: ExportMetricsServiceRequest and what it contains. The official exporter is not used: it makes
-// each start of h2surge slower, because its generated types register themselves.
+// The messages of OTLP in its JSON encoding: ExportMetricsServiceRequest and what it contains. The official exporter
+// is not used: it makes each start of h2surge slower, because its generated types register themselves.
 type (
 	otlpRequest struct {
 		ResourceMetrics []otlpResourceMetrics `json:"resourceMetrics"`
@@ -85,8 +85,8 @@ const cumulative = 2
 // otlpBounds are the upper bounds of the buckets in microseconds, as in the metrics of runners.
 var otlpBounds = []int64{100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000}
 
-// OTLP writes the figures of the report as an export request of OpenTelemetry metrics, in JSON. Sums and histograms are cumulative since the
-// start of the run, and all points have the time of its end.
+// OTLP writes the figures of the report as an export request of OpenTelemetry metrics, in JSON. Sums and histograms
+// are cumulative since the start of the run, and all points have the time of its end.
 func OTLP(w io.Writer, r *runnerv1alpha1.Report) error {
 	from, errFrom := time.Parse(time.RFC3339, r.StartTime)
 	to, errTo := time.Parse(time.RFC3339, r.EndTime)
@@ -286,7 +286,8 @@ func (d otlpDouble) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(d))
 }
 
-// inSeconds is +Inf for a time that was not measured, because there was no response. Else it has the decimal digits of the microseconds: 0.0011, not 0.0011000000000000001.
+// inSeconds is +Inf for a time that was not measured, because there was no response. Else it has the decimal digits
+// of the microseconds: 0.0011, not 0.0011000000000000001.
 func inSeconds(us int64) float64 {
 	if _, above := runnerv1alpha1.LimitOf(us); above {
 		return math.Inf(1)

@@ -12,11 +12,11 @@ import (
 //
 //	12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%
 //
-// Rate and times are of the last interval, errors since the start. A closed loop asks for no rate, so its line has the rate sent only. The rate
-// includes the warm-up; until the first measured response, the line has "warm-up" in place of the times. Without a response in the interval,
-// it has "no response". It has at most 80 columns up to
-// a million requests a second and ten hours. With chainsPerSecond, it has the rate of requests and that of chain instances,
-// and is longer.
+// Rate and times are of the last interval, errors since the start. A closed loop asks for no rate, so its line has
+// the rate sent only. The rate includes the warm-up; until the first measured response, the line has "warm-up" in
+// place of the times. Without a response in the interval, it has "no response". It has at most 80 columns up to a
+// million requests a second and ten hours. With chainsPerSecond, it has the rate of requests and that of chain
+// instances, and is longer.
 func ProgressLine(l result.Live) string {
 	elapsed := l.Elapsed.Round(time.Second)
 	switch l.State {

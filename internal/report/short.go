@@ -19,8 +19,9 @@ const (
 	maxErrors     = 4
 )
 
-// Summary writes the report on one screen of 80 columns: the verdict, the thresholds, the figures of the run, and last, which says how to get the
-// whole report. If no request got a response, it has only the reason and what to do. Colour adds escape sequences (ECMA-48 SGR).
+// Summary writes the report on one screen of 80 columns: the verdict, the thresholds, the figures of the run, and
+// last, which says how to get the whole report. If no request got a response, it has only the reason and what to do.
+// Colour adds escape sequences (ECMA-48 SGR).
 func Summary(w io.Writer, r *runnerv1alpha1.Report, last string, colour bool) error {
 	var b bytes.Buffer
 	summaryVerdict(&b, r)
@@ -104,7 +105,8 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	wrapNamed(b, "Generator", generatorHealth(r))
 }
 
-// summaryChains writes one line, and none if all instances completed. It leaves out the reasons if the line has no space for them.
+// summaryChains writes one line, and none if all instances completed. It leaves out the reasons if the line has no
+// space for them.
 func summaryChains(b *bytes.Buffer, c *runnerv1alpha1.ChainCounters) {
 	if c.Aborted+c.Unfinished == 0 {
 		return
@@ -173,7 +175,8 @@ func urgent(r *runnerv1alpha1.Report) (out []string) {
 	return slices.DeleteFunc(out, func(n string) bool { return strings.Contains(r.Verdict.Message, n) })
 }
 
-// errorCauses counts the failed requests by cause: "status 503", "check fast", "timed out", "reset: the peer reset the stream".
+// errorCauses counts the failed requests by cause: "status 503", "check fast", "timed out", "reset: the peer reset
+// the stream".
 func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
 	q, out := &r.Requests, result.FailedChecks(r)
 	out["timed out"], out["in flight at the end"] = q.TimedOut, q.InFlightAtEnd
@@ -196,7 +199,8 @@ func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
 	return out
 }
 
-// worstStep returns the step with the highest error rate and, among those with the same, the longest p99; nil if there is only one step.
+// worstStep returns the step with the highest error rate and, among those with the same, the longest p99; nil if
+// there is only one step.
 func worstStep(r *runnerv1alpha1.Report) *runnerv1alpha1.StepResult {
 	all := slices.Collect(stepsOf(r))
 	if len(all) < 2 {

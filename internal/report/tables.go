@@ -6,8 +6,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// table is a section of the report. Text, Markdown and HTML write it, and do not build rows of their own. They format figures as their readers
-// need them.
+// table is a section of the report. Text, Markdown and HTML write it, and do not build rows of their own. They format
+// figures as their readers need them.
 type table struct {
 	ID, Caption string
 	// Topic is the part of the page with the table. Empty: the page does not have it.
@@ -48,8 +48,8 @@ const (
 	topicGenerator = "generator"
 )
 
-// tables returns the sections of a report that have rows, in the order of text and Markdown. The times are those of timesOf, with their distributions if the
-// caller has read them.
+// tables returns the sections of a report that have rows, in the order of text and Markdown. The times are those of
+// timesOf, with their distributions if the caller has read them.
 func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
 		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), stageTimeTable(r), timeTable(r, times), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
@@ -122,7 +122,8 @@ func (t *table) columns(keep func(i int) bool) *table {
 	return &out
 }
 
-// narrow returns the table with the columns and the rows of text and Markdown, and the number of rows that it leaves out.
+// narrow returns the table with the columns and the rows of text and Markdown, and the number of rows that it leaves
+// out.
 func (t *table) narrow() (out *table, more int) {
 	out = t.columns(func(i int) bool { return !slices.Contains(t.Wide, t.Head[i]) })
 	if n := len(out.Rows); t.Most > 0 && n > t.Most {

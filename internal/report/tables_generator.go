@@ -67,7 +67,8 @@ func cpus(list []int) string {
 	return "on CPUs " + strings.Trim(fmt.Sprint(list), "[]")
 }
 
-// shardTable is empty for the report of an old version, which has no counts of shards, and for one shard of which nothing else is known.
+// shardTable is empty for the report of an old version, which has no counts of shards, and for one shard of which
+// nothing else is known.
 func shardTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "shards", Topic: topicGenerator, Caption: "Shards", Left: 3, Most: 20, Detail: true, Head: []string{
 		"shard", "runs on", "CPUs", "sent", "succeeded", "p50", "p99", "lag p99", "throttled", "GC pauses", "CPU time", "start skew", "connects",

@@ -7,7 +7,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// stageTimeTable has the times and the errors of each stage with figures, if several are measured. Those of the only one are those of the run.
+// stageTimeTable has the times and the errors of each stage with figures, if several are measured. Those of the only
+// one are those of the run.
 func stageTimeTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "stage-times", Topic: topicRate, Caption: "Response times and errors of stages", Left: 1, Head: []string{"stage", "p50", "p95", "p99", "max", "errors"}}
 	measured := 0

@@ -32,8 +32,8 @@ func measured(count, us int64) any {
 // mean of the measured times is not known if no request got a response.
 func mean(t *runnerv1alpha1.Times) any { return measured(t.Count-t.Unanswered, t.Mean) }
 
-// timeTable has the times that were measured. Times that phaseTable has for the only target, and times of successful requests if all were successful, are
-// not repeated.
+// timeTable has the times that were measured. Times that phaseTable has for the only target, and times of successful
+// requests if all were successful, are not repeated.
 func timeTable(r *runnerv1alpha1.Report, all []timed) *table {
 	phased := len(r.Targets) == 1 && r.Targets[0].Blocked.Count > 0
 	var shown []timed

@@ -110,7 +110,8 @@ func textGrid(b *bytes.Buffer, t *table) {
 	}
 }
 
-// gridOf makes each column as wide as its widest cell. If that is too wide, the rows with the longest texts get lines of their own.
+// gridOf makes each column as wide as its widest cell. If that is too wide, the rows with the longest texts get lines
+// of their own.
 func gridOf(t *table, width int) *grid {
 	g := &grid{rows: [][]string{t.Head}, left: t.Left, below: map[int]bool{}}
 	for _, row := range t.Rows {
@@ -147,7 +148,8 @@ func (g *grid) measure() int {
 	return sum
 }
 
-// longest returns the row whose text makes the widest column, except the head and the rows that are below already; -1: no row.
+// longest returns the row whose text makes the widest column, except the head and the rows that are below already;
+// -1: no row.
 func (g *grid) longest() int {
 	at, most := -1, 0
 	for k, row := range g.rows {

@@ -2,8 +2,8 @@ package result
 
 import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
-// addSnapshot adds the counts of a snapshot to those of another one if sign is 1. If sign is -1, it subtracts them. It leaves out distributions
-// and failures, and changes the lists and maps of to.
+// addSnapshot adds the counts of a snapshot to those of another one if sign is 1. If sign is -1, it subtracts them.
+// It leaves out distributions and failures, and changes the lists and maps of to.
 func addSnapshot(to, from *runnerv1alpha1.Snapshot, sign int64) {
 	to.Counters.Add(&from.Counters, sign)
 	addCounts(&to.StatusCodes, from.StatusCodes, sign)

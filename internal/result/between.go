@@ -10,9 +10,10 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// Between returns a plan with one stage of a plan only, and what the runners counted between two sets of their snapshots, as final
-// snapshots of a run of that plan. The stage must be the only measured one with requests in that time, and no request may be in
-// flight in either set: then the counts are those of the stage, exactly. The snapshots must have the times of steps.
+// Between returns what a report of one stage is built from: a plan that has only this stage, and final snapshots that
+// have what the runners counted after the snapshots before and up to the snapshots after. These are exactly the
+// counts of the stage if it is the only measured stage with requests in that time, and no request is in flight in
+// either set. The snapshots must have the times of steps.
 func Between(plan *runnerv1alpha1.Plan, stage int, before, after []runnerv1alpha1.Snapshot) (*runnerv1alpha1.Plan, []runnerv1alpha1.Snapshot, error) {
 	only := *plan
 	only.Rates = plan.Rates[stage : stage+1]
@@ -61,8 +62,8 @@ func addTotals(s *runnerv1alpha1.Snapshot) error {
 	return nil
 }
 
-// subtractSnapshot takes what was counted in an earlier snapshot of the same runner from a later one. The histograms of the later
-// one have the lag and belong to the caller.
+// subtractSnapshot subtracts an earlier snapshot of the same runner from s. The caller owns s.Histograms, which has
+// the lag.
 func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
 	own(s)
 	addSnapshot(s, was, -1)

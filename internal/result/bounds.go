@@ -80,8 +80,8 @@ func isHTTP1(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, targ
 
 func (l *streamLoad) allowed() int64 { return int64(l.target.Connections) * l.streams }
 
-// isBound returns whether requests were dropped, or must wait longer and longer: over HTTP/1.1, the rate needs more than the
-// connections carry. With HTTP/2, a few connections can have fewer streams than the others.
+// isBound returns whether requests were dropped, or must wait longer and longer: over HTTP/1.1, the rate needs more
+// than the connections carry. With HTTP/2, a few connections can have fewer streams than the others.
 func (l *streamLoad) isBound() bool {
 	return l.dropped > 0 || l.isHTTP1 && l.rate*l.on.mean > float64(l.allowed())
 }
@@ -107,8 +107,8 @@ func (l *streamLoad) result() runnerv1alpha1.BoundResult {
 	return out
 }
 
-// AdviceConnections and AdviceStreams are followed by the numbers that a message recommends. The command line writes its own
-// flags instead.
+// AdviceConnections and AdviceStreams are followed by the numbers that a message recommends. The command line writes
+// its own flags instead.
 const (
 	AdviceConnections = "set connections to "
 	AdviceStreams     = ", or maxConcurrentStreams to "
@@ -155,8 +155,8 @@ func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, ta
 	return max(1, streams), isFixed
 }
 
-// occupancy is how many requests to a target were sent and timed out, and for how many seconds a request has occupied a stream on average: mean
-// of all requests, and others of those that did not time out.
+// occupancy is how many requests to a target were sent and timed out, and for how many seconds a request has occupied
+// a stream on average: mean of all requests, and others of those that did not time out.
 type occupancy struct {
 	sent, timedOut int64
 	mean, others   float64

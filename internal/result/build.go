@@ -196,8 +196,8 @@ func ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// checkCounts returns an error if the counts of a snapshot cannot belong to the plan or contradict each other. It does not
-// read the distributions: Merge.Add and Build do.
+// checkCounts returns an error if the counts of a snapshot cannot belong to the plan or contradict each other. It
+// does not read the distributions: Merge.Add and Build do.
 func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	if err := checkShape(plan, s); err != nil {
 		return fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)
@@ -287,8 +287,8 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 	return out
 }
 
-// idle sums up what the workers did while they waited. A shard has the strategy of its last runner. Paced is the number of
-// requests that have a lag.
+// idle sums up what the workers did while they waited. A shard has the strategy of its last runner. Paced is the
+// number of requests that have a lag.
 func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Generator, paced int64) (out runnerv1alpha1.IdleResult) {
 	strategies := map[int]runnerv1alpha1.IdleStrategy{}
 	for i := range snapshots {

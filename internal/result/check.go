@@ -9,16 +9,17 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Check verifies the sums of a report, its error rate and the order of its percentiles, and returns an error for each that is wrong. The rules also apply to a partial report, because
-// they apply to each snapshot:
+// Check verifies the sums of a report, its error rate and the order of its percentiles, and returns an error for each
+// that is wrong. The rules also apply to a partial report, because they apply to each snapshot:
 //
 //	sent = done + timedOut + reset + connectionLost + inFlightAtEnd
 //	done = succeeded + failedChecks
 //
-// for the totals, each step and each stage with figures. The steps and the measured stages add up to the totals, and the warm-up stages to
-// warmUp.sent. Started chains are completed, aborted or unfinished. If failed checks and aborted chains are counted by
-// name, the counts add up. Each notification has one outcome, and so has each step that awaited one. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
-// status code, and no count is greater than the number of sent requests.
+// for the totals, each step and each stage with figures. The steps and the measured stages add up to the totals, and
+// the warm-up stages to warmUp.sent. Started chains are completed, aborted or unfinished. If failed checks and
+// aborted chains are counted by name, the counts add up. Each notification has one outcome, and so has each step that
+// awaited one. The causes of reset, lost and dropped requests add up, too. Each request that is done has a status
+// code, and no count is greater than the number of sent requests.
 func Check(r *runnerv1alpha1.Report) error {
 	total := &r.Requests.Outcomes
 	errs := []error{sumsOf("requests", total)}

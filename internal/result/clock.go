@@ -6,7 +6,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// clock divides the time of a run into intervals, each between two looks at all runners. T is what its user keeps of each runner.
+// clock divides the time of a run into intervals, each between two looks at all runners. T is what its user keeps of
+// each runner.
 type clock[T any] struct {
 	runners map[Runner]*looked[T]
 	// expected is the number of shards at the start; the first interval waits for them.
@@ -29,8 +30,8 @@ type looked[T any] struct {
 const (
 	// early is how much less than its length an interval may last: looks are never exactly a second apart.
 	early = 250 * time.Millisecond
-	// missed: when the first look at a runner is later than this after its first turn, what was before
-	// is given up, for it is not known when it was.
+	// missed is the longest time from the first turn of a runner to the first look at it. After a longer time, what
+	// the runner did before the look is in no interval.
 	missed = 5 * time.Second
 )
 
@@ -38,8 +39,8 @@ func newClock[T any](shards int) clock[T] {
 	return clock[T]{runners: map[Runner]*looked[T]{}, expected: shards}
 }
 
-// find returns the runner of a snapshot, and whether it is new. A new one is not in runners yet. It returns nil for a snapshot that was overtaken, or of
-// a runner that has not begun.
+// find returns the runner of a snapshot, and whether it is new. A new one is not in runners yet. It returns nil for a
+// snapshot that was overtaken, or of a runner that has not begun.
 func (c *clock[T]) find(s *runnerv1alpha1.Snapshot) (p *looked[T], isNew bool) {
 	if s.StartedAt == 0 || offset(s) < 0 {
 		return nil, false
@@ -66,7 +67,7 @@ func (c *clock[T]) look(p *looked[T], s *runnerv1alpha1.Snapshot) {
 	c.runners[runnerOf(s)] = p
 }
 
-// slim is what is needed of a snapshot later; steps may hold megabytes.
+// slim returns what intervals need of a snapshot, without steps, which may hold megabytes.
 func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	return runnerv1alpha1.Snapshot{
 		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
@@ -75,8 +76,8 @@ func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	}
 }
 
-// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or one of them so late that the others are not waited
-// for.
+// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or one of them so
+// late that the others are not waited for.
 func (c *clock[T]) isDue(length time.Duration) bool {
 	all := len(c.runners) >= c.expected || c.hasClosed
 	for _, p := range c.runners {
@@ -111,12 +112,13 @@ func (c *clock[T]) close() {
 // span is the time between the two looks at a runner.
 func (p *looked[T]) span() time.Duration { return offset(&p.last) - offset(&p.base) }
 
-// isOver returns true if the last snapshot of the runner was before the interval, or if the runner sends no snapshots any more.
+// isOver returns true if the last snapshot of the runner was before the interval, or if the runner sends no snapshots
+// any more.
 func (p *looked[T]) isOver() bool {
 	return p.base.State == runnerv1alpha1.StateDone || p.silent && p.span() == 0
 }
 
-// isPaused: the runner was suspended at either look, and nothing came due in between.
+// isPaused returns whether the runner was suspended at both looks, and no slot was due in between.
 func (p *looked[T]) isPaused() bool {
 	return p.base.Suspended && p.last.Suspended && slotsOf(&p.base) == slotsOf(&p.last)
 }

@@ -10,7 +10,8 @@ import (
 
 // Figures are what a threshold limits: counts and distributions of a part of the requests in a period.
 type Figures struct {
-	// Requests are the counts of requests. InFlightAtEnd requests count as failed; while a test runs, they are left out.
+	// Requests are the counts of requests. InFlightAtEnd requests count as failed; while a test runs, they are left
+	// out.
 	Requests runnerv1alpha1.Requests
 	// InClass counts the responses of the status class.
 	InClass int64
@@ -119,8 +120,8 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	}, nil
 }
 
-// FiguresOfWindow returns the figures of a window of measured stages: of the requests that had their outcome in it. Without its histogram, a
-// window has no times.
+// FiguresOfWindow returns the figures of a window of measured stages: of the requests that had their outcome in it.
+// Without its histogram, a window has no times.
 func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
 	done, seconds := w.Succeeded+w.FailedChecks, float64(w.To-w.From)/1000
 	out := Figures{

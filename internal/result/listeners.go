@@ -7,8 +7,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// NotificationErrors returns what is wrong with the notifications of a listener: "200 missing (150 came late), 3 duplicate". It leaves out zeros, and is
-// empty if each awaited notification came once, in time, and passed its checks. format writes a count.
+// NotificationErrors returns what is wrong with the notifications of a listener: "200 missing (150 came late), 3
+// duplicate". It leaves out zeros, and is empty if each awaited notification came once, in time, and passed its
+// checks. format writes a count.
 func NotificationErrors(c *runnerv1alpha1.ListenerCounts, format func(int64) string) string {
 	late, lateOfMissing := c.Late, ""
 	if c.Missing > 0 && c.Late > 0 {

@@ -45,10 +45,9 @@ type Live struct {
 	Interval, ResponseTime runnerv1alpha1.Times
 }
 
-// NewLive compares the latest snapshots with those of about a second ago; previous may lack
-// shards or be empty, then the interval reaches back to the start. Plan.Rates are the current rates: after a
-// change of the rates, the caller passes a plan with the new ones. NewLive reads the total response time only, so it takes
-// 0.2 ms a shard at most.
+// NewLive compares the latest snapshots with those of about a second ago; previous may lack shards or be empty, then
+// the interval reaches back to the start. Plan.Rates are the current rates: after a change of the rates, the caller
+// passes a plan with the new ones. NewLive reads the total response time only, so it takes 0.2 ms a shard at most.
 func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snapshot) (Live, error) {
 	current, before := latest(current), byRunner(previous)
 	var counters runnerv1alpha1.Counters
@@ -211,9 +210,9 @@ func liveErrors(c *runnerv1alpha1.Counters) float64 {
 	return ratio(outcomes-c.Succeeded, outcomes)
 }
 
-// setStage finds the current stage, the last of the mix that any shard has begun and not all have ended, and how far the
-// plan is through. Without a stage of the mix, it is that of the first chain that has one. The rates of all current stages
-// add up. The progress is that of the mix, or of the chain, that has the longest way to go.
+// setStage finds the current stage, the last of the mix that any shard has begun and not all have ended, and how far
+// the plan is through. Without a stage of the mix, it is that of the first chain that has one. The rates of all
+// current stages add up. The progress is that of the mix, or of the chain, that has the longest way to go.
 func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) {
 	l.Progress = 1
 	open, chains := false, false
@@ -246,8 +245,8 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 	}
 }
 
-// progressOf returns the current stage of the mix, or of the chain, whose stages begin with first, or -1. It also returns
-// how far these stages are through, and where they end.
+// progressOf returns the current stage of the mix, or of the chain, whose stages begin with first, or -1. It also
+// returns how far these stages are through, and where they end.
 func progressOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, first int) (current int, progress float64, end int) {
 	for end = first; end < len(plan.Rates) && plan.Rates[end].Chain == plan.Rates[first].Chain; {
 		end++

@@ -6,8 +6,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Merge is the running sum of the distributions of a run, and its windows. Each distribution is decoded once, when it comes
-// in, so that a report costs no more than adding up counters.
+// Merge is the running sum of the distributions of a run, and its windows. Each distribution is decoded once, when it
+// comes in, so that a report costs no more than adding up counters.
 //
 // It is not safe for concurrent use.
 type Merge struct {
@@ -35,7 +35,8 @@ func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
 func (m *Merge) Windows() *Windows { return m.windows }
 
 // Add takes in a snapshot; it is not kept. One that was overtaken changes nothing. The error says why the snapshot
-// does not fit the plan, cannot be read, or contradicts itself or an earlier one. Such a snapshot must not be part of a report.
+// does not fit the plan, cannot be read, or contradicts itself or an earlier one. Such a snapshot must not be part of
+// a report.
 func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	if err := checkCounts(m.plan, s); err != nil {
 		return err
@@ -78,8 +79,9 @@ type Progress struct {
 	ErrorRate float64
 }
 
-// Report is like Build of the latest snapshots of all runners, which were added before. in.Snapshots need not have their
-// distributions. The report has histograms and the times of shards only if complete is true; shards have times only if their snapshot has.
+// Report is like Build of the latest snapshots of all runners, which were added before. in.Snapshots need not have
+// their distributions. The report has histograms and the times of shards only if complete is true; shards have times
+// only if their snapshot has.
 func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 	in.Plan = m.plan
 	snapshots := latest(in.Snapshots)

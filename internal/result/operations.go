@@ -14,9 +14,9 @@ type operation struct {
 	responseTime histogram.H
 }
 
-// operationResults returns the figures of each service operation of each target. Targets, and the operations of a target, are in the
-// order of their first steps. A step without an operation is an operation of its own, named as the step. It returns nil if no step
-// has an operation.
+// operationResults returns the figures of each service operation of each target. Targets, and the operations of a
+// target, are in the order of their first steps. A step without an operation is an operation of its own, named as the
+// step. It returns nil if no step has an operation.
 func (s *sum) operationResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.OperationResult {
 	if !HasOperations(plan) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Problems returns the entries of StepCounters.Problems, the most frequent first and the others last. Causes are names that
-// targets have chosen, so they are made fit to be shown and stored as in Causes, and all but the MaxProblems most frequent
-// entries are counted together under CauseOther.
+// Problems returns the entries of StepCounters.Problems, the most frequent first and the others last. Causes are
+// names that targets have chosen, so they are made fit to be shown and stored as in Causes, and all but the
+// MaxProblems most frequent entries are counted together under CauseOther.
 func Problems(counts map[string]int64) (out []runnerv1alpha1.ProblemResult) {
 	type key struct {
 		status int
@@ -42,8 +42,8 @@ func Problems(counts map[string]int64) (out []runnerv1alpha1.ProblemResult) {
 	return out
 }
 
-// ProblemOf splits a name of StepCounters.Problems, such as "403 SUBSCRIPTION_NOT_FOUND", and makes the cause fit to be shown. It
-// returns false for CauseOther.
+// ProblemOf splits a name of StepCounters.Problems, such as "403 SUBSCRIPTION_NOT_FOUND", and makes the cause fit to
+// be shown. It returns false for CauseOther.
 func ProblemOf(name string) (status int, cause string, ok bool) {
 	code, cause, ok := strings.Cut(name, " ")
 	status, err := strconv.Atoi(code)

@@ -42,8 +42,8 @@ func AskedChains(r *runnerv1alpha1.Rate) float64 {
 	return slotsPerSecond(r)
 }
 
-// AskedRequests is the rate that a stage asked for, in requests a second. With chainsPerSecond, it is estimated from the
-// requests of the instances that were started. It is zero in a closed loop.
+// AskedRequests is the rate that a stage asked for, in requests a second. With chainsPerSecond, it is estimated from
+// the requests of the instances that were started. It is zero in a closed loop.
 func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
 	if s.AskedChains > 0 && s.AchievedChains > 0 {
 		return s.Achieved / s.AchievedChains * s.AskedChains
@@ -51,7 +51,8 @@ func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
 	return s.Asked
 }
 
-// RateText is "5000/s", "50 chains/s", "100 to 5000/s" for a ramp, "64 in flight" or, for a closed loop without a limit, "max".
+// RateText is "5000/s", "50 chains/s", "100 to 5000/s" for a ramp, "64 in flight" or, for a closed loop without a
+// limit, "max".
 func RateText(r *runnerv1alpha1.Rate) string {
 	switch {
 	case r.ClosedLoop && r.RampFrom != nil:
@@ -215,9 +216,9 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 	return out
 }
 
-// rate is over all measured stages. What was asked is the average weighted by time. It is zero, unless all of them have
-// rates of the same unit. Stages of chains may run at the same time: their rates add up. If no measured stage began, it is
-// the plan's.
+// rate is over all measured stages. What was asked is the average weighted by time. It is zero, unless all of them
+// have rates of the same unit. Stages of chains may run at the same time: their rates add up. If no measured stage
+// began, it is the plan's.
 func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
 	var sent, started int64
 	var slots, chains float64
@@ -251,8 +252,9 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 	return out
 }
 
-// windowOf returns for how long at least one of the stages ran, without pauses. For stages one after another, this is the
-// sum of their windows. Stages of several chains may overlap. The longest pause of the mix or of a chain then counts once.
+// windowOf returns for how long at least one of the stages ran, without pauses. For stages one after another, this is
+// the sum of their windows. Stages of several chains may overlap. The longest pause of the mix or of a chain then
+// counts once.
 func windowOf(stages []stage) (window time.Duration) {
 	alone := true
 	for i := range stages {
@@ -276,8 +278,8 @@ func windowOf(stages []stage) (window time.Duration) {
 	return window - longest
 }
 
-// planned returns the average rate of the measured stages as the plan has it, for a run in which none of them began. It is zero if one
-// of them is a closed loop or has no end.
+// planned returns the average rate of the measured stages as the plan has it, for a run in which none of them began.
+// It is zero if one of them is a closed loop or has no end.
 func planned(plan *runnerv1alpha1.Plan) float64 {
 	var slots, seconds float64
 	of := map[int]float64{}

@@ -15,8 +15,8 @@ func samples(snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.Sample) 
 	return out
 }
 
-// AddSamples adds samples to others, as far as their bounds allow. A sample whose trace is sampled replaces one of the same
-// failure whose trace is not.
+// AddSamples adds samples to others, as far as their bounds allow. A sample whose trace is sampled replaces one of
+// the same failure whose trace is not.
 func AddSamples(to, from []runnerv1alpha1.Sample) []runnerv1alpha1.Sample {
 	for i := range from {
 		alike, unsampled := 0, -1
@@ -38,8 +38,8 @@ func AddSamples(to, from []runnerv1alpha1.Sample) []runnerv1alpha1.Sample {
 	return to
 }
 
-// AddSlowest merges two lists of the slowest requests. Requests with the sampled flag are first, because their traces can
-// be looked at.
+// AddSlowest merges two lists of the slowest requests. Requests with the sampled flag are first, because their traces
+// can be looked at.
 func AddSlowest(to, from []runnerv1alpha1.SlowRequest) []runnerv1alpha1.SlowRequest {
 	to = append(to, from...)
 	slices.SortStableFunc(to, func(a, b runnerv1alpha1.SlowRequest) int {

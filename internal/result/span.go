@@ -39,8 +39,8 @@ func SinceStart(s *runnerv1alpha1.Snapshot, at int64) time.Duration {
 
 // joinedAfter is the maximum time from the start to the first turn of a runner that did not join later. The operator
 // sends the start instant in advance, several times a second until the runner answers, so the first turn of such a
-// runner is microseconds late: the start skew. A runner that is a second late has missed the beginning of the load, and the
-// report says that it joined. The revision does not show this, because a share that changed before the start
+// runner is microseconds late: the start skew. A runner that is a second late has missed the beginning of the load,
+// and the report says that it joined. The revision does not show this, because a share that changed before the start
 // has a later revision, too.
 const joinedAfter = time.Second
 
@@ -55,9 +55,9 @@ func joinedAt(s *runnerv1alpha1.Snapshot) time.Duration {
 	return 0
 }
 
-// leftAt returns when the load of a runner ended that left before the end of the test and has all its results; 0: it did
-// not leave. On runners that do not leave, the last stage ends at the same time, within lateEnd, unless the run was
-// stopped, failed, or had no requests or values left.
+// leftAt returns when the load of a runner ended that left before the end of the test and has all its results; 0: it
+// did not leave. On runners that do not leave, the last stage ends at the same time, within lateEnd, unless the run
+// was stopped, failed, or had no requests or values left.
 func leftAt(s *runnerv1alpha1.Snapshot, plan *runnerv1alpha1.Plan, last time.Duration) time.Duration {
 	if s.State != runnerv1alpha1.StateDone || s.EndedAt == 0 || s.StartedAt == 0 ||
 		s.Stopped != "" || s.Problem != "" || s.Exhausted || endsByCount(plan) {

@@ -14,8 +14,8 @@ func selectionsOf(plan *runnerv1alpha1.Plan) (all []runnerv1alpha1.Selection, fo
 	return append(selections, ofStages...), len(selections)
 }
 
-// selectionsIn returns the counters of the selections in a snapshot, with their index in selectionsOf. A snapshot can lack those of
-// thresholds, of stages, or both.
+// selectionsIn returns the counters of the selections in a snapshot, with their index in selectionsOf. A snapshot can
+// lack those of thresholds, of stages, or both.
 func selectionsIn(s *runnerv1alpha1.Snapshot, forThresholds int) iter.Seq2[int, *runnerv1alpha1.SelectionCounters] {
 	return func(yield func(int, *runnerv1alpha1.SelectionCounters) bool) {
 		for i := range s.Selections {
@@ -52,7 +52,8 @@ func (s *sum) setFigures(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report) {
 	}
 }
 
-// setFigures sets the figures of a stage, if they are of all its requests. Whole is true if the times are those of all responses.
+// setFigures sets the figures of a stage, if they are of all its requests. Whole is true if the times are those of
+// all responses.
 func setFigures(stage *runnerv1alpha1.StageResult, q *runnerv1alpha1.Requests, times runnerv1alpha1.Times, whole bool) {
 	if q.Sent != stage.Sent || q.Dropped != stage.Dropped {
 		stage.NoFigures = "at least one runner did not report them"

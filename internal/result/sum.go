@@ -141,8 +141,8 @@ func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Repo
 	return out
 }
 
-// successful returns the response times of requests that succeeded: those of all responses without those of responses that failed a check.
-// It is empty if a part of either is missing, as from the checkpoint of a lost runner.
+// successful returns the response times of requests that succeeded: those of all responses without those of responses
+// that failed a check. It is empty if a part of either is missing, as from the checkpoint of a lost runner.
 func successful(all, failed *histogram.H, done, failedChecks int64) *histogram.H {
 	if all.Count() == done && failed.Count() == failedChecks {
 		if h := all.Without(failed); h != nil {

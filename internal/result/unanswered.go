@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// unanswered are requests without a response: they timed out, were reset, lost their connection or were dropped, or were in flight at the
-// end. They count as longer than every measured time.
+// unanswered are requests without a response: they timed out, were reset, lost their connection or were dropped, or
+// were in flight at the end. They count as longer than every measured time.
 type unanswered struct {
 	n int64
 	// limit is the longest timeout of them, in microseconds.
@@ -27,8 +27,9 @@ func (u *unanswered) addTo(h *histogram.H) { h.AddUnanswered(u.n, u.limit) }
 // since returns the requests that an earlier state of the same runner does not have.
 func (u unanswered) since(earlier unanswered) unanswered { return unanswered{u.n - earlier.n, u.limit} }
 
-// unansweredOf returns the unanswered requests of a runner. A dropped slot has no step, so its timeout is the longest of the load. Requests in
-// flight are unanswered if the runner is over, so that no response is awaited any more. The snapshot must have the shape of the plan.
+// unansweredOf returns the unanswered requests of a runner. A dropped slot has no step, so its timeout is the longest
+// of the load. Requests in flight are unanswered if the runner is over, so that no response is awaited any more. The
+// snapshot must have the shape of the plan.
 func unansweredOf(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, over bool) (all unanswered) {
 	var longest time.Duration
 	plan.EachStep(func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
@@ -51,8 +52,8 @@ func unansweredIn(c *runnerv1alpha1.StepCounters, over bool) int64 {
 	return n
 }
 
-// unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a response have no
-// status class. Of notifications, these are the missing ones.
+// unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a
+// response have no status class. Of notifications, these are the missing ones.
 func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounts, over bool) (all unanswered) {
 	timeout := longestTimeout
 	switch {

@@ -83,8 +83,8 @@ func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 	return w
 }
 
-// Add adds a snapshot. One that was overtaken, or of a runner that has not begun, changes nothing. It returns true if the
-// windows moved.
+// Add adds a snapshot. One that was overtaken, or of a runner that has not begun, changes nothing. It returns true if
+// the windows moved.
 func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
 	if n := len(s.Selections); n != 0 && n != len(w.parts)-1 {
 		return false, fmt.Errorf("it has %d selections, the plan has %d", n, len(w.parts)-1)
@@ -166,8 +166,8 @@ func (t *tallies) addRun(s *runnerv1alpha1.Snapshot) {
 	}
 }
 
-// close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that ended, or a runner that
-// did not answer is in no window.
+// close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that ended, or a runner
+// that did not answer is in no window.
 func (w *Watch) close() {
 	end := w.end()
 	start, measured := w.Begun("")

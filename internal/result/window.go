@@ -7,7 +7,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// window is one with what it takes to merge it with another.
+// window is a window of a report before it is written, so that two can be joined.
 type window struct {
 	from, to time.Duration
 	// stage is an index into the plan's rates, -1: none; it lasted for inStage of the window.
@@ -25,7 +25,7 @@ type window struct {
 	counters runnerv1alpha1.Counters
 	inFlight int64
 	shards   int
-	// working shards had load to send; paused are those of them that did not because they were suspended.
+	// working is the number of shards with load to send, and paused the number of those that were suspended.
 	working, paused int
 
 	responseTime, lag spectrum
@@ -95,7 +95,7 @@ func (o *window) figures() runnerv1alpha1.Window {
 	return out
 }
 
-// cents: more digits of a rate say nothing.
+// cents rounds a rate to two decimals.
 func cents(v float64) float64 { return math.Round(v*100) / 100 }
 
 // unanswered is how many requests ended without a response.

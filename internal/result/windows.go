@@ -12,10 +12,9 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// Windows turns the snapshots of a run, as they come in, into a series of windows of one second,
-// and of more when the run is long. It holds the distributions of at most MaxWindows windows, up to 5 bytes
-// for each distinct time in each (spectrum), so that those of longer windows are merged and not guessed.
-// Each distribution of a snapshot is decoded once, when it comes in.
+// Windows makes a series of windows from the snapshots of a run. A window lasts a second, or longer if the run has
+// more than MaxWindows seconds. Each window keeps its distributions (spectrum, at most 5 bytes for each distinct
+// time), so that windows are joined without a loss. Each distribution of a snapshot is decoded once.
 //
 // It is not safe for concurrent use.
 type Windows struct {
@@ -45,22 +44,21 @@ type change struct {
 	rates []runnerv1alpha1.Rate
 }
 
-// NewWindows returns an empty series for a run of the plan that begins with so many shards: on a laptop it
-// is one, whatever the plan says. Others may join later, leave, and come back; only the first window waits
-// for all of them, and for two seconds at most.
+// NewWindows returns an empty series for a run that begins with a number of shards, which the command line sets to 1.
+// The first window waits for their snapshots, for at most two seconds. Shards may join later, leave, and return.
 func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
 	return &Windows{clock: newClock[watched](shards), plan: plan, changes: []change{{rates: plan.Rates}}}
 }
 
-// Change sets the rates that are active from an offset on, nil while the load is suspended. The offset must be later than
-// those of earlier changes. The rates have the plan's stages.
+// Change sets the rates that are active from an offset on, nil while the load is suspended. The offset must be later
+// than those of earlier changes. The rates have the plan's stages.
 func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
 
-// Add adds a snapshot, which must fit the plan (see Merge.Add). It does not keep the snapshot. Snapshots of a runner that
-// has not begun, and those that were overtaken, change nothing. The error says that a distribution
-// cannot be read.
+// Add adds a snapshot, which must fit the plan (see Merge.Add). It does not keep the snapshot. Snapshots of a runner
+// that has not begun, and those that were overtaken, change nothing. The error says that a distribution cannot be
+// read.
 func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error { return w.add(s, nil) }
 
 // add is Add, with a sum of the response times of all runners that are watched; nil: none.
@@ -169,8 +167,8 @@ func (w *Windows) open() window {
 	return out
 }
 
-// setStage sets the desired slots of a window, for the time that each stage was active, and the stage of the window: the one
-// that was active longest.
+// setStage sets the desired slots of a window, for the time that each stage was active, and the stage of the window:
+// the one that was active longest.
 func (w *Windows) setStage(o *window) {
 	for i := range w.plan.Rates {
 		begun, end, ok := w.stage(i)
@@ -209,8 +207,8 @@ func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
 	return begun, ended, ok
 }
 
-// slots returns how many slots of stage i, which began at an offset, became due between two later offsets, and whether the
-// stage has no rate in requests a second.
+// slots returns how many slots of stage i, which began at an offset, became due between two later offsets, and
+// whether the stage has no rate in requests a second.
 func (w *Windows) slots(i int, begun, from, to time.Duration) (slots float64, fast bool) {
 	var active time.Duration // how long the stage was not suspended before the change
 	for k, c := range w.changes {

@@ -10,11 +10,13 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// headroom is the share of its CPU that a worker may use at the rate asked for. Above it, requests that are due at the same
-// time wait for the worker, and the lag grows fast. The sizing page of the docs calculates with the same share.
+// headroom is the share of its CPU that a worker may use at the rate asked for. Above it, requests that are due at
+// the same time wait for the worker, and the lag grows fast. The sizing page of the docs calculates with the same
+// share.
 const headroom = 0.7
 
-// AdviceShards is followed by the number of shards that a message recommends. The command line writes its own flag instead.
+// AdviceShards is followed by the number of shards that a message recommends. The command line writes its own flag
+// instead.
 const AdviceShards = "try spec.runner.shards: "
 
 // ConnectionsBound begins the message of a verdict whose advice is more connections.
@@ -36,8 +38,8 @@ func advice(in *input) string {
 	return out
 }
 
-// connectionsBound returns the message of the first bound whose connections or streams are fewer than the rate needs; "": there are
-// enough. More shards do not help then, because the plan distributes its connections over them.
+// connectionsBound returns the message of the first bound whose connections or streams are fewer than the rate needs;
+// "": there are enough. More shards do not help then, because the plan distributes its connections over them.
 func connectionsBound(r *runnerv1alpha1.Report) string {
 	for i := range r.Bounds {
 		if b := &r.Bounds[i]; b.Bound != runnerv1alpha1.BoundMaxInFlight && b.Needed > b.Allowed {
@@ -58,9 +60,9 @@ type load struct {
 	throttled bool
 }
 
-// workersFor returns how many workers are enough for the rate asked for. Each worker can use headroom of a CPU or, if it
-// was throttled, of the CPU time that it got. Example: two workers used 1.9 CPUs at 80,000 of 100,000 requests per second.
-// The rate needs 2.375 CPUs and 4 workers.
+// workersFor returns how many workers are enough for the rate asked for. Each worker can use headroom of a CPU or, if
+// it was throttled, of the CPU time that it got. Example: two workers used 1.9 CPUs at 80,000 of 100,000 requests per
+// second. The rate needs 2.375 CPUs and 4 workers.
 func workersFor(l load) int {
 	capacity := 1.0
 	busy := l.busy
@@ -77,8 +79,8 @@ func workersFor(l load) int {
 	return max(l.workers+1, int(math.Ceil(growth*busy/(headroom*capacity))))
 }
 
-// load returns the load of the stage with the highest rate. Without such a stage, a minimum of the rate is what the test
-// asks for.
+// load returns the load of the stage with the highest rate. Without such a stage, a minimum of the rate is what the
+// test asks for.
 func (in *input) load() load {
 	r := in.report
 	out := load{workers: in.workers(), throttled: throttled(r) > MaxThrottled}

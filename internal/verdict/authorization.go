@@ -16,8 +16,8 @@ func neverAuthorized(in *input) *runnerv1alpha1.Verdict {
 	return verdict(runnerv1alpha1.OutcomeError, ReasonNotAuthorized, "none of %d requests succeeded; %s", in.report.Requests.Sent+in.report.Requests.Dropped, what)
 }
 
-// sentUnauthorized finds runs that sent some requests without their authorization. What the target does with such requests is
-// not what the test asks.
+// sentUnauthorized finds runs that sent some requests without their authorization. What the target does with such
+// requests is not what the test asks.
 func sentUnauthorized(in *input) *runnerv1alpha1.Verdict {
 	what := unauthorized(in.report)
 	if what == "" {

@@ -40,8 +40,8 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
 }
 
-// droppedBy returns the end of a message that names the generator as a possible cause of dropped requests; "": none was dropped,
-// or the generator neither lagged nor was throttled.
+// droppedBy returns the end of a message that names the generator as a possible cause of dropped requests. It is ""
+// if no request was dropped, or if the generator was in time and was not throttled.
 func (in *input) droppedBy() string {
 	if in.cause == "" || in.report.Requests.Dropped == 0 {
 		return ""
@@ -78,7 +78,8 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 	return nil
 }
 
-// errorRate returns the error rate without the requests that runners dropped because their leases expired, or because of the operator's limit.
+// errorRate returns the error rate without the requests that runners dropped because their leases expired, or because
+// of the operator's limit.
 func errorRate(r *runnerv1alpha1.Report) float64 {
 	all := r.Requests.Sent + r.Requests.Dropped
 	for i := range r.Failures {
@@ -92,9 +93,9 @@ func errorRate(r *runnerv1alpha1.Report) float64 {
 	return 1 - float64(r.Requests.Succeeded)/float64(all)
 }
 
-// noChainCompleted finds runs whose requests succeed and whose chains do not: the responses do not contain what later
-// steps need, or the load ended within the first instances. A threshold on ErrorRate judges the requests, but it cannot see a response that
-// succeeds without what a capture needs.
+// noChainCompleted is the verdict of a run in which no chain instance was completed: the responses do not contain
+// what the captures need, or the load ended before the end of the first instances. If the test has a threshold on
+// ErrorRate, it decides about failed requests, but not about responses that succeed and lack what a capture needs.
 func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
 	what := uncompleted(in.report)
 	if what == "" || in.judgesErrors() && in.report.Chains.AbortedBy[runnerv1alpha1.AbortMissingCapture] == 0 {
@@ -106,7 +107,7 @@ func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonNoChainCompleted, "%s", what)
 }
 
-// uncompleted returns a message if chain instances started and none was completed, within gracefulStop either.
+// uncompleted returns a message if chain instances started, and none was completed in the load or in gracefulStop.
 func uncompleted(r *runnerv1alpha1.Report) string {
 	c := &r.Chains
 	if c.Started == 0 || c.Completed+r.Graceful.Completed > 0 {
@@ -136,8 +137,8 @@ func teardownFailed(in *input) *runnerv1alpha1.Verdict {
 // maxNamed is the maximum number of causes in a message.
 const maxNamed = 2
 
-// failed returns the numbers of requests that failed, with the most frequent causes, such as "100 x status 401, 3 timed out, 10 were
-// never sent (no stream became free in time)".
+// failed returns the numbers of requests that failed, with the most frequent causes, such as "100 x status 401, 3
+// timed out, 10 were never sent (no stream became free in time)".
 func failed(r *runnerv1alpha1.Report) string {
 	q := &r.Requests
 	out := checks(r)

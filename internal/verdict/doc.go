@@ -47,19 +47,19 @@
 //   - A maximum of a time failed: likewise, because response times contain the delay of the generator. But if the time is above
 //     its maximum by more than twice the largest lag, and the generator was not throttled, the target is the cause.
 //
-// The message then recommends a number of shards that is likely to be enough. It follows from the rate asked for, the rate
-// achieved and the CPU time of a request; see workersFor. If the report has a bound of connections or streams that the rate exceeds,
-// the message names it as the bottleneck and has its advice instead.
+// The message then recommends a number of shards that is likely to be enough. It follows from the rate asked for, the
+// rate achieved and the CPU time of a request; see workersFor. If the report has a bound of connections or streams
+// that the rate exceeds, the message names it as the bottleneck and has its advice instead.
 //
-// It is never the cause of an error rate above its maximum, or of a time below its minimum. If the generator did not lag
-// and was not throttled, the target is the cause of a rate that was not reached: without a threshold on the rate, the
-// run passes. A test with only closed-loop stages asks for no rate: without a threshold on the rate, the generator is never the
-// cause of its results.
+// It is never the cause of an error rate above its maximum, or of a time below its minimum. If the generator did not
+// lag and was not throttled, the target is the cause of a rate that was not reached: without a threshold on the rate,
+// the run passes. A test with only closed-loop stages asks for no rate: without a threshold on the rate, the
+// generator is never the cause of its results.
 //
 // If the loss of a shard was tolerated, the report does not prove that a rate was too low: the other shards may not
 // have been asked for the share of the lost shard, and what it sent after its last snapshot is not counted. Then a
-// stage that did not reach its rate does not make the outcome GeneratorBound, and a minimum of the rate that failed is in the
-// message, but the outcome is not Failed. All other thresholds are compared with the known results.
+// stage that did not reach its rate does not make the outcome GeneratorBound, and a minimum of the rate that failed
+// is in the message, but the outcome is not Failed. All other thresholds are compared with the known results.
 //
 // Missing exclusive CPUs and variables without values left have no reason of their own; the message mentions them. If
 // the load ended because a variable had no values left, the rate is the rate until then.

@@ -45,8 +45,9 @@ func worstLag(r *runnerv1alpha1.Report) int64 {
 	return max(r.Lag.P99, r.Generator.LagP99Microseconds)
 }
 
-// throttled returns the throttled time as a share of the measured window, on average over the shards. It can be above 1: threads on
-// several CPUs are throttled at the same time, and throttling during the drain counts, but the window does not contain the drain.
+// throttled returns the throttled time as a share of the measured window, on average over the shards. It can be above
+// 1: threads on several CPUs are throttled at the same time, and throttling during the drain counts, but the window
+// does not contain the drain.
 func throttled(r *runnerv1alpha1.Report) float64 {
 	window := r.Rate.WindowSeconds * float64(r.Generator.Shards)
 	if window <= 0 {
@@ -69,17 +70,17 @@ func (in *input) excused(c *comparison) bool {
 	return c.result.Metric.IsTime() && !c.isMinimum && !in.beyondLag(c)
 }
 
-// beyondLag returns whether a time is so far above its maximum that lag cannot be the cause. A pause of the generator makes the
-// requests of that time late by at most its length, and then they arrive at the target together, which delays them by as much
-// again. The largest lag is the length of the longest pause.
+// beyondLag returns whether a time is so far above its maximum that lag cannot be the cause. A pause of the generator
+// makes the requests of that time late by at most its length, and then they arrive at the target together, which
+// delays them by as much again. The largest lag is the length of the longest pause.
 func (in *input) beyondLag(c *comparison) bool {
 	longest := max(in.report.Lag.Max, worstLag(in.report))
 	return throttled(in.report) <= MaxThrottled && c.above > 2*float64(longest)
 }
 
-// tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate, and
-// the share of a lost shard is missing or a runner withheld requests; or it is a maximum of the error rate or of a response time, and
-// dropped requests of such a runner count as errors, and as requests without a response.
+// tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate,
+// and the share of a lost shard is missing or a runner withheld requests; or it is a maximum of the error rate or of
+// a response time, and dropped requests of such a runner count as errors, and as requests without a response.
 func (in *input) tooFew(c *comparison) bool {
 	switch c.result.Metric {
 	case runnerv1alpha1.MetricRate:

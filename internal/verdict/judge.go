@@ -12,14 +12,14 @@ import (
 
 // The generator is the bottleneck beyond these limits.
 const (
-	// MaxLag, in microseconds, is half of 20 ms, a usual limit on the 99th percentile of a
-	// response time, and ten times the resolution of Go's timers on an idle Linux machine (1 ms).
+	// MaxLag is the highest 99th percentile of lag, in microseconds. It is half of 20 ms, a usual limit on the 99th
+	// percentile of a response time, and ten times the resolution of Go's timers on an idle Linux machine (1 ms).
 	MaxLag = 10_000
-	// MaxThrottled is a part of the measured window. The kernel's default quota period is
-	// 100 ms: one without the CPU in every hundred shows in the 99th percentile.
+	// MaxThrottled is the largest share of the measured window without a CPU because of a quota. A share of 0.01 is
+	// one of 100 quota periods of 100 ms, the kernel's default, and the 99th percentile shows it.
 	MaxThrottled = 0.01
-	// minAchieved of the requested rate is what a healthy generator always reaches. The rest allows for
-	// requests that the end of a stage and the bound on waiting cut off.
+	// minAchieved is the smallest share of the requested rate. A healthy generator reaches it: the end of a stage and
+	// the bound on waiting cut off fewer requests.
 	minAchieved = 0.99
 )
 
@@ -65,8 +65,8 @@ type Facts struct {
 	// Problem and Message are those of the runner with a problem.
 	Problem runnerv1alpha1.Problem
 	Message string
-	// Seen are observations of thresholds while the test ran, by name: those on windows, and those that failed and ended the
-	// test. They count in place of the figures of the report.
+	// Seen has observations that replace the figures of the report, by the name of the threshold: those of thresholds
+	// on windows, and that of the threshold that ended the test.
 	Seen map[string]Observation
 	// Aborted is the name of the threshold that ended the test; "": none did.
 	Aborted string
@@ -108,7 +108,8 @@ type check func(*input) *runnerv1alpha1.Verdict
 // chain has the checks in their order. The package comment has them as a table.
 var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired, limited}
 
-// usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
+// usedUp is the message about a variable whose values are all used. It is not a failure, because the variable has
+// atEnd: Stop.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
 
 // Judge returns the verdict of a run. It does not change its arguments. It returns an error if it cannot parse a
@@ -200,7 +201,8 @@ func (in *input) tolerated() bool {
 	return in.facts.LossTolerated && in.report.Generator.ShardsLost > 0
 }
 
-// noSuccess finds runs without a response. A service that answers every request wrongly has been tested: the limits on errors decide.
+// noSuccess is the verdict of a run without a response. If there are responses, and all of them fail their checks,
+// the limits on errors decide.
 func noSuccess(in *input) *runnerv1alpha1.Verdict {
 	if in.report.Requests.Done > 0 {
 		return nil
@@ -212,7 +214,7 @@ func noneSucceeded(r *runnerv1alpha1.Report) string {
 	return fmt.Sprintf("none of %d requests succeeded: %s", r.Requests.Sent+r.Requests.Dropped, failed(r))
 }
 
-// withoutSuccess returns the end of a message about a run without a success; "": a request succeeded, or none has failed yet.
+// withoutSuccess returns the end of a message about a run in which requests failed and none succeeded, else "".
 func withoutSuccess(r *runnerv1alpha1.Report) string {
 	if q := &r.Requests; q.Succeeded > 0 || q.Sent+q.Dropped == q.InFlightAtEnd {
 		return ""
@@ -291,7 +293,7 @@ func (in *input) unproven(of func(*comparison) bool) (what []string) {
 	return what
 }
 
-// ran reports whether a stage began. The generator is not the cause if a stage that did not begin has no requests.
+// ran returns whether a stage began. A stage that did not begin has no rate, and the generator is not the cause.
 func ran(s *runnerv1alpha1.StageResult) bool { return s.Sent+s.Dropped > 0 }
 
 func partial(in *input) *runnerv1alpha1.Verdict {
@@ -306,7 +308,8 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 		strings.Join(append([]string{missing}, in.unproven(in.tooFew)...), "; "))
 }
 
-// withheld returns whether a runner did not send what the test asked for, because its lease expired or because of the operator's limit.
+// withheld returns whether a runner did not send what the test asked for, because its lease expired or because of the
+// operator's limit.
 func (in *input) withheld() bool {
 	g := &in.report.Generator
 	closed := func(r runnerv1alpha1.Rate) bool { return r.ClosedLoop }

@@ -83,8 +83,8 @@ func worse(c, than *comparison) bool {
 	return c.value > than.value
 }
 
-// Results returns what each threshold observed so far: in the worst window, or since the start. A value that is not known
-// yet is ObservedNone.
+// Results returns what each threshold observed so far: in the worst window, or since the start. A value that is not
+// known yet is ObservedNone.
 func (l *Live) Results() []runnerv1alpha1.ThresholdResult {
 	out := make([]runnerv1alpha1.ThresholdResult, 0, len(l.plan.Thresholds))
 	for i := range l.plan.Thresholds {

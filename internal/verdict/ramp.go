@@ -8,7 +8,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// shortestWindow is the length below which a window of the report is not judged, in milliseconds: the last one of a run can have a few.
+// shortestWindow is the length below which a window of the report is not judged, in milliseconds: the last one of a
+// run can have a few.
 const shortestWindow = 500
 
 // findRamps sets where the thresholds of a plan first failed while a rate rose.
@@ -33,8 +34,9 @@ func rises(r *runnerv1alpha1.Rate) bool {
 	return !r.WarmUp && !r.ClosedLoop && !r.ChainsPerSecond && r.RampFrom != nil && *r.RampFrom < r.Count
 }
 
-// windowsOf returns the windows of a stage whose rate rises. It leaves out the first one and the last one if the stage lasted for a part of them
-// only: their rate is not that of the stage. If the stage ended in a window, the average rate of the window is lower than before.
+// windowsOf returns the windows of a stage whose rate rises. It leaves out the first one and the last one if the
+// stage lasted for a part of them only: their rate is not that of the stage. If the stage ended in a window, the
+// average rate of the window is lower than before.
 func windowsOf(report *runnerv1alpha1.Report, stage string) []runnerv1alpha1.Window {
 	all := report.Windows
 	from := 0
@@ -54,8 +56,8 @@ func windowsOf(report *runnerv1alpha1.Report, stage string) []runnerv1alpha1.Win
 	return all[from:to]
 }
 
-// onRamp returns where a threshold first failed in the windows of a stage. Nil: it failed in none, or the windows do not have its figure. A
-// threshold on windows of its own was judged while the test ran.
+// onRamp returns where a threshold first failed in the windows of a stage. Nil: it failed in none, or the windows do
+// not have its figure. A threshold on windows of its own was judged while the test ran.
 func onRamp(windows []runnerv1alpha1.Window, t *runnerv1alpha1.Threshold, seen Observation) (*runnerv1alpha1.RampBreak, error) {
 	switch {
 	case t.Max == "":
@@ -122,8 +124,8 @@ func judgedByWindow(t *runnerv1alpha1.Threshold) bool {
 	return false
 }
 
-// judgeWindow compares a threshold with a window. Nothing was observed if the window has too few requests for a percentile: the 99th
-// percentile of 20 requests is the longest time of them.
+// judgeWindow compares a threshold with a window. Nothing was observed if the window has too few requests for a
+// percentile: the 99th percentile of 20 requests is the longest time of them.
 func judgeWindow(w *runnerv1alpha1.Window, t *runnerv1alpha1.Threshold) (comparison, error) {
 	c, err := begin(t)
 	if err != nil {

@@ -2,7 +2,8 @@ package verdict
 
 import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
-// searched returns the verdict of a search that has a result. A search without one ended early, so the other checks say why.
+// searched returns the verdict of a search that has a result. A search without one ended early, so the other checks
+// say why.
 func searched(in *input) *runnerv1alpha1.Verdict {
 	s := in.report.Search
 	if s == nil {
@@ -26,8 +27,9 @@ func searched(in *input) *runnerv1alpha1.Verdict {
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonSearchIncomplete, "%s", s.Message)
 }
 
-// ofSearch returns the thresholds as the last probe at the highest load that held showed them, because the figures of the whole
-// run are of all loads. Without a search, and if no probe held, they are those of the run.
+// ofSearch returns the results of the thresholds. With a search, these are the results of the last probe at the
+// highest load that passed, because the figures of the run are a mix of all loads. Without a search, or if no probe
+// passed, they are the results of the run.
 func (in *input) ofSearch(all []comparison) []comparison {
 	if in.report.Search == nil {
 		return all

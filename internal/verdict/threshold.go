@@ -226,8 +226,8 @@ func (c *comparison) time(f *result.Figures) error {
 	return nil
 }
 
-// formatTime returns a time as the report writes its figures, with three digits, and exactly if three digits hide on which side of the limit it is: "20.001ms"
-// for a limit of 20ms.
+// formatTime returns a time as the report writes its figures, with three digits, and exactly if three digits hide on
+// which side of the limit it is: "20.001ms" for a limit of 20ms.
 func formatTime(us int64, limit time.Duration) string {
 	exact, short := time.Duration(us)*time.Microsecond, result.FormatTime(us)
 	if rounded, err := time.ParseDuration(short); err != nil || cmp.Compare(rounded, limit) != cmp.Compare(exact, limit) {

@@ -61,7 +61,8 @@ type StepEvents struct {
 	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (Target.CountLoadControl).
 	OverloadControl int64 `json:"overloadControl,omitempty"`
 	LoadControl     int64 `json:"loadControl,omitempty"`
-	// ResponsesTruncated are the responses whose body was cut, because it was larger than what a runner keeps for checks, captures and scripts.
+	// ResponsesTruncated are the responses whose body was cut, because it was larger than what a runner keeps for
+	// checks, captures and scripts.
 	ResponsesTruncated int64 `json:"responsesTruncated,omitempty"`
 }
 
@@ -128,11 +129,12 @@ func (c *Counters) Add(from *Counters, sign int64) {
 	c.Reconnects += sign * from.Reconnects
 }
 
-// GracefulCounters count what chain instances sent after the load, within Plan.GracefulStop. These requests are in no other
-// counter, and ChainCounters count these instances as unfinished.
+// GracefulCounters count what chain instances sent after the load, within Plan.GracefulStop. These requests are in no
+// other counter, and ChainCounters count these instances as unfinished.
 type GracefulCounters struct {
 	OnceCounters
-	// Completed and Aborted are the instances that have ended. CutOff are those that had not ended when the time was over.
+	// Completed and Aborted are the instances that have ended. CutOff are those that had not ended when the time was
+	// over.
 	Completed int64 `json:"completed"`
 	Aborted   int64 `json:"aborted"`
 	CutOff    int64 `json:"cutOff"`
@@ -192,8 +194,9 @@ type ListenerCounts struct {
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
 }
 
-// AwaitCounts count steps that began to wait for a notification. InTime of them received it, FailedChecks of these did not
-// pass their checks, and Missing did not receive it within their timeout. The others wait, or waited when the run ended.
+// AwaitCounts count steps that began to wait for a notification. InTime of them received it, FailedChecks of these
+// did not pass their checks, and Missing did not receive it within their timeout. The others wait, or waited when the
+// run ended.
 type AwaitCounts struct {
 	Awaited      int64 `json:"awaited"`
 	InTime       int64 `json:"inTime"`
@@ -212,7 +215,8 @@ func (c *AwaitCounts) Add(from *AwaitCounts, sign int64) {
 // Waiting returns the number of steps that wait, or waited when the run ended.
 func (c *AwaitCounts) Waiting() int64 { return c.Awaited - c.InTime - c.Missing }
 
-// Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot. It leaves out FailedBy.
+// Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot. It
+// leaves out FailedBy.
 func (c *ListenerCounts) Add(from *ListenerCounts, sign int64) {
 	c.Measured.Add(&from.Measured, sign)
 	c.Received += sign * from.Received

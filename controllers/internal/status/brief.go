@@ -13,8 +13,9 @@ import (
 // maxListed is the number of shards with a problem that status lists while the test runs.
 const maxListed = 16
 
-// Brief returns what the operator writes of a status. While the test runs, the result has the totals and the shards with a
-// problem, so its size does not depend on the numbers of shards and steps. After the end it is the whole status.
+// Brief returns what the operator writes of a status. While the test runs, the result has the totals and the shards
+// with a problem, so its size does not depend on the numbers of shards and steps. After the end it is the whole
+// status.
 func Brief(whole *v1alpha1.LoadTestStatus) *v1alpha1.LoadTestStatus {
 	if whole.CompletionTime != nil {
 		return whole

@@ -35,7 +35,8 @@ func current(st *v1alpha1.LoadTestStatus, kind string) cell {
 	return cell{c.Status, c.Reason, c.Message}
 }
 
-// withNotes returns the message of Finished with the notes that the TTL has no effect and that the spec changed after the end, as far as they apply.
+// withNotes returns the message of Finished with the notes that the TTL has no effect and that the spec changed after
+// the end, as far as they apply.
 func withNotes(lt *v1alpha1.LoadTest, edited bool, message string) string {
 	notes := ""
 	if run.TTLIgnored(lt) {

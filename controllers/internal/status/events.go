@@ -198,7 +198,8 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []event.Event) {
 	return out
 }
 
-// transition returns what a condition says if its status or reason differs from before; an empty cell: it does not differ or is absent.
+// transition returns what a condition says if its status or reason differs from before; an empty cell: it does not
+// differ or is absent.
 func transition(before, after *v1alpha1.LoadTestStatus, kind string) cell {
 	b, a := current(before, kind), current(after, kind)
 	if b.status == a.status && b.reason == a.reason {

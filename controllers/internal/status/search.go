@@ -23,8 +23,8 @@ func searchMessage(s *runnerv1alpha1.Search, probes *record.Search) string {
 	return fmt.Sprintf("Probe %d runs at %s", len(probes.Probes)+1, s.Text(load))
 }
 
-// searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the run or of the
-// search there is no outcome.
+// searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the
+// run or of the search there is no outcome.
 func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
 	r := decide.Searched(f)
 	if r == nil {

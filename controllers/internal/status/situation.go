@@ -148,7 +148,8 @@ func passed(v *v1alpha1.Verdict) cell {
 	return cell{no, v1alpha1.ReasonNotSucceeded, v.Message}
 }
 
-// reconciling returns what Reconciling says, which is otherwise if the API server refuses no write, passes do not fail and all of the spec has an effect.
+// reconciling returns what Reconciling says, which is otherwise if the API server refuses no write, passes do not
+// fail and all of the spec has an effect.
 func reconciling(f *run.Facts, otherwise cell) cell {
 	switch refused := f.RefusedMessage(); {
 	case refused != "" && (f.StartDecided() || f.Record.End != nil):

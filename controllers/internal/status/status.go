@@ -13,8 +13,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
-// Of computes the status from what a pass has found. Of the old status it keeps the transition times of conditions that stay, and the start time, which
-// is a record of what was.
+// Of computes the status from what a pass has found. Of the old status it keeps the transition times of conditions
+// that stay, and the start time, which is a record of what was.
 func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	lt := *f.LoadTest
 	lt.Status = *f.LoadTest.Status.DeepCopy()
@@ -51,7 +51,8 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	return st
 }
 
-// Failing returns the status of a LoadTest that cannot be handled, because what it owns cannot be read. All else in its status stays.
+// Failing returns the status of a LoadTest that cannot be handled, because what it owns cannot be read. All else in
+// its status stays.
 func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.LoadTestStatus {
 	st := lt.Status.DeepCopy()
 	if len(st.Conditions) == 0 {
@@ -64,7 +65,8 @@ func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.Loa
 	return st
 }
 
-// asStored returns a time as the API server stores it, in seconds: any other differs from what is stored in each pass. Nil stays nil.
+// asStored returns a time as the API server stores it, in seconds: any other differs from what is stored in each
+// pass. Nil stays nil.
 func asStored(t *metav1.Time) *metav1.Time {
 	if t == nil {
 		return nil
@@ -103,7 +105,8 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 		}
 	}
 	if before := f.LoadTest.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
-		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not go back.
+		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not
+		// go back.
 		st.Results = before.DeepCopy()
 	}
 }
