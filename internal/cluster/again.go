@@ -23,7 +23,8 @@ func (c *Cluster) From(ctx context.Context, source string) (*compile.Manifest, e
 		if err := c.client.Get(ctx, c.key(name), s); err != nil {
 			return nil, c.explain(err)
 		}
-		lt.Name, lt.Labels, lt.Annotations, lt.Spec = s.Name, s.Spec.Template.Metadata.Labels, s.Spec.Template.Metadata.Annotations, s.Spec.Template.Spec
+		lt.Name, lt.Labels, lt.Annotations, lt.Spec = s.Name, s.Spec.Template.Metadata.Labels,
+			s.Spec.Template.Metadata.Annotations, s.Spec.Template.Spec
 	} else {
 		of, err := c.Get(ctx, source)
 		if err != nil {
@@ -46,8 +47,10 @@ func (c *Cluster) From(ctx context.Context, source string) (*compile.Manifest, e
 // notCopied are prefixes of labels and annotations that say which program manages an object. A copy with them would be
 // deleted by that program, because it is not in the program's source.
 var notCopied = []string{
-	"kubectl.kubernetes.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "helm.sh/", "meta.helm.sh/",
-	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", v1alpha1.LabelSchedule, v1alpha1.AnnotationScheduledTime,
+	"kubectl.kubernetes.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/",
+	"helm.sh/", "meta.helm.sh/",
+	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", v1alpha1.LabelSchedule,
+	v1alpha1.AnnotationScheduledTime,
 }
 
 // kept returns the labels or annotations that a copy of an object has, too.

@@ -21,7 +21,8 @@ func (c *Cluster) Stop(ctx context.Context, name string) (string, error) {
 	case lt.Spec.Stop:
 		return name + " is already stopping", nil
 	}
-	return name + " is stopping; the report keeps everything that was measured", c.merge(ctx, lt, `{"spec":{"stop":true}}`)
+	return name + " is stopping; the report keeps everything that was measured",
+		c.merge(ctx, lt, `{"spec":{"stop":true}}`)
 }
 
 // Suspend pauses a test, or prevents that it starts. It returns the message for the user.
@@ -37,7 +38,8 @@ func (c *Cluster) Suspend(ctx context.Context, name string) (string, error) {
 	case lt.Status.StartTime == nil:
 		return name + " starts only after you resume it", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
 	}
-	return name + " is pausing; it still receives the responses in flight", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
+	return name + " is pausing; it still receives the responses in flight",
+		c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
 }
 
 // Resume reverses Suspend. It returns the message for the user.
@@ -55,7 +57,8 @@ func (c *Cluster) Resume(ctx context.Context, name string) (string, error) {
 }
 
 func (c *Cluster) merge(ctx context.Context, lt *v1alpha1.LoadTest, patch string) error {
-	return c.client.Patch(ctx, lt, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner(FieldOwner))
+	return c.client.Patch(ctx, lt, client.RawPatch("application/merge-patch+json", []byte(patch)),
+		client.FieldOwner(FieldOwner))
 }
 
 // Finished reports whether a test has ended, in any way, or has an invalid spec.

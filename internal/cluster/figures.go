@@ -66,7 +66,8 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 		text += " of " + s.Lasts.Round(time.Second).String()
 	}
 	if from, to := r.RampFrom, planRate(r); from != nil && to.Period > 0 {
-		text += fmt.Sprintf(", ramp from %s/s to %s/s", result.FormatRate(float64(*from)/to.Period.Seconds()), result.FormatRate(float64(to.Count)/to.Period.Seconds()))
+		text += fmt.Sprintf(", ramp from %s/s to %s/s", result.FormatRate(float64(*from)/to.Period.Seconds()),
+			result.FormatRate(float64(to.Count)/to.Period.Seconds()))
 	}
 	if r.WarmUp {
 		text += ", warm-up"
@@ -164,7 +165,8 @@ func errorKinds(r *v1alpha1.Results) []result.Named {
 	counts := map[string]int64{}
 	q := &r.Requests
 	for _, k := range []result.Named{
-		{Name: "failed checks", Count: q.FailedChecks}, {Name: "timed out", Count: q.TimedOut}, {Name: "reset", Count: q.Reset},
+		{Name: "failed checks", Count: q.FailedChecks}, {Name: "timed out", Count: q.TimedOut},
+		{Name: "reset", Count: q.Reset},
 		{Name: "connection lost", Count: q.ConnectionLost}, {Name: "dropped", Count: q.Dropped},
 	} {
 		if k.Count > 0 {

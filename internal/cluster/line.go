@@ -41,7 +41,8 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 			stage += "  FAILED " + plain(th.Name)
 		}
 	}
-	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  %-21s errors %-6s %s", elapsed, achieved(lt), askedNow(lt, now),
+	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  %-21s errors %-6s %s", elapsed, achieved(lt),
+		askedNow(lt, now),
 		lineTimes(lt, now), orDash(s.Errors), stage), " ")
 }
 

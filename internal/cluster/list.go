@@ -68,7 +68,8 @@ func Table(tests []v1alpha1.LoadTest, namespaces bool, now time.Time) []string {
 		if lt.Status.Summary != nil {
 			s = *lt.Status.Summary
 		}
-		row(lt.Namespace, lt.Name, orDash(string(lt.Status.Phase)), orDash(s.Shards), orDash(s.Rate), orDash(s.P50), orDash(s.P99), orDash(s.Errors),
+		row(lt.Namespace, lt.Name, orDash(string(lt.Status.Phase)), orDash(s.Shards), orDash(s.Rate), orDash(s.P50),
+			orDash(s.P99), orDash(s.Errors),
 			orDash(passed(lt)), duration.HumanDuration(max(0, now.Sub(lt.CreationTimestamp.Time))))
 	}
 	_ = w.Flush() // A strings.Builder does not fail.

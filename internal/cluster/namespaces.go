@@ -39,7 +39,8 @@ func (c *Cluster) Place(m *compile.Manifest, source []byte) error {
 			at.Namespace = c.Namespace
 		}
 		if c.strict && at.Namespace != c.Namespace {
-			return fmt.Errorf("-n: %s %s has namespace %q in the manifest, not %q", o.Kind, at.Name, at.Namespace, c.Namespace)
+			return fmt.Errorf("-n: %s %s has namespace %q in the manifest, not %q", o.Kind, at.Name, at.Namespace,
+				c.Namespace)
 		}
 	}
 }

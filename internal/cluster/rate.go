@@ -35,7 +35,8 @@ type RateChange struct {
 func ParseRate(s string) (RateChange, error) {
 	if share, is := strings.CutSuffix(s, "%"); is {
 		p, err := strconv.ParseFloat(share, 64)
-		if err != nil || !strings.HasPrefix(share, "+") && !strings.HasPrefix(share, "-") || math.Abs(p) > 1e6 || math.IsNaN(p) {
+		if err != nil || !strings.HasPrefix(share, "+") && !strings.HasPrefix(share, "-") || math.Abs(p) > 1e6 ||
+			math.IsNaN(p) {
 			return RateChange{}, fmt.Errorf("RATE: %q is not a change; allowed: a percentage with a sign, such as +10%% or -10%%", s)
 		}
 		return RateChange{percent: p}, nil
@@ -70,7 +71,8 @@ func (r RateChange) ofRamp(old int64) int64 {
 // ChangeRate changes requestsPerSecond, chainsPerSecond, or concurrency of a stage. If stage is empty, it is the
 // active stage, or the only stage that is not a warm-up. Of a ramp, a new rate is the rate at its end, and a change
 // in percent changes both ends. It returns the message for the user.
-func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
+func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string,
+	error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
 		return "", err
@@ -113,7 +115,8 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	if err != nil {
 		return "", err
 	}
-	if err := c.client.Patch(ctx, lt, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+	if err := c.client.Patch(ctx, lt, client.RawPatch(types.JSONPatchType, patch),
+		client.FieldOwner(FieldOwner)); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("stage %s of %s: %s -> %s", r.Name, name, old, rate), nil

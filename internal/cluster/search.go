@@ -27,7 +27,8 @@ func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 	for i := min(from, len(probes)); i < len(probes); i++ {
 		p := &probes[i]
 		out = append(out, search.Words{
-			Number: i + 1, Load: of.Text(p.Load), Outcome: rv.ProbeOutcome(p.Outcome), P50: timeText(p.ResponseTime.P50, p.ResponseTime.Above),
+			Number: i + 1, Load: of.Text(p.Load), Outcome: rv.ProbeOutcome(p.Outcome),
+			P50: timeText(p.ResponseTime.P50, p.ResponseTime.Above),
 			P99: timeText(p.ResponseTime.P99, p.ResponseTime.Above), Errors: plain(p.ErrorRate), Why: plain(p.Message),
 		}.String())
 	}

@@ -102,7 +102,8 @@ func whereabouts(r *v1alpha1.RunnerStatus) string {
 // shardList returns the shards with problems first, then the shards that join or leave. The shards that have left are
 // last.
 func shardList(m *Frame) list {
-	out := table("%5v  %-12.12v %-20.20v %-16.16v %8v %10v  %v", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")
+	out := table("%5v  %-12.12v %-20.20v %-16.16v %8v %10v  %v", "SHARD", "STATE", "NODE", "CPUS", "LAG P99",
+		"THROTTLED", "")
 	runners := slices.Clone(m.Test.Status.Runners)
 	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
 		return cmp.Compare(interest(m.Test, &b), interest(m.Test, &a))
@@ -170,5 +171,6 @@ func healthText(g *v1alpha1.GeneratorStatus) string {
 	if g == nil || g.LagP99Microseconds+g.ThrottledMicroseconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lag p99 %s (shard %d), throttled %s in all", result.FormatTime(g.LagP99Microseconds), g.LagP99Shard, result.FormatTime(g.ThrottledMicroseconds))
+	return fmt.Sprintf("lag p99 %s (shard %d), throttled %s in all", result.FormatTime(g.LagP99Microseconds),
+		g.LagP99Shard, result.FormatTime(g.ThrottledMicroseconds))
 }

@@ -46,8 +46,10 @@ func (s *SoFar) window(lt *v1alpha1.LoadTest, now time.Time) {
 	w := rv.Window{
 		From: from, To: to, Suspended: lt.Status.Phase == v1alpha1.PhaseSuspended,
 		Sent: q.Sent + r.WarmUpSent - before.Sent - s.warmUp, Succeeded: q.Succeeded - before.Succeeded,
-		FailedChecks: q.FailedChecks - before.FailedChecks, TimedOut: q.TimedOut - before.TimedOut, Reset: q.Reset - before.Reset,
-		ConnectionLost: q.ConnectionLost - before.ConnectionLost, Dropped: q.Dropped - before.Dropped, InFlight: q.InFlightAtEnd,
+		FailedChecks: q.FailedChecks - before.FailedChecks, TimedOut: q.TimedOut - before.TimedOut,
+		Reset:          q.Reset - before.Reset,
+		ConnectionLost: q.ConnectionLost - before.ConnectionLost, Dropped: q.Dropped - before.Dropped,
+		InFlight: q.InFlightAtEnd,
 	}
 	w.Achieved = float64(w.Sent) / (float64(to-from) / 1000)
 	if n := lt.Status.Shards; n != nil {
@@ -109,7 +111,8 @@ func reportOf(lt *v1alpha1.LoadTest) *rv.Report {
 	}
 	thresholds := st.Thresholds
 	if v := st.Verdict; v != nil {
-		out.Verdict, thresholds = rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}, v.Thresholds
+		out.Verdict, thresholds = rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message},
+			v.Thresholds
 	}
 	for _, t := range thresholds { // status has the text of the figure only
 		out.Verdict.Thresholds = append(out.Verdict.Thresholds, rv.ThresholdResult{
@@ -122,11 +125,13 @@ func reportOf(lt *v1alpha1.LoadTest) *rv.Report {
 func addResults(out *rv.Report, r *v1alpha1.Results) {
 	q := &r.Requests
 	out.Requests = rv.Requests{
-		Outcomes: rv.Outcomes{Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks, TimedOut: q.TimedOut, Reset: q.Reset,
+		Outcomes: rv.Outcomes{Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks,
+			TimedOut: q.TimedOut, Reset: q.Reset,
 			ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd}, Dropped: q.Dropped, Retried: q.Retried,
 	}
 	out.WarmUp.Sent, out.Exhausted, out.Partial = r.WarmUpSent, r.Exhausted, r.Partial
-	out.Setup, out.Teardown = rv.OnceCounters{Sent: r.Setup.Sent, Succeeded: r.Setup.Succeeded}, rv.OnceCounters{Sent: r.Teardown.Sent, Succeeded: r.Teardown.Succeeded}
+	out.Setup, out.Teardown = rv.OnceCounters{Sent: r.Setup.Sent, Succeeded: r.Setup.Succeeded},
+		rv.OnceCounters{Sent: r.Teardown.Sent, Succeeded: r.Teardown.Succeeded}
 	out.Rate.Asked, _ = strconv.ParseFloat(r.Rate.Asked, 64) // the operator writes numbers
 	out.Rate.Achieved, _ = strconv.ParseFloat(r.Rate.Achieved, 64)
 	rate, _ := rv.ParsePercentage(r.ErrorRate)
@@ -136,7 +141,8 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 	out.ResponseTime.Count = q.Done + out.ResponseTime.Unanswered
 	out.Causes = counts(r.Causes)
 	for _, f := range r.Failures {
-		out.Failures = append(out.Failures, rv.FailureCount{Failure: rv.Failure{Of: rv.FailureOf(f.Of), Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address}, Count: f.Count})
+		out.Failures = append(out.Failures, rv.FailureCount{Failure: rv.Failure{Of: rv.FailureOf(f.Of),
+			Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address}, Count: f.Count})
 	}
 	for i := range r.Chains {
 		c := &r.Chains[i]
@@ -152,12 +158,15 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 	}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		out.Listeners = append(out.Listeners, rv.ListenerResult{Name: l.Name, Time: timesOf(&l.Time), ListenerCounts: rv.ListenerCounts{
-			Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate, Unexpected: l.Unexpected, Awaited: l.Awaited,
-			Missing: l.Missing, FailedChecks: l.FailedChecks, RefusedToken: l.RefusedToken, RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
-			Early:   l.Received - l.InTime - l.Late - l.Duplicate - l.Unexpected - l.RefusedToken - l.RefusedCertificate,
-			Waiting: l.Awaited - l.InTime - l.Missing,
-		}})
+		out.Listeners = append(out.Listeners,
+			rv.ListenerResult{Name: l.Name, Time: timesOf(&l.Time), ListenerCounts: rv.ListenerCounts{
+				Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate,
+				Unexpected: l.Unexpected, Awaited: l.Awaited,
+				Missing: l.Missing, FailedChecks: l.FailedChecks, RefusedToken: l.RefusedToken,
+				RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
+				Early:   l.Received - l.InTime - l.Late - l.Duplicate - l.Unexpected - l.RefusedToken - l.RefusedCertificate,
+				Waiting: l.Awaited - l.InTime - l.Missing,
+			}})
 		out.Listeners[i].Time.Count = l.InTime + l.Missing
 	}
 	out.Chains.Unfinished = out.Chains.Started - out.Chains.Completed - out.Chains.Aborted
@@ -175,7 +184,8 @@ func timesOf(in *v1alpha1.Times) rv.Times {
 		}
 		return 0
 	}
-	return rv.Times{P50: value(in.P50), P90: value(in.P90), P95: value(in.P95), P99: value(in.P99), P999: value(in.P999), Max: value(in.Max)}
+	return rv.Times{P50: value(in.P50), P90: value(in.P90), P95: value(in.P95), P99: value(in.P99),
+		P999: value(in.P999), Max: value(in.Max)}
 }
 
 func counts(in []v1alpha1.NamedCount) map[string]int64 {

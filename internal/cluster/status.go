@@ -118,7 +118,8 @@ func thresholdText(t *v1alpha1.ThresholdStatus, passed string) string {
 	case !t.Passed:
 		word = "FAILED"
 	}
-	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(plain(t.Name), plain(t.Figure), plain(t.Observed), plain(t.Limit), t.Passed)
+	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(plain(t.Name), plain(t.Figure), plain(t.Observed),
+		plain(t.Limit), t.Passed)
 }
 
 // okSoFar is the word for a threshold that has not failed while the test runs.
@@ -141,11 +142,13 @@ func phaseText(lt *v1alpha1.LoadTest, now time.Time) string {
 
 func timesText(t *v1alpha1.Times) string {
 	return fmt.Sprintf("p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
-		timeText(t.P50, t.Above), timeText(t.P90, t.Above), timeText(t.P95, t.Above), timeText(t.P99, t.Above), timeText(t.P999, t.Above), timeText(t.Max, t.Above))
+		timeText(t.P50, t.Above), timeText(t.P90, t.Above), timeText(t.P95, t.Above), timeText(t.P99, t.Above),
+		timeText(t.P999, t.Above), timeText(t.Max, t.Above))
 }
 
 func changeText(c *v1alpha1.Change) string {
-	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), plain(c.Field), plain(c.From), plain(c.To))
+	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), plain(c.Field), plain(c.From),
+		plain(c.To))
 	if c.AppliedAt == nil {
 		return text + ", not active yet"
 	}

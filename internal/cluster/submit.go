@@ -70,7 +70,8 @@ func (c *Cluster) apply(ctx context.Context, kind string, object metav1.Object) 
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner)); err != nil {
+	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(FieldOwner)); err != nil {
 		return fmt.Errorf("%s %s: %w", kind, object.GetName(), err)
 	}
 	return nil

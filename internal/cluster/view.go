@@ -36,7 +36,8 @@ func View(m *Frame, size Size) []string {
 	if r == nil {
 		r = &v1alpha1.Results{}
 	}
-	lists := []list{errorList(r), thresholdList(lt), probeList(lt), chainList(r), stepList(r), listenerList(r), shardList(m), healthList(m), changeList(lt)}
+	lists := []list{errorList(r), thresholdList(lt), probeList(lt), chainList(r), stepList(r), listenerList(r),
+		shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -75,7 +76,8 @@ func header(m *Frame, size Size) []string {
 	}
 	return append(lines, "", rate,
 		"times    "+timesText(&r.ResponseTime),
-		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded, r.Requests.InFlightAtEnd, errorText(r.ErrorRate)))
+		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded,
+			r.Requests.InFlightAtEnd, errorText(r.ErrorRate)))
 }
 
 // list is a title and rows. If there are few lines, not all rows are shown.
@@ -192,7 +194,8 @@ func first(counts []v1alpha1.NamedCount) string {
 
 // listenerList has the notifications of each listener.
 func listenerList(r *v1alpha1.Results) list {
-	out := table("%-26.26v %11v %9v %9v %8v %8v %8v", "NOTIFICATIONS", "IN TIME", "MISSING", "OTHERS", "ERRORS", "P50", "P99")
+	out := table("%-26.26v %11v %9v %9v %8v %8v %8v", "NOTIFICATIONS", "IN TIME", "MISSING", "OTHERS", "ERRORS",
+		"P50", "P99")
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		p50, p99 := "-", "-"
@@ -226,7 +229,8 @@ func stepList(r *v1alpha1.Results) list {
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
 	for _, s := range steps {
 		t := &s.ResponseTime
-		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, errorText(s.ErrorRate), timeText(t.P50, t.Above), timeText(t.P99, t.Above), first(s.FailedBy))
+		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, errorText(s.ErrorRate), timeText(t.P50, t.Above),
+			timeText(t.P99, t.Above), first(s.FailedBy))
 	}
 	return out
 }
@@ -239,7 +243,8 @@ func healthList(m *Frame) list {
 		return out
 	}
 	n := st.Shards
-	text := fmt.Sprintf("shards with exclusive CPUs %d of %d, ready %d of %d, lost %d", st.Generator.ExclusiveShards, n.Desired, n.Ready, n.Desired, n.Lost)
+	text := fmt.Sprintf("shards with exclusive CPUs %d of %d, ready %d of %d, lost %d", st.Generator.ExclusiveShards,
+		n.Desired, n.Ready, n.Desired, n.Lost)
 	if st.StartSkewMicroseconds != nil {
 		text += ", start skew " + result.FormatTime(*st.StartSkewMicroseconds)
 	}
@@ -250,7 +255,8 @@ func healthList(m *Frame) list {
 	if m.Report != nil {
 		g := &m.Report.Generator
 		out.rows = append(out.rows, fmt.Sprintf("lag p99 %s, throttled %s, collecting garbage %s, reconnects %d",
-			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
+			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds),
+			result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
 	} else if health := healthText(st.Generator); health != "" {
 		out.rows = append(out.rows, health)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // compareWords are the results of figures.
-var compareWords = map[compare.Result]string{compare.Within: "within", compare.Better: "better", compare.Worse: "WORSE", compare.NotJudged: "-"}
+var compareWords = map[compare.Result]string{compare.Within: "within", compare.Better: "better",
+	compare.Worse: "WORSE", compare.NotJudged: "-"}
 
 // legend explains compareWords.
 func legend(c *compare.Comparison) string {
@@ -65,18 +66,21 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 }
 
 func runsTable(c *compare.Comparison) *table {
-	t := &table{ID: "runs", Caption: "Runs", Left: 6, Head: []string{"", "report", "test", "start", "version", "verdict"}}
+	t := &table{ID: "runs", Caption: "Runs", Left: 6,
+		Head: []string{"", "report", "test", "start", "version", "verdict"}}
 	for _, run := range []struct {
 		name string
 		*compare.Run
 	}{{"A", &c.A}, {"B", &c.B}} {
-		t.Rows = append(t.Rows, tableRow{Cells: []any{run.name, run.Source, run.Name, run.StartTime, run.Version, string(run.Outcome)}})
+		t.Rows = append(t.Rows, tableRow{Cells: []any{run.name, run.Source, run.Name, run.StartTime, run.Version,
+			string(run.Outcome)}})
 	}
 	return t
 }
 
 func compareTable(c *compare.Comparison) *table {
-	t := &table{ID: "figures", Caption: "Rates, errors and times", Left: 2, Group: true, Head: []string{"of", "figure", "A", "B", "change", "result"}}
+	t := &table{ID: "figures", Caption: "Rates, errors and times", Left: 2, Group: true,
+		Head: []string{"of", "figure", "A", "B", "change", "result"}}
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		t.Rows = append(t.Rows, tableRow{Bad: f.Result == compare.Worse, Cells: []any{

@@ -66,7 +66,8 @@ func comparePlots(a, b *runnerv1alpha1.Report) ([]*plot, error) {
 	var out []*plot
 	if p := drawDistributions(curves); p != nil {
 		p.Title = "Response time, percentile distribution"
-		p.Desc = fmt.Sprintf("Response times of the slowest requests. p99 is %s in A and %s in B.", micro(a.ResponseTime.P99), micro(b.ResponseTime.P99))
+		p.Desc = fmt.Sprintf("Response times of the slowest requests. p99 is %s in A and %s in B.",
+			micro(a.ResponseTime.P99), micro(b.ResponseTime.P99))
 		out = append(out, p)
 	}
 	if len(a.Windows) == 0 || len(b.Windows) == 0 {

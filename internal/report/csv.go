@@ -34,21 +34,27 @@ func CSV(w io.Writer, r *runnerv1alpha1.Report) error {
 // and of its figures in the JSON. Cells of figures that a stage does not have are empty.
 func Stages(w io.Writer, r *runnerv1alpha1.Report) error {
 	head := []string{
-		"name", "chain", "warmUp", "asked", "achieved", "askedChains", "achievedChains", "paused", "sent", "dropped", "done", "succeeded",
-		"failedChecks", "timedOut", "reset", "connectionLost", "inFlightAtEnd", "errorRate", "responseTime.count", "responseTime.p50",
-		"responseTime.p90", "responseTime.p95", "responseTime.p99", "responseTime.p999", "responseTime.max", "noFigures",
+		"name", "chain", "warmUp", "asked", "achieved", "askedChains", "achievedChains", "paused", "sent", "dropped",
+		"done", "succeeded",
+		"failedChecks", "timedOut", "reset", "connectionLost", "inFlightAtEnd", "errorRate", "responseTime.count",
+		"responseTime.p50",
+		"responseTime.p90", "responseTime.p95", "responseTime.p99", "responseTime.p999", "responseTime.max",
+		"noFigures",
 	}
 	rows := make([][]any, len(r.Stages))
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		row := []any{
-			s.Name, s.Chain, s.WarmUp, rateCell(s.Asked), rateCell(s.Achieved), rateCell(s.AskedChains), rateCell(s.AchievedChains), rateCell(s.Paused),
+			s.Name, s.Chain, s.WarmUp, rateCell(s.Asked), rateCell(s.Achieved), rateCell(s.AskedChains),
+			rateCell(s.AchievedChains), rateCell(s.Paused),
 			s.Sent, s.Dropped,
 		}
 		if f := s.Figures; f != nil {
-			row = append(row, f.Done, f.Succeeded, f.FailedChecks, f.TimedOut, f.Reset, f.ConnectionLost, f.InFlightAtEnd, shareCell(f.ErrorRate))
+			row = append(row, f.Done, f.Succeeded, f.FailedChecks, f.TimedOut, f.Reset, f.ConnectionLost,
+				f.InFlightAtEnd, shareCell(f.ErrorRate))
 			if f.ResponseTime.Count > 0 {
-				row = append(append(row, f.ResponseTime.Count), measuredTimes(&f.ResponseTime, p50, p90, p95, p99, p999, longest)...)
+				row = append(append(row, f.ResponseTime.Count),
+					measuredTimes(&f.ResponseTime, p50, p90, p95, p99, p999, longest)...)
 			}
 		}
 		rows[i] = make([]any, len(head))

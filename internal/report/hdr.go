@@ -15,7 +15,8 @@ import (
 )
 
 // logTags are in the order of histogramsOf.
-var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
+var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,",
+	"Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
 
 // HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response
 // time has one interval, which is the whole run, and the name of the JSON as its tag. The response time has an
@@ -23,11 +24,13 @@ var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,",
 // unless it is asked for a tag. Values are microseconds; the maximum in front of them is in milliseconds.
 func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
-	b.WriteString("#[Logged with h2surge " + r.Version + ", values in microseconds]\n#[Histogram log format version 1.3]\n")
+	b.WriteString("#[Logged with h2surge " + r.Version +
+		", values in microseconds]\n#[Histogram log format version 1.3]\n")
 	seconds := r.Rate.WindowSeconds
 	if start, err := time.Parse(time.RFC3339, r.StartTime); err == nil {
 		at := strconv.FormatFloat(float64(start.UnixMilli())/1000, 'f', -1, 64)
-		fmt.Fprintf(&b, "#[StartTime: %s (seconds since epoch), %s]\n#[BaseTime: %s (seconds since epoch)]\n", at, r.StartTime, at)
+		fmt.Fprintf(&b, "#[StartTime: %s (seconds since epoch), %s]\n#[BaseTime: %s (seconds since epoch)]\n", at,
+			r.StartTime, at)
 		if end, err := time.Parse(time.RFC3339, r.EndTime); err == nil {
 			seconds = end.Sub(start).Seconds()
 		}
@@ -82,7 +85,8 @@ func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv
 		of = &with
 	}
 	if of.Count > 0 {
-		fmt.Fprintf(b, "%s%.3f,%.3f,%.3f,%s\n", tag, from, seconds, float64(of.Max)/1000, base64.StdEncoding.EncodeToString(of.Counts))
+		fmt.Fprintf(b, "%s%.3f,%.3f,%.3f,%s\n", tag, from, seconds, float64(of.Max)/1000,
+			base64.StdEncoding.EncodeToString(of.Counts))
 	}
 	return nil
 }

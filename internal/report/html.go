@@ -162,14 +162,16 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 		out = append(out, "All values of a variable are used; its chains started no more instances.")
 	}
 	if n := r.Setup; n.Sent > 0 {
-		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded. No other figure includes them.", grouped(n.Sent), grouped(n.Succeeded)))
+		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded. No other figure includes them.",
+			grouped(n.Sent), grouped(n.Succeeded)))
 	}
 	if n := r.Graceful; n.Sent+n.CutOff > 0 {
 		out = append(out, fmt.Sprintf("Chains sent %s requests after the load, %s succeeded. No other figure includes them. %s chains completed, %s were aborted, %s were cut off.",
 			grouped(n.Sent), grouped(n.Succeeded), grouped(n.Completed), grouped(n.Aborted), grouped(n.CutOff)))
 	}
 	if n := r.Teardown; n.Sent > 0 {
-		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded. No other figure includes them.", grouped(n.Sent), grouped(n.Succeeded)))
+		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded. No other figure includes them.",
+			grouped(n.Sent), grouped(n.Succeeded)))
 	}
 	for i := range r.Bounds {
 		out = append(out, "A limit of the test was reached: "+r.Bounds[i].Message+".")
@@ -193,7 +195,8 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 // plotNotes are about the plots over time.
 func plotNotes(r *runnerv1alpha1.Report) (out []string) {
 	if r.WindowsFrom > 0 {
-		out = append(out, "The operator did not watch the first "+offset(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
+		out = append(out, "The operator did not watch the first "+offset(r.WindowsFrom)+
+			" of the run: totals include them, plots over time do not.")
 	}
 	if len(r.Windows) == 0 {
 		out = append(out, "The report has no windows, so there are no plots over time.")
@@ -219,7 +222,8 @@ func rateFigure(r *runnerv1alpha1.Report) figure {
 	goal := "of " + result.FormatRate(r.Rate.Asked) + " requests per second"
 	switch {
 	case r.Rate.AskedChains > 0:
-		goal = fmt.Sprintf("requests per second, and %s of %s chains", result.FormatRate(r.Rate.AchievedChains), result.FormatRate(r.Rate.AskedChains))
+		goal = fmt.Sprintf("requests per second, and %s of %s chains", result.FormatRate(r.Rate.AchievedChains),
+			result.FormatRate(r.Rate.AskedChains))
 	case r.Rate.Asked == 0:
 		goal = "requests per second, closed loop"
 	}
@@ -228,7 +232,8 @@ func rateFigure(r *runnerv1alpha1.Report) figure {
 
 func errorFigure(r *runnerv1alpha1.Report, undecided int64) figure {
 	q := &r.Requests
-	return figure{"Errors", long(errorRate(float64(r.ErrorRate), q.Sent+q.Dropped)), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)}
+	return figure{"Errors", long(errorRate(float64(r.ErrorRate), q.Sent+q.Dropped)),
+		grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)}
 }
 
 func requestFigure(r *runnerv1alpha1.Report) figure {

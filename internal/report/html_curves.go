@@ -40,7 +40,8 @@ func histogramsOf(r *runnerv1alpha1.Report) []*runnerv1alpha1.Histogram {
 		stored = &runnerv1alpha1.ReportHistograms{}
 	}
 	return []*runnerv1alpha1.Histogram{
-		&stored.ResponseTime, &stored.SuccessfulResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
+		&stored.ResponseTime, &stored.SuccessfulResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte,
+		&stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
 	}
 }
 
@@ -90,7 +91,8 @@ func drawDistributions(all []timed) *plot {
 		}
 		shown = append(shown, d)
 		values = max(values, d.h.Count()+d.h.Unanswered())
-		least, most = min(least, int64(drawnAt(float64(d.h.Quantile(0))))), max(most, int64(drawnAt(float64(d.h.Quantile(1)))))
+		least, most = min(least, int64(drawnAt(float64(d.h.Quantile(0))))),
+			max(most, int64(drawnAt(float64(d.h.Quantile(1)))))
 	}
 	if len(shown) == 0 {
 		return nil
@@ -140,14 +142,16 @@ func percent(q float64) string { return strconv.FormatFloat(math.Round(q*1e8)/1e
 
 // quantileTable has what the percentile plot shows, and the times that it does not.
 func quantileTable(all []timed) *table {
-	t := &table{ID: "quantiles", Caption: "Times", Left: 1, Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
+	t := &table{ID: "quantiles", Caption: "Times", Left: 1,
+		Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
 	for _, d := range all {
 		var further any
 		if d.h != nil {
 			further = timeCell(d.h.Quantile(0.9999))
 		}
 		n := d.times.Count
-		row := append([]any{d.name, n, measured(n, d.times.Min), mean(d.times)}, measuredTimes(d.times, p50, p90, p95, p99, p999)...)
+		row := append([]any{d.name, n, measured(n, d.times.Min), mean(d.times)},
+			measuredTimes(d.times, p50, p90, p95, p99, p999)...)
 		t.add(append(row, further, measured(n, d.times.Max))...)
 	}
 	return t

@@ -62,7 +62,8 @@ func (p *plot) addLimit(v float64, name, figure string) {
 		if base < plotTop+lineHeight || base > plotBottom {
 			continue
 		}
-		if text := name + ": " + figure; p.note("limit", text, plotLeft, base) || p.note("limit", text, plotRight, base) {
+		if text := name + ": " + figure; p.note("limit", text, plotLeft, base) ||
+			p.note("limit", text, plotRight, base) {
 			return
 		}
 	}

@@ -106,7 +106,8 @@ func (p *path) to(x, y float64) {
 func (p *path) gap() { p.open = false }
 
 func (p *path) bar(x, y, width, height float64) {
-	p.b.WriteString("M" + coordinate(x) + " " + coordinate(y) + "h" + coordinate(width) + "v" + coordinate(height) + "h" + coordinate(-width) + "z")
+	p.b.WriteString("M" + coordinate(x) + " " + coordinate(y) + "h" + coordinate(width) + "v" + coordinate(height) +
+		"h" + coordinate(-width) + "z")
 }
 
 func (p *path) String() string { return p.b.String() }

@@ -11,60 +11,68 @@ import (
 	judge "github.com/h2surge/h2surge/internal/verdict"
 )
 
+// window keeps the lines of windowColumns short.
+type window = runnerv1alpha1.Window
+
 // windowColumn is a column of the table of windows, a curve of a plot, and a column of CSV.
 type windowColumn struct {
 	// field names the column of CSV, and name that of the page. Empty: it is not there.
 	field, name string
 	// class is that of the curve.
 	class  string
-	value  func(*runnerv1alpha1.Window) any
+	value  func(*window) any
 	dashed bool
 }
 
 // windowColumns are in the order of CSV and of the page.
 var windowColumns = []windowColumn{
-	{field: "from", name: "from", value: func(w *runnerv1alpha1.Window) any { return offsetCell(w.From) }},
-	{field: "to", name: "to", value: func(w *runnerv1alpha1.Window) any { return offsetCell(w.To) }},
-	{name: "stage", value: func(w *runnerv1alpha1.Window) any { return windowStage(w) }},
-	{field: "stage", value: func(w *runnerv1alpha1.Window) any { return w.Stage }},
-	{field: "warmUp", value: func(w *runnerv1alpha1.Window) any { return w.WarmUp }},
-	{field: "suspended", value: func(w *runnerv1alpha1.Window) any { return w.Suspended }},
-	{field: "revision", value: func(w *runnerv1alpha1.Window) any { return w.Revision }},
-	{field: "asked", value: func(w *runnerv1alpha1.Window) any { return rateCell(w.Asked) }},
+	{field: "from", name: "from", value: func(w *window) any { return offsetCell(w.From) }},
+	{field: "to", name: "to", value: func(w *window) any { return offsetCell(w.To) }},
+	{name: "stage", value: func(w *window) any { return windowStage(w) }},
+	{field: "stage", value: func(w *window) any { return w.Stage }},
+	{field: "warmUp", value: func(w *window) any { return w.WarmUp }},
+	{field: "suspended", value: func(w *window) any { return w.Suspended }},
+	{field: "revision", value: func(w *window) any { return w.Revision }},
+	{field: "asked", value: func(w *window) any { return rateCell(w.Asked) }},
 	{name: "asked", class: "asked", value: windowAsked, dashed: true},
-	{field: "achieved", name: "achieved", class: "c1", value: func(w *runnerv1alpha1.Window) any { return rateCell(w.Achieved) }},
-	{field: "sent", name: "sent", value: func(w *runnerv1alpha1.Window) any { return w.Sent }},
-	{field: "succeeded", name: "succeeded", value: func(w *runnerv1alpha1.Window) any { return w.Succeeded }},
-	{field: "failedChecks", name: "failed checks", class: "c2", value: func(w *runnerv1alpha1.Window) any { return w.FailedChecks }},
-	{field: "timedOut", name: "timed out", class: "c3", value: func(w *runnerv1alpha1.Window) any { return w.TimedOut }},
-	{field: "reset", name: "reset", class: "c4", value: func(w *runnerv1alpha1.Window) any { return w.Reset }},
-	{field: "connectionLost", name: "connection lost", class: "c5", value: func(w *runnerv1alpha1.Window) any { return w.ConnectionLost }},
-	{field: "dropped", name: "dropped", class: "c6", value: func(w *runnerv1alpha1.Window) any { return w.Dropped }},
-	{field: "inFlight", name: "in flight", class: "c1", value: func(w *runnerv1alpha1.Window) any { return w.InFlight }},
-	{field: "connects", value: func(w *runnerv1alpha1.Window) any { return w.Connects }},
-	{field: "responseTime.count", value: func(w *runnerv1alpha1.Window) any { return w.ResponseTime.Count }},
-	{field: "responseTime.p50", name: "p50", class: "o1", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P50 })},
-	{field: "responseTime.p90", name: "p90", class: "o2", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P90 })},
-	{field: "responseTime.p99", name: "p99", class: "o3", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.P99 })},
-	{field: "responseTime.max", name: "max", class: "max", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.ResponseTime.Max }), dashed: true},
-	{field: "lagP99", name: "lag p99", class: "c1", value: answered(func(w *runnerv1alpha1.Window) int64 { return w.LagP99 })},
-	{field: "shards", name: "shards", class: "c1", value: func(w *runnerv1alpha1.Window) any { return int64(w.Shards) }},
+	{field: "achieved", name: "achieved", class: "c1", value: func(w *window) any { return rateCell(w.Achieved) }},
+	{field: "sent", name: "sent", value: func(w *window) any { return w.Sent }},
+	{field: "succeeded", name: "succeeded", value: func(w *window) any { return w.Succeeded }},
+	{field: "failedChecks", name: "failed checks", class: "c2", value: func(w *window) any { return w.FailedChecks }},
+	{field: "timedOut", name: "timed out", class: "c3", value: func(w *window) any { return w.TimedOut }},
+	{field: "reset", name: "reset", class: "c4", value: func(w *window) any { return w.Reset }},
+	{field: "connectionLost", name: "connection lost", class: "c5",
+		value: func(w *window) any { return w.ConnectionLost }},
+	{field: "dropped", name: "dropped", class: "c6", value: func(w *window) any { return w.Dropped }},
+	{field: "inFlight", name: "in flight", class: "c1", value: func(w *window) any { return w.InFlight }},
+	{field: "connects", value: func(w *window) any { return w.Connects }},
+	{field: "responseTime.count", value: func(w *window) any { return w.ResponseTime.Count }},
+	{field: "responseTime.p50", name: "p50", class: "o1",
+		value: answered(func(w *window) int64 { return w.ResponseTime.P50 })},
+	{field: "responseTime.p90", name: "p90", class: "o2",
+		value: answered(func(w *window) int64 { return w.ResponseTime.P90 })},
+	{field: "responseTime.p99", name: "p99", class: "o3",
+		value: answered(func(w *window) int64 { return w.ResponseTime.P99 })},
+	{field: "responseTime.max", name: "max", class: "max",
+		value: answered(func(w *window) int64 { return w.ResponseTime.Max }), dashed: true},
+	{field: "lagP99", name: "lag p99", class: "c1", value: answered(func(w *window) int64 { return w.LagP99 })},
+	{field: "shards", name: "shards", class: "c1", value: func(w *window) any { return int64(w.Shards) }},
 }
 
 // answered returns a time that a window without a response does not have.
-func answered(us func(*runnerv1alpha1.Window) int64) func(*runnerv1alpha1.Window) any {
-	return func(w *runnerv1alpha1.Window) any { return measured(w.ResponseTime.Count, us(w)) }
+func answered(us func(*window) int64) func(*window) any {
+	return func(w *window) any { return measured(w.ResponseTime.Count, us(w)) }
 }
 
 // windowAsked is not known in a closed loop.
-func windowAsked(w *runnerv1alpha1.Window) any {
+func windowAsked(w *window) any {
 	if w.Asked > 0 || w.Stage == "" || w.Suspended {
 		return rateCell(w.Asked)
 	}
 	return nil
 }
 
-func windowStage(w *runnerv1alpha1.Window) string {
+func windowStage(w *window) string {
 	stage := w.Stage
 	if w.WarmUp {
 		stage += " (warm-up)"
@@ -185,7 +193,8 @@ func (p *plot) line(c *windowColumn, windows []runnerv1alpha1.Window) {
 		}
 		d.to((from+to)/2, y)
 	}
-	p.Series = append(p.Series, series{Name: c.name, Class: c.class, Path: d.String(), Dashed: c.dashed, Column: c.name})
+	p.Series = append(p.Series, series{Name: c.name, Class: c.class, Path: d.String(), Dashed: c.dashed,
+		Column: c.name})
 }
 
 func (p *plot) lines(columns []windowColumn, windows []runnerv1alpha1.Window) *plot {
@@ -235,7 +244,7 @@ func (p *plot) setTimes(least, most float64) {
 func errorsPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "errors", "Errors over time")
 	p.Unit = "failed requests per second"
-	perSecond := func(w *runnerv1alpha1.Window, v float64) float64 {
+	perSecond := func(w *window, v float64) float64 {
 		return v / max(0.001, float64(w.To-w.From)/1000)
 	}
 	var top float64
@@ -265,7 +274,8 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 			floor[i] += v
 		}
 		if d.b.Len() > 0 {
-			p.Series = append(p.Series, series{Name: columnsErrors[k].name, Class: columnsErrors[k].class, Path: d.String(), Bars: true, Column: columnsErrors[k].name})
+			p.Series = append(p.Series, series{Name: columnsErrors[k].name, Class: columnsErrors[k].class,
+				Path: d.String(), Bars: true, Column: columnsErrors[k].name})
 		}
 	}
 	return p

@@ -66,7 +66,8 @@ func idleText(idle *runnerv1alpha1.IdleResult, format func(us int64) string) str
 		out += "; batches delayed requests by " + format(d) + " on average"
 	}
 	if idle.Naps > 0 {
-		out += fmt.Sprintf("; %d naps of %s on average to let responses gather", idle.Naps, format(idle.NapMeanMicroseconds))
+		out += fmt.Sprintf("; %d naps of %s on average to let responses gather", idle.Naps,
+			format(idle.NapMeanMicroseconds))
 	}
 	return out
 }

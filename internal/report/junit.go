@@ -58,7 +58,8 @@ func JUnit(w io.Writer, r *runnerv1alpha1.Report) error {
 		return err
 	}
 	lasted := junitTime(r)
-	s := junitSuite{Name: r.Name, Time: lasted, Timestamp: junitTimestamp(r.StartTime), Output: junitOutput{allowed(text.String())}}
+	s := junitSuite{Name: r.Name, Time: lasted, Timestamp: junitTimestamp(r.StartTime),
+		Output: junitOutput{allowed(text.String())}}
 	s.add(runCase(r, lasted))
 	for i := range r.Verdict.Thresholds {
 		s.add(thresholdCase(r, &r.Verdict.Thresholds[i]))
@@ -124,7 +125,8 @@ func thresholdCase(r *runnerv1alpha1.Report, t *runnerv1alpha1.ThresholdResult) 
 	case r.Verdict.Outcome == runnerv1alpha1.OutcomeFailed:
 		c.Failure = &junitProblem{Type: string(t.Metric), Message: t.String(), Text: t.String()}
 	default:
-		c.Skipped = &junitProblem{Message: fmt.Sprintf("%s; this does not count, because the verdict is %s (%s)", t, r.Verdict.Outcome, r.Verdict.Reason)}
+		c.Skipped = &junitProblem{Message: fmt.Sprintf("%s; this does not count, because the verdict is %s (%s)", t,
+			r.Verdict.Outcome, r.Verdict.Reason)}
 	}
 	return c
 }

@@ -29,7 +29,8 @@ func (c *outcomeCount) words() string {
 	case c.status != "":
 		return c.status
 	}
-	return map[string]string{"timedOut": "timed out", "reset": "reset", "connectionLost": "connection lost", "inFlightAtEnd": "in flight at end"}[c.outcome]
+	return map[string]string{"timedOut": "timed out", "reset": "reset", "connectionLost": "connection lost",
+		"inFlightAtEnd": "in flight at end"}[c.outcome]
 }
 
 // outcomesOf returns the outcomes of an operation. Their counts add up to Sent.
@@ -68,7 +69,8 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	all := operationsOf(r)
 	for i := range all {
 		for _, c := range outcomesOf(&all[i]) {
-			rows = append(rows, []any{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause), c.count})
+			rows = append(rows, []any{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause),
+				c.count})
 		}
 		for _, n := range all[i].StepEvents.Counts() {
 			if *n.N > 0 {
@@ -79,9 +81,12 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		for _, c := range []outcomeCount{
-			{outcome: "inTime", count: l.Measured.InTime}, {outcome: "failedChecks", count: l.Measured.FailedChecks}, {outcome: "late", count: l.Late},
-			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected}, {outcome: "early", count: l.Early},
-			{outcome: "refusedToken", count: l.RefusedToken}, {outcome: "refusedCertificate", count: l.RefusedCertificate},
+			{outcome: "inTime", count: l.Measured.InTime}, {outcome: "failedChecks", count: l.Measured.FailedChecks},
+			{outcome: "late", count: l.Late},
+			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected},
+			{outcome: "early", count: l.Early},
+			{outcome: "refusedToken", count: l.RefusedToken},
+			{outcome: "refusedCertificate", count: l.RefusedCertificate},
 			{outcome: "failedHandshakes", count: l.FailedHandshakes},
 			{outcome: "missing", count: l.Measured.Missing}, {outcome: "waitingAtEnd", count: l.Measured.Waiting()},
 		} {
@@ -107,7 +112,8 @@ func operationsOf(r *runnerv1alpha1.Report) (out []runnerv1alpha1.OperationResul
 	}
 	for s := range stepsOf(r) {
 		out = append(out, runnerv1alpha1.OperationResult{
-			Operation: s.Chain + "/" + s.Step, Outcomes: s.Outcomes, StepEvents: s.StepEvents, StatusCodes: s.StatusCodes, Problems: s.Problems,
+			Operation: s.Chain + "/" + s.Step, Outcomes: s.Outcomes, StepEvents: s.StepEvents,
+			StatusCodes: s.StatusCodes, Problems: s.Problems,
 		})
 	}
 	return out

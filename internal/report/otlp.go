@@ -83,7 +83,8 @@ type (
 const cumulative = 2
 
 // otlpBounds are the upper bounds of the buckets in microseconds, as in the metrics of runners.
-var otlpBounds = []int64{100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000}
+var otlpBounds = []int64{100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+	1_000_000, 2_500_000, 5_000_000, 10_000_000}
 
 // OTLP writes the figures of the report as an export request of OpenTelemetry metrics, in JSON. Sums and histograms
 // are cumulative since the start of the run, and all points have the time of its end.
@@ -98,7 +99,8 @@ func OTLP(w io.Writer, r *runnerv1alpha1.Report) error {
 		return fmt.Errorf("writing the report as OTLP: %w", err)
 	}
 	out := otlpRequest{[]otlpResourceMetrics{{
-		Resource:     otlpResource{attributes("service.name", "h2surge", "service.instance.id", r.Name, "service.version", r.Version)},
+		Resource: otlpResource{attributes("service.name", "h2surge", "service.instance.id", r.Name,
+			"service.version", r.Version)},
 		ScopeMetrics: []otlpScopeMetrics{{Scope: otlpScope{"h2surge", r.Version}, Metrics: p.metrics}},
 	}}}
 	e := json.NewEncoder(w)
@@ -129,7 +131,8 @@ type points struct {
 }
 
 func (p *points) point(pairs ...string) otlpPoint {
-	return otlpPoint{Attributes: append(slices.Clone(p.common), attributes(pairs...)...), StartTimeUnixNano: p.from, TimeUnixNano: p.to}
+	return otlpPoint{Attributes: append(slices.Clone(p.common), attributes(pairs...)...), StartTimeUnixNano: p.from,
+		TimeUnixNano: p.to}
 }
 
 func (p *points) count(n int64, pairs ...string) otlpPoint {
@@ -147,7 +150,8 @@ func (p *points) value(v float64, pairs ...string) otlpPoint {
 
 func (p *points) sum(name, unit, description string, of ...otlpPoint) {
 	if len(of) > 0 {
-		p.metrics = append(p.metrics, otlpMetric{Name: name, Unit: unit, Description: description, Sum: &otlpSum{of, cumulative, true}})
+		p.metrics = append(p.metrics, otlpMetric{Name: name, Unit: unit, Description: description,
+			Sum: &otlpSum{of, cumulative, true}})
 	}
 }
 
@@ -164,14 +168,16 @@ func (p *points) report(r *runnerv1alpha1.Report) error {
 	}
 	p.sum("h2surge.responses", "{response}", "Final responses by status code.", codes...)
 	p.sum("h2surge.chains", "{chain}", "Chain instances by outcome.",
-		p.count(r.Chains.Completed, "outcome", "completed"), p.count(r.Chains.Aborted, "outcome", "aborted"), p.count(r.Chains.Unfinished, "outcome", "unfinished"))
+		p.count(r.Chains.Completed, "outcome", "completed"), p.count(r.Chains.Aborted, "outcome", "aborted"),
+		p.count(r.Chains.Unfinished, "outcome", "unfinished"))
 	p.sum("h2surge.connections.opened", "{connection}", "Connections opened.", p.count(r.Generator.Connects))
 	p.sum("h2surge.cpu.time", "s", "User and system time of all runners.", p.value(r.CPUSeconds))
 	p.gauge("h2surge.rate", "{request}/s", "Requests per second over the measured stages: asked for (0: closed loop) and achieved.",
 		p.value(r.Rate.Asked, "rate", "asked"), p.value(r.Rate.Achieved, "rate", "achieved"))
 	p.gauge("h2surge.error_rate", "1", "1 - succeeded / (sent + dropped).", p.value(float64(r.ErrorRate)))
 	if o := string(r.Verdict.Outcome); o != "" {
-		p.gauge("h2surge.verdict", "", "Always 1; the attributes are the outcome and the reason of the verdict.", p.count(1, "outcome", o, "reason", r.Verdict.Reason))
+		p.gauge("h2surge.verdict", "", "Always 1; the attributes are the outcome and the reason of the verdict.",
+			p.count(1, "outcome", o, "reason", r.Verdict.Reason))
 	}
 	return p.times(r)
 }
@@ -185,7 +191,8 @@ func (p *points) outcomes(r *runnerv1alpha1.Report) (out []otlpPoint) {
 		for _, of := range []struct {
 			name string
 			n    int64
-		}{{"succeeded", s.Succeeded}, {"failed_checks", s.FailedChecks}, {"timed_out", s.TimedOut}, {"reset", s.Reset}, {"connection_lost", s.ConnectionLost}, {"in_flight_at_end", s.InFlightAtEnd}} {
+		}{{"succeeded", s.Succeeded}, {"failed_checks", s.FailedChecks}, {"timed_out", s.TimedOut},
+			{"reset", s.Reset}, {"connection_lost", s.ConnectionLost}, {"in_flight_at_end", s.InFlightAtEnd}} {
 			out = append(out, p.count(of.n, "chain", s.Chain, "step", s.Step, "outcome", of.name))
 		}
 	}
@@ -197,7 +204,8 @@ func (p *points) events(r *runnerv1alpha1.Report) (out []otlpPoint) {
 	for s := range stepsOf(r) {
 		for _, n := range s.StepEvents.Counts() {
 			if *n.N > 0 {
-				out = append(out, p.count(*n.N, "chain", s.Chain, "step", s.Step, "event", result.StepEvents[n.Name].Metric))
+				out = append(out, p.count(*n.N, "chain", s.Chain, "step", s.Step, "event",
+					result.StepEvents[n.Name].Metric))
 			}
 		}
 	}
@@ -205,7 +213,8 @@ func (p *points) events(r *runnerv1alpha1.Report) (out []otlpPoint) {
 }
 
 // otlpTimes are the names of the times, in the order of timesOf.
-var otlpTimes = [...]string{"response_time", "successful_response_time", "service_time", "time_to_first_byte", "lag", "reconnecting", "blocked", "connect"}
+var otlpTimes = [...]string{"response_time", "successful_response_time", "service_time", "time_to_first_byte", "lag",
+	"reconnecting", "blocked", "connect"}
 
 // times writes a histogram of each time, and exact percentiles, because its buckets are wide.
 func (p *points) times(r *runnerv1alpha1.Report) error {
@@ -221,12 +230,14 @@ func (p *points) times(r *runnerv1alpha1.Report) error {
 		for _, of := range []struct {
 			name string
 			us   int64
-		}{{"p50", d.times.P50}, {"p90", d.times.P90}, {"p95", d.times.P95}, {"p99", d.times.P99}, {"p99.9", d.times.P999}, {"max", d.times.Max}} {
+		}{{"p50", d.times.P50}, {"p90", d.times.P90}, {"p95", d.times.P95}, {"p99", d.times.P99},
+			{"p99.9", d.times.P999}, {"max", d.times.Max}} {
 			exact = append(exact, p.value(inSeconds(of.us), "time", otlpTimes[i], "percentile", of.name))
 		}
 		if d.h != nil {
 			p.metrics = append(p.metrics, otlpMetric{
-				Name: "h2surge." + otlpTimes[i], Unit: "s", Description: "Distribution of the " + d.name + ".", Histogram: &otlpHistogram{[]otlpPoint{p.distribution(d.h)}, cumulative},
+				Name: "h2surge." + otlpTimes[i], Unit: "s", Description: "Distribution of the " + d.name + ".",
+				Histogram: &otlpHistogram{[]otlpPoint{p.distribution(d.h)}, cumulative},
 			})
 		}
 	}

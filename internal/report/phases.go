@@ -11,14 +11,16 @@ type phase struct {
 // connectionPhases are in their order, and only those that a connection to the target has had.
 func connectionPhases(t *runnerv1alpha1.TargetResult) []phase {
 	return measuredPhases(
-		phase{"resolve", "name_resolution", &t.NameResolution}, phase{"TCP connect", "tcp_connect", &t.TCPConnect}, phase{"TLS handshake", "tls_handshake", &t.TLSHandshake}, phase{"SETTINGS", "settings", &t.Settings},
+		phase{"resolve", "name_resolution", &t.NameResolution}, phase{"TCP connect", "tcp_connect", &t.TCPConnect},
+		phase{"TLS handshake", "tls_handshake", &t.TLSHandshake}, phase{"SETTINGS", "settings", &t.Settings},
 	)
 }
 
 // requestPhases are those after a request was picked up, in their order.
 func requestPhases(t *runnerv1alpha1.TargetResult) []phase {
 	return measuredPhases(
-		phase{"reconnecting", "reconnecting", &t.Reconnecting}, phase{"blocked", "blocked", &t.Blocked}, phase{"first byte", "first_byte", &t.TimeToFirstByte}, phase{"body", "body", &t.Body},
+		phase{"reconnecting", "reconnecting", &t.Reconnecting}, phase{"blocked", "blocked", &t.Blocked},
+		phase{"first byte", "first_byte", &t.TimeToFirstByte}, phase{"body", "body", &t.Body},
 	)
 }
 
@@ -43,7 +45,8 @@ type phasePart struct{ Name, Class, Begin, Width, Mean string }
 
 // phaseHead names the parts of each phaseBar, in their order.
 var phaseHead = []phasePart{
-	{Name: "reconnecting", Class: "c6"}, {Name: "blocked", Class: "c5"}, {Name: "first byte", Class: "c2"}, {Name: "body", Class: "c4"},
+	{Name: "reconnecting", Class: "c6"}, {Name: "blocked", Class: "c5"}, {Name: "first byte", Class: "c2"},
+	{Name: "body", Class: "c4"},
 }
 
 // phaseBars has a bar for each target that got a request.
@@ -68,7 +71,8 @@ func phaseBars(r *runnerv1alpha1.Report) []phaseBar {
 		begin := 0.0
 		for k, us := range all {
 			width := 100 * part(us, longest)
-			bar.Parts = append(bar.Parts, phasePart{phaseHead[k].Name, phaseHead[k].Class, coordinate(begin), coordinate(width), micro(us)})
+			bar.Parts = append(bar.Parts, phasePart{phaseHead[k].Name, phaseHead[k].Class, coordinate(begin),
+				coordinate(width), micro(us)})
 			begin += width
 		}
 		out = append(out, bar)

@@ -38,7 +38,8 @@ func progressRate(l *result.Live) string {
 	achieved := result.FormatRate(l.Achieved)
 	switch {
 	case l.AskedChains > 0:
-		return fmt.Sprintf("%6s/s, %s of %s chains/s", achieved, result.FormatRate(l.AchievedChains), result.FormatRate(l.AskedChains))
+		return fmt.Sprintf("%6s/s, %s of %s chains/s", achieved, result.FormatRate(l.AchievedChains),
+			result.FormatRate(l.AskedChains))
 	case l.Suspended, l.Pause:
 		return fmt.Sprintf("%6s of %6d/s", achieved, 0)
 	case l.Stage == "", l.Asked == 0:

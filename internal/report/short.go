@@ -91,14 +91,17 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		wrapNamed(b, f.Name, ascii(f.Value+" "+f.Note))
 	}
 	if t.Count > 0 {
-		wrapNamed(b, "Response time", fmt.Sprintf("p50 %s, p95 %s, p99 %s, max %s", result.FormatTime(t.P50), result.FormatTime(t.P95), result.FormatTime(t.P99), result.FormatTime(t.Max)))
+		wrapNamed(b, "Response time", fmt.Sprintf("p50 %s, p95 %s, p99 %s, max %s", result.FormatTime(t.P50),
+			result.FormatTime(t.P95), result.FormatTime(t.P99), result.FormatTime(t.Max)))
 	}
 	if note := rampNote(r); note != "" {
 		wrapNamed(b, "Ramp", note)
 	}
 	summaryErrors(b, r)
 	if s := worstStep(r); s != nil {
-		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step, long(errorRate(float64(s.ErrorRate), s.Sent)), compact(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
+		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step,
+			long(errorRate(float64(s.ErrorRate), s.Sent)),
+			compact(measured(s.ResponseTime.Count, s.ResponseTime.P99)))))
 	}
 	summaryChains(b, &r.Chains)
 	summaryListeners(b, r)
@@ -181,7 +184,8 @@ func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
 	q, out := &r.Requests, result.FailedChecks(r)
 	out["timed out"], out["in flight at the end"] = q.TimedOut, q.InFlightAtEnd
 	for of, n := range map[runnerv1alpha1.FailureOf]int64{
-		runnerv1alpha1.FailureReset: q.Reset, runnerv1alpha1.FailureConnectionLost: q.ConnectionLost, runnerv1alpha1.FailureDropped: q.Dropped,
+		runnerv1alpha1.FailureReset: q.Reset, runnerv1alpha1.FailureConnectionLost: q.ConnectionLost,
+		runnerv1alpha1.FailureDropped: q.Dropped,
 	} {
 		for _, f := range r.Failures {
 			if f.Of == of {
@@ -226,7 +230,8 @@ func generatorHealth(r *runnerv1alpha1.Report) string {
 
 // unreached returns whether the run proves nothing because no request got a response.
 func unreached(r *runnerv1alpha1.Report) bool {
-	reasons := []string{judge.ReasonTargetUnreachable, judge.ReasonNotAuthorized, judge.ReasonSetupFailed, judge.ReasonDeniedByPolicy, judge.ReasonNoSuccess}
+	reasons := []string{judge.ReasonTargetUnreachable, judge.ReasonNotAuthorized, judge.ReasonSetupFailed,
+		judge.ReasonDeniedByPolicy, judge.ReasonNoSuccess}
 	return r.Requests.Done == 0 && slices.Contains(reasons, r.Verdict.Reason)
 }
 

@@ -52,8 +52,10 @@ const (
 // timesOf, with their distributions if the caller has read them.
 func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
-		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), stageTimeTable(r), timeTable(r, times), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
-		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r), sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
+		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), stageTimeTable(r), timeTable(r, times),
+		phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
+		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r),
+		sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
 	} {
 		if t.dropZeros(); len(t.Rows) > 0 {
 			out = append(out, t)
@@ -90,7 +92,8 @@ func (t *table) Long(row tableRow) []string { return t.texts(row, long) }
 // dropZeros removes the columns of figures that have zeros only, and all rows if no figure remains.
 func (t *table) dropZeros() {
 	*t = *t.columns(func(i int) bool {
-		return i < t.Left || t.Zeros || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return !isZero(r.Cells[i]) })
+		return i < t.Left || t.Zeros || slices.ContainsFunc(t.Rows,
+			func(r tableRow) bool { return !isZero(r.Cells[i]) })
 	})
 }
 

@@ -18,7 +18,8 @@ func errorKinds(r *runnerv1alpha1.Report) []errorKind {
 		{Name: "failed checks", Class: "c2", Count: q.FailedChecks, Meaning: "the response was not as expected"},
 		{Name: "timed out", Class: "c3", Count: q.TimedOut, Meaning: "no complete response within the timeout"},
 		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the stream ended without a complete response"},
-		{Name: "connection lost", Class: "c5", Count: q.ConnectionLost, Meaning: "the connection closed with the request in flight"},
+		{Name: "connection lost", Class: "c5", Count: q.ConnectionLost,
+			Meaning: "the connection closed with the request in flight"},
 		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "scheduled, but never sent"},
 	}
 	out = slices.DeleteFunc(out, func(k errorKind) bool { return k.Count == 0 })
@@ -60,7 +61,8 @@ func errorSentence(r *runnerv1alpha1.Report) string {
 
 // countTable has the shares of all counts.
 func countTable(id, caption, head string, counts []result.Named) *table {
-	t := &table{ID: id, Topic: topicErrors, Caption: caption, Left: 1, Head: []string{head, "responses", "share"}, Most: 10, Detail: true}
+	t := &table{ID: id, Topic: topicErrors, Caption: caption, Left: 1, Head: []string{head, "responses", "share"},
+		Most: 10, Detail: true}
 	var sum int64
 	for _, c := range counts {
 		sum += c.Count
@@ -87,7 +89,8 @@ func causeTable(r *runnerv1alpha1.Report) *table {
 
 // failureTable is empty if nothing failed but checks and timeouts.
 func failureTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "failures", Topic: topicErrors, Caption: "Failures by cause", Left: 3, Head: []string{"what", "why", "address", "count"}, Most: 20}
+	t := &table{ID: "failures", Topic: topicErrors, Caption: "Failures by cause", Left: 3,
+		Head: []string{"what", "why", "address", "count"}, Most: 20}
 	for _, f := range r.Failures {
 		t.add(failureOf(f.Of), sentence(failureWords(f.Failure)), sentence(f.Address), f.Count)
 	}
@@ -110,7 +113,8 @@ func failureOf(of runnerv1alpha1.FailureOf) string {
 
 // sampleTable is empty if no request failed.
 func sampleTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "samples", Topic: topicErrors, Caption: "Samples of failed requests", Left: 3, Head: []string{"what", "header", "body"}, Most: 5, List: true, Detail: true}
+	t := &table{ID: "samples", Topic: topicErrors, Caption: "Samples of failed requests", Left: 3,
+		Head: []string{"what", "header", "body"}, Most: 5, List: true, Detail: true}
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		var header []string
@@ -136,7 +140,8 @@ func sampleTitle(s *runnerv1alpha1.Sample) string {
 
 // outcomeNames are the texts of Sample.Outcome.
 var outcomeNames = map[string]string{
-	runnerv1alpha1.AbortTimedOut: "timed out", runnerv1alpha1.AbortReset: "reset", runnerv1alpha1.AbortConnectionLost: "connection lost",
+	runnerv1alpha1.AbortTimedOut: "timed out", runnerv1alpha1.AbortReset: "reset",
+	runnerv1alpha1.AbortConnectionLost: "connection lost",
 }
 
 // sampleText is the beginning of a body in one line. The JSON has all of the body.

@@ -11,7 +11,8 @@ import (
 // healthTable is the generator as a whole.
 func healthTable(r *runnerv1alpha1.Report) *table {
 	g := &r.Generator
-	t := &table{ID: "health", Topic: topicGenerator, Caption: "Generator", Left: 2, Head: []string{"", ""}, Detail: true}
+	t := &table{ID: "health", Topic: topicGenerator, Caption: "Generator", Left: 2, Head: []string{"", ""},
+		Detail: true}
 	t.add("shards", fmt.Sprintf("%d, %s; %s", g.Shards, comings(g), exclusive(g)))
 	t.add("workers", fmt.Sprintf("%d, %s", g.Workers, cpus(g.CPUs)))
 	t.add("lag, p99 of the worst shard", micro(g.LagP99Microseconds))
@@ -21,7 +22,8 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	for _, pause := range []struct {
 		name string
 		us   int64
-	}{{"throttled", g.ThrottledMicroseconds}, {"garbage collection", g.GCPauseMicroseconds}, {"start skew", g.StartSkewMicroseconds}} {
+	}{{"throttled", g.ThrottledMicroseconds}, {"garbage collection", g.GCPauseMicroseconds},
+		{"start skew", g.StartSkewMicroseconds}} {
 		if pause.us > 0 {
 			t.add(pause.name, micro(pause.us))
 		}
@@ -71,7 +73,8 @@ func cpus(list []int) string {
 // nothing else is known.
 func shardTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "shards", Topic: topicGenerator, Caption: "Shards", Left: 3, Most: 20, Detail: true, Head: []string{
-		"shard", "runs on", "CPUs", "sent", "succeeded", "p50", "p99", "lag p99", "throttled", "GC pauses", "CPU time", "start skew", "connects",
+		"shard", "runs on", "CPUs", "sent", "succeeded", "p50", "p99", "lag p99", "throttled", "GC pauses",
+		"CPU time", "start skew", "connects",
 	}, Wide: []string{"runs on", "CPUs", "succeeded", "GC pauses", "start skew", "connects"}}
 	if len(r.Shards) == 1 && whereabouts(&r.Shards[0]) == "-" {
 		return t

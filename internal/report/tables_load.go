@@ -12,17 +12,20 @@ import (
 var passedWord = map[bool]string{true: "passed", false: "FAILED"}
 
 func thresholdTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 3, Zeros: true, Head: []string{"result", "threshold", "on", "observed", "limit"}}
+	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 3, Zeros: true,
+		Head: []string{"result", "threshold", "on", "observed", "limit"}}
 	for i := range r.Verdict.Thresholds {
 		h := &r.Verdict.Thresholds[i]
-		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed, Cells: []any{passedWord[h.Passed], h.Name, h.Figure(), h.Observed, h.Limit}})
+		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed,
+			Cells: []any{passedWord[h.Passed], h.Name, h.Figure(), h.Observed, h.Limit}})
 	}
 	return t
 }
 
 // probeTable has a row for each probe of a search.
 func probeTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "probes", Topic: topicRate, Left: 4, Head: []string{"probe", "asked", "outcome", "reason", "achieved", "p50", "p99", "dropped", "errors"}}
+	t := &table{ID: "probes", Topic: topicRate, Left: 4,
+		Head: []string{"probe", "asked", "outcome", "reason", "achieved", "p50", "p99", "dropped", "errors"}}
 	if r.Search == nil {
 		return t
 	}
@@ -34,7 +37,8 @@ func probeTable(r *runnerv1alpha1.Report) *table {
 		p := &r.Search.Probes[i]
 		t.Rows = append(t.Rows, tableRow{Bad: p.Outcome != runnerv1alpha1.ProbeHeld, Cells: append([]any{
 			fmt.Sprint(i + 1), fmt.Sprint(p.Load), string(p.Outcome), search.Reason(p), rateCell(p.Achieved),
-		}, append(measuredTimes(&p.ResponseTime, p50, p99), p.Dropped, errorRate(float64(p.ErrorRate), p.Sent+p.Dropped))...)})
+		}, append(measuredTimes(&p.ResponseTime, p50, p99), p.Dropped,
+			errorRate(float64(p.ErrorRate), p.Sent+p.Dropped))...)})
 	}
 	return t
 }
@@ -62,7 +66,8 @@ func requestTable(r *runnerv1alpha1.Report) *table {
 
 // stageTable has a row for each stage, and their sum if several are measured.
 func stageTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "stages", Topic: topicRate, Caption: "Rate stages, in requests per second", Left: 1, Head: []string{"stage", "asked", "achieved", "sent", "dropped"}}
+	t := &table{ID: "stages", Topic: topicRate, Caption: "Rate stages, in requests per second", Left: 1,
+		Head: []string{"stage", "asked", "achieved", "sent", "dropped"}}
 	var measured int
 	for i := range r.Stages {
 		s := &r.Stages[i]
@@ -72,11 +77,13 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 		if !s.WarmUp {
 			measured++
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []any{stageName(s), stageAsked(s), rateCell(s.Achieved), s.Sent, s.Dropped}, Bad: s.Dropped > 0})
+		t.Rows = append(t.Rows, tableRow{Cells: []any{stageName(s), stageAsked(s), rateCell(s.Achieved), s.Sent,
+			s.Dropped}, Bad: s.Dropped > 0})
 		t.addChains(s.AskedChains, s.AchievedChains)
 	}
 	if measured != 1 {
-		t.add("measured, "+lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains), rateCell(r.Rate.Achieved), r.Requests.Sent, r.Requests.Dropped)
+		t.add("measured, "+lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains),
+			rateCell(r.Rate.Achieved), r.Requests.Sent, r.Requests.Dropped)
 		t.addChains(r.Rate.AskedChains, r.Rate.AchievedChains)
 	}
 	return t
@@ -118,7 +125,8 @@ func (t *table) addChains(asked, achieved float64) {
 
 func chainTable(r *runnerv1alpha1.Report) *table {
 	c := &r.Chains
-	t := &table{ID: "chains", Topic: topicSteps, Caption: "Chain instances", Left: 1, Head: []string{"", "instances"}, Detail: true}
+	t := &table{ID: "chains", Topic: topicSteps, Caption: "Chain instances", Left: 1, Head: []string{"", "instances"},
+		Detail: true}
 	t.count(c.Started, "started")
 	t.count(c.Completed, "completed")
 	t.count(c.Unfinished, "unfinished")

@@ -10,7 +10,8 @@ import (
 // stageTimeTable has the times and the errors of each stage with figures, if several are measured. Those of the only
 // one are those of the run.
 func stageTimeTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "stage-times", Topic: topicRate, Caption: "Response times and errors of stages", Left: 1, Head: []string{"stage", "p50", "p95", "p99", "max", "errors"}}
+	t := &table{ID: "stage-times", Topic: topicRate, Caption: "Response times and errors of stages", Left: 1,
+		Head: []string{"stage", "p50", "p95", "p99", "max", "errors"}}
 	measured := 0
 	for i := range r.Stages {
 		s := &r.Stages[i]
@@ -19,7 +20,8 @@ func stageTimeTable(r *runnerv1alpha1.Report) *table {
 		}
 		if f := s.Figures; f != nil {
 			cells := append([]any{stageOf(s)}, measuredTimes(&f.ResponseTime, p50, p95, p99, longest)...)
-			t.Rows = append(t.Rows, tableRow{Cells: append(cells, errorRate(float64(f.ErrorRate), s.Sent+s.Dropped)), Bad: f.ErrorRate > 0})
+			t.Rows = append(t.Rows, tableRow{Cells: append(cells, errorRate(float64(f.ErrorRate), s.Sent+s.Dropped)),
+				Bad: f.ErrorRate > 0})
 		}
 	}
 	if measured < 2 {
@@ -67,7 +69,8 @@ func rampNote(r *runnerv1alpha1.Report) string {
 		return ""
 	}
 	at := first.Ramp
-	note := fmt.Sprintf("Stage %s reached %s requests per second when threshold %s first failed, %s after the start", at.Stage, result.FormatRate(at.Asked), first.Name, offset(at.From))
+	note := fmt.Sprintf("Stage %s reached %s requests per second when threshold %s first failed, %s after the start",
+		at.Stage, result.FormatRate(at.Asked), first.Name, offset(at.From))
 	if at.Windows > 0 {
 		note += fmt.Sprintf(". It failed in %d of %d windows of the stage", at.Failed, at.Windows)
 	}

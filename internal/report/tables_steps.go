@@ -23,11 +23,14 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 	t := &table{
 		ID: "steps", Topic: topicSteps, Caption: "Steps (response time)", Left: 2, Group: true,
 		Wide: []string{"succeeded", "failed checks", "timed out", "reset", "connection lost", "p90"},
-		Head: []string{"chain", "step", "sent", "succeeded", "errors", "failed checks", "timed out", "reset", "connection lost", "p50", "p90", "p99", "p99.9", "max"},
+		Head: []string{"chain", "step", "sent", "succeeded", "errors", "failed checks", "timed out", "reset",
+			"connection lost", "p50", "p90", "p99", "p99.9", "max"},
 	}
 	for s := range stepsOf(r) {
-		row := []any{s.Chain, s.Step, s.Sent, s.Succeeded, errorRate(float64(s.ErrorRate), s.Sent), s.FailedChecks, s.TimedOut, s.Reset, s.ConnectionLost}
-		t.Rows = append(t.Rows, tableRow{Cells: append(row, measuredTimes(&s.ResponseTime, p50, p90, p99, p999, longest)...), Bad: s.ErrorRate > 0})
+		row := []any{s.Chain, s.Step, s.Sent, s.Succeeded, errorRate(float64(s.ErrorRate), s.Sent), s.FailedChecks,
+			s.TimedOut, s.Reset, s.ConnectionLost}
+		t.Rows = append(t.Rows, tableRow{Cells: append(row,
+			measuredTimes(&s.ResponseTime, p50, p90, p99, p999, longest)...), Bad: s.ErrorRate > 0})
 	}
 	return t
 }
@@ -35,16 +38,19 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 // stepPhaseTable is empty for the only step: the times of the run are its times. Responses without a body have one row.
 func stepPhaseTable(r *runnerv1alpha1.Report) *table {
 	t := &table{
-		ID: "step-phases", Topic: topicSteps, Caption: "Service time and first byte of steps", Left: 3, Group: true, Detail: true, Wide: []string{"p90"},
+		ID: "step-phases", Topic: topicSteps, Caption: "Service time and first byte of steps", Left: 3, Group: true,
+		Detail: true, Wide: []string{"p90"},
 		Head: []string{"chain", "step", "", "p50", "p90", "p99", "p99.9", "max"},
 	}
 	for s := range stepsOf(r) {
 		if s.ServiceTime.Count == 0 || len(r.Steps) < 2 {
 			continue
 		}
-		t.add(append([]any{s.Chain, s.Step, "service time"}, measuredTimes(&s.ServiceTime, p50, p90, p99, p999, longest)...)...)
+		t.add(append([]any{s.Chain, s.Step, "service time"},
+			measuredTimes(&s.ServiceTime, p50, p90, p99, p999, longest)...)...)
 		if s.TimeToFirstByte != s.ServiceTime {
-			t.add(append([]any{s.Chain, s.Step, "first byte"}, measuredTimes(&s.TimeToFirstByte, p50, p90, p99, p999, longest)...)...)
+			t.add(append([]any{s.Chain, s.Step, "first byte"},
+				measuredTimes(&s.TimeToFirstByte, p50, p90, p99, p999, longest)...)...)
 		}
 	}
 	return t
@@ -52,7 +58,8 @@ func stepPhaseTable(r *runnerv1alpha1.Report) *table {
 
 // detailTable has what the steps counted apart: retries, failed checks and problem details.
 func detailTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "step-details", Topic: topicErrors, Caption: "Checks and problem details of steps", Left: 3, Group: true, Detail: true, Head: []string{"chain", "step", "what", "requests"}}
+	t := &table{ID: "step-details", Topic: topicErrors, Caption: "Checks and problem details of steps", Left: 3,
+		Group: true, Detail: true, Head: []string{"chain", "step", "what", "requests"}}
 	for s := range stepsOf(r) {
 		for _, n := range s.StepEvents.Counts() {
 			t.count(*n.N, s.Chain, s.Step, result.StepEvents[n.Name].Text)
@@ -78,7 +85,8 @@ func problemText(p runnerv1alpha1.ProblemResult) string {
 // operationTable has a row for each operation, and one for each of its outcomes if there are several.
 func operationTable(r *runnerv1alpha1.Report) *table {
 	t := &table{
-		ID: "operations", Topic: topicErrors, Caption: "Service operations", Left: 3, Group: true, Wide: []string{"p90", "max"},
+		ID: "operations", Topic: topicErrors, Caption: "Service operations", Left: 3, Group: true,
+		Wide: []string{"p90", "max"},
 		Head: []string{"target", "operation", "outcome", "requests", "errors", "p50", "p90", "p99", "max"},
 	}
 	for i := range r.Operations {
@@ -99,7 +107,8 @@ func operationTable(r *runnerv1alpha1.Report) *table {
 
 // notificationTable has what the listeners counted.
 func notificationTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "notifications", Topic: topicErrors, Caption: "Notifications", Left: 2, Group: true, Head: []string{"listener", "", "notifications"}}
+	t := &table{ID: "notifications", Topic: topicErrors, Caption: "Notifications", Left: 2, Group: true,
+		Head: []string{"listener", "", "notifications"}}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		for _, c := range []struct {
@@ -131,10 +140,12 @@ func notificationTable(r *runnerv1alpha1.Report) *table {
 
 // notificationTimes are from the request to the notification.
 func notificationTimes(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "notification-times", Topic: topicErrors, Caption: "Notifications, time after the request", Left: 1, Head: []string{"listener", "mean", "p50", "p99", "p99.9", "max"}}
+	t := &table{ID: "notification-times", Topic: topicErrors, Caption: "Notifications, time after the request",
+		Left: 1, Head: []string{"listener", "mean", "p50", "p99", "p99.9", "max"}}
 	for i := range r.Listeners {
 		if l := &r.Listeners[i]; l.Time.Count > 0 {
-			t.add(append([]any{printable(l.Name), mean(&l.Time)}, measuredTimes(&l.Time, p50, p99, p999, longest)...)...)
+			t.add(append([]any{printable(l.Name), mean(&l.Time)},
+				measuredTimes(&l.Time, p50, p99, p999, longest)...)...)
 		}
 	}
 	return t

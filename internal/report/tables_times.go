@@ -52,13 +52,15 @@ func timeTable(r *runnerv1alpha1.Report, all []timed) *table {
 // phaseTable has the phases of the connections and requests to each target.
 func phaseTable(r *runnerv1alpha1.Report) *table {
 	t := &table{
-		ID: "phases", Topic: topicTimes, Caption: "Where the time goes: phases of connections and requests", Left: 2, Group: true, Wide: []string{"p99.9"},
+		ID: "phases", Topic: topicTimes, Caption: "Where the time goes: phases of connections and requests", Left: 2,
+		Group: true, Wide: []string{"p99.9"},
 		Head: []string{"target", "phase", "count", "mean", "p50", "p90", "p99", "p99.9", "max"},
 	}
 	for i := range r.Targets {
 		for _, p := range append(connectionPhases(&r.Targets[i]), requestPhases(&r.Targets[i])...) {
 			if p.times.Max > 0 {
-				t.add(append([]any{printable(r.Targets[i].Name), p.name, p.times.Count, timeCell(p.times.Mean)}, measuredTimes(p.times, p50, p90, p99, p999, longest)...)...)
+				t.add(append([]any{printable(r.Targets[i].Name), p.name, p.times.Count, timeCell(p.times.Mean)},
+					measuredTimes(p.times, p50, p90, p99, p999, longest)...)...)
 			}
 		}
 	}
@@ -67,10 +69,12 @@ func phaseTable(r *runnerv1alpha1.Report) *table {
 
 // slowestTable is empty if no request has a traceparent.
 func slowestTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "slowest", Topic: topicTimes, Caption: "Slowest requests with a trace", Left: 2, Head: []string{"step", "trace", "after", "time", "status"}, Detail: true}
+	t := &table{ID: "slowest", Topic: topicTimes, Caption: "Slowest requests with a trace", Left: 2,
+		Head: []string{"step", "trace", "after", "time", "status"}, Detail: true}
 	for i := range r.Slowest {
 		s := &r.Slowest[i]
-		t.add(s.Chain+"/"+s.Step, traceText(&s.Trace), offsetCell(s.At), timeCell(s.ResponseTime), decimal(int64(s.Status)))
+		t.add(s.Chain+"/"+s.Step, traceText(&s.Trace), offsetCell(s.At), timeCell(s.ResponseTime),
+			decimal(int64(s.Status)))
 	}
 	return t
 }

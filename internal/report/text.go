@@ -165,7 +165,8 @@ func (g *grid) longest() int {
 func (g *grid) write(b *bytes.Buffer, indent string, k int) {
 	row, out := g.rows[k], indent
 	if g.below[k] {
-		wrap(b, indent, strings.Join(slices.DeleteFunc(slices.Clone(row[:g.left]), func(c string) bool { return c == "" }), ": "))
+		wrap(b, indent, strings.Join(slices.DeleteFunc(slices.Clone(row[:g.left]),
+			func(c string) bool { return c == "" }), ": "))
 		if g.left == len(row) {
 			return
 		}

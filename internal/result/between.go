@@ -14,7 +14,8 @@ import (
 // have what the runners counted after the snapshots before and up to the snapshots after. These are exactly the
 // counts of the stage if it is the only measured stage with requests in that time, and no request is in flight in
 // either set. The snapshots must have the times of steps.
-func Between(plan *runnerv1alpha1.Plan, stage int, before, after []runnerv1alpha1.Snapshot) (*runnerv1alpha1.Plan, []runnerv1alpha1.Snapshot, error) {
+func Between(plan *runnerv1alpha1.Plan, stage int, before, after []runnerv1alpha1.Snapshot) (*runnerv1alpha1.Plan,
+	[]runnerv1alpha1.Snapshot, error) {
 	only := *plan
 	only.Rates = plan.Rates[stage : stage+1]
 	earlier := byRunner(before)
@@ -97,11 +98,13 @@ func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
 // own gives a snapshot lists and maps that no other snapshot has.
 func own(s *runnerv1alpha1.Snapshot) {
 	s.Steps, s.Chains, s.Targets = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets)
-	s.Selections, s.StageSelections, s.Listeners = slices.Clone(s.Selections), slices.Clone(s.StageSelections), slices.Clone(s.Listeners)
+	s.Selections, s.StageSelections, s.Listeners = slices.Clone(s.Selections), slices.Clone(s.StageSelections),
+		slices.Clone(s.Listeners)
 	s.StatusCodes, s.Causes = maps.Clone(s.StatusCodes), maps.Clone(s.Causes)
 	for i := range s.Steps {
 		c := &s.Steps[i]
-		c.FailedBy, c.StatusCodes, c.Problems = maps.Clone(c.FailedBy), maps.Clone(c.StatusCodes), maps.Clone(c.Problems)
+		c.FailedBy, c.StatusCodes, c.Problems = maps.Clone(c.FailedBy), maps.Clone(c.StatusCodes),
+			maps.Clone(c.Problems)
 	}
 	for i := range s.Chains {
 		s.Chains[i].AbortedBy = maps.Clone(s.Chains[i].AbortedBy)

@@ -16,7 +16,8 @@ func Needed(perSecond, meanSeconds float64) int64 {
 }
 
 // bounds are those that kept requests from being sent, or made them wait longer and longer.
-func (s *sum) bounds(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report) (out []runnerv1alpha1.BoundResult) {
+func (s *sum) bounds(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot,
+	r *runnerv1alpha1.Report) (out []runnerv1alpha1.BoundResult) {
 	for i := range plan.Targets {
 		if l := s.streamLoad(plan, snapshots, r, i); l.isBound() {
 			out = append(out, l.result())
@@ -53,9 +54,11 @@ type streamLoad struct {
 	dropped int64
 }
 
-func (s *sum) streamLoad(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int) *streamLoad {
+func (s *sum) streamLoad(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report,
+	target int) *streamLoad {
 	t := &plan.Targets[target]
-	out := &streamLoad{target: t, isHTTP1: isHTTP1(t, snapshots, target), on: s.occupied(plan, target), dropped: dropped(r, runnerv1alpha1.CauseNoStream, t.Name)}
+	out := &streamLoad{target: t, isHTTP1: isHTTP1(t, snapshots, target), on: s.occupied(plan, target),
+		dropped: dropped(r, runnerv1alpha1.CauseNoStream, t.Name)}
 	out.streams, out.isFixed = streamsOf(t, snapshots, target)
 	out.rate = peak(r) * ratio(out.on.sent+out.dropped, r.Requests.Sent+r.Requests.Dropped)
 	return out
@@ -88,7 +91,8 @@ func (l *streamLoad) isBound() bool {
 
 func (l *streamLoad) result() runnerv1alpha1.BoundResult {
 	out := runnerv1alpha1.BoundResult{
-		Bound: runnerv1alpha1.BoundStreams, Of: l.target.Name, Dropped: l.dropped, Allowed: l.allowed(), Needed: Needed(l.rate, l.on.mean),
+		Bound: runnerv1alpha1.BoundStreams, Of: l.target.Name, Dropped: l.dropped, Allowed: l.allowed(),
+		Needed: Needed(l.rate, l.on.mean),
 	}
 	if l.isFixed || l.isHTTP1 {
 		out.Bound = runnerv1alpha1.BoundConnections
@@ -102,7 +106,8 @@ func (l *streamLoad) result() runnerv1alpha1.BoundResult {
 	case out.Bound == runnerv1alpha1.BoundConnections:
 		out.Message += fmt.Sprintf(": %s%d", AdviceConnections, above(out.Needed, l.streams))
 	default:
-		out.Message += fmt.Sprintf(": %s%d%s%d", AdviceConnections, above(out.Needed, l.streams), AdviceStreams, above(out.Needed, int64(l.target.Connections)))
+		out.Message += fmt.Sprintf(": %s%d%s%d", AdviceConnections, above(out.Needed, l.streams), AdviceStreams,
+			above(out.Needed, int64(l.target.Connections)))
 	}
 	return out
 }
@@ -139,7 +144,8 @@ func Carry(connections int, requests int64) string {
 
 // streamsOf is how many requests a connection to a target can hold. isFixed: the peer or maxRequests says so, and not
 // maxConcurrentStreams.
-func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) (streams int64, isFixed bool) {
+func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) (streams int64,
+	isFixed bool) {
 	streams = int64(t.MaxConcurrentStreams)
 	if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		streams = int64(max(1, t.HTTP1.Pipeline))
@@ -191,12 +197,14 @@ func peak(r *runnerv1alpha1.Report) (rate float64) {
 // were refused would have taken them all.
 func instanceBound(c *runnerv1alpha1.Chain, r *runnerv1alpha1.Report, n int64) runnerv1alpha1.BoundResult {
 	out := runnerv1alpha1.BoundResult{
-		Bound: runnerv1alpha1.BoundMaxInFlight, Of: c.Name, Dropped: n, Allowed: int64(c.MaxInFlight), Needed: int64(c.MaxInFlight),
+		Bound: runnerv1alpha1.BoundMaxInFlight, Of: c.Name, Dropped: n, Allowed: int64(c.MaxInFlight),
+		Needed: int64(c.MaxInFlight),
 	}
 	if sent := r.Requests.Sent; sent > 0 {
 		out.Needed = int64(math.Ceil(float64(c.MaxInFlight) * float64(sent+n) / float64(sent)))
 	}
-	out.Message = fmt.Sprintf("chain %s: maxInFlight is %d, and %d requests were not sent: set it to %d", c.Name, c.MaxInFlight, n, out.Needed)
+	out.Message = fmt.Sprintf("chain %s: maxInFlight is %d, and %d requests were not sent: set it to %d", c.Name,
+		c.MaxInFlight, n, out.Needed)
 	return out
 }
 

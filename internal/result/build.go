@@ -78,7 +78,8 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Shards:          all,
 		Chains:          totalOf(n.Chains),
 	}
-	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
+	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded,
+		r.Requests.Sent+r.Requests.Dropped))
 	sum.times.setTimes(r)
 	if sum.forThresholds > 0 {
 		r.Selections = sum.selectionResults(in.Plan, r, snapshots, times)
@@ -150,7 +151,8 @@ func stopped(snapshots []runnerv1alpha1.Snapshot) string {
 }
 
 // authorizations adds up the authorizations of the targets of the plan, in its order.
-func authorizations(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.Authorization) {
+func authorizations(plan *runnerv1alpha1.Plan,
+	snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.Authorization) {
 	for i := range plan.Targets {
 		if !plan.Targets[i].HasCredential() {
 			continue
@@ -203,10 +205,12 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		return fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)
 	}
 	for i := range s.Steps {
-		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy, s.Steps[i].FailedChecks); err != nil {
+		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy,
+			s.Steps[i].FailedChecks); err != nil {
 			return err
 		}
-		if err := sumsTo(fmt.Sprintf("statusCodes of step %d", i), s.Steps[i].StatusCodes, s.Steps[i].Done); err != nil {
+		if err := sumsTo(fmt.Sprintf("statusCodes of step %d", i), s.Steps[i].StatusCodes,
+			s.Steps[i].Done); err != nil {
 			return err
 		}
 	}
@@ -214,7 +218,8 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		return err
 	}
 	for i := range s.Chains {
-		if err := sumsTo(fmt.Sprintf("abortedBy of chain %d", i), s.Chains[i].AbortedBy, s.Chains[i].Aborted); err != nil {
+		if err := sumsTo(fmt.Sprintf("abortedBy of chain %d", i), s.Chains[i].AbortedBy,
+			s.Chains[i].Aborted); err != nil {
 			return err
 		}
 	}
@@ -252,7 +257,8 @@ func countSteps(plan *runnerv1alpha1.Plan) int {
 }
 
 // generator sums up the generators' health over all runners.
-func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
+func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot,
+	sum *runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
 	out := runnerv1alpha1.GeneratorResult{CPUs: []int{}}
 	exclusive, lost, paused := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for i := range runners {
@@ -289,7 +295,8 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 
 // idle sums up what the workers did while they waited. A shard has the strategy of its last runner. Paced is the
 // number of requests that have a lag.
-func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Generator, paced int64) (out runnerv1alpha1.IdleResult) {
+func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, sum *runnerv1alpha1.Generator,
+	paced int64) (out runnerv1alpha1.IdleResult) {
 	strategies := map[int]runnerv1alpha1.IdleStrategy{}
 	for i := range snapshots {
 		strategies[snapshots[i].Shard] = snapshots[i].Generator.IdleStrategy

@@ -56,7 +56,8 @@ func Check(r *runnerv1alpha1.Report) error {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		errs = append(errs,
-			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early+l.RefusedToken+l.RefusedCertificate),
+			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early+
+				l.RefusedToken+l.RefusedCertificate),
 			equal("steps that awaited "+l.Name, l.Awaited, l.InTime+l.Missing+l.WaitingAtEnd+l.Waiting),
 			atMost("failed checks of "+l.Name, l.FailedChecks, l.InTime),
 			atMost("measured steps that awaited "+l.Name, l.Measured.Awaited, l.Awaited),
@@ -79,7 +80,8 @@ func checkRate(r *runnerv1alpha1.Report) error {
 	}
 	rate := 1 - float64(r.Requests.Succeeded)/float64(all)
 	if math.Abs(rate-float64(r.ErrorRate)) > 1e-9 {
-		return fmt.Errorf("errorRate is %s, but the counters give %s", FormatPercent(float64(r.ErrorRate)), FormatPercent(rate))
+		return fmt.Errorf("errorRate is %s, but the counters give %s", FormatPercent(float64(r.ErrorRate)),
+			FormatPercent(rate))
 	}
 	return nil
 }
@@ -101,7 +103,8 @@ func checkStages(r *runnerv1alpha1.Report) (errs []error) {
 			continue
 		}
 		own := figuresOf(s)
-		errs = append(errs, sumsOf("stage "+s.Name, &own), atMost("stage "+s.Name+": response times", s.Figures.ResponseTime.Count, s.Sent+s.Dropped))
+		errs = append(errs, sumsOf("stage "+s.Name, &own),
+			atMost("stage "+s.Name+": response times", s.Figures.ResponseTime.Count, s.Sent+s.Dropped))
 		figures.Add(&own, 1)
 	}
 	if complete {

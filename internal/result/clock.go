@@ -58,7 +58,8 @@ func (c *clock[T]) find(s *runnerv1alpha1.Snapshot) (p *looked[T], isNew bool) {
 		return &looked[T]{base: slim(s), resumed: true}, true
 	}
 	// A runner that joined has its first turn after the start of the test.
-	return &looked[T]{base: runnerv1alpha1.Snapshot{StartAt: s.StartAt, StartedAt: s.StartedAt, Clock: s.StartedAt, Suspended: s.Suspended}}, true
+	return &looked[T]{base: runnerv1alpha1.Snapshot{StartAt: s.StartAt, StartedAt: s.StartedAt, Clock: s.StartedAt,
+		Suspended: s.Suspended}}, true
 }
 
 // look notes a snapshot of a runner that find has returned.
@@ -71,7 +72,8 @@ func (c *clock[T]) look(p *looked[T], s *runnerv1alpha1.Snapshot) {
 func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	return runnerv1alpha1.Snapshot{
 		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
-		StartAt: s.StartAt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Suspended: s.Suspended, Counters: s.Counters, Stages: s.Stages,
+		StartAt: s.StartAt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Suspended: s.Suspended, Counters: s.Counters,
+		Stages:       s.Stages,
 		LeaseExpired: s.LeaseExpired, LeaseGaps: s.LeaseGaps,
 	}
 }

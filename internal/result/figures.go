@@ -96,7 +96,8 @@ func (f *Figures) notifications(m runnerv1alpha1.Metric) (n, all int64, ok bool)
 }
 
 func notificationsOf(c *runnerv1alpha1.SelectionCounts) runnerv1alpha1.ListenerCounts {
-	return runnerv1alpha1.ListenerCounts{Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected}
+	return runnerv1alpha1.ListenerCounts{Received: c.Received, Late: c.Late, Duplicate: c.Duplicate,
+		Unexpected: c.Unexpected}
 }
 
 // FiguresOf returns the figures of a report. Selection is an index into Report.Selections, or -1 for those of the run.
@@ -104,7 +105,8 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	if selection < 0 {
 		rate := float64(r.ErrorRate)
 		return Figures{
-			Requests: r.Requests, InClass: r.Requests.Done, Rate: r.Rate.Achieved, Seconds: r.Rate.WindowSeconds, errorRate: &rate,
+			Requests: r.Requests, InClass: r.Requests.Done, Rate: r.Rate.Achieved, Seconds: r.Rate.WindowSeconds,
+			errorRate:  &rate,
 			Reconnects: r.Generator.Reconnects, ChainsCompleted: r.Chains.Completed, ChainsAborted: r.Chains.Aborted,
 			time: func(m runnerv1alpha1.Metric) (*histogram.H, error) { return distribution(m, r.Histograms) },
 		}, nil
@@ -114,8 +116,9 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	}
 	s := &r.Selections[selection]
 	return Figures{
-		Requests: requestsOf(&s.SelectionCounts), InClass: s.InClass, Notifications: notificationsOf(&s.SelectionCounts),
-		Rate: ratio64(s.Sent-s.SentInDrain, s.WindowSeconds), Seconds: s.WindowSeconds,
+		Requests: requestsOf(&s.SelectionCounts), InClass: s.InClass,
+		Notifications: notificationsOf(&s.SelectionCounts),
+		Rate:          ratio64(s.Sent-s.SentInDrain, s.WindowSeconds), Seconds: s.WindowSeconds,
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(s.Time) },
 	}, nil
 }
@@ -126,8 +129,9 @@ func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
 	done, seconds := w.Succeeded+w.FailedChecks, float64(w.To-w.From)/1000
 	out := Figures{
 		Requests: runnerv1alpha1.Requests{Dropped: w.Dropped, Outcomes: runnerv1alpha1.Outcomes{
-			Sent: done + w.TimedOut + w.Reset + w.ConnectionLost, Done: done, Succeeded: w.Succeeded, FailedChecks: w.FailedChecks,
-			TimedOut: w.TimedOut, Reset: w.Reset, ConnectionLost: w.ConnectionLost,
+			Sent: done + w.TimedOut + w.Reset + w.ConnectionLost, Done: done, Succeeded: w.Succeeded,
+			FailedChecks: w.FailedChecks,
+			TimedOut:     w.TimedOut, Reset: w.Reset, ConnectionLost: w.ConnectionLost,
 		}},
 		Seconds: seconds,
 		time:    func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(w.Histogram) },
@@ -138,7 +142,8 @@ func FiguresOfWindow(w *runnerv1alpha1.Window) Figures {
 
 func requestsOf(c *runnerv1alpha1.SelectionCounts) runnerv1alpha1.Requests {
 	return runnerv1alpha1.Requests{Dropped: c.Dropped, Outcomes: runnerv1alpha1.Outcomes{
-		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, FailedChecks: c.Done - c.Succeeded, TimedOut: c.TimedOut, Reset: c.Reset,
+		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, FailedChecks: c.Done - c.Succeeded, TimedOut: c.TimedOut,
+		Reset:          c.Reset,
 		ConnectionLost: c.ConnectionLost, InFlightAtEnd: c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost,
 	}}
 }

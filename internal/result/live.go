@@ -247,7 +247,8 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 
 // progressOf returns the current stage of the mix, or of the chain, whose stages begin with first, or -1. It also
 // returns how far these stages are through, and where they end.
-func progressOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, first int) (current int, progress float64, end int) {
+func progressOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, first int) (current int,
+	progress float64, end int) {
 	for end = first; end < len(plan.Rates) && plan.Rates[end].Chain == plan.Rates[first].Chain; {
 		end++
 	}

@@ -76,11 +76,13 @@ func checkOperations(r *runnerv1alpha1.Report) (errs []error) {
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		what := "operation " + o.Operation + " of " + o.Target
-		errs = append(errs, sumsOf(what, &o.Outcomes), sumsTo(what+": statusCodes", o.StatusCodes, o.Done), atMost(what+": problems", problemCount(o.Problems), o.Done))
+		errs = append(errs, sumsOf(what, &o.Outcomes), sumsTo(what+": statusCodes", o.StatusCodes, o.Done),
+			atMost(what+": problems", problemCount(o.Problems), o.Done))
 		all.Add(&o.Outcomes, 1)
 	}
 	if len(r.Operations) > 0 {
-		errs = append(errs, equal("sent of all operations", all.Sent, r.Requests.Sent), equal("succeeded of all operations", all.Succeeded, r.Requests.Succeeded))
+		errs = append(errs, equal("sent of all operations", all.Sent, r.Requests.Sent),
+			equal("succeeded of all operations", all.Succeeded, r.Requests.Succeeded))
 	}
 	return errs
 }

@@ -124,8 +124,10 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		}
 		return out
 	}
-	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && rate.Arrivals == runnerv1alpha1.ArrivalsEven && Asked(rate) > 0 {
-		if planned := time.Duration(Nominal(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
+	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests &&
+		rate.Arrivals == runnerv1alpha1.ArrivalsEven && Asked(rate) > 0 {
+		if planned := time.Duration(Nominal(rate) * float64(time.Second)); out.window <= planned+
+			time.Duration(lateEnd) {
 			out.window = planned
 		}
 	}

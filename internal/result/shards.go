@@ -54,8 +54,9 @@ func shards(in *Input, snapshots []runnerv1alpha1.Snapshot, times bool) ([]runne
 func shardResult(s *runnerv1alpha1.Snapshot) runnerv1alpha1.ShardResult {
 	g, c := &s.Generator, &s.Counters
 	return runnerv1alpha1.ShardResult{
-		Shard: s.Shard, Pod: g.Pod, Node: g.Node, Workers: g.Workers, CPUs: g.CPUs, Exclusive: g.Exclusive, IdleStrategy: g.IdleStrategy,
-		Sent: c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped,
+		Shard: s.Shard, Pod: g.Pod, Node: g.Node, Workers: g.Workers, CPUs: g.CPUs, Exclusive: g.Exclusive,
+		IdleStrategy: g.IdleStrategy,
+		Sent:         c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped,
 		LagP99Microseconds: g.LagP99, ThrottledMicroseconds: g.ThrottledMicroseconds,
 		GCPauseMicroseconds: g.GCPauseMicroseconds, CPUSeconds: g.CPUSeconds,
 		Connects: c.Connects, Reconnects: c.Reconnects,

@@ -44,7 +44,8 @@ func (s *sum) setFigures(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report) {
 		case k == runnerv1alpha1.FiguresOfRun:
 			setFigures(stage, &r.Requests, r.ResponseTime, s.times.responseTime.Count() == r.Requests.Done)
 		case k == runnerv1alpha1.FiguresNone:
-			stage.NoFigures = fmt.Sprintf("only the first %d measured stages have figures of their own", runnerv1alpha1.MaxStageFigures)
+			stage.NoFigures = fmt.Sprintf("only the first %d measured stages have figures of their own",
+				runnerv1alpha1.MaxStageFigures)
 		default:
 			h, requests := &s.times.selections[k], requestsOf(&s.selected(k).SelectionCounts)
 			setFigures(stage, &requests, h.Times(), h.Count() == requests.Done)
@@ -62,7 +63,8 @@ func setFigures(stage *runnerv1alpha1.StageResult, q *runnerv1alpha1.Requests, t
 	all := q.Sent + q.Dropped
 	stage.Figures = &runnerv1alpha1.StageFigures{
 		Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks, TimedOut: q.TimedOut, Reset: q.Reset,
-		ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd, ErrorRate: runnerv1alpha1.ErrorRate(ratio(all-q.Succeeded, all)),
+		ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd,
+		ErrorRate: runnerv1alpha1.ErrorRate(ratio(all-q.Succeeded, all)),
 	}
 	if whole {
 		stage.Figures.ResponseTime = times

@@ -23,10 +23,12 @@ func newSum(plan *runnerv1alpha1.Plan) *sum {
 	selections, forThresholds := selectionsOf(plan)
 	return &sum{
 		counts: runnerv1alpha1.Snapshot{
-			Steps: make([]runnerv1alpha1.StepCounters, countSteps(plan)), Chains: make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
+			Steps:           make([]runnerv1alpha1.StepCounters, countSteps(plan)),
+			Chains:          make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 			Selections:      make([]runnerv1alpha1.SelectionCounters, forThresholds),
 			StageSelections: make([]runnerv1alpha1.SelectionCounters, len(selections)-forThresholds),
-			Listeners:       make([]runnerv1alpha1.ListenerCounters, len(plan.Listeners)), StatusCodes: map[string]int64{},
+			Listeners:       make([]runnerv1alpha1.ListenerCounters, len(plan.Listeners)),
+			StatusCodes:     map[string]int64{},
 		},
 		times: newTimes(plan), selections: selections, forThresholds: forThresholds,
 	}
@@ -69,7 +71,8 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 		n, times := &s.counts.Steps[i], &s.times.steps[i]
 		out = append(out, runnerv1alpha1.StepResult{
 			Chain: chain.Name, Step: step.Name, Phase: chain.Phase, Listener: awaitedBy(plan, step),
-			Outcomes: n.Outcomes, FailedBy: n.FailedBy, StepEvents: n.StepEvents, StatusCodes: n.StatusCodes, Problems: Problems(n.Problems),
+			Outcomes: n.Outcomes, FailedBy: n.FailedBy, StepEvents: n.StepEvents, StatusCodes: n.StatusCodes,
+			Problems:     Problems(n.Problems),
 			ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
 			ResponseTime: times[0].Times(), ServiceTime: times[1].Times(), TimeToFirstByte: times[2].Times(),
 			SuccessfulResponseTime: successful(&times[0], &times[3], n.Done, n.FailedChecks).Times(),
@@ -83,8 +86,10 @@ func (s *sum) targetResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.TargetRe
 	for i := range out {
 		t, r := &s.times.targets[i], s.requestTimes(plan, i)
 		out[i] = runnerv1alpha1.TargetResult{
-			Name: plan.Targets[i].Name, NameResolution: t[0].Times(), TCPConnect: t[1].Times(), TLSHandshake: t[2].Times(),
-			Settings: t[3].Times(), Connect: t[4].Times(), Reconnecting: t[5].Times(), Blocked: t[6].Times(), Body: t[7].Times(),
+			Name: plan.Targets[i].Name, NameResolution: t[0].Times(), TCPConnect: t[1].Times(),
+			TLSHandshake: t[2].Times(),
+			Settings:     t[3].Times(), Connect: t[4].Times(), Reconnecting: t[5].Times(), Blocked: t[6].Times(),
+			Body:         t[7].Times(),
 			ResponseTime: r[0].Times(), ServiceTime: r[1].Times(), TimeToFirstByte: r[2].Times(),
 		}
 	}
@@ -94,7 +99,8 @@ func (s *sum) targetResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.TargetRe
 func (s *sum) listenerResults(plan *runnerv1alpha1.Plan) (out []runnerv1alpha1.ListenerResult) {
 	for i := range s.counts.Listeners {
 		out = append(out, runnerv1alpha1.ListenerResult{
-			Name: plan.Listeners[i].Name, ListenerCounts: s.counts.Listeners[i].ListenerCounts, Time: s.times.listeners[i].Times(),
+			Name: plan.Listeners[i].Name, ListenerCounts: s.counts.Listeners[i].ListenerCounts,
+			Time: s.times.listeners[i].Times(),
 		})
 	}
 	return out
@@ -122,12 +128,14 @@ func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
 }
 
 // selectionResults returns the figures of the selections; their distributions only if times is true.
-func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report, snapshots []runnerv1alpha1.Snapshot, times bool) []runnerv1alpha1.SelectionResult {
+func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report,
+	snapshots []runnerv1alpha1.Snapshot, times bool) []runnerv1alpha1.SelectionResult {
 	out := make([]runnerv1alpha1.SelectionResult, s.forThresholds)
 	for i := range out {
 		of := &s.selections[i]
 		out[i] = runnerv1alpha1.SelectionResult{
-			Selector: of.Selector, Metric: of.Time, SelectionCounters: s.counts.Selections[i], WindowSeconds: r.Rate.WindowSeconds,
+			Selector: of.Selector, Metric: of.Time, SelectionCounters: s.counts.Selections[i],
+			WindowSeconds: r.Rate.WindowSeconds,
 		}
 		for k := range plan.Rates {
 			if of.Stage != "" && plan.Rates[k].Name == of.Stage {

@@ -29,21 +29,24 @@ type (
 // The names of the distributions, for errors.
 var (
 	stepTimeNames   = [...]string{"response time", "service time", "time to first byte", "failed response time"}
-	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect", "reconnecting", "blocked", "body"}
+	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect",
+		"reconnecting", "blocked", "body"}
 )
 
 func newTimes(plan *runnerv1alpha1.Plan) times {
 	selections, forThresholds := selectionsOf(plan)
 	return times{
 		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)),
-		selections: make([]histogram.H, len(selections)), forThresholds: forThresholds, listeners: make([]histogram.H, len(plan.Listeners)),
+		selections: make([]histogram.H, len(selections)), forThresholds: forThresholds,
+		listeners: make([]histogram.H, len(plan.Listeners)),
 	}
 }
 
 // clone returns times to which requests without a response can be added.
 func (t *times) clone() times {
 	out := *t
-	out.steps, out.selections, out.listeners = slices.Clone(t.steps), slices.Clone(t.selections), slices.Clone(t.listeners)
+	out.steps, out.selections, out.listeners = slices.Clone(t.steps), slices.Clone(t.selections),
+		slices.Clone(t.listeners)
 	return out
 }
 
@@ -104,11 +107,14 @@ func (t *times) of(s *runnerv1alpha1.Snapshot) (out []oneTime) {
 // final are the distributions that only the final snapshot has.
 func (t *times) final(h *runnerv1alpha1.Histograms) []oneTime {
 	out := []oneTime{
-		{name: "service time", total: &t.serviceTime}, {name: "time to first byte", total: &t.timeToFirstByte}, {name: "lag", total: &t.lag},
-		{name: "reconnecting", total: &t.reconnecting}, {name: "blocked", total: &t.blocked}, {name: "connect", total: &t.connect},
+		{name: "service time", total: &t.serviceTime}, {name: "time to first byte", total: &t.timeToFirstByte},
+		{name: "lag", total: &t.lag},
+		{name: "reconnecting", total: &t.reconnecting}, {name: "blocked", total: &t.blocked},
+		{name: "connect", total: &t.connect},
 	}
 	if h != nil {
-		for i, now := range []*runnerv1alpha1.Histogram{&h.ServiceTime, &h.TimeToFirstByte, &h.Lag, &h.Reconnecting, &h.Blocked, &h.Connect} {
+		for i, now := range []*runnerv1alpha1.Histogram{&h.ServiceTime, &h.TimeToFirstByte, &h.Lag, &h.Reconnecting,
+			&h.Blocked, &h.Connect} {
 			out[i].now = now
 		}
 	}
@@ -132,14 +138,17 @@ func (t *times) merge(s *runnerv1alpha1.Snapshot) error {
 
 // setTimes sums the distributions up.
 func (t *times) setTimes(r *runnerv1alpha1.Report) {
-	r.ResponseTime, r.ServiceTime, r.TimeToFirstByte, r.Lag = t.responseTime.Times(), t.serviceTime.Times(), t.timeToFirstByte.Times(), t.lag.Times()
+	r.ResponseTime, r.ServiceTime, r.TimeToFirstByte, r.Lag = t.responseTime.Times(), t.serviceTime.Times(),
+		t.timeToFirstByte.Times(), t.lag.Times()
 	r.Reconnecting, r.Blocked, r.Connect = t.reconnecting.Times(), t.blocked.Times(), t.connect.Times()
 }
 
 // histograms encodes the distributions.
 func (t *times) histograms() *runnerv1alpha1.ReportHistograms {
 	return &runnerv1alpha1.ReportHistograms{
-		ResponseTime: t.responseTime.Encode(), ServiceTime: t.serviceTime.Encode(), TimeToFirstByte: t.timeToFirstByte.Encode(),
-		Lag: t.lag.Encode(), Reconnecting: t.reconnecting.Encode(), Blocked: t.blocked.Encode(), Connect: t.connect.Encode(),
+		ResponseTime: t.responseTime.Encode(), ServiceTime: t.serviceTime.Encode(),
+		TimeToFirstByte: t.timeToFirstByte.Encode(),
+		Lag:             t.lag.Encode(), Reconnecting: t.reconnecting.Encode(), Blocked: t.blocked.Encode(),
+		Connect: t.connect.Encode(),
 	}
 }

@@ -54,7 +54,8 @@ func unansweredIn(c *runnerv1alpha1.StepCounters, over bool) int64 {
 
 // unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a
 // response have no status class. Of notifications, these are the missing ones.
-func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounts, over bool) (all unanswered) {
+func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounts,
+	over bool) (all unanswered) {
 	timeout := longestTimeout
 	switch {
 	case sel.Time == runnerv1alpha1.MetricNotificationTime:
@@ -73,7 +74,8 @@ func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *r
 // longestWait returns the longest timeout of the load's steps that await a notification of a listener, or of any.
 func longestWait(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
 	plan.EachStep(func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
-		if l := awaitedBy(plan, step); l != "" && chain.Phase == runnerv1alpha1.PhaseLoad && (of.Listener == "" || of.Listener == l) {
+		if l := awaitedBy(plan, step); l != "" && chain.Phase == runnerv1alpha1.PhaseLoad &&
+			(of.Listener == "" || of.Listener == l) {
 			longest = max(longest, step.Timeout)
 		}
 	})
@@ -93,7 +95,8 @@ func missing(plan *runnerv1alpha1.Plan, listener int, c *runnerv1alpha1.AwaitCou
 // longestTimeout returns the longest timeout of the load's steps in a part.
 func longestTimeout(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
 	plan.EachStep(func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
-		if chain.Phase == runnerv1alpha1.PhaseLoad && step.Await == nil && of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
+		if chain.Phase == runnerv1alpha1.PhaseLoad && step.Await == nil &&
+			of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
 			longest = max(longest, step.Timeout)
 		}
 	})

@@ -62,7 +62,8 @@ const maxIntervals = 60
 func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 	selections, of := plan.Selections()
 	w := &Watch{
-		plan: plan, of: make([]int, len(of)), parts: make([]watchedPart, 1+len(selections)), sliding: make([]*sliding, len(of)),
+		plan: plan, of: make([]int, len(of)), parts: make([]watchedPart, 1+len(selections)),
+		sliding:    make([]*sliding, len(of)),
 		clock:      newClock[watchedCounts](shards),
 		selections: append([]runnerv1alpha1.Selection{{Time: runnerv1alpha1.MetricResponseTime}}, selections...),
 	}
@@ -253,8 +254,9 @@ func (w *Watch) figuresOf(part int, c *tallies, window time.Duration, h *histogr
 	u.addTo(h)
 	out := Figures{
 		Requests: requestsOf(&c.SelectionCounts), InClass: c.InClass, Reconnects: c.reconnects,
-		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted, Notifications: notificationsOf(&c.SelectionCounts),
-		Rate: perSecond(c.Sent-c.SentInDrain, window), Seconds: window.Seconds(),
+		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted,
+		Notifications: notificationsOf(&c.SelectionCounts),
+		Rate:          perSecond(c.Sent-c.SentInDrain, window), Seconds: window.Seconds(),
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return h, nil },
 	}
 	out.Requests.Retried = c.retried

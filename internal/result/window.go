@@ -81,7 +81,8 @@ func (o *window) figures() runnerv1alpha1.Window {
 		From: o.from.Milliseconds(), To: o.to.Milliseconds(), Stage: o.name, WarmUp: o.warmUp, Revision: o.revision,
 		Suspended: o.paused > 0 && o.paused == o.working,
 		Achieved:  cents(o.achieved), Sent: c.Sent + c.WarmUpSent, Succeeded: c.Succeeded + c.WarmUpSucceeded,
-		FailedChecks: c.FailedChecks, TimedOut: c.TimedOut, Reset: c.Reset, ConnectionLost: c.ConnectionLost, Dropped: c.Dropped,
+		FailedChecks: c.FailedChecks, TimedOut: c.TimedOut, Reset: c.Reset, ConnectionLost: c.ConnectionLost,
+		Dropped:  c.Dropped,
 		InFlight: o.inFlight, Connects: c.Connects, Shards: o.shards,
 	}
 	if lasts := o.to - o.from; lasts > 0 && !o.fast {
@@ -90,7 +91,8 @@ func (o *window) figures() runnerv1alpha1.Window {
 	responseTime := o.responseTime.histogram()
 	responseTime.AddUnanswered(o.unanswered(), o.limit)
 	t := responseTime.Times()
-	out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, Unanswered: t.Unanswered, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}
+	out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, Unanswered: t.Unanswered, P50: t.P50, P90: t.P90,
+		P99: t.P99, Max: t.Max}
 	out.LagP99 = o.lag.histogram().Quantile(0.99)
 	return out
 }

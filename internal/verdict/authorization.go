@@ -13,7 +13,8 @@ func neverAuthorized(in *input) *runnerv1alpha1.Verdict {
 	if what == "" || in.report.Requests.Succeeded > 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonNotAuthorized, "none of %d requests succeeded; %s", in.report.Requests.Sent+in.report.Requests.Dropped, what)
+	return verdict(runnerv1alpha1.OutcomeError, ReasonNotAuthorized, "none of %d requests succeeded; %s",
+		in.report.Requests.Sent+in.report.Requests.Dropped, what)
 }
 
 // sentUnauthorized finds runs that sent some requests without their authorization. What the target does with such

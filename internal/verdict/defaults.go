@@ -56,7 +56,8 @@ func (in *input) droppedBy() string {
 func (in *input) judgesNotifications(listener string) bool {
 	for i := range in.plan.Thresholds {
 		t := &in.plan.Thresholds[i]
-		if t.Metric == runnerv1alpha1.MetricNotificationErrorRate && (t.Of.Listener == "" || t.Of.Listener == listener) {
+		if t.Metric == runnerv1alpha1.MetricNotificationErrorRate &&
+			(t.Of.Listener == "" || t.Of.Listener == listener) {
 			return true
 		}
 	}
@@ -73,7 +74,8 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 		m := &l.Measured
 		return verdict(runnerv1alpha1.OutcomeFailed, ReasonNotificationErrors,
 			"%s of %d steps that awaited a notification for listener %s did not receive a good one, above the default limit of %s: %d were missing (%d came late), %d failed their checks, %d were awaited at the end; set a threshold on NotificationErrorRate for another limit",
-			result.FormatPercent(l.ErrorRate()), m.Awaited, l.Name, limit, m.Missing, l.Late, m.FailedChecks, m.Waiting())
+			result.FormatPercent(l.ErrorRate()), m.Awaited, l.Name, limit, m.Missing, l.Late, m.FailedChecks,
+			m.Waiting())
 	}
 	return nil
 }
@@ -83,7 +85,8 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 func errorRate(r *runnerv1alpha1.Report) float64 {
 	all := r.Requests.Sent + r.Requests.Dropped
 	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && (f.Cause == runnerv1alpha1.CauseLeaseExpired || f.Cause == runnerv1alpha1.CauseRequestLimit) {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped &&
+			(f.Cause == runnerv1alpha1.CauseLeaseExpired || f.Cause == runnerv1alpha1.CauseRequestLimit) {
 			all -= f.Count
 		}
 	}

@@ -106,7 +106,9 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired, limited}
+var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized,
+	thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound,
+	partial, leaseExpired, limited}
 
 // usedUp is the message about a variable whose values are all used. It is not a failure, because the variable has
 // atEnd: Stop.
@@ -193,7 +195,8 @@ func lost(in *input) *runnerv1alpha1.Verdict {
 
 func (in *input) loss() string {
 	g := &in.report.Generator
-	return fmt.Sprintf("%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost, g.Shards)
+	return fmt.Sprintf("%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost,
+		g.Shards)
 }
 
 // tolerated reports whether a shard was lost and the test continued without it.
@@ -227,7 +230,8 @@ func stopped(in *input) *runnerv1alpha1.Verdict {
 	case in.facts.Aborted != "" && !in.facts.Interrupted:
 		return nil // the threshold decides
 	case in.facts.Interrupted:
-		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed%s", withoutSuccess(in.report))
+		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed%s",
+			withoutSuccess(in.report))
 	case in.report.Stopped != "":
 		return verdict(runnerv1alpha1.OutcomeStopped, ReasonStopped,
 			"stopped before the run completed: %s%s", in.report.Stopped, withoutSuccess(in.report))
@@ -246,9 +250,11 @@ func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	}
 	if name := in.facts.Aborted; name != "" {
-		names = append(names, fmt.Sprintf("threshold %s ended the test after %s because of abortOnFail", name, in.facts.Seen[name].After.Round(time.Second)))
+		names = append(names, fmt.Sprintf("threshold %s ended the test after %s because of abortOnFail", name,
+			in.facts.Seen[name].After.Round(time.Second)))
 	}
-	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s%s%s", strings.Join(names, "; "), withoutSuccess(in.report), in.droppedBy())
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s%s%s", strings.Join(names, "; "),
+		withoutSuccess(in.report), in.droppedBy())
 }
 
 func generatorBound(in *input) *runnerv1alpha1.Verdict {
@@ -263,7 +269,8 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 	if try == "" {
 		bottleneck, try = "the generator was the bottleneck", advice(in)
 	}
-	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s, %s: %s", bottleneck, in.cause, strings.Join(append(what, try), "; "))
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s, %s: %s", bottleneck, in.cause,
+		strings.Join(append(what, try), "; "))
 }
 
 // shortStages returns the stages that did not reach their rate.
@@ -313,7 +320,8 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 func (in *input) withheld() bool {
 	g := &in.report.Generator
 	closed := func(r runnerv1alpha1.Rate) bool { return r.ClosedLoop }
-	return g.LeaseExpired.Shards > 0 || g.Limited.Dropped > 0 || g.Limited.Waited > 0 && slices.ContainsFunc(in.plan.Rates, closed)
+	return g.LeaseExpired.Shards > 0 || g.Limited.Dropped > 0 || g.Limited.Waited > 0 &&
+		slices.ContainsFunc(in.plan.Rates, closed)
 }
 
 func leaseExpired(in *input) *runnerv1alpha1.Verdict {
@@ -334,11 +342,13 @@ const HeldBack = "limits.requestsPerSecond of the operator's configuration held 
 func limited(in *input) *runnerv1alpha1.Verdict {
 	r, unproven := in.report, in.unproven(in.tooFew)
 	held := r.Generator.Limited
-	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) && len(unproven) == 0 || !in.withheld() {
+	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) &&
+		len(unproven) == 0 || !in.withheld() {
 		return nil
 	}
 	what := fmt.Sprintf(HeldBack+": %d were due and were dropped, %d waited", held.Dropped, held.Waited)
-	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s", strings.Join(append([]string{what}, unproven...), "; "))
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s",
+		strings.Join(append([]string{what}, unproven...), "; "))
 }
 
 func passed(in *input) *runnerv1alpha1.Verdict {
@@ -351,7 +361,8 @@ func passed(in *input) *runnerv1alpha1.Verdict {
 		message += "; " + what
 	}
 	if g := &in.report.Generator; g.ExclusiveWanted && g.ExclusiveShards < g.Shards {
-		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards, g.Shards)
+		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards,
+			g.Shards)
 	}
 	return verdict(runnerv1alpha1.OutcomePassed, reason, "%s", message)
 }

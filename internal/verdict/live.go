@@ -20,7 +20,8 @@ type Live struct {
 
 // NewLive returns the comparisons of a run that begins with so many shards.
 func NewLive(plan *runnerv1alpha1.Plan, shards int) *Live {
-	l := &Live{plan: plan, watch: result.NewWatch(plan, shards), windows: make([]comparison, len(plan.Thresholds)), failed: map[string]Observation{}}
+	l := &Live{plan: plan, watch: result.NewWatch(plan, shards), windows: make([]comparison, len(plan.Thresholds)),
+		failed: map[string]Observation{}}
 	for i := range l.windows {
 		l.windows[i], _ = begin(&plan.Thresholds[i]) // an error is one of the plan, which Judge returns
 		l.windows[i].result.Observed = runnerv1alpha1.ObservedNone

@@ -13,7 +13,8 @@ import (
 const shortestWindow = 500
 
 // findRamps sets where the thresholds of a plan first failed while a rate rose.
-func findRamps(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation, thresholds []comparison) (err error) {
+func findRamps(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation,
+	thresholds []comparison) (err error) {
 	for i := range thresholds {
 		t := &plan.Thresholds[i]
 		for k := range plan.Rates {
@@ -58,7 +59,8 @@ func windowsOf(report *runnerv1alpha1.Report, stage string) []runnerv1alpha1.Win
 
 // onRamp returns where a threshold first failed in the windows of a stage. Nil: it failed in none, or the windows do
 // not have its figure. A threshold on windows of its own was judged while the test ran.
-func onRamp(windows []runnerv1alpha1.Window, t *runnerv1alpha1.Threshold, seen Observation) (*runnerv1alpha1.RampBreak, error) {
+func onRamp(windows []runnerv1alpha1.Window, t *runnerv1alpha1.Threshold,
+	seen Observation) (*runnerv1alpha1.RampBreak, error) {
 	switch {
 	case t.Max == "":
 		return nil, nil
@@ -117,7 +119,8 @@ func judgedByWindow(t *runnerv1alpha1.Threshold) bool {
 	switch t.Metric {
 	case runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricErrorRate:
 		return true
-	case runnerv1alpha1.MetricFailed, runnerv1alpha1.MetricFailedChecks, runnerv1alpha1.MetricTimedOut, runnerv1alpha1.MetricReset,
+	case runnerv1alpha1.MetricFailed, runnerv1alpha1.MetricFailedChecks, runnerv1alpha1.MetricTimedOut,
+		runnerv1alpha1.MetricReset,
 		runnerv1alpha1.MetricConnectionLost, runnerv1alpha1.MetricDropped:
 		return strings.HasSuffix(t.Max, "%") || strings.HasSuffix(t.Max, "/s")
 	}

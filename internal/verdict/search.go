@@ -36,7 +36,8 @@ func (in *input) ofSearch(all []comparison) []comparison {
 	}
 	out := all
 	for _, p := range in.report.Search.Probes {
-		if p.Outcome != runnerv1alpha1.ProbeHeld || p.Load != in.report.Search.Highest || len(p.Thresholds) != len(all) {
+		if p.Outcome != runnerv1alpha1.ProbeHeld || p.Load != in.report.Search.Highest ||
+			len(p.Thresholds) != len(all) {
 			continue
 		}
 		out = make([]comparison, len(all))

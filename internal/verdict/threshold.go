@@ -27,7 +27,8 @@ type comparison struct {
 	above float64
 }
 
-func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison, error) {
+func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison,
+	error) {
 	_, of := plan.Selections()
 	out := make([]comparison, 0, len(plan.Thresholds))
 	for i := range plan.Thresholds {
@@ -62,7 +63,8 @@ func begin(t *runnerv1alpha1.Threshold) (comparison, error) {
 	if (t.Max == "") == (t.Min == "") {
 		return out, errors.New("exactly one of max and min is needed")
 	}
-	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Of: t.Of, Limit: "<= " + t.Max}
+	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Of: t.Of,
+		Limit: "<= " + t.Max}
 	if t.Window > 0 {
 		out.result.Window = formatWindow(t.Window)
 	}
@@ -159,7 +161,8 @@ func (c *comparison) count(f *result.Figures) error {
 	case f.Seconds <= 0:
 		c.result.Observed = runnerv1alpha1.ObservedNone
 	default:
-		c.number(float64(n)/f.Seconds, limit, func(v float64, digits int) string { return formatNumber(v, digits) + "/s" })
+		c.number(float64(n)/f.Seconds, limit,
+			func(v float64, digits int) string { return formatNumber(v, digits) + "/s" })
 	}
 	return nil
 }
@@ -230,7 +233,8 @@ func (c *comparison) time(f *result.Figures) error {
 // which side of the limit it is: "20.001ms" for a limit of 20ms.
 func formatTime(us int64, limit time.Duration) string {
 	exact, short := time.Duration(us)*time.Microsecond, result.FormatTime(us)
-	if rounded, err := time.ParseDuration(short); err != nil || cmp.Compare(rounded, limit) != cmp.Compare(exact, limit) {
+	if rounded, err := time.ParseDuration(short); err != nil ||
+		cmp.Compare(rounded, limit) != cmp.Compare(exact, limit) {
 		return exact.String()
 	}
 	return short
