@@ -282,8 +282,8 @@ func TestWhatMayNotChange(t *testing.T) {
 	w.awaitLoad("frozen", 100)
 	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "frozen"}}
 	err := w.client.Patch(w.ctx, lt, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/rates/0/duration","value":"1m"}]`)))
-	if err == nil || !strings.Contains(err.Error(), "while the test runs only stop, suspend, runner.shards") {
-		t.Errorf("got %v, want a refusal that says what may change", err)
+	if err == nil || !strings.Contains(err.Error(), "duration of a stage cannot change while the test runs") {
+		t.Errorf("got %v, want a refusal that names the field", err)
 	}
 }
 

@@ -464,8 +464,8 @@ func TestWhatOfTheRunnerMayNotChange(t *testing.T) {
 	w.apply(scalable("fixed", 2, load).Edit(onLoss("", 2)).Build())
 	w.awaitLoad("fixed", 100)
 	for doc, want := range map[string]string{
-		`{"spec":{"runner":{"onShardLost":"Rebalance"}}}`: "while the test runs only stop, suspend, runner.shards",
-		`{"spec":{"runner":{"minShards":1}}}`:             "while the test runs only stop, suspend, runner.shards",
+		`{"spec":{"runner":{"onShardLost":"Rebalance"}}}`: "onShardLost cannot change while the test runs",
+		`{"spec":{"runner":{"minShards":1}}}`:             "minShards cannot change while the test runs",
 		`{"spec":{"runner":{"shards":1}}}`:                "minShards must be at most runner.shards",
 		`{"spec":{"runner":{"shards":5}}}`:                "connections must be at least runner.shards",
 	} {

@@ -15,13 +15,19 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
+// Messages of rules that compare lists, and of those that a closedLoop with requests needs.
 const (
-	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished, ttlSecondsByOutcome and the rates of stages may change"
+	namesOfChains = "chains cannot be added, removed, renamed or reordered while the test runs"
+	namesOfStages = "stages cannot be added, removed, renamed or reordered while the test runs"
+	namesInChain  = "stages of a chain cannot be added, removed, renamed or reordered while the test runs"
 
 	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 
 	concurrencyMessage = "concurrency cannot change while the test runs in a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 )
+
+// fixed returns the message of the rule of a field.
+func fixed(field string) string { return field + " cannot change while the test runs" }
 
 // edit sets a field; a nil value removes it. want is the message of the API server while a test runs.
 type edit struct {
@@ -32,66 +38,78 @@ type edit struct {
 
 // frozen has an edit of each field that must not change while a test runs.
 var frozen = []edit{
-	{mayChange, "spec.targets[0].maxConcurrentStreams", int64(7)},
-	{mayChange, "spec.variables[0].range.end", int64(2000)},
-	{mayChange, "spec.variables", nil},
-	{mayChange, "spec.templates[0].body", "other"},
-	{mayChange, "spec.chains[0].weight", int64(9)},
-	{mayChange, "spec.chains[0].steps[0].template", "base"},
-	{mayChange, "spec.chains[1].startAfter", "2s"},
-	{mayChange, "spec.chains[1].rates[1].name", "another"},
-	{mayChange, "spec.chains[1].rates[1].duration", "11s"},
-	{mayChange, "spec.chains[1].rates[1].requests", int64(6)},
-	{mayChange, "spec.chains[1].rates[2]", map[string]any{"name": "own-sessions", "requestsPerSecond": int64(1), "duration": "1s"}},
-	{mayChange, "spec.chains[6].startDelay", "2s"},
-	{mayChange, "spec.chains[6].maxInFlight", int64(101)},
-	{mayChange, "spec.chains[6].cookies", false},
-	{mayChange, "spec.rates[1].name", "other"},
-	{mayChange, "spec.rates[1].duration", "11s"},
-	{mayChange, "spec.rates[1].requests", int64(7)},
-	{mayChange, "spec.rates[0].warmUp", false},
-	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
-	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
-	{mayChange, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
-	{concurrencyMessage, "spec.rates[2].closedLoop.concurrency", int64(8)},
-	{mayChange, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
-	{mayChange, "spec.thresholds[0].max", "21ms"},
-	{mayChange, "spec.thresholds", nil},
-	{mayChange, "spec.runner.cpusPerShard", nil},
-	{mayChange, "spec.runner.idleStrategy", "Sleep"},
-	{mayChange, "spec.runner.idleStrategy", nil}, // the default comes in its place
-	{mayChange, "spec.runner.sleepInterval", "2ms"},
-	{mayChange, "spec.runner.sleepInterval", nil},
-	{mayChange, "spec.runner.minShards", nil},
-	{mayChange, "spec.runner.startTimeout", "91s"},
-	{mayChange, "spec.runner.startTimeout", nil},
-	{mayChange, "spec.runner.leaseDuration", "46s"},
-	{mayChange, "spec.runner.leaseDuration", nil},
-	{mayChange, "spec.runner.resultRetention", "31m"},
-	{mayChange, "spec.runner.resultRetention", nil},
-	{mayChange, "spec.runner.onShardLost", "Fail"},
-	{mayChange, "spec.runner.onShardLost", nil}, // the default comes in its place
-	{mayChange, "spec.runner.podTemplate.spec.nodeSelector.disk", "ssd"},
-	{mayChange, "spec.runner.podTemplate", nil},
-	{mayChange, "spec.runner.resources.limits.memory", "256Mi"},
-	{mayChange, "spec.runner.resources", nil},
+	{fixed("targets"), "spec.targets[0].maxConcurrentStreams", int64(7)},
+	{fixed("variables"), "spec.variables[0].range.end", int64(2000)},
+	{fixed("variables"), "spec.variables", nil},
+	{fixed("templates"), "spec.templates[0].body", "other"},
+	{fixed("listeners"), "spec.listeners[0].port", int64(9101)},
+	{fixed("thresholds"), "spec.thresholds[0].max", "21ms"},
+	{fixed("thresholds"), "spec.thresholds", nil},
+	{fixed("weightBy"), "spec.weightBy", "Chains"},
+	{fixed("weightBy"), "spec.weightBy", nil},
+	{fixed("seed"), "spec.seed", int64(2)},
+	{fixed("seed"), "spec.seed", nil},
+	{fixed("lock"), "spec.lock", "other"},
+	{fixed("lock"), "spec.lock", nil},
+	{fixed("gracefulStop"), "spec.gracefulStop", "2s"},
+	{fixed("gracefulStop"), "spec.gracefulStop", nil},
+	{fixed("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", int64(1000)},
+	{fixed("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", nil},
+	{fixed("cpusPerShard"), "spec.runner.cpusPerShard", nil},
+	{fixed("idleStrategy"), "spec.runner.idleStrategy", "Sleep"},
+	{fixed("idleStrategy"), "spec.runner.idleStrategy", nil}, // the default comes in its place
+	{fixed("sleepInterval"), "spec.runner.sleepInterval", "2ms"},
+	{fixed("sleepInterval"), "spec.runner.sleepInterval", nil},
+	{fixed("minShards"), "spec.runner.minShards", nil},
+	{fixed("startTimeout"), "spec.runner.startTimeout", "91s"},
+	{fixed("startTimeout"), "spec.runner.startTimeout", nil},
+	{fixed("leaseDuration"), "spec.runner.leaseDuration", "46s"},
+	{fixed("leaseDuration"), "spec.runner.leaseDuration", nil},
+	{fixed("resultRetention"), "spec.runner.resultRetention", "31m"},
+	{fixed("resultRetention"), "spec.runner.resultRetention", nil},
+	{fixed("onShardLost"), "spec.runner.onShardLost", "Fail"},
+	{fixed("onShardLost"), "spec.runner.onShardLost", nil}, // the default comes in its place
+	{fixed("podTemplate"), "spec.runner.podTemplate.spec.nodeSelector.disk", "ssd"},
+	{fixed("podTemplate"), "spec.runner.podTemplate", nil},
+	{fixed("resources"), "spec.runner.resources.limits.memory", "256Mi"},
+	{fixed("resources"), "spec.runner.resources", nil},
 	{dividedMessage, "spec.runner", map[string]any{"shards": int64(1)}},
-	{mayChange, "spec.activeDeadlineSeconds", int64(1000)},
-	{mayChange, "spec.activeDeadlineSeconds", nil},
-	{mayChange, "spec.weightBy", "Chains"},
-	{mayChange, "spec.weightBy", nil},
-	{mayChange, "spec.gracefulStop", "2s"},
-	{mayChange, "spec.gracefulStop", nil},
-	{mayChange, "spec.seed", int64(2)},
-	{mayChange, "spec.seed", nil},
-	{mayChange, "spec.lock", "other"},
-	{mayChange, "spec.lock", nil},
+
+	{namesOfChains, "spec.chains[0].name", "another"},
+	{fixed("target of a chain"), "spec.chains[0].target", "group"},
+	{fixed("phase of a chain"), "spec.chains[2].phase", "Setup"},
+	{fixed("weight of a chain"), "spec.chains[0].weight", int64(9)},
+	{fixed("steps of a chain"), "spec.chains[0].steps[0].template", "base"},
+	{fixed("startDelay of a chain"), "spec.chains[6].startDelay", "2s"},
+	{fixed("maxInFlight of a chain"), "spec.chains[6].maxInFlight", int64(101)},
+	{fixed("startAfter of a chain"), "spec.chains[1].startAfter", "2s"},
+	{fixed("cookies of a chain"), "spec.chains[6].cookies", false},
+	{namesInChain, "spec.chains[1].rates[1].name", "another"},
+	{"a chain's stage cannot change between chains and requests while the test runs", "spec.chains[1].rates[2]", map[string]any{"name": "own-sessions", "requestsPerSecond": int64(1), "duration": "1s"}},
+	{fixed("arrivals of a chain's stage"), "spec.chains[1].rates[0].arrivals", "Poisson"},
+	{fixed("burstSize of a chain's stage"), "spec.chains[1].rates[1].burstSize", int64(6)},
+	{fixed("duration of a chain's stage"), "spec.chains[1].rates[1].duration", "11s"},
+	{fixed("requests of a chain's stage"), "spec.chains[1].rates[1].requests", int64(6)},
+	{fixed("warmUp of a chain's stage"), "spec.chains[1].rates[0].warmUp", false},
+
+	{namesOfStages, "spec.rates[1].name", "other"},
+	{namesOfStages, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
+	{"a stage cannot change between a closedLoop and a rate while the test runs", "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
+	{"a stage cannot change between a closedLoop and a rate while the test runs", "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
+	{"a stage cannot change between chains and requests while the test runs", "spec.rates[1]", map[string]any{"name": "steady", "chainsPerSecond": int64(100), "duration": "10s", "arrivals": "Burst", "burstSize": int64(5)}},
+	{fixed("arrivals of a stage"), "spec.rates[0].arrivals", "Poisson"},
+	{fixed("burstSize of a stage"), "spec.rates[1].burstSize", int64(6)},
+	{fixed("duration of a stage"), "spec.rates[1].duration", "11s"},
+	{fixed("requests of a stage"), "spec.rates[1].requests", int64(7)},
+	{fixed("requests of a stage"), "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
+	{fixed("warmUp of a stage"), "spec.rates[0].warmUp", false},
+	{concurrencyMessage, "spec.rates[2].closedLoop.concurrency", int64(8)},
 }
 
 const stopMessage = "stop cannot become false again; apply the test under another name to run it again"
 
 func frozenMessages() []string {
-	out := []string{stopMessage}
+	out := []string{stopMessage, fixed("search")} // search has no row in frozen: full.yaml cannot have it next to measured stages
 	for _, row := range frozen {
 		out = append(out, row.want)
 	}
@@ -256,48 +274,57 @@ func TestScaleWhileRunning(t *testing.T) {
 var live = []string{
 	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.ttlSecondsByOutcome", "spec.runner.shards", "spec.runner.podDisruptionBudget",
 	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer", "spec.rates[].chainsPerSecond", "spec.rates[].rampFrom", "spec.rates[].closedLoop.concurrency",
+	"spec.chains[].rates[].requestsPerSecond", "spec.chains[].rates[].requestsPer", "spec.chains[].rates[].chainsPerSecond", "spec.chains[].rates[].rampFrom",
+	"spec.chains[].rates[].closedLoop", // which a stage of a chain cannot have
 }
 
-// TestEveryOtherFieldIsFrozen changes each field of the CRD's schema in turn, those of the runner and of a stage
-// one by one, so that a new field cannot be forgotten.
+// TestEveryOtherFieldIsFrozen changes each field of the CRD's schema in turn, those of the runner, of a chain and of a stage one by one, so that a new
+// field cannot be forgotten.
 func TestEveryOtherFieldIsFrozen(t *testing.T) {
 	c := newClient(t)
 	u := create(t, c, named("all-frozen"))
 	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})
-	spec := schema(t).Properties["spec"]
-	doc := builder.Full()["spec"].(map[string]any)
-	refused := func(path string, change func(parent map[string]any)) {
-		t.Helper()
-		fresh := edited(t, c, u, "metadata.labels", map[string]any{})
-		change(fresh.Object["spec"].(map[string]any))
-		if err := c.Update(context.Background(), fresh, client.DryRunAll); err == nil || !strings.Contains(err.Error(), mayChange) {
-			t.Errorf("%s: got %v, want %q", path, err, mayChange)
-		}
+	frozenBelow(t, c, u, "spec", schema(t).Properties["spec"], func(doc map[string]any) any { return doc["spec"] })
+}
+
+// compared are the places whose fields have rules of their own. Another place is compared as a whole.
+var compared = []string{"spec.runner", "spec.chains", "spec.chains[].rates", "spec.rates"}
+
+// frozenBelow changes each field of the place that at returns, an object or a list of objects, and those below it that have rules of their own.
+func frozenBelow(t *testing.T, c client.Client, u *unstructured.Unstructured, path string, s apiextensionsv1.JSONSchemaProps, at func(doc map[string]any) any) {
+	t.Helper()
+	if s.Items != nil {
+		path, s = path+"[]", *s.Items.Schema
 	}
-	for name, property := range spec.Properties {
-		if path := "spec." + name; name != "rates" && name != "runner" && !slices.Contains(live, path) {
-			refused(path, func(s map[string]any) { alter(t, path, property, s, name) })
-		}
-	}
-	for name, property := range spec.Properties["runner"].Properties {
-		if path := "spec.runner." + name; !slices.Contains(live, path) {
-			refused(path, func(s map[string]any) { alter(t, path, property, s["runner"].(map[string]any), name) })
-		}
-	}
-	for name, property := range spec.Properties["rates"].Items.Schema.Properties {
-		path := "spec.rates[]." + name
-		i := slices.IndexFunc(doc["rates"].([]any), func(r any) bool { return r.(map[string]any)[name] != nil })
-		if slices.Contains(live, path) {
-			continue
-		}
-		refused(path, func(s map[string]any) { alter(t, path, property, s["rates"].([]any)[max(i, 0)].(map[string]any), name) })
-		for inner := range property.Properties { // an object is compared by its presence
-			if slices.Contains(live, path+"."+inner) {
-				continue
+	for name, property := range s.Properties {
+		below, holder := path+"."+name, func(doc map[string]any) map[string]any { return with(at(doc), name) }
+		switch {
+		case slices.Contains(live, below):
+		case slices.Contains(compared, below):
+			frozenBelow(t, c, u, below, property, func(doc map[string]any) any { return holder(doc)[name] })
+		default:
+			fresh := edited(t, c, u, "metadata.labels", map[string]any{})
+			alter(t, below, property, holder(fresh.Object), name)
+			if err := c.Update(context.Background(), fresh, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "while the test runs") {
+				t.Errorf("%s: got %v, want an error, because the test runs", below, err)
 			}
-			t.Errorf("%s.%s: the rule on rates does not compare it; extend the rule and this test", path, inner)
+			for inner := range property.Properties {
+				if inPart := slices.ContainsFunc(live, func(l string) bool { return strings.HasPrefix(l, below+".") }); inPart && !slices.Contains(live, below+"."+inner) {
+					t.Errorf("%s.%s: the rule on rates does not compare it; extend the rule and this test", below, inner) // an object is compared by its presence
+				}
+			}
 		}
 	}
+}
+
+// with returns the object of a place that has a field: the place itself, or the first item of a list that has the field.
+func with(place any, name string) map[string]any {
+	list, ok := place.([]any)
+	if !ok {
+		return place.(map[string]any)
+	}
+	i := slices.IndexFunc(list, func(item any) bool { return item.(map[string]any)[name] != nil })
+	return list[max(i, 0)].(map[string]any)
 }
 
 // alter changes a field to another value that is valid by itself: it removes an optional field and the last item of
@@ -306,7 +333,7 @@ func alter(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps, parent 
 	t.Helper()
 	switch v := parent[name].(type) {
 	case nil:
-		if path == "spec.search" { // which full.yaml cannot have beside measured stages
+		if path == "spec.search" { // which full.yaml cannot have next to measured stages
 			parent[name] = map[string]any{}
 			return
 		}
@@ -315,7 +342,9 @@ func alter(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps, parent 
 		parent[name] = v[:len(v)-1]
 	case string:
 		parent[name] = "other"
-		if len(s.Enum) > 0 || s.Pattern != "" && name != "name" {
+		if i := slices.IndexFunc(s.Enum, func(e apiextensionsv1.JSON) bool { return string(e.Raw) != `"`+v+`"` }); i >= 0 {
+			parent[name] = strings.Trim(string(s.Enum[i].Raw), `"`)
+		} else if s.Pattern != "" && name != "name" {
 			delete(parent, name)
 		}
 	default:
