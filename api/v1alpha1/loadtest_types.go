@@ -352,6 +352,20 @@ const (
 	ProtocolH2C Protocol = "h2c"
 )
 
+// FollowAuthority is whether requests follow an absolute URL to another authority.
+//
+// +kubebuilder:validation:Enum=Never;WithoutCredentials;WithCredentials
+type FollowAuthority string
+
+const (
+	// FollowNever sends the request to the target.
+	FollowNever FollowAuthority = "Never"
+	// FollowWithoutCredentials does not send the credentials of the target to the other authority.
+	FollowWithoutCredentials FollowAuthority = "WithoutCredentials"
+	// FollowWithCredentials sends them.
+	FollowWithCredentials FollowAuthority = "WithCredentials"
+)
+
 // Target is a server under load: its URL, the protocol and the connections.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
@@ -359,7 +373,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'Auto'",message="alpn needs protocol Auto; h2 and http1 offer one protocol each",fieldPath=".tls"
 // +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not allowed when the target uses only HTTP/1.1",fieldPath=".http2"
 // +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not allowed when the target uses only HTTP/2",fieldPath=".http1"
-// +kubebuilder:validation:XValidation:rule="!has(self.followAuthorityCredentials) || self.followAuthorityCredentials != 'Send' || (has(self.followAuthority) && self.followAuthority && (has(self.auth) || has(self.clientAssertion)))",message="Send needs followAuthority: true, and auth or clientAssertion",fieldPath=".followAuthorityCredentials"
+// +kubebuilder:validation:XValidation:rule="!has(self.followAuthority) || self.followAuthority != 'WithCredentials' || has(self.auth) || has(self.clientAssertion)",message="WithCredentials needs auth or clientAssertion",fieldPath=".followAuthority"
 type Target struct {
 	// name is the name of the target. Chains refer to it. Bounds: at most 50 lower-case letters, digits and -.
 	// +required
@@ -455,21 +469,17 @@ type Target struct {
 	// fields.
 	// +optional
 	Connecting *Connecting `json:"connecting,omitempty"`
-	// followAuthority lets requests follow an absolute URL to another authority. If the path of a request starts
-	// with a capture, such as the location of a response, and the captured value is an absolute URL, the runner
-	// connects to the authority of that URL and sends the request there. The scheme must be that of this target.
-	// The runner opens as many connections as to this target, uses the same settings and does not send auth and
-	// clientAssertion, unless followAuthorityCredentials is Send. Default: false; the runner takes the path and query of the URL and sends the request
-	// to this target. Bounds: each worker follows at most 64 authorities.
+	// followAuthority is whether requests follow an absolute URL to another authority: Never, WithoutCredentials or
+	// WithCredentials. A request follows if its path starts with a capture, such as the location of a response, and the
+	// captured value is an absolute URL: the runner connects to the authority of that URL and sends the request there. The
+	// scheme must be that of this target. The runner opens as many connections as to this target and uses the same settings.
+	// With Never the runner takes the path and query of the URL and sends the request to this target. With
+	// WithoutCredentials it does not send auth and clientAssertion to the other authority. With WithCredentials it does, such
+	// as to the network functions that an NRF names. A response then decides which server gets the token. WithCredentials
+	// needs auth or clientAssertion. Default: Never. Bounds: each worker follows at most 64 authorities.
 	// +optional
-	FollowAuthority bool `json:"followAuthority,omitempty"`
-	// followAuthorityCredentials is Send or Omit. With Send the runner sends auth and clientAssertion also to the
-	// authorities of followAuthority, such as the network functions that an NRF names. A response then decides which
-	// server gets the token. Send needs followAuthority: true, and auth or clientAssertion.
-	// Default: Omit.
-	// +optional
-	// +kubebuilder:validation:Enum=Send;Omit
-	FollowAuthorityCredentials HeaderPresence `json:"followAuthorityCredentials,omitempty"`
+	// +kubebuilder:default=Never
+	FollowAuthority FollowAuthority `json:"followAuthority,omitempty"`
 	// sbi makes the runner send the header fields of the Service Based Interface of a 5G core (3GPP TS 29.500). Default: the
 	// runner does not add them.
 	// +optional

@@ -20,7 +20,7 @@ func (l *linter) uris(plan *rv.Plan, places compile.Places) {
 			t := &plan.Targets[s.Target]
 			if name := absoluteIn(plan, i, s.Path); name != "" && !t.FollowAuthority {
 				at := places.Of(rv.Place{List: rv.PlaceChains, Index: i, Step: j + 1, Field: "path"})
-				l.warnf(at, "${%s} may be an absolute URI; its path and query then go to target %q, whatever authority it names, unless the target has followAuthority: true", name, t.Name)
+				l.warnf(at, "${%s} may be an absolute URI; its path and query then go to target %q, whatever authority it names, unless the target has followAuthority: WithoutCredentials or WithCredentials", name, t.Name)
 			}
 		}
 	}

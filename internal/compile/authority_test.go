@@ -26,7 +26,7 @@ func TestAuthorities(t *testing.T) {
 		"http://udm.example:81/a":              {rv.Text{{Literal: "udm.example:81"}}, rv.Text{{Literal: "/a"}}},
 		"/http://${host}/":                     {nil, rv.Text{{Literal: "/http://"}, host, {Literal: "/"}}},
 	} {
-		plan, _ := discovered("url: http://nrf.example/base, followAuthority: true", path).plan(t)
+		plan, _ := discovered("url: http://nrf.example/base, followAuthority: WithoutCredentials", path).plan(t)
 		s := &plan.Chains[0].Steps[1]
 		if err := loads(plan); err != nil {
 			t.Errorf("runners reject the plan of %s: %v", path, err)
@@ -40,10 +40,10 @@ func TestAuthorities(t *testing.T) {
 	}
 	const at = "spec.chains[0].steps[1].request.path: "
 	for name, tt := range map[string]struct{ target, path, want string }{
-		"not followed":  {"url: http://nrf.example", "http://${host}/", at + `is an absolute URI, which needs followAuthority: true of target "target"`},
-		"other scheme":  {"url: http://nrf.example, followAuthority: true", "https://${host}/", at + `has the scheme https, but the url of target "target" has http`},
-		"no host":       {"url: http://nrf.example, followAuthority: true", "http:///a", at + "has no host after the scheme"},
-		"other scheme2": {"url: http://nrf.example, followAuthority: true", "ftp://${host}/", at + "must begin with / or with a capture"},
+		"not followed":  {"url: http://nrf.example", "http://${host}/", at + `is an absolute URI, which needs followAuthority: WithoutCredentials or WithCredentials of target "target"`},
+		"other scheme":  {"url: http://nrf.example, followAuthority: WithoutCredentials", "https://${host}/", at + `has the scheme https, but the url of target "target" has http`},
+		"no host":       {"url: http://nrf.example, followAuthority: WithoutCredentials", "http:///a", at + "has no host after the scheme"},
+		"other scheme2": {"url: http://nrf.example, followAuthority: WithoutCredentials", "ftp://${host}/", at + "must begin with / or with a capture"},
 	} {
 		if diff := cmp.Diff([]string{tt.want}, mistakesOf(t, discovered(tt.target, tt.path))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

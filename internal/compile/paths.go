@@ -90,7 +90,7 @@ func (c *compiler) namedAuthority(r *request, out *rv.Step) {
 func (c *compiler) followed(r *request, t *rv.Target, scheme string) {
 	switch {
 	case !t.FollowAuthority:
-		c.fail(r.target.path, "is an absolute URI, which needs followAuthority: true of target %q", t.Name)
+		c.fail(r.target.path, "is an absolute URI, which needs followAuthority: WithoutCredentials or WithCredentials of target %q", t.Name)
 	case len(t.Endpoints) > 0 && t.Endpoints[0].Scheme != "" && t.Endpoints[0].Scheme != scheme:
 		c.fail(r.target.path, "has the scheme %s, but the url of target %q has %s", scheme, t.Name, t.Endpoints[0].Scheme)
 	}

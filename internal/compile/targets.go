@@ -52,17 +52,16 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 		c.warn(at.Child("sbi"), "the target uses HTTP/1.1, and network functions use HTTP/2 (TS 29.500 5.2.1)")
 	}
 	c.connecting(at.Child("connecting"), t, &out)
-	out.FollowAuthority = t.FollowAuthority
+	out.FollowAuthority = t.FollowAuthority != v1alpha1.FollowNever
+	out.FollowWithCredentials = t.FollowAuthority == v1alpha1.FollowWithCredentials
 	if t.Auth != nil {
 		out.Auth = c.auth(at.Child("auth"), t.Auth)
 	}
 	if t.ClientAssertion != nil {
 		out.ClientAssertion = c.clientAssertion(at.Child("clientAssertion"), t.ClientAssertion)
 	}
-	if out.FollowWithCredentials = t.FollowAuthorityCredentials == v1alpha1.HeaderSend; out.FollowWithCredentials {
-		if !t.FollowAuthority || t.Auth == nil && t.ClientAssertion == nil {
-			c.fail(at.Child("followAuthorityCredentials"), "Send needs followAuthority: true, and auth or clientAssertion")
-		}
+	if out.FollowWithCredentials && t.Auth == nil && t.ClientAssertion == nil {
+		c.fail(at.Child("followAuthority"), "WithCredentials needs auth or clientAssertion")
 	}
 	return out
 }

@@ -12,9 +12,7 @@ func rulesOfAuth() []Mutant {
 		tooLong("spec.targets[0].clientAssertion.lifetime", "25h", "must be at least 10s and at most 24h"),
 		{Name: "a secret without a client", Path: "spec.targets[0].auth.oauth2.clientSecret", Want: "needs clientID",
 			Unset: []string{"spec.targets[0].auth.oauth2.clientID"}},
-		{Name: "credentials for authorities that are not followed", Path: "spec.targets[0].followAuthorityCredentials", Want: "Send needs followAuthority: true",
-			Unset: []string{"spec.targets[0].followAuthority"}},
-		{Name: "credentials that do not exist", Path: "spec.targets[0].followAuthorityCredentials", Want: "Send needs followAuthority: true, and auth or clientAssertion",
+		{Name: "credentials that do not exist", Path: "spec.targets[0].followAuthority", Want: "WithCredentials needs auth or clientAssertion",
 			Unset: []string{"spec.targets[0].auth", "spec.targets[0].clientAssertion"}},
 	}
 	for _, c := range []choice{

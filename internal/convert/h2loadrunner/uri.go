@@ -118,7 +118,7 @@ func (r *request) location(from string, source v1alpha1.ValueSource, name string
 	r.guard = our
 	r.self().Path = "${" + our + "}"
 	if r.followed {
-		r.targetNamed(r.target).FollowAuthority = true
+		r.targetNamed(r.target).FollowAuthority = v1alpha1.FollowWithoutCredentials
 	} else {
 		r.Warn(from, "of an absolute URI path and query are taken and sent to the same target, as h2loadrunner does without open-new-connection-based-on-authority-header")
 	}
