@@ -111,7 +111,7 @@ func subscriptions(address, how string) *rv.Plan {
 		Name:    "default/subscriptions",
 		Targets: []rv.Target{{Name: "t", Protocol: rv.ProtocolH2C, Connections: 4, MaxConcurrentStreams: 10, ConnectTimeout: second, Endpoints: []rv.Endpoint{{Scheme: "http", Authority: address, Address: address}}}},
 		Listeners: []rv.Listener{{
-			Name: "events", Status: 202, Headers: []rv.ListenerHeader{{Name: "x-server", Value: "load"}}, Body: "seen", Keep: listenersKeep,
+			Name: "events", Status: 202, Headers: []rv.ListenerHeader{{Name: "x-server", Value: "load"}}, Body: "seen", Retention: listenersKeep,
 		}},
 		Variables: []rv.Variable{{Name: "id", Counter: &rv.Counter{Start: 1, Step: 1}}, {Name: "how", List: []string{how}}},
 		Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: []rv.Step{

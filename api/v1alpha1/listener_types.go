@@ -53,7 +53,7 @@ type Listener struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	MaxBodyBytes int32 `json:"maxBodyBytes,omitempty"`
-	// keep is how long a notification that comes before its step waits for it, and how long late and duplicate ones are
+	// retention is how long a notification that comes before its step waits for it, and how long late and duplicate ones are
 	// recognised. A test ends this long after the last step that awaits one.
 	// It is greater than 0 and at most 1h. Default: 1s.
 	// +optional
@@ -62,7 +62,7 @@ type Listener struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Keep *metav1.Duration `json:"keep,omitempty"`
+	Retention *metav1.Duration `json:"retention,omitempty"`
 }
 
 // ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that fails, or that

@@ -63,6 +63,10 @@ type LoadTestStatus struct {
 	// scaling.
 	// +optional
 	Shards *ShardCounts `json:"shards,omitempty"`
+	// selector is the label selector of the runner pods, for the scale subresource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Selector string `json:"selector,omitempty"`
 	// planHash is the SHA-256 of the plan's canonical bytes without the operator's address policy and limits, in hexadecimal. Two
 	// runs with the same hash executed the same plan. The command line prints the same hash for the same manifest.
 	// +optional
@@ -123,14 +127,9 @@ type LoadTestStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Changes []Change `json:"changes,omitempty"`
-	// reportRef names the ConfigMap with the complete report. Absent: the report is not stored yet.
+	// report is where the complete report is. Absent: the report is not stored yet.
 	// +optional
-	ReportRef *ReportReference `json:"reportRef,omitempty"`
-	// reportURL is the URL of the uploaded HTML report. The same folder has report.json and report.csv. The storage
-	// can require credentials to read it. Absent: the operator has no storage, or has not uploaded the report.
-	// +optional
-	// +kubebuilder:validation:MaxLength=4096
-	ReportURL string `json:"reportURL,omitempty"`
+	Report *ReportStatus `json:"report,omitempty"`
 }
 
 // Change is one change of one field of the spec while the test ran.
@@ -208,10 +207,6 @@ type GeneratorStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LagP99Microseconds int64 `json:"lagP99Microseconds,omitempty"`
-	// lagP99Shard is the shard with this lag.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	LagP99Shard int32 `json:"lagP99Shard,omitempty"`
 	// throttledMicroseconds is the time for which CPU quotas have stopped the runners so far, in microseconds. It
 	// is the sum over all shards.
 	// +optional
@@ -221,14 +216,6 @@ type GeneratorStatus struct {
 
 // Summary has the strings that kubectl get shows and printer columns cannot compute.
 type Summary struct {
-	// reason is the reason of the condition that explains the phase.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// message is the message of that condition.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
 	// shards is the number of ready and of desired shards, such as "2/2".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
@@ -687,7 +674,7 @@ type Verdict struct {
 	// that the last figures of a lost runner are missing. Error means that the runners could not complete the
 	// plan.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Enum=Passed;Failed;Inconclusive;Error;Stopped
 	Outcome string `json:"outcome"`
 	// reason is the cause of the outcome in one CamelCase word.
 	// +required
@@ -728,16 +715,29 @@ type ThresholdStatus struct {
 	Passed bool `json:"passed"`
 }
 
-// ReportReference names a ConfigMap in the namespace of the LoadTest.
-type ReportReference struct {
-	// name is the name of the ConfigMap. Its binaryData has the report as report.json.gz.
+// ReportStatus is where the complete report is.
+type ReportStatus struct {
+	// configMapRef names the ConfigMap with the report, in the namespace of the LoadTest. Its binaryData has the report as
+	// report.json.gz.
 	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
+	ConfigMapRef ConfigMapReference `json:"configMapRef"`
+	// url is the URL of the uploaded HTML report. The same folder has report.json and report.csv. The storage
+	// can require credentials to read it. Absent: the operator has no storage, or has not uploaded the report.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	URL string `json:"url,omitempty"`
 	// dropped are the details that the operator left out because the report was too large.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Dropped []string `json:"dropped,omitempty"`
+}
+
+// ConfigMapReference names a ConfigMap in the namespace of the LoadTest.
+type ConfigMapReference struct {
+	// name is the name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }

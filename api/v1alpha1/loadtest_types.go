@@ -20,7 +20,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:subresource:scale:specpath=.spec.runner.shards,statuspath=.status.shards.ready
+// +kubebuilder:subresource:scale:specpath=.spec.runner.shards,statuspath=.status.shards.ready,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=lt,categories=h2surge
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Shards",type=string,JSONPath=`.status.summary.shards`
@@ -29,8 +29,8 @@ import (
 // +kubebuilder:printcolumn:name="P99",type=string,JSONPath=`.status.summary.p99`
 // +kubebuilder:printcolumn:name="Errors",type=string,JSONPath=`.status.summary.errors`
 // +kubebuilder:printcolumn:name="Passed",type=string,JSONPath=`.status.conditions[?(@.type=="Passed")].status`
-// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.summary.reason`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.summary.message`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Finished")].reason`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Finished")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"

@@ -248,7 +248,7 @@ type FinishedLoadTest struct {
 	ScheduledTime metav1.Time `json:"scheduledTime,omitzero"`
 	// outcome is Passed, Failed, Inconclusive, Error or Stopped. It is Error if the spec is invalid.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Enum=Passed;Failed;Inconclusive;Error;Stopped
 	Outcome string `json:"outcome"`
 	// reason is the cause of the outcome in one CamelCase word.
 	// +optional

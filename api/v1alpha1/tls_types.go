@@ -48,13 +48,13 @@ type TLS struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:Pattern=`^TLS_[A-Z0-9_]+$`
 	CipherSuites []string `json:"cipherSuites,omitempty"`
-	// curves are the groups that the runner offers for the key exchange: X25519MLKEM768, X25519, secp256r1 (or
-	// P-256), secp384r1 (or P-384), secp521r1 (or P-521). The order has no effect: Go determines the preference.
+	// curves are the groups that the runner offers for the key exchange: X25519MLKEM768, X25519, P-256,
+	// P-384 and P-521. The order has no effect: Go determines the preference.
 	// Default: Go's choice. Bounds: at most 8 entries.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:Enum=X25519MLKEM768;X25519;secp256r1;secp384r1;secp521r1;P-256;P-384;P-521
+	// +kubebuilder:validation:items:Enum=X25519MLKEM768;X25519;P-256;P-384;P-521
 	Curves []string `json:"curves,omitempty"`
 	// alpn are the protocols that the runner offers (RFC 7301), in order of preference: h2, http/1.1 or both. alpn
 	// needs protocol Auto; h2 and http1 offer one protocol each. Default: h2, then http/1.1.

@@ -21,7 +21,7 @@ func ofMedian(t *testing.T, name string, us int64) []client.Object {
 		Verdict: passedVerdict(),
 	}
 	lt := loadTest(ends)
-	lt.Name, lt.Status.ReportRef = name, &v1alpha1.ReportReference{Name: name + "-report"}
+	lt.Name, lt.Status.Report = name, &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: name + "-report"}}
 	return []client.Object{lt, storedReport(t, name, r)}
 }
 

@@ -130,7 +130,7 @@ func begins(lt *v1alpha1.LoadTest) {
 func ends(lt *v1alpha1.LoadTest) {
 	begins(lt)
 	lt.Status.Phase, lt.Status.CompletionTime = v1alpha1.PhaseCompleted, &metav1.Time{Time: noon.Add(time.Minute)}
-	lt.Status.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report"}
+	lt.Status.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: "pcf-report"}}
 }
 
 func loadTest(changes ...func(*v1alpha1.LoadTest)) *v1alpha1.LoadTest {
@@ -208,7 +208,7 @@ func TestKubeRun(t *testing.T) {
 	}
 	nothing := func(lt *v1alpha1.LoadTest) {
 		ends(lt)
-		lt.Status.ReportRef, lt.Status.Verdict = nil, &v1alpha1.Verdict{Outcome: string(rv.OutcomeStopped), Reason: "Stopped", Message: "nothing was sent"}
+		lt.Status.Report, lt.Status.Verdict = nil, &v1alpha1.Verdict{Outcome: string(rv.OutcomeStopped), Reason: "Stopped", Message: "nothing was sent"}
 	}
 	report := filepath.Join(t.TempDir(), "r.html")
 	for _, tc := range []struct {

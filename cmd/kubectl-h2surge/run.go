@@ -307,7 +307,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 		}
 		return cli.Exit(verdict.ExitUsage, lines...)
 	}
-	if st.ReportRef == nil {
+	if st.Report == nil {
 		return r.withoutReport()
 	}
 	report, err := fetchReport(ctx, r.cluster, r.test)

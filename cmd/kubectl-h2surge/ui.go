@@ -77,7 +77,7 @@ func (u *ui) run(ctx context.Context, name string) error {
 // show sets what the page shows; false: there will be nothing new.
 func (u *ui) show(ctx context.Context, l cluster.Look) bool {
 	ended := cluster.Finished(l.Test)
-	if ended && l.Test.Status.ReportRef != nil {
+	if ended && l.Test.Status.Report != nil {
 		if r, err := fetchReport(ctx, u.cluster, l.Test); err == nil {
 			u.server.Finish(r)
 			u.final = true
@@ -89,6 +89,6 @@ func (u *ui) show(ctx context.Context, l cluster.Look) bool {
 	now := u.kube.now()
 	view := livepage.View{Report: u.soFar.Add(l.Test, now), Live: l.Live(now)}
 	u.server.Show(func() (livepage.View, error) { return view, nil })
-	u.final = ended && l.Test.Status.ReportRef == nil
+	u.final = ended && l.Test.Status.Report == nil
 	return !u.final
 }

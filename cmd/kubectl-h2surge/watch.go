@@ -114,7 +114,7 @@ func (v *watching) close() {
 func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 	ended := cluster.Finished(l.Test)
 	v.history.Add(l.Test)
-	if l.Test.Status.ReportRef != nil {
+	if l.Test.Status.Report != nil {
 		v.report, _ = fetchReport(ctx, v.cluster, l.Test) // without it there are fewer figures
 	}
 	if !v.terminal {

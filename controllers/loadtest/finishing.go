@@ -56,7 +56,7 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 		}
 		end = status.End(f, &earlier.Verdict)
 	}
-	end.ReportRef = &v1alpha1.ReportReference{Name: stored.Name, Dropped: dropped}
+	end.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: stored.Name}, Dropped: dropped}
 	return r.storeEnd(ctx, f, end)
 }
 

@@ -83,8 +83,8 @@ func TestReportStored(t *testing.T) {
 	folder := "/results/x/" + w.ns + "/stored/" + string(lt.UID) + "/"
 	lt = w.awaitMessage("stored", v1alpha1.ConditionReportStored, v1alpha1.ReasonUploadFailed, "The bucket is locked")
 	w.wantCondition(lt, v1alpha1.ConditionReportStored, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed)
-	if lt.Status.ReportURL != "" {
-		t.Errorf("reportURL is %s before the upload", lt.Status.ReportURL)
+	if url := lt.Status.Report.URL; url != "" {
+		t.Errorf("report.url is %s before the upload", url)
 	}
 	w.operator()
 	b.refuse(false)
@@ -102,11 +102,11 @@ func TestReportURL(t *testing.T) {
 	b := newBucket(t)
 	w.storage(b)
 	w.ended("url", nil)
-	lt := w.await("url", "the upload", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL != "" })
+	lt := w.await("url", "the upload", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Report != nil && lt.Status.Report.URL != "" })
 	w.wantCondition(lt, v1alpha1.ConditionReportStored, metav1.ConditionTrue, v1alpha1.ReasonUploaded)
 	want := b.URL + "/results/x/" + w.ns + "/url/" + string(lt.UID) + "/report.html"
-	if lt.Status.ReportURL != want {
-		t.Errorf("reportURL %s, want %s", lt.Status.ReportURL, want)
+	if url := lt.Status.Report.URL; url != want {
+		t.Errorf("report.url %s, want %s", url, want)
 	}
 	b.refuse(true)
 	w.operator()
@@ -185,7 +185,7 @@ func TestUploadsAtOnce(t *testing.T) {
 	}
 	close(answers)
 	for i := range tests {
-		w.await(fmt.Sprint("t", i), "uploaded", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL != "" })
+		w.await(fmt.Sprint("t", i), "uploaded", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Report != nil && lt.Status.Report.URL != "" })
 	}
 	if reports.most > 4 || reports.now != 0 {
 		t.Errorf("at most %d reports were in memory at the same time; %d are left", reports.most, reports.now)

@@ -728,11 +728,11 @@ func (w *world) records(name string) []record.Shard { return w.run(name).Shards 
 // report reads the whole report.
 func (w *world) report(lt *v1alpha1.LoadTest) *runnerv1alpha1.Report {
 	w.Helper()
-	if lt.Status.ReportRef == nil {
+	if lt.Status.Report == nil {
 		w.Fatal("status names no report")
 	}
 	cm := &corev1.ConfigMap{}
-	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: lt.Status.ReportRef.Name}, cm))
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: lt.Status.Report.ConfigMapRef.Name}, cm))
 	return decodeReport(w.T, cm.BinaryData[desired.KeyReport])
 }
 

@@ -418,7 +418,7 @@ func TestHistoryLimits(t *testing.T) {
 // A LoadTest whose report is not uploaded yet stays, and is deleted when it is.
 func TestHistoryWaitsForUploads(t *testing.T) {
 	w := newWorld(t, func(s *v1alpha1.LoadTestScheduleSpec) { s.HistoryLimits.Passed = ptr.To[int32](1) })
-	w.r.pending = func(lt *v1alpha1.LoadTest) bool { return lt.Status.ReportURL == "" }
+	w.r.pending = func(lt *v1alpha1.LoadTest) bool { return lt.Status.Report == nil }
 	for _, hour := range []string{"01:00", "02:00"} {
 		w.at(hour + ":00")
 		w.finish(hour, "Passed")
@@ -428,7 +428,7 @@ func TestHistoryWaitsForUploads(t *testing.T) {
 	lt := &v1alpha1.LoadTest{}
 	w.must(w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name(w, "01:00")}, lt))
 	before := lt.DeepCopy()
-	lt.Status.ReportURL = "https://storage.example/report.html"
+	lt.Status.Report = &v1alpha1.ReportStatus{URL: "https://storage.example/report.html"}
 	w.must(w.client.Status().Update(t.Context(), lt))
 	if !ends(w.r.pending).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: lt}) {
 		t.Error("the upload brings no pass")

@@ -18,7 +18,7 @@ func TestExpiry(t *testing.T) {
 	end := metav1.NewTime(time.Unix(1000, 0))
 	never, due := time.Time{}, end.Add(time.Minute)
 	finished := func(lt *v1alpha1.LoadTest) {
-		lt.Status.CompletionTime, lt.Status.ReportRef = &end, &v1alpha1.ReportReference{Name: "report"}
+		lt.Status.CompletionTime, lt.Status.Report = &end, &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: "report"}}
 	}
 	condition := func(kind, reason string, status metav1.ConditionStatus, generation int64) func(*v1alpha1.LoadTest) {
 		return func(lt *v1alpha1.LoadTest) {
@@ -49,7 +49,7 @@ func TestExpiry(t *testing.T) {
 		{"failed upload", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploadFailed, metav1.ConditionFalse)}, never},
 		{"uploaded", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploaded, metav1.ConditionTrue)}, due},
 		{"abandoned", uploads, []func(*v1alpha1.LoadTest){finished, stored(v1alpha1.ReasonUploadAbandoned, metav1.ConditionFalse)}, due},
-		{"no report", uploads, []func(*v1alpha1.LoadTest){finished, func(lt *v1alpha1.LoadTest) { lt.Status.ReportRef = nil }}, due},
+		{"no report", uploads, []func(*v1alpha1.LoadTest){finished, func(lt *v1alpha1.LoadTest) { lt.Status.Report = nil }}, due},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: v1alpha1.LoadTestSpec{TTLSecondsAfterFinished: ptr.To[int32](60)}}

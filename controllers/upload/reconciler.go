@@ -27,7 +27,7 @@ import (
 
 // Rights to upload a report.
 //   - loadtests get, list and watch: the cache of the manager. configmaps get: the report. loadtestruns get: the digest of the report.
-//   - loadtests/status patch: condition ReportStored and reportURL.
+//   - loadtests/status patch: condition ReportStored and report.url.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests/status,verbs=patch
@@ -90,9 +90,9 @@ func (r *reconciler) upload(ctx context.Context, lt *v1alpha1.LoadTest) (string,
 		return "", fmt.Errorf("LoadTestRun %s %w", desired.RunName(lt), errDeleted)
 	}
 	cm := &corev1.ConfigMap{}
-	err = r.reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: lt.Status.ReportRef.Name}, cm)
+	err = r.reader.Get(ctx, client.ObjectKey{Namespace: lt.Namespace, Name: lt.Status.Report.ConfigMapRef.Name}, cm)
 	if apierrors.IsNotFound(err) || err == nil && !desired.IsReport(cm, stored.Report) {
-		return "", fmt.Errorf("ConfigMap %s %w", lt.Status.ReportRef.Name, errDeleted)
+		return "", fmt.Errorf("ConfigMap %s %w", lt.Status.Report.ConfigMapRef.Name, errDeleted)
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the report: %w", err)
@@ -114,13 +114,15 @@ var statusOf = map[string]metav1.ConditionStatus{
 	v1alpha1.ReasonUploadFailed: metav1.ConditionFalse, v1alpha1.ReasonUploadAbandoned: metav1.ConditionFalse,
 }
 
-// show writes condition ReportStored and reportURL. All other parts of the status are those that the API server has: they are of another
+// show writes condition ReportStored and report.url. All other parts of the status are those that the API server has: they are of another
 // controller, so a write that is based on an old status is repeated.
 func (r *reconciler) show(ctx context.Context, lt *v1alpha1.LoadTest, url, reason, message string) error {
 	uid := lt.UID
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		written := lt.DeepCopy()
-		written.Status.ReportURL = url
+		if written.Status.Report != nil {
+			written.Status.Report.URL = url
+		}
 		meta.SetStatusCondition(&written.Status.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionReportStored, Status: statusOf[reason], Reason: reason, Message: shorten.To(message, run.MaxMessage),
 			ObservedGeneration: lt.Generation, LastTransitionTime: metav1.NewTime(r.clock()),

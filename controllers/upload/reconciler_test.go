@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	w.must(statev1alpha1.AddToScheme(s))
 	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-of-the-test", Generation: 3}}
 	ended := metav1.NewTime(end)
-	lt.Status = v1alpha1.LoadTestStatus{CompletionTime: &ended, ReportRef: &v1alpha1.ReportReference{Name: desired.ReportName(lt)}}
+	lt.Status = v1alpha1.LoadTestStatus{CompletionTime: &ended, Report: &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: desired.ReportName(lt)}}}
 	var gz bytes.Buffer
 	z := gzip.NewWriter(&gz)
 	w.must(json.NewEncoder(z).Encode(runnerv1alpha1.Report{}))
@@ -153,7 +153,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 	w.pass()
 	w.want(metav1.ConditionTrue, v1alpha1.ReasonUploaded, "")
-	if st := w.get().Status; st.PlanHash == "" || !strings.HasSuffix(st.ReportURL, "/results/ns/test/uid-of-the-test/report.html") {
+	if st := w.get().Status; st.PlanHash == "" || !strings.HasSuffix(st.Report.URL, "/results/ns/test/uid-of-the-test/report.html") {
 		t.Errorf("status %+v", st)
 	}
 }

@@ -102,7 +102,7 @@ func TestCallbacksOverTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			test := blockOf(t, page, "LoadTest")
-			const listener = "{name: events, keep: 2s}"
+			const listener = "{name: events, retention: 2s}"
 			if !strings.Contains(test.Text, listener) {
 				t.Fatalf("the page has no listener %s", listener)
 			}

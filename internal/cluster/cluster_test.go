@@ -57,7 +57,7 @@ func running() *v1alpha1.LoadTest {
 func ended() *v1alpha1.LoadTest {
 	lt := running()
 	lt.Status.Phase, lt.Status.CompletionTime = v1alpha1.PhaseCompleted, ptr(metav1.NewTime(at(190)))
-	lt.Status.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report"}
+	lt.Status.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: "pcf-report"}}
 	return lt
 }
 
@@ -375,7 +375,7 @@ func TestReport(t *testing.T) {
 	bad := running()
 	bad.Status = v1alpha1.LoadTestStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}}
 	bare := ended()
-	bare.Status.ReportRef = nil
+	bare.Status.Report = nil
 	fresh := running()
 	fresh.Status = v1alpha1.LoadTestStatus{}
 	for _, tc := range []struct {

@@ -14,17 +14,17 @@ const reportKey = "report.json.gz"
 
 // Report fetches the Report that status names, as JSON compressed with gzip.
 func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, error) {
-	ref := lt.Status.ReportRef
+	ref := lt.Status.Report
 	if ref == nil {
 		return nil, fmt.Errorf("%s has no report: %s", lt.Name, withoutReport(lt))
 	}
 	cm := &corev1.ConfigMap{}
-	if err := c.client.Get(ctx, c.key(ref.Name), cm); err != nil {
+	if err := c.client.Get(ctx, c.key(ref.ConfigMapRef.Name), cm); err != nil {
 		return nil, fmt.Errorf("the report of %s: %w", lt.Name, err)
 	}
 	b, has := cm.BinaryData[reportKey]
 	if !has {
-		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.Name, reportKey)
+		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.ConfigMapRef.Name, reportKey)
 	}
 	return b, nil
 }

@@ -93,8 +93,8 @@ func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 	}
 	t.add("verdict", fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
 	t.thresholds(v.Thresholds, "passed")
-	if ref := lt.Status.ReportRef; ref != nil {
-		text := "ConfigMap " + plain(ref.Name)
+	if ref := lt.Status.Report; ref != nil {
+		text := "ConfigMap " + plain(ref.ConfigMapRef.Name)
 		if len(ref.Dropped) > 0 {
 			text += ", without " + plain(strings.Join(ref.Dropped, ", "))
 		}
@@ -157,7 +157,7 @@ func changeText(c *v1alpha1.Change) string {
 
 func nextStep(lt *v1alpha1.LoadTest, next func(command string) string) string {
 	switch {
-	case lt.Status.ReportRef != nil:
+	case lt.Status.Report != nil:
 		return next("report")
 	case Invalid(lt):
 		return "fix the spec and apply it again; no load was sent"

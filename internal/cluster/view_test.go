@@ -65,7 +65,7 @@ func busy() *v1alpha1.LoadTest {
 		}},
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
-	st.Generator = &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 2300, LagP99Shard: 1, ThrottledMicroseconds: 12000}
+	st.Generator = &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 2300, ThrottledMicroseconds: 12000}
 	st.Runners = []v1alpha1.RunnerStatus{
 		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer", LagP99Microseconds: 2300, ThrottledMicroseconds: 12000},
 	}
@@ -99,7 +99,7 @@ func judged() *v1alpha1.LoadTest {
 	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "ThresholdsFailed", Message: "fast: p99 of ResponseTime 8.42ms > 5ms", Thresholds: []v1alpha1.ThresholdStatus{
 		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.1%", Observed: "0.0209%", Passed: true},
 	}}
-	st.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report", Dropped: []string{"histograms"}}
+	st.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: "pcf-report"}, Dropped: []string{"histograms"}}
 	return lt
 }
 

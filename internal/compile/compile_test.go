@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_RC4_128_SHA"}
 		}), []string{`spec.targets[0].tls.cipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" is the name of entry 0 too`}},
 		{"unknown curve", secure(func(t *v1alpha1.TLS) { t.Curves = []string{"X25519", "X448"} }),
-			[]string{"spec.targets[0].tls.curves[1]: must be one of X25519MLKEM768, X25519, secp256r1, secp384r1, secp521r1, P-256, P-384, P-521"}},
+			[]string{"spec.targets[0].tls.curves[1]: must be one of X25519MLKEM768, X25519, P-256, P-384, P-521"}},
 		{"protocol twice", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2", "h2"} }),
 			[]string{`spec.targets[0].tls.alpn[1]: "h2" is the name of entry 0 too`}},
 		{"HTTP/3", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h3"} }), []string{"spec.targets[0].tls.alpn[0]: must be h2 or http/1.1"}},

@@ -26,7 +26,7 @@ const (
 	defaultLeaseDuration     = time.Minute
 	defaultProbe             = 10 * time.Second
 	defaultSettle            = 2 * time.Second
-	defaultKeep              = time.Second
+	defaultRetention         = time.Second
 )
 
 // generic returns a spec as a client sends it.
@@ -105,7 +105,7 @@ func withDurations(spec *v1alpha1.LoadTestSpec) {
 		}
 	}
 	for i := range spec.Listeners {
-		durationOrElse(&spec.Listeners[i].Keep, defaultKeep)
+		durationOrElse(&spec.Listeners[i].Retention, defaultRetention)
 	}
 	for i := range spec.Chains {
 		for j := range spec.Chains[i].Steps {

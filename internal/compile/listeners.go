@@ -29,7 +29,7 @@ func (c *compiler) listeners() {
 		in, at := &c.spec.Listeners[i], path.Index(i)
 		c.place(rv.Place{List: rv.PlaceListeners, Index: i}, at)
 		c.unique(at.Child("name"), c.listenerIndex, in.Name, i)
-		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body, MaxBody: int(in.MaxBodyBytes), Keep: in.Keep.Duration}
+		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body, MaxBody: int(in.MaxBodyBytes), Retention: in.Retention.Duration}
 		if in.Port != nil {
 			out.Port = int(*in.Port)
 		}

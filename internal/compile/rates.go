@@ -209,7 +209,7 @@ func (c *compiler) longestWait(chain *runnerv1alpha1.Chain) (wait time.Duration)
 	for i := range chain.Steps {
 		if s := &chain.Steps[i]; s.Await != nil {
 			wait += s.Timeout
-			keep = max(keep, c.plan.Listeners[s.Await.Listener].Keep)
+			keep = max(keep, c.plan.Listeners[s.Await.Listener].Retention)
 		}
 	}
 	return wait + keep

@@ -16,8 +16,8 @@ type Listener struct {
 	Name string
 	// Timeouts are the distinct timeouts of the steps that wait for notifications of the listener.
 	Timeouts []time.Duration
-	// Keep is that of the plan.
-	Keep time.Duration
+	// Retention is that of the plan.
+	Retention time.Duration
 	// Response is the header block of all responses (RFC 7541), without references to a dynamic table. Body follows it.
 	Response, Body []byte
 	// MaxBody bounds the body that is kept of a notification, in octets.
@@ -56,14 +56,14 @@ func (b *builder) listeners(p *rv.Plan) {
 }
 
 func (b *builder) listener(in *rv.Listener) Listener {
-	l := Listener{Name: in.Name, Keep: in.Keep, Body: []byte(in.Body), MaxBody: in.MaxBody}
+	l := Listener{Name: in.Name, Keep: in.Retention, Body: []byte(in.Body), MaxBody: in.MaxBody}
 	if l.MaxBody == 0 {
 		l.MaxBody = defaultMaxBody
 	}
 	switch {
-	case in.Keep <= 0 || in.Keep > longestPause:
+	case in.Retention <= 0 || in.Retention > longestPause:
 		b.in("keep")
-		b.failf("%v is not between 0 and %v", in.Keep, longestPause)
+		b.failf("%v is not between 0 and %v", in.Retention, longestPause)
 	case in.Status < 200 || in.Status > 599:
 		b.in("status")
 		b.failf("%d is not the status of a response", in.Status)

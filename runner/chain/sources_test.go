@@ -340,7 +340,7 @@ func TestListenerParts(t *testing.T) {
 	p := drawPlan(rv.Text{
 		{Listener: 1}, {Literal: " "}, {Listener: 2, Column: rv.ListenerHost}, {Literal: " "}, {Listener: 2, Column: rv.ListenerPort},
 	})
-	p.Listeners = []rv.Listener{{Name: "a", Status: 204, Keep: 1}, {Name: "b", Status: 204, Keep: 1}}
+	p.Listeners = []rv.Listener{{Name: "a", Status: 204, Retention: 1}, {Name: "b", Status: 204, Retention: 1}}
 	g := program(t, p)
 	src := workersOf(t, p, g, 1, 1)[0]
 	for url, want := range map[string]string{

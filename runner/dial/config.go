@@ -106,13 +106,10 @@ func suites(names []string) ([]uint16, error) {
 	return ids, nil
 }
 
-// groups are the key exchanges of crypto/tls by their IANA names, and the names OpenSSL has for
-// the curves.
+// groups are the key exchanges of crypto/tls by their names in the API.
 var groups = map[string]tls.CurveID{
 	"X25519": tls.X25519, "X25519MLKEM768": tls.X25519MLKEM768,
-	"secp256r1": tls.CurveP256, "P-256": tls.CurveP256,
-	"secp384r1": tls.CurveP384, "P-384": tls.CurveP384,
-	"secp521r1": tls.CurveP521, "P-521": tls.CurveP521,
+	"P-256": tls.CurveP256, "P-384": tls.CurveP384, "P-521": tls.CurveP521,
 }
 
 func curves(names []string) ([]tls.CurveID, error) {

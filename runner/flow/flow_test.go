@@ -95,7 +95,7 @@ func TestFlow(t *testing.T) {
 		"after the load":   {[]rv.Step{step("a"), step("b")}, host{unpaced: true}, []string{"", ""}, "began, send a, send late b, ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &rv.Plan{Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: tt.steps}}, Listeners: []rv.Listener{{Name: "l", Status: 200, Keep: time.Second}}}
+			p := &rv.Plan{Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: tt.steps}}, Listeners: []rv.Listener{{Name: "l", Status: 200, Retention: time.Second}}}
 			h := &tt.host
 			f := newFlow(t, p, h)
 			first := true

@@ -39,7 +39,7 @@ type bench struct {
 func newBench() *bench {
 	b := &bench{}
 	b.ls = New(Config{
-		Plans: []chain.Listener{{Name: "l", Timeouts: []time.Duration{timeout}, Keep: timeout, MaxBody: 100, Response: []byte{0x89}}}, // :status 204
+		Plans: []chain.Listener{{Name: "l", Timeouts: []time.Duration{timeout}, Retention: timeout, MaxBody: 100, Response: []byte{0x89}}}, // :status 204
 		Net:   b, Host: b, Recorder: measure.New(measure.Shape{}), Wall: func() int64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	b.ls.Begin(1)

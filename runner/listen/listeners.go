@@ -112,7 +112,7 @@ func New(cfg Config) *Listeners {
 
 func (ls *Listeners) newListener(p *chain.Listener, policy *caller.Policy, maxEarlySize int) listener {
 	return listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
-		Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
+		Timeouts: p.Timeouts, Keep: p.Retention, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
 		Missed:  ls.host.Missed,
 		Discard: func(n notification.Notification) { ls.exchanges.Release(ls.takeEarly(n.Handle).x) },
 	})}

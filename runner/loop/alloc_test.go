@@ -108,7 +108,7 @@ func TestNotificationsAllocateNothing(t *testing.T) {
 		Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceBody}}},
 	})
 	p.Chains[0].Captures = []string{"body"}
-	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Keep: 100 * time.Microsecond}}
+	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Retention: 100 * time.Microsecond}}
 	n := &notifyingNet{canned: canned{clock: 1}, caller: &cannedConn{greeted: true, out: append(make([]byte, 0, 1<<20), http2.ClientPreface...)}, stream: 1}
 	n.caller.out = h2.AppendWindowUpdate(h2.AppendSettings(n.caller.out), 0, 1<<30) // for the bodies of the responses
 	n.conns = append(n.conns, n.caller)

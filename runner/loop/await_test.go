@@ -61,7 +61,7 @@ func awaits(n int64, change ...func(*rv.Plan)) *rv.Plan {
 	)
 	p.Chains[0].Captures = []string{"body"}
 	p.Variables = []rv.Variable{{Name: "n", Counter: &rv.Counter{Step: 1}}}
-	p.Listeners = []rv.Listener{{Name: "l", Status: 204, Keep: 200 * time.Millisecond}}
+	p.Listeners = []rv.Listener{{Name: "l", Status: 204, Retention: 200 * time.Millisecond}}
 	p.Rates = append(p.Rates, rv.Rate{Name: "rest", Count: 0, Period: time.Second, Duration: time.Second, ChainsPerSecond: true})
 	for _, f := range change {
 		f(p)
@@ -498,7 +498,7 @@ func TestListenerBoundsNotifications(t *testing.T) {
 		"that no step awaits, bodies":      {n: 1000, fields: 10, pieces: 8, whole: true, most: 115, least: 85},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, awaits(1, func(p *rv.Plan) { p.Listeners[0].Keep, p.Rates[1].Duration = 5*time.Second, 10*time.Second }), ok(time.Millisecond))
+			b := newBench(t, awaits(1, func(p *rv.Plan) { p.Listeners[0].Retention, p.Rates[1].Duration = 5*time.Second, 10*time.Second }), ok(time.Millisecond))
 			var before, during, after int64
 			b.onStart = append(b.onStart, func() {
 				peers := make([]*notifier, 20)

@@ -113,7 +113,7 @@ func fuzzFlow(p *rv.Plan) {
 
 // fuzzAwait inserts two steps that await notifications with the same path, one of them in the group of the last steps.
 func fuzzAwait(p *rv.Plan) {
-	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Keep: 20 * time.Millisecond}}
+	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Retention: 20 * time.Millisecond}}
 	s := p.Chains[0].Steps
 	await := func(name string, group int) rv.Step {
 		return rv.Step{Name: name, Group: group, OnFailure: rv.OnFailure{Continue: group > 0}, Await: &rv.Await{Key: lit("/n")}}

@@ -47,7 +47,7 @@ func sound() *rv.Plan {
 			{Name: "traceparent", Scope: rv.ScopeStep, Traceparent: &rv.Traceparent{Ratio: 0.5}},
 			{Name: "o", Constant: &rv.Content{Bytes: []byte{1}}},
 		},
-		Listeners: []rv.Listener{{Name: "l", Status: 204, Pointer: "/id", ByPath: true, Headers: []rv.ListenerHeader{{Name: "a", Value: "b"}}, Body: "b", Keep: time.Second}},
+		Listeners: []rv.Listener{{Name: "l", Status: 204, Pointer: "/id", ByPath: true, Headers: []rv.ListenerHeader{{Name: "a", Value: "b"}}, Body: "b", Retention: time.Second}},
 		Globals:   []string{"g"},
 		Chains: []rv.Chain{
 			{

@@ -78,7 +78,7 @@ func TestForgedReport(t *testing.T) {
 	s.apply(s.quickstart("good", 1, hold(50, time.Second), withoutThresholds, smallRunner))
 	good := s.awaitFinished("good")
 	maps := core.CoreV1().ConfigMaps(s.ns)
-	report, err := maps.Get(s.ctx, good.Status.ReportRef.Name, metav1.GetOptions{})
+	report, err := maps.Get(s.ctx, good.Status.Report.ConfigMapRef.Name, metav1.GetOptions{})
 	s.must(err)
 
 	before := s.stats().Requests

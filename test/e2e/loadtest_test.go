@@ -47,10 +47,10 @@ func withoutThresholds(spec *v1alpha1.LoadTestSpec) { spec.Thresholds = nil }
 // report reads the whole Report from the ConfigMap that status names.
 func (s *story) report(lt *v1alpha1.LoadTest) runnerv1.Report {
 	s.Helper()
-	if lt.Status.ReportRef == nil {
-		s.Fatal("status.reportRef is not set")
+	if lt.Status.Report == nil {
+		s.Fatal("status.report is not set")
 	}
-	cm, err := core.CoreV1().ConfigMaps(s.ns).Get(s.ctx, lt.Status.ReportRef.Name, metav1.GetOptions{})
+	cm, err := core.CoreV1().ConfigMaps(s.ns).Get(s.ctx, lt.Status.Report.ConfigMapRef.Name, metav1.GetOptions{})
 	s.must(err)
 	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData["report.json.gz"]))
 	s.must(err)

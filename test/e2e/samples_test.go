@@ -217,7 +217,7 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 		}
 	}
 	for i := range spec.Listeners {
-		spec.Listeners[i].Keep = &metav1.Duration{Duration: long}
+		spec.Listeners[i].Retention = &metav1.Duration{Duration: long}
 	}
 	for i := range spec.Thresholds {
 		if t := &spec.Thresholds[i]; t.Percentile != "" {

@@ -160,7 +160,7 @@ func (w *world) finish(ctx context.Context, from, to int) error {
 		if (i+1)%batch != 0 && i+1 < to {
 			continue
 		}
-		if err := w.reach(ctx, keptNamespace, "tests to finish", func(s *v1alpha1.LoadTestStatus) bool { return s.ReportRef != nil }); err != nil {
+		if err := w.reach(ctx, keptNamespace, "tests to finish", func(s *v1alpha1.LoadTestStatus) bool { return s.Report != nil }); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (w *world) deleteReports(ctx context.Context) (out []*corev1.ConfigMap, err
 	}
 	for i := range tests.Items {
 		report := &corev1.ConfigMap{}
-		if err := w.client.Get(ctx, client.ObjectKey{Namespace: keptNamespace, Name: tests.Items[i].Status.ReportRef.Name}, report); err != nil {
+		if err := w.client.Get(ctx, client.ObjectKey{Namespace: keptNamespace, Name: tests.Items[i].Status.Report.ConfigMapRef.Name}, report); err != nil {
 			return nil, err
 		}
 		if err := w.client.Delete(ctx, report); err != nil {

@@ -171,7 +171,7 @@ type ListenerCounts struct {
 	// Late notifications came after the timeout of their step. Duplicate ones had the key of one that came before.
 	Late      int64 `json:"late"`
 	Duplicate int64 `json:"duplicate"`
-	// Unexpected are notifications that no step awaited within Listener.Keep.
+	// Unexpected are notifications that no step awaited within Listener.Retention.
 	Unexpected int64 `json:"unexpected"`
 	// Early are notifications that no step awaits yet.
 	Early int64 `json:"early,omitempty"`

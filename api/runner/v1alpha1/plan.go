@@ -731,9 +731,9 @@ type Listener struct {
 	Body    string           `json:"body,omitempty"`
 	// MaxBody is the maximum size of a notification's body that is kept, in octets. Zero: 1 MiB.
 	MaxBody int `json:"maxBody,omitempty"`
-	// Keep is how long a notification that no step awaits is kept for a step to come, and how long late and duplicate
+	// Retention is how long a notification that no step awaits is kept for a step to come, and how long late and duplicate
 	// notifications are recognised.
-	Keep time.Duration `json:"keep"`
+	Retention time.Duration `json:"retention"`
 }
 
 // ListenerTLS secures the connections to a listener.

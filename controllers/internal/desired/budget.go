@@ -24,9 +24,7 @@ func Budget(lt *v1alpha1.LoadTest, runners int) *policyv1ac.PodDisruptionBudgetA
 			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).WithController(true)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMinAvailable(intstr.FromInt(runners)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{
-				LabelLoadTest: lt.Name, LabelComponent: ComponentRunner,
-			})))
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(RunnerLabels(lt))))
 }
 
 // BudgetMeta names the budget, to delete it.

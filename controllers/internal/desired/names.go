@@ -75,6 +75,11 @@ func RunName(lt *v1alpha1.LoadTest) string { return lt.Name + "-run-" + string(l
 // ReportName names the ConfigMap of the report.
 func ReportName(lt *v1alpha1.LoadTest) string { return lt.Name + "-report" }
 
+// RunnerLabels select the runner pods of a LoadTest.
+func RunnerLabels(lt *v1alpha1.LoadTest) map[string]string {
+	return map[string]string{LabelLoadTest: lt.Name, LabelComponent: ComponentRunner}
+}
+
 func labels(lt *v1alpha1.LoadTest, component string) map[string]string {
 	return map[string]string{
 		LabelName:      Application,

@@ -35,7 +35,7 @@ func Service(lt *v1alpha1.LoadTest) *corev1.Service {
 		ObjectMeta: meta(lt, ServiceName(lt), ComponentRunner),
 		Spec: corev1.ServiceSpec{
 			ClusterIP:                corev1.ClusterIPNone,
-			Selector:                 map[string]string{LabelLoadTest: lt.Name, LabelComponent: ComponentRunner},
+			Selector:                 RunnerLabels(lt),
 			PublishNotReadyAddresses: true,
 		},
 	}

@@ -269,7 +269,7 @@ type End struct {
 	Results           *v1alpha1.Results         `json:"results,omitempty"`
 	Summary           *v1alpha1.Summary         `json:"summary,omitempty"`
 	Verdict           *v1alpha1.Verdict         `json:"verdict,omitempty"`
-	ReportRef         *v1alpha1.ReportReference `json:"reportRef,omitempty"`
+	Report            *v1alpha1.ReportStatus    `json:"report,omitempty"`
 	Search            *v1alpha1.SearchStatus    `json:"search,omitempty"`
 }
 

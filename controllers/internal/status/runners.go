@@ -138,9 +138,7 @@ func generatorOf(runners []v1alpha1.RunnerStatus) *v1alpha1.GeneratorStatus {
 			out.ExclusiveShards++
 		}
 		out.ThrottledMicroseconds += r.ThrottledMicroseconds
-		if r.LagP99Microseconds > out.LagP99Microseconds {
-			out.LagP99Microseconds, out.LagP99Shard = r.LagP99Microseconds, r.Shard
-		}
+		out.LagP99Microseconds = max(out.LagP99Microseconds, r.LagP99Microseconds)
 	}
 	return out
 }

@@ -162,17 +162,15 @@ func reconciling(f *run.Facts, otherwise cell) cell {
 	return otherwise
 }
 
-// explanation returns what the condition says that explains the phase, for kubectl get.
-func (s *situation) explanation() cell {
+// explanation returns why the test has not finished: the message of the condition that explains the phase. kubectl get shows it.
+func (s *situation) explanation() string {
 	switch {
-	case s.phase == v1alpha1.PhaseCompleted:
-		return s.passed
 	case s.planReady.status == no:
-		return s.planReady
-	case s.finished.status == yes || s.finished.reason == v1alpha1.ReasonWriteRefused:
-		return s.finished
-	case s.runnersReady.status == no:
-		return s.runnersReady
+		return s.planReady.message
+	case s.finished.reason != v1alpha1.ReasonWriteRefused && s.runnersReady.status == no:
+		return s.runnersReady.message
+	case s.finished.reason != v1alpha1.ReasonWriteRefused && s.reconciling.status == yes:
+		return s.reconciling.message
 	}
-	return s.reconciling
+	return s.finished.message
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
 
 // Of computes the status from what a pass has found. Of the old status it keeps the transition times of conditions
@@ -19,7 +20,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	lt := *f.LoadTest
 	lt.Status = *f.LoadTest.Status.DeepCopy()
 	st := &lt.Status
-	st.ObservedGeneration = lt.Generation
+	st.ObservedGeneration, st.Selector = lt.Generation, labels.Set(desired.RunnerLabels(&lt)).String()
 	if f.Record.End == nil && st.CompletionTime != nil { // the report was deleted: what status says is all that is left
 		is := current(st, v1alpha1.ConditionFinished)
 		is.message = withNotes(&lt, f.Edited, is.message)
@@ -35,6 +36,8 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	s := situationOf(f, st)
 	if s.finished.status == yes {
 		s.finished.message = withNotes(&lt, f.Edited, s.finished.message)
+	} else {
+		s.finished.message = s.explanation()
 	}
 	for _, column := range []struct {
 		kind string
@@ -42,12 +45,11 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 	}{
 		{v1alpha1.ConditionPlanReady, s.planReady}, {v1alpha1.ConditionRunnersReady, s.runnersReady}, {v1alpha1.ConditionFinished, s.finished},
 		{v1alpha1.ConditionSucceeded, s.succeeded}, {v1alpha1.ConditionPassed, s.passed}, {v1alpha1.ConditionReconciling, s.reconciling},
-		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)}, // of controllers/upload, as reportURL
+		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)}, // of controllers/upload, as report.url
 	} {
 		column.set(st, column.kind, st.ObservedGeneration, f.Now)
 	}
-	why := s.explanation()
-	st.Phase, st.Summary.Reason, st.Summary.Message = s.phase, why.reason, shorten.To(why.message, maxSummary)
+	st.Phase = s.phase
 	return st
 }
 
@@ -59,9 +61,6 @@ func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.Loa
 		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending}, View: &shards.View{}}))
 	}
 	cell{yes, v1alpha1.ReasonRetryingAfterError, message}.set(st, v1alpha1.ConditionReconciling, lt.Generation, now)
-	if st.Summary != nil {
-		st.Summary.Reason, st.Summary.Message = v1alpha1.ReasonRetryingAfterError, shorten.To(message, maxSummary)
-	}
 	return st
 }
 
@@ -79,11 +78,21 @@ func endedStatus(e *record.End, st *v1alpha1.LoadTestStatus) {
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners, st.Protocols = e.Results, e.Verdict, e.Runners, e.Protocols
 	st.Generator = generatorOf(st.Runners)
-	st.StartSkewMicroseconds, st.ReportRef, st.Search, st.Thresholds = e.Skew, e.ReportRef, e.Search, nil
+	st.StartSkewMicroseconds, st.Report, st.Search, st.Thresholds = e.Skew, reportOf(e, st.Report), e.Search, nil
 	st.Summary = e.Summary.DeepCopy()
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", e.Shards.Ready, e.Shards.Desired)}
 	}
+}
+
+// reportOf returns where the report is. Its URL is that of the status, which controllers/upload writes.
+func reportOf(e *record.End, shown *v1alpha1.ReportStatus) *v1alpha1.ReportStatus {
+	if e.Report == nil || shown == nil {
+		return e.Report
+	}
+	out := *e.Report
+	out.URL = shown.URL
+	return &out
 }
 
 func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
@@ -110,6 +119,3 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 		st.Results = before.DeepCopy()
 	}
 }
-
-// maxSummary bounds the message of a summary in octets.
-const maxSummary = 1024

@@ -164,7 +164,7 @@ func states() map[string][]*run.Facts {
 		"pending":                             {runtest.New(), runtest.New(warned)},
 		"invalid":                             {runtest.New(has(run.Invalid(v1alpha1.ReasonInvalidSpec, "x")))},
 		"plan too large":                      {runtest.New(has(run.Invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":                     {runtest.New(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict}))},
+		"a name is taken":                     {runtest.New(has(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: "Job pcf-1 exists"}))},
 		"suspended before the start":          {runtest.New(suspendedBySpec), starting(suspendedBySpec)},
 		"the API server refuses an object":    {runtest.New(refused("Job pcf-1")), runtest.New(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
@@ -317,7 +317,7 @@ func TestLiveFigures(t *testing.T) {
 	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.Started, runtest.RunnersAre(runs, runs))
 	s.View.StartedAt, s.View.Rate = now, 60003.4
 	st := Of(s)
-	want := &v1alpha1.Summary{Reason: "Running", Message: "The runners send load", Shards: "2/2", Rate: "60003", Errors: "0%"}
+	want := &v1alpha1.Summary{Shards: "2/2", Rate: "60003", Errors: "0%"}
 	if diff := cmp.Diff(want, st.Summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
@@ -477,7 +477,7 @@ func TestEvents(t *testing.T) {
 					if h.Warning {
 						mark = "!"
 					}
-					if h.Action == "" || h.Note == "" && state != "a name is taken" {
+					if h.Action == "" || h.Note == "" {
 						t.Errorf("event %+v lacks an action or a note", h)
 					}
 					got = append(got, mark+h.Reason)
@@ -513,7 +513,6 @@ func TestMessages(t *testing.T) {
 			for _, c := range st.Conditions {
 				fmt.Fprintf(&out, "%s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			}
-			fmt.Fprintf(&out, "get: %s: %s\n", st.Summary.Reason, st.Summary.Message)
 			for _, e := range Events(&v1alpha1.LoadTestStatus{}, st) {
 				fmt.Fprintf(&out, "event %s: %s\n", e.Reason, e.Note)
 			}
