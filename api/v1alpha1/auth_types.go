@@ -1,7 +1,5 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // Auth is the source of the authorization header of requests (RFC 9110 11.6.2). Set exactly one field.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -118,12 +116,8 @@ type OAuth2 struct {
 	// refreshBefore is how long before the expiry of a token the runner gets the next one. The runner waits for at
 	// least half of the lifetime of the token. Default: 30s. Bounds: 0 to 1h; 0 means the default.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	RefreshBefore *metav1.Duration `json:"refreshBefore,omitempty"`
+	RefreshBefore *Duration `json:"refreshBefore,omitempty"`
 	// ca is the source of the certificate authorities that the runner trusts for an https:// token endpoint.
 	// Default: the authorities of the system.
 	// +optional
@@ -173,10 +167,6 @@ type ClientAssertion struct {
 	Certificate ClientCertificate `json:"certificate"`
 	// lifetime is the time from iat to exp. Default: 5m. Bounds: 10s to 24h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be at least 10s and at most 24h"
-	Lifetime *metav1.Duration `json:"lifetime,omitempty"`
+	Lifetime *Duration `json:"lifetime,omitempty"`
 }

@@ -1,7 +1,5 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // Chain is a sequence of requests. An instance of a chain is like one session of one client: it draws its
 // variables once, and its steps run one after another.
 //
@@ -48,12 +46,8 @@ type Chain struct {
 	// The other chains start in its place, so at least one load chain has no startDelay.
 	// It is at most 24h. Default: 0s.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be at most 24h, and not negative"
-	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
+	StartDelay *Duration `json:"startDelay,omitempty"`
 	// rates are stages of the chain's own. The chain is then not in the weighted mix of the other chains, and
 	// spec.rates does not apply to it. Its stages run one after another, at the same time as those of spec.rates.
 	// The load ends when the last stage of all chains has ended.
@@ -72,12 +66,8 @@ type Chain struct {
 	// The time in which the test is suspended does not count. It needs rates.
 	// It is at most 720h. Default: 0s.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('720h')",message="must be at most 720h, and not negative"
-	StartAfter *metav1.Duration `json:"startAfter,omitempty"`
+	StartAfter *Duration `json:"startAfter,omitempty"`
 	// maxInFlight is the largest number of instances of the chain that run at the same time.
 	// It counts all shards together, and each shard gets an exact share of it.
 	// It is at least the number of shards, and at most 10000000.
@@ -253,12 +243,8 @@ type ThinkTime struct {
 	// fixed is a pause that is always the same.
 	// It is at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	Fixed *metav1.Duration `json:"fixed,omitempty"`
+	Fixed *Duration `json:"fixed,omitempty"`
 	// uniform is a random pause between min and max. All lengths are equally likely.
 	// +optional
 	Uniform *UniformTime `json:"uniform,omitempty"`
@@ -274,21 +260,13 @@ type UniformTime struct {
 	// min is the shortest time.
 	// It is at most 1h.
 	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	Min metav1.Duration `json:"min"`
+	Min Duration `json:"min"`
 	// max is the longest time.
 	// It is at least min and at most 1h.
 	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	Max metav1.Duration `json:"max"`
+	Max Duration `json:"max"`
 }
 
 // ExponentialTime is a random time with an exponential distribution.
@@ -296,21 +274,13 @@ type ExponentialTime struct {
 	// mean is the average time.
 	// It is greater than 0 and at most 1h.
 	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Mean metav1.Duration `json:"mean"`
+	Mean Duration `json:"mean"`
 	// max is the longest time. Longer random times are cut to it.
 	// It is greater than 0 and at most 1h. Default: ten times the mean, at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Max *metav1.Duration `json:"max,omitempty"`
+	Max *Duration `json:"max,omitempty"`
 }
 
 // Condition compares a text with a value. Exactly one comparison is needed.
@@ -356,21 +326,13 @@ type Retry struct {
 	// backoff is the pause before the first retry. It doubles with each further retry.
 	// It is at most 1h. Default: 100ms, or maxBackoff if that is shorter.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	Backoff *metav1.Duration `json:"backoff,omitempty"`
+	Backoff *Duration `json:"backoff,omitempty"`
 	// maxBackoff is the longest backoff.
 	// It is at least backoff and at most 1h. Default: 10s.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	MaxBackoff *metav1.Duration `json:"maxBackoff,omitempty"`
+	MaxBackoff *Duration `json:"maxBackoff,omitempty"`
 	// retryAfter is what a retry does with the Retry-After header of the response that failed (RFC 9110 10.2.3): Follow or
 	// Ignore. With Follow the pause before the retry is the time that the header asks for if that is longer than the
 	// backoff. maxBackoff does not limit it. A time above 24h counts as 24h.

@@ -1,7 +1,5 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // HTTP2 controls the HTTP/2 connections of a target (RFC 9113, RFC 7541). Sizes are in octets. Server push is
 // always off.
 type HTTP2 struct {
@@ -43,12 +41,8 @@ type HTTP2 struct {
 	// receives nothing in the next interval either, the runner closes the connection and counts its requests as
 	// connectionLost. Default: the runner sends no PINGs. Bounds: 100ms to 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('100ms') && duration(self) <= duration('1h')",message="must be at least 100ms and at most 1h"
-	PingInterval *metav1.Duration `json:"pingInterval,omitempty"`
+	PingInterval *Duration `json:"pingInterval,omitempty"`
 }
 
 // HTTP1 controls the HTTP/1.1 connections of a target (RFC 9112).
@@ -90,12 +84,8 @@ type Connecting struct {
 	// the runner opens another one in its place. The runner closes the retired connection after its last response.
 	// Default: no limit. Bounds: greater than 0, at most 720h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
-	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
+	MaxAge *Duration `json:"maxAge,omitempty"`
 	// maxRequests is the number of requests after which the runner retires a connection, as with maxAge. Default:
 	// no limit for HTTP/1.1; for HTTP/2 the runner replaces a connection before its stream identifiers run out,
 	// after 2^30 requests. Bounds: 1 to 10^12.
@@ -107,12 +97,8 @@ type Connecting struct {
 	// closes the connection, counts these requests as connectionLost and opens another connection. Default: no
 	// limit; each request has a timeout of its own. Bounds: greater than 0, at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	InactivityTimeout *metav1.Duration `json:"inactivityTimeout,omitempty"`
+	InactivityTimeout *Duration `json:"inactivityTimeout,omitempty"`
 	// localAddresses are the IP addresses from which the runner connects. Connection k of the test uses entry k
 	// modulo the number of entries. An address has about 28000 ports for connections to one address and port of a
 	// target, so more connections need more addresses. Each address must be an address of the runner. Default: the
@@ -134,12 +120,8 @@ type Connecting struct {
 	// second connection for this. The second connection replaces the first one when it is open and, over HTTP/2,
 	// the server has answered. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	FailbackInterval *metav1.Duration `json:"failbackInterval,omitempty"`
+	FailbackInterval *Duration `json:"failbackInterval,omitempty"`
 }
 
 // ConnectionOpening is when the runner opens connections.
@@ -174,10 +156,6 @@ type ConnectionRamp struct {
 	Connections int32 `json:"connections"`
 	// period is the length of a period. Default: 1s. Bounds: greater than 0, at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Period *metav1.Duration `json:"period,omitempty"`
+	Period *Duration `json:"period,omitempty"`
 }

@@ -1,9 +1,5 @@
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
-
 // Listener is an HTTP/2 server of each runner for notifications that the services under load send. A request
 // gives them its URL with the placeholder ${listener.NAME.url}, and a step waits for them with await. The URL reaches the
 // worker that has sent the request.
@@ -57,12 +53,8 @@ type Listener struct {
 	// recognised. A test ends this long after the last step that awaits one.
 	// It is greater than 0 and at most 1h. Default: 1s.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Retention *metav1.Duration `json:"retention,omitempty"`
+	Retention *Duration `json:"retention,omitempty"`
 }
 
 // ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that fails, or that
@@ -179,12 +171,8 @@ type Await struct {
 	// If no notification has come by its end, the step fails, and the notification counts as missing.
 	// It is greater than 0 and at most 1h. Default: 5s.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Timeout *metav1.Duration `json:"timeout,omitempty"`
+	Timeout *Duration `json:"timeout,omitempty"`
 	// expect is what a notification must be to count as a success.
 	// Default: every notification.
 	// +optional

@@ -241,12 +241,8 @@ type LoadTestSpec struct {
 	// ready. The report counts them as graceful and in no other figure. Teardown chains run after it. Default: 0s; the
 	// runner sends no further step after the load. Bounds: at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
-	GracefulStop *metav1.Duration `json:"gracefulStop,omitempty"`
+	GracefulStop *Duration `json:"gracefulStop,omitempty"`
 	// activeDeadlineSeconds is the time in seconds from when the operator first saw the LoadTest until it ends the
 	// test. This includes a test that has not started. The time does not count while a queue such as Kueue suspends the Job of
 	// the runners, and while the test waits for its lock: it begins again when the wait ends. The operator keeps what was measured so far, and Succeeded
@@ -451,12 +447,8 @@ type Target struct {
 	// connectTimeout is the timeout for opening one connection. It includes name resolution, the TCP connection,
 	// the TLS handshake and the first SETTINGS of the target. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	ConnectTimeout *metav1.Duration `json:"connectTimeout,omitempty"`
+	ConnectTimeout *Duration `json:"connectTimeout,omitempty"`
 	// http2 controls HTTP/2 connections. It is not allowed when the target uses only HTTP/1.1. Default: the
 	// defaults of its fields.
 	// +optional
@@ -539,12 +531,8 @@ type Rate struct {
 	// duration is the length of the stage. Default: no limit; then requests must be set. Bounds: greater than 0,
 	// at most 720h (30 days).
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
-	Duration *metav1.Duration `json:"duration,omitempty"`
+	Duration *Duration `json:"duration,omitempty"`
 	// requests is the number of requests of the stage over all shards. Each step, retry and redirect is a request. Default: no
 	// limit; then duration must be set. Bounds: 1 to 10^12.
 	// +optional
@@ -619,12 +607,8 @@ type RequestsPer struct {
 	Count int64 `json:"count"`
 	// period is the length of a period. Bounds: 1s to 24h.
 	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
-	Period metav1.Duration `json:"period"`
+	Period Duration `json:"period"`
 }
 
 // ThresholdMetric is the figure that a threshold limits.
@@ -764,12 +748,12 @@ type Threshold struct {
 	// 5/s is the number in a second. It is not negative. A number with decimals needs quotes: "0.5".
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Max *intstr.IntOrString `json:"max,omitempty"`
 	// min is the smallest value that passes. It is written as max is.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Min *intstr.IntOrString `json:"min,omitempty"`
 	// target limits the figure of the requests of the steps of this target. It is the name of a target. Lag, and
 	// counts that the runner does not keep for each target, refuse it. Default: all targets.
@@ -811,12 +795,8 @@ type Threshold struct {
 	// read; a window of more than a minute moves in steps of a sixtieth of its length. Windows contain no warm-up
 	// and no pause. Bounds: 1s to 24h. Default: the whole run is one period.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
-	Window *metav1.Duration `json:"window,omitempty"`
+	Window *Duration `json:"window,omitempty"`
 	// abortOnFail ends the test as soon as the threshold fails while the test runs. The results so far are kept,
 	// and the test has failed. A min of a count over the run or a stage refuses it, because such a count is known
 	// at the end only. Default: false.
@@ -826,12 +806,8 @@ type Threshold struct {
 	// does not end the test. Without it, the first few requests could end a test. Bounds: 0s to 24h. Default: 10s
 	// if abortOnFail is true.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be from 0s to 24h"
-	AbortAfter *metav1.Duration `json:"abortAfter,omitempty"`
+	AbortAfter *Duration `json:"abortAfter,omitempty"`
 }
 
 // Runner controls the runner pods, which send the load.
@@ -862,12 +838,8 @@ type Runner struct {
 	// Kueue suspends the Job, the time does not count. Bounds: 1s to 24h. Default: the operator's configuration,
 	// 10m until the pods run and 2m until they are ready.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
-	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
+	StartTimeout *Duration `json:"startTimeout,omitempty"`
 	// onShardLost controls what happens if a runner is lost while the test runs. Fail ends the test: the other
 	// runners wait for their responses, and the operator keeps the results so far. Continue lets the others
 	// continue with their own shares. Rebalance distributes the share of the lost runner over the others, so that
@@ -886,12 +858,8 @@ type Runner struct {
 	// operator takes. It has an effect only if onShardLost is Rebalance: with Fail and Continue a runner does not need
 	// the operator. Bounds: 10s to 1h. Default: 1m.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be from 10s to 1h"
-	LeaseDuration *metav1.Duration `json:"leaseDuration,omitempty"`
+	LeaseDuration *Duration `json:"leaseDuration,omitempty"`
 	// resultRetention is the time for which a runner keeps its final figures after its load ended, until the
 	// operator has stored them. If the operator is present, that takes seconds. While the runner waits, its pod
 	// continues to run and keeps its CPUs, its memory and its share of quotas. If the pod is evicted or deleted, the
@@ -899,12 +867,8 @@ type Runner struct {
 	// checkpoint of its figures. A runner with teardown chains waits for as long at most until the operator begins
 	// teardown. Bounds: 10s to 24h. Default: 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be from 10s to 24h"
-	ResultRetention *metav1.Duration `json:"resultRetention,omitempty"`
+	ResultRetention *Duration `json:"resultRetention,omitempty"`
 	// podDisruptionBudget controls whether the operator creates a PodDisruptionBudget for the runners while the test
 	// runs. With Enabled, the API server refuses to evict a runner, so kubectl drain waits until the test has ended.
 	// With Disabled, a drain evicts runners, and onShardLost controls what happens then. You can change it while the
@@ -933,12 +897,8 @@ type Runner struct {
 	// lets responses gather; that is at most 1/32 of the average service time. It has no effect if the runner spins.
 	// Bounds: 10us to 10ms. Default: 500us.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10us') && duration(self) <= duration('10ms')",message="must be from 10us to 10ms"
-	SleepInterval *metav1.Duration `json:"sleepInterval,omitempty"`
+	SleepInterval *Duration `json:"sleepInterval,omitempty"`
 	// resources are the compute resources of the container runner, in the form of a Kubernetes
 	// container. Without cpusPerShard they replace the resources of the operator's configuration. With
 	// cpusPerShard they must not have cpu, and memory is both request and limit. Default: the

@@ -1,7 +1,5 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // SearchLoad is what a search changes.
 //
 // +kubebuilder:validation:Enum=RequestsPerSecond;Concurrency
@@ -57,21 +55,13 @@ type Search struct {
 	// probeDuration is how long a probe is measured. A longer probe finds a smaller overload: a target that gets 1% more
 	// requests than it can answer is late by 100ms after 10s. Default: 10s. Bounds: 1s to 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be between 1s and 1h"
-	ProbeDuration *metav1.Duration `json:"probeDuration,omitempty"`
+	ProbeDuration *Duration `json:"probeDuration,omitempty"`
 	// settleDuration is how long a probe sends at its load before it is measured. Its requests count as requests of a
 	// warm-up. Default: 2s. Bounds: 0s to 1h.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h"
-	SettleDuration *metav1.Duration `json:"settleDuration,omitempty"`
+	SettleDuration *Duration `json:"settleDuration,omitempty"`
 	// maxProbes is the maximum number of probes. A search from a start within a factor of 64 of the result needs at most
 	// 14 of them, if the precision is 3%. If all probes are used, the outcome is Incomplete. Default: 20. Bounds: 1 to 30.
 	// +optional

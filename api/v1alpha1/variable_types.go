@@ -1,7 +1,5 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // Variable is a source of values. Set exactly one of range, list, csv, subscribers, random, uuid, counter,
 // timestamp, env, perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the value
 // for all its steps. scope changes this.
@@ -512,12 +510,8 @@ type Timestamp struct {
 	// offset is a duration that the runner adds to the time, such as 1h for an expiry. A negative offset gives an
 	// earlier time. Default: 0s. Bounds: -8760h to 8760h (one year).
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('-8760h') && duration(self) <= duration('8760h')",message="must be between -8760h and 8760h"
-	Offset *metav1.Duration `json:"offset,omitempty"`
+	Offset *SignedDuration `json:"offset,omitempty"`
 }
 
 // Env is an environment variable.

@@ -137,7 +137,7 @@ func loadTest(changes ...func(*v1alpha1.LoadTest)) *v1alpha1.LoadTest {
 	rate := int64(1000)
 	lt := &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pcf", CreationTimestamp: metav1.NewTime(noon)},
-		Spec:       v1alpha1.LoadTestSpec{Rates: []v1alpha1.Rate{{Name: "hold", RequestsPerSecond: &rate, Duration: &metav1.Duration{Duration: 2 * time.Minute}}}},
+		Spec:       v1alpha1.LoadTestSpec{Rates: []v1alpha1.Rate{{Name: "hold", RequestsPerSecond: &rate, Duration: &v1alpha1.Duration{Duration: 2 * time.Minute}}}},
 	}
 	for _, change := range changes {
 		change(lt)

@@ -307,7 +307,7 @@ func TestPlanDeletedAfterAChange(t *testing.T) {
 func TestAbortOnFail(t *testing.T) {
 	w := newWorld(t)
 	slow := builder.P99("500us") // each response takes 1 ms
-	slow.AbortOnFail, slow.AbortAfter = true, &metav1.Duration{}
+	slow.AbortOnFail, slow.AbortAfter = true, &v1alpha1.Duration{}
 	w.apply(twoShards("aborted", load).Threshold(slow).Build())
 	for _, pod := range []string{"aborted-1-0", "aborted-1-1"} {
 		w.Eventually(func() string {

@@ -133,7 +133,7 @@ func TestLockTakesNoTime(t *testing.T) {
 	w.apply(locked("a", load).Build())
 	w.awaitLoad("a", 100)
 	w.apply(locked("b", load).Deadline(3600).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 30 * time.Minute}
+		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 30 * time.Minute}
 	}).Build())
 	w.awaitLocked("b", "a")
 	w.later(2 * time.Hour)
@@ -204,7 +204,7 @@ func TestKueue(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(*batchv1.Job, int) bool { return true })
 	lt := twoShards("queued", load).Deadline(3600).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 30 * time.Minute}
+		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 30 * time.Minute}
 		s.Runner.PodTemplate = rawTemplate(`{"spec":{"tolerations":[{"key":"load","operator":"Exists"}]}}`)
 	}).Build()
 	lt.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "load"}

@@ -372,7 +372,7 @@ func TestStartWithMinShards(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
 	w.apply(scalable("early", 3, load).Edit(onLoss("", 2)).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 9 * time.Minute}
+		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 9 * time.Minute}
 	}).Build())
 	w.await("early", "ready on two shards", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards != nil && lt.Status.Shards.Ready == 2 })
 	w.later(9 * time.Minute)
@@ -395,7 +395,7 @@ func TestStartTimeout(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
 	w.apply(scalable("tardy", 2, time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 2 * time.Second}
+		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 2 * time.Second}
 	}).Build())
 	lt := w.awaitPhase("tardy", v1alpha1.PhaseFailed)
 	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStartTimeout)

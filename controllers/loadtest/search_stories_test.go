@@ -22,7 +22,7 @@ func aSearch(name string) *v1alpha1.LoadTest {
 	lt := builder.Minimal(name).Shards(2).Connections(2).Rates(builder.PerSecond("warm", 100, time.Second)).Threshold(builder.P99("20ms")).Build()
 	lt.Spec.Rates[0].WarmUp = true
 	lt.Spec.Search = &v1alpha1.Search{
-		Start: 1000, Max: 2000, ProbeDuration: &metav1.Duration{Duration: time.Second}, SettleDuration: &metav1.Duration{Duration: 200 * time.Millisecond},
+		Start: 1000, Max: 2000, ProbeDuration: &v1alpha1.Duration{Duration: time.Second}, SettleDuration: &v1alpha1.Duration{Duration: 200 * time.Millisecond},
 	}
 	return lt
 }

@@ -139,7 +139,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 				s.Runner.OnShardLost = v1alpha1.ShardLostContinue
 			default:
 				w.leases = true
-				s.Runner.OnShardLost, s.Runner.LeaseDuration = v1alpha1.ShardLostRebalance, &metav1.Duration{Duration: 10 * time.Second}
+				s.Runner.OnShardLost, s.Runner.LeaseDuration = v1alpha1.ShardLostRebalance, &v1alpha1.Duration{Duration: 10 * time.Second}
 			}
 			w.shape(s)
 			if w.random.IntN(3) == 0 {
@@ -173,7 +173,7 @@ func (w *simulation) shape(s *v1alpha1.LoadTestSpec) {
 		s.Rates[3].RampFrom = new(int64)
 	}
 	if w.random.IntN(2) == 0 {
-		s.GracefulStop = &metav1.Duration{Duration: time.Duration(1+w.random.IntN(20)) * time.Second}
+		s.GracefulStop = &v1alpha1.Duration{Duration: time.Duration(1+w.random.IntN(20)) * time.Second}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 )
@@ -35,7 +36,7 @@ func TestReadyLimitHasOneClock(t *testing.T) {
 		}
 		want("all pods run", 2*time.Minute, r.observe.cfg.Runner.ReadyTimeout.Duration)
 		want("and continue to", 3*time.Minute, r.observe.cfg.Runner.ReadyTimeout.Duration-time.Minute)
-		s.LoadTest.Spec.Runner.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute}
+		s.LoadTest.Spec.Runner.StartTimeout = &v1alpha1.Duration{Duration: 5 * time.Minute}
 		want("startTimeout", 4*time.Minute, time.Minute)
 
 		s.Job.Spec.Suspend = ptr.To(true)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -260,8 +259,8 @@ func (c *connectionFlags) connecting() *v1alpha1.Connecting {
 	return &n
 }
 
-func (s *seconds) given() *metav1.Duration {
-	return &metav1.Duration{Duration: time.Duration(*s)}
+func (s *seconds) given() *v1alpha1.Duration {
+	return &v1alpha1.Duration{Duration: time.Duration(*s)}
 }
 
 // connectionFields are the fields below spec.targets[0] that the flags are made into, the more

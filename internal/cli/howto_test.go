@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/result"
@@ -227,7 +228,7 @@ func lessLoad(t *testing.T, doc string) string {
 			}
 		}
 		if _, later := chain["startAfter"]; later {
-			chain["startAfter"] = (docsDuration / 4).String()
+			chain["startAfter"] = v1alpha1.Duration{Duration: docsDuration / 4}.String()
 		}
 	}
 	for _, each := range rates {
@@ -240,7 +241,7 @@ func lessLoad(t *testing.T, doc string) string {
 			if rate["warmUp"] == true {
 				d = min(d, docsDuration)
 			}
-			rate["duration"] = min(d, longest).String()
+			rate["duration"] = v1alpha1.Duration{Duration: min(d, longest)}.String()
 		}
 		for field, most := range map[string]float64{"requestsPerSecond": docsRate, "chainsPerSecond": docsRate, "requests": docsRequests} {
 			if n, asked := rate[field].(float64); asked {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -30,7 +29,7 @@ func (f *idleFlags) apply(r *v1alpha1.Runner) {
 		r.IdleStrategy = v1alpha1.IdleStrategy(f.strategy)
 	}
 	if f.interval != 0 {
-		r.SleepInterval = &metav1.Duration{Duration: time.Duration(f.interval)}
+		r.SleepInterval = &v1alpha1.Duration{Duration: time.Duration(f.interval)}
 	}
 }
 

@@ -27,7 +27,7 @@ func TestIdleFlags(t *testing.T) {
 	}
 	check(h2surge(t, nil, nil, "run", "--dry-run", manifest).out, "Spin", "2ms")
 	check(h2surge(t, nil, nil, "run", "--dry-run", manifest, "--idle-strategy", "Sleep").out, "Sleep", "2ms")
-	check(h2surge(t, nil, nil, "run", "--dry-run", manifest, "--sleep-interval", "100us").out, "Spin", "100µs")
+	check(h2surge(t, nil, nil, "run", "--dry-run", manifest, "--sleep-interval", "100us").out, "Spin", "100us")
 	for _, tt := range []struct{ flag, value, want string }{
 		{"--idle-strategy", "spin", `--idle-strategy: "spin" is not an idle strategy; allowed: Auto, Spin, Sleep`},
 		{"--sleep-interval", "9us", `--sleep-interval: "9us" is not a sleep interval; allowed: durations from 10us to 10ms`},

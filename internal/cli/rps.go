@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
@@ -71,5 +69,5 @@ func (r *requestRate) apply(stage *v1alpha1.Rate) {
 		stage.RequestsPerSecond = &r.count
 		return
 	}
-	stage.RequestsPer = &v1alpha1.RequestsPer{Count: r.count, Period: metav1.Duration{Duration: r.period}}
+	stage.RequestsPer = &v1alpha1.RequestsPer{Count: r.count, Period: v1alpha1.Duration{Duration: r.period}}
 }

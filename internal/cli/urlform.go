@@ -258,11 +258,11 @@ func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 func (u *urlForm) rates() []v1alpha1.Rate {
 	main := v1alpha1.Rate{Name: "load", Requests: &u.requests}
 	if u.duration > 0 {
-		main.Requests, main.Duration = nil, &metav1.Duration{Duration: time.Duration(u.duration)}
+		main.Requests, main.Duration = nil, &v1alpha1.Duration{Duration: time.Duration(u.duration)}
 	}
 	rates := []v1alpha1.Rate{main}
 	if u.warmUp > 0 {
-		warm := v1alpha1.Rate{Name: "warm-up", WarmUp: true, Duration: &metav1.Duration{Duration: time.Duration(u.warmUp)}}
+		warm := v1alpha1.Rate{Name: "warm-up", WarmUp: true, Duration: &v1alpha1.Duration{Duration: time.Duration(u.warmUp)}}
 		rates = []v1alpha1.Rate{warm, main}
 	}
 	for i := range rates {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -15,7 +14,7 @@ import (
 
 func TestURLForm(t *testing.T) {
 	body, binary := file(t, "body", `{"cost":"$${x}"}`), file(t, "binary", "\xff")
-	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	duration := func(d time.Duration) *v1alpha1.Duration { return &v1alpha1.Duration{Duration: d} }
 	// base is what "-n 1 -c 1 -m 1 http://h:1" stands for; a row changes it.
 	base := func(change func(*v1alpha1.LoadTestSpec)) v1alpha1.LoadTestSpec {
 		spec := v1alpha1.LoadTestSpec{

@@ -37,9 +37,9 @@ func running() *v1alpha1.LoadTest {
 	return &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "core", Name: "pcf", UID: "1", CreationTimestamp: metav1.NewTime(at(-10))},
 		Spec: v1alpha1.LoadTestSpec{Runner: v1alpha1.Runner{Shards: 2}, Rates: []v1alpha1.Rate{
-			{Name: "warm", RequestsPerSecond: ptr(int64(1000)), Duration: &metav1.Duration{Duration: 10 * time.Second}, WarmUp: true},
-			{Name: "hold", RequestsPerSecond: ptr(int64(60000)), Duration: &metav1.Duration{Duration: 2 * time.Minute}},
-			{Name: "slow", RequestsPer: &v1alpha1.RequestsPer{Count: 1, Period: metav1.Duration{Duration: time.Minute}}, Duration: &metav1.Duration{Duration: time.Minute}},
+			{Name: "warm", RequestsPerSecond: ptr(int64(1000)), Duration: &v1alpha1.Duration{Duration: 10 * time.Second}, WarmUp: true},
+			{Name: "hold", RequestsPerSecond: ptr(int64(60000)), Duration: &v1alpha1.Duration{Duration: 2 * time.Minute}},
+			{Name: "slow", RequestsPer: &v1alpha1.RequestsPer{Count: 1, Period: v1alpha1.Duration{Duration: time.Minute}}, Duration: &v1alpha1.Duration{Duration: time.Minute}},
 		}},
 		Status: v1alpha1.LoadTestStatus{
 			Phase: v1alpha1.PhaseRunning, StartTime: ptr(metav1.NewTime(start)),

@@ -18,8 +18,8 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 	rate := int64(1000)
 	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "t", ResourceVersion: strconv.FormatInt(seconds, 10)}}
 	lt.Spec.Rates = []v1alpha1.Rate{
-		{Name: "warm", WarmUp: true, RequestsPerSecond: &rate, Duration: &metav1.Duration{Duration: 2 * time.Second}},
-		{Name: "hold", RequestsPerSecond: &rate, Duration: &metav1.Duration{Duration: time.Hour}},
+		{Name: "warm", WarmUp: true, RequestsPerSecond: &rate, Duration: &v1alpha1.Duration{Duration: 2 * time.Second}},
+		{Name: "hold", RequestsPerSecond: &rate, Duration: &v1alpha1.Duration{Duration: time.Hour}},
 	}
 	st := &lt.Status
 	st.Phase, st.StartTime = v1alpha1.PhaseRunning, &metav1.Time{Time: start}

@@ -257,9 +257,9 @@ func TestRamp(t *testing.T) {
 	lt := running()
 	lt.Status.Thresholds = nil
 	lt.Spec.Rates = []v1alpha1.Rate{
-		{Name: "climb", RampFrom: ptr(int64(1000)), RequestsPerSecond: ptr(int64(21000)), Duration: &metav1.Duration{Duration: 20 * time.Second}},
-		{Name: "some", RampFrom: ptr(int64(0)), RequestsPerSecond: ptr(int64(100)), Duration: &metav1.Duration{Duration: 20 * time.Second}, Requests: ptr(int64(250))},
-		{Name: "nothing", RequestsPerSecond: ptr(int64(0)), Duration: &metav1.Duration{Duration: 10 * time.Second}},
+		{Name: "climb", RampFrom: ptr(int64(1000)), RequestsPerSecond: ptr(int64(21000)), Duration: &v1alpha1.Duration{Duration: 20 * time.Second}},
+		{Name: "some", RampFrom: ptr(int64(0)), RequestsPerSecond: ptr(int64(100)), Duration: &v1alpha1.Duration{Duration: 20 * time.Second}, Requests: ptr(int64(250))},
+		{Name: "nothing", RequestsPerSecond: ptr(int64(0)), Duration: &v1alpha1.Duration{Duration: 10 * time.Second}},
 	}
 	for _, tc := range []struct {
 		now   int

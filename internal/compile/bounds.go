@@ -17,7 +17,7 @@ import (
 const (
 	wantDuration = "must be a duration such as 500ms or 1m30s"
 	// limitPattern is the pattern of max and min of thresholds. thresholds.go checks them: it knows what each metric allows.
-	limitPattern = `^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	limitPattern = `^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	// quantityPattern is the pattern of the API server for quantities.
 	quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 )
@@ -130,7 +130,7 @@ func (s *schema) text(text string) string {
 	case d != nil && d.broken(text):
 		return d.message
 	case d != nil && (isOther || isLong):
-		return wantDuration
+		return wantDuration + DurationHint(text)
 	case n == 0 && (s.MinLength > 0 || isOther):
 		return "must not be empty"
 	case n < s.MinLength:

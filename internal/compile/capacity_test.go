@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -32,7 +32,7 @@ func TestCapacity(t *testing.T) {
 			lt := builder.Minimal("test").Edit(func(s *spec) {
 				s.Targets[0].Connections, s.Targets[0].MaxConcurrentStreams = ptr.To(tc.connections), tc.streams
 				s.Rates[0].RequestsPerSecond, s.Rates[0].ClosedLoop, s.Rates[0].RequestsPer = ptr.To(tc.rate), nil, nil
-				s.Templates[0].Timeout = &metav1.Duration{Duration: tc.timeout}
+				s.Templates[0].Timeout = &v1alpha1.Duration{Duration: tc.timeout}
 			}).Build()
 			_, warnings, errs := compile.Compile("default/test", &lt.Spec)
 			if len(errs) > 0 {

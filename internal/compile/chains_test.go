@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -29,7 +28,7 @@ func retry(r v1alpha1.Retry) func(*spec) {
 	return step(1, func(s *v1alpha1.Step) { s.Retry = &r })
 }
 
-func duration(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+func duration(d time.Duration) *v1alpha1.Duration { return &v1alpha1.Duration{Duration: d} }
 
 // parallel makes one group of the chain's second and third step.
 func parallel(edit func(*v1alpha1.Step)) func(*spec) {

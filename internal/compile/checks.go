@@ -122,7 +122,7 @@ func (c *compiler) timeMatch(at *field.Path, in *v1alpha1.Check) match {
 	}
 	d, err := time.ParseDuration(limit)
 	if err != nil || !durationPattern().MatchString(limit) {
-		c.fail(path, "must be a duration such as 20ms, without ${}")
+		c.fail(path, "must be a duration such as 20ms, without ${}%s", DurationHint(limit))
 		return out
 	}
 	out.plan.Want = rv.Text{{Literal: strconv.FormatInt(int64(d), 10)}}

@@ -121,7 +121,7 @@ func TestErrorsOfChecks(t *testing.T) {
 
 		{"time that equals", timed(v1alpha1.Comparison{Equals: ptr.To("20ms")}), []string{expected + ": responseTime goes with exactly one of lessThan and greaterThan"}},
 		{"time between", timed(v1alpha1.Comparison{LessThan: "20ms", GreaterThan: "1ms"}), []string{expected + ": responseTime goes with exactly one of lessThan and greaterThan"}},
-		{"time without a unit", timed(v1alpha1.Comparison{LessThan: "20"}), []string{expected + ".lessThan: must be a duration such as 20ms, without ${}"}},
+		{"time without a unit", timed(v1alpha1.Comparison{LessThan: "20"}), []string{expected + ".lessThan: must be a duration such as 20ms, without ${}; write 20s"}},
 		{"time with a placeholder", timed(v1alpha1.Comparison{GreaterThan: "${x}ms"}), []string{expected + ".greaterThan: must be a duration such as 20ms, without ${}"}},
 		{"part of a time", check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
 			[]string{expected + ".regex: does not go with responseTime"}},
@@ -173,7 +173,7 @@ func TestSources(t *testing.T) {
 		{"a number", compared(v1alpha1.Comparison{LessThan: "-1.5e3"}), rv.Match{Op: "lessThan", Want: rv.Text{{Literal: "-1.5e3"}}}},
 		{"an empty text", compared(v1alpha1.Comparison{Equals: ptr.To("")}), rv.Match{Op: "equals"}},
 		{"absent", compared(v1alpha1.Comparison{Exists: ptr.To(false)}), rv.Match{Op: "exists", Want: rv.Text{{Literal: "false"}}}},
-		{"slow", timed(v1alpha1.Comparison{LessThan: "1.5ms", Not: true}), rv.Match{Op: "lessThan", Want: rv.Text{{Literal: "1500000"}}, Not: true}},
+		{"slow", timed(v1alpha1.Comparison{LessThan: "1500us", Not: true}), rv.Match{Op: "lessThan", Want: rv.Text{{Literal: "1500000"}}, Not: true}},
 	} {
 		lt := builder.Minimal("test").Edit(func(s *spec) { tc.edit(&s.Templates[0]) }).Build()
 		p, _, errs := compile.Compile("default/test", &lt.Spec)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -223,7 +222,7 @@ func TestErrors(t *testing.T) {
 			s.Search, s.Rates = &v1alpha1.Search{}, []v1alpha1.Rate{{Name: "warm", RequestsPerSecond: ptr.To[int64](5), Requests: ptr.To[int64](10), WarmUp: true}}
 		}, []string{"spec.rates: requests is not allowed with search; use duration"}},
 		{"a stage name of another list", func(s *spec) {
-			own(s, v1alpha1.Rate{Name: "steady", RequestsPerSecond: ptr.To[int64](5), Duration: &metav1.Duration{Duration: time.Second}})
+			own(s, v1alpha1.Rate{Name: "steady", RequestsPerSecond: ptr.To[int64](5), Duration: &v1alpha1.Duration{Duration: time.Second}})
 		}, []string{`spec.chains[1].rates[0].name: "steady" is the name of spec.rates[0] too`}},
 		{"a chain of the mix without rates", func(s *spec) {
 			own(s, builder.PerSecond("own", 5, time.Second))
@@ -248,7 +247,7 @@ func TestErrors(t *testing.T) {
 			s.Targets[0].URL = "x"
 			s.Templates[0].Body = "${x}"
 			s.Chains[0].Target = "elsewhere"
-			s.Rates[0].Duration = &metav1.Duration{}
+			s.Rates[0].Duration = &v1alpha1.Duration{}
 			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
@@ -316,7 +315,7 @@ func own(s *spec, rates ...v1alpha1.Rate) {
 func TestOwnRates(t *testing.T) {
 	lt := builder.Sessions("test", "http://target.example").Edit(func(s *spec) {
 		own(s, builder.PerSecond("own", 5, time.Second), builder.PerSecond("more", 6, 10*time.Minute))
-		s.Chains[1].StartAfter = &metav1.Duration{Duration: time.Hour}
+		s.Chains[1].StartAfter = &v1alpha1.Duration{Duration: time.Hour}
 		s.WeightBy = v1alpha1.WeightByRequests
 	}).Build()
 	p, _, errs := compile.Compile("default/test", &lt.Spec)

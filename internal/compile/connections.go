@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -39,11 +38,18 @@ func octets(given *int32) *uint32 {
 }
 
 // optional returns a duration that has no default; 0: it is not set.
-func optional(d *metav1.Duration) time.Duration {
+func optional(d *v1alpha1.Duration) time.Duration {
 	if d == nil {
 		return 0
 	}
 	return d.Duration
+}
+
+func offset(d *v1alpha1.SignedDuration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration.Duration
 }
 
 func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.Target) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -44,7 +43,7 @@ func TestOneALPNProtocolSettlesIt(t *testing.T) {
 // TestConnectionDefaults: an empty object says as much as none, and one that says nothing of
 // fail-over has it.
 func TestConnectionDefaults(t *testing.T) {
-	second := metav1.Duration{Duration: time.Second}
+	second := v1alpha1.Duration{Duration: time.Second}
 	for _, tc := range []struct {
 		name string
 		edit func(*v1alpha1.Target)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
@@ -146,8 +145,8 @@ func orElse[T comparable](field *T, value T) {
 	}
 }
 
-func durationOrElse(field **metav1.Duration, value time.Duration) {
+func durationOrElse(field **v1alpha1.Duration, value time.Duration) {
 	if *field == nil {
-		*field = &metav1.Duration{Duration: value}
+		*field = &v1alpha1.Duration{Duration: value}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
@@ -161,8 +163,11 @@ var units = map[string]struct {
 
 var otherDuration = lazy.Regexp(`^([0-9]{1,9}) ?([a-z]*?)s?$`)
 
-// DurationHint is the end of a message about a text that is not a duration: "; write 24h" for 1d.
+// DurationHint is the end of a message about a text that is not a duration: "; write 24h" for 1d, and "; write 1s500ms" for 1.5s.
 func DurationHint(text string) string {
+	if d, err := time.ParseDuration(text); err == nil && strings.Contains(text, ".") {
+		return "; write " + v1alpha1.Duration{Duration: d}.String()
+	}
 	m := otherDuration().FindStringSubmatch(text)
 	if m == nil {
 		return ""

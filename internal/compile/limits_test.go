@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
@@ -25,7 +24,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	rate := func(n int64) v1alpha1.Rate {
-		return v1alpha1.Rate{Name: "r" + strconv.FormatInt(n, 10), RequestsPerSecond: ptr.To(n), Duration: &metav1.Duration{Duration: time.Minute}}
+		return v1alpha1.Rate{Name: "r" + strconv.FormatInt(n, 10), RequestsPerSecond: ptr.To(n), Duration: &v1alpha1.Duration{Duration: time.Minute}}
 	}
 	template := func(raw string) func(*spec) {
 		return func(s *spec) { s.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(raw)} }

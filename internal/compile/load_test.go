@@ -109,6 +109,9 @@ spec:
 		}},
 		{"a name of another type, which others refer to", strings.NewReplacer("name: get}", "name: 7}", "template: get", `template: "7"`).Replace(minimal),
 			[]string{`spec.templates[0].name: must be a string; put the number in quotes: "7"`}},
+		{"durations with a fraction", strings.NewReplacer("duration: 1s", "duration: 1.5s", "path: /", "path: /, timeout: 0.5h").Replace(minimal), []string{
+			"spec.rates[0].duration: must be a duration such as 500ms or 1m30s; write 1s500ms",
+		}},
 		{"unknown fields and mistakes that the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
 			[]string{"spec.templates[0].pth: unknown field; did you mean path?", `spec.templates[0].path: variable "x" is not defined`}},
 	} {

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -43,16 +42,16 @@ func TestWhenNotAllShardsAreThere(t *testing.T) {
 		want   []string
 	}{
 		"nothing said":                {v1alpha1.Runner{Shards: 3}, nil, nil},
-		"all said":                    {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2), StartTimeout: &metav1.Duration{Duration: time.Minute}, OnShardLost: v1alpha1.ShardLostRebalance}, nil, nil},
+		"all said":                    {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2), StartTimeout: &v1alpha1.Duration{Duration: time.Minute}, OnShardLost: v1alpha1.ShardLostRebalance}, nil, nil},
 		"none at least":               {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](0)}, nil, []string{minShards + "must be between 1 and 256"}},
 		"more at least than all":      {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](4)}, nil, []string{minShards + "minShards must be at most runner.shards"}},
-		"a short time":                {v1alpha1.Runner{StartTimeout: &metav1.Duration{Duration: time.Millisecond}}, nil, []string{"spec.runner.startTimeout: must be from 1s to 24h"}},
-		"leases":                      {v1alpha1.Runner{OnShardLost: v1alpha1.ShardLostRebalance, LeaseDuration: &metav1.Duration{Duration: 10 * time.Second}, ResultRetention: &metav1.Duration{Duration: 24 * time.Hour}}, nil, nil},
-		"short lease":                 {v1alpha1.Runner{LeaseDuration: &metav1.Duration{Duration: 9 * time.Second}}, nil, []string{"spec.runner.leaseDuration: must be from 10s to 1h"}},
-		"long retention":              {v1alpha1.Runner{ResultRetention: &metav1.Duration{Duration: 25 * time.Hour}}, nil, []string{"spec.runner.resultRetention: must be from 10s to 24h"}},
-		"idle":                        {v1alpha1.Runner{IdleStrategy: v1alpha1.IdleStrategySpin, SleepInterval: &metav1.Duration{Duration: 10 * time.Millisecond}}, nil, nil},
+		"a short time":                {v1alpha1.Runner{StartTimeout: &v1alpha1.Duration{Duration: time.Millisecond}}, nil, []string{"spec.runner.startTimeout: must be from 1s to 24h"}},
+		"leases":                      {v1alpha1.Runner{OnShardLost: v1alpha1.ShardLostRebalance, LeaseDuration: &v1alpha1.Duration{Duration: 10 * time.Second}, ResultRetention: &v1alpha1.Duration{Duration: 24 * time.Hour}}, nil, nil},
+		"short lease":                 {v1alpha1.Runner{LeaseDuration: &v1alpha1.Duration{Duration: 9 * time.Second}}, nil, []string{"spec.runner.leaseDuration: must be from 10s to 1h"}},
+		"long retention":              {v1alpha1.Runner{ResultRetention: &v1alpha1.Duration{Duration: 25 * time.Hour}}, nil, []string{"spec.runner.resultRetention: must be from 10s to 24h"}},
+		"idle":                        {v1alpha1.Runner{IdleStrategy: v1alpha1.IdleStrategySpin, SleepInterval: &v1alpha1.Duration{Duration: 10 * time.Millisecond}}, nil, nil},
 		"another idle strategy":       {v1alpha1.Runner{IdleStrategy: "Wait"}, nil, []string{"spec.runner.idleStrategy: must be one of Auto, Spin, Sleep"}},
-		"a short interval":            {v1alpha1.Runner{SleepInterval: &metav1.Duration{Duration: 9 * time.Microsecond}}, nil, []string{"spec.runner.sleepInterval: must be from 10us to 10ms"}},
+		"a short interval":            {v1alpha1.Runner{SleepInterval: &v1alpha1.Duration{Duration: 9 * time.Microsecond}}, nil, []string{"spec.runner.sleepInterval: must be from 10us to 10ms"}},
 		"another word":                {v1alpha1.Runner{OnShardLost: "weep"}, nil, []string{onShardLost + "must be one of Fail, Continue, Rebalance"}},
 		"divided requests":            {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](3), OnShardLost: v1alpha1.ShardLostContinue}, requests, nil},
 		"divided requests, fewer":     {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2)}, requests, []string{minShards + "minShards below runner.shards " + divided}},

@@ -18,8 +18,8 @@ var (
 	percentagePattern = lazy.Regexp(`^(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%$`)
 	countLimitPattern = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,9})?(/s)?$`)
 	rateLimitPattern  = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
-	durationPattern   = lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
-	timePattern       = lazy.Regexp(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
+	durationPattern   = lazy.Regexp(`^([0-9]+(ns|us|\x{b5}s|ms|s|m|h))+$`)
+	timePattern       = lazy.Regexp(`^([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
 )
 
 // defaultAbortAfter is the default of abortAfter.
@@ -226,7 +226,7 @@ func (c *compiler) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alph
 func (c *compiler) timeLimit(path *field.Path, limit *intstr.IntOrString) {
 	_, err := time.ParseDuration(limit.StrVal)
 	if limit.Type != intstr.String || err != nil || !timePattern().MatchString(limit.StrVal) {
-		c.fail(path, "max and min of a time must be a duration such as 20ms")
+		c.fail(path, "max and min of a time must be a duration such as 20ms%s", DurationHint(limit.StrVal))
 	}
 }
 

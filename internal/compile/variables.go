@@ -134,7 +134,7 @@ func timestamp(in *v1alpha1.Timestamp) *rv.Timestamp {
 		"RFC3339": rv.TimeRFC3339, "RFC3339Milli": rv.TimeRFC3339Milli, "EpochSeconds": rv.TimeEpochSeconds,
 		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate, "IMFFixdateMilli": rv.TimeIMFFixdateMilli,
 	}
-	return &rv.Timestamp{Format: formats[in.Format], Offset: optional(in.Offset)}
+	return &rv.Timestamp{Format: formats[in.Format], Offset: offset(in.Offset)}
 }
 
 func (c *compiler) constant(at *field.Path, in *v1alpha1.Constant) *rv.Content {

@@ -105,7 +105,7 @@ func sequence(dec *json.Decoder) (*yaml.Node, error) {
 
 var (
 	// bare are texts that every YAML reads as texts without quotes: no numbers, dates, indicators.
-	bare = lazy.Regexp(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h))+)$`)
+	bare = lazy.Regexp(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(ns|us|ms|s|m|h))+)$`)
 	// words are those that YAML 1.1 reads as something else.
 	words = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
 )

@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -28,7 +26,7 @@ func SetRate(r *v1alpha1.Rate, perSecond float64) bool {
 	for period := 2.0; period <= longestPeriod; period++ {
 		count := math.Round(perSecond * period)
 		if count >= 1 && count <= 1e8 && math.Abs(count-perSecond*period) <= 1e-9*period*perSecond {
-			r.RequestsPer = &v1alpha1.RequestsPer{Count: int64(count), Period: metav1.Duration{Duration: time.Duration(period) * time.Second}}
+			r.RequestsPer = &v1alpha1.RequestsPer{Count: int64(count), Period: v1alpha1.Duration{Duration: time.Duration(period) * time.Second}}
 			return true
 		}
 	}
@@ -45,4 +43,4 @@ func Seconds(s float64) (time.Duration, bool) {
 }
 
 // Given is a duration of the API.
-func Given(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+func Given(d time.Duration) *v1alpha1.Duration { return &v1alpha1.Duration{Duration: d} }

@@ -56,13 +56,13 @@ func (b *builder) listeners(p *rv.Plan) {
 }
 
 func (b *builder) listener(in *rv.Listener) Listener {
-	l := Listener{Name: in.Name, Keep: in.Retention, Body: []byte(in.Body), MaxBody: in.MaxBody}
+	l := Listener{Name: in.Name, Retention: in.Retention, Body: []byte(in.Body), MaxBody: in.MaxBody}
 	if l.MaxBody == 0 {
 		l.MaxBody = defaultMaxBody
 	}
 	switch {
 	case in.Retention <= 0 || in.Retention > longestPause:
-		b.in("keep")
+		b.in("retention")
 		b.failf("%v is not between 0 and %v", in.Retention, longestPause)
 	case in.Status < 200 || in.Status > 599:
 		b.in("status")

@@ -139,7 +139,7 @@ func (b *LoadTest) Edit(edit func(*v1alpha1.LoadTestSpec)) *LoadTest {
 
 // PerSecond is a measured stage.
 func PerSecond(name string, rate int64, d time.Duration) v1alpha1.Rate {
-	return v1alpha1.Rate{Name: name, RequestsPerSecond: ptr.To(rate), Duration: &metav1.Duration{Duration: d}}
+	return v1alpha1.Rate{Name: name, RequestsPerSecond: ptr.To(rate), Duration: &v1alpha1.Duration{Duration: d}}
 }
 
 // WarmUp is a stage that counts for nothing.

@@ -104,8 +104,8 @@ func rulesOfAwait() []Mutant {
 		{Name: "jsonPointer without equals", Path: byValue + ".await.match", Want: "jsonPointer and equals go together", Unset: []string{byValue + ".await.match.equals"}},
 		tooLong(byPath+".await.timeout", "0ms", withinAnHour),
 		tooLong(byPath+".await.timeout", "61m", withinAnHour),
-		tooLong("spec.listeners[0].keep", "0ms", withinAnHour),
-		tooLong("spec.listeners[0].keep", "61m", withinAnHour),
+		tooLong("spec.listeners[0].retention", "0ms", withinAnHour),
+		tooLong("spec.listeners[0].retention", "61m", withinAnHour),
 		{
 			Name: "clientNames without clientCA", Path: "spec.listeners[0].tls.clientNames", Want: "clientNames need clientCA",
 			Unset: []string{"spec.listeners[0].tls.clientCA"},

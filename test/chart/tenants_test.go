@@ -32,7 +32,7 @@ tenants:
 	within := func(namespace, name string) *v1alpha1.LoadTest {
 		return builder.Minimal(name).Namespace(namespace).Edit(func(s *v1alpha1.LoadTestSpec) {
 			s.ActiveDeadlineSeconds, s.Runner.Shards, s.Targets[0].Connections = ptr.To[int64](600), 2, ptr.To[int32](8)
-			s.Rates = []v1alpha1.Rate{{Name: "r", RequestsPerSecond: ptr.To[int64](1000), Duration: &metav1.Duration{Duration: time.Minute}}}
+			s.Rates = []v1alpha1.Rate{{Name: "r", RequestsPerSecond: ptr.To[int64](1000), Duration: &v1alpha1.Duration{Duration: time.Minute}}}
 		}).Build()
 	}
 	// The API server takes some seconds until it knows a new policy.
@@ -51,10 +51,10 @@ tenants:
 		{"rate", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](1001) }, "spec.rates: a rate is above the limit; allowed for this tenant: at most 1000 per second"},
 		{"start of a ramp", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RampFrom = ptr.To[int64](1001) }, "spec.rates: a rate"},
 		{"rate by period", func(s *v1alpha1.LoadTestSpec) {
-			s.Rates[0].RequestsPerSecond, s.Rates[0].RequestsPer = nil, &v1alpha1.RequestsPer{Count: 60_001, Period: metav1.Duration{Duration: time.Minute}}
+			s.Rates[0].RequestsPerSecond, s.Rates[0].RequestsPer = nil, &v1alpha1.RequestsPer{Count: 60_001, Period: v1alpha1.Duration{Duration: time.Minute}}
 		}, "spec.rates: a rate"},
 		{"slow rate by period", func(s *v1alpha1.LoadTestSpec) {
-			s.Rates[0].RequestsPerSecond, s.Rates[0].RequestsPer = nil, &v1alpha1.RequestsPer{Count: 60_000, Period: metav1.Duration{Duration: time.Minute}}
+			s.Rates[0].RequestsPerSecond, s.Rates[0].RequestsPer = nil, &v1alpha1.RequestsPer{Count: 60_000, Period: v1alpha1.Duration{Duration: time.Minute}}
 		}, ""},
 		{"shards", func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, "spec.runner.shards: is 3; allowed for this tenant: at most 2"},
 		{"connections", func(s *v1alpha1.LoadTestSpec) { s.Targets[0].Connections = ptr.To[int32](9) }, "spec.targets: too many connections"},

@@ -68,7 +68,7 @@ func creationsWithin(d time.Duration) func(*v1alpha1.LoadTestSpec) {
 		steps := spec.Chains[0].Steps
 		for i := range steps {
 			if steps[i].Name == "create" {
-				steps[i].Request.Timeout = &metav1.Duration{Duration: d}
+				steps[i].Request.Timeout = &v1alpha1.Duration{Duration: d}
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestLeaseExpires(t *testing.T) {
 
 // leaseOf is the time for which a runner sends without the operator.
 func leaseOf(d time.Duration) func(*v1alpha1.LoadTestSpec) {
-	return func(spec *v1alpha1.LoadTestSpec) { spec.Runner.LeaseDuration = &metav1.Duration{Duration: d} }
+	return func(spec *v1alpha1.LoadTestSpec) { spec.Runner.LeaseDuration = &v1alpha1.Duration{Duration: d} }
 }
 
 // wantFenced harms the second runner for a time that is longer than its lease.

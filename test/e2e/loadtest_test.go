@@ -37,7 +37,7 @@ func (s *story) quickstart(name string, shards int32, change ...func(*v1alpha1.L
 // hold replaces the stages by a single one.
 func hold(rps int64, d time.Duration) func(*v1alpha1.LoadTestSpec) {
 	return func(spec *v1alpha1.LoadTestSpec) {
-		spec.Rates = []v1alpha1.Rate{{Name: "hold", RequestsPerSecond: &rps, Duration: &metav1.Duration{Duration: d}}}
+		spec.Rates = []v1alpha1.Rate{{Name: "hold", RequestsPerSecond: &rps, Duration: &v1alpha1.Duration{Duration: d}}}
 	}
 }
 

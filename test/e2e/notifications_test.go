@@ -96,13 +96,13 @@ func subscribe(spec *v1alpha1.LoadTestSpec, n int64) {
 	request := &v1alpha1.Request{Expect: &v1alpha1.Expect{Status: created}}
 	request.Method, request.Path, request.Body = "POST", "/subscriptions", `{"notificationUri": "${listener.events.url}/notify/${id}"}`
 	spec.Variables = []v1alpha1.Variable{{Name: "id", Counter: &v1alpha1.Counter{}}}
-	spec.Listeners = []v1alpha1.Listener{{Name: "events", Retention: &metav1.Duration{Duration: 5 * time.Second}}}
+	spec.Listeners = []v1alpha1.Listener{{Name: "events", Retention: &v1alpha1.Duration{Duration: 5 * time.Second}}}
 	spec.Thresholds, spec.Templates = nil, nil
-	spec.Rates = []v1alpha1.Rate{{Name: "steady", ChainsPerSecond: &perSecond, Duration: &metav1.Duration{Duration: time.Duration(n/perSecond) * time.Second}}}
+	spec.Rates = []v1alpha1.Rate{{Name: "steady", ChainsPerSecond: &perSecond, Duration: &v1alpha1.Duration{Duration: time.Duration(n/perSecond) * time.Second}}}
 	spec.Chains = []v1alpha1.Chain{{Name: "subscription", Target: spec.Targets[0].Name, Steps: []v1alpha1.Step{
 		{Name: "subscribe", Request: request},
 		{Name: "notification", Await: &v1alpha1.Await{
-			Listener: "events", Match: v1alpha1.NotificationMatch{Path: "/notify/${id}"}, Timeout: &metav1.Duration{Duration: 5 * time.Second},
+			Listener: "events", Match: v1alpha1.NotificationMatch{Path: "/notify/${id}"}, Timeout: &v1alpha1.Duration{Duration: 5 * time.Second},
 		}},
 	}}}
 }

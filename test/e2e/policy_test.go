@@ -61,8 +61,8 @@ func (c *charts) wantHeldBack() {
 	c.apply(c.quickstart("retries", 1, withoutThresholds, func(spec *v1alpha1.LoadTestSpec) {
 		spec.Targets[0].URL = "http://" + net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
 		spec.Chains[0].Steps[0].Request.Expect = &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(418)}}
-		spec.Chains[0].Steps[0].Retry = &v1alpha1.Retry{Attempts: 20, Backoff: &metav1.Duration{Duration: time.Millisecond}}
-		spec.Rates = []v1alpha1.Rate{{Name: "hold", ChainsPerSecond: ptr.To[int64](60), Duration: &metav1.Duration{Duration: 5 * time.Second}}}
+		spec.Chains[0].Steps[0].Retry = &v1alpha1.Retry{Attempts: 20, Backoff: &v1alpha1.Duration{Duration: time.Millisecond}}
+		spec.Rates = []v1alpha1.Rate{{Name: "hold", ChainsPerSecond: ptr.To[int64](60), Duration: &v1alpha1.Duration{Duration: 5 * time.Second}}}
 	}))
 	lt := c.awaitCondition("retries", v1alpha1.ConditionFinished, metav1.ConditionTrue, time.Minute)
 	sent, received := c.wantCounts(lt), c.stats().Requests-before

@@ -173,9 +173,9 @@ func lessLoad(spec *v1alpha1.LoadTestSpec) {
 			continue
 		}
 		whole := r.Duration.Duration
-		r.Duration = &metav1.Duration{Duration: min(whole, measured)}
+		r.Duration = &v1alpha1.Duration{Duration: min(whole, measured)}
 		if r.WarmUp {
-			r.Duration = &metav1.Duration{Duration: min(whole, warmUp)}
+			r.Duration = &v1alpha1.Duration{Duration: min(whole, warmUp)}
 		}
 		if p := r.RequestsPer; p != nil { // as many in less time
 			shorter := float64(r.Duration.Duration) / float64(whole)
@@ -198,7 +198,7 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 	const long = 10 * time.Second
 	for _, r := range requests(spec) {
 		if r.Timeout != nil {
-			r.Timeout = &metav1.Duration{Duration: max(long, r.Timeout.Duration)}
+			r.Timeout = &v1alpha1.Duration{Duration: max(long, r.Timeout.Duration)}
 		}
 		if r.Expect == nil {
 			continue
@@ -212,12 +212,12 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 	for _, chain := range spec.Chains {
 		for _, step := range chain.Steps {
 			if a := step.Await; a != nil {
-				a.Timeout = &metav1.Duration{Duration: long}
+				a.Timeout = &v1alpha1.Duration{Duration: long}
 			}
 		}
 	}
 	for i := range spec.Listeners {
-		spec.Listeners[i].Retention = &metav1.Duration{Duration: long}
+		spec.Listeners[i].Retention = &v1alpha1.Duration{Duration: long}
 	}
 	for i := range spec.Thresholds {
 		if t := &spec.Thresholds[i]; t.Percentile != "" {

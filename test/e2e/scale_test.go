@@ -72,7 +72,7 @@ func TestStartWithFewer(t *testing.T) {
 	const rps, length = 500, 5
 	s.apply(s.quickstart("fewer", 2, hold(rps, length*time.Second), withoutThresholds, apart, func(spec *v1alpha1.LoadTestSpec) {
 		one := int32(1)
-		spec.Runner.MinShards, spec.Runner.StartTimeout = &one, &metav1.Duration{Duration: 6 * time.Second}
+		spec.Runner.MinShards, spec.Runner.StartTimeout = &one, &v1alpha1.Duration{Duration: 6 * time.Second}
 	}))
 	lt := s.awaitCondition("fewer", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	t.Logf("at the end:\n%s", conditions(lt))
@@ -96,7 +96,7 @@ func TestStartTimeout(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "start-timeout").withTarget()
 	s.apply(s.quickstart("late", 2, withoutThresholds, apart, func(spec *v1alpha1.LoadTestSpec) {
-		spec.Runner.StartTimeout = &metav1.Duration{Duration: 3 * time.Second}
+		spec.Runner.StartTimeout = &v1alpha1.Duration{Duration: 3 * time.Second}
 	}))
 	lt := s.awaitCondition("late", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	t.Logf("at the end:\n%s", conditions(lt))

@@ -71,7 +71,7 @@ func searchFrom(start int64) func(*v1alpha1.LoadTestSpec) {
 		spec.Rates, spec.Variables = nil, nil
 		spec.Chains = []v1alpha1.Chain{{Name: "get", Target: "target", Steps: []v1alpha1.Step{{Name: "get", Request: request}}}}
 		spec.Search = &v1alpha1.Search{
-			Start: start, ProbeDuration: &metav1.Duration{Duration: 3 * time.Second}, SettleDuration: &metav1.Duration{Duration: 300 * time.Millisecond},
+			Start: start, ProbeDuration: &v1alpha1.Duration{Duration: 3 * time.Second}, SettleDuration: &v1alpha1.Duration{Duration: 300 * time.Millisecond},
 		}
 		spec.Thresholds = []v1alpha1.Threshold{
 			{Name: "fast", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: &limit},

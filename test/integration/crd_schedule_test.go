@@ -57,6 +57,8 @@ func TestRulesOfSchedules(t *testing.T) {
 		{"negative limit", "spec.historyLimits.passed", int64(-1), "greater than or equal to 0"},
 		{"high limit", "spec.historyLimits.error", int64(1001), "less than or equal to 1000"},
 		{"a rule of LoadTests", "spec.template.spec.runner.shards", int64(3), "must be at least runner.shards, one for each shard"},
+		{"a duration with a fraction", "spec.template.spec.gracefulStop", "1.5s", "should match"},
+		{"a duration without a fraction", "spec.template.spec.gracefulStop", "1s500ms", ""},
 		{"unknown field of the template", "spec.template.spec.rate", int64(3), `unknown field "spec.template.spec.rate"`},
 		{"name in the template", "spec.template.metadata.name", "x", `unknown field "spec.template.metadata.name"`},
 	} {

@@ -20,7 +20,7 @@ import (
 var valued = []string{
 	"spec.seed", "spec.lock", "spec.weightBy", "spec.gracefulStop", "spec.search", "spec.runner", "spec.targets[0].maxConcurrentStreams",
 	"spec.targets[0].connectTimeout", "spec.targets[0].auth.oauth2.secretIn", "spec.targets[0].sbi.maxRspTime", "spec.targets[1].http2", "spec.targets[1].connecting",
-	"spec.templates[0].timeout", "spec.templates[0].operation", "spec.templates[0].headers[1].whenEmpty", "spec.listeners[0].response", "spec.listeners[0].keep",
+	"spec.templates[0].timeout", "spec.templates[0].operation", "spec.templates[0].headers[1].whenEmpty", "spec.listeners[0].response", "spec.listeners[0].retention",
 	"spec.listeners[0].maxBodyBytes", "spec.rates[1].rampFrom", "spec.rates[0].warmUp",
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -68,7 +67,7 @@ func TestStarters(t *testing.T) {
 				f.LoadTest.Spec.Runner.MinShards = &tt.minShards
 			}
 			if tt.timeout > 0 {
-				f.LoadTest.Spec.Runner.StartTimeout = &metav1.Duration{Duration: tt.timeout}
+				f.LoadTest.Spec.Runner.StartTimeout = &v1alpha1.Duration{Duration: tt.timeout}
 			}
 			if tt.edit != nil {
 				tt.edit(f)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
 )
@@ -197,7 +195,7 @@ func (c *converter) window(name string) *int32 {
 	return &n
 }
 
-func (c *converter) seconds(name string, s float64) *metav1.Duration {
+func (c *converter) seconds(name string, s float64) *v1alpha1.Duration {
 	d, ok := convert.Seconds(s)
 	if !ok {
 		c.Fail(name, "is too long")
