@@ -49,7 +49,7 @@ generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
 
 .PHONY: manifests
 manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for programs, and the operator's RBAC role, in config/ and in the chart.
-	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOLS)/controller-gen crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	go test ./internal/compile -run TestSchemasAreGenerated -update
 	@mkdir -p dist

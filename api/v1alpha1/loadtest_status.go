@@ -273,11 +273,10 @@ type Results struct {
 	// rate compares the asked with the achieved rate.
 	// +required
 	Rate RateStatus `json:"rate"`
-	// errorRate is 1 - succeeded / (sent + dropped), as a percentage such as "0.02%". It is "0%" if the runners
+	// errorRate is 1 - succeeded / (sent + dropped), such as 0.0002 for 0.02%. It is 0 if the runners
 	// sent nothing.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	ErrorRate string `json:"errorRate"`
+	ErrorRate float64 `json:"errorRate"`
 	// responseTime has the response times of all steps. A response time starts at the scheduled time of a request
 	// and ends with the end of its response, so it includes the time in which the request waited for a stream.
 	// +required
@@ -359,10 +358,9 @@ type ListenerResult struct {
 	// +kubebuilder:validation:Minimum=0
 	FailedChecks int64 `json:"failedChecks,omitempty"`
 	// errorRate is the share of the steps of measured stages whose wait has ended and that did not receive a
-	// notification that passed its checks, as a percentage such as "0.02%".
+	// notification that passed its checks, such as 0.0002 for 0.02%.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	ErrorRate string `json:"errorRate"`
+	ErrorRate float64 `json:"errorRate"`
 	// time has the times from sending the request before a step to its notification, in measured stages.
 	// +required
 	Time Times `json:"time"`
@@ -463,60 +461,56 @@ type RequestCounts struct {
 	Retried int64 `json:"retried"`
 }
 
-// RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are requests
-// per second, as decimal strings.
+// RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are numbers of requests
+// per second.
 type RateStatus struct {
-	// asked is the rate of the spec over the measured stages. It is "0" if one of these stages is a closed loop or
+	// asked is the rate of the spec over the measured stages. It is 0 if one of these stages is a closed loop or
 	// has chainsPerSecond.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	Asked string `json:"asked"`
+	Asked float64 `json:"asked"`
 	// achieved is the rate at which the runners sent requests in the measured stages, without the drain.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	Achieved string `json:"achieved"`
+	Achieved float64 `json:"achieved"`
 	// askedChains is the rate of the spec in chain instances per second, if all measured stages have chainsPerSecond.
 	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	AskedChains string `json:"askedChains,omitempty"`
+	AskedChains float64 `json:"askedChains,omitempty"`
 	// achievedChains is the rate at which the runners started chain instances. It is set together with askedChains.
 	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	AchievedChains string `json:"achievedChains,omitempty"`
+	AchievedChains float64 `json:"achievedChains,omitempty"`
 }
 
 // Times are figures of a distribution of times, in whole microseconds. Percentiles are exact to three significant
 // digits. A request without a response counts as longer than every measured time. All figures are 0 if there was no request.
 type Times struct {
-	// p50 is the median.
+	// p50Microseconds is the median.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P50 *int64 `json:"p50,omitempty"`
-	// p90 is the 90th percentile.
+	P50Microseconds *int64 `json:"p50Microseconds,omitempty"`
+	// p90Microseconds is the 90th percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P90 *int64 `json:"p90,omitempty"`
-	// p95 is the 95th percentile.
+	P90Microseconds *int64 `json:"p90Microseconds,omitempty"`
+	// p95Microseconds is the 95th percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P95 *int64 `json:"p95,omitempty"`
-	// p99 is the 99th percentile.
+	P95Microseconds *int64 `json:"p95Microseconds,omitempty"`
+	// p99Microseconds is the 99th percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P99 *int64 `json:"p99,omitempty"`
-	// p999 is the 99.9th percentile.
+	P99Microseconds *int64 `json:"p99Microseconds,omitempty"`
+	// p999Microseconds is the 99.9th percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P999 *int64 `json:"p999,omitempty"`
-	// max is the longest time, exact to the microsecond.
+	P999Microseconds *int64 `json:"p999Microseconds,omitempty"`
+	// maxMicroseconds is the longest time, exact to the microsecond.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	Max *int64 `json:"max,omitempty"`
-	// above is a time such as "5s". It is set if at least one of the figures falls among the requests without a response. These
-	// figures are absent: they are longer than above, which is the longest timeout of these requests.
+	MaxMicroseconds *int64 `json:"maxMicroseconds,omitempty"`
+	// aboveMicroseconds is set if at least one of the figures falls among the requests without a response. These figures are
+	// absent: they are longer than aboveMicroseconds, which is the longest timeout of these requests.
 	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Above string `json:"above,omitempty"`
+	// +kubebuilder:validation:Minimum=0
+	AboveMicroseconds int64 `json:"aboveMicroseconds,omitempty"`
 }
 
 // StageResult has the results of one measured stage over all shards. A request belongs to the stage of its slot, also if
@@ -541,11 +535,10 @@ type StageResult struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
-	// errorRate is 1 - succeeded / (sent + dropped), as a percentage such as "0.02%". It is "0%" if the runners sent
+	// errorRate is 1 - succeeded / (sent + dropped), such as 0.0002 for 0.02%. It is 0 if the runners sent
 	// nothing in this stage.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	ErrorRate string `json:"errorRate"`
+	ErrorRate float64 `json:"errorRate"`
 	// responseTime has the times from the scheduled time of a request to the end of its response. Absent: the stage had
 	// no request, or a runner was lost before it reported them.
 	// +optional
@@ -611,10 +604,9 @@ type StepResult struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	FailedBy []NamedCount `json:"failedBy,omitempty"`
-	// errorRate is 1 - succeeded / sent, as a percentage such as "0.02%".
+	// errorRate is 1 - succeeded / sent, such as 0.0002 for 0.02%.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
-	ErrorRate string `json:"errorRate"`
+	ErrorRate float64 `json:"errorRate"`
 	// responseTime has the times from the scheduled time of a request to the end of its response.
 	// +required
 	ResponseTime Times `json:"responseTime"`

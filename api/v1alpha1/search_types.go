@@ -140,12 +140,12 @@ type ProbeStatus struct {
 	// message says why the outcome is not Held.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// achieved is the rate that was sent, in requests per second. It is empty if the outcome is Invalid.
+	// achieved is the rate that was sent, in requests per second. It is absent if the outcome is Invalid.
 	// +optional
-	Achieved string `json:"achieved,omitempty"`
-	// errorRate is the share of requests that failed, such as 0.5%. It is empty if the outcome is Invalid.
+	Achieved *float64 `json:"achieved,omitempty"`
+	// errorRate is the share of requests that failed, such as 0.005 for 0.5%. It is absent if the outcome is Invalid.
 	// +optional
-	ErrorRate string `json:"errorRate,omitempty"`
+	ErrorRate *float64 `json:"errorRate,omitempty"`
 	// responseTime has the response times in microseconds.
 	// +optional
 	ResponseTime Times `json:"responseTime,omitempty,omitzero"`

@@ -124,7 +124,7 @@ spec:
 func begins(lt *v1alpha1.LoadTest) {
 	lt.Status.Phase, lt.Status.StartTime = v1alpha1.PhaseRunning, &metav1.Time{Time: noon}
 	lt.Status.Summary = &v1alpha1.Summary{Shards: "1/1", Rate: "1000", P50: "1ms", P99: "2ms", Errors: "0%"}
-	lt.Status.Results = &v1alpha1.Results{Requests: v1alpha1.RequestCounts{Sent: 60000, Done: 60000, Succeeded: 60000}, ErrorRate: "0"}
+	lt.Status.Results = &v1alpha1.Results{Requests: v1alpha1.RequestCounts{Sent: 60000, Done: 60000, Succeeded: 60000}, ErrorRate: 0}
 }
 
 func ends(lt *v1alpha1.LoadTest) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -228,25 +227,18 @@ func (s seriesOf) results(r *v1alpha1.Results) {
 	s.counter(descOutcome, n.Reset, "reset")
 	s.counter(descOutcome, n.ConnectionLost, "connection_lost")
 	s.counter(descDropped, n.Dropped)
-	s.gauge(descAsked, number64(r.Rate.Asked))
-	s.gauge(descRate, number64(r.Rate.Achieved))
-	if v, err := runnerv1alpha1.ParsePercentage(r.ErrorRate); err == nil {
-		s.gauge(descErrors, v)
-	}
+	s.gauge(descAsked, r.Rate.Asked)
+	s.gauge(descRate, r.Rate.Achieved)
+	s.gauge(descErrors, r.ErrorRate)
 	t := &r.ResponseTime
 	for _, q := range []struct {
 		percentile string
 		us         *int64
-	}{{"50", t.P50}, {"90", t.P90}, {"95", t.P95}, {"99", t.P99}, {"99.9", t.P999}, {"100", t.Max}} {
+	}{{"50", t.P50Microseconds}, {"90", t.P90Microseconds}, {"95", t.P95Microseconds}, {"99", t.P99Microseconds}, {"99.9", t.P999Microseconds}, {"100", t.MaxMicroseconds}} {
 		seconds := math.Inf(1) // no response
 		if q.us != nil {
 			seconds = float64(*q.us) / 1e6
 		}
 		s.gauge(descTimes, seconds, q.percentile)
 	}
-}
-
-func number64(decimal string) float64 {
-	v, _ := strconv.ParseFloat(decimal, 64) // we have written it
-	return v
 }

@@ -116,8 +116,8 @@ func TestMetricsAreThoseOfTheStatus(t *testing.T) {
 	st.StartTime = &metav1.Time{Time: runtest.Now}
 	st.Results = &v1alpha1.Results{
 		Requests:  v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
-		Rate:      v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
-		ErrorRate: "21.57%", ResponseTime: v1alpha1.Times{P50: ptr.To[int64](1100), P90: ptr.To[int64](2000), P95: ptr.To[int64](3000), P99: ptr.To[int64](8420), P999: ptr.To[int64](9000), Above: "5s"},
+		Rate:      v1alpha1.RateStatus{Asked: 50, Achieved: 49.5},
+		ErrorRate: 0.2157, ResponseTime: v1alpha1.Times{P50Microseconds: ptr.To[int64](1100), P90Microseconds: ptr.To[int64](2000), P95Microseconds: ptr.To[int64](3000), P99Microseconds: ptr.To[int64](8420), P999Microseconds: ptr.To[int64](9000), AboveMicroseconds: 5000000},
 	}
 	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, st)
 	want := `

@@ -32,7 +32,7 @@ func probesOf(lt *v1alpha1.LoadTest) (out []v1alpha1.ProbeStatus) {
 		return nil
 	}
 	for _, p := range lt.Status.Search.Probes {
-		p.Achieved, p.ResponseTime = "", v1alpha1.Times{}
+		p.Achieved, p.ResponseTime = nil, v1alpha1.Times{}
 		out = append(out, p)
 	}
 	return out
@@ -56,7 +56,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("search %+v", s)
 	}
 	lt := w.awaitPhase("search", v1alpha1.PhaseCompleted)
-	want := []v1alpha1.ProbeStatus{{Load: 1000, Outcome: "Held", ErrorRate: "0%"}, {Load: 2000, Outcome: "Held", ErrorRate: "0%"}}
+	want := []v1alpha1.ProbeStatus{{Load: 1000, Outcome: "Held", ErrorRate: new(0.0)}, {Load: 2000, Outcome: "Held", ErrorRate: new(0.0)}}
 	if diff := cmp.Diff(want, probesOf(lt)); diff != "" {
 		t.Errorf("probes (-want +got):\n%s", diff)
 	}
@@ -96,7 +96,7 @@ func TestSearchWithAnotherOperator(t *testing.T) {
 	lt := w.awaitPhase("searched-on", v1alpha1.PhaseCompleted)
 	want := []v1alpha1.ProbeStatus{
 		{Load: 1000, Outcome: "Invalid", Message: "another operator began the probe"},
-		{Load: 1000, Outcome: "Held", ErrorRate: "0%"}, {Load: 2000, Outcome: "Held", ErrorRate: "0%"},
+		{Load: 1000, Outcome: "Held", ErrorRate: new(0.0)}, {Load: 2000, Outcome: "Held", ErrorRate: new(0.0)},
 	}
 	if diff := cmp.Diff(want, probesOf(lt)); diff != "" {
 		t.Errorf("probes (-want +got):\n%s", diff)

@@ -84,7 +84,7 @@ func TestHappyPath(t *testing.T) {
 		t.Errorf("stages while the test runs: %+v", live.Status.Results.Stages)
 	}
 	for i, s := range st.Results.Stages {
-		if s.Sent != 150_000 || s.Succeeded != 150_000 || s.ErrorRate != "0%" || s.ResponseTime == nil || *s.ResponseTime.P99 != 1000 || i > 1 {
+		if s.Sent != 150_000 || s.Succeeded != 150_000 || s.ErrorRate != 0 || s.ResponseTime == nil || *s.ResponseTime.P99Microseconds != 1000 || i > 1 {
 			t.Errorf("stage %d: %+v", i, s)
 		}
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -85,7 +84,7 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 		if lt.Status.Results == nil {
 			return "-"
 		}
-		if chains := lt.Status.Results.Rate.AskedChains; chains != "" {
+		if chains := lt.Status.Results.Rate.AskedChains; chains != 0 {
 			return rateText(chains) + chainsUnit
 		}
 		return rateText(lt.Status.Results.Rate.Asked)
@@ -121,12 +120,8 @@ func rateOf(lt *v1alpha1.LoadTest, now time.Time) string {
 }
 
 // rateText shortens a decimal of status; "0" is a closed loop.
-func rateText(decimal string) string {
-	v, err := strconv.ParseFloat(decimal, 64)
-	switch {
-	case err != nil:
-		return "-"
-	case v == 0:
+func rateText(v float64) string {
+	if v == 0 {
 		return "max"
 	}
 	return result.FormatRate(v)
@@ -141,23 +136,14 @@ func achieved(lt *v1alpha1.LoadTest) string {
 }
 
 // timeText returns "> 5s" for a figure that is absent because it falls among requests without a response.
-func timeText(us *int64, above string) string {
+func timeText(us *int64, above int64) string {
 	switch {
-	case us == nil && above != "":
-		return rv.AboveText(plain(above))
+	case us == nil && above > 0:
+		return rv.AboveText(result.FormatTime(above))
 	case us == nil || *us == 0:
 		return "-"
 	}
 	return result.FormatTime(*us)
-}
-
-// errorText shortens a percentage of status.
-func errorText(percentage string) string {
-	v, err := rv.ParsePercentage(percentage)
-	if err != nil {
-		return "-"
-	}
-	return result.FormatPercent(v)
 }
 
 // errorKinds returns the numbers of requests that did not succeed, the most frequent first.

@@ -5,6 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/search"
 )
 
@@ -18,6 +19,14 @@ func searchText(lt *v1alpha1.LoadTest) string {
 	return strings.ToLower(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
+// shareText returns an error rate; empty: the probe is invalid.
+func shareText(rate *float64) string {
+	if rate == nil {
+		return ""
+	}
+	return result.FormatPercent(*rate)
+}
+
 // ProbeLines returns a line for each probe of a search from the one at an index on; see search.Words.
 func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 	if lt.Status.Search == nil {
@@ -28,8 +37,9 @@ func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 		p := &probes[i]
 		out = append(out, search.Words{
 			Number: i + 1, Load: of.Text(p.Load), Outcome: rv.ProbeOutcome(p.Outcome),
-			P50: timeText(p.ResponseTime.P50, p.ResponseTime.Above),
-			P99: timeText(p.ResponseTime.P99, p.ResponseTime.Above), Errors: plain(p.ErrorRate), Why: plain(p.Message),
+			P50:    timeText(p.ResponseTime.P50Microseconds, p.ResponseTime.AboveMicroseconds),
+			P99:    timeText(p.ResponseTime.P99Microseconds, p.ResponseTime.AboveMicroseconds),
+			Errors: shareText(p.ErrorRate), Why: plain(p.Message),
 		}.String())
 	}
 	return out

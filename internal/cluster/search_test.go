@@ -10,12 +10,14 @@ import (
 )
 
 func TestProbeLines(t *testing.T) {
-	times := func(us int64) v1alpha1.Times { return v1alpha1.Times{P50: ptr(us), P99: ptr(8 * us)} }
+	times := func(us int64) v1alpha1.Times {
+		return v1alpha1.Times{P50Microseconds: ptr(us), P99Microseconds: ptr(8 * us)}
+	}
 	lt := &v1alpha1.LoadTest{Status: v1alpha1.LoadTestStatus{Search: &v1alpha1.SearchStatus{Message: "Probe 6 runs at 2828 requests per second", Probes: []v1alpha1.ProbeStatus{
-		{Load: 1000, Outcome: v1alpha1.ProbeHeld, ErrorRate: "0%", ResponseTime: times(1200)},
+		{Load: 1000, Outcome: v1alpha1.ProbeHeld, ErrorRate: new(0.0), ResponseTime: times(1200)},
 		{Load: 4000, Outcome: v1alpha1.ProbeInvalid, Message: "another operator began the probe"},
-		{Load: 4000, Outcome: v1alpha1.ProbeFailed, ErrorRate: "3%", Message: "clean: 3%, limit <= 1%", ResponseTime: v1alpha1.Times{P50: ptr(int64(900)), Above: "2s"}},
-		{Load: 2000, Outcome: v1alpha1.ProbeGeneratorBound, ErrorRate: "0%", ResponseTime: times(1200)},
+		{Load: 4000, Outcome: v1alpha1.ProbeFailed, ErrorRate: new(0.03), Message: "clean: 3%, limit <= 1%", ResponseTime: v1alpha1.Times{P50Microseconds: ptr(int64(900)), AboveMicroseconds: 2000000}},
+		{Load: 2000, Outcome: v1alpha1.ProbeGeneratorBound, ErrorRate: new(0.0), ResponseTime: times(1200)},
 	}}}}
 	want := []string{
 		"probe 2: 4000 requests per second are probed again: another operator began the probe",

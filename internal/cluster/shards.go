@@ -171,5 +171,6 @@ func healthText(g *v1alpha1.GeneratorStatus) string {
 	if g == nil || g.LagP99Microseconds+g.ThrottledMicroseconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lag p99 %s, throttled %s in all", result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds))
+	return fmt.Sprintf("lag p99 %s, throttled %s in all", result.FormatTime(g.LagP99Microseconds),
+		result.FormatTime(g.ThrottledMicroseconds))
 }

@@ -132,10 +132,7 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 	out.WarmUp.Sent, out.Exhausted, out.Partial = r.WarmUpSent, r.Exhausted, r.Partial
 	out.Setup, out.Teardown = rv.OnceCounters{Sent: r.Setup.Sent, Succeeded: r.Setup.Succeeded},
 		rv.OnceCounters{Sent: r.Teardown.Sent, Succeeded: r.Teardown.Succeeded}
-	out.Rate.Asked, _ = strconv.ParseFloat(r.Rate.Asked, 64) // the operator writes numbers
-	out.Rate.Achieved, _ = strconv.ParseFloat(r.Rate.Achieved, 64)
-	rate, _ := rv.ParsePercentage(r.ErrorRate)
-	out.ErrorRate = rv.ErrorRate(rate)
+	out.Rate.Asked, out.Rate.Achieved, out.ErrorRate = r.Rate.Asked, r.Rate.Achieved, rv.ErrorRate(r.ErrorRate)
 	out.ResponseTime = timesOf(&r.ResponseTime)
 	out.ResponseTime.Unanswered = q.TimedOut + q.Reset + q.ConnectionLost
 	out.ResponseTime.Count = q.Done + out.ResponseTime.Unanswered
@@ -174,18 +171,19 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 
 // timesOf returns times without counts. A time that is absent is above the limit.
 func timesOf(in *v1alpha1.Times) rv.Times {
-	limit, _ := time.ParseDuration(in.Above) // the operator writes durations
 	value := func(us *int64) int64 {
 		switch {
 		case us != nil:
 			return *us
-		case in.Above != "":
-			return rv.Above(limit.Microseconds())
+		case in.AboveMicroseconds > 0:
+			return rv.Above(in.AboveMicroseconds)
 		}
 		return 0
 	}
-	return rv.Times{P50: value(in.P50), P90: value(in.P90), P95: value(in.P95), P99: value(in.P99),
-		P999: value(in.P999), Max: value(in.Max)}
+	return rv.Times{
+		P50: value(in.P50Microseconds), P90: value(in.P90Microseconds), P95: value(in.P95Microseconds),
+		P99: value(in.P99Microseconds), P999: value(in.P999Microseconds), Max: value(in.MaxMicroseconds),
+	}
 }
 
 func counts(in []v1alpha1.NamedCount) map[string]int64 {

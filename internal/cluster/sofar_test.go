@@ -28,8 +28,8 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 	n := 1000 * max(0, seconds-2)
 	st.Results = &v1alpha1.Results{
 		Requests:   v1alpha1.RequestCounts{Sent: n, Done: n - n/10, Succeeded: n - n/5, FailedChecks: n / 5, TimedOut: n / 10, InFlightAtEnd: 7},
-		WarmUpSent: 1000 * min(2, seconds), ErrorRate: "12.5%", Rate: v1alpha1.RateStatus{Asked: "1000", Achieved: "999.5"},
-		ResponseTime: v1alpha1.Times{P50: new(int64(1)), P90: new(int64(2)), P95: new(int64(3)), Above: "5s"},
+		WarmUpSent: 1000 * min(2, seconds), ErrorRate: 0.125, Rate: v1alpha1.RateStatus{Asked: 1000, Achieved: 999.5},
+		ResponseTime: v1alpha1.Times{P50Microseconds: new(int64(1)), P90Microseconds: new(int64(2)), P95Microseconds: new(int64(3)), AboveMicroseconds: 5000000},
 		Causes:       []v1alpha1.NamedCount{{Name: "BUSY", Count: 3}},
 		Failures:     []v1alpha1.FailureCount{{Of: "reset", Cause: "rstStream", Detail: "CANCEL", Count: 2}},
 		Chains: []v1alpha1.ChainResult{
@@ -37,7 +37,7 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 			{Name: "b", Started: 4, Completed: 2, Aborted: 2, AbortedBy: []v1alpha1.NamedCount{{Name: "timedOut", Count: 2}}},
 		},
 		Listeners: []v1alpha1.ListenerResult{{
-			Name: "events", Received: 9, InTime: 5, Late: 1, Duplicate: 2, Awaited: 8, Missing: 2, ErrorRate: "25%", Time: v1alpha1.Times{P50: new(int64(7)), Above: "2s"},
+			Name: "events", Received: 9, InTime: 5, Late: 1, Duplicate: 2, Awaited: 8, Missing: 2, ErrorRate: 0.25, Time: v1alpha1.Times{P50Microseconds: new(int64(7)), AboveMicroseconds: 2000000},
 		}},
 	}
 	return lt, start.Add(time.Duration(seconds) * time.Second)

@@ -7,6 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // Status returns a text about a test. Next returns the command line of one of the plugin's commands for this test.
@@ -76,7 +77,7 @@ func (t *statusText) results(lt *v1alpha1.LoadTest, now time.Time) {
 	t.add("rate", rateOf(lt, now))
 	t.add("times", timesText(&r.ResponseTime))
 	t.add("requests", fmt.Sprintf("%d sent, %d succeeded", r.Requests.Sent, r.Requests.Succeeded))
-	errs := errorText(r.ErrorRate)
+	errs := result.FormatPercent(r.ErrorRate)
 	if kinds := errorKinds(r); len(kinds) > 0 {
 		errs += ": " + namedText(kinds)
 	}
@@ -141,9 +142,9 @@ func phaseText(lt *v1alpha1.LoadTest, now time.Time) string {
 }
 
 func timesText(t *v1alpha1.Times) string {
-	return fmt.Sprintf("p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
-		timeText(t.P50, t.Above), timeText(t.P90, t.Above), timeText(t.P95, t.Above), timeText(t.P99, t.Above),
-		timeText(t.P999, t.Above), timeText(t.Max, t.Above))
+	of := func(us *int64) string { return timeText(us, t.AboveMicroseconds) }
+	return fmt.Sprintf("p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s", of(t.P50Microseconds), of(t.P90Microseconds),
+		of(t.P95Microseconds), of(t.P99Microseconds), of(t.P999Microseconds), of(t.MaxMicroseconds))
 }
 
 func changeText(c *v1alpha1.Change) string {

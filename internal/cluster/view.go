@@ -77,7 +77,7 @@ func header(m *Frame, size Size) []string {
 	return append(lines, "", rate,
 		"times    "+timesText(&r.ResponseTime),
 		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded,
-			r.Requests.InFlightAtEnd, errorText(r.ErrorRate)))
+			r.Requests.InFlightAtEnd, result.FormatPercent(r.ErrorRate)))
 }
 
 // list is a title and rows. If there are few lines, not all rows are shown.
@@ -200,9 +200,10 @@ func listenerList(r *v1alpha1.Results) list {
 		l := &r.Listeners[i]
 		p50, p99 := "-", "-"
 		if l.Awaited > 0 {
-			p50, p99 = timeText(l.Time.P50, l.Time.Above), timeText(l.Time.P99, l.Time.Above)
+			p50, p99 = timeText(l.Time.P50Microseconds, l.Time.AboveMicroseconds),
+				timeText(l.Time.P99Microseconds, l.Time.AboveMicroseconds)
 		}
-		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), errorText(l.ErrorRate), p50, p99)
+		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), result.FormatPercent(l.ErrorRate), p50, p99)
 	}
 	return out
 }
@@ -229,8 +230,8 @@ func stepList(r *v1alpha1.Results) list {
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
 	for _, s := range steps {
 		t := &s.ResponseTime
-		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, errorText(s.ErrorRate), timeText(t.P50, t.Above),
-			timeText(t.P99, t.Above), first(s.FailedBy))
+		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, result.FormatPercent(s.ErrorRate),
+			timeText(t.P50Microseconds, t.AboveMicroseconds), timeText(t.P99Microseconds, t.AboveMicroseconds), first(s.FailedBy))
 	}
 	return out
 }

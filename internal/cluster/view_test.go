@@ -49,19 +49,19 @@ func busy() *v1alpha1.LoadTest {
 	lt := running()
 	st := &lt.Status
 	times := v1alpha1.Times{
-		P50: ptr(int64(1100)), P90: ptr(int64(2900)), P95: ptr(int64(4200)), P99: ptr(int64(8420)), P999: ptr(int64(15100)), Max: ptr(int64(41204)),
+		P50Microseconds: ptr(int64(1100)), P90Microseconds: ptr(int64(2900)), P95Microseconds: ptr(int64(4200)), P99Microseconds: ptr(int64(8420)), P999Microseconds: ptr(int64(15100)), MaxMicroseconds: ptr(int64(41204)),
 	}
 	st.Results = &v1alpha1.Results{
 		Requests: v1alpha1.RequestCounts{Sent: 3000012, Done: 2999910, Succeeded: 2999310, FailedChecks: 600, TimedOut: 30, InFlightAtEnd: 72, Dropped: 8},
-		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRate: "0.0209%", ResponseTime: times,
+		Rate:     v1alpha1.RateStatus{Asked: 60000, Achieved: 60000.24}, ErrorRate: 0.000209, ResponseTime: times,
 		Causes: []v1alpha1.NamedCount{{Name: "CONTEXT_NOT_FOUND", Count: 600}},
 		Chains: []v1alpha1.ChainResult{{
 			Name: "app-session", Started: 1000010, Completed: 999370, Aborted: 600,
 			AbortedBy: []v1alpha1.NamedCount{{Name: "failedCheck", Count: 600}},
 		}},
 		Listeners: []v1alpha1.ListenerResult{{
-			Name: "events", Received: 999_800, InTime: 999_500, Late: 150, Duplicate: 100, RefusedToken: 40, RefusedCertificate: 10, Awaited: 1_000_000, Missing: 500, ErrorRate: "0.05%",
-			Time: v1alpha1.Times{P50: ptr(int64(10_200)), P90: ptr(int64(11_000)), P95: ptr(int64(12_000)), P99: ptr(int64(19_300)), Above: "2s"},
+			Name: "events", Received: 999_800, InTime: 999_500, Late: 150, Duplicate: 100, RefusedToken: 40, RefusedCertificate: 10, Awaited: 1_000_000, Missing: 500, ErrorRate: 0.0005,
+			Time: v1alpha1.Times{P50Microseconds: ptr(int64(10_200)), P90Microseconds: ptr(int64(11_000)), P95Microseconds: ptr(int64(12_000)), P99Microseconds: ptr(int64(19_300)), AboveMicroseconds: 2000000},
 		}},
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
@@ -92,9 +92,9 @@ func judged() *v1alpha1.LoadTest {
 	}
 	times := st.Results.ResponseTime
 	st.Results.Chains[0].Steps = []v1alpha1.StepResult{
-		{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRate: "0.003%", Failed: 30, ResponseTime: times},
-		{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRate: "0.06%", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
-		{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRate: "0%", ResponseTime: times},
+		{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRate: 3e-05, Failed: 30, ResponseTime: times},
+		{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRate: 0.0006, Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
+		{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRate: 0, ResponseTime: times},
 	}
 	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "ThresholdsFailed", Message: "fast: p99 of ResponseTime 8.42ms > 5ms", Thresholds: []v1alpha1.ThresholdStatus{
 		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.1%", Observed: "0.0209%", Passed: true},

@@ -219,7 +219,7 @@ func (p *scrapes) wantRun(lt *v1alpha1.LoadTest, report runnerv1.Report) {
 		if ended > all || ended < (1-unseen)*all {
 			p.Errorf("%s: the last scrapes have %v requests of %v", kind, ended, all)
 		}
-		for q, us := range map[float64]*int64{0.5: told.P50, 0.9: told.P90, 0.99: told.P99} {
+		for q, us := range map[float64]*int64{0.5: told.P50Microseconds, 0.9: told.P90Microseconds, 0.99: told.P99Microseconds} {
 			us := *us
 			got := p.quantile(server, kind, q)
 			// As many as were not seen, and one, may be on either side of the quantile.
@@ -256,7 +256,7 @@ func (p *scrapes) wantKept(lt *v1alpha1.LoadTest) {
 		for metric, want := range map[string]float64{
 			`h2surge_loadtest_verdict{outcome="Passed", %s}`:             1,
 			`h2surge_loadtest_requests_sent_total{%s}`:                   float64(r.Requests.Sent),
-			`h2surge_loadtest_response_time_seconds{percentile="99",%s}`: float64(*r.ResponseTime.P99) / 1e6,
+			`h2surge_loadtest_response_time_seconds{percentile="99",%s}`: float64(*r.ResponseTime.P99Microseconds) / 1e6,
 			`h2surge_loadtest_duration_seconds{%s}`:                      lt.Status.CompletionTime.Sub(lt.Status.StartTime.Time).Seconds(),
 		} {
 			query := fmt.Sprintf(metric, fmt.Sprintf("namespace=%q,loadtest=%q", p.ns, lt.Name))

@@ -249,8 +249,8 @@ func (s *story) wantFlawless(lt *v1alpha1.LoadTest) {
 	if r == nil {
 		s.Fatalf("status.results is not set:\n%s", conditions(lt))
 	}
-	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || r.ErrorRate != "0%" || r.Partial {
-		s.Errorf("errorRate %s, partial %v, requests %+v; want all to succeed", r.ErrorRate, r.Partial, n)
+	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || r.ErrorRate != 0 || r.Partial {
+		s.Errorf("errorRate %v, partial %v, requests %+v; want all to succeed", r.ErrorRate, r.Partial, n)
 	}
 	if r.Setup.Succeeded != r.Setup.Sent || r.Teardown.Succeeded != r.Teardown.Sent {
 		s.Errorf("setup %+v, teardown %+v; want all to succeed", r.Setup, r.Teardown)

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -92,7 +93,7 @@ func (s *story) wantProbes(lt *v1alpha1.LoadTest) {
 	invalid := false
 	for i := range found.Probes {
 		p := &found.Probes[i]
-		s.Logf("probe %d: %d %s, achieved %s, errors %s; %s", i+1, p.Load, p.Outcome, p.Achieved, p.ErrorRate, p.Message)
+		s.Logf("probe %d: %d %s, achieved %.0f, errors %.4f; %s", i+1, p.Load, p.Outcome, ptr.Deref(p.Achieved, 0), ptr.Deref(p.ErrorRate, 0), p.Message)
 		sent += r.Search.Probes[i].Sent
 		invalid = invalid || p.Outcome == v1alpha1.ProbeInvalid
 	}

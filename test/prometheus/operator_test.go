@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -146,14 +145,13 @@ func (o *operator) observe(phase v1alpha1.Phase, r *rv.Report) {
 
 func resultsOf(r *rv.Report) *v1alpha1.Results {
 	n, t := &r.Requests, &r.ResponseTime
-	decimal := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	return &v1alpha1.Results{
 		Requests: v1alpha1.RequestCounts{
 			Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks, TimedOut: n.TimedOut,
 			Reset: n.Reset, ConnectionLost: n.ConnectionLost, InFlightAtEnd: n.InFlightAtEnd, Dropped: n.Dropped,
 		},
-		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
-		ErrorRate:    r.ErrorRate.String(),
-		ResponseTime: v1alpha1.Times{P50: &t.P50, P90: &t.P90, P95: &t.P95, P99: &t.P99, P999: &t.P999, Max: &t.Max},
+		Rate:         v1alpha1.RateStatus{Asked: r.Rate.Asked, Achieved: r.Rate.Achieved},
+		ErrorRate:    float64(r.ErrorRate),
+		ResponseTime: v1alpha1.Times{P50Microseconds: &t.P50, P90Microseconds: &t.P90, P95Microseconds: &t.P95, P99Microseconds: &t.P99, P999Microseconds: &t.P999, MaxMicroseconds: &t.Max},
 	}
 }

@@ -74,7 +74,7 @@ func TestBriefStaysSmall(t *testing.T) {
 	whole := &v1alpha1.LoadTestStatus{Results: &v1alpha1.Results{Chains: make([]v1alpha1.ChainResult, 1)}}
 	for i := range 256 {
 		whole.Runners = append(whole.Runners, v1alpha1.RunnerStatus{Shard: int32(i), Pod: fmt.Sprint("pod-", i), State: stateLost, Message: "OOMKilled"})
-		whole.Results.Chains[0].Steps = append(whole.Results.Chains[0].Steps, v1alpha1.StepResult{Name: fmt.Sprint("step-", i), ErrorRate: "0%"})
+		whole.Results.Chains[0].Steps = append(whole.Results.Chains[0].Steps, v1alpha1.StepResult{Name: fmt.Sprint("step-", i), ErrorRate: 0})
 	}
 	b, err := json.Marshal(Brief(whole))
 	if err != nil || len(b) > 4096 {

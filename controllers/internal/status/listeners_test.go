@@ -21,9 +21,9 @@ func TestListenerResults(t *testing.T) {
 	}}
 	want := v1alpha1.ListenerResult{
 		Name: "events", Received: 85, InTime: 80, Late: 2, Duplicate: 2, Unexpected: 1, Awaited: 110, Missing: 10, FailedChecks: 3,
-		ErrorRate: "15%", Time: v1alpha1.Times{P50: new(int64(1000)), Above: "2s"},
+		ErrorRate: 0.15, Time: v1alpha1.Times{P50Microseconds: new(int64(1000)), AboveMicroseconds: 2000000},
 	}
-	for over, rate := range map[bool]string{false: "15%", true: "32%"} {
+	for over, rate := range map[bool]float64{false: 0.15, true: 0.32} {
 		want.ErrorRate = rate
 		if diff := cmp.Diff([]v1alpha1.ListenerResult{want}, listenerResults(in, over)); diff != "" {
 			t.Errorf("over %t (-want +got):\n%s", over, diff)

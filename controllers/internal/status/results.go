@@ -3,9 +3,8 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -15,15 +14,17 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// decimal writes a figure for status, which has no floating point.
-func decimal(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 6, 64)
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
-}
+// rate rounds a rate to six decimals, and share a share to nine, so that status has no digits that mean nothing.
+func rate(v float64) float64 { return rounded(v, 1e6) }
 
-// percentage writes an error rate for status, with six significant digits.
-func percentage(r runnerv1alpha1.ErrorRate) string {
-	return runnerv1alpha1.FormatPercentage(float64(r), 6)
+func share(v float64) float64 { return rounded(v, 1e9) }
+
+// rounded returns 0 for an infinity, which JSON does not have.
+func rounded(v, scale float64) float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	return math.Round(v*scale) / scale
 }
 
 // results is the compact form of the report for status.
@@ -42,7 +43,7 @@ func results(f *run.Facts) *v1alpha1.Results {
 		Failures:     failures(r.Failures),
 		Exhausted:    r.Exhausted,
 		Rate:         rateStatus(&r.Rate),
-		ErrorRate:    percentage(r.ErrorRate),
+		ErrorRate:    share(float64(r.ErrorRate)),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Stages:       stageResults(r.Stages),
 		Chains:       chainResults(f.Plan.Chains, f.View.Progress.Chains, r.Steps),
@@ -59,7 +60,7 @@ func stageResults(all []runnerv1alpha1.StageResult) (out []v1alpha1.StageResult)
 			continue
 		}
 		stage := v1alpha1.StageResult{
-			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded, ErrorRate: percentage(s.Figures.ErrorRate),
+			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded, ErrorRate: share(float64(s.Figures.ErrorRate)),
 			Rate: rateStatus(&runnerv1alpha1.RateResult{Asked: s.Asked, Achieved: s.Achieved, AskedChains: s.AskedChains, AchievedChains: s.AchievedChains}),
 		}
 		if s.Figures.ResponseTime.Count > 0 {
@@ -72,9 +73,9 @@ func stageResults(all []runnerv1alpha1.StageResult) (out []v1alpha1.StageResult)
 }
 
 func rateStatus(r *runnerv1alpha1.RateResult) v1alpha1.RateStatus {
-	out := v1alpha1.RateStatus{Asked: decimal(r.Asked), Achieved: decimal(r.Achieved)}
+	out := v1alpha1.RateStatus{Asked: rate(r.Asked), Achieved: rate(r.Achieved)}
 	if r.AskedChains > 0 {
-		out.AskedChains, out.AchievedChains = decimal(r.AskedChains), decimal(r.AchievedChains)
+		out.AskedChains, out.AchievedChains = rate(r.AskedChains), rate(r.AchievedChains)
 	}
 	return out
 }
@@ -111,9 +112,9 @@ func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
 	for _, f := range []struct {
 		from int64
 		to   **int64
-	}{{t.P50, &out.P50}, {t.P90, &out.P90}, {t.P95, &out.P95}, {t.P99, &out.P99}, {t.P999, &out.P999}, {t.Max, &out.Max}} {
+	}{{t.P50, &out.P50Microseconds}, {t.P90, &out.P90Microseconds}, {t.P95, &out.P95Microseconds}, {t.P99, &out.P99Microseconds}, {t.P999, &out.P999Microseconds}, {t.Max, &out.MaxMicroseconds}} {
 		if limit, above := runnerv1alpha1.LimitOf(f.from); above {
-			out.Above = result.FormatTime(limit)
+			out.AboveMicroseconds = limit
 		} else {
 			*f.to = &f.from
 		}
@@ -125,15 +126,15 @@ func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
 func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1alpha1.ListenerResult) {
 	for i := range all {
 		l := &all[i]
-		rate := l.ErrorRate()
+		failed := l.ErrorRate()
 		if !over {
-			rate = l.ErrorRateSoFar()
+			failed = l.ErrorRateSoFar()
 		}
 		out = append(out, v1alpha1.ListenerResult{
 			Name: l.Name, Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate, Unexpected: l.Unexpected,
 			RefusedToken: l.RefusedToken, RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
 			Awaited: l.Awaited, Missing: l.Missing, FailedChecks: l.FailedChecks,
-			ErrorRate: percentage(runnerv1alpha1.ErrorRate(rate)), Time: compactTimes(&l.Time),
+			ErrorRate: share(failed), Time: compactTimes(&l.Time),
 		})
 	}
 	return out
@@ -154,7 +155,7 @@ func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.Chain
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
 				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
 				FailedBy:     mostFrequent(step.FailedBy, maxFailedBy),
-				ErrorRate:    percentage(step.ErrorRate),
+				ErrorRate:    share(float64(step.ErrorRate)),
 				ResponseTime: compactTimes(&step.ResponseTime),
 			})
 		}

@@ -88,10 +88,10 @@ func TestStageResults(t *testing.T) {
 	})
 	want := []v1alpha1.StageResult{
 		{
-			Name: "hold", Rate: v1alpha1.RateStatus{Asked: "100", Achieved: "99.5"}, Sent: 995, Dropped: 5, Succeeded: 990, ErrorRate: "1%",
-			ResponseTime: &v1alpha1.Times{P50: us(1), P90: us(2), P95: us(3), P99: us(4), P999: us(5), Max: us(6)},
+			Name: "hold", Rate: v1alpha1.RateStatus{Asked: 100, Achieved: 99.5}, Sent: 995, Dropped: 5, Succeeded: 990, ErrorRate: 0.01,
+			ResponseTime: &v1alpha1.Times{P50Microseconds: us(1), P90Microseconds: us(2), P95Microseconds: us(3), P99Microseconds: us(4), P999Microseconds: us(5), MaxMicroseconds: us(6)},
 		},
-		{Name: "own", Rate: v1alpha1.RateStatus{Asked: "0", Achieved: "0", AskedChains: "2", AchievedChains: "1"}, Sent: 7, Succeeded: 7, ErrorRate: "0%"},
+		{Name: "own", Rate: v1alpha1.RateStatus{Asked: 0, Achieved: 0, AskedChains: 2, AchievedChains: 1}, Sent: 7, Succeeded: 7, ErrorRate: 0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

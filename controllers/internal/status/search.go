@@ -46,7 +46,7 @@ func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
 func probeStatus(p *runnerv1alpha1.ProbeResult) v1alpha1.ProbeStatus {
 	out := v1alpha1.ProbeStatus{Load: p.Load, Outcome: v1alpha1.ProbeOutcome(p.Outcome), Message: p.Message}
 	if p.Outcome != runnerv1alpha1.ProbeInvalid {
-		out.Achieved, out.ErrorRate, out.ResponseTime = decimal(p.Achieved), percentage(p.ErrorRate), compactTimes(&p.ResponseTime)
+		out.Achieved, out.ErrorRate, out.ResponseTime = new(rate(p.Achieved)), new(share(float64(p.ErrorRate))), compactTimes(&p.ResponseTime)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -491,11 +492,14 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestDecimal(t *testing.T) {
-	for in, want := range map[float64]string{0: "0", 60000: "60000", 59999.5: "59999.5", 0.000123: "0.000123", 1.0 / 3: "0.333333", 100: "100"} {
-		if got := decimal(in); got != want {
-			t.Errorf("decimal(%v) = %q, want %q", in, got, want)
+func TestRounded(t *testing.T) {
+	for in, want := range map[float64]float64{0: 0, 60000: 60000, 59999.5: 59999.5, 0.000123: 0.000123, 1.0 / 3: 0.333333, math.Inf(1): 0, math.NaN(): 0} {
+		if got := rate(in); got != want {
+			t.Errorf("rate(%v) = %v, want %v", in, got, want)
 		}
+	}
+	if got := share(1.0 / 3); got != 0.333333333 {
+		t.Errorf("a share is %v", got)
 	}
 }
 
