@@ -10,7 +10,7 @@ import (
 
 // TestWorkersShareNoCacheLine checks all that is written for each request: nothing else may be on its cache lines.
 func TestWorkersShareNoCacheLine(t *testing.T) {
-	cs := New(Config{}, []*Target{{Plan: &rv.Target{Name: "t"}}})
+	cs := New(Config{}, &Targets{all: []Target{{Plan: &rv.Target{Name: "t"}}}})
 	for name, size := range map[string]uintptr{
 		"Connections": unsafe.Sizeof(*cs),
 		"Conn":        unsafe.Sizeof(Conn{}),

@@ -57,11 +57,11 @@ type Connections struct {
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
 const readSize = 256 << 10
 
-// New makes connections to targets, which may be filled later.
-func New(cfg Config, targets []*Target) *Connections {
+// New makes connections to targets. It has places for those that are followed later, too.
+func New(cfg Config, targets *Targets) *Connections {
 	return &Connections{
 		lifecycle: lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
-		pools:     newPools(targets), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
+		pools:     newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
 	}
 }
 
@@ -71,10 +71,12 @@ func (cs *Connections) To(target int32) *Pool { return &cs.pools[target] }
 // At returns a connection.
 func (cs *Connections) At(index int32) *Conn { return cs.all[index] }
 
-// OpenAll makes the connections of a share to the targets of the plan, and begins to open them.
-func (cs *Connections) OpenAll(s *rv.Share) {
-	for t, n := range s.Connections {
-		cs.Open(int32(t), n, s.FirstConnection[t], true)
+// OpenNew makes the connections of a share to the targets that have none yet, and begins to open them. Only those to targets of the plan are
+// awaited.
+func (cs *Connections) OpenNew(ts *Targets, s *rv.Share) {
+	for ; ts.opened < len(ts.all); ts.opened++ {
+		from := ts.all[ts.opened].Origin
+		cs.Open(int32(ts.opened), s.Connections[from], s.FirstConnection[from], ts.opened < len(ts.program.Targets))
 	}
 }
 

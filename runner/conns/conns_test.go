@@ -68,12 +68,12 @@ func newBench(t *testing.T, change func(*rv.Target)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := NewTarget(g, to, 0)
+	targets := NewTargets(g)
 	b.cs = New(Config{
 		Net: b, Dialer: b, Recorder: measure.New(measure.Shape{Targets: 1}), Demand: b, Handler: b,
 		Do: func(f func()) bool { f(); return true }, Late: func() bool { return false }, SkipWait: func() {},
 		Log: slog.New(slog.NewTextHandler(&b.logged, nil)),
-	}, []*Target{&target})
+	}, &targets)
 	b.cs.watch = func(e *transition) { b.log = append(b.log, e.String()) }
 	b.cs.Begin(1)
 	return b

@@ -44,10 +44,10 @@ type Pool struct {
 	failures int
 }
 
-func newPools(targets []*Target) []Pool {
+func newPools(targets []Target) []Pool {
 	pools := cacheline.Make[Pool](len(targets))
-	for i, t := range targets {
-		pools[i] = Pool{Target: t, target: int32(i), batch: cacheline.Make[*Conn](0)}
+	for i := range targets {
+		pools[i] = Pool{Target: &targets[i], target: int32(i), batch: cacheline.Make[*Conn](0)}
 	}
 	return pools
 }

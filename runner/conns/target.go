@@ -12,6 +12,8 @@ type Target struct {
 	Plan *rv.Target
 	// Origin is the target of the plan that this one was followed from, or itself.
 	Origin int32
+	// Uncredentialed: requests do not have the credentials of the origin, because a response named the authority.
+	Uncredentialed bool
 	// encoders and heads render requests, by endpoint.
 	encoders []*chain.Encoder
 	heads    []*chain.Head
@@ -21,8 +23,8 @@ type Target struct {
 	encoderTable uint32
 }
 
-// NewTarget returns a target of a program. Its requests are those to the origin.
-func NewTarget(p *chain.Program, plan *rv.Target, origin int32) Target {
+// newTarget returns a target of a program. Its requests are those to the origin.
+func newTarget(p *chain.Program, plan *rv.Target, origin int32) Target {
 	t := Target{Plan: plan, Origin: origin, http1: h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}}
 	t.http2, t.encoderTable = http2Config(plan)
 	for e := range plan.Endpoints {

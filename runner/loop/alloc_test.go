@@ -15,7 +15,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
-	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
@@ -166,7 +165,7 @@ func TestFollowingAnAuthorityIsCheap(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for i := range authorities {
-				if w.targets.follow(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)) == flow.None {
+				if _, ok := w.targets.Of(0, []byte("http"), fmt.Appendf(nil, "other:%d", 1000+i)); !ok {
 					t.Fatal("not followed")
 				}
 			}

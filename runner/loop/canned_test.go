@@ -198,7 +198,7 @@ func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w.conns.OpenAll(&w.cfg.Share)
+	w.conns.OpenNew(&w.targets, &w.cfg.Share)
 	w.Start(1, nil)
 	return w
 }

@@ -221,7 +221,7 @@ func (c *chooser) dropStarved(s *slots.Schedule) {
 	}
 	waiting := c.flow.Waiting(s.Index())
 	total := c.requests.InUse() + waiting.Len()
-	for t := range c.targets.all {
+	for t := range c.targets.Len() {
 		for ; !s.Exhausted(); total-- {
 			since := waiting.Since(int32(t))
 			if since == never || total <= maxWaiting && since+int64(c.cfg.MaxWait) > c.now {
@@ -260,7 +260,7 @@ func (c *chooser) nextStarved() int64 {
 
 // fillStreams makes a request for every free stream while the stage allows it.
 func (c *chooser) fillStreams(s *slots.Schedule) {
-	for i := range c.targets.all {
+	for i := range c.targets.Len() {
 		for s.ClosedLoop() && !s.Exhausted() && c.limit.Ready(c.now) {
 			conn := c.conns.To(int32(i)).Take()
 			if conn == nil {

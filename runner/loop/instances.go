@@ -28,10 +28,14 @@ type instances struct {
 // Route implements flow.Host.
 func (i *instances) Route(a chain.Activation) (target int32, paced bool) {
 	in, s := i.flow.At(a.Instance), &i.program.Steps[a.Step]
+	ok := false
 	if a.Hop > 0 {
-		target = i.targets.redirect(in, s, a.Step)
+		target, ok = i.redirect(in, s, a.Step)
 	} else {
-		target = i.targets.route(in, s)
+		target, ok = i.targets.Route(&in.Instance, s)
+	}
+	if !ok {
+		target = flow.None
 	}
 	return target, !i.continues()
 }

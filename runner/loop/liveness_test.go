@@ -80,7 +80,7 @@ func sleepsOn(b *bench) string {
 	if w.slots.Paused() || w.run.phase == Done {
 		return ""
 	}
-	for i := range w.targets.all {
+	for i := range w.targets.Len() {
 		name := fmt.Sprint("target ", i)
 		if w.requests.Waiting(int32(i)) == 0 {
 			continue
@@ -115,7 +115,7 @@ func loopSleepsOn(b *bench, s *slots.Schedule) string {
 	if !s.FillsStreams() {
 		most, _ = s.Concurrency(w.clock.now)
 	}
-	for i := range w.targets.all {
+	for i := range w.targets.Len() {
 		hasStep := w.flow.Waiting(s.Index()).Since(int32(i)) != never || w.flow.CanBegin(s.Index(), int32(i))
 		switch {
 		case !hasStep:

@@ -23,7 +23,7 @@ type messages struct {
 	sources  *chain.Sources
 	requests *book.Book
 	flow     *flow.Flow
-	targets  *targets
+	targets  *conns.Targets
 	conns    *conns.Connections
 	scripts  *scripts
 	rec      *tally.Recorder
@@ -43,8 +43,8 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	in := m.flow.At(r.Instance)
 	e := c.Endpoint()
 	r.SetSampled(m.rec.WantsSample(r.Step))
-	if len(m.targets.all) > len(m.program.Targets) {
-		m.sources.Withhold(m.targets.all[c.Target()].uncredentialed)
+	if m.targets.Len() > len(m.program.Targets) {
+		m.sources.Withhold(m.targets.At(c.Target()).Uncredentialed)
 	}
 	m.buffers.cookie = m.buffers.cookie[:0]
 	if s.Cookies {
@@ -216,7 +216,20 @@ func isRedirect(s *chain.Step, status int16) bool {
 // mayFollow returns whether a redirect can be followed: it has a Location, the step was not redirected too often, and
 // the request may go to the authority that it names.
 func (m *messages) mayFollow(r *book.Request, s *chain.Step) bool {
-	return r.Located && int(r.Hop) < s.MaxRedirects && m.targets.redirect(m.flow.At(r.Instance), s, r.Step) != flow.None
+	if !r.Located || int(r.Hop) >= s.MaxRedirects {
+		return false
+	}
+	_, ok := m.redirect(m.flow.At(r.Instance), s, r.Step)
+	return ok
+}
+
+// redirect is the target of the request of a step that follows a redirect. A target that forwards requests gets this one, too.
+func (m *messages) redirect(in *flow.Instance, s *chain.Step, step int32) (target int32, ok bool) {
+	if s.RedirectField != nil {
+		return m.targets.Route(&in.Instance, s)
+	}
+	x := in.RedirectOf(step)
+	return m.targets.Of(int32(s.Target), x.Scheme, x.Authority)
 }
 
 // takeRedirect stores a field of a redirect that says where the request goes next.
@@ -244,7 +257,7 @@ func (m *messages) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 	x := in.RedirectOf(r.Step)
 	if x.Resolve(b.authority[:n], b.authority[n:], b.scratch, value) {
 		r.SetLocated()
-		x.SetOwn(m.targets.owns(r.Target, x.Scheme, x.Authority), r.Hop, r.Rooted)
+		x.SetOwn(m.targets.Owns(r.Target, x.Scheme, x.Authority), r.Hop, r.Rooted)
 	}
 }
 
@@ -290,5 +303,5 @@ func (m *messages) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (m *messages) logCut(r *book.Request) {
 	m.log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target", m.targets.all[r.Target].Plan.Name, "limitBytes", book.MaxBodies)
+		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target", m.targets.At(r.Target).Plan.Name, "limitBytes", book.MaxBodies)
 }

@@ -147,9 +147,9 @@ func (o *outcomes) expire() {
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
 func (o *outcomes) dropWaiting(at int64) {
-	for i := range o.targets.all {
+	for i := range o.targets.Len() {
 		until := at
-		if o.trial.gaveUp(o.conns.To(int32(i)).Failures(), o.targets.all[i].Plan) {
+		if o.trial.gaveUp(o.conns.To(int32(i)).Failures(), o.conns.To(int32(i)).Plan) {
 			until = never
 		}
 		var why failure.Cause

@@ -55,7 +55,7 @@ func (s *sender) admitUnpaced() {
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
 func (s *sender) sendWaiting() {
-	for i := range s.targets.all {
+	for i := range s.targets.Len() {
 		s.sendWaitingTo(int32(i))
 		s.conns.ConnectFor(int32(i)) // a closed loop needs all connections
 	}
@@ -96,7 +96,7 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 	if !r.Retried {
 		over := r.Stage >= 0 && s.slots.OfStage(int(r.Stage)).Over()
 		s.rec.Sent(r, over, over && s.slots.Over(), c.Down(r.Picked, s.now))
-		if len(step.Credentials) > 0 && !s.targets.all[c.Target()].uncredentialed && s.authorizations.lack(step) {
+		if len(step.Credentials) > 0 && !s.targets.At(c.Target()).Uncredentialed && s.authorizations.lack(step) {
 			s.rec.SentWithout(step.Target)
 		}
 	}

@@ -62,9 +62,9 @@ func (s *stall) check() bool {
 		return false
 	}
 	s.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", s.after)
-	for i := range s.targets.all {
+	for i := range s.targets.Len() {
 		if why := s.conns.To(int32(i)).Unconnected(); why.Failed() {
-			s.why += "; target " + s.targets.all[i].Plan.Name + ": " + why.String()
+			s.why += "; target " + s.conns.To(int32(i)).Plan.Name + ": " + why.String()
 			break
 		}
 	}

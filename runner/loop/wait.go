@@ -66,7 +66,7 @@ func (w *Worker) nextTask() int64 {
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they do not
 	// wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))
-	next = min(next, w.conns.Next(), w.requests.NextOverdue(len(w.targets.all)), w.chooser.nextStarved(), w.stall.next(), w.listeners.Next(w.slots.Over()))
+	next = min(next, w.conns.Next(), w.requests.NextOverdue(w.targets.Len()), w.chooser.nextStarved(), w.stall.next(), w.listeners.Next(w.slots.Over()))
 	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.clock.now {
 		next = min(next, until)
 	}

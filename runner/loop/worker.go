@@ -75,7 +75,7 @@ type Worker struct {
 	sources   *chain.Sources
 	rec       tally.Recorder
 	scripts   scripts
-	targets   targets
+	targets   conns.Targets
 	conns     *conns.Connections
 	listeners *listen.Listeners
 
@@ -103,15 +103,15 @@ func New(cfg Config) (*Worker, error) {
 		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		inbox:    inbox{net: cfg.Net},
 		slots:    slots.New(p, cfg.Rates, cfg.Share.Slots, flow.ValuesPerSlot(p, unslotted)),
-		requests: book.New(p, len(p.Targets)+maxFollowed, cfg.MaxWait),
-		targets:  newTargets(p),
+		requests: book.New(p, len(p.Targets)+conns.MaxFollowed, cfg.MaxWait),
+		targets:  conns.NewTargets(p),
 	}
 	for i, url := range cfg.Listeners {
 		w.sources.SetListener(i, url)
 	}
 	w.flow = flow.New(flow.Config{
 		Program: p, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
-		Targets: len(p.Targets) + maxFollowed, Host: &w.instances,
+		Targets: len(p.Targets) + conns.MaxFollowed, Host: &w.instances,
 		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.unsent(a, skipped, why) },
 	})
 	w.listeners = listen.New(listen.Config{
@@ -120,7 +120,7 @@ func New(cfg Config) (*Worker, error) {
 	w.conns = conns.New(conns.Config{
 		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: &w.outcomes,
 		Do: w.inbox.put, Late: w.clock.late, SkipWait: w.clock.skipWait, Log: cfg.Log,
-	}, w.targets.ofAll())
+	}, &w.targets)
 	w.outcomes = outcomes{slots: &w.slots, messages: messages{
 		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
 		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
@@ -163,7 +163,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	w.readClock()
 	w.clock.setWall(time.Now().UnixNano(), w.net.Now())
 	defer w.scripts.close()
-	w.conns.OpenAll(&w.cfg.Share)
+	w.conns.OpenNew(&w.targets, &w.cfg.Share)
 	for w.run.phase != Done {
 		if err := w.turn(); err != nil {
 			w.finish()
@@ -252,11 +252,7 @@ func (w *Worker) choose() {
 // write sends what the turn has left in the sessions, and gives back the memory of a burst, once a second. No pointer to a request may be
 // held.
 func (w *Worker) write() {
-	for _, i := range w.targets.followed {
-		from := w.targets.all[i].Origin
-		w.conns.Open(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
-	}
-	w.targets.endFollow()
+	w.conns.OpenNew(&w.targets, &w.cfg.Share)
 	w.conns.Flush()
 	w.listeners.Flush()
 	if w.stall.check() {
