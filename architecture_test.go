@@ -161,6 +161,11 @@ var laws = []law{
 		deny:   []string{"net", "os", module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial", module + "runner/measure"},
 	},
 	{
+		name: "a trial knows no worker and no slots",
+		of:   []string{"runner/trial"},
+		deny: []string{module + "runner/loop", module + "runner/slots", module + "runner/listen", module + "runner/tally"},
+	},
+	{
 		name: "counting knows nothing of connections and the worker",
 		of:   []string{"runner/tally"},
 		deny: []string{module + "runner/loop", module + "runner/netio", module + "runner/protocol", module + "runner/dial"},
@@ -250,6 +255,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/flow", module + "runner/slots", true},
 		{"runner/slots", module + "runner/chain", false},
 		{"runner/tally", module + "runner/netio", true},
+		{"runner/trial", module + "runner/loop", true},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},

@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/slots"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // ErrConflict is wrapped by the errors of Update and Start when a message contradicts what was
@@ -41,7 +42,7 @@ type Options struct {
 	Alone bool
 	// Trial runs one instance of each chain in the place of the load, and shows the exchanges. It needs one
 	// worker, and a share without slots.
-	Trial *loop.Trial
+	Trial *trial.Config
 	// Logger; nil drops all logs.
 	Logger *slog.Logger
 	// ListenAddress is the IP address that the listeners of the plan listen on, which is also in their URLs. Empty:

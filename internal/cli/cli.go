@@ -15,7 +15,7 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // Main runs the program h2surge and returns its exit code.
@@ -29,7 +29,7 @@ func parts() linked {
 		newEngine: func(plan *rv.Plan, cpus []int, listen string) (engine, error) {
 			return runner.New(plan, runner.Options{Workers: len(cpus), CPUs: cpus, Alone: true, ListenAddress: listen})
 		},
-		newTrial: func(plan *rv.Plan, trial *loop.Trial, listen string) (engine, error) {
+		newTrial: func(plan *rv.Plan, trial *trial.Config, listen string) (engine, error) {
 			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial, ListenAddress: listen})
 		},
 		interrupts: Interrupts,

@@ -18,7 +18,7 @@ import (
 	"github.com/h2surge/h2surge/internal/report"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/trial"
 	"github.com/h2surge/h2surge/runner/tune"
 )
 
@@ -63,7 +63,7 @@ const runExample = `  h2surge run -f loadtest.yaml
 // linked are the parts of a run that tests replace.
 type linked struct {
 	newEngine  func(plan *rv.Plan, cpus []int, listen string) (engine, error)
-	newTrial   func(plan *rv.Plan, trial *loop.Trial, listen string) (engine, error)
+	newTrial   func(plan *rv.Plan, trial *trial.Config, listen string) (engine, error)
 	interrupts func(rereads bool, last func()) (<-chan os.Signal, func())
 	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
 	allowed    func() []int

@@ -13,9 +13,9 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/auth"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // dryRun makes the requests of a trial and sends none. It goes through the chains as a worker does that is alone. There are no responses, so a
@@ -124,7 +124,7 @@ func (d *dryRun) runChain(c int) {
 		step := d.program.Chains[c].First + j
 		s, in := &d.program.Steps[step], &d.placed.Chains[c].Steps[j]
 		if s.Await == nil {
-			e := &loop.Exchange{Chain: c, Step: step}
+			e := &trial.Exchange{Chain: c, Step: step}
 			notes := d.runStep(s, in, e)
 			d.show(e, notes)
 			if e.Skipped {
@@ -139,7 +139,7 @@ func (d *dryRun) runChain(c int) {
 }
 
 // runStep makes the request of a step, and returns what a reader must know of it.
-func (d *dryRun) runStep(s *chain.Step, in *rv.Step, e *loop.Exchange) (notes []string) {
+func (d *dryRun) runStep(s *chain.Step, in *rv.Step, e *trial.Exchange) (notes []string) {
 	unsure := false
 	for i := range in.When {
 		switch {
@@ -215,7 +215,7 @@ func (d *dryRun) changesRequest(s *chain.Step) bool {
 }
 
 // message makes a request as a session does: as a message first where something looks at that.
-func (d *dryRun) message(s *chain.Step, t *rv.Target, e *loop.Exchange) error {
+func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 	at := &t.Endpoints[0]
 	m := &message.Message{}
 	body := s.AppendBody(nil, d.program, &d.instance)
@@ -262,7 +262,7 @@ func clone(m *message.Message) *message.Message {
 }
 
 // show adds a request to the output. The length of a body with a value that is not known is not known, either.
-func (d *dryRun) show(e *loop.Exchange, notes []string) {
+func (d *dryRun) show(e *trial.Exchange, notes []string) {
 	out := d.describe(e)
 	out.Notes = notes
 	if out.Request != nil && strings.Contains(string(e.Request.Body), standInPrefix) {

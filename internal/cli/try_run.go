@@ -9,7 +9,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // tried is a trial of a manifest and its results so far.
@@ -83,7 +83,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	if errs := certificateErrors(placed); len(errs) > 0 {
 		return "", t.job.mistakes(errs)
 	}
-	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
+	e, err := parts.newTrial(placed, &trial.Config{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
 	if err != nil {
 		return "", t.job.refused(err, dir) // it only reads the plan and the files that the plan names
 	}
@@ -172,7 +172,7 @@ func (t *tried) interrupt() {
 }
 
 // exchange takes an exchange from the worker.
-func (t *tried) exchange(e *loop.Exchange) {
+func (t *tried) exchange(e *trial.Exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(e.Chain, t.describe(e))

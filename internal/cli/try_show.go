@@ -13,7 +13,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // Outcomes of chains and steps in a trial.
@@ -123,7 +123,7 @@ type triedCheck struct {
 }
 
 // describe makes an exchange of the engine readable, without secrets.
-func (t *tried) describe(e *loop.Exchange) *triedExchange {
+func (t *tried) describe(e *trial.Exchange) *triedExchange {
 	c := &t.plan.Chains[e.Chain]
 	s := t.step(e)
 	out := &triedExchange{
@@ -157,7 +157,7 @@ func (t *tried) describe(e *loop.Exchange) *triedExchange {
 }
 
 // step is the plan's step of an exchange.
-func (t *tried) step(e *loop.Exchange) *rv.Step {
+func (t *tried) step(e *trial.Exchange) *rv.Step {
 	first := 0
 	for i := range e.Chain {
 		first += len(t.plan.Chains[i].Steps)
@@ -166,9 +166,9 @@ func (t *tried) step(e *loop.Exchange) *rv.Step {
 }
 
 // next is what the chain does after a failure.
-func next(s *rv.Step, e *loop.Exchange) (what string, retried bool) {
+func next(s *rv.Step, e *trial.Exchange) (what string, retried bool) {
 	switch {
-	case e.Why == loop.AbortStopped, e.Why == rv.AbortLocation, e.Why == rv.AbortScript, e.Why == rv.AbortDropped:
+	case e.Why == trial.Stopped, e.Why == rv.AbortLocation, e.Why == rv.AbortScript, e.Why == rv.AbortDropped:
 		return "", false
 	case e.Attempt < s.OnFailure.Retries:
 		return fmt.Sprintf("retry %d of %d follows", e.Attempt+1, s.OnFailure.Retries), true
@@ -178,7 +178,7 @@ func next(s *rv.Step, e *loop.Exchange) (what string, retried bool) {
 	return "", false
 }
 
-func (t *tried) request(e *loop.Exchange) *triedMessage {
+func (t *tried) request(e *trial.Exchange) *triedMessage {
 	if e.Head == nil || e.Request == nil {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (t *tried) request(e *loop.Exchange) *triedMessage {
 	return out
 }
 
-func (t *tried) notification(e *loop.Exchange) *triedMessage {
+func (t *tried) notification(e *trial.Exchange) *triedMessage {
 	out := t.response(e)
 	if out != nil {
 		out.Status, out.Method, out.URL = 0, string(e.Request.Method), t.mask.text(string(e.Request.Path))
@@ -212,7 +212,7 @@ func (t *tried) notification(e *loop.Exchange) *triedMessage {
 	return out
 }
 
-func (t *tried) response(e *loop.Exchange) *triedMessage {
+func (t *tried) response(e *trial.Exchange) *triedMessage {
 	m := e.Response
 	if m == nil {
 		return nil
@@ -263,7 +263,7 @@ func isText(b []byte) bool {
 
 // captures returns the captures that a step of the manifest has. The binding of a target with sbi is not one of them: the header
 // fields of the response and of later requests show it.
-func (t *tried) captures(c *rv.Chain, s *rv.Step, e *loop.Exchange) (out []triedCapture) {
+func (t *tried) captures(c *rv.Chain, s *rv.Step, e *trial.Exchange) (out []triedCapture) {
 	for i, v := range e.Captured {
 		if s.Capture[i].Keep {
 			continue
@@ -274,7 +274,7 @@ func (t *tried) captures(c *rv.Chain, s *rv.Step, e *loop.Exchange) (out []tried
 	return out
 }
 
-func (t *tried) checks(s *rv.Step, e *loop.Exchange) (out []triedCheck) {
+func (t *tried) checks(s *rv.Step, e *trial.Exchange) (out []triedCheck) {
 	next := 0
 	for _, f := range e.Findings {
 		c := triedCheck{Name: f.Name, Passed: f.Passed, Found: t.mask.text(string(f.Found))}

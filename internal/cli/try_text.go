@@ -9,11 +9,11 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // reason says why a step failed: what was found and what was wanted.
-func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string {
+func (t *tried) reason(s *rv.Step, e *trial.Exchange, out *triedExchange) string {
 	switch e.Why {
 	case rv.AbortFailedCheck:
 		for _, c := range out.Checks {
@@ -40,14 +40,14 @@ func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string 
 		return "not sent: script: " + scriptWords(e)
 	case rv.AbortDropped:
 		return "not sent: " + e.Cause.Advised()
-	case loop.AbortStopped:
+	case trial.Stopped:
 		return "no response: interrupted"
 	}
 	return "no response: " + e.Cause.Advised()
 }
 
 // uncaptured says why a response has no value for a capture.
-func uncaptured(source *rv.Source, e *loop.Exchange) string {
+func uncaptured(source *rv.Source, e *trial.Exchange) string {
 	if source.Kind == rv.SourceHeader && source.Name == "location" && source.Regex == "" && e.Response != nil {
 		for _, f := range e.Response.Fields {
 			if string(f.Name) == source.Name {
@@ -70,7 +70,7 @@ func (c *triedCheck) reason() string {
 	return fmt.Sprintf("check %s: %s; want %s", c.Name, c.Found, c.Want)
 }
 
-func scriptWords(e *loop.Exchange) string {
+func scriptWords(e *trial.Exchange) string {
 	if e.Script == "" {
 		return "on_response rejected the response"
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // causesOf are the counts of failures that are there at the end; causes that are not certain in number are
@@ -231,6 +232,11 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// show makes the worker show its exchanges as in a trial.
+func show(w *Worker, f func(*trial.Exchange)) {
+	w.outcomes.trial = trial.New(&trial.Config{Exchange: f}, w.clock.time, &w.requests, w.flow, w.sources)
+}
+
 // TestTrialShowsTheConnection: a trial shows the connection that a request was sent on, and not the one that has its place
 // when the request is given up.
 func TestTrialShowsTheConnection(t *testing.T) {
@@ -246,7 +252,7 @@ func TestTrialShowsTheConnection(t *testing.T) {
 	})
 	b.w.cfg.Program.InspectAll(1 << 10)
 	got := map[string]bool{}
-	b.w.outcomes.trial = newTrial(Trial{Exchange: func(e *Exchange) { got[e.Address] = true }}, &b.w.outcomes.messages)
+	show(b.w, func(e *trial.Exchange) { got[e.Address] = true })
 	b.run()
 	if diff := cmp.Diff(map[string]bool{"t:80": true}, got); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)

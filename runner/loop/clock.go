@@ -28,6 +28,9 @@ type clock struct {
 // tick sets the time of the turn.
 func (c *clock) tick(now int64) { c.now = now }
 
+// time returns the time of the turn.
+func (c *clock) time() int64 { return c.now }
+
 // skipWait makes the next turn look at queues and connections at once: something has changed after this turn has looked.
 func (c *clock) skipWait() { c.skipsWait = true }
 

@@ -72,7 +72,7 @@ func (i *instances) ChainEnded(instance int32, why string) {
 
 // onceEnded ends an instance of setup or teardown, or of a trial.
 func (i *instances) onceEnded(in *flow.Instance, why string) {
-	i.trial.ended(int(in.Chain), why)
+	i.trial.ChainEnded(int(in.Chain), why)
 	if failed := i.once.Ended(in, explain(why, i.rec.Last())); failed != "" && in.Stage == book.StageTeardown {
 		i.log.Warn("teardown failed", "why", failed)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // messages renders requests into the sessions of connections, and takes from responses what their steps need. It does not know what
@@ -27,7 +28,7 @@ type messages struct {
 	conns    *conns.Connections
 	scripts  *scripts
 	rec      *tally.Recorder
-	trial    *trial // nil but in a trial
+	trial    *trial.Trial // nil but in a trial
 	log      *slog.Logger
 	buffers  buffers
 }
@@ -85,7 +86,7 @@ func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *
 		x.KeepRequest()
 	}
 	buf, header := c.AppendMessage(x.Request)
-	m.trial.keepHead(id, header, c)
+	m.trial.KeepHead(id, header, c)
 	return c.OpenRequest(buf, uint32(id), x.Request.Body, wantOf(s, sampled, false)), true
 }
 

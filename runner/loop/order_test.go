@@ -22,7 +22,7 @@ var order = []string{
 	// Outcomes of requests.
 	"outcomes.go",
 	// What all of them use.
-	"messages.go", "authorization.go", "script.go", "trial.go", "inbox.go", "clock.go",
+	"messages.go", "authorization.go", "script.go", "inbox.go", "clock.go",
 	"doc.go",
 }
 
@@ -120,7 +120,7 @@ func (i *imports) check(dir string, info *types.Info) (*types.Package, []*ast.Fi
 
 // owners are the parts of a worker. Only methods of a part write its fields. The fields of requests and of counters are written in
 // packages book and tally.
-var owners = []string{"run", "clock", "stall", "scripts", "authorizations", "credential", "trial"}
+var owners = []string{"run", "clock", "stall", "scripts", "authorizations", "credential"}
 
 func TestOnlyTheOwnerWrites(t *testing.T) {
 	p := checkPackage(t, ".")

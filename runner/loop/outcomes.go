@@ -68,7 +68,7 @@ func (o *outcomes) finishDone(id book.ID) {
 	case o.captureFromMessage(r, s):
 		why = rv.AbortMissingCapture
 	}
-	o.trial.done(id, s, failed, why)
+	o.trial.Done(id, s, failed, why)
 	pause := r.Pause()
 	if s.Inspect && o.program.Chains[s.Chain].Scripted {
 		last := o.scripts.last(r.Instance)
@@ -82,7 +82,7 @@ func (o *outcomes) finishRedirected(id book.ID) {
 	r := o.requests.At(id)
 	o.requests.Answered(r, o.now)
 	o.rec.Done(r, "", o.now)
-	o.trial.redirected(id)
+	o.trial.Redirected(id)
 	o.flow.Redirected(o.endRequest(id))
 }
 
@@ -94,7 +94,7 @@ func (o *outcomes) finishFailed(id book.ID, why tally.Unanswered, cause failure.
 	}
 	o.rec.Failed(r, why, cause, o.conns.At(r.Conn).Address(), o.now)
 	o.rec.SampleUnanswered(r, &o.flow.At(r.Instance).Instance, abortReason[why], o.now)
-	o.trial.failed(id, abortReason[why], cause)
+	o.trial.Failed(id, abortReason[why], cause)
 	o.flow.Ended(o.endRequest(id), abortReason[why], 0)
 }
 
@@ -149,7 +149,7 @@ func (o *outcomes) expire() {
 func (o *outcomes) dropWaiting(at int64) {
 	for i := range o.targets.Len() {
 		until := at
-		if o.trial.gaveUp(o.conns.To(int32(i)).Failures(), o.conns.To(int32(i)).Plan) {
+		if p := o.conns.To(int32(i)); o.trial.GaveUp(p.Failures(), p.Plan) {
 			until = never
 		}
 		var why failure.Cause
@@ -180,7 +180,7 @@ func (o *outcomes) dropRequest(id book.ID, why string, cause failure.Cause) {
 	case r.Stage >= 0:
 		o.rec.Drop(int(r.Stage), cause, 1)
 	}
-	o.trial.failed(id, why, cause)
+	o.trial.Failed(id, why, cause)
 	o.flow.Abort(o.endRequest(id).Instance, why)
 }
 
@@ -222,7 +222,7 @@ func (o *outcomes) Arrived(to notification.Waiter, x *book.Exchange, at int64) b
 		o.rec.Notified(s.Await.Listener, took, failed)
 	}
 	a := chain.Activation{Instance: to.Instance, Step: to.Step}
-	o.trial.notified(a, s, x, failed, why)
+	o.trial.Notified(a, s, x, failed, why)
 	o.requests.Progress(o.now)
 	o.flow.Ended(a, why, 0)
 	return failed != ""
@@ -234,7 +234,7 @@ func (o *outcomes) Missed(of notification.Waiter) {
 	if o.flow.At(of.Instance).Measured {
 		o.rec.Missed(o.program.Steps[of.Step].Await.Listener)
 	}
-	o.trial.unsent(a, false, rv.AbortNotification)
+	o.trial.Unsent(a, false, rv.AbortNotification)
 	o.requests.Progress(o.now)
 	o.flow.Ended(a, rv.AbortNotification, 0)
 }

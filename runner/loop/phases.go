@@ -118,7 +118,7 @@ func (w *Worker) finish() {
 	w.chooser.limit.Lift()
 	w.chooser.admitUnpaced()
 	w.outcomes.dropWaiting(never)
-	w.outcomes.trial.inFlight()
+	w.outcomes.trial.InFlight()
 	w.listeners.CloseAll()
 	w.conns.CloseAll()
 	w.run.phase = Done

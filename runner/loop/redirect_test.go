@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // redirectTo is a response that redirects a request.
@@ -480,9 +481,9 @@ func TestTrialShowsRedirects(t *testing.T) {
 		return redirectTo(308, "/c")
 	})
 	b.w.cfg.Program.InspectAll(1 << 10)
-	b.w.outcomes.trial = newTrial(Trial{Exchange: func(e *Exchange) {
+	show(b.w, func(e *trial.Exchange) {
 		got = append(got, fmt.Sprintf("%s %d %v %d findings, failed %q", e.Request.Path, e.Response.Status, e.Redirected, len(e.Findings), e.Failed))
-	}}, &b.w.outcomes.messages)
+	})
 	b.run()
 	want := []string{`/a 307 true 0 findings, failed ""`, `/b 308 false 1 findings, failed "maxRedirects"`}
 	if diff := cmp.Diff(want, got); diff != "" {

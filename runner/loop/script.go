@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // scripts are the worker's own Lua state.
@@ -20,7 +21,7 @@ type scripts struct {
 	program *chain.Program
 	host    *script.Host // nil without scripts
 	log     *slog.Logger
-	trial   *trial
+	trial   *trial.Trial
 	// failures counts errors. values gives the running script access to its chain instance.
 	failures int
 	values   chain.Values
@@ -32,7 +33,7 @@ type scripts struct {
 }
 
 // newScripts makes the Lua state of a worker.
-func newScripts(cfg *Config, t *trial) (scripts, error) {
+func newScripts(cfg *Config, t *trial.Trial) (scripts, error) {
 	s := scripts{program: cfg.Program, log: cfg.Log, trial: t}
 	if len(s.program.Scripts) == 0 {
 		return s, nil
@@ -116,7 +117,7 @@ func (s *scripts) accepts(in *flow.Instance, st *chain.Step, x *message.Exchange
 
 // failed logs the first failures; they are all counted.
 func (s *scripts) failed(err error) {
-	s.trial.scriptFailed(err)
+	s.trial.ScriptFailed(err)
 	const logged = 10
 	if s.failures++; s.failures <= logged {
 		s.log.Warn("a script failed", "err", err)

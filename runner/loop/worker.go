@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
 	"github.com/h2surge/h2surge/runner/tally"
+	"github.com/h2surge/h2surge/runner/trial"
 )
 
 // Config is what a worker is made from.
@@ -59,7 +60,7 @@ type Config struct {
 	// Lease limits the time in which requests are sent; nil: no limit.
 	Lease *slots.Lease
 	// Trial, when it is there, runs one instance of each chain in the place of the load.
-	Trial *Trial
+	Trial *trial.Config
 }
 
 // Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. A turn takes in what has happened, ends what
@@ -112,7 +113,7 @@ func New(cfg Config) (*Worker, error) {
 	w.flow = flow.New(flow.Config{
 		Program: p, Sources: w.sources, Share: &w.cfg.Share, Chains: w.slots.Chains(),
 		Targets: len(p.Targets) + conns.MaxFollowed, Host: &w.instances,
-		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.unsent(a, skipped, why) },
+		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.Unsent(a, skipped, why) },
 	})
 	w.listeners = listen.New(listen.Config{
 		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall, Log: cfg.Log,
@@ -125,9 +126,7 @@ func New(cfg Config) (*Worker, error) {
 		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
 		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
 	}}
-	if cfg.Trial != nil {
-		w.outcomes.trial = newTrial(*cfg.Trial, &w.outcomes.messages)
-	}
+	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow, w.sources)
 	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources, cfg.Share.Once, book.StageSetup, book.StageTeardown)}
 	if once := &w.instances.once; cfg.Trial != nil && cfg.Share.Once {
 		once.Teardown.Chains = slices.Concat(cfg.Trial.Chains, once.Teardown.Chains)

@@ -1,4 +1,4 @@
-package loop
+package trial
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// Trial makes a worker run one instance of each chain and show every exchange. The worker's share has no slots,
+// Config makes a worker run one instance of each chain and show every exchange. The worker's share has no slots,
 // so that the rates send nothing: after the setup chains it runs the load chains of the trial in the place of the
 // load, then the teardown chains, all one after another. The program was prepared by chain.Program.InspectAll.
 //
 // The functions are called on the worker's goroutine. What they are given is theirs to keep.
-type Trial struct {
+type Config struct {
 	// Chains are the load chains to run, in this order, as indices into Program.Chains.
 	Chains []int
 	// Exchange is called with the outcome of each request, and with each step that made no request.
@@ -71,10 +71,10 @@ type Exchange struct {
 	Script string
 }
 
-// trial is what a worker keeps for a Trial. All its methods do nothing if it is nil, as for all other workers.
-type trial struct {
-	Trial
-	*clock
+// Trial is what a worker keeps for a trial. All its methods do nothing if it is nil, as for all other workers.
+type Trial struct {
+	Config
+	now      func() int64
 	requests *book.Book
 	flow     *flow.Flow
 	sources  *chain.Sources
@@ -84,19 +84,23 @@ type trial struct {
 	script string
 }
 
-func newTrial(t Trial, m *messages) *trial {
-	return &trial{Trial: t, clock: m.clock, requests: m.requests, flow: m.flow, sources: m.sources, sent: map[book.ID]sentHead{}}
+// New returns a trial of the requests of a worker, or nil without a Config. The function now returns the time of the turn.
+func New(cfg *Config, now func() int64, requests *book.Book, f *flow.Flow, sources *chain.Sources) *Trial {
+	if cfg == nil {
+		return nil
+	}
+	return &Trial{Config: *cfg, now: now, requests: requests, flow: f, sources: sources, sent: map[book.ID]sentHead{}}
 }
 
-// ended reports the end of an instance of a chain.
-func (t *trial) ended(chain int, why string) {
+// ChainEnded reports the end of an instance of a chain.
+func (t *Trial) ChainEnded(chain int, why string) {
 	if t != nil {
 		t.Ended(chain, why)
 	}
 }
 
-// scriptFailed notes the error of a script, which is shown with its request.
-func (t *trial) scriptFailed(err error) {
+// ScriptFailed notes the error of a script, which is shown with its request.
+func (t *Trial) ScriptFailed(err error) {
 	if t != nil {
 		t.script = err.Error()
 	}
@@ -114,28 +118,28 @@ type sentHead struct {
 // A name may have several addresses, so one failure is not enough.
 const connectAttempts = 4
 
-// gaveUp says that a trial does not wait for a connection to a target any more.
-func (t *trial) gaveUp(failures int, to *rv.Target) bool {
+// GaveUp says that a trial does not wait for a connection to a target any more.
+func (t *Trial) GaveUp(failures int, to *rv.Target) bool {
 	return t != nil && failures >= connectAttempts*max(1, len(to.Endpoints))
 }
 
-// keepHead keeps the header of a request that was rendered for a connection.
-func (t *trial) keepHead(id book.ID, head []byte, c *conns.Conn) {
+// KeepHead keeps the header of a request that was rendered for a connection.
+func (t *Trial) KeepHead(id book.ID, head []byte, c *conns.Conn) {
 	if t == nil {
 		return
 	}
 	t.sent[id] = sentHead{bytes.Clone(head), c.IsHTTP1(), c.Address(), c.Number()}
 }
 
-// done reports a request that got a whole response. Failed is the check that failed, why the reason why the
+// Done reports a request that got a whole response. Failed is the check that failed, why the reason why the
 // step failed.
-func (t *trial) done(id book.ID, s *chain.Step, failed, why string) {
+func (t *Trial) Done(id book.ID, s *chain.Step, failed, why string) {
 	if t != nil { // a function of its own, so that this one is inlined: it is on the path of each request
 		t.show(id, s, failed, why)
 	}
 }
 
-func (t *trial) show(id book.ID, s *chain.Step, failed, why string) {
+func (t *Trial) show(id book.ID, s *chain.Step, failed, why string) {
 	r := t.requests.At(id)
 	e := t.of(id, why, failure.Cause{})
 	in, x := &t.flow.At(r.Instance).Instance, &r.Exchange.Exchange
@@ -145,8 +149,8 @@ func (t *trial) show(id book.ID, s *chain.Step, failed, why string) {
 	t.Exchange(e)
 }
 
-// redirected reports a request whose response redirects it. Checks and captures do not apply to this response.
-func (t *trial) redirected(id book.ID) {
+// Redirected reports a request whose response redirects it. Checks and captures do not apply to this response.
+func (t *Trial) Redirected(id book.ID) {
 	if t == nil {
 		return
 	}
@@ -158,29 +162,29 @@ func (t *trial) redirected(id book.ID) {
 	t.Exchange(e)
 }
 
-// failed reports a request that got no whole response, or was not sent.
-func (t *trial) failed(id book.ID, why string, cause failure.Cause) {
+// Failed reports a request that got no whole response, or was not sent.
+func (t *Trial) Failed(id book.ID, why string, cause failure.Cause) {
 	if t == nil {
 		return
 	}
 	t.Exchange(t.of(id, why, cause))
 }
 
-// inFlight reports the requests whose responses the worker does not wait for.
-func (t *trial) inFlight() {
+// InFlight reports the requests whose responses the worker does not wait for.
+func (t *Trial) InFlight() {
 	if t == nil {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.sent)) {
-		t.failed(id, AbortStopped, failure.Cause{Kind: rv.CauseStopped})
+		t.Failed(id, Stopped, failure.Cause{Kind: rv.CauseStopped})
 	}
 }
 
-// AbortStopped is the reason of requests that a trial has stopped waiting for.
-const AbortStopped = "stopped"
+// Stopped is the reason of requests that a trial has stopped waiting for.
+const Stopped = "stopped"
 
 // of is what a request has in common whatever its outcome.
-func (t *trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
+func (t *Trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
 	r := t.requests.At(id)
 	e := t.exchangeOf(r.Activation)
 	e.Why, e.Cause = why, cause
@@ -191,13 +195,13 @@ func (t *trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
 	if sent, ok := t.sent[id]; ok {
 		delete(t.sent, id)
 		e.Head, e.HTTP1, e.Address, e.Connection = sent.head, sent.http1, sent.address, int(sent.number)
-		e.Took, e.Status = time.Duration(t.now-r.Sent), int(r.Status)
+		e.Took, e.Status = time.Duration(t.now()-r.Sent), int(r.Status)
 	}
 	return e
 }
 
-// unsent reports a step that made no request.
-func (t *trial) unsent(a chain.Activation, skipped bool, why string) {
+// Unsent reports a step that made no request.
+func (t *Trial) Unsent(a chain.Activation, skipped bool, why string) {
 	if t == nil {
 		return
 	}
@@ -206,8 +210,8 @@ func (t *trial) unsent(a chain.Activation, skipped bool, why string) {
 	t.Exchange(e)
 }
 
-// notified reports a step that has its notification.
-func (t *trial) notified(a chain.Activation, s *chain.Step, x *book.Exchange, failed, why string) {
+// Notified reports a step that has its notification.
+func (t *Trial) Notified(a chain.Activation, s *chain.Step, x *book.Exchange, failed, why string) {
 	if t == nil {
 		return
 	}
@@ -219,7 +223,7 @@ func (t *trial) notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 	t.Exchange(e)
 }
 
-func (t *trial) exchangeOf(a chain.Activation) *Exchange {
+func (t *Trial) exchangeOf(a chain.Activation) *Exchange {
 	in := t.flow.At(a.Instance)
 	return &Exchange{Chain: int(in.Chain), Step: int(a.Step), Attempt: int(a.Attempt), Repeat: int(in.Repeated)}
 }
