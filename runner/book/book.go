@@ -42,8 +42,8 @@ const (
 	// MaxBodies bounds the memory for the bodies that a worker keeps, because checks, captures or scripts read them. It is several times
 	// the largest body.
 	MaxBodies = 256 << 20
-	// largestIdleResponse is the most that an exchange takes that is used for the next response.
-	largestIdleResponse = 1 << 20
+	// largestFreeResponse is the most that an exchange takes that is used for the next response.
+	largestFreeResponse = 1 << 20
 )
 
 // New returns a book without requests, which waits for streams to so many targets at most.
@@ -54,7 +54,7 @@ func New(p *chain.Program, targets int, maxWait time.Duration) Book {
 		maxWait:   int64(maxWait),
 		waiting:   make([]ring.Ring[ID], targets),
 		expiries:  cacheline.Make[expiry](len(p.Timeouts)),
-		exchanges: Exchanges{limit: MaxBodies, bodiesOnly: true, largestIdle: largestIdleResponse},
+		exchanges: Exchanges{limit: MaxBodies, bodiesOnly: true, largestFree: largestFreeResponse},
 	}
 	for i, t := range p.Timeouts {
 		s.expiries[i] = expiry{timeout: t, first: None, last: None}

@@ -34,32 +34,32 @@ type Exchange struct {
 
 type fieldSpan struct{ name, value uint32 }
 
-// smallIdle is the most that an exchange takes that is used again while more than half of the limit is in use.
-const smallIdle = 4 << 10
+// smallFree is the most that an exchange takes that is used again while more than half of the limit is in use.
+const smallFree = 4 << 10
 
 // Exchanges is a pool of exchanges.
 type Exchanges struct {
-	// limit bounds memory, which is what the exchanges take, in octets. Idle ones count, too.
+	// limit bounds memory, which is what the exchanges take, in octets. Free ones count, too.
 	limit, memory int
 	// bodiesOnly: memory is what the bodies take, not the header fields and the records.
 	bodiesOnly bool
-	// largestIdle is the most that an exchange takes that is used again.
-	largestIdle int
-	idle        []*Exchange
-	// unused is how many of them, at the beginning of idle, were not used since Shrink was called.
+	// largestFree is the most that an exchange takes that is used again.
+	largestFree int
+	free        []*Exchange
+	// unused is how many of them, at the beginning of free, were not used since Shrink was called.
 	unused int
 }
 
 // NewExchanges returns a pool that takes so much memory at most, and keeps no exchange for further use that takes more than
-// largestIdle.
-func NewExchanges(limit, largestIdle int) Exchanges {
-	return Exchanges{limit: limit, largestIdle: largestIdle}
+// largestFree.
+func NewExchanges(limit, largestFree int) Exchanges {
+	return Exchanges{limit: limit, largestFree: largestFree}
 }
 
 // InUse returns how much memory the exchanges take that are in use.
 func (s *Exchanges) InUse() int {
 	n := s.memory
-	for _, x := range s.idle {
+	for _, x := range s.free {
 		n -= x.memory
 	}
 	return n
@@ -70,23 +70,23 @@ func (s *Exchanges) Shrink() {
 	if s.unused > 0 {
 		s.drop(s.unused)
 	}
-	s.unused = len(s.idle)
+	s.unused = len(s.free)
 }
 
-// drop forgets the first n idle exchanges.
+// drop forgets the first n free exchanges.
 func (s *Exchanges) drop(n int) {
-	for _, x := range s.idle[:n] {
+	for _, x := range s.free[:n] {
 		s.memory -= x.memory
 	}
-	s.idle = slices.Delete(s.idle, 0, n)
+	s.free = slices.Delete(s.free, 0, n)
 }
 
 // Alloc returns an exchange for a response with a body of at most limit octets.
 func (s *Exchanges) Alloc(limit int) *Exchange {
 	var x *Exchange
-	if n := len(s.idle); n > 0 {
-		x = s.idle[n-1]
-		s.idle = s.idle[:n-1]
+	if n := len(s.free); n > 0 {
+		x = s.free[n-1]
+		s.free = s.free[:n-1]
 		s.unused = min(s.unused, n-1)
 	} else {
 		x = &Exchange{}
@@ -103,24 +103,24 @@ func (s *Exchanges) Release(x *Exchange) {
 	if x == nil {
 		return
 	}
-	largest := s.largestIdle
+	largest := s.largestFree
 	switch { // a small response in a large buffer would keep memory from others
 	case s.memory > s.limit:
 		largest = 0
 	case s.memory > s.limit/2:
-		largest = min(largest, smallIdle)
+		largest = min(largest, smallFree)
 	}
 	if max(x.memory, cap(x.kept), cap(x.rendered)) > largest {
 		s.memory -= x.memory
 		return
 	}
-	s.idle = append(s.idle, x)
+	s.free = append(s.free, x)
 }
 
-// Full returns whether the exchanges in use take all that they may. It drops idle ones if that helps.
+// Full returns whether the exchanges in use take all that they may. It drops free ones if that helps.
 func (s *Exchanges) Full() bool {
 	if s.memory >= s.limit {
-		s.drop(len(s.idle))
+		s.drop(len(s.free))
 		s.unused = 0
 	}
 	return s.memory >= s.limit

@@ -64,8 +64,8 @@ func TestSlabShrinks(t *testing.T) {
 	}
 }
 
-// TestIdleExchangesAreGivenBack: those that were not used since the last look go, the others stay.
-func TestIdleExchangesAreGivenBack(t *testing.T) {
+// TestFreeExchangesAreGivenBack: those that were not used since the last look go, the others stay.
+func TestFreeExchangesAreGivenBack(t *testing.T) {
 	s := NewExchanges(1<<20, 1<<20)
 	use := func(n int) {
 		var all []*Exchange
@@ -82,12 +82,12 @@ func TestIdleExchangesAreGivenBack(t *testing.T) {
 	s.Shrink()
 	use(3)
 	s.Shrink()
-	if len(s.idle) != 3 {
-		t.Errorf("%d exchanges are kept after a burst of 100, want the 3 that are used", len(s.idle))
+	if len(s.free) != 3 {
+		t.Errorf("%d exchanges are kept after a burst of 100, want the 3 that are used", len(s.free))
 	}
 	use(3)
 	s.Shrink()
-	if len(s.idle) != 3 {
-		t.Errorf("%d exchanges are kept, want 3", len(s.idle))
+	if len(s.free) != 3 {
+		t.Errorf("%d exchanges are kept, want 3", len(s.free))
 	}
 }

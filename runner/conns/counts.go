@@ -38,7 +38,7 @@ func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 }
 
 // countEnd counts a lost connection. A connection that ends before its session has the peer's SETTINGS is counted as a failed
-// connect. An idle connection that the peer closes is not counted.
+// connect. One without a request that the peer closes is not counted.
 func (n *counts) countEnd(c *Conn, why failure.Cause) {
 	switch {
 	case connectingIn[c.state] != 0:

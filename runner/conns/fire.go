@@ -64,7 +64,7 @@ func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
 	silent := time.Duration(cs.now - c.receivedAt)
 	if c.client.InFlight() == 0 {
-		c.receivedAt = cs.now // idle is not silent
+		c.receivedAt = cs.now // a peer without a request is not silent
 		silent = 0
 	}
 	if silent >= limit {

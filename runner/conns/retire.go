@@ -105,7 +105,7 @@ func (l *lifecycle) remove(c *Conn) {
 }
 
 // reopenAfter is how long a connection that ended before it was used stays closed, unless a request waits:
-// servers that close idle connections at once are not stormed with new ones.
+// servers that close connections without a request at once are not stormed with new ones.
 const reopenAfter = 20 * time.Millisecond
 
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is

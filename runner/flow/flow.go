@@ -66,7 +66,7 @@ type Flow struct {
 func New(cfg Config) *Flow {
 	p := cfg.Program
 	f := &Flow{
-		instances: instances{idle: cacheline.Make[int32](0)}, host: cfg.Host, unsent: cfg.Unsent,
+		instances: instances{free: cacheline.Make[int32](0)}, host: cfg.Host, unsent: cfg.Unsent,
 		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)), direct: make([]bool, len(p.Chains)),
 	}
 	f.init(p, cfg.Sources, cfg.Chains)

@@ -37,29 +37,29 @@ type Instance struct {
 // instances are those of a worker. They are used again, with their buffers.
 type instances struct {
 	all []*Instance
-	// idle has the indexes of those that have ended.
-	idle []int32
+	// free has the indexes of those that have ended.
+	free []int32
 }
 
 // At returns an instance.
 func (s *instances) At(i int32) *Instance { return s.all[i] }
 
 // All returns all instances, and the indexes of those that have ended.
-func (s *instances) All() (all []*Instance, ended []int32) { return s.all, s.idle }
+func (s *instances) All() (all []*Instance, ended []int32) { return s.all, s.free }
 
-// take returns the index of an instance that is idle.
+// take returns the index of an instance that is free.
 func (s *instances) take() int32 {
-	if n := len(s.idle); n > 0 {
-		i := s.idle[n-1]
-		s.idle = s.idle[:n-1]
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
 		return i
 	}
 	s.all = append(s.all, &Instance{})
 	return int32(len(s.all) - 1)
 }
 
-// release makes an instance idle.
-func (s *instances) release(i int32) { s.idle = append(s.idle, i) }
+// release makes an instance free.
+func (s *instances) release(i int32) { s.free = append(s.free, i) }
 
 // begin makes the instance one that begins now, after Start. Its first number for requests that need no slot is next; zero: it has none.
 func (in *Instance) begin(now, next int64) {

@@ -95,7 +95,7 @@ const (
 func New(cfg Config) *Listeners {
 	ls := &Listeners{
 		net: cfg.Net, log: cfg.Log, host: cfg.Host, rec: cfg.Recorder, wall: cfg.Wall,
-		exchanges: book.NewExchanges(MaxIncoming, largestIdle),
+		exchanges: book.NewExchanges(MaxIncoming, largestFree),
 	}
 	for i := range cfg.Plans {
 		var policy *caller.Policy

@@ -10,8 +10,8 @@ import (
 const (
 	// MaxIncoming bounds the memory for notifications that have not all come. A peer need not send the rest.
 	MaxIncoming = 64 << 20
-	// largestIdle is the most that an exchange takes that is used for the next notification.
-	largestIdle = 64 << 10
+	// largestFree is the most that an exchange takes that is used for the next notification.
+	largestFree = 64 << 10
 )
 
 // notice is a notification in an exchange.

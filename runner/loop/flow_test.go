@@ -626,8 +626,8 @@ func TestLocationThatCannotBeFollowed(t *testing.T) {
 	})
 	b.run()
 	c := b.w.rec.Chains[0]
-	_, idle := b.w.flow.All()
-	if c.Started != 4 || c.Completed != 0 || c.AbortedBy.Counts()[rv.AbortLocation] != 4 || b.w.flow.Live(0) || len(idle) != 1 {
-		t.Errorf("chains %+v, %v, live: %v, %d idle", c, c.AbortedBy.Counts(), b.w.flow.Live(0), len(idle))
+	_, ended := b.w.flow.All()
+	if c.Started != 4 || c.Completed != 0 || c.AbortedBy.Counts()[rv.AbortLocation] != 4 || b.w.flow.Live(0) || len(ended) != 1 {
+		t.Errorf("chains %+v, %v, live: %v, %d ended", c, c.AbortedBy.Counts(), b.w.flow.Live(0), len(ended))
 	}
 }

@@ -227,8 +227,8 @@ func (n *fuzzNet) work(p *rv.Plan, g *chain.Program, share rv.Share) (err error)
 // checkChains: each instance that was counted has ended, or not.
 func (n *fuzzNet) checkChains(p *rv.Plan) {
 	ended := map[int32]bool{}
-	all, idle := n.w.flow.All()
-	for _, i := range idle {
+	all, free := n.w.flow.All()
+	for _, i := range free {
 		if ended[i] {
 			n.t.Errorf("instance %d has ended twice", i)
 		}

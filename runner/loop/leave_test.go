@@ -54,8 +54,8 @@ func TestLeaveBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestIdleShareLasts: without slots, the load lasts as long as that of all others.
-func TestIdleShareLasts(t *testing.T) {
+// TestEmptyShareLasts: without slots, the load lasts as long as that of all others.
+func TestEmptyShareLasts(t *testing.T) {
 	for name, rates := range map[string][]rv.Rate{
 		"paced":               {perSecond(100, time.Second), perSecond(7, time.Second)},
 		"bounded by requests": {{Name: "r", Count: 100, Period: time.Second, Requests: 200}},

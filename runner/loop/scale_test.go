@@ -101,7 +101,7 @@ func (f *fleet) share(members []int, id int) *rv.Share {
 	return nil
 }
 
-// live runs a shard that is a member from a step on: -1 from the start, else it has an idle share before.
+// live runs a shard that is a member from a step on: -1 from the start, else it has an empty share before.
 func (f *fleet) live(id, from int) {
 	members := f.first
 	if from >= 0 {

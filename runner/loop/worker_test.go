@@ -398,8 +398,8 @@ func TestGivenBackForEver(t *testing.T) {
 	}
 }
 
-// TestIdleWhileDrained: a worker that awaits Teardown sleeps.
-func TestIdleWhileDrained(t *testing.T) {
+// TestSleepsWhileDrained: a worker that awaits Teardown sleeps.
+func TestSleepsWhileDrained(t *testing.T) {
 	p := gets(perSecond(10, time.Second))
 	p.Chains = append(p.Chains, rv.Chain{Name: "down", Phase: rv.PhaseTeardown, Steps: p.Chains[0].Steps})
 	b := newBench(t, p, ok(0))
