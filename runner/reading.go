@@ -15,28 +15,14 @@ const answerWithin = 50 * time.Millisecond
 
 // reading is what a worker shows of itself between two of its turns.
 type reading struct {
+	loop.Reading
 	// recorder has what was recorded since the reading before.
-	recorder           *measure.Recorder
-	gauges             loop.Gauges
-	startedAt, endedAt int64
-	problem            rv.Problem
-	message            string
-	lapsed             string
-	teardownFailure    string
-	samples            []rv.Sample
-	slowest            []rv.SlowRequest
-	// globals that setup has captured, if published.
-	globals   []string
-	published bool
+	recorder *measure.Recorder
 }
 
 // read makes a reading, in a turn of the worker or before or after its run. The worker then records into spare.
 func read(w *loop.Worker, spare *measure.Recorder) reading {
-	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), teardownFailure: w.TeardownFailure(), samples: w.Samples(), slowest: w.Slowest()}
-	out.problem, out.message = w.Problem()
-	out.lapsed = w.Lapsed()
-	out.globals, out.published = w.Globals()
-	return out
+	return reading{recorder: w.Swap(spare), Reading: w.Read()}
 }
 
 // read updates w.last and adds what was recorded to total. If late is closed before the worker has answered, w.last
@@ -75,26 +61,26 @@ func (w *worker) accept(r reading, total *measure.Recorder) {
 
 // addTo adds the last reading to a snapshot.
 func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
-	g.add(r.gauges)
-	if at := r.startedAt; at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
+	g.add(&r.Reading)
+	if at := r.StartedAt; at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
 		s.StartedAt = at
 	}
-	s.EndedAt, g.sending = max(s.EndedAt, r.endedAt), g.sending || r.endedAt == 0
-	if r.problem != "" && s.Problem == "" && s.State == rv.StateConnecting {
-		s.Problem, s.Message = r.problem, r.message
+	s.EndedAt, g.sending = max(s.EndedAt, r.EndedAt), g.sending || r.EndedAt == 0
+	if r.Problem != "" && s.Problem == "" && s.State == rv.StateConnecting {
+		s.Problem, s.Message = r.Problem, r.Message
 	}
-	if r.lapsed != "" && s.Message == "" && s.State == rv.StateRunning {
-		s.Message = "requests are sent without authorization: " + r.lapsed
+	if r.Lapsed != "" && s.Message == "" && s.State == rv.StateRunning {
+		s.Message = "requests are sent without authorization: " + r.Lapsed
 	}
 	if s.State == rv.StateDone {
-		s.Samples = result.AddSamples(s.Samples, r.samples)
-		s.Slowest = result.AddSlowest(s.Slowest, r.slowest)
+		s.Samples = result.AddSamples(s.Samples, r.Samples)
+		s.Slowest = result.AddSlowest(s.Slowest, r.Slowest)
 	}
-	if r.teardownFailure != "" {
-		s.TeardownFailure = r.teardownFailure
+	if r.TeardownFailure != "" {
+		s.TeardownFailure = r.TeardownFailure
 	}
-	if r.published && s.State != rv.StateDone {
-		s.Globals = r.globals
+	if r.Published && s.State != rv.StateDone {
+		s.Globals = r.Globals
 	}
 	s.Suspended, s.Changed = s.Suspended || g.suspended, s.Changed || g.changed
 }

@@ -126,7 +126,7 @@ type gauges struct {
 	sending      bool
 }
 
-func (g *gauges) add(w loop.Gauges) {
+func (g *gauges) add(w *loop.Reading) {
 	for i, n := range w.InFlight {
 		g.inFlight[i] += n
 	}

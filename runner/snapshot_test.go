@@ -19,7 +19,7 @@ func TestStagesOfWorkers(t *testing.T) {
 		{{Begun: true, Ended: true, To: 100, Paused: 20}, {Begun: true, Ended: true, From: 100, To: 200}},
 		{{Begun: true, Ended: true, To: 103}, {Begun: true, Ended: true, From: 103, To: 203}},
 	} {
-		g.add(loop.Gauges{Stages: w})
+		g.add(&loop.Reading{Stages: w})
 	}
 	want := []rv.StageCounters{{Ended: 103, Paused: 20}, {Begun: 100, Ended: 203}}
 	if diff := cmp.Diff(want, g.stages); diff != "" {

@@ -114,10 +114,10 @@ func TestNotificationsAllocateNothing(t *testing.T) {
 	w := newCannedWorker(t, p, n)
 	w.Serve(0, &dial.Connection{FD: 0})
 	warm(t, w)
-	from := w.Gauge().Listeners[0].InTime
+	from := w.Read().Listeners[0].InTime
 	const turns = 1000
 	checkAllocations(t, w, turns)
-	if c := w.Gauge().Listeners[0]; c.InTime-from < turns || c.Missing+c.Late+c.FailedChecks != 0 {
+	if c := w.Read().Listeners[0]; c.InTime-from < turns || c.Missing+c.Late+c.FailedChecks != 0 {
 		t.Errorf("%d notifications, %+v", c.InTime-from, c)
 	}
 }

@@ -101,9 +101,7 @@ func (a *authorizations) lost(c chain.Credential, why string) {
 	a.all[c].valid, a.all[c].why = false, why
 }
 
-// Lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an error.
-func (w *Worker) Lapsed() string { return w.authorizations.lapsed() }
-
+// lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an error.
 func (a *authorizations) lapsed() string {
 	for i := range a.all {
 		if c := &a.all[i]; c.why != "" {

@@ -46,7 +46,7 @@ func TestTokenExpires(t *testing.T) {
 	if n := b.w.rec.Targets[0].SentWithout; n != 100 {
 		t.Errorf("%d requests count as sent without authorization, want 100", n)
 	}
-	if _, problem := b.w.Problem(); problem != "" {
+	if problem := b.w.Read().Message; problem != "" {
 		t.Errorf("problem %q of a worker that was ready", problem)
 	}
 }
@@ -62,17 +62,17 @@ func TestWhyUnauthorized(t *testing.T) {
 	w.Unauthorized(0, "the first one is refused")
 	w.Unauthorized(1, "the second one is refused")
 	w.SetCredential(1, []byte("b"))
-	if _, why := w.Problem(); why != "the first one is refused" {
+	if why := w.Read().Message; why != "the first one is refused" {
 		t.Errorf("before the load: %s", why)
 	}
 	w.SetCredential(0, []byte("a"))
-	if why := w.Lapsed(); why != "" {
+	if why := w.Read().Lapsed; why != "" {
 		t.Errorf("with both: %s", why)
 	}
 	w.Unauthorized(0, "the first one has expired")
 	w.Unauthorized(1, "the second one has expired")
 	w.SetCredential(1, []byte("c"))
-	if why := w.Lapsed(); why != "the first one has expired" {
+	if why := w.Read().Lapsed; why != "the first one has expired" {
 		t.Errorf("after the first one has expired: %s", why)
 	}
 }
@@ -116,8 +116,8 @@ func TestAuthorizing(t *testing.T) {
 				before = served()
 				b.w.Do(func(w *Worker) { w.Unauthorized(0, "refused") })
 				b.in(time.Second, func() {
-					if kind, why := b.w.Problem(); kind != rv.ProblemAuthorization || why != "refused" || served() != before || len(b.w.Awaited()) != 1 {
-						t.Errorf("after a second: problem %s %s, served %s", kind, why, served())
+					if r := b.w.Read(); r.Problem != rv.ProblemAuthorization || r.Message != "refused" || served() != before || len(b.w.Awaited()) != 1 {
+						t.Errorf("after a second: problem %s %s, served %s", r.Problem, r.Message, served())
 					}
 					b.w.Do(func(w *Worker) { w.SetCredential(0, []byte("a")) })
 				})

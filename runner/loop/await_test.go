@@ -198,7 +198,7 @@ func TestAwait(t *testing.T) {
 			})
 			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
 			b.run()
-			got := b.w.Gauge().Listeners[0]
+			got := b.w.Read().Listeners[0]
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
 			}
@@ -277,7 +277,7 @@ func TestNotificationsOfOneKey(t *testing.T) {
 			})
 			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
 			b.run()
-			if diff := cmp.Diff(tt.want, b.w.Gauge().Listeners[0]); diff != "" {
+			if diff := cmp.Diff(tt.want, b.w.Read().Listeners[0]); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
 			}
 			if times := &b.w.rec.Listeners[0].Time; times.Min() != 2000 || times.Max() != 2000 {
@@ -307,10 +307,10 @@ func TestDrainIgnoresOtherNotifications(t *testing.T) {
 				again()
 			})
 			b.run()
-			if took := time.Duration(b.clock - b.w.Ended()); took > 310*time.Millisecond {
+			if took := time.Duration(b.clock - b.w.Read().EndedAt); took > 310*time.Millisecond {
 				t.Errorf("the worker ended %v after the load, want at most the timeout of the step and keep", took)
 			}
-			got := b.w.Gauge().Listeners[0]
+			got := b.w.Read().Listeners[0]
 			if got.Received == 0 || got.Received != got.InTime+got.Late+got.Duplicate+got.Unexpected || got.Awaited != got.InTime+got.Missing {
 				t.Errorf("%d were sent; counters %+v", sent, got)
 			}
@@ -329,7 +329,7 @@ func TestListenerEnds(t *testing.T) {
 	})
 	b.run()
 	want := rv.ListenerCounts{Received: 1, Unexpected: 1, Awaited: 3, WaitingAtEnd: 3}
-	if diff := cmp.Diff(want, b.w.Gauge().Listeners[0]); diff != "" {
+	if diff := cmp.Diff(want, b.w.Read().Listeners[0]); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
 	if m := b.w.rec.Listeners[0].AwaitCounts; m != (rv.AwaitCounts{Awaited: 3}) || m.Waiting() != 3 {
@@ -356,7 +356,7 @@ func TestListenerServesNoneAtTheEnd(t *testing.T) {
 	if late < 0 || b.conns[late].watching {
 		t.Errorf("connection %d was served", late)
 	}
-	if got := b.w.Gauge().Listeners[0]; got.Received != 0 {
+	if got := b.w.Read().Listeners[0]; got.Received != 0 {
 		t.Errorf("counters %+v", got)
 	}
 }
@@ -475,7 +475,7 @@ func TestListenerClosesSilentConnections(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true, true, true, true, true}, served); diff != "" {
 		t.Errorf("served (-want +got):\n%s", diff)
 	}
-	if got := b.w.Gauge().Listeners[0]; got.Received != 6 {
+	if got := b.w.Read().Listeners[0]; got.Received != 6 {
 		t.Errorf("counters %+v, want all notifications of connections that were served", got)
 	}
 }
@@ -534,7 +534,7 @@ func TestListenerBoundsNotifications(t *testing.T) {
 			if left := 100 * (after - before) / listen.MaxIncoming; left > 15 {
 				t.Errorf("%d %% of the limit are left after the last one", left)
 			}
-			if got := b.w.Gauge().Listeners[0]; got.Received < 3 || got.Unexpected+got.Duplicate != got.Received {
+			if got := b.w.Read().Listeners[0]; got.Received < 3 || got.Unexpected+got.Duplicate != got.Received {
 				t.Errorf("counters %+v", got)
 			}
 		})

@@ -297,7 +297,7 @@ func TestStopWhenValuesEnd(t *testing.T) {
 			if got.Sent != 6 || got.Dropped != 0 || !b.w.rec.Exhausted {
 				t.Errorf("got %+v, exhausted %v", got, b.w.rec.Exhausted)
 			}
-			if took := time.Duration(b.w.Ended() - b.startAt); took > time.Second {
+			if took := time.Duration(b.w.Read().EndedAt - b.startAt); took > time.Second {
 				t.Errorf("the load ended after %v", took)
 			}
 			if c := b.w.rec.Chains[0]; c.Completed != 3 {

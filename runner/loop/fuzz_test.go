@@ -209,7 +209,7 @@ func (n *fuzzNet) work(p *rv.Plan, g *chain.Program, share rv.Share) (err error)
 			case Ready:
 				if !started {
 					started = true
-					values, _ := n.w.Globals()
+					values := n.w.Read().Globals
 					n.w.Start(n.clock+int64(time.Millisecond), values)
 				}
 			case Drained:
@@ -251,7 +251,7 @@ func (n *fuzzNet) checkChains(p *rv.Plan) {
 
 // checkListeners: each notification and each step that awaited one is counted once, and nothing is kept.
 func (n *fuzzNet) checkListeners() {
-	for i, c := range n.w.Gauge().Listeners {
+	for i, c := range n.w.Read().Listeners {
 		m := n.w.rec.Listeners[i].AwaitCounts
 		if c.Received != c.InTime+c.Late+c.Duplicate+c.Unexpected || c.Awaited != c.InTime+c.Missing+c.WaitingAtEnd ||
 			m.Waiting() < 0 || m.Waiting() > c.WaitingAtEnd || m.InTime > c.InTime || m.Missing > c.Missing {

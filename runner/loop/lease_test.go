@@ -133,10 +133,10 @@ func TestLeaseExpires(t *testing.T) {
 				t.Errorf("requests in each 100 ms (-want +got):\n%s", diff)
 			}
 			want := rv.LeaseGaps{Count: tt.gaps, Nanoseconds: int64(tt.gap), Dropped: tt.dropped}
-			if diff := cmp.Diff(want, b.w.Gauge().LeaseGaps); diff != "" {
+			if diff := cmp.Diff(want, b.w.Read().LeaseGaps); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}
-			if end := time.Duration(b.w.Ended() - b.startAt); end != tt.end {
+			if end := time.Duration(b.w.Read().EndedAt - b.startAt); end != tt.end {
 				t.Errorf("the load ended after %v, want %v", end, tt.end)
 			}
 			var slots, sent, dropped, measured int64
@@ -167,8 +167,8 @@ func TestLeaseOfAClosedLoop(t *testing.T) {
 			t.Errorf("%d requests from %d00 ms on", n, i)
 		}
 	}
-	if want := (rv.LeaseGaps{Count: 2, Nanoseconds: int64(600 * ms), Dropped: 20}); b.w.Gauge().LeaseGaps != want || len(got) != 20 {
-		t.Errorf("gaps %+v, want %+v; %v", b.w.Gauge().LeaseGaps, want, got)
+	if want := (rv.LeaseGaps{Count: 2, Nanoseconds: int64(600 * ms), Dropped: 20}); b.w.Read().LeaseGaps != want || len(got) != 20 {
+		t.Errorf("gaps %+v, want %+v; %v", b.w.Read().LeaseGaps, want, got)
 	}
 }
 
@@ -230,10 +230,10 @@ func TestLeaseAndTeardown(t *testing.T) {
 			b.lease(1500*ms, renewal{tt.renew, 5000 * ms})
 			b.teardownAfter = 700 * ms
 			b.run()
-			if got := b.w.rec.Teardown.Sent; got != tt.want || (b.w.TeardownFailure() == "") != (tt.want > 0) {
-				t.Errorf("teardown sent %d, failure %q", got, b.w.TeardownFailure())
+			if got := b.w.rec.Teardown.Sent; got != tt.want || (b.w.Read().TeardownFailure == "") != (tt.want > 0) {
+				t.Errorf("teardown sent %d, failure %q", got, b.w.Read().TeardownFailure)
 			}
-			if g := b.w.Gauge().LeaseGaps; g != (rv.LeaseGaps{}) {
+			if g := b.w.Read().LeaseGaps; g != (rv.LeaseGaps{}) {
 				t.Errorf("gaps after the load: %+v", g)
 			}
 		})

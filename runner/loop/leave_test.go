@@ -31,7 +31,7 @@ func TestLeave(t *testing.T) {
 			b := newBench(t, p, ok(tt.answer)) // it would run teardown if it stayed
 			b.announce(slots.Change{Rates: p.Rates, Leave: true}, tt.at, tt.late)
 			got := b.run()
-			if ended := time.Duration(b.w.Ended() - b.startAt); got.Sent != tt.sent || got.Done != tt.sent || ended != tt.ended {
+			if ended := time.Duration(b.w.Read().EndedAt - b.startAt); got.Sent != tt.sent || got.Done != tt.sent || ended != tt.ended {
 				t.Errorf("%+v, ended after %v", got, ended)
 			}
 			stays := tt.at > 2*time.Second
@@ -68,8 +68,8 @@ func TestEmptyShareLasts(t *testing.T) {
 			share := shard.Whole(p)
 			share.Slots.Residues = nil
 			b := newBenchOf(t, p, share, ok(0))
-			if got := b.run(); got.Sent != 0 || b.w.Ended()-b.startAt != int64(2*time.Second) {
-				t.Errorf("%+v, ended after %v", got, time.Duration(b.w.Ended()-b.startAt))
+			if got := b.run(); got.Sent != 0 || b.w.Read().EndedAt-b.startAt != int64(2*time.Second) {
+				t.Errorf("%+v, ended after %v", got, time.Duration(b.w.Read().EndedAt-b.startAt))
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func TestRequestLimit(t *testing.T) {
 			}
 			b := newBenchOf(t, tt.plan, tt.share(tt.plan), tt.serve)
 			totals := b.run()
-			got := counts{Served: len(b.served), Sent: int(totals.Sent), Limited: b.w.Gauge().Limited}
+			got := counts{Served: len(b.served), Sent: int(totals.Sent), Limited: b.w.Read().Limited}
 			for _, f := range b.w.rec.Failures.List() {
 				if f.Of == rv.FailureDropped && f.Cause == rv.CauseRequestLimit {
 					got.Dropped += f.Count

@@ -91,13 +91,13 @@ func TestChangesOfARun(t *testing.T) {
 			if diff := cmp.Diff(tt.want, b.perHundred()); diff != "" {
 				t.Errorf("requests in each 100 ms (-want +got):\n%s", diff)
 			}
-			g := b.w.Gauge()
+			g := b.w.Read()
 			var slots, paused int64
 			for i := range g.Stages {
 				slots += b.w.rec.Stages[i].Slots
 				paused += g.Stages[i].Paused
 			}
-			if end := time.Duration(b.w.Ended() - b.startAt); end != tt.end || time.Duration(paused) != tt.paused || slots != int64(len(b.served)) {
+			if end := time.Duration(b.w.Read().EndedAt - b.startAt); end != tt.end || time.Duration(paused) != tt.paused || slots != int64(len(b.served)) {
 				t.Errorf("ended after %v, paused for %v, %d slots", end, time.Duration(paused), slots)
 			}
 		})

@@ -28,7 +28,7 @@ func TestSamples(t *testing.T) {
 	})
 	b.run()
 	got := map[int][]rv.Sample{}
-	for _, s := range b.w.Samples() {
+	for _, s := range b.w.Read().Samples {
 		got[s.Status] = append(got[s.Status], s)
 	}
 	if len(got[503]) != rv.MaxSamplesAlike || len(got[404]) != rv.MaxSamplesAlike || len(got) != 2 {
@@ -62,7 +62,7 @@ func TestSampleOfOneFailure(t *testing.T) {
 		return reply{status: 200}
 	}
 	b.run()
-	got := b.w.Samples()
+	got := b.w.Read().Samples
 	if len(got) != 1 || got[0].Body != "why" || got[0].Status != 500 {
 		t.Errorf("%+v", got)
 	}

@@ -147,7 +147,7 @@ func (f *fleet) work(id, k, from int, part rv.Share) {
 		f.t.Errorf("shard %d: %+v", id, got)
 	}
 	if !gone {
-		f.ended[b.w.Ended()-b.startAt]++
+		f.ended[b.w.Read().EndedAt-b.startAt]++
 	}
 }
 

@@ -120,10 +120,10 @@ func TestOwnRates(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			spans := ""
-			for _, s := range b.w.Gauge().Stages {
+			for _, s := range b.w.Read().Stages {
 				spans += fmt.Sprintf("%d-%d ", s.From/1e6, s.To/1e6)
 			}
-			if spans += fmt.Sprintf("load %d", (b.w.Ended()-b.startAt)/1e6); spans != tt.spans {
+			if spans += fmt.Sprintf("load %d", (b.w.Read().EndedAt-b.startAt)/1e6); spans != tt.spans {
 				t.Errorf("stages %s, want %s", spans, tt.spans)
 			}
 		})

@@ -581,7 +581,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 			switch {
 			case b.w.Phase() == Ready && b.startAt == 0:
 				b.startAt = s.clock + int64(b.lead)
-				values, _ := b.w.Globals()
+				values := b.w.Read().Globals
 				for i := range b.missed {
 					b.missed[i].At += b.startAt
 				}
@@ -645,7 +645,7 @@ func (b *bench) totals() *rvTotals {
 			b.t.Errorf("step %d: %d response times of %d responses", i, s.ResponseTime.Count(), s.Done)
 		}
 	}
-	g := b.w.Gauge()
+	g := b.w.Read()
 	for _, n := range g.InFlight {
 		out.InFlight += n
 	}

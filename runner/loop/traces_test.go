@@ -54,7 +54,7 @@ func TestSlowestRequests(t *testing.T) {
 			}
 			return int(y.after - x.after)
 		})
-		got := b.w.Slowest()
+		got := b.w.Read().Slowest
 		if len(got) != rv.MaxSlowest {
 			t.Fatalf("ratio %v: %d requests", ratio, len(got))
 		}
@@ -92,7 +92,7 @@ func TestTracesOfFailures(t *testing.T) {
 	})
 	b.run()
 	got := map[string]int{}
-	for _, s := range b.w.Samples() {
+	for _, s := range b.w.Read().Samples {
 		if sampled, known := sent[s.TraceID]; !known || sampled != s.TraceSampled || !s.TraceSampled {
 			t.Errorf("%+v: sent %t, sampled %t", s, known, sampled)
 		}
@@ -112,8 +112,8 @@ func TestTracesOfFailures(t *testing.T) {
 func TestNoTraces(t *testing.T) {
 	b := newBench(t, gets(perSecond(10, time.Second)), func(*simRequest) reply { return reply{} })
 	b.run()
-	if len(b.w.Samples())+len(b.w.Slowest()) > 0 {
-		t.Errorf("samples %+v, slowest %+v", b.w.Samples(), b.w.Slowest())
+	if len(b.w.Read().Samples)+len(b.w.Read().Slowest) > 0 {
+		t.Errorf("samples %+v, slowest %+v", b.w.Read().Samples, b.w.Read().Slowest)
 	}
 }
 

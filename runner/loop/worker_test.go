@@ -319,7 +319,7 @@ func TestWarmUpIsCountedApart(t *testing.T) {
 		{Begun: true, Ended: true, To: int64(time.Second)},
 		{Begun: true, Ended: true, From: int64(time.Second), To: int64(2 * time.Second)},
 	}
-	if diff := cmp.Diff(want, b.w.Gauge().Stages); diff != "" {
+	if diff := cmp.Diff(want, b.w.Read().Stages); diff != "" {
 		t.Errorf("stages (-want +got):\n%s", diff)
 	}
 }
@@ -380,7 +380,7 @@ func TestDrain(t *testing.T) {
 			if diff := cmp.Diff(&tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if after := time.Duration(b.clock - b.w.Ended()); after > 2200*time.Millisecond {
+			if after := time.Duration(b.clock - b.w.Read().EndedAt); after > 2200*time.Millisecond {
 				t.Errorf("the drain took %v", after)
 			}
 		})
@@ -393,7 +393,7 @@ func TestGivenBackForEver(t *testing.T) {
 		return reply{after: 10 * time.Millisecond, goaway: true}
 	})
 	got := b.run()
-	if after := time.Duration(b.clock - b.w.Ended()); got.InFlight != 0 || after > 2200*time.Millisecond {
+	if after := time.Duration(b.clock - b.w.Read().EndedAt); got.InFlight != 0 || after > 2200*time.Millisecond {
 		t.Errorf("got %+v, %v after the last slot", got, after)
 	}
 }
