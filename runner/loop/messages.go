@@ -17,7 +17,7 @@ import (
 )
 
 // messages renders requests into the sessions of connections, and takes from responses what their steps need. It does not know what
-// happens next. A worker embeds it, so that sessions call it for each part of a response.
+// happens next. Sessions call it for each part of a response, and outcomes at its end.
 type messages struct {
 	*clock
 	program  *chain.Program
