@@ -84,9 +84,6 @@ func (a *authorizations) suffice() bool {
 	return a.missing == 0 || a.setup.Running() || len(a.awaited()) == 0
 }
 
-// begin notes that the worker waits for a value from now on.
-func (a *authorizations) begin(now int64) { a.since = now }
-
 // set notes that a credential has a value.
 func (a *authorizations) set(c chain.Credential) {
 	to := &a.all[c]

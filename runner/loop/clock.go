@@ -25,20 +25,11 @@ type clock struct {
 	inspects bool
 }
 
-// tick sets the time of the turn.
-func (c *clock) tick(now int64) { c.now = now }
-
 // time returns the time of the turn.
 func (c *clock) time() int64 { return c.now }
 
 // skipWait makes the next turn look at queues and connections at once: something has changed after this turn has looked.
 func (c *clock) skipWait() { c.skipsWait = true }
-
-// waitAgain withdraws skipWait, before a turn looks.
-func (c *clock) waitAgain() { c.skipsWait = false }
-
-// abort ends the worker in this turn.
-func (c *clock) abort() { c.aborted = true }
 
 // setWall takes the time of the wall clock, which may be set while the worker runs.
 func (c *clock) setWall(wall, now int64) { c.wallOffset = wall - now }

@@ -42,7 +42,7 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
 	if !drain || !w.slots.Begun() {
-		w.clock.abort()
+		w.clock.aborted = true
 		return
 	}
 	w.slots.EndGap(w.clock.now, &w.chooser)

@@ -15,7 +15,7 @@ func (w *Worker) applyChanges() {
 		case c.Leave: // the shards that stay run teardown
 			w.instances.once.DropTeardown()
 			if c.At <= w.slots.StartAt() {
-				w.clock.abort()
+				w.clock.aborted = true
 			}
 		case c.Share != nil:
 			w.takeShare(c.Share, c.At)

@@ -67,7 +67,7 @@ func (w *Worker) advance() {
 		w.run.phase = Ready
 	}
 	if w.run.phase == Authorizing && was != Authorizing {
-		w.authorizations.begin(w.clock.now)
+		w.authorizations.since = w.clock.now
 	}
 	if w.run.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
@@ -131,20 +131,14 @@ func (w *Worker) finish() {
 // as they are: requests in flight stay in flight, so the counting law holds.
 func (w *Worker) recovered(p any) error {
 	w.cfg.Log.Error("a worker panicked", "panic", p, "stack", string(debug.Stack()))
-	if !w.try(w.finish) {
-		w.finishBroken()
+	if !w.try(w.finish) { // its connections and queues are in no state to be used, and goroutines wait for their messages
+		w.conns.AbandonAll()
+		w.run.phase = Done
+		for _, f := range w.inbox.shut() {
+			w.try(f)
+		}
 	}
 	return fmt.Errorf("panic: %v", p)
-}
-
-// finishBroken ends a worker whose connections and queues are in no state to be used. It closes the sockets
-// and runs what is in the inbox: the goroutine that put it there waits for it.
-func (w *Worker) finishBroken() {
-	w.conns.AbandonAll()
-	w.run.phase = Done
-	for _, f := range w.inbox.shut() {
-		w.try(f)
-	}
 }
 
 // try runs f and reports whether it returned without a panic.

@@ -59,7 +59,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.clock.abort() }) })
+	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.clock.aborted = true }) })
 	defer stop()
 	w.readClock()
 	w.clock.setWall(time.Now().UnixNano(), w.net.Now())
@@ -76,7 +76,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 
 // readClock sets the time of the turn.
 func (w *Worker) readClock() {
-	w.clock.tick(w.net.Now())
+	w.clock.now = w.net.Now()
 	w.conns.Begin(w.clock.now)
 	w.listeners.Begin(w.clock.now)
 	w.flow.Tick(w.clock.now, w.clock.wall())
@@ -87,7 +87,7 @@ func (w *Worker) turn() error {
 	if err := w.takeIn(); err != nil {
 		return err
 	}
-	w.clock.waitAgain()
+	w.clock.skipsWait = false
 	w.outcomes.expire()
 	w.listeners.Expire()
 	w.conns.Fire()
