@@ -36,7 +36,7 @@ func CompareText(w io.Writer, c *compare.Comparison) error {
 	for _, r := range c.Remarks {
 		wrap(&b, "  ", sentence(r)+".")
 	}
-	return writeComparison(w, b.Bytes())
+	return finish(w, &b, "comparison", nil)
 }
 
 // runTitle is "a.json: core/pcf, 2026-01-02T02:04:05Z, h2surge v0.1.0, Passed".
@@ -62,7 +62,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	for _, r := range c.Remarks {
 		paragraph(&b, r+".")
 	}
-	return writeComparison(w, b.Bytes())
+	return finish(w, &b, "comparison", nil)
 }
 
 func runsTable(c *compare.Comparison) *table {
@@ -88,11 +88,4 @@ func compareTable(c *compare.Comparison) *table {
 		}})
 	}
 	return t
-}
-
-func writeComparison(w io.Writer, text []byte) error {
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("writing the comparison: %w", err)
-	}
-	return nil
 }

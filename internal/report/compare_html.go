@@ -37,18 +37,14 @@ func (p *comparePage) Sign() string { return signs[p.Mood()] }
 // CompareHTML writes a comparison as one page with the curves of both reports. As with HTML, the page loads nothing.
 func CompareHTML(w io.Writer, c *compare.Comparison, a, b *runnerv1alpha1.Report) error {
 	plots, err := comparePlots(a, b)
-	if err != nil {
-		return fmt.Errorf("writing the comparison: %w", err)
-	}
 	var out bytes.Buffer
-	err = parsed(compareTemplate).Execute(&out, &comparePage{
-		Comparison: c, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
-		Legend: legend(c), Plots: plots, Runs: runsTable(c), Values: compareTable(c),
-	})
-	if err != nil {
-		return fmt.Errorf("writing the comparison: %w", err)
+	if err == nil {
+		err = parsed(compareTemplate).Execute(&out, &comparePage{
+			Comparison: c, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
+			Legend: legend(c), Plots: plots, Runs: runsTable(c), Values: compareTable(c),
+		})
 	}
-	return writeComparison(w, out.Bytes())
+	return finish(w, &out, "comparison", err)
 }
 
 func comparePlots(a, b *runnerv1alpha1.Report) ([]*plot, error) {

@@ -54,13 +54,7 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 		// Requests in flight at the end are in no window.
 		errs = append(errs, logInterval(&b, "", seconds, 0, &runnerv1alpha1.Histogram{Unanswered: max(0, left)}))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("writing the histograms as a log: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the histograms as a log: %w", err)
-	}
-	return nil
+	return finish(w, &b, "histograms as a log", errors.Join(errs...))
 }
 
 // windowsAddUp returns true if the windows have all response times. A report that was too large has no distributions
@@ -94,25 +88,21 @@ func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv
 // Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in
 // milliseconds, five rows for each halving of the distance to 100 %.
 func Percentiles(w io.Writer, r *runnerv1alpha1.Report) error {
-	var h histogram.H
+	h, err := histogram.New(), error(nil)
 	if r.Histograms != nil {
-		decoded, err := histogram.Decode(r.Histograms.ResponseTime)
-		if err != nil {
-			return fmt.Errorf("writing the percentiles of the response time: %w", err)
-		}
-		decoded.RecordN(histogram.Highest, decoded.Unanswered())
-		h = *decoded
+		h, err = histogram.Decode(r.Histograms.ResponseTime)
 	}
+	if err != nil {
+		return finish(w, nil, "percentiles of the response time", err)
+	}
+	h.RecordN(histogram.Highest, h.Unanswered())
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")
-	percentileRows(&b, &h)
-	fmt.Fprintf(&b, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", h.Mean()/1000, deviation(&h)/1000)
+	percentileRows(&b, h)
+	fmt.Fprintf(&b, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", h.Mean()/1000, deviation(h)/1000)
 	fmt.Fprintf(&b, "#[Max     = %12.3f, Total count    = %12d]\n", float64(h.Max())/1000, h.Count())
 	fmt.Fprintf(&b, "#[Buckets = %12d, SubBuckets     = %12d]\n", hdrBuckets, hdrSubBuckets)
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the percentiles of the response time: %w", err)
-	}
-	return nil
+	return finish(w, &b, "percentiles of the response time", nil)
 }
 
 // The size of a histogram of 1 us to 1 h with 3 significant digits.

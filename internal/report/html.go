@@ -45,35 +45,28 @@ func parsed(page string) *template.Template {
 // that a histogram of the report cannot be read, or that w failed.
 func HTML(w io.Writer, r *runnerv1alpha1.Report) error {
 	p, err := newPage(r)
-	if err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
-	}
-	var b bytes.Buffer
-	if err := parsed(pageTemplate).Execute(&b, p); err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
-	}
-	return nil
+	return p.write(w, err)
 }
 
 // LiveHTML writes the page of a running test. It is HTML with the state of the test, and a script that reads the page
 // again every second from the address "/" until it is final.
 func LiveHTML(w io.Writer, r *runnerv1alpha1.Report, live *Live) error {
 	p, err := newPage(r)
-	if err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
+	if err == nil {
+		p.Figures = keyFigures(r, r.Requests.InFlightAtEnd)
+		p.Live, p.LiveScript = live, template.JS(liveScript)
+		p.Policy = policy(pageScript, liveScript) + "; connect-src 'self'"
 	}
-	p.Figures = keyFigures(r, r.Requests.InFlightAtEnd)
-	p.Live, p.LiveScript = live, template.JS(liveScript)
-	p.Policy = policy(pageScript, liveScript) + "; connect-src 'self'"
+	return p.write(w, err)
+}
+
+// write writes a page, unless there was an error.
+func (p *page) write(w io.Writer, err error) error {
 	var b bytes.Buffer
-	if err := parsed(pageTemplate).Execute(&b, p); err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
+	if err == nil {
+		err = parsed(pageTemplate).Execute(&b, p)
 	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return finish(w, &b, "report as HTML", err)
 }
 
 // page is what the template shows.

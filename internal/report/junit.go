@@ -68,14 +68,9 @@ func JUnit(w io.Writer, r *runnerv1alpha1.Report) error {
 	b.WriteString(xml.Header)
 	e := xml.NewEncoder(&b)
 	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Suite: s}); err != nil {
-		return fmt.Errorf("writing the report as JUnit XML: %w", err)
-	}
+	err := e.Encode(junitSuites{Suite: s})
 	b.WriteByte('\n')
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report as JUnit XML: %w", err)
-	}
-	return nil
+	return finish(w, &b, "report as JUnit XML", err)
 }
 
 // allowed replaces the control characters that XML does not allow. The encoder does this except in CDATA.

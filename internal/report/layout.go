@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,17 @@ func printable(name string) string {
 		name = name[:maxPrintable-3] + "..."
 	}
 	return name
+}
+
+// finish writes what b has, unless there was an error. What names the contents, for errors.
+func finish(w io.Writer, b *bytes.Buffer, what string, err error) error {
+	if err == nil {
+		_, err = w.Write(b.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("writing the %s: %w", what, err)
+	}
+	return nil
 }
 
 func section(b *bytes.Buffer, title string) {

@@ -29,10 +29,7 @@ func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 			markdownTable(&b, t)
 		}
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report as Markdown: %w", err)
-	}
-	return nil
+	return finish(w, &b, "report as Markdown", nil)
 }
 
 func paragraph(b *bytes.Buffer, text string) {

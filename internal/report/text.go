@@ -33,10 +33,7 @@ func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	for _, t := range tables(r, timesOf(r)) {
 		textTable(&b, t)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report as text: %w", err)
-	}
-	return nil
+	return finish(w, &b, "report as text", nil)
 }
 
 func head(b *bytes.Buffer, r *runnerv1alpha1.Report) {
