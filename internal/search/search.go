@@ -73,9 +73,6 @@ func (s *Search) Probes() int { return s.probes }
 // Next returns the load of the next probe; false: the search has ended.
 func (s *Search) Next() (int64, bool) { return s.next, s.state != Done }
 
-// Bracket returns the highest load that held and the lowest one that did not; 0: none.
-func (s *Search) Bracket() (lower, upper int64) { return s.lower, s.upper }
-
 // transitions has what a search does after a probe, by its state and by what the probe showed. A search that is Done
 // does nothing. ProbeInvalid has no entry: the probe is repeated.
 var transitions = map[State]map[rv.ProbeOutcome]func(*Search){

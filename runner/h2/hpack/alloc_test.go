@@ -12,7 +12,7 @@ func (i *ignore) Field([]byte, []byte, Class) { i.n++ }
 // TestDecodeDoesNotAllocate at steady state, insertions and Huffman coding
 // included.
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	d := NewDecoder(1 << 16)
+	d := newDecoder(1 << 16)
 	sink := new(ignore)
 	b := AppendIndexed(nil, 8)
 	b = AppendLiteral(b, Incremental, 33, "date", "Mon, 21 Oct 2013 20:13:21 GMT")

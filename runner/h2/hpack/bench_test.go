@@ -27,7 +27,7 @@ func BenchmarkDecode(b *testing.B) {
 		{"location", raw, nil}, {"location-sink", raw, new(tally)}, {"location-huffman-sink", huffman, new(tally)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d := NewDecoder(1 << 16)
+			d := newDecoder(1 << 16)
 			if _, err := d.decode(first, nil); err != nil {
 				b.Fatal(err)
 			}

@@ -80,8 +80,8 @@ const DefaultTableSize = 4096
 // scratchKept is the scratch that outlives a block, in octets.
 const scratchKept = 4096
 
-// Decoder decodes the header blocks of one direction of one connection. Use
-// NewDecoder or Init. It belongs to one goroutine.
+// Decoder decodes the header blocks of one direction of one connection, from
+// Init on. It belongs to one goroutine.
 type Decoder struct {
 	dyn        table
 	scratch    []byte // Huffman coded strings of the current field, decoded
@@ -90,15 +90,8 @@ type Decoder struct {
 	maxList    uint64
 }
 
-// NewDecoder returns a decoder whose table may take the default 4096 octets.
+// Init makes the decoder one whose table may take the default 4096 octets.
 // Fields beyond maxList octets of header list are kept from the sink.
-func NewDecoder(maxList uint32) *Decoder {
-	d := new(Decoder)
-	d.Init(maxList)
-	return d
-}
-
-// Init is NewDecoder for a decoder that is part of another struct.
 func (d *Decoder) Init(maxList uint32) {
 	*d = Decoder{limit: DefaultTableSize, maxList: uint64(maxList)}
 	d.dyn.max = DefaultTableSize

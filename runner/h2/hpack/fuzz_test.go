@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x02\x20\x88\x03\x3f\xe1\x1f"))
 	f.Add([]byte("\x06\x40\x01a\x01b\xbe\x05\x7e\x01c\xbe\xbf"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		d, blind := NewDecoder(1<<20), NewDecoder(1<<20)
+		d, blind := newDecoder(1<<20), newDecoder(1<<20)
 		var theirs []field
 		oracle := xhpack.NewDecoder(4096, func(f xhpack.HeaderField) { theirs = append(theirs, field{f.Name, f.Value}) })
 		for len(in) > 0 {

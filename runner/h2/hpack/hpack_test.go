@@ -14,6 +14,13 @@ import (
 
 type field struct{ Name, Value string }
 
+// newDecoder returns a decoder of a connection that has just begun.
+func newDecoder(maxList uint32) *Decoder {
+	d := new(Decoder)
+	d.Init(maxList)
+	return d
+}
+
 // list is a Sink that keeps copies.
 type list struct{ fields []field }
 
@@ -54,7 +61,7 @@ func TestResponsesOfTheRFC(t *testing.T) {
 			"88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007",
 		},
 	} {
-		d := NewDecoder(1 << 16)
+		d := newDecoder(1 << 16)
 		d.dyn.resize(256)
 		for i, b := range blocks {
 			var l list
@@ -93,7 +100,7 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, sink := range []Sink{nil, new(list)} {
-				if _, err := NewDecoder(1<<16).decode(unhex(t, tc.block), sink); !errors.Is(err, tc.want) {
+				if _, err := newDecoder(1<<16).decode(unhex(t, tc.block), sink); !errors.Is(err, tc.want) {
 					t.Errorf("Decode with sink %v: %v, want %v", sink, err, tc.want)
 				}
 			}
@@ -104,7 +111,7 @@ func TestDecodeErrors(t *testing.T) {
 // TestLimit walks through RFC 9113 4.3.1: a table made smaller by us must be
 // confirmed by a size update in the next block.
 func TestLimit(t *testing.T) {
-	d := NewDecoder(1 << 16)
+	d := newDecoder(1 << 16)
 	d.Limit(100)
 	if _, err := d.decode([]byte{0x88}, nil); !errors.Is(err, ErrTableSize) {
 		t.Errorf("no size update: %v, want ErrTableSize", err)
@@ -179,7 +186,7 @@ func checkSummary(t *testing.T, ind Indexing, fields [][2]string, want Summary) 
 		literals = AppendLiteral(literals, ind, 0, f[0], f[1])
 		indices = AppendIndexed(indices, staticCount+len(fields)-i)
 	}
-	d := NewDecoder(1 << 16)
+	d := newDecoder(1 << 16)
 	blocks := [][]byte{literals, indices}
 	if ind != Incremental {
 		blocks = blocks[:1]
@@ -205,7 +212,7 @@ func checkSummary(t *testing.T, ind Indexing, fields [][2]string, want Summary) 
 // TestListLimit: fields beyond the limit keep the table right but do not reach
 // the sink.
 func TestListLimit(t *testing.T) {
-	d := NewDecoder(80)
+	d := newDecoder(80)
 	var l list
 	b := AppendLiteral(nil, Incremental, 0, "a", "1")
 	b = AppendLiteral(b, Incremental, 0, "b", "22222222222222222")
@@ -225,7 +232,7 @@ func TestListLimit(t *testing.T) {
 // the table is emptied.
 func TestEntryAsLargeAsTheTable(t *testing.T) {
 	for extra, want := range []uint32{1, 0} {
-		d := NewDecoder(1 << 16)
+		d := newDecoder(1 << 16)
 		b := AppendTableSizeUpdate(nil, 100)
 		b = AppendLiteral(b, Incremental, 0, "a", "b")
 		b = AppendString(AppendLiteralPrefix(b, Incremental, 0, "n"), make([]byte, 100-EntryOverhead-1+extra))
@@ -238,7 +245,7 @@ func TestEntryAsLargeAsTheTable(t *testing.T) {
 func TestStaticTable(t *testing.T) {
 	for i, p := range staticPairs {
 		var l list
-		if _, err := NewDecoder(1<<16).decode(AppendIndexed(nil, i+1), &l); err != nil {
+		if _, err := newDecoder(1<<16).decode(AppendIndexed(nil, i+1), &l); err != nil {
 			t.Fatal(err)
 		}
 		var want []field
@@ -312,7 +319,7 @@ func TestDecodeOracle(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var buf strings.Builder
 		enc := xhpack.NewEncoder(&buf)
-		dec, blind := NewDecoder(1<<20), NewDecoder(1<<20)
+		dec, blind := newDecoder(1<<20), newDecoder(1<<20)
 		for n := range 200 {
 			if r.IntN(10) == 0 {
 				for range 1 + r.IntN(3) {
