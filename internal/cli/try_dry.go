@@ -151,7 +151,7 @@ func (d *dryRun) runStep(s *chain.Step, in *rv.Step, e *trial.Exchange) (notes [
 		}
 	}
 	notes = d.notes(s, in, unsure)
-	d.instance.BeginStep(d.program, s, d.sources, d.wall)
+	d.instance.BeginStep(s, d.wall)
 	if err := d.message(s, &d.program.Targets[s.Target], e); err != nil {
 		e.Why, e.Script = rv.AbortScript, err.Error()
 	}
@@ -218,7 +218,7 @@ func (d *dryRun) changesRequest(s *chain.Step) bool {
 func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 	at := &t.Endpoints[0]
 	m := &message.Message{}
-	body := s.AppendBody(nil, d.program, &d.instance)
+	body := s.AppendBody(nil, &d.instance)
 	s.RenderMessage(m, nil, d.program, &d.instance, at, body, nil)
 	whole := s.Inspect && (s.WantRequest || d.changesRequest(s))
 	if d.changesRequest(s) {

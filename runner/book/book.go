@@ -266,7 +266,7 @@ func (b *Book) AppendPath(dst []byte, r *Request, s *chain.Step, in *chain.Insta
 	if r.Exchange != nil && r.Exchange.Request != nil {
 		return append(dst, r.Exchange.Request.Path...)
 	}
-	return s.AppendPath(dst, b.program, in, e)
+	return s.AppendPath(dst, in, e)
 }
 
 // maxGathered bounds what is kept of a header for a sample.

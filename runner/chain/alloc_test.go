@@ -98,8 +98,8 @@ func TestPartsAllocateNothing(t *testing.T) {
 	buf, body, state := make([]byte, 0, 4096), make([]byte, 0, 8192), TableState(0)
 	round := func() {
 		in.Start(g, 0, src, 1e18)
-		in.BeginStep(g, &g.Steps[0], src, 1e18)
-		body = g.Steps[0].AppendBody(body[:0], g, &in)
+		in.BeginStep(&g.Steps[0], 1e18)
+		body = g.Steps[0].AppendBody(body[:0], &in)
 		buf, state = enc.AppendHeaders(buf[:0], &g.Steps[0], &in, len(body), state, nil)
 	}
 	round()
@@ -126,14 +126,14 @@ func TestEverythingAllocatesNothing(t *testing.T) {
 	round := func() {
 		wall += 1e9
 		in.Start(g, 0, src, wall)
-		in.BeginStep(g, s, src, wall)
-		body = s.AppendBody(body[:0], g, &in)
+		in.BeginStep(s, wall)
+		body = s.AppendBody(body[:0], &in)
 		buf, state = enc.AppendHeaders(buf[:0], s, &in, len(body), state, cookie)
 		buf = head.AppendHead(buf[:0], s, &in, len(body), cookie)
 		kept = s.RenderMessage(x.Request, kept[:0], g, &in, e, body, cookie)
 		buf = enc.AppendMessage(buf[:0], x.Request, len(body))
 		buf = head.AppendMessage(buf[:0], x.Request, len(body))
-		if failed := s.Judge(g, &in, src, x); failed != "" || s.TakeCaptures(g, &in, src, x) {
+		if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x) {
 			t.Fatal("the exchange fails: ", failed)
 		}
 		if !g.Holds(g.Steps[1].When, &in, src) || g.Steps[1].Think.Draw(src) > 50 {

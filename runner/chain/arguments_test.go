@@ -25,7 +25,7 @@ func challenged(t *testing.T, rand, k string, in rv.Text) string {
 	var instance Instance
 	instance.Start(g, 0, sources(g), 0)
 	instance.Capture(0, []byte(rand))
-	return string(g.Steps[0].AppendBody(nil, g, &instance))
+	return string(g.Steps[0].AppendBody(nil, &instance))
 }
 
 func resStar(k rv.Part) rv.Function {

@@ -68,7 +68,7 @@ func sources(g *Program) *Sources {
 // request renders a step as its sender would and reads it back with an independent decoder.
 func request(t *testing.T, e *Encoder, d *hpack.Decoder, s *Step, in *Instance, state TableState) ([]string, string, TableState) {
 	t.Helper()
-	body := s.AppendBody(nil, nil, in)
+	body := s.AppendBody(nil, in)
 	prefix := []byte("prefix")
 	block, next := e.AppendHeaders(prefix, s, in, len(body), state, nil)
 	if string(block[:6]) != "prefix" {
@@ -211,7 +211,7 @@ func TestRenderingAllocatesNothing(t *testing.T) {
 		in.Start(g, 0, src, 0)
 		in.Capture(0, []byte("/s/1"))
 		for i := range 3 {
-			body = g.Steps[i].AppendBody(body[:0], g, &in)
+			body = g.Steps[i].AppendBody(body[:0], &in)
 			buf, state = e.AppendHeaders(buf[:0], &g.Steps[i], &in, len(body), state, nil)
 		}
 	}
@@ -334,8 +334,8 @@ func BenchmarkChain(b *testing.B) {
 		in.Start(g, 0, src, 0)
 		in.Capture(0, session)
 		for i := range 3 {
-			in.BeginStep(g, &g.Steps[i], src, 0)
-			body = g.Steps[i].AppendBody(body[:0], g, &in)
+			in.BeginStep(&g.Steps[i], 0)
+			body = g.Steps[i].AppendBody(body[:0], &in)
 			buf, state = e.AppendHeaders(buf[:0], &g.Steps[i], &in, len(body), state, nil)
 		}
 	}

@@ -54,7 +54,7 @@ func applied(t *testing.T, value, key string, functions ...rv.Function) string {
 	in.Start(g, 0, sources(g), 0)
 	in.Capture(0, []byte(value))
 	in.Capture(1, []byte(key))
-	got := string(g.Steps[1].AppendBody([]byte("before"), g, &in))
+	got := string(g.Steps[1].AppendBody([]byte("before"), &in))
 	got, ok := strings.CutPrefix(got, "before<")
 	got, closed := strings.CutSuffix(got, ">")
 	if !ok || !closed {

@@ -25,7 +25,7 @@ import (
 // are the request line, host and the sorted fields, then the body.
 func parsed(t *testing.T, h *Head, s *Step, in *Instance) []string {
 	t.Helper()
-	body := s.AppendBody(nil, nil, in)
+	body := s.AppendBody(nil, in)
 	raw := string(h.AppendHead([]byte("prefix"), s, in, len(body), nil))
 	raw, ok := strings.CutPrefix(raw, "prefix")
 	if !ok {
@@ -252,7 +252,7 @@ func TestHeadsAllocateNothing(t *testing.T) {
 		in.Start(g, 0, src, 0)
 		in.Capture(0, []byte("/s/1"))
 		for i := range 3 {
-			body = g.Steps[i].AppendBody(body[:0], g, &in)
+			body = g.Steps[i].AppendBody(body[:0], &in)
 			buf = h.AppendHead(buf[:0], &g.Steps[i], &in, len(body), nil)
 		}
 	}

@@ -170,7 +170,7 @@ func (b *builder) capture(in *rv.Capture) capture {
 func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
 
 // Judge checks a complete exchange. It returns the name of the check that failed, or "". The script runs after it.
-func (s *Step) Judge(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (failed string) {
+func (s *Step) Judge(inst *Instance, src *Sources, x *message.Exchange) (failed string) {
 	switch {
 	case !s.accept.has(x.Response.Status):
 		return rv.CheckStatus
@@ -204,7 +204,7 @@ func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []by
 }
 
 // TakeCaptures takes all captures of the step from an exchange. missing: a value without a default is absent.
-func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (missing bool) {
+func (s *Step) TakeCaptures(inst *Instance, src *Sources, x *message.Exchange) (missing bool) {
 	for i := range s.captures {
 		c := &s.captures[i]
 		value, ok := src.extract(c.source, x)

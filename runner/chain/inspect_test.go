@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 		if tt.edit != nil {
 			tt.edit(tt.x)
 		}
-		if got := step.Judge(g, &in, src, tt.x); got != tt.want {
+		if got := step.Judge(&in, src, tt.x); got != tt.want {
 			t.Errorf("%s: failed %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestChecksOfParts(t *testing.T) {
 	} {
 		x := exchange(201, tt.body)
 		x.Response.Fields = append(x.Response.Fields, headerField("content-type", tt.kind))
-		if got := g.Steps[0].Judge(g, &in, src, x); got != tt.want {
+		if got := g.Steps[0].Judge(&in, src, x); got != tt.want {
 			t.Errorf("%s: failed %q, want %q", tt.body, got, tt.want)
 		}
 		if f := g.Steps[0].Findings(&in, src, x)[1]; string(f.Found) != tt.found || f.Problem != tt.problem {
@@ -188,7 +188,7 @@ func TestTakeCaptures(t *testing.T) {
 		if name == "long" {
 			tt.want = string(x.Response.Body)
 		}
-		missing := g.Steps[0].TakeCaptures(g, &in, src, x)
+		missing := g.Steps[0].TakeCaptures(&in, src, x)
 		if got := string(in.Captured(0)); got != tt.want || missing != tt.missing || in.captures[0].set != tt.has {
 			t.Errorf("%s: %q, set %v, missing %v, want %q, %v, %v", name, got, in.captures[0].set, missing, tt.want, tt.has, tt.missing)
 		}

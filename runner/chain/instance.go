@@ -46,7 +46,7 @@ func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 
 // BeginStep draws the variables of scope step for a request, which keeps them until the next
 // BeginStep of the same step.
-func (in *Instance) BeginStep(_ *Program, s *Step, _ *Sources, wall int64) {
+func (in *Instance) BeginStep(s *Step, wall int64) {
 	if len(s.draws) > 0 {
 		in.draw(s.draws, wall)
 	}

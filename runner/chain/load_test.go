@@ -110,11 +110,11 @@ func TestBodyFromHasItsPlaceholdersFilled(t *testing.T) {
 	var in Instance
 	in.Start(g, 0, src, 0)
 	in.Capture(0, []byte("/s/1"))
-	if got, want := string(g.Steps[1].AppendBody(nil, g, &in)), `{"imsi":"1","c":"RED","s":"/s/1","g":"tok","$":1}`; got != want {
+	if got, want := string(g.Steps[1].AppendBody(nil, &in)), `{"imsi":"1","c":"RED","s":"/s/1","g":"tok","$":1}`; got != want {
 		t.Errorf("body %s, want %s", got, want)
 	}
 	raw, _ := machine(0).ReadFile("/body")
-	if got := string(g.Steps[2].AppendBody(nil, g, &in)); got != string(raw) {
+	if got := string(g.Steps[2].AppendBody(nil, &in)); got != string(raw) {
 		t.Errorf("the raw body is %s", got)
 	}
 	head := string(NewHead(g, 0, &g.Targets[0].Endpoints[0], true).AppendHead(nil, &g.Steps[1], &in, 0, nil))
@@ -154,7 +154,7 @@ func TestNamesInFiles(t *testing.T) {
 	var in Instance
 	in.Start(g, 0, src, 0)
 	in.Capture(0, []byte("captured"))
-	if got, want := string(g.Steps[1].AppendBody(nil, g, &in)), "captured 000005 g3"; got != want {
+	if got, want := string(g.Steps[1].AppendBody(nil, &in)), "captured 000005 g3"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

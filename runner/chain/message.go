@@ -11,7 +11,7 @@ import (
 )
 
 // AppendPath appends the path and query of a step's request to an endpoint, as they are sent.
-func (s *Step) AppendPath(dst []byte, _ *Program, inst *Instance, e *rv.Endpoint) []byte {
+func (s *Step) AppendPath(dst []byte, inst *Instance, e *rv.Endpoint) []byte {
 	at := len(dst)
 	if !s.HasAuthority && !s.path.complete() {
 		dst = append(dst, e.BasePath...)
@@ -27,7 +27,7 @@ func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *I
 	buf, m.Method = part(append(buf, s.method...), len(buf))
 	buf, m.Scheme = part(append(buf, e.Scheme...), len(buf))
 	buf, m.Authority = part(append(buf, e.Authority...), len(buf))
-	buf, m.Path = part(s.AppendPath(buf, g, inst, e), len(buf))
+	buf, m.Path = part(s.AppendPath(buf, inst, e), len(buf))
 	for i := range s.fields {
 		if f := &s.fields[i]; f.inMessage() {
 			buf = f.render(m, buf, inst)

@@ -48,11 +48,11 @@ func TestCapturedURIs(t *testing.T) {
 			var in Instance
 			in.Start(g, 0, sources(g), 0)
 			c := &g.Steps[0].Captures[0]
-			if !in.CaptureURI(c, e, g.Steps[0].AppendPath(nil, g, &in, e), []byte(tt.value)) {
+			if !in.CaptureURI(c, e, g.Steps[0].AppendPath(nil, &in, e), []byte(tt.value)) {
 				t.Fatal("not captured")
 			}
 			s := &g.Steps[1]
-			if got := string(s.AppendPath(nil, g, &in, e)); got != tt.path {
+			if got := string(s.AppendPath(nil, &in, e)); got != tt.path {
 				t.Errorf("the path is %q, want %q", got, tt.path)
 			}
 			if got := string(in.Captured(0)); got != tt.kept {
@@ -66,7 +66,7 @@ func TestCapturedURIs(t *testing.T) {
 				t.Errorf("it leads to %q, want %q", at, tt.at)
 			}
 			in.Capture(0, []byte("/next"))
-			if _, _, ok := in.Authority(s); ok || string(s.AppendPath(nil, g, &in, e)) != "/next"+tt.follows {
+			if _, _, ok := in.Authority(s); ok || string(s.AppendPath(nil, &in, e)) != "/next"+tt.follows {
 				t.Error("the next value still has what the last one resolved to")
 			}
 		})
@@ -114,7 +114,7 @@ func TestGlobalURIs(t *testing.T) {
 		src := sources(g)
 		var in Instance
 		in.Start(g, 0, src, 0)
-		if !in.CaptureURI(&g.Steps[0].Captures[0], e, g.Steps[0].AppendPath(nil, g, &in, e), []byte(value)) {
+		if !in.CaptureURI(&g.Steps[0].Captures[0], e, g.Steps[0].AppendPath(nil, &in, e), []byte(value)) {
 			t.Fatalf("%q is not captured", value)
 		}
 		published := in.Published(0)
@@ -124,7 +124,7 @@ func TestGlobalURIs(t *testing.T) {
 		if scheme, authority, ok := in.Authority(s); ok {
 			at = string(scheme) + " " + string(authority)
 		}
-		if path := string(s.AppendPath(nil, g, &in, e)); path != want.path || published != want.published || at != want.at {
+		if path := string(s.AppendPath(nil, &in, e)); path != want.path || published != want.published || at != want.at {
 			t.Errorf("%q: published %q, path %q at %q, want %q", value, published, path, at, want)
 		}
 	}
@@ -140,7 +140,7 @@ func TestDefaultURIs(t *testing.T) {
 		var in Instance
 		in.Start(g, 0, sources(g), 0)
 		g.Steps[0].Captures[0].Otherwise(&in)
-		if got := string(g.Steps[1].AppendPath(nil, g, &in, &g.Targets[0].Endpoints[0])); got != want {
+		if got := string(g.Steps[1].AppendPath(nil, &in, &g.Targets[0].Endpoints[0])); got != want {
 			t.Errorf("default %q: path %q, want %q", fallback, got, want)
 		}
 	}

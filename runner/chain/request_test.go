@@ -159,7 +159,7 @@ func TestMessageIsWhatIsSent(t *testing.T) {
 				if g.Chains[0].Captures > 0 {
 					in.Capture(0, []byte("/s/1 2"))
 				}
-				body := s.AppendBody(nil, g, &in)
+				body := s.AppendBody(nil, &in)
 				buf := s.RenderMessage(&m, []byte("before"), g, &in, e, body, nil)
 				if !bytes.HasPrefix(buf, []byte("before")) || string(m.Body) != string(body) {
 					t.Errorf("buffer %q, body %q", buf, m.Body)
@@ -272,7 +272,7 @@ func TestConstantsAtTheEnds(t *testing.T) {
 	if diff := cmp.Diff(want, decoded(t, block)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := string(g.Steps[3].AppendPath(nil, g, &in, e)); got != "*" {
+	if got := string(g.Steps[3].AppendPath(nil, &in, e)); got != "*" {
 		t.Errorf("path %q", got)
 	}
 }

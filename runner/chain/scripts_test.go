@@ -29,8 +29,8 @@ func TestValuesOfScripts(t *testing.T) {
 	src.SetGlobals([]string{"tok"})
 	var in Instance
 	in.Start(g, 0, src, 0)
-	in.BeginStep(g, &g.Steps[1], src, 0)
-	in.BeginStep(g, &g.Steps[2], src, 0)
+	in.BeginStep(&g.Steps[1], 0)
+	in.BeginStep(&g.Steps[2], 0)
 	v := Values{Instance: &in, Step: &g.Steps[2]}
 	for name, want := range map[string]string{
 		"ue": "000005", "t.a": "1", "t.b": "2", "each": "1", "fixed": "f", "token": "tok",
@@ -41,7 +41,7 @@ func TestValuesOfScripts(t *testing.T) {
 			t.Errorf("vars.%s is %q, %v, want %s", name, got, ok, want)
 		}
 	}
-	if got := string(g.Steps[2].AppendPath(nil, g, &in, &g.Targets[0].Endpoints[0])); got != "/base/1" {
+	if got := string(g.Steps[2].AppendPath(nil, &in, &g.Targets[0].Endpoints[0])); got != "/base/1" {
 		t.Errorf("the path has %s, the script the value 1", got)
 	}
 	if err := v.SetValue("session", []byte("/new")); err != nil {

@@ -47,8 +47,8 @@ func bodies(g *Program, src *Sources, chain, n int) []string {
 	for range n {
 		s := &g.Steps[g.Chains[chain].First]
 		in.Start(g, chain, src, 0)
-		in.BeginStep(g, s, src, 0)
-		out = append(out, string(s.AppendBody(nil, g, &in)))
+		in.BeginStep(s, 0)
+		out = append(out, string(s.AppendBody(nil, &in)))
 	}
 	return out
 }
@@ -250,11 +250,11 @@ func TestScopes(t *testing.T) {
 		for i := range 3 {
 			in.Start(g, 0, src, 0)
 			// The steps of a parallel group begin before either is rendered, and a request may be rendered again.
-			in.BeginStep(g, &g.Steps[0], src, 0)
-			in.BeginStep(g, &g.Steps[1], src, 0)
+			in.BeginStep(&g.Steps[0], 0)
+			in.BeginStep(&g.Steps[1], 0)
 			for range 2 {
 				for s := range 2 {
-					got := string(g.Steps[s].AppendBody(nil, g, &in))
+					got := string(g.Steps[s].AppendBody(nil, &in))
 					if want := want(from+i, from+2*i+s, from); got != want {
 						t.Errorf("worker %d instance %d step %d: %q, want %q", w, i, s, got, want)
 					}
@@ -273,7 +273,7 @@ func TestSequencesAcrossChainsShareACursor(t *testing.T) {
 	var in Instance
 	in.Start(g, 0, src, 0)
 	in.Start(g, 1, src, 0)
-	if got := string(g.Steps[1].AppendBody(nil, g, &in)); got != "b" {
+	if got := string(g.Steps[1].AppendBody(nil, &in)); got != "b" {
 		t.Errorf("the second chain has %q, want b", got)
 	}
 	if !src.Ended(0) || !src.Ended(1) || src.Ended(2) || g.Chains[2].Ends {

@@ -142,7 +142,7 @@ func FuzzBodyFrom(f *testing.F) {
 		var in Instance
 		src := sources(g)
 		in.Start(g, 0, src, 0)
-		body := g.Steps[1].AppendBody([]byte("x"), g, &in)
+		body := g.Steps[1].AppendBody([]byte("x"), &in)
 		if body[0] != 'x' || !bytes.ContainsRune(content, '$') && string(body[1:]) != string(content) {
 			t.Errorf("%q renders as %q", content, body[1:])
 		}

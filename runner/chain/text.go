@@ -299,6 +299,6 @@ func (s *Step) ConstantBody() (body []byte, ok bool) {
 }
 
 // AppendBody appends the step's body for an instance.
-func (s *Step) AppendBody(dst []byte, _ *Program, inst *Instance) []byte {
+func (s *Step) AppendBody(dst []byte, inst *Instance) []byte {
 	return s.body.appendTo(dst, inst)
 }

@@ -37,7 +37,7 @@ func traces(t *testing.T, g *Program, share *rv.Share, worker, n int, began time
 	in.Start(g, 0, src, began.UnixNano())
 	for i := range n {
 		s := &g.Steps[i%3]
-		in.BeginStep(g, s, src, began.UnixNano())
+		in.BeginStep(s, began.UnixNano())
 		value := string(s.trace.appendTo(nil, &in))
 		if again := string(s.trace.appendTo(nil, &in)); again != value {
 			t.Fatalf("a request that is sent again has %s, at first %s", again, value)

@@ -167,8 +167,8 @@ func TestTimestampIsThatOfTheDraw(t *testing.T) {
 	for i, want := range []string{"10 11 10", "20 21 10"} {
 		begin := int64(i+1) * 10 * int64(time.Second)
 		in.Start(g, 0, src, begin)
-		in.BeginStep(g, &g.Steps[0], src, begin+int64(time.Second))
-		if got := string(g.Steps[0].AppendBody(nil, g, &in)); got != want {
+		in.BeginStep(&g.Steps[0], begin+int64(time.Second))
+		if got := string(g.Steps[0].AppendBody(nil, &in)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -144,7 +144,7 @@ func (f *Flow) BeginStep(a chain.Activation) {
 	in := f.all[a.Instance]
 	in.begun = true
 	if a.Hop == 0 {
-		in.BeginStep(f.program, &f.program.Steps[a.Step], f.sources, f.wall)
+		in.BeginStep(&f.program.Steps[a.Step], f.wall)
 	}
 }
 

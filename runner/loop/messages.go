@@ -53,7 +53,7 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	}
 	body, constant := s.ConstantBody()
 	if !constant {
-		m.buffers.body = s.AppendBody(m.buffers.body[:0], m.program, &in.Instance)
+		m.buffers.body = s.AppendBody(m.buffers.body[:0], &in.Instance)
 		body = m.buffers.body
 	}
 	if s.Inspect || r.Hop > 0 {
@@ -118,7 +118,7 @@ func (m *messages) appendCookie(dst []byte, c *conns.Conn, r *book.Request, s *c
 		if s.ClearCookies {
 			in.Cookies.Clear()
 		}
-		m.buffers.scratch = s.AppendPath(m.buffers.scratch[:0], m.program, &in.Instance, e)
+		m.buffers.scratch = s.AppendPath(m.buffers.scratch[:0], &in.Instance, e)
 	}
 	m.buffers.authority = append(m.buffers.authority[:0], e.Authority...)
 	return in.Cookies.AppendHeader(dst, m.wall(), c.IsSecure(), m.buffers.authority, m.buffers.scratch)
@@ -135,7 +135,7 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 		return rv.CheckStatus
 	}
 	in := m.flow.At(r.Instance)
-	failed := s.Judge(m.program, &in.Instance, m.sources, x)
+	failed := s.Judge(&in.Instance, m.sources, x)
 	if failed == "" && !m.scripts.accepts(in, s, x) {
 		return rv.CheckScript
 	}
@@ -146,7 +146,7 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 func (m *messages) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
 		in := m.flow.At(r.Instance)
-		return s.TakeCaptures(m.program, &in.Instance, m.sources, &r.Exchange.Exchange)
+		return s.TakeCaptures(&in.Instance, m.sources, &r.Exchange.Exchange)
 	}
 	for i := range s.Captures {
 		if !r.Captured(i) && !s.Captures[i].Otherwise(&m.flow.At(r.Instance).Instance) {

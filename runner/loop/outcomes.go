@@ -210,12 +210,12 @@ func (o *outcomes) Arrived(to notification.Waiter, x *book.Exchange, at int64) b
 	in, s := o.flow.At(to.Instance), &o.program.Steps[to.Step]
 	took := max(0, at-to.Since)
 	x.ResponseTime = took
-	failed := s.Judge(o.program, &in.Instance, o.sources, &x.Exchange)
+	failed := s.Judge(&in.Instance, o.sources, &x.Exchange)
 	why := ""
 	switch {
 	case failed != "":
 		why = rv.AbortFailedCheck
-	case s.TakeCaptures(o.program, &in.Instance, o.sources, &x.Exchange):
+	case s.TakeCaptures(&in.Instance, o.sources, &x.Exchange):
 		why = rv.AbortMissingCapture
 	}
 	if in.Measured {
