@@ -28,22 +28,28 @@ func (all Errors) Error() string {
 // ErrUnset is the mistake of a variable without a default that is not set in the environment.
 var ErrUnset = errors.New("is not set in the environment of the runner, and there is no default")
 
-// fail adds a mistake at the builder's place, or in the field of the place that the mistake names.
-func (b *builder) fail(err error) {
-	at, e := b.at, (*rv.PlanError)(nil)
+// mistakes has what is wrong with a plan so far, and the place of what is built.
+type mistakes struct {
+	at   rv.Place
+	errs Errors
+}
+
+// fail adds a mistake at the present place, or in the field of the place that the mistake names.
+func (m *mistakes) fail(err error) {
+	at, e := m.at, (*rv.PlanError)(nil)
 	if errors.As(err, &e) {
 		at.Field, err = e.Field, e.Err
 	}
-	b.errs = append(b.errs, &rv.PlanError{Place: at, Err: err})
+	m.errs = append(m.errs, &rv.PlanError{Place: at, Err: err})
 }
 
-func (b *builder) failf(format string, args ...any) { b.fail(fmt.Errorf(format, args...)) }
+func (m *mistakes) failf(format string, args ...any) { m.fail(fmt.Errorf(format, args...)) }
 
-// in moves the builder's place to a field of the target or the step.
-func (b *builder) in(field string) { b.at = b.at.In(field, -1) }
+// in moves the place to a field of the target or the step.
+func (m *mistakes) in(field string) { m.at = m.at.In(field, -1) }
 
-// item moves the builder's place to an item of a field.
-func (b *builder) item(field string, i int) { b.at = b.at.In(field, i) }
+// item moves the place to an item of a field.
+func (m *mistakes) item(field string, i int) { m.at = m.at.In(field, i) }
 
 // read returns the octets of a content, or nil if it cannot be read.
 func (b *builder) read(c *rv.Content) []byte {

@@ -57,8 +57,7 @@ type builder struct {
 	step          *Step
 	beforeRequest bool
 
-	at   rv.Place // of what is built
-	errs Errors
+	mistakes
 }
 
 func (b *builder) build(in rv.Text) (out text) {
