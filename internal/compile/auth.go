@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
-func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
+func (c *checker) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
 	out := &rv.Auth{}
 	if in.Basic != nil {
 		out.Basic = c.basicAuth(at.Child("basic"), in.Basic)
@@ -26,7 +26,7 @@ func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
 	return out
 }
 
-func (c *compiler) clientAssertion(at *field.Path, in *v1alpha1.ClientAssertion) *rv.ClientAssertion {
+func (c *checker) clientAssertion(at *field.Path, in *v1alpha1.ClientAssertion) *rv.ClientAssertion {
 	out := &rv.ClientAssertion{Subject: in.NFInstanceID, Audience: orNil(in.Audience), Lifetime: in.Lifetime.Duration}
 	out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), &in.Certificate)
 	if in.NFInstanceID != "" && !uuidSyntax().MatchString(in.NFInstanceID) {
@@ -37,7 +37,7 @@ func (c *compiler) clientAssertion(at *field.Path, in *v1alpha1.ClientAssertion)
 
 var uuidSyntax = lazy.Regexp(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
-func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAuth {
+func (c *checker) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAuth {
 	out := &rv.BasicAuth{}
 	if in.SecretRef != nil {
 		out.UsernameFile = mounted(Secret, in.SecretRef.Name, corev1.BasicAuthUsernameKey)
@@ -50,11 +50,11 @@ func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAu
 	return out
 }
 
-func (c *compiler) bearerAuth(at *field.Path, in *v1alpha1.BearerAuth) *rv.BearerAuth {
+func (c *checker) bearerAuth(at *field.Path, in *v1alpha1.BearerAuth) *rv.BearerAuth {
 	return &rv.BearerAuth{TokenFile: c.source(at, nil, in.SecretKeyRef, in.File)}
 }
 
-func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
+func (c *checker) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	out := &rv.OAuth2{
 		TokenURL:      in.TokenURL,
 		HTTP2:         in.HTTP2,
@@ -79,7 +79,7 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 }
 
 // oauth2TLS sets the files of a token endpoint with https.
-func (c *compiler) oauth2TLS(at *field.Path, in *v1alpha1.OAuth2, out *rv.OAuth2, used bool) {
+func (c *checker) oauth2TLS(at *field.Path, in *v1alpha1.OAuth2, out *rv.OAuth2, used bool) {
 	const unused = "is not used, because tokenURL is not an https URL"
 	if in.CA != nil {
 		out.CAFile = c.authority(at.Child("ca"), in.CA)
@@ -96,7 +96,7 @@ func (c *compiler) oauth2TLS(at *field.Path, in *v1alpha1.OAuth2, out *rv.OAuth2
 }
 
 // tokenURL checks the URL, and reports whether its scheme is https.
-func (c *compiler) tokenURL(path *field.Path, raw string) (secure bool) {
+func (c *checker) tokenURL(path *field.Path, raw string) (secure bool) {
 	base, query, _ := strings.Cut(raw, "?") // it may have a query (RFC 6749 3.2)
 	e, err := endpoint.Parse(base)
 	switch {
@@ -110,7 +110,7 @@ func (c *compiler) tokenURL(path *field.Path, raw string) (secure bool) {
 	return e.Scheme == "https"
 }
 
-func (c *compiler) scopes(path *field.Path, scopes []string) []string {
+func (c *checker) scopes(path *field.Path, scopes []string) []string {
 	for i, scope := range scopes {
 		if !isScope(scope) {
 			c.fail(path.Index(i), `must be one scope: printable ASCII characters without blanks, " and \ (RFC 6749 3.3)`)
@@ -124,7 +124,7 @@ func isScope(s string) bool { return matches(`^[ -~]+$`, s) && !strings.Contains
 // grantFields are the form fields that runners set.
 var grantFields = map[string]bool{"grant_type": true, "scope": true, "client_id": true, "client_secret": true}
 
-func (c *compiler) parameters(path *field.Path, in []v1alpha1.Parameter) map[string]string {
+func (c *checker) parameters(path *field.Path, in []v1alpha1.Parameter) map[string]string {
 	if len(in) == 0 {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
 	return &bodies[0]
 }
 
-func (c *compiler) encodedBody(path *field.Path, encoded string) content {
+func (c *checker) encodedBody(path *field.Path, encoded string) content {
 	out := &rv.BodyFrom{Raw: true}
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -64,13 +64,13 @@ func (c *compiler) encodedBody(path *field.Path, encoded string) content {
 	return content{text: text{path: path}, from: out}
 }
 
-func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) content {
+func (c *checker) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) content {
 	name := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	from := &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
 	return content{text: text{path: at}, from: from}
 }
 
-func (c *compiler) script(at *field.Path, in *v1alpha1.Script) (out *rv.Script, path *field.Path) {
+func (c *checker) script(at *field.Path, in *v1alpha1.Script) (out *rv.Script, path *field.Path) {
 	out, path = &rv.Script{}, at
 	if in.Lua != "" {
 		path = at.Child("lua")
@@ -87,7 +87,7 @@ func (c *compiler) script(at *field.Path, in *v1alpha1.Script) (out *rv.Script, 
 
 // lua checks the syntax. What a script does only runners know. The parser is the runners', and not
 // above panics.
-func (c *compiler) lua(path *field.Path, source string) {
+func (c *checker) lua(path *field.Path, source string) {
 	defer func() {
 		if recover() != nil {
 			c.fail(path, "is not valid Lua 5.1")

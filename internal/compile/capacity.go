@@ -14,7 +14,7 @@ const unansweredShare = 0.01
 
 // capacity warns of targets whose streams cannot hold the requests of the highest rate if a small share of
 // them is unanswered until the timeout. By Little's law that takes rate x timeout x share streams.
-func (c *compiler) capacity() {
+func (c *planner) capacity() {
 	c.concurrency()
 	all := make([]targetLoad, len(c.plan.Targets))
 	for own := range len(c.plan.Chains) + 1 { // the mix, then chains with stages of their own
@@ -36,7 +36,7 @@ func (c *compiler) capacity() {
 }
 
 // concurrency warns of closed loops with more requests in flight than all streams can carry.
-func (c *compiler) concurrency() {
+func (c *planner) concurrency() {
 	streams := c.streamsOfMix()
 	for i := range c.plan.Rates {
 		if r := &c.plan.Rates[i]; r.ClosedLoop && r.Count > int64(streams) {
@@ -48,7 +48,7 @@ func (c *compiler) concurrency() {
 }
 
 // streamsOfMix returns how many requests the targets of the mix carry at a time.
-func (c *compiler) streamsOfMix() (streams int) {
+func (c *planner) streamsOfMix() (streams int) {
 	mix := make([]targetLoad, len(c.plan.Targets))
 	c.addLoads(mix, 0, 1)
 	for i := range mix {
@@ -68,7 +68,7 @@ func streamsOf(t *runnerv1alpha1.Target) int {
 }
 
 // highestRate returns the highest rate of the stages of the mix (0) or of a chain (from 1), in requests a second.
-func (c *compiler) highestRate(own int) (rate float64) {
+func (c *planner) highestRate(own int) (rate float64) {
 	for i := range c.plan.Rates {
 		r := &c.plan.Rates[i]
 		if r.Chain != own || r.ClosedLoop || r.Period <= 0 {
@@ -84,7 +84,7 @@ func (c *compiler) highestRate(own int) (rate float64) {
 }
 
 // chainsOf returns the chains of the mix (0), or the chain with this number.
-func (c *compiler) chainsOf(own int) (out []*runnerv1alpha1.Chain) {
+func (c *planner) chainsOf(own int) (out []*runnerv1alpha1.Chain) {
 	for i := range c.plan.Chains {
 		mixed := c.plan.Chains[i].Phase == runnerv1alpha1.PhaseLoad && len(c.spec.Chains[i].Rates) == 0
 		if own == i+1 || own == 0 && mixed {
@@ -95,7 +95,7 @@ func (c *compiler) chainsOf(own int) (out []*runnerv1alpha1.Chain) {
 }
 
 // requestsPerInstance returns how many requests an instance sends, on average over these chains.
-func (c *compiler) requestsPerInstance(own int) float64 {
+func (c *planner) requestsPerInstance(own int) float64 {
 	var requests, weights int64
 	for _, chain := range c.chainsOf(own) {
 		requests += int64(chain.Weight) * requestsOf(chain)
@@ -112,7 +112,7 @@ func (l targetLoad) timeout() time.Duration {
 }
 
 // addLoads divides a rate among the targets: it weighs the steps of the chains by the weights of their chains.
-func (c *compiler) addLoads(to []targetLoad, own int, rate float64) {
+func (c *planner) addLoads(to []targetLoad, own int, rate float64) {
 	var all float64
 	chains := c.chainsOf(own)
 	for _, chain := range chains {

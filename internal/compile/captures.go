@@ -30,7 +30,7 @@ func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []*ca
 	return out
 }
 
-func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
+func (c *checker) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
 	if in.Default != nil && in.Optional {
 		c.fail(at, "at most one of default and optional is possible")
 	}
@@ -51,7 +51,7 @@ func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
 }
 
 // sourceKinds returns the sources that are set, each of them checked.
-func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []rv.Source) {
+func (c *checker) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []rv.Source) {
 	if in.Header != "" {
 		out = append(out, rv.Source{Kind: rv.SourceHeader, Name: c.fieldName(at.Child("header"), in.Header)})
 	}
@@ -76,7 +76,7 @@ func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []
 	return out
 }
 
-func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.Source {
+func (c *checker) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.Source {
 	var out []rv.Source
 	if in.Method != nil {
 		out = append(out, rv.Source{Kind: rv.SourceRequestMethod})
@@ -99,7 +99,7 @@ func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.
 	return out[0]
 }
 
-func (c *compiler) fieldName(at *field.Path, name string) string {
+func (c *checker) fieldName(at *field.Path, name string) string {
 	if !octet.IsToken(name) {
 		c.fail(at, "must be a token: letters, digits and !#$%%&'*+-.^_`|~ (RFC 9110 5.6.2)")
 	}
@@ -112,7 +112,7 @@ func readsContent(in *v1alpha1.ValueSource) bool {
 }
 
 // part adds what part, regex and group say to a source.
-func (c *compiler) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Source) rv.Source {
+func (c *checker) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Source) rv.Source {
 	source.Part = in.Part
 	if in.Regex == "" {
 		if in.Group != nil {

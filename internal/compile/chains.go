@@ -42,7 +42,7 @@ func (c *compiler) chains() {
 }
 
 // phases checks the phases and delays of all chains together.
-func (c *compiler) phases(path *field.Path) {
+func (c *planner) phases(path *field.Path) {
 	loads, own, prompt, unknown := 0, 0, 0, false
 	for i := range c.spec.Chains {
 		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseLoad {
@@ -104,7 +104,7 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 	return out
 }
 
-func (c *compiler) inFlight(at *field.Path, n int) int {
+func (c *planner) inFlight(at *field.Path, n int) int {
 	workers := c.plan.Shards * max(c.plan.CPUsPerShard, 1)
 	switch {
 	case n < c.plan.Shards:
@@ -286,7 +286,7 @@ func (c *compiler) resolveConditions(s *scope, f *flatStep, name string, in []co
 }
 
 // asterisk reports "OPTIONS *" on a target whose URL has a path, because runners prepend that path.
-func (c *compiler) asterisk(r *request, target int) {
+func (c *planner) asterisk(r *request, target int) {
 	if literal, constant := r.target.constant(); !constant || literal != "*" || target < 0 || target >= len(c.plan.Targets) {
 		return
 	}

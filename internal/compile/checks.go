@@ -97,7 +97,7 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 	return out
 }
 
-func (c *compiler) schemaAlone(at *field.Path, in *v1alpha1.Check) {
+func (c *checker) schemaAlone(at *field.Path, in *v1alpha1.Check) {
 	if comparisons(&in.Comparison) > 0 {
 		c.fail(at, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema")
 	}
@@ -107,7 +107,7 @@ func (c *compiler) schemaAlone(at *field.Path, in *v1alpha1.Check) {
 }
 
 // timeMatch is the comparison of a response time, whose limit is a duration.
-func (c *compiler) timeMatch(at *field.Path, in *v1alpha1.Check) match {
+func (c *checker) timeMatch(at *field.Path, in *v1alpha1.Check) match {
 	out := match{plan: rv.Match{Op: rv.MatchLessThan, Not: in.Not}}
 	limit, path := in.LessThan, at.Child("lessThan")
 	if limit == "" {

@@ -50,7 +50,7 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[stri
 	if err != nil {
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be decoded")}
 	}
-	c := &compiler{spec: spec, seen: map[string]bool{}, structure: *s, places: places}
+	c := &compiler{planner: planner{checker: checker{structure: *s}, spec: spec}, places: places}
 	c.plan = &runnerv1alpha1.Plan{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.PlanKind,
@@ -82,15 +82,9 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[stri
 // compiler is the state of one call of Compile. Each function that Compile calls fills some fields of plan, and the indices with
 // which later ones resolve names.
 type compiler struct {
-	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
-	plan *runnerv1alpha1.Plan
+	planner
 	// places is nil if the caller needs none.
 	places Places
-
-	errs      field.ErrorList
-	seen      map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
-	structure structure
-	warnings  []string
 
 	targetIndex   map[string]int
 	variableIndex map[string]int
@@ -111,16 +105,31 @@ type compiler struct {
 	hidden bool
 }
 
+// planner has a spec and the plan that is made of it. Its functions resolve no names of variables, templates and captures.
+type planner struct {
+	checker
+	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
+	plan *runnerv1alpha1.Plan
+}
+
+// checker collects what is wrong with a spec. Its functions compile fields that mean the same whatever the rest of the spec is.
+type checker struct {
+	errs      field.ErrorList
+	seen      map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
+	structure structure
+	warnings  []string
+}
+
 // fail reports a mistake, unless it follows from an error of the structure. The message must not quote values that can be
 // secret: it can have names and numbers, but not URLs, header values or bodies.
-func (c *compiler) fail(path *field.Path, format string, args ...any) {
+func (c *checker) fail(path *field.Path, format string, args ...any) {
 	if !c.structure.explains(path.String()) {
 		c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})
 	}
 }
 
 // name checks metadata.name, the second half of "namespace/name". The CRD has rules in CEL for it.
-func (c *compiler) name(full string) {
+func (c *checker) name(full string) {
 	_, name, found := strings.Cut(full, "/")
 	if !found {
 		name = full
@@ -137,7 +146,7 @@ func (c *compiler) name(full string) {
 }
 
 // unique stores the index of a name, or reports that an earlier entry has the name.
-func (c *compiler) unique(path *field.Path, index map[string]int, name string, i int) {
+func (c *checker) unique(path *field.Path, index map[string]int, name string, i int) {
 	if name == "" {
 		return // reported already
 	}
@@ -156,23 +165,30 @@ func orNil[T any](list []T) []T {
 	return list
 }
 
-func (c *compiler) report(errs field.ErrorList) {
+func (c *checker) report(errs field.ErrorList) {
 	for _, err := range errs {
-		line := errorLine(err)
-		if c.seen[line] {
-			continue
+		if c.isNew(errorLine(err)) {
+			c.errs = append(c.errs, err)
 		}
-		c.seen[line] = true
-		c.errs = append(c.errs, err)
 	}
 }
 
-func (c *compiler) warn(path *field.Path, format string, args ...any) {
-	line := path.String() + ": " + fmt.Sprintf(format, args...)
-	if seen := "warning: " + line; !c.seen[seen] {
-		c.seen[seen] = true
+func (c *checker) warn(path *field.Path, format string, args ...any) {
+	if line := path.String() + ": " + fmt.Sprintf(format, args...); c.isNew("warning: " + line) {
 		c.warnings = append(c.warnings, line)
 	}
+}
+
+// isNew returns whether a line was not reported so far.
+func (c *checker) isNew(line string) bool {
+	if c.seen[line] {
+		return false
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[line] = true
+	return true
 }
 
 // seedOf returns the default seed: a hash of the name, so that each run of a LoadTest uses the same values.

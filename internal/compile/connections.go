@@ -12,7 +12,7 @@ import (
 )
 
 // http2 fills out.HTTP2. The engine has defaults for the fields that are not set.
-func (c *compiler) http2(at *field.Path, h *v1alpha1.HTTP2, out *runnerv1alpha1.Target) {
+func (c *checker) http2(at *field.Path, h *v1alpha1.HTTP2, out *runnerv1alpha1.Target) {
 	if h == nil {
 		return
 	}
@@ -52,7 +52,7 @@ func offset(d *v1alpha1.SignedDuration) time.Duration {
 	return d.Duration.Duration
 }
 
-func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.Target) {
+func (c *checker) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.Target) {
 	if h == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.
 // defaultFailback is also the engine's.
 const defaultFailback = 5 * time.Second
 
-func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Target) {
+func (c *checker) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Target) {
 	if len(out.Endpoints) > 1 {
 		out.Connecting.FailbackInterval = defaultFailback
 	}
@@ -97,7 +97,7 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 }
 
 // onDemand reports whether requests determine when connections are opened.
-func (c *compiler) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
+func (c *checker) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
 	if g.Open != v1alpha1.OpenOnDemand {
 		return false
 	}
@@ -107,7 +107,7 @@ func (c *compiler) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
 	return true
 }
 
-func (c *compiler) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1alpha1.Connecting) {
+func (c *checker) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1alpha1.Connecting) {
 	if to.NoFailover = !*g.Failover; to.NoFailover {
 		to.FailbackInterval = 0
 	}
@@ -122,7 +122,7 @@ func (c *compiler) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1
 
 // localAddresses accepts the addresses that the API's rule accepts: isIP accepts neither zones nor IPv4-mapped
 // IPv6 addresses.
-func (c *compiler) localAddresses(path *field.Path, addresses []string, connectTo string) []string {
+func (c *checker) localAddresses(path *field.Path, addresses []string, connectTo string) []string {
 	if len(addresses) > 0 && strings.HasPrefix(connectTo, "unix:") {
 		c.fail(path, "is not allowed with a unix socket in connectTo")
 	}

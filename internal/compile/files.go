@@ -170,7 +170,7 @@ func itemPath(kind Kind, name, key string) string {
 }
 
 // authority returns the path of the file of trusted certificates.
-func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
+func (c *checker) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
 	switch {
 	case ca.ConfigMapKeyRef != nil:
 		return mounted(ConfigMap, ca.ConfigMapKeyRef.Name, keyOf(ca.ConfigMapKeyRef))
@@ -180,7 +180,7 @@ func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) 
 	return c.file(at.Child("file"), ca.File)
 }
 
-func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
+func (c *checker) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
 	if own.Files != nil {
 		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"), own.Files.Key)
 	}
@@ -191,7 +191,7 @@ func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertifi
 }
 
 // source returns the path of the file that has the content of a key of a ConfigMap or Secret, or the path of the file itself.
-func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) string {
+func (c *checker) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) string {
 	switch {
 	case configMap != nil:
 		return mounted(ConfigMap, configMap.Name, configMap.Key)
@@ -202,12 +202,12 @@ func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReferen
 }
 
 // contentSource returns the path of the file that has a content.
-func (c *compiler) contentSource(at *field.Path, in *v1alpha1.ContentSource) string {
+func (c *checker) contentSource(at *field.Path, in *v1alpha1.ContentSource) string {
 	return c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 }
 
 // valueFrom compiles a value that is not in the manifest. The runner removes a line end at its end.
-func (c *compiler) valueFrom(at *field.Path, in *v1alpha1.ValueFrom) *rv.Content {
+func (c *checker) valueFrom(at *field.Path, in *v1alpha1.ValueFrom) *rv.Content {
 	out := &rv.Content{File: c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File), Trim: true}
 	if in.FieldRef != nil {
 		out.Env = podFieldEnv(in.FieldRef.FieldPath)
@@ -261,7 +261,7 @@ func mounted(kind Kind, name, key string) string {
 
 // file checks a path on the machine of the runner, and returns it unchanged: a relative path is relative to the working
 // directory of the runner.
-func (c *compiler) file(at *field.Path, name string) string {
+func (c *checker) file(at *field.Path, name string) string {
 	switch {
 	case strings.ContainsRune(name, 0):
 		c.fail(at, "must not have a zero byte in it")

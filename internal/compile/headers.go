@@ -117,7 +117,7 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 }
 
 // variedName checks whether a name with placeholders can become a refused name.
-func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible, value string) {
+func (c *checker) variedName(path *field.Path, pieces []syntax.Piece, possible, value string) {
 	for _, p := range pieces {
 		if p.Ref == nil && !octet.IsToken(p.Literal) {
 			c.fail(path, "has a character that is not possible in %s", namePlace)

@@ -39,7 +39,7 @@ func (l *Limits) Check(spec *v1alpha1.LoadTestSpec, plan *runnerv1alpha1.Plan) f
 	if err != nil {
 		return nil // Compile reports it
 	}
-	c := &compiler{spec: completed, plan: plan, seen: map[string]bool{}}
+	c := &planner{spec: completed, plan: plan}
 	c.maxRate(l.RequestsPerSecond)
 	c.maxShards(l.Shards)
 	c.maxDuration(l.Duration)
@@ -50,11 +50,11 @@ func (l *Limits) Check(spec *v1alpha1.LoadTestSpec, plan *runnerv1alpha1.Plan) f
 }
 
 // deny reports a field that the operator's configuration does not allow.
-func (c *compiler) deny(path *field.Path, limit, format string, args ...any) {
+func (c *checker) deny(path *field.Path, limit, format string, args ...any) {
 	c.report(field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...)+"; denied by "+limit+" of the operator's configuration")})
 }
 
-func (c *compiler) maxRate(limit int64) {
+func (c *planner) maxRate(limit int64) {
 	if limit == 0 {
 		return
 	}
@@ -71,13 +71,13 @@ func (c *compiler) maxRate(limit int64) {
 	}
 }
 
-func (c *compiler) maxShards(limit int) {
+func (c *planner) maxShards(limit int) {
 	if n := int(c.spec.Runner.Shards); limit > 0 && n > limit {
 		c.deny(runnerPath.Child("shards"), "limits.shards", "is %d; allowed: at most %d", n, limit)
 	}
 }
 
-func (c *compiler) maxDuration(limit time.Duration) {
+func (c *planner) maxDuration(limit time.Duration) {
 	if limit == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (c *compiler) maxDuration(limit time.Duration) {
 	}
 }
 
-func (c *compiler) maxConnections(limit int) {
+func (c *planner) maxConnections(limit int) {
 	sum := 0
 	for i := range c.plan.Targets {
 		sum += c.plan.Targets[i].Connections
@@ -103,7 +103,7 @@ func (c *compiler) maxConnections(limit int) {
 }
 
 // deniedTargets checks the hosts that the spec names. The runner checks those that it computes, and all addresses.
-func (c *compiler) deniedTargets(p *policy.Policy) {
+func (c *planner) deniedTargets(p *policy.Policy) {
 	for i := range c.plan.Targets {
 		t, at := &c.plan.Targets[i], specPath.Child("targets").Index(i)
 		for k := range t.Endpoints {
@@ -124,7 +124,7 @@ func (c *compiler) deniedTargets(p *policy.Policy) {
 	}
 }
 
-func (c *compiler) deniedHost(path *field.Path, p *policy.Policy, address string) {
+func (c *checker) deniedHost(path *field.Path, p *policy.Policy, address string) {
 	if host, _, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "unix:") {
 		if rule := p.Host(host); rule != "" {
 			c.deny(path, "rule "+rule+" in targets", "no LoadTest can send requests to this host")
@@ -132,7 +132,7 @@ func (c *compiler) deniedHost(path *field.Path, p *policy.Policy, address string
 	}
 }
 
-func (c *compiler) deniedPodFields(denied []string) {
+func (c *planner) deniedPodFields(denied []string) {
 	raw := c.spec.Runner.PodTemplate
 	if raw == nil || len(raw.Raw) == 0 || len(denied) == 0 {
 		return

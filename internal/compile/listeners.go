@@ -63,7 +63,7 @@ func (c *compiler) listeners() {
 }
 
 // overlaps reports listeners that would need the same port.
-func (c *compiler) overlaps(path *field.Path) {
+func (c *planner) overlaps(path *field.Path) {
 	workers := max(c.plan.CPUsPerShard, 1)
 	for i := range c.plan.Listeners {
 		a := &c.plan.Listeners[i]
@@ -75,7 +75,7 @@ func (c *compiler) overlaps(path *field.Path) {
 	}
 }
 
-func (c *compiler) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.ListenerTLS {
+func (c *checker) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.ListenerTLS {
 	out := &rv.ListenerTLS{MinVersion: string(in.MinVersion)}
 	if in.Certificate != nil {
 		out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), in.Certificate)
@@ -90,7 +90,7 @@ func (c *compiler) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.Lis
 	return out
 }
 
-func (c *compiler) listenerHeader(at *field.Path, in *v1alpha1.ListenerHeader) rv.ListenerHeader {
+func (c *checker) listenerHeader(at *field.Path, in *v1alpha1.ListenerHeader) rv.ListenerHeader {
 	out := rv.ListenerHeader{Name: strings.ToLower(in.Name), Value: in.Value}
 	switch problem := headerProblem(out.Name, in.Value); {
 	case out.Name == "content-length":
@@ -182,7 +182,7 @@ func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
 }
 
 // awaitedPath checks a path that a step matches notifications by.
-func (c *compiler) awaitedPath(t *text, written string) {
+func (c *checker) awaitedPath(t *text, written string) {
 	switch {
 	case len(t.pieces) > 0 && t.pieces[0].Ref != nil && t.pieces[0].Ref.Listener != "":
 		c.fail(t.path, "must begin with /; remove ${listener.%s.url}, because the path of a notification does not have it", t.pieces[0].Ref.Listener)

@@ -135,7 +135,7 @@ func markRead(makers []*capture) {
 	}
 }
 
-func (c *compiler) notMade(s *scope, path *field.Path, name string) {
+func (c *checker) notMade(s *scope, path *field.Path, name string) {
 	switch maker, later := s.later[name]; {
 	case !later:
 		c.fail(path, "capture %q is made by no step of chain %q, where step %q reads it", name, s.chain, s.step)

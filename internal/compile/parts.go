@@ -83,7 +83,7 @@ func isHex(s string) bool { return octet.IsHex(withoutSpace(s)) }
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // noContentType checks that a request with parts, which has a content-type for them, does not have another one.
-func (c *compiler) noContentType(r *request) {
+func (c *checker) noContentType(r *request) {
 	for _, h := range r.headers {
 		if h.written == "content-type" {
 			c.fail(h.name.path, "content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts")

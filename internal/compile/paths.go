@@ -56,7 +56,7 @@ func cutScheme(s string) (rest string, found bool) {
 }
 
 // namedAuthority divides a path that is an absolute URI into authority and path. The first slash of a literal ends the authority.
-func (c *compiler) namedAuthority(r *request, out *rv.Step) {
+func (c *planner) namedAuthority(r *request, out *rv.Step) {
 	if len(out.Path) == 0 {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *compiler) namedAuthority(r *request, out *rv.Step) {
 }
 
 // followed checks that a target can send a request to the authority of an absolute URI.
-func (c *compiler) followed(r *request, t *rv.Target, scheme string) {
+func (c *checker) followed(r *request, t *rv.Target, scheme string) {
 	switch {
 	case !t.FollowAuthority:
 		c.fail(r.target.path, "is an absolute URI, which needs followAuthority: WithoutCredentials or WithCredentials of target %q", t.Name)

@@ -11,7 +11,7 @@ import (
 )
 
 // regex compiles a regular expression; nil: it is not valid. The message does not quote it.
-func (c *compiler) regex(at *field.Path, expression string) *regexp.Regexp {
+func (c *checker) regex(at *field.Path, expression string) *regexp.Regexp {
 	re, err := regexp.Compile(expression)
 	if err == nil {
 		return re
@@ -26,7 +26,7 @@ func (c *compiler) regex(at *field.Path, expression string) *regexp.Regexp {
 }
 
 // pointer checks the syntax of RFC 6901.
-func (c *compiler) pointer(at *field.Path, pointer string) string {
+func (c *checker) pointer(at *field.Path, pointer string) string {
 	switch rest := strings.NewReplacer("~0", "", "~1", "").Replace(pointer); {
 	case pointer != "" && pointer[0] != '/':
 		c.fail(at, `must be empty or begin with / (RFC 6901)`)
@@ -36,7 +36,7 @@ func (c *compiler) pointer(at *field.Path, pointer string) string {
 	return pointer
 }
 
-func (c *compiler) xpath(at *field.Path, expression string) string {
+func (c *checker) xpath(at *field.Path, expression string) string {
 	if _, err := xpath.Compile(expression); err != nil {
 		c.fail(at, "is not an XPath 1.0 expression, such as //item[1]/@id")
 	}

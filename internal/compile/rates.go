@@ -16,7 +16,7 @@ import (
 const maxStages = 64
 
 // rates compiles the stages of the mix, then those of each chain with stages of its own.
-func (c *compiler) rates() {
+func (c *planner) rates() {
 	path, names := specPath.Child("rates"), map[string]*field.Path{}
 	c.stagesOf(path, c.spec.Rates, 0, names)
 	mix, own := 0, 0
@@ -49,7 +49,7 @@ func (c *compiler) rates() {
 }
 
 // stagesOf compiles the stages of the mix (chain 0), or of a chain.
-func (c *compiler) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, names map[string]*field.Path) {
+func (c *planner) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, names map[string]*field.Path) {
 	index := map[string]int{}
 	measured := false
 	for i := range rates {
@@ -97,7 +97,7 @@ func highest(r *runnerv1alpha1.Rate) int64 {
 }
 
 // ownRates checks what a chain with stages of its own must not have.
-func (c *compiler) ownRates(at *field.Path, chain *v1alpha1.Chain) {
+func (c *checker) ownRates(at *field.Path, chain *v1alpha1.Chain) {
 	for i := range chain.Rates {
 		if chain.Rates[i].ClosedLoop != nil {
 			c.fail(at.Child("rates"), "closedLoop is not allowed in rates of a chain; use a rate, and maxInFlight to bound its instances")
@@ -112,7 +112,7 @@ func (c *compiler) ownRates(at *field.Path, chain *v1alpha1.Chain) {
 	}
 }
 
-func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
+func (c *planner) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	out := runnerv1alpha1.Rate{Name: r.Name, WarmUp: r.WarmUp}
 	if r.RequestsPerSecond != nil {
 		out.Count, out.Period = *r.RequestsPerSecond, time.Second
@@ -146,7 +146,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 }
 
 // arrivals sets how the rate of a stage changes, and how its slots are spaced.
-func (c *compiler) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha1.Rate) {
+func (c *planner) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha1.Rate) {
 	switch {
 	case r.RampFrom != nil && out.ClosedLoop && r.ClosedLoop.Concurrency == nil:
 		c.fail(at.Child("rampFrom"), "rampFrom with closedLoop needs concurrency")
@@ -174,7 +174,7 @@ func (c *compiler) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha
 
 // lifetime sets the deadline of the runners: activeDeadlineSeconds, or else the longest time that setup, stages and
 // teardown can take. A test with a stage that ends by its requests has no deadline, unless the spec sets one.
-func (c *compiler) lifetime() {
+func (c *planner) lifetime() {
 	if d := c.spec.GracefulStop; d != nil {
 		c.plan.GracefulStop = d.Duration
 	}
@@ -204,7 +204,7 @@ func (c *compiler) lifetime() {
 }
 
 // longestWait returns how long the steps of a chain can wait for notifications, and their listeners for late ones.
-func (c *compiler) longestWait(chain *runnerv1alpha1.Chain) (wait time.Duration) {
+func (c *planner) longestWait(chain *runnerv1alpha1.Chain) (wait time.Duration) {
 	var keep time.Duration
 	for i := range chain.Steps {
 		if s := &chain.Steps[i]; s.Await != nil {

@@ -13,7 +13,7 @@ import (
 
 var runnerPath = field.NewPath("spec", "runner")
 
-func (c *compiler) runner() {
+func (c *planner) runner() {
 	r := &c.spec.Runner
 	if c.structure.wrong("spec.runner.shards") {
 		r.Shards = 1 // later checks use the number
@@ -36,7 +36,7 @@ func (c *compiler) runner() {
 }
 
 // resources checks what the API server would reject only when the Job creates pods.
-func (c *compiler) resources() {
+func (c *planner) resources() {
 	r, at := c.spec.Runner.Resources, runnerPath.Child("resources")
 	if r == nil {
 		return
@@ -65,7 +65,7 @@ func (c *compiler) resources() {
 }
 
 // losses checks minShards and onShardLost. The command line ignores them, because it cannot lose a shard.
-func (c *compiler) losses() {
+func (c *planner) losses() {
 	r := &c.spec.Runner
 	divided := slices.ContainsFunc(c.spec.Rates, func(r v1alpha1.Rate) bool { return r.EndsByCount() })
 	if r.MinShards != nil {

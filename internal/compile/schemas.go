@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Content {
+func (c *checker) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Content {
 	if in.Inline != nil {
 		return &rv.Content{Text: c.inlineSchema(at.Child("inline"), in.Inline.Raw)}
 	}
@@ -21,7 +21,7 @@ func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conte
 }
 
 // inlineSchema returns the schema in one spelling, so that the same schema is the same plan.
-func (c *compiler) inlineSchema(at *field.Path, raw []byte) string {
+func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		c.fail(at, "is not JSON")

@@ -20,7 +20,7 @@ func FuzzSchema(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		c := &compiler{seen: map[string]bool{}}
+		c := &checker{}
 		canonical := c.inlineSchema(field.NewPath("inline"), raw)
 		for _, line := range ErrorLines(c.errs) {
 			if strings.Contains(line, "\n") {
@@ -46,7 +46,7 @@ func FuzzPatterns(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
 		const secret = "hunter2"
-		c := &compiler{seen: map[string]bool{}}
+		c := &checker{}
 		at := field.NewPath("a")
 		c.regex(at, secret+expression)
 		c.pointer(at, secret+expression)

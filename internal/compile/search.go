@@ -17,7 +17,7 @@ import (
 const afterProbes = "after-probes"
 
 // search adds the stages of the probes. Each probe waits for the operator or the command line, which choose its rate.
-func (c *compiler) search() {
+func (c *planner) search() {
 	s := c.spec.Search
 	if s == nil {
 		return
@@ -57,7 +57,7 @@ const (
 )
 
 // searchLoads returns the load of the first probe and the highest one.
-func (c *compiler) searchLoads(path *field.Path) (start, most int64) {
+func (c *planner) searchLoads(path *field.Path) (start, most int64) {
 	s := c.spec.Search
 	_, limit := Range("search.max")
 	start = defaultStartRate
@@ -84,7 +84,7 @@ func (c *compiler) searchLoads(path *field.Path) (start, most int64) {
 }
 
 // probes appends the stages: for each probe a warm-up stage, unless it does not settle, and a measured one.
-func (c *compiler) probes(s *runnerv1alpha1.Search) {
+func (c *planner) probes(s *runnerv1alpha1.Search) {
 	stage := func(name string, lasts time.Duration, warmUp, hold bool) {
 		r := runnerv1alpha1.Rate{Name: name, Count: s.Start, Period: time.Second, Duration: lasts, WarmUp: warmUp, Hold: hold}
 		if s.Concurrency {

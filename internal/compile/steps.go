@@ -150,7 +150,7 @@ func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.
 	return out
 }
 
-func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alpha1.FailureAction) (out rv.OnFailure) {
+func (c *checker) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alpha1.FailureAction) (out rv.OnFailure) {
 	out.Continue = action == v1alpha1.FailureContinue
 	if retry == nil {
 		return out
@@ -166,7 +166,7 @@ func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alp
 }
 
 // thinkTime returns the think time; nil: the step does not wait.
-func (c *compiler) thinkTime(at *field.Path, in *v1alpha1.ThinkTime) *rv.Think {
+func (c *checker) thinkTime(at *field.Path, in *v1alpha1.ThinkTime) *rv.Think {
 	if in == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ const (
 )
 
 // subscribers compiles subscribers, and returns their columns. If the subscribers are wrong, the table has no columns.
-func (c *compiler) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Subscribers, *table) {
+func (c *checker) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Subscribers, *table) {
 	out := &rv.Subscribers{Start: in.Start, Count: in.Count, SUPI: supi(in.SUPI), GPSI: gpsi(in.GPSI), PEI: pei(in.PEI)}
 	if in.AKA != nil {
 		out.AKA = c.aka(at.Child("aka"), in.AKA)
@@ -102,7 +102,7 @@ func addresses(in *v1alpha1.Subscribers, out *rv.Subscribers) (absent map[string
 	return absent
 }
 
-func (c *compiler) aka(at *field.Path, in *v1alpha1.AKA) *rv.AKA {
+func (c *checker) aka(at *field.Path, in *v1alpha1.AKA) *rv.AKA {
 	out := &rv.AKA{K: *c.key(at.Child("k"), &in.K), Derived: in.Derivation == "HMACSHA256"}
 	if in.OP != nil {
 		out.OP = c.key(at.Child("op"), in.OP)
@@ -113,7 +113,7 @@ func (c *compiler) aka(at *field.Path, in *v1alpha1.AKA) *rv.AKA {
 	return out
 }
 
-func (c *compiler) key(at *field.Path, in *v1alpha1.KeySource) *rv.Content {
+func (c *checker) key(at *field.Path, in *v1alpha1.KeySource) *rv.Content {
 	if in.ValueFrom == nil {
 		return &rv.Content{Text: in.Value}
 	}

@@ -39,7 +39,7 @@ func (t *table) known(column string) (out []known) {
 }
 
 // csv compiles a table. Nothing is known of one that is wrong.
-func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
+func (c *checker) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	file := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	sound := c.columns(at.Child("columns"), in.Columns) && (file != "") != (in.Text != "") && !c.structure.wrong(at.String())
 	delimiter, ok := c.delimiter(at.Child("delimiter"), in.Delimiter)
@@ -56,7 +56,7 @@ func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	return out, c.table(at, in, delimiter)
 }
 
-func (c *compiler) columns(path *field.Path, columns []string) bool {
+func (c *checker) columns(path *field.Path, columns []string) bool {
 	index := map[string]int{}
 	for i, name := range columns {
 		c.unique(path.Index(i), index, name, i)
@@ -64,7 +64,7 @@ func (c *compiler) columns(path *field.Path, columns []string) bool {
 	return len(index) == len(columns)
 }
 
-func (c *compiler) delimiter(path *field.Path, s string) (rune, bool) {
+func (c *checker) delimiter(path *field.Path, s string) (rune, bool) {
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
 	case size != len(s) || r == utf8.RuneError:
@@ -78,7 +78,7 @@ func (c *compiler) delimiter(path *field.Path, s string) (rune, bool) {
 }
 
 // table parses a table that the manifest has.
-func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *table {
+func (c *checker) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *table {
 	path := at.Child("text")
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(in.Text, "\ufeff")))
 	r.Comma = delimiter

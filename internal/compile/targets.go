@@ -118,7 +118,7 @@ func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endp
 }
 
 // connectTo checks an address to dial and returns it. It returns "" if no address is set or the address is wrong.
-func (c *compiler) connectTo(path *field.Path, address string) string {
+func (c *checker) connectTo(path *field.Path, address string) string {
 	if address == "" {
 		return ""
 	}
@@ -142,7 +142,7 @@ func (c *compiler) connectTo(path *field.Path, address string) string {
 }
 
 // protocol returns the protocol of a target, from the field protocol and the scheme of its URL.
-func (c *compiler) protocol(path *field.Path, p v1alpha1.Protocol, scheme string) runnerv1alpha1.Protocol {
+func (c *checker) protocol(path *field.Path, p v1alpha1.Protocol, scheme string) runnerv1alpha1.Protocol {
 	tls := scheme == "https"
 	switch {
 	case p == v1alpha1.ProtocolAuto && tls:

@@ -149,7 +149,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 }
 
 // neverLast warns about expected statuses that a request never has, because it follows the redirect.
-func (c *compiler) neverLast(at *field.Path, t *v1alpha1.Request) {
+func (c *checker) neverLast(at *field.Path, t *v1alpha1.Request) {
 	if t.MaxRedirects == nil || *t.MaxRedirects == 0 {
 		return
 	}
@@ -161,7 +161,7 @@ func (c *compiler) neverLast(at *field.Path, t *v1alpha1.Request) {
 }
 
 // sent returns the names of the templates that steps name.
-func (c *compiler) sent() map[string]bool {
+func (c *planner) sent() map[string]bool {
 	out := map[string]bool{}
 	for _, chain := range c.spec.Chains {
 		for _, s := range chain.Steps {
@@ -203,7 +203,7 @@ func (c *compiler) inherit(r *request, heirs []*request) {
 }
 
 // total checks the number of items of a list together with the inherited ones.
-func (c *compiler) total(path *field.Path, list *schema, n int) {
+func (c *checker) total(path *field.Path, list *schema, n int) {
 	if problem := list.count(n); problem != "" {
 		c.fail(path, "%s", problem)
 	}
@@ -248,7 +248,7 @@ func (c *compiler) whole(r *request) {
 	}
 }
 
-func (c *compiler) method(path *field.Path, method string) {
+func (c *checker) method(path *field.Path, method string) {
 	switch upper := strings.ToUpper(method); {
 	case !octet.IsToken(method):
 		c.fail(path, "must be a token such as GET (RFC 9110 9.1)")

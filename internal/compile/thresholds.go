@@ -25,7 +25,7 @@ var (
 // defaultAbortAfter is the default of abortAfter.
 const defaultAbortAfter = 10 * time.Second
 
-func (c *compiler) thresholds() {
+func (c *planner) thresholds() {
 	path := field.NewPath("spec", "thresholds")
 	for i := range c.spec.Thresholds {
 		t := &c.spec.Thresholds[i]
@@ -50,7 +50,7 @@ func limitText(limit *intstr.IntOrString) string {
 	return limit.String()
 }
 
-func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
+func (c *checker) threshold(at *field.Path, t *v1alpha1.Threshold) {
 	metric := runnerv1alpha1.Metric(t.Metric)
 	if !metric.IsTime() && !metric.IsCount() && !metric.IsErrorRate() && t.Metric != v1alpha1.MetricRate {
 		return // the bounds report it
@@ -89,7 +89,7 @@ var (
 func isOfTargets(t *v1alpha1.Threshold) bool { return runnerv1alpha1.Metric(t.Metric).OfTargets() >= 0 }
 
 // selector returns the part of the requests that a threshold is on.
-func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
+func (c *planner) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
 	out := runnerv1alpha1.Selector{Target: t.Target, Chain: t.Chain, Stage: t.Stage, Listener: t.Listener}
 	c.listenerOf(at, t)
 	parts := 0
@@ -129,7 +129,7 @@ func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha
 }
 
 // listenerOf checks the listener of a threshold.
-func (c *compiler) listenerOf(at *field.Path, t *v1alpha1.Threshold) {
+func (c *planner) listenerOf(at *field.Path, t *v1alpha1.Threshold) {
 	notified := runnerv1alpha1.Metric(t.Metric).OfListeners()
 	switch {
 	case !notified && t.Listener != "":
@@ -144,7 +144,7 @@ func (c *compiler) listenerOf(at *field.Path, t *v1alpha1.Threshold) {
 }
 
 // stageOf checks the stage of a threshold.
-func (c *compiler) stageOf(at *field.Path, t *v1alpha1.Threshold) {
+func (c *planner) stageOf(at *field.Path, t *v1alpha1.Threshold) {
 	if t.Window != nil {
 		c.fail(at, "at most one of stage and window is allowed")
 	}
@@ -164,20 +164,20 @@ func (c *compiler) stageOf(at *field.Path, t *v1alpha1.Threshold) {
 }
 
 // nameOf reports a name that does not exist. If targets or chains have errors, some names can be missing from the plan.
-func (c *compiler) nameOf(at *field.Path, what, name string, names []string) {
+func (c *checker) nameOf(at *field.Path, what, name string, names []string) {
 	if len(c.errs) == 0 && !slices.Contains(names, name) {
 		c.fail(at, "there is no %s %q%s", what, name, didYouMean(name, names))
 	}
 }
 
-func (c *compiler) targetNames() (names []string) {
+func (c *planner) targetNames() (names []string) {
 	for i := range c.plan.Targets {
 		names = append(names, c.plan.Targets[i].Name)
 	}
 	return names
 }
 
-func (c *compiler) listenerNames() (names []string) {
+func (c *planner) listenerNames() (names []string) {
 	for i := range c.plan.Listeners {
 		names = append(names, c.plan.Listeners[i].Name)
 	}
@@ -185,7 +185,7 @@ func (c *compiler) listenerNames() (names []string) {
 }
 
 // loadChains are the names of the chains whose requests are measured.
-func (c *compiler) loadChains() (names []string) {
+func (c *planner) loadChains() (names []string) {
 	for i := range c.plan.Chains {
 		if c.plan.Chains[i].Phase == runnerv1alpha1.PhaseLoad {
 			names = append(names, c.plan.Chains[i].Name)
@@ -195,7 +195,7 @@ func (c *compiler) loadChains() (names []string) {
 }
 
 // loadSteps are the names of the steps whose requests are measured, such as app-session/create.
-func (c *compiler) loadSteps() (names []string) {
+func (c *planner) loadSteps() (names []string) {
 	for i := range c.plan.Chains {
 		chain := &c.plan.Chains[i]
 		for k := range chain.Steps {
@@ -208,7 +208,7 @@ func (c *compiler) loadSteps() (names []string) {
 }
 
 // abort compiles abortOnFail and abortAfter.
-func (c *compiler) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alpha1.Threshold) {
+func (c *checker) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alpha1.Threshold) {
 	switch {
 	case !t.AbortOnFail && t.AbortAfter != nil:
 		c.fail(at, "abortAfter needs abortOnFail: true")
@@ -223,26 +223,26 @@ func (c *compiler) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alph
 	}
 }
 
-func (c *compiler) timeLimit(path *field.Path, limit *intstr.IntOrString) {
+func (c *checker) timeLimit(path *field.Path, limit *intstr.IntOrString) {
 	_, err := time.ParseDuration(limit.StrVal)
 	if limit.Type != intstr.String || err != nil || !timePattern().MatchString(limit.StrVal) {
 		c.fail(path, "max and min of a time must be a duration such as 20ms%s", DurationHint(limit.StrVal))
 	}
 }
 
-func (c *compiler) errorLimit(path *field.Path, limit *intstr.IntOrString) {
+func (c *checker) errorLimit(path *field.Path, limit *intstr.IntOrString) {
 	if limit.Type != intstr.String || !percentagePattern().MatchString(limit.StrVal) {
 		c.fail(path, "max and min of an error rate must be a percentage such as 0.1%%, at most 100%%")
 	}
 }
 
-func (c *compiler) rateLimit(path *field.Path, limit *intstr.IntOrString) {
+func (c *checker) rateLimit(path *field.Path, limit *intstr.IntOrString) {
 	if !rateLimitPattern().MatchString(limit.String()) {
 		c.fail(path, "max and min of Rate must be a number such as 1000")
 	}
 }
 
-func (c *compiler) countLimit(path *field.Path, limit *intstr.IntOrString) {
+func (c *checker) countLimit(path *field.Path, limit *intstr.IntOrString) {
 	if text := limit.String(); !countLimitPattern().MatchString(text) && !percentagePattern().MatchString(text) {
 		c.fail(path, "max and min of a count must be a number such as 10, a percentage such as 0.1%%, or a rate such as 5/s")
 	}

@@ -19,7 +19,7 @@ const (
 
 // tls fills out.TLS. A target of http has none; one of https always has, whether or not the spec
 // says anything about it. A list of one ALPN protocol settles the target's protocol.
-func (c *compiler) tls(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Target) {
+func (c *checker) tls(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Target) {
 	given := t.TLS
 	if len(out.Endpoints) == 0 {
 		return // it is not known what was meant
@@ -50,7 +50,7 @@ func (c *compiler) tls(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.T
 }
 
 // trust fills in the files of certificates and keys.
-func (c *compiler) trust(at *field.Path, given *v1alpha1.TLS, out *runnerv1alpha1.TLS) {
+func (c *checker) trust(at *field.Path, given *v1alpha1.TLS, out *runnerv1alpha1.TLS) {
 	if given.CA != nil {
 		out.CAFile = c.authority(at.Child("ca"), given.CA)
 		if given.InsecureSkipVerify {
@@ -62,7 +62,7 @@ func (c *compiler) trust(at *field.Path, given *v1alpha1.TLS, out *runnerv1alpha
 	}
 }
 
-func (c *compiler) serverName(path *field.Path, name string) string {
+func (c *checker) serverName(path *field.Path, name string) string {
 	if name == "" {
 		return name
 	}
@@ -74,7 +74,7 @@ func (c *compiler) serverName(path *field.Path, name string) string {
 
 // cipherSuites knows what runner/dial knows: also the suites that Go calls insecure, since some
 // servers have no others.
-func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string {
+func (c *checker) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string {
 	if len(given.CipherSuites) > 0 && given.MinVersion == v1alpha1.TLS13 {
 		c.fail(path, "cipherSuites need minVersion 1.2, because TLS 1.3 has fixed cipher suites")
 	}
@@ -93,7 +93,7 @@ func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string 
 }
 
 // alpn is what is offered: what the spec says, else what fits the protocol (RFC 7301 3.1).
-func (c *compiler) alpn(at *field.Path, list []string, p v1alpha1.Protocol, out *runnerv1alpha1.Target) []string {
+func (c *checker) alpn(at *field.Path, list []string, p v1alpha1.Protocol, out *runnerv1alpha1.Target) []string {
 	path := at.Child("alpn")
 	index := map[string]int{}
 	for i, name := range list {

@@ -31,7 +31,7 @@ func (c *compiler) variables() {
 }
 
 // drawing fills in how often, in which order and how long values are drawn.
-func (c *compiler) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variable) {
+func (c *checker) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variable) {
 	scopes := map[v1alpha1.VariableScope]rv.Scope{v1alpha1.ScopeInstance: rv.ScopeInstance, v1alpha1.ScopeStep: rv.ScopeStep, v1alpha1.ScopeWorker: rv.ScopeWorker, v1alpha1.ScopeGlobal: rv.ScopeGlobal}
 	orders := map[v1alpha1.VariableOrder]rv.Order{v1alpha1.OrderSequential: rv.OrderSequential, v1alpha1.OrderShuffled: rv.OrderShuffled, v1alpha1.OrderRandom: rv.OrderRandom}
 	out.Scope, out.Order, out.Stop = scopes[v.Scope], orders[v.Order], v.AtEnd == v1alpha1.EndStop
@@ -88,7 +88,7 @@ func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.V
 	return n
 }
 
-func (c *compiler) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
+func (c *checker) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
 	base := map[string]int{"Decimal": 10, "Hex": 16}[r.Format]
 	if base == 0 || c.structure.wrong(at.String()) {
 		return false
@@ -105,7 +105,7 @@ func (c *compiler) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
 	return true
 }
 
-func (c *compiler) random(at *field.Path, r *v1alpha1.Random) *rv.Random {
+func (c *checker) random(at *field.Path, r *v1alpha1.Random) *rv.Random {
 	out := &rv.Random{}
 	if in := r.Integer; in != nil {
 		out.Integer = c.randomInteger(at.Child("integer"), in)
@@ -122,7 +122,7 @@ func (c *compiler) random(at *field.Path, r *v1alpha1.Random) *rv.Random {
 	return out
 }
 
-func (c *compiler) randomInteger(at *field.Path, in *v1alpha1.RandomInteger) *rv.RandomInteger {
+func (c *checker) randomInteger(at *field.Path, in *v1alpha1.RandomInteger) *rv.RandomInteger {
 	if in.Max < in.Min && !c.structure.wrong(at.String()) {
 		c.fail(at, "max must not be below min")
 	}
@@ -137,7 +137,7 @@ func timestamp(in *v1alpha1.Timestamp) *rv.Timestamp {
 	return &rv.Timestamp{Format: formats[in.Format], Offset: offset(in.Offset)}
 }
 
-func (c *compiler) constant(at *field.Path, in *v1alpha1.Constant) *rv.Content {
+func (c *checker) constant(at *field.Path, in *v1alpha1.Constant) *rv.Content {
 	if in.ValueFrom != nil {
 		return c.valueFrom(at.Child("valueFrom"), in.ValueFrom)
 	}

@@ -10,7 +10,7 @@ import (
 
 // weights turns the weights of load chains, if they divide up requests, into weights that divide
 // up chain instances.
-func (c *compiler) weights() {
+func (c *planner) weights() {
 	if c.spec.WeightBy != v1alpha1.WeightByRequests {
 		return
 	}
