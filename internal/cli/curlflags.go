@@ -20,68 +20,46 @@ type curlFlags struct {
 	own *pflag.FlagSet
 }
 
-// curlFlag adds its values to set under a name. values are all values, for a flag that others read, too.
-type curlFlag struct {
-	name   string
-	into   *curlFlags
-	values *[]string
-	isBool bool
+// curlUsages are the flags of curl that no other flag has: name, letter, the field of the table, usage.
+var curlUsages = [][4]string{
+	{"data-binary", "", "", "body to send: `DATA` or @FILE, with the content-type of a form, as curl sends it"},
+	{"data-raw", "", "", "the same; `DATA` that begins with @ is not a file"},
+	{"data-urlencode", "", "", "the same, percent-encoded: `DATA`, NAME=DATA, @FILE or NAME@FILE"},
+	{"json", "", "", "body of JSON to send: `DATA` or @FILE, with content-type and accept"},
+	{"form", "F", "", "`NAME=VALUE`, NAME=@FILE or NAME=<FILE: a part of multipart/form-data; may be repeated"},
+	{"form-string", "", "", "`NAME=VALUE`: a part of multipart/form-data, without files"},
+	{"get", "G", "", "send the data in the query of the URL, with GET"},
+	{"head", "I", "", "send HEAD"},
+	{"user", "u", "", "`USER:PASSWORD` to send as authorization (Basic)"},
+	{"oauth2-bearer", "", "", "`token` to send as authorization (Bearer)"},
+	{"user-agent", "A", "", "`value` of user-agent"},
+	{"referer", "e", "", "`value` of referer"},
+	{"cookie", "b", "", "`NAME=VALUE` to send as cookie; may be repeated"},
+	{"location", "L", "", "follow redirects with status 307 and 308"},
+	{"max-redirs", "", "request.maxRedirects", "`number` of redirects that -L follows at most (default 16)"},
+	{"resolve", "", "target.connectTo", "`HOST:PORT:ADDRESS` to connect to for the URL's HOST and PORT"},
+	{"connect-timeout", "", "target.connectTimeout", "`seconds` that opening a connection may take (default 5)"},
+	{"tlsv1.2", "", "target.tls.minVersion", "use TLS 1.2 or higher"},
+	{"tlsv1.3", "", "target.tls.minVersion", "use TLS 1.3"},
 }
 
-func (f *curlFlag) Type() string {
-	if f.isBool {
-		return "bool"
-	}
-	return "string"
-}
-
-func (*curlFlag) String() string { return "" }
-
-func (f *curlFlag) Set(value string) error {
-	if f.isBool && value != "true" {
-		return errors.New("has no value")
-	}
-	if f.values != nil {
-		*f.values = append(*f.values, value)
-	}
-	if f.name != "--header" || !strings.HasPrefix(value, ":") { // curl has no pseudo-headers
-		f.into.set = append(f.into.set, curl.Flag{Name: f.name, Value: value})
-	}
-	return nil
-}
-
-// curlUsages are the flags of curl that no other flag has: name, letter, usage. A usage without a backquoted value is that of a flag without one.
-var curlUsages = [][3]string{
-	{"data-binary", "", "body to send: `DATA` or @FILE, with the content-type of a form, as curl sends it"},
-	{"data-raw", "", "the same; `DATA` that begins with @ is not a file"},
-	{"data-urlencode", "", "the same, percent-encoded: `DATA`, NAME=DATA, @FILE or NAME@FILE"},
-	{"json", "", "body of JSON to send: `DATA` or @FILE, with content-type and accept"},
-	{"form", "F", "`NAME=VALUE`, NAME=@FILE or NAME=<FILE: a part of multipart/form-data; may be repeated"},
-	{"form-string", "", "`NAME=VALUE`: a part of multipart/form-data, without files"},
-	{"get", "G", "send the data in the query of the URL, with GET"},
-	{"head", "I", "send HEAD"},
-	{"user", "u", "`USER:PASSWORD` to send as authorization (Basic)"},
-	{"oauth2-bearer", "", "`token` to send as authorization (Bearer)"},
-	{"user-agent", "A", "`value` of user-agent"},
-	{"referer", "e", "`value` of referer"},
-	{"cookie", "b", "`NAME=VALUE` to send as cookie; may be repeated"},
-	{"location", "L", "follow redirects with status 307 and 308"},
-	{"max-redirs", "", "`number` of redirects that -L follows at most (default 16)"},
-	{"resolve", "", "`HOST:PORT:ADDRESS` to connect to for the URL's HOST and PORT"},
-	{"connect-timeout", "", "`seconds` that opening a connection may take (default 5)"},
-	{"tlsv1.2", "", "use TLS 1.2 or higher"},
-	{"tlsv1.3", "", "use TLS 1.3"},
-}
-
-func (c *curlFlags) register(own *pflag.FlagSet) {
-	c.own = own
+func (c *curlFlags) rows() (out []*formFlag) {
 	for _, u := range curlUsages {
-		isBool := !strings.Contains(u[2], "`")
-		flag := own.VarPF(&curlFlag{name: "--" + u[0], into: c, isBool: isBool}, u[0], u[1], u[2])
-		if isBool {
-			flag.NoOptDefVal = "true"
+		row := &formFlag{name: u[0], letter: u[1], field: u[2], usage: u[3]}
+		row.set = func(value string) error {
+			if row.Type() == "bool" && value != "true" {
+				return errors.New("has no value")
+			}
+			return c.add("--"+row.name, value)
 		}
+		out = append(out, row)
 	}
+	return out
+}
+
+func (c *curlFlags) add(name, value string) error {
+	c.set = append(c.set, curl.Flag{Name: name, Value: value})
+	return nil
 }
 
 // read returns the request and the target of the flags, for requests to a base URL, and warnings.

@@ -9,51 +9,35 @@ import (
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
-// requestRate is the value of --rps: count requests in each period. A count of zero means that no rate was given.
-type requestRate struct {
-	count  int64
-	period time.Duration
-}
-
 // decimal is a number such as 5000 or 0.25, of at most six decimals.
 var decimal = lazy.Regexp(`^([0-9]{1,12})(?:\.([0-9]{1,6}))?$`)
 
 // maxRatePeriod is the bound of requestsPer.period.
 const maxRatePeriod = 24 * time.Hour
 
-func (r *requestRate) Type() string { return "number" }
-
-// String is empty for zero, which means that there is not a rate.
-func (r *requestRate) String() string {
-	if r.count == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(float64(r.count)/r.period.Seconds(), 'f', -1, 64)
-}
-
-// Set reads requests per second. 2.5 becomes 5 requests in 2 s.
-func (r *requestRate) Set(text string) error {
+// perSecond reads requests per second. 2.5 becomes 5 requests in 2 s.
+func perSecond(text string) (*v1alpha1.RequestsPer, error) {
 	m := decimal().FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("%q is not a number of requests per second; allowed: numbers such as 5000 or 0.5", text)
+		return nil, fmt.Errorf("%q is not a number of requests per second; allowed: numbers such as 5000 or 0.5", text)
 	}
 	count, err := strconv.ParseInt(m[1]+m[2], 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is too large", text)
+		return nil, fmt.Errorf("%q is too large", text)
 	}
 	seconds := int64(1)
 	for range len(m[2]) {
 		seconds *= 10
 	}
 	if count == 0 {
-		return fmt.Errorf("%q is not a load; allowed: numbers such as 5000 or 0.5; without --rps, the target decides the rate", text)
+		return nil, fmt.Errorf("%q is not a load; allowed: numbers such as 5000 or 0.5; without --rps, the target decides the rate", text)
 	}
 	divisor := greatestDivisor(count, seconds)
-	r.count, r.period = count/divisor, time.Duration(seconds/divisor)*time.Second
-	if r.period > maxRatePeriod {
-		return fmt.Errorf("%q needs a period of more than 24h; allowed: numbers such as 5000, 0.5 or 0.0001", text)
+	period := time.Duration(seconds/divisor) * time.Second
+	if period > maxRatePeriod {
+		return nil, fmt.Errorf("%q needs a period of more than 24h; allowed: numbers such as 5000, 0.5 or 0.0001", text)
 	}
-	return nil
+	return &v1alpha1.RequestsPer{Count: count / divisor, Period: v1alpha1.Duration{Duration: period}}, nil
 }
 
 func greatestDivisor(a, b int64) int64 {
@@ -63,11 +47,46 @@ func greatestDivisor(a, b int64) int64 {
 	return a
 }
 
-// apply sets the rate of a stage.
-func (r *requestRate) apply(stage *v1alpha1.Rate) {
-	if r.period == time.Second {
-		stage.RequestsPerSecond = &r.count
-		return
+// rates returns the rate of the flags, after its warm-up.
+func (u *urlForm) rates() []v1alpha1.Rate {
+	main := v1alpha1.Rate{Name: "load", Duration: u.duration, RampFrom: u.rampFrom, Arrivals: u.arrivals, BurstSize: unlessZero(u.burstSize)}
+	if u.duration == nil {
+		main.Requests = &u.requests
 	}
-	stage.RequestsPer = &v1alpha1.RequestsPer{Count: r.count, Period: v1alpha1.Duration{Duration: r.period}}
+	switch {
+	case u.rps == nil:
+		main.ClosedLoop = &v1alpha1.ClosedLoop{Concurrency: u.concurrency}
+	case u.rps.Period.Duration == time.Second:
+		main.RequestsPerSecond = &u.rps.Count
+	default:
+		main.RequestsPer = u.rps
+		if u.rampFrom != nil { // it is in requests per second
+			main.RampFrom = new(*u.rampFrom * int64(u.rps.Period.Seconds()))
+		}
+	}
+	if u.warmUp == nil {
+		return []v1alpha1.Rate{main}
+	}
+	warm := main
+	warm.Name, warm.WarmUp, warm.Duration, warm.Requests = "warm-up", true, u.warmUp, nil
+	return []v1alpha1.Rate{warm, main}
+}
+
+// checkShape returns the mistakes in ramps and arrivals that the compiler would report as fields that the user did not write.
+func (u *urlForm) checkShape() (wrong []string) {
+	switch from := u.rampFrom; {
+	case from == nil:
+	case *from < 0 || *from > maxRate():
+		wrong = append(wrong, fmt.Sprintf("--ramp-from: must be between 0 and %d", maxRate()))
+	case u.rps == nil && u.concurrency == nil:
+		wrong = append(wrong, "--ramp-from: needs --rps or --concurrency, where the ramp ends")
+	case u.duration == nil:
+		wrong = append(wrong, "--ramp-from: needs -D, the length of the ramp")
+	case u.warmUp != nil:
+		wrong = append(wrong, "--ramp-from: is not allowed with --warm-up-time; a manifest can have a warm-up before a ramp")
+	}
+	if (u.arrivals != "" || u.burstSize != 0) && u.rps == nil {
+		wrong = append(wrong, "--arrivals: needs --rps")
+	}
+	return wrong
 }

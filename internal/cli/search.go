@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -41,11 +41,13 @@ const searchExample = `  h2surge search http://127.0.0.1:8080/ --p99 20ms
 
 // searchFlags are the flags of "h2surge search" that are allowed with a URL.
 type searchFlags struct {
-	p99, probe, settle seconds
-	errorRate          string
-	precision, load    string
-	start, min, max    int64
+	v1alpha1.Search
+	p99       *v1alpha1.Duration
+	errorRate string
 }
+
+// searched are the flags of a URL that "h2surge search" does not have: it chooses rates and lengths.
+var searched = []string{"requests", "duration", "rps", "warm-up-time", "concurrency", "ramp-from", "arrivals", "burst-size"}
 
 func newSearchCommand(parts linked) *cobra.Command {
 	o := &runOptions{}
@@ -56,74 +58,55 @@ func newSearchCommand(parts linked) *cobra.Command {
 		Long:    searchLong,
 		Example: searchExample,
 	}, parts)
-	for name, value := range map[string]string{"clients": "10", "max-concurrent-streams": "100"} {
-		f := cmd.Flags().Lookup(name)
-		f.DefValue = value
-		_ = f.Value.Set(value) // it is a number
-	}
-	for _, name := range append([]string{"requests", "duration", "rps", "warm-up-time", "concurrency"}, shapeNames...) { // the search chooses rates and lengths
+	for _, name := range searched {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	CompleteFlag(cmd, "load", string(v1alpha1.SearchRequestsPerSecond), string(v1alpha1.SearchConcurrency))
 	return cmd
 }
 
-func (s *searchFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&s.p99, "p99", "largest 99th percentile of response times: a `time` such as 20ms")
-	flags.StringVar(&s.errorRate, "max-error-rate", "", "largest `share` of requests that fail, such as 0.1% (default 1%)")
-	flags.StringVar(&s.load, "load", string(v1alpha1.SearchRequestsPerSecond), "`what` the search changes: RequestsPerSecond, or Concurrency (requests in flight)")
-	flags.Int64Var(&s.start, "start", 0, "`load` of the first probe (default 1000 requests per second, or 16 in flight)")
-	flags.Int64Var(&s.min, "min", 1, "lowest `load` to try")
-	flags.Int64Var(&s.max, "max", 0, "highest `load` to try; default: the maximum of requestsPerSecond, or all streams")
-	flags.StringVar(&s.precision, "precision", "3%", "how far the lowest load that failed may be above the highest that held")
-	s.probe, s.settle = seconds(10*time.Second), seconds(2*time.Second)
-	flags.Var(&s.probe, "probe-duration", "`time` to measure each probe")
-	flags.Var(&s.settle, "settle-duration", "`time` to send at the load of a probe before it is measured")
+// rows is empty without a search.
+func (s *searchFlags) rows() []*formFlag {
+	if s == nil {
+		return nil
+	}
+	s.Search = v1alpha1.Search{
+		Load: v1alpha1.SearchRequestsPerSecond, Min: 1, Precision: "3%",
+		ProbeDuration: &v1alpha1.Duration{Duration: 10 * time.Second}, SettleDuration: &v1alpha1.Duration{Duration: 2 * time.Second},
+	}
+	return []*formFlag{
+		{"p99", "", "spec.thresholds[0].max", into(&s.p99, limit), "largest 99th percentile of response times: a `time` such as 20ms"},
+		{"max-error-rate", "", "spec.thresholds[1].max", into(&s.errorRate, text), "largest `share` of requests that fail, such as 0.1% (default 1%)"},
+		{"load", "", "spec.search.load", into(&s.Load, text), "`what` the search changes: RequestsPerSecond, or Concurrency (requests in flight) (default \"RequestsPerSecond\")"},
+		{"start", "", "spec.search.start", into(&s.Start, whole), "`load` of the first probe (default 1000 requests per second, or 16 in flight)"},
+		{"min", "", "spec.search.min", into(&s.Min, whole), "lowest `load` to try (default 1)"},
+		{"max", "", "spec.search.max", into(&s.Max, whole), "highest `load` to try; default: the maximum of requestsPerSecond, or all streams"},
+		{"precision", "", "spec.search.precision", into(&s.Precision, text), "how far the lowest load that failed may be above the highest that held (default \"3%\")"},
+		{"probe-duration", "", "spec.search.probeDuration", into(&s.ProbeDuration, duration), "`time` to measure each probe (default 10s)"},
+		{"settle-duration", "", "spec.search.settleDuration", into(&s.SettleDuration, duration), "`time` to send at the load of a probe before it is measured (default 2s)"},
+	}
 }
 
 // apply makes a LoadTest of flags a search.
 func (s *searchFlags) apply(spec *v1alpha1.LoadTestSpec) {
-	spec.Rates = nil
-	spec.Search = &v1alpha1.Search{
-		Load: v1alpha1.SearchLoad(s.load), Start: s.start, Min: s.min, Max: s.max, Precision: s.precision, ProbeDuration: s.probe.given(), SettleDuration: s.settle.given(),
-	}
-	if s.p99 > 0 {
-		limit := intstr.FromString(s.p99.String())
-		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: &limit})
+	spec.Rates, spec.Search = nil, &s.Search
+	if s.p99 != nil {
+		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: new(intstr.FromString(s.p99.Duration.String()))})
 	}
 	if s.errorRate != "" {
-		limit := intstr.FromString(s.errorRate)
-		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "errors", Metric: v1alpha1.MetricErrorRate, Max: &limit})
+		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "errors", Metric: v1alpha1.MetricErrorRate, Max: new(intstr.FromString(s.errorRate))})
 	}
 }
 
 // check returns what the compiler does not see.
 func (s *searchFlags) check(given []string) (wrong []string) {
 	for _, name := range given {
-		switch name {
-		case "requests", "duration", "rps", "warm-up-time", "concurrency", "ramp-from", "arrivals", "burst-size":
+		switch {
+		case slices.Contains(searched, name):
 			wrong = append(wrong, "--"+name+": not allowed with search, which chooses loads and lengths")
-		case "start", "min", "max":
-			if n := map[string]int64{"start": s.start, "min": s.min, "max": s.max}[name]; n < 1 { // compile would take 0 for "not given"
-				wrong = append(wrong, "--"+name+": must be at least 1")
-			}
+		case name == "start" && s.Start < 1, name == "min" && s.Min < 1, name == "max" && s.Max < 1: // compile would take 0 for "not given"
+			wrong = append(wrong, "--"+name+": must be at least 1")
 		}
 	}
 	return wrong
-}
-
-// flags adds the flags to the names of fields.
-func (s *searchFlags) flags(names map[string]string) {
-	for field, flag := range map[string]string{
-		"load": "--load", "start": "--start", "min": "--min", "max": "--max", "precision": "--precision", "probeDuration": "--probe-duration",
-		"settleDuration": "--settle-duration",
-	} {
-		names["spec.search."+field] = flag
-	}
-	errors := "spec.thresholds[0].max"
-	if s.p99 > 0 {
-		names["spec.thresholds[0].max"] = "--p99"
-		errors = "spec.thresholds[1].max"
-	}
-	names[errors] = "--max-error-rate"
 }

@@ -23,12 +23,12 @@ var openSSLSuites = map[string]string{
 }
 
 // suites splits the value of --ciphers. The compiler reports unknown names.
-func suites(s string) []string {
-	names := list(s)
+func suites(s string) ([]string, error) {
+	names, err := list(s)
 	for i, name := range names {
 		if iana, ok := openSSLSuites[name]; ok {
 			names[i] = iana
 		}
 	}
-	return names
+	return names, err
 }
