@@ -88,8 +88,8 @@ func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
 	return word + plain(r.Message)
 }
 
-// whereabouts returns the pod and the node of a shard, such as " (pcf-1-0 on worker-a)", as far as they are known.
-func whereabouts(r *v1alpha1.RunnerStatus) string {
+// podAndNode returns the pod and the node of a shard, such as " (pcf-1-0 on worker-a)", as far as they are known.
+func podAndNode(r *v1alpha1.RunnerStatus) string {
 	switch {
 	case r.Pod == "":
 		return ""
@@ -106,7 +106,7 @@ func shardList(m *Frame) list {
 		"THROTTLED", "")
 	runners := slices.Clone(m.Test.Status.Runners)
 	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
-		return cmp.Compare(interest(m.Test, &b), interest(m.Test, &a))
+		return cmp.Compare(rank(m.Test, &b), rank(m.Test, &a))
 	})
 	for i := range runners {
 		r := &runners[i]
@@ -134,7 +134,7 @@ func unlisted(lt *v1alpha1.LoadTest) int {
 	return max(0, int(lt.Status.Shards.Unhealthy)-len(lt.Status.Runners))
 }
 
-func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
+func rank(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
 	switch {
 	case r.State == stateLost:
 		return 3

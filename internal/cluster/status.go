@@ -34,7 +34,7 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	for i := range st.Runners {
 		r := &st.Runners[i]
 		if text := runnerText(lt, r); text != "" {
-			t.add("runner", fmt.Sprintf("%d%s: %s", r.Shard, whereabouts(r), text))
+			t.add("runner", fmt.Sprintf("%d%s: %s", r.Shard, podAndNode(r), text))
 		}
 	}
 	if more := unlisted(lt); more > 0 {

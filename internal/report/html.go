@@ -78,7 +78,7 @@ type page struct {
 	Style      template.CSS
 	Script     template.JS
 	Policy     string
-	// Notes are what one must know before believing a figure.
+	// Notes say what the figures do not include, and what limits them.
 	Notes              []string
 	Figures            []figure
 	Rate, Times, Tails []*plot
@@ -91,7 +91,7 @@ type page struct {
 	Windows *table
 }
 
-// figure is one of those that one looks for first.
+// figure is a key figure of the page.
 type figure struct{ Name, Value, Note string }
 
 // Of returns the tables of a topic.
@@ -130,8 +130,8 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	return p, nil
 }
 
-// policy is the page's Content-Security-Policy (W3C CSP Level 3): nothing is loaded, and only this
-// style and these scripts are taken, whatever else a name may smuggle in.
+// policy returns the Content-Security-Policy of a page (W3C CSP Level 3). The browser loads nothing, and accepts only
+// the style of the page and these scripts, also if a name in the report has HTML.
 func policy(scripts ...string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))

@@ -309,7 +309,7 @@ func shardsPlot(r *runnerv1alpha1.Report) *plot {
 	p.Unit = "shards, in a window"
 	s, ticks := linear(float64(r.Generator.Shards), min(5, r.Generator.Shards))
 	p.setY(s, ticks, short)
-	p.Desc = fmt.Sprintf("%d shards, %s.", r.Generator.Shards, comings(&r.Generator))
+	p.Desc = fmt.Sprintf("%d shards, %s.", r.Generator.Shards, shardChanges(&r.Generator))
 	return p.lines(columnsShards, r.Windows)
 }
 

@@ -8,12 +8,12 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// healthTable is the generator as a whole.
+// healthTable has the health of the generator over all shards.
 func healthTable(r *runnerv1alpha1.Report) *table {
 	g := &r.Generator
 	t := &table{ID: "health", Topic: topicGenerator, Caption: "Generator", Left: 2, Head: []string{"", ""},
 		Detail: true}
-	t.add("shards", fmt.Sprintf("%d, %s; %s", g.Shards, comings(g), exclusive(g)))
+	t.add("shards", fmt.Sprintf("%d, %s; %s", g.Shards, shardChanges(g), exclusive(g)))
 	t.add("workers", fmt.Sprintf("%d, %s", g.Workers, cpus(g.CPUs)))
 	t.add("lag, p99 of the worst shard", micro(g.LagP99Microseconds))
 	if text := idleText(&g.Idle, micro); text != "" {
@@ -43,8 +43,8 @@ func cpuTime(r *runnerv1alpha1.Report) string {
 	return out
 }
 
-// comings is "1 joined late, 2 left early, 0 lost".
-func comings(g *runnerv1alpha1.GeneratorResult) string {
+// shardChanges is "1 joined late, 2 left early, 0 lost".
+func shardChanges(g *runnerv1alpha1.GeneratorResult) string {
 	var out string
 	if g.ShardsJoined > 0 {
 		out += fmt.Sprintf("%d joined late, ", g.ShardsJoined)
@@ -69,20 +69,20 @@ func cpus(list []int) string {
 	return "on CPUs " + strings.Trim(fmt.Sprint(list), "[]")
 }
 
-// shardTable is empty for the report of an old version, which has no counts of shards, and for one shard of which
-// nothing else is known.
+// shardTable is empty if the report has no shards, as that of an old version, or if it has one shard without a known
+// pod and node.
 func shardTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "shards", Topic: topicGenerator, Caption: "Shards", Left: 3, Most: 20, Detail: true, Head: []string{
 		"shard", "runs on", "CPUs", "sent", "succeeded", "p50", "p99", "lag p99", "throttled", "GC pauses",
 		"CPU time", "start skew", "connects",
 	}, Wide: []string{"runs on", "CPUs", "succeeded", "GC pauses", "start skew", "connects"}}
-	if len(r.Shards) == 1 && whereabouts(&r.Shards[0]) == "-" {
+	if len(r.Shards) == 1 && podAndNode(&r.Shards[0]) == "-" {
 		return t
 	}
 	for i := range r.Shards {
 		s := &r.Shards[i]
 		t.Rows = append(t.Rows, tableRow{Bad: s.Lost, Cells: []any{
-			shardName(s), whereabouts(s), shardCPUs(s), s.Sent, s.Succeeded,
+			shardName(s), podAndNode(s), shardCPUs(s), s.Sent, s.Succeeded,
 			measured(s.ResponseTime.Count, s.ResponseTime.P50), measured(s.ResponseTime.Count, s.ResponseTime.P99),
 			timeCell(s.LagP99Microseconds), timeCell(s.ThrottledMicroseconds), timeCell(s.GCPauseMicroseconds),
 			timeCell(s.CPUSeconds * 1e6), timeCell(s.StartSkewMicroseconds), s.Connects,
@@ -110,7 +110,7 @@ func shardName(s *runnerv1alpha1.ShardResult) string {
 	return name
 }
 
-func whereabouts(s *runnerv1alpha1.ShardResult) string {
+func podAndNode(s *runnerv1alpha1.ShardResult) string {
 	var known []string
 	for _, name := range []string{s.Pod, s.Node} {
 		if name != "" {

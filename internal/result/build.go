@@ -8,7 +8,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Input is all a Report is made of. Nothing in it is changed.
+// Input is what Build makes a Report of. Build does not change it.
 type Input struct {
 	Plan     *runnerv1alpha1.Plan
 	PlanHash string
@@ -190,7 +190,7 @@ func instant(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// ratio is part of whole, 0 of nothing.
+// ratio returns part / whole, or 0 if whole is 0.
 func ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// Live is what one wants to see while a test runs. Rates are of the last interval, that is
+// Live has the figures that progress shows while a test runs. Rates are of the last interval, that is
 // between two sets of snapshots, and count warm-up too; times are given for the last interval
 // and since the start, in microseconds, without warm-up.
 type Live struct {
@@ -20,7 +20,7 @@ type Live struct {
 	// Stage is the name of the current rate stage, "" before the first and after the last one.
 	Stage  string
 	WarmUp bool
-	// Suspended: nothing comes due at present.
+	// Suspended is true if no slot is due at present, because the test is suspended.
 	Suspended bool
 	// Elapsed since the start instant, by the shard that is furthest.
 	Elapsed time.Duration

@@ -29,7 +29,7 @@ func NewLive(plan *runnerv1alpha1.Plan, shards int) *Live {
 	return l
 }
 
-// Restore notes that a threshold on windows failed before. It has failed, whatever comes.
+// Restore notes that a threshold on windows failed before. It has failed, also if later windows pass.
 func (l *Live) Restore(name string, o Observation) { l.failed[name] = o }
 
 // Add adds a snapshot. It returns an error if the snapshot does not fit the plan or the one before.
