@@ -178,9 +178,10 @@ func TestTokenEndpointFails(t *testing.T) {
 	n := newNRF(t, time.Second)
 	n.registered, n.forgets = true, true
 	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 3 * time.Second})
+	const refused = `: answered 400: "invalid_client": "who are you?"`
 	why := ""
 	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, func(s *rv.Snapshot) {
-		if s.State == rv.StateRunning && s.Message != "" {
+		if s.State == rv.StateRunning && (why == "" || strings.HasSuffix(s.Message, refused)) { // a slow machine may also have a timeout
 			why = s.Message
 		}
 	})
@@ -189,7 +190,6 @@ func TestTokenEndpointFails(t *testing.T) {
 	}
 	law(t, s)
 	a := s.Authorizations[0]
-	const refused = `: answered 400: "invalid_client": "who are you?"`
 	if a.Failures == 0 || !strings.HasPrefix(a.LastFailure, "auth.oauth2.tokenURL http") || !strings.HasSuffix(a.LastFailure, refused) {
 		t.Errorf("authorization %+v", a)
 	}
