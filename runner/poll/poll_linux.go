@@ -23,6 +23,7 @@ type Event struct {
 type Poller struct {
 	epfd   int
 	wakeFD int
+	park   *park
 	raw    [maxEvents]unix.EpollEvent
 	// timeout of the present wait. It is here because the kernel reads it, and a Poller does not move.
 	timeout unix.Timespec
@@ -47,7 +48,13 @@ func New() (*Poller, error) {
 		_ = unix.Close(epfd)
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	p := &Poller{epfd: epfd, wakeFD: wakeFD}
+	park, err := newPark(epfd)
+	if err != nil {
+		_ = unix.Close(epfd)
+		_ = unix.Close(wakeFD)
+		return nil, err
+	}
+	p := &Poller{epfd: epfd, wakeFD: wakeFD, park: park}
 	if err := p.ctl(unix.EPOLL_CTL_ADD, wakeFD, wakeData, unix.EPOLLIN); err != nil {
 		p.Close()
 		return nil, err
@@ -57,6 +64,7 @@ func New() (*Poller, error) {
 
 // Close releases the poller's own descriptors, not the ones it watches.
 func (p *Poller) Close() {
+	p.park.close()
 	_ = unix.Close(p.epfd)
 	_ = unix.Close(p.wakeFD)
 }
@@ -94,8 +102,8 @@ func (p *Poller) ctl(op, fd int, data int32, events uint32) error {
 
 // Wait fills out with ready descriptors and returns their number. It returns at once when some
 // are ready or Wake was called, and otherwise no later than timeout; a negative timeout waits
-// without end. Signals end a wait early, with no events: the runtime sends them to stop the
-// world, so that is normal.
+// without end. A wait may end early, with no events: the runtime sends signals to stop the world, and a long wait ends
+// some milliseconds before the timeout.
 func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, err error) {
 	got, errno := p.wait(min(len(out)+1, maxEvents), timeout)
 	if errno != 0 {
@@ -121,47 +129,48 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 	return n, woken, nil
 }
 
-// shortWait is the longest wait that is a raw system call, which the Go scheduler does not see. To the scheduler, a thread
-// that makes a short raw call runs all the time. If the call is not raw, the scheduler takes the thread's P away every 10 ms,
-// and then polls every 20 us for a millisecond. A garbage collection interrupts a raw wait, because it sends a signal to
-// each thread that runs, and repeats the signal every 100 us until the thread stops. Without asynchronous preemption, it
-// waits for shortWait.
-//
-// It is longer than the kernel's tick, which is 4 ms at 250 Hz. A wait that ends before the next tick sets the CPU's timer,
-// and an event that comes first sets it back. In a virtual machine, each of these is an exit to the hypervisor.
-const shortWait = 8 * time.Millisecond
+// A wait is a raw system call, which the Go scheduler does not see, if it is short. To the scheduler, a thread that makes a short
+// raw call runs all the time. A garbage collection interrupts a raw wait, because it sends a signal to each thread that runs,
+// and repeats the signal every 100 us until the thread stops. Without asynchronous preemption, it waits for rawWait.
+const (
+	// firstWait is how long a wait of any length is raw. A worker whose peers answer within it makes raw calls only.
+	//
+	// It is longer than the kernel's tick, which is 4 ms at 250 Hz. A wait that ends before the next tick sets the CPU's timer,
+	// and an event that comes first sets it back. In a virtual machine, each of these is an exit to the hypervisor.
+	firstWait = 8 * time.Millisecond
+	// rawWait is the longest wait that is raw. For less, a wake-up from park costs more than it saves.
+	rawWait = 20 * time.Millisecond
+	// parkEarly is how long before the timeout a parked wait ends, so that the next one, which is raw, ends on time.
+	parkEarly = 6 * time.Millisecond
+)
 
-// wait begins each wait with a short one: a worker whose peers answer within shortWait makes raw calls only.
 func (p *Poller) wait(most int, timeout time.Duration) (int, unix.Errno) {
-	if 0 <= timeout && timeout <= shortWait {
-		return p.epoll(most, timeout, true)
+	if 0 <= timeout && timeout <= rawWait {
+		return p.epoll(most, timeout)
 	}
-	n, errno := p.epoll(most, shortWait, true)
+	n, errno := p.epoll(most, firstWait)
 	if n > 0 || errno != 0 {
 		return n, errno
 	}
-	return p.epoll(most, max(timeout-shortWait, -1), false)
+	p.park.wait(p.epfd, max(timeout-firstWait-parkEarly, -1))
+	return p.epoll(most, 0)
 }
 
-// epoll calls the kernel. A negative timeout has no end.
-func (p *Poller) epoll(most int, timeout time.Duration, raw bool) (int, unix.Errno) {
-	trap, until := uintptr(unix.SYS_EPOLL_PWAIT), uintptr(max(timeout, -1))
+// epoll calls the kernel.
+func (p *Poller) epoll(most int, timeout time.Duration) (int, unix.Errno) {
+	trap, until := uintptr(unix.SYS_EPOLL_PWAIT), uintptr(0)
 	switch {
-	case timeout <= 0:
+	case timeout == 0:
 	case p.coarse:
 		until = uintptr((timeout + time.Millisecond - 1) / time.Millisecond)
 	default:
 		p.timeout = unix.NsecToTimespec(int64(timeout))
 		trap, until = unix.SYS_EPOLL_PWAIT2, uintptr(unsafe.Pointer(&p.timeout))
 	}
-	call := unix.Syscall6
-	if raw {
-		call = unix.RawSyscall6
-	}
-	n, _, errno := call(trap, uintptr(p.epfd), uintptr(unsafe.Pointer(&p.raw)), uintptr(most), until, 0, 0)
+	n, _, errno := unix.RawSyscall6(trap, uintptr(p.epfd), uintptr(unsafe.Pointer(&p.raw)), uintptr(most), until, 0, 0)
 	if trap == unix.SYS_EPOLL_PWAIT2 && (errno == unix.ENOSYS || errno == unix.EPERM) {
 		p.coarse = true
-		return p.epoll(most, timeout, raw)
+		return p.epoll(most, timeout)
 	}
 	return int(n), errno
 }
@@ -229,7 +238,7 @@ func PreciseTimers() error {
 // Nap sleeps for d, to the microsecond where PreciseTimers was called. Signals end it early.
 func Nap(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
-	if d <= shortWait {
+	if d <= rawWait {
 		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 		return
 	}
