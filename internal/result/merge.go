@@ -52,12 +52,12 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 		return err
 	}
 	all := m.times.of(s)
-	if known.last == nil {
-		known.last = make([]runnerv1alpha1.Histogram, len(all))
-	}
 	for i, d := range all {
 		if d.now == nil || d.now.Count == 0 { // a runner can leave it out
 			continue
+		}
+		if known.last == nil {
+			known.last = make([]runnerv1alpha1.Histogram, len(all)) // many leave all out until their end
 		}
 		if err := m.windows.adder.AddSince(*d.now, known.last[i], d.total, nil); err != nil {
 			return d.failed(err)
