@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,23 +34,20 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 
 // compile is Compile, and notes places if it is not nil.
 func compile(name string, spec *v1alpha1.LoadTestSpec, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
-	document, err := generic(spec)
+	document, err := generic(reflect.ValueOf(spec))
 	if err != nil { // such as a podTemplate that is not JSON, which neither a manifest nor the API server can have
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be encoded as JSON")}
 	}
 	s := &structure{}
 	s.value(specPath, specSchema, document)
-	plan, warnings, errs = compileChecked(name, spec, document, s, places)
+	plan, warnings, errs = compileChecked(name, spec, s, places)
 	return plan, warnings, append(s.errs, errs...)
 }
 
-// compileChecked compiles a spec whose structure was checked. document is the spec in generic form. It returns a plan only if the structure is right. It does not return the
+// compileChecked compiles a spec whose structure was checked. It returns a plan only if the structure is right. It does not return the
 // errors of the structure, nor any that follow from them.
-func compileChecked(name string, given *v1alpha1.LoadTestSpec, document map[string]any, s *structure, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
-	spec, err := complete(given, document)
-	if err != nil {
-		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be decoded")}
-	}
+func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+	spec := complete(given)
 	c := &compiler{planner: planner{checker: checker{structure: *s}, spec: spec}, places: places}
 	c.plan = &runnerv1alpha1.Plan{
 		APIVersion: runnerv1alpha1.APIVersion,

@@ -2,9 +2,9 @@ package compile
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -28,13 +28,6 @@ const (
 	defaultRetention         = time.Second
 )
 
-// generic returns a spec as a client sends it.
-func generic(spec *v1alpha1.LoadTestSpec) (map[string]any, error) {
-	var out map[string]any
-	err := convert(spec, &out)
-	return out, err
-}
-
 // convert encodes a value and decodes it. runtime.DefaultUnstructuredConverter is slower: its first call takes 20 ms.
 func convert(from, to any) error {
 	raw, err := json.Marshal(from)
@@ -45,38 +38,53 @@ func convert(from, to any) error {
 }
 
 // complete returns a copy of a spec with all defaults: those of the CRD, for the command line, and those that the API server cannot apply.
-// document is the spec in generic form. A request in a step or template gets its defaults when its inherited fields are known.
-func complete(spec *v1alpha1.LoadTestSpec, document map[string]any) (*v1alpha1.LoadTestSpec, error) {
-	out := &v1alpha1.LoadTestSpec{}
-	if !specSchema.setDefaults(document) {
-		spec.DeepCopyInto(out)
-	} else if err := convert(document, out); err != nil {
-		return nil, err
-	}
+// A request in a step or template gets its defaults when its inherited fields are known.
+func complete(spec *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
+	out := spec.DeepCopy()
+	specSchema.setDefaults(reflect.ValueOf(out))
 	withDurations(out)
-	return out, nil
+	return out
 }
 
-// setDefaults sets the fields that are not set and have a default in the CRD, and reports whether one of them is another value than that
-// of a field of a Go struct that is not set.
-func (s *schema) setDefaults(value any) (changed bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, field := range s.Properties {
-			name := field.name
-			if v[name] == nil && field.Default != nil {
-				v[name] = runtime.DeepCopyJSONValue(field.Default)
-				list, isList := v[name].([]any)
-				changed = changed || v[name] != false && v[name] != 0.0 && v[name] != "" && (!isList || len(list) > 0)
-			}
-			changed = field.setDefaults(v[name]) || changed
+// setDefaults sets the fields that JSON would not have and that have a default in the CRD.
+func (s *schema) setDefaults(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		if !value.IsNil() {
+			s.setDefaults(value.Elem())
 		}
-	case []any:
-		for _, item := range v {
-			changed = s.Items.setDefaults(item) || changed
+	case reflect.Slice:
+		for i := range value.Len() {
+			s.Items.setDefaults(value.Index(i))
+		}
+	case reflect.Struct:
+		for _, f := range jsonFields(value) {
+			of := s.Properties.field(f.name)
+			if of == nil {
+				continue
+			}
+			if f.absent && of.Default != nil {
+				setDefault(f.value, of.Default)
+			}
+			of.setDefaults(f.value)
 		}
 	}
-	return changed
+}
+
+// setDefault sets a field to a default: a scalar, or an object or a list that is empty.
+func setDefault(field reflect.Value, value any) {
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
+	}
+	switch v := value.(type) {
+	case string:
+		field.SetString(v)
+	case bool:
+		field.SetBool(v)
+	case float64:
+		field.SetInt(int64(v))
+	}
 }
 
 // withDurations sets the defaults that the API server cannot apply.

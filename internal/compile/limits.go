@@ -31,15 +31,7 @@ type Limits struct {
 
 // Check returns what a spec has above the limits. The plan is that of Compile, of the same spec.
 func (l *Limits) Check(spec *v1alpha1.LoadTestSpec, plan *runnerv1alpha1.Plan) field.ErrorList {
-	document, err := generic(spec)
-	if err != nil {
-		return nil // Compile reports it
-	}
-	completed, err := complete(spec, document)
-	if err != nil {
-		return nil // Compile reports it
-	}
-	c := &planner{spec: completed, plan: plan}
+	c := &planner{spec: complete(spec), plan: plan}
 	c.maxRate(l.RequestsPerSecond)
 	c.maxShards(l.Shards)
 	c.maxDuration(l.Duration)

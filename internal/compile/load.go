@@ -127,18 +127,18 @@ type test struct {
 	item     string
 	// errs are the errors of the document. Load has them in loader.errs.
 	errs field.ErrorList
-	// spec is the spec in generic form; nil: it cannot be compiled. structure is what is wrong with its structure.
-	spec      map[string]any
+	// compiles is false if the spec cannot be compiled. structure is what is wrong with its structure.
+	compiles  bool
 	structure *structure
 }
 
 // compile compiles what could be decoded of a LoadTest that has errors. It returns the errors that do not follow from those of the structure.
 func (t *test) compile() (errs field.ErrorList, warnings []string) {
-	if t.spec == nil {
+	if !t.compiles {
 		return nil, nil
 	}
 	m := Manifest{LoadTest: t.loadTest}
-	_, warnings, errs = compileChecked(m.Name(), &t.loadTest.Spec, t.spec, t.structure, nil)
+	_, warnings, errs = compileChecked(m.Name(), &t.loadTest.Spec, t.structure, nil)
 	return errs, warnings
 }
 
@@ -286,24 +286,15 @@ func (l *loader) loadTest(content map[string]any) {
 	before := len(l.errs)
 	t.structure.value(nil, &loadTestSchema, content)
 	l.errs = append(l.errs, t.structure.errs...)
-	if l.decode(content, t.loadTest) {
-		t.spec = t.structure.rest(content)
-	}
+	t.compiles = l.decode(content, t.loadTest) && t.structure.hasNames()
 	orElse(&t.loadTest.Namespace, defaultNamespace)
 	l.generateName(&t.loadTest.ObjectMeta)
 	l.own(t, before)
 }
 
-// rest returns the spec without the fields that do not fit. If a name does not fit, it returns nil, because all references to the name
-// would be reported as errors.
-func (s *structure) rest(content map[string]any) map[string]any {
-	if slices.ContainsFunc(s.removed, func(path string) bool { return strings.HasSuffix(path, ".name") }) {
-		return nil
-	}
-	if spec, is := content["spec"].(map[string]any); is {
-		return spec
-	}
-	return map[string]any{}
+// hasNames returns false if a name does not fit, because all references to the name would be reported as errors.
+func (s *structure) hasNames() bool {
+	return !slices.ContainsFunc(s.removed, func(path string) bool { return strings.HasSuffix(path, ".name") })
 }
 
 // decodeObject reads a ConfigMap or a Secret.

@@ -36,9 +36,7 @@ func (l *loader) schedule(content map[string]any) {
 		t.structure.value(field.NewPath("spec"), specSchema, inner)
 		l.errs = append(l.errs, Below(t.under, t.structure.errs)...)
 		of := map[string]any{"metadata": metadata, "spec": inner}
-		if l.decode(of, t.loadTest) {
-			t.spec = t.structure.rest(of)
-		}
+		t.compiles = l.decode(of, t.loadTest) && t.structure.hasNames()
 	}
 	orElse(&t.loadTest.Namespace, defaultNamespace)
 	l.own(t, before)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -20,27 +21,28 @@ func (c *checker) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conten
 	return &rv.Content{File: c.source(at, in.ConfigMapKeyRef, nil, in.File)}
 }
 
-// inlineSchema returns the schema in one spelling, so that the same schema is the same plan.
+// inlineSchema returns the schema in one spelling, so that the same schema is the same plan. Its numbers are those that the API server stores.
 func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
+	var stored map[string]any
+	if !json.Valid(raw) {
 		c.fail(at, "is not JSON")
 		return ""
 	}
-	if _, isObject := doc.(map[string]any); !isObject {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &stored); err != nil || stored == nil {
 		c.fail(at, "must be an object")
 		return ""
-	}
-	if problem := schemaProblem(doc); problem != "" {
-		c.fail(at, "%s", problem)
 	}
 	var canonical bytes.Buffer
 	enc := json.NewEncoder(&canonical)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(doc); err != nil {
+	if err := enc.Encode(stored); err != nil {
 		c.fail(at, "is not JSON")
 	}
-	return strings.TrimSuffix(canonical.String(), "\n")
+	text := strings.TrimSuffix(canonical.String(), "\n")
+	if problem := schemaProblem(text); problem != "" {
+		c.fail(at, "%s", problem)
+	}
+	return text
 }
 
 // errOtherDocument is why nothing is loaded: a runner has no access to what a schema may name.
@@ -55,10 +57,13 @@ func (noDocuments) Load(string) (any, error) { return nil, errOtherDocument }
 const schemaURL = "schema:///"
 
 // schemaProblem compiles a schema as runners do, and says what is wrong with it, or nothing.
-func schemaProblem(doc any) string {
+func schemaProblem(text string) string {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noDocuments{})
-	err := compiler.AddResource(schemaURL, doc)
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = compiler.AddResource(schemaURL, doc)
+	}
 	if err == nil {
 		_, err = compiler.Compile(schemaURL)
 	}

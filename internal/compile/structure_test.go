@@ -2,11 +2,15 @@ package compile
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/builder"
 )
 
 // smallSchema has each kind of field.
@@ -28,6 +32,35 @@ const smallSchema = `{"type":"object","required":["name"],"properties":{
 	"most":   {"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"x-kubernetes-validations":[{"rule":"[has(self.a), has(self.b)].filter(x, x).size() <= 1","message":"not both"}]},
 	"cel":    {"type":"object","properties":{"a":{"type":"string"}},"x-kubernetes-validations":[{"rule":"has(self.a) || self.b","message":"another rule"}]}
 }}`
+
+// small has the fields of smallSchema.
+type small struct {
+	Name   *string        `json:"name,omitempty"`
+	Number *int32         `json:"number,omitempty"`
+	Flag   *bool          `json:"flag,omitempty"`
+	Object smallObject    `json:"object,omitzero"`
+	Absent *smallObject   `json:"absent,omitempty"`
+	Items  []smallItem    `json:"items,omitempty"`
+	Set    []any          `json:"set,omitempty"`
+	List   []any          `json:"list,omitzero"`
+	Map    map[string]any `json:"map,omitzero"`
+	Open   map[string]any `json:"open,omitempty"`
+	Time   string         `json:"time,omitempty"`
+	Wait   string         `json:"wait,omitempty"`
+	Either map[string]any `json:"either,omitzero"`
+	Most   map[string]any `json:"most,omitzero"`
+	CEL    map[string]any `json:"cel,omitzero"`
+}
+
+type smallObject struct {
+	Text  *string `json:"text,omitempty"`
+	Other string  `json:"other,omitempty"`
+}
+
+type smallItem struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text,omitempty"`
+}
 
 // defaults are the fields of smallSchema that have one.
 const defaults = `"flag":true,"number":3,"object":{"text":"x"}`
@@ -98,18 +131,17 @@ func TestStructure(t *testing.T) {
 			if diff := cmp.Diff(tc.want, append([]string(nil), ErrorLines(s.errs)...)); diff != "" {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
-			if !of.setDefaults(document) && tc.name != "values instead of defaults" {
-				t.Error("setDefaults reports no change")
+			var decoded small
+			if err := convert(document, &decoded); err != nil {
+				t.Fatal(err)
 			}
+			of.setDefaults(reflect.ValueOf(&decoded))
 			var got map[string]any
-			if err := convert(document, &got); err != nil {
+			if err := convert(decoded, &got); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(plainly(t, rest), plainly(t, got)); diff != "" {
 				t.Errorf("rest (-want +got):\n%s", diff)
-			}
-			if of.setDefaults(document) {
-				t.Error("setDefaults sets defaults twice")
 			}
 		})
 	}
@@ -125,18 +157,22 @@ func plainly(t *testing.T, document map[string]any) string {
 	return string(out)
 }
 
-// TestDefaultsAreCopied: a change of a document does not change the defaults of the next.
-func TestDefaultsAreCopied(t *testing.T) {
-	of := specSchema
-	for range 2 {
-		document := map[string]any{}
-		if !of.setDefaults(document) {
-			t.Fatal("there are no defaults")
-		}
-		if _, changed := document["runner"].(map[string]any)["x"]; changed {
-			t.Fatal("the default of runner is the object of another document")
-		}
-		document["runner"].(map[string]any)["x"] = "y"
+// TestGeneric compares the generic form of a spec that has each field with its JSON.
+func TestGeneric(t *testing.T) {
+	spec := &v1alpha1.LoadTestSpec{}
+	if err := convert(builder.Full()["spec"], spec); err != nil {
+		t.Fatal(err)
+	}
+	got, err := generic(reflect.ValueOf(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want any
+	if err := convert(spec, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("generic form (-JSON +got):\n%s", diff)
 	}
 }
 

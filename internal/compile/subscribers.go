@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -49,11 +50,8 @@ func orDefaults[T any](in *T, name string) *T {
 	if in != nil {
 		return in
 	}
-	out, document := new(T), map[string]any{}
-	schemaOf("variables.subscribers." + name).setDefaults(document)
-	if err := convert(document, out); err != nil {
-		panic(err) // the defaults are part of the program
-	}
+	out := new(T)
+	schemaOf("variables.subscribers." + name).setDefaults(reflect.ValueOf(out))
 	return out
 }
 
