@@ -70,7 +70,7 @@ func TestTLSProblemsAreTold(t *testing.T) {
 		tls  rv.TLS
 		want string
 	}{
-		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "set tls.ca to the CA's certificate"},
+		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "set tls.caFrom to the CA's certificate"},
 		{rv.TLS{CAFile: ca, ServerName: "wrong.test", MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "set tls.serverName"},
 		{rv.TLS{CAFile: ca, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"http/1.1"}}, `by ALPN: "", not h2 (RFC 9113 3.3)`},
 		{rv.TLS{CAFile: other, MinVersion: "1.2", MaxVersion: "1.3"}, "targets[0].tls.caFile: open "},

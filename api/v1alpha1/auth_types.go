@@ -47,21 +47,11 @@ type BasicAuthFiles struct {
 	Password string `json:"password"`
 }
 
-// BearerAuth is the source of a token. Set exactly one field. If the token changes, the runner reads it again
-// within a minute.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
+// BearerAuth is a token. If the token changes, the runner reads it again within a minute.
 type BearerAuth struct {
-	// secretKeyRef is the key of a Secret that contains the token.
-	// +optional
-	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
-	// file is the path of the token. In a cluster it is a path in the container of the runner, on a volume of
-	// runner.podTemplate. On the command line it is a path on the machine. Bounds: at most 4096 characters.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	File string `json:"file,omitempty"`
+	// tokenFrom is the source of the token.
+	// +required
+	TokenFrom ContentSource `json:"tokenFrom"`
 }
 
 // OAuth2 gets tokens with the client credentials grant. Each runner gets its own token, and is not ready
@@ -69,7 +59,7 @@ type BearerAuth struct {
 // after setup. If a runner cannot renew its token, it uses the old one until that expires. After this the
 // runner sends requests without a token, and the target decides how they fail.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.clientSecret) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecret"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientSecretFrom) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecretFrom"
 type OAuth2 struct {
 	// tokenURL is the URL of the token endpoint. It starts with http:// or https:// and may have a query. Bounds:
 	// at most 2048 characters.
@@ -82,17 +72,17 @@ type OAuth2 struct {
 	// +optional
 	HTTP2 bool `json:"http2,omitempty"`
 	// clientID is the identifier of the client. NRFs identify the client by the parameter nfInstanceId, and some reject
-	// a request with a clientID. It is required with clientSecret. Default: the runner sends no identifier. Bounds: at
+	// a request with a clientID. It is required with clientSecretFrom. Default: the runner sends no identifier. Bounds: at
 	// most 256 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	ClientID string `json:"clientID,omitempty"`
-	// clientSecret is the source of the client secret. Default: the runner sends no client secret.
+	// clientSecretFrom is the source of the client secret. Default: the runner sends no client secret.
 	// +optional
-	ClientSecret *ContentSource `json:"clientSecret,omitempty"`
+	ClientSecretFrom *ContentSource `json:"clientSecretFrom,omitempty"`
 	// secretIn is where the runner sends the identifier and the secret of the client (RFC 6749 2.3.1). Header
-	// sends both as Basic authentication. Body sends both as form fields. Without clientSecret the identifier is
+	// sends both as Basic authentication. Body sends both as form fields. Without clientSecretFrom the identifier is
 	// always a form field. Default: Header.
 	// +optional
 	// +kubebuilder:default=Header
@@ -118,10 +108,10 @@ type OAuth2 struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
 	RefreshBefore *Duration `json:"refreshBefore,omitempty"`
-	// ca is the source of the certificate authorities that the runner trusts for an https:// token endpoint.
+	// caFrom is the source of the certificate authorities that the runner trusts for an https:// token endpoint.
 	// Default: the authorities of the system.
 	// +optional
-	CA *CertificateAuthority `json:"ca,omitempty"`
+	CAFrom *ContentSource `json:"caFrom,omitempty"`
 	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require. The
 	// runner reads it again for each token. Default: the runner presents no certificate, also if the target has one.
 	// +optional

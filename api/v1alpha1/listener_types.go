@@ -62,21 +62,21 @@ type Listener struct {
 //
 // Keys and certificates are references, as in the tls of a target.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.clientNames) || self.clientNames.size() == 0 || has(self.clientCA)",message="clientNames need clientCA",fieldPath=".clientNames"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientNames) || self.clientNames.size() == 0 || has(self.clientCAFrom)",message="clientNames need clientCAFrom",fieldPath=".clientNames"
 type ListenerTLS struct {
 	// certificate is the source of the certificate of the listener and its private key.
 	// Default: each runner makes a certificate when it starts. Only a peer that does not verify certificates accepts it.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
-	// clientCA is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer needs
+	// clientCAFrom is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer needs
 	// a client certificate of one of them.
 	// Default: the listener does not request a client certificate.
 	// +optional
-	ClientCA *CertificateAuthority `json:"clientCA,omitempty"`
+	ClientCAFrom *ContentSource `json:"clientCAFrom,omitempty"`
 	// clientNames are up to 16 subject alternative names of which the client certificate of a peer must have one: DNS names, URIs
 	// such as urn:uuid:..., or IP addresses. Notifications of other peers are answered with 403, and counted as
 	// refusedCertificate. They reach no step.
-	// Each has 1 to 253 characters. Default: every client certificate of clientCA.
+	// Each has 1 to 253 characters. Default: every client certificate of clientCAFrom.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -97,10 +97,10 @@ type ListenerToken struct {
 	// +required
 	// +kubebuilder:validation:Enum=HS256;RS256;RS512;ES256
 	Algorithm string `json:"algorithm"`
-	// keys is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates. For HS256 it can
+	// keysFrom is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates. For HS256 it can
 	// also be the secret, of 32 bytes or more.
 	// +required
-	Keys ContentSource `json:"keys,omitzero"`
+	KeysFrom ContentSource `json:"keysFrom,omitzero"`
 	// audience is a value that the claim aud of the token must have, such as the NF type or the instance id of the consumer.
 	// It has at most 1024 characters. Default: any.
 	// +optional

@@ -20,11 +20,11 @@ type TLS struct {
 	// could then answer in place of the target. Default: false.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
-	// ca is the source of the certificate authorities that the runner trusts. They replace those of the system.
+	// caFrom is the source of the certificate authorities that the runner trusts. They replace those of the system.
 	// Default: the authorities of the system; the image of the runner contains the public ones that Mozilla
 	// trusted when the image was built.
 	// +optional
-	CA *CertificateAuthority `json:"ca,omitempty"`
+	CAFrom *ContentSource `json:"caFrom,omitempty"`
 	// certificate is the source of the client certificate that the runner sends if the target requests one (mutual
 	// TLS). Default: the runner has no client certificate.
 	// +optional
@@ -81,47 +81,6 @@ const (
 	// TLS13 is RFC 8446.
 	TLS13 TLSVersion = "1.3"
 )
-
-// CertificateAuthority is the source of certificates to trust, as PEM blocks one after another. Set exactly
-// one field.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type CertificateAuthority struct {
-	// configMapKeyRef is the key of a ConfigMap that contains the certificates.
-	// +optional
-	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
-	// secretKeyRef is the key of a Secret that contains the certificates. The kubelet mounts no other key of the
-	// Secret.
-	// +optional
-	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
-	// file is the path of the certificates. In a cluster it is a path in the container of the runner, on a volume
-	// of runner.podTemplate. On the command line it is a path on the machine. Bounds: at most 4096 characters.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	File string `json:"file,omitempty"`
-}
-
-// KeySelector is a key of a ConfigMap or a Secret in the namespace of the LoadTest. The object and the key
-// must exist before the runner pods can start.
-type KeySelector struct {
-	// name is the name of the object. Bounds: at most 253 lower-case letters, digits, - and dots.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name"`
-	// key is the key in the data of the object. Default: ca.crt, the key that cert-manager and Kubernetes use for
-	// certificates of authorities. Bounds: at most 253 letters, digits, -, _ and dots. The key must not start with
-	// two dots.
-	// +optional
-	// +kubebuilder:default="ca.crt"
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`
-	Key string `json:"key,omitempty"`
-}
 
 // ClientCertificate is the source of a certificate, of a client or of a listener, and its private key. Set exactly one field.
 //

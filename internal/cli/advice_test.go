@@ -68,10 +68,10 @@ func TestAdvice(t *testing.T) {
 		"unknown authority": {
 			peer.url, "", nil,
 			"TLS failed: x509: certificate signed by unknown authority (" + strings.TrimPrefix(peer.url, "https://") + "); ",
-			"give the CA's certificate with --cacert", "set tls.ca to the CA's certificate",
+			"give the CA's certificate with --cacert", "set tls.caFrom to the CA's certificate",
 		},
 		"wrong name": {
-			peer.url, fmt.Sprintf("ca: {file: %q}, serverName: other.example", peer.ca), []string{"--cacert", peer.ca, "--sni", "other.example"},
+			peer.url, fmt.Sprintf("caFrom: {file: %q}, serverName: other.example", peer.ca), []string{"--cacert", peer.ca, "--sni", "other.example"},
 			"x509: certificate is valid for example.com, *.example.com, not other.example",
 			"give a name the certificate has with --sni", "set tls.serverName to a name in the certificate",
 		},
@@ -117,8 +117,8 @@ func TestFilesOfTLS(t *testing.T) {
 		typed,
 		field string
 	}{
-		{fmt.Sprintf("ca: {file: %q}", none), []string{"--cacert", none}, "file " + none + ": no such file or directory", "--cacert", "tls.ca.file"},
-		{fmt.Sprintf("ca: {file: %q}", bad), []string{"--cacert", bad}, "contains no certificate", "--cacert", "tls.ca"},
+		{fmt.Sprintf("caFrom: {file: %q}", none), []string{"--cacert", none}, "file " + none + ": no such file or directory", "--cacert", "tls.caFrom.file"},
+		{fmt.Sprintf("caFrom: {file: %q}", bad), []string{"--cacert", bad}, "contains no certificate", "--cacert", "tls.caFrom"},
 		{fmt.Sprintf("certificate: {files: {certificate: %[1]q, key: %[1]q}}", bad), []string{"--cert", bad}, "tls: failed to find any PEM data in certificate input", "--cert", "tls.certificate"},
 	} {
 		manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1

@@ -92,7 +92,7 @@ func TestCallbacksOverTLS(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ tls, callbacks string }{
 		"signed by the runner": {"{}", "{insecureSkipVerify: true}"},
-		"client certificate":   {"{clientCA: {file: " + dir + "/tls.crt}}", "{insecureSkipVerify: true, certFile: tls.crt, keyFile: tls.key}"},
+		"client certificate":   {"{clientCAFrom: {file: " + dir + "/tls.crt}}", "{insecureSkipVerify: true, certFile: tls.crt, keyFile: tls.key}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			waits(t)

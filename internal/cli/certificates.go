@@ -12,7 +12,7 @@ import (
 )
 
 // tlsPlaces are the fields that the files of a plan's TLS come from.
-var tlsPlaces = strings.NewReplacer("caFile", "ca", "certFile, keyFile", "certificate")
+var tlsPlaces = strings.NewReplacer("caFile", "caFrom", "certFile, keyFile", "certificate")
 
 // certificateErrors looks into the certificates and keys that a plan's targets name. Files that are not
 // there are reported elsewhere.

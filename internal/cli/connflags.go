@@ -18,7 +18,7 @@ const maxPipeline = 64
 // connectionFlags say how the one target of the URL form is connected to and spoken with. Most flags are fields of the LoadTest.
 type connectionFlags struct {
 	tls                          v1alpha1.TLS
-	ca                           v1alpha1.CertificateAuthority
+	ca                           v1alpha1.ContentSource
 	files                        v1alpha1.CertificateFiles
 	http2                        v1alpha1.HTTP2
 	connecting                   v1alpha1.Connecting
@@ -37,7 +37,7 @@ func (c *connectionFlags) rows() []*formFlag {
 		{"alpn", "", "target.tls.alpn", into(&c.tls.ALPN, list), "`list` of protocols to offer with https, the preferred one first (default \"h2,http/1.1\")"},
 		{"alpn-list", "", "target.tls.alpn", into(&c.tls.ALPN, list), "`list` of --alpn, as h2load names it"},
 		{"sni", "", "target.tls.serverName", into(&c.tls.ServerName, text), "host `name` for SNI and for the certificate, instead of the URL's"},
-		{"cacert", "", "target.tls.ca.file", into(&c.ca.File, text), "PEM `file` with the certificate authorities to trust, instead of the system's"},
+		{"cacert", "", "target.tls.caFrom.file", into(&c.ca.File, text), "PEM `file` with the certificate authorities to trust, instead of the system's"},
 		{"cert", "", "target.tls.certificate.files.certificate", into(&c.files.Certificate, text), "PEM `file` with the client's certificate and its chain"},
 		{"key", "", "", into(&c.files.Key, text), "PEM `file` with the client's key (default: the file of --cert)"},
 		{"ciphers", "", "target.tls.cipherSuites", into(&c.tls.CipherSuites, suites), "`list` of cipher suites for TLS 1.2, separated by colons; with IANA or OpenSSL names"},
@@ -82,7 +82,7 @@ func (c *connectionFlags) apply(t *v1alpha1.Target, pipelined bool) {
 		t.Protocol = v1alpha1.ProtocolHTTP1
 	}
 	c.tls.InsecureSkipVerify = c.insecure && strings.HasPrefix(strings.ToLower(t.URL), "https:")
-	c.tls.CA = unlessZero(c.ca)
+	c.tls.CAFrom = unlessZero(c.ca)
 	if c.files.Certificate != "" {
 		c.files.Key = cmp.Or(c.files.Key, c.files.Certificate)
 		c.tls.Certificate = &v1alpha1.ClientCertificate{Files: &c.files}

@@ -39,11 +39,11 @@ func TestExplain(t *testing.T) {
 // TestExplainRules: a rule about a field is shown with the field, and with the object that has the rule, where it names the field.
 func TestExplainRules(t *testing.T) {
 	for path, want := range map[string]string{
-		"spec.targets.auth.oauth2":              "RULES:\n    - clientSecret: needs clientID\n\n",
-		"spec.targets.auth.oauth2.clientSecret": "    - needs clientID\n",
-		"spec.runner.minShards":                 "    - minShards must be at most runner.shards\n",
-		"spec.rates.rampFrom":                   "    - rampFrom needs duration\n",
-		"spec.rates":                            "    - rampFrom needs duration\n",
+		"spec.targets.auth.oauth2":                  "RULES:\n    - clientSecretFrom: needs clientID\n\n",
+		"spec.targets.auth.oauth2.clientSecretFrom": "    - needs clientID\n",
+		"spec.runner.minShards":                     "    - minShards must be at most runner.shards\n",
+		"spec.rates.rampFrom":                       "    - rampFrom needs duration\n",
+		"spec.rates":                                "    - rampFrom needs duration\n",
 	} {
 		if got := h2surge(t, nil, nil, "explain", path); got.code != 0 || !strings.Contains(got.out, want) {
 			t.Errorf("%s: exit code %d, no %q in\n%s%s", path, got.code, want, got.out, got.errors)

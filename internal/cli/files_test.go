@@ -22,8 +22,8 @@ spec:
   targets:
     - name: t
       url: https://target.example
-      tls: {ca: {secretKeyRef: {name: s}}}
-      auth: {oauth2: {tokenURL: "http://nrf.example", clientID: a, clientSecret: {secretKeyRef: {name: s, key: a}}}}
+      tls: {caFrom: {secretKeyRef: {name: s, key: ca.crt}}}
+      auth: {oauth2: {tokenURL: "http://nrf.example", clientID: a, clientSecretFrom: {secretKeyRef: {name: s, key: a}}}}
   variables:
     - {name: people, csv: {configMapKeyRef: {name: c, key: a}}}
     - {name: key, constant: {valueFrom: {secretKeyRef: {name: s, key: a}}}}

@@ -76,7 +76,7 @@ func TestFlagOf(t *testing.T) {
 		{nil, "spec.targets[0]", ""},
 		{nil, "spec.targets[0].connections", "-c"},
 		{[]string{"--sni", "s", "--cacert", "f", "-w", "16"}, "spec.targets[0].tls", "--sni, --cacert"},
-		{[]string{"--sni", "s", "--cacert", "f"}, "spec.targets[0].tls.ca", "--cacert"},
+		{[]string{"--sni", "s", "--cacert", "f"}, "spec.targets[0].tls.caFrom", "--cacert"},
 		{[]string{"--cert", "f"}, "spec.targets[0].tls.certificate.files.key", "--cert"},
 		{[]string{"--cert", "f", "--key", "g"}, "spec.targets[0].tls.certificate.files.key", "--key"},
 		{[]string{"--cert", "f", "--key", "g"}, "spec.targets[0].tls.certificate", "--cert"},

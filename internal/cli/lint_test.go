@@ -246,11 +246,11 @@ func TestLintOfAbsentObjects(t *testing.T) {
   rates: [{name: r, closedLoop: {}, requests: 50}]
 `
 	for target, want := range map[string]string{
-		"tls: {ca: {configMapKeyRef: {name: a}}}":           "ConfigMap in the manifest, or file in place",
-		"tls: {ca: {secretKeyRef: {name: a}}}":              "Secret in the manifest, or file in place",
-		"tls: {certificate: {secretRef: {name: a}}}":        "Secret in the manifest, or files in place",
-		"auth: {basic: {secretRef: {name: a}}}":             "Secret in the manifest, or files in place",
-		"auth: {bearer: {secretKeyRef: {name: a, key: k}}}": "Secret in the manifest, or file in place",
+		"tls: {caFrom: {configMapKeyRef: {name: a, key: ca.crt}}}":       "ConfigMap in the manifest, or file in place",
+		"tls: {caFrom: {secretKeyRef: {name: a, key: ca.crt}}}":          "Secret in the manifest, or file in place",
+		"tls: {certificate: {secretRef: {name: a}}}":                     "Secret in the manifest, or files in place",
+		"auth: {basic: {secretRef: {name: a}}}":                          "Secret in the manifest, or files in place",
+		"auth: {bearer: {tokenFrom: {secretKeyRef: {name: a, key: k}}}}": "Secret in the manifest, or file in place",
 	} {
 		name := file(t, "m.yaml", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: a}\nspec:\n  targets: [{name: t, url: 'https://a', "+target+"}]"+rest)
 		lint, run := h2surge(t, nil, nil, "lint", name), h2surge(t, nil, nil, "run", "--dry-run", name)

@@ -124,7 +124,7 @@ func TestEndToEndVerifies(t *testing.T) {
 	waits(t)
 	for name, field := range map[string]string{
 		"an unknown authority": "{}",
-		"another name":         "{ca: {file: CA}, serverName: other.example}",
+		"another name":         "{caFrom: {file: CA}, serverName: other.example}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			waits(t)
@@ -253,7 +253,7 @@ spec:
     - name: t
       url: %s
       connections: 2
-      tls: {ca: {configMapKeyRef: {name: authority}}, certificate: {secretRef: {name: client}}}
+      tls: {caFrom: {configMapKeyRef: {name: authority, key: ca.crt}}, certificate: {secretRef: {name: client}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 50}]
@@ -292,7 +292,7 @@ kind: LoadTest
 metadata: {name: mutual}
 spec:
   targets:
-    - {name: t, url: "https://a", tls: {ca: {configMapKeyRef: {name: authority}}, certificate: {secretRef: {name: client}}}}
+    - {name: t, url: "https://a", tls: {caFrom: {configMapKeyRef: {name: authority, key: ca.crt}}, certificate: {secretRef: {name: client}}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 50}]
@@ -302,11 +302,11 @@ kind: Secret
 `
 	for name, tc := range map[string]struct{ secret, want string }{
 		"another namespace": {"metadata: {name: client, namespace: there}\n",
-			`spec.targets[0].tls.ca.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
+			`spec.targets[0].tls.caFrom.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
 spec.targets[0].tls.certificate.secretRef: there is no Secret "client" of namespace "default" in the manifest; add it as a document, or name files instead
 `},
 		"no key": {"metadata: {name: client}\ndata: {tls.crt: YQ==}\n",
-			`spec.targets[0].tls.ca.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
+			`spec.targets[0].tls.caFrom.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
 spec.targets[0].tls.certificate.secretRef: Secret "client" has no key "tls.key"
 `},
 	} {

@@ -226,7 +226,7 @@ func TestTryForPrograms(t *testing.T) {
 func TestTryProtocols(t *testing.T) {
 	secure, plain := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12}), newWeb(t, nil)
 	for name, tc := range map[string]struct{ target, want string }{
-		"h2 over TLS":       {fmt.Sprintf(`url: %q, tls: {ca: {file: %q}, serverName: example.com}`, secure.url, secure.ca), "HTTP/2"},
+		"h2 over TLS":       {fmt.Sprintf(`url: %q, tls: {caFrom: {file: %q}, serverName: example.com}`, secure.url, secure.ca), "HTTP/2"},
 		"HTTP/1.1":          {fmt.Sprintf(`url: %q, protocol: http1`, plain.url), "HTTP/1.1"},
 		"HTTP/1.1 over TLS": {fmt.Sprintf(`url: %q, protocol: http1, tls: {insecureSkipVerify: true}`, secure.url), "HTTP/1.1"},
 	} {

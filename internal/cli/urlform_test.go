@@ -178,7 +178,7 @@ func TestURLForm(t *testing.T) {
 		{"certificates", []string{"--cacert", "ca.pem", "--cert", "me.pem", "--key", "me-key.pem", "--sni", "s"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].URL = "https://h"
 			s.Targets[0].TLS = &v1alpha1.TLS{
-				ServerName: "s", CA: &v1alpha1.CertificateAuthority{File: "ca.pem"},
+				ServerName: "s", CAFrom: &v1alpha1.ContentSource{File: "ca.pem"},
 				Certificate: &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "me.pem", Key: "me-key.pem"}},
 			}
 		})},

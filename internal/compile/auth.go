@@ -51,7 +51,7 @@ func (c *checker) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAut
 }
 
 func (c *checker) bearerAuth(at *field.Path, in *v1alpha1.BearerAuth) *rv.BearerAuth {
-	return &rv.BearerAuth{TokenFile: c.source(at, nil, in.SecretKeyRef, in.File)}
+	return &rv.BearerAuth{TokenFile: c.contentSource(at.Child("tokenFrom"), &in.TokenFrom)}
 }
 
 func (c *checker) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
@@ -68,11 +68,11 @@ func (c *checker) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	if secure && in.HTTP2 {
 		c.fail(at.Child("http2"), "needs an http:// tokenURL; with https ALPN decides")
 	}
-	if in.ClientSecret != nil && in.ClientID == "" {
-		c.fail(at.Child("clientSecret"), "needs clientID")
+	if in.ClientSecretFrom != nil && in.ClientID == "" {
+		c.fail(at.Child("clientSecretFrom"), "needs clientID")
 	}
-	if in.ClientSecret != nil {
-		out.ClientSecretFile = c.contentSource(at.Child("clientSecret"), in.ClientSecret)
+	if in.ClientSecretFrom != nil {
+		out.ClientSecretFile = c.contentSource(at.Child("clientSecretFrom"), in.ClientSecretFrom)
 	}
 	c.oauth2TLS(at, in, out, secure || in.TokenURL == "")
 	return out
@@ -81,10 +81,10 @@ func (c *checker) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 // oauth2TLS sets the files of a token endpoint with https.
 func (c *checker) oauth2TLS(at *field.Path, in *v1alpha1.OAuth2, out *rv.OAuth2, used bool) {
 	const unused = "is not used, because tokenURL is not an https URL"
-	if in.CA != nil {
-		out.CAFile = c.authority(at.Child("ca"), in.CA)
+	if in.CAFrom != nil {
+		out.CAFile = c.contentSource(at.Child("caFrom"), in.CAFrom)
 		if !used {
-			c.warn(at.Child("ca"), unused)
+			c.warn(at.Child("caFrom"), unused)
 		}
 	}
 	if in.Certificate != nil {

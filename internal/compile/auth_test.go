@@ -22,23 +22,23 @@ func TestMistakesInAuth(t *testing.T) {
 	const at = "spec.targets[0].auth"
 	checkMistakes(t, []mistake{
 		{"nothing", asking("{}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
-		{"two", asking("{bearer: {file: a}, basic: {secretRef: {name: b}}}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
+		{"two", asking("{bearer: {tokenFrom: {file: a}}, basic: {secretRef: {name: b}}}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
 		{"basic without anything", asking("{basic: {}}"), []string{at + ".basic: exactly one of files and secretRef is needed"}},
 		{"password without a user", asking("{basic: {files: {password: a}}}"), []string{at + ".basic.files.username: is needed"}},
 		{"name of a Secret", asking("{basic: {secretRef: {name: A}}}"), []string{at + ".basic.secretRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
-		{"bearer of two", asking("{bearer: {file: a, secretKeyRef: {name: b, key: c}}}"), []string{at + ".bearer: exactly one of file and secretKeyRef is needed"}},
+		{"bearer of two", asking("{bearer: {tokenFrom: {file: a, secretKeyRef: {name: b, key: c}}}}"), []string{at + ".bearer.tokenFrom: exactly one of configMapKeyRef, file and secretKeyRef is needed"}},
 
 		{"no URL and no client", asking("{oauth2: {}}"), []string{at + ".oauth2.tokenURL: is needed"}},
 		{"scheme", asking("{oauth2: {tokenURL: nrf.example, clientID: a}}"), []string{at + ".oauth2.tokenURL: must begin with http:// or https://"}},
 		{"password in a URL", asking("{oauth2: {tokenURL: 'http://a:b@nrf.example', clientID: a}}"), []string{at + ".oauth2.tokenURL: must not have a user or password; send an authorization header instead"}},
 		{"no host behind a query", asking("{oauth2: {tokenURL: 'http:///a?b', clientID: a}}"), []string{at + ".oauth2.tokenURL: must have a host"}},
 		{"prior knowledge over TLS", asking("{oauth2: {tokenURL: 'https://nrf.example', clientID: a, http2: true}}"), []string{at + ".oauth2.http2: needs an http:// tokenURL; with https ALPN decides"}},
-		{"secret without a client", asking("{oauth2: {tokenURL: http://nrf.example, clientSecret: {file: a}}}"), []string{at + ".oauth2.clientSecret: needs clientID"}},
+		{"secret without a client", asking("{oauth2: {tokenURL: http://nrf.example, clientSecretFrom: {file: a}}}"), []string{at + ".oauth2.clientSecretFrom: needs clientID"}},
 		{"certificate from nowhere", token("certificate: {}"), []string{at + ".oauth2.certificate: exactly one of files and secretRef is needed"}},
 		{"certificate without a key", token("certificate: {files: {certificate: a}}"), []string{at + ".oauth2.certificate.files.key: is needed"}},
 		{"where the secret is", token("secretIn: query"), []string{at + ".oauth2.secretIn: must be Header or Body"}},
-		{"secret from nowhere", token("clientSecret: {}"), []string{at + ".oauth2.clientSecret: exactly one of configMapKeyRef, file and secretKeyRef is needed"}},
-		{"authority from nowhere", token("ca: {}"), []string{at + ".oauth2.ca: exactly one of configMapKeyRef, file and secretKeyRef is needed"}},
+		{"secret from nowhere", token("clientSecretFrom: {}"), []string{at + ".oauth2.clientSecretFrom: exactly one of configMapKeyRef, file and secretKeyRef is needed"}},
+		{"authority from nowhere", token("caFrom: {}"), []string{at + ".oauth2.caFrom: exactly one of configMapKeyRef, file and secretKeyRef is needed"}},
 		{"scopes in one", token("scopes: [a b]"), []string{at + `.oauth2.scopes[0]: must be one scope: printable ASCII characters without blanks, " and \ (RFC 6749 3.3)`}},
 		{"a scope twice", token("scopes: [a, a]"), []string{at + `.oauth2.scopes[1]: "a" is the name of entry 0 too`}},
 		{"an empty scope", token("scopes: ['']"), []string{at + ".oauth2.scopes[0]: must not be empty"}},
@@ -50,9 +50,9 @@ func TestMistakesInAuth(t *testing.T) {
 }
 
 func TestAuthWarnings(t *testing.T) {
-	_, got := token("ca: {file: a}, certificate: {secretRef: {name: a}}").plan(t)
+	_, got := token("caFrom: {file: a}, certificate: {secretRef: {name: a}}").plan(t)
 	want := []string{
-		"spec.targets[0].auth.oauth2.ca: is not used, because tokenURL is not an https URL",
+		"spec.targets[0].auth.oauth2.caFrom: is not used, because tokenURL is not an https URL",
 		"spec.targets[0].auth.oauth2.certificate: is not used, because tokenURL is not an https URL",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

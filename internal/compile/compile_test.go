@@ -184,14 +184,14 @@ func TestErrors(t *testing.T) {
 			[]string{`spec.targets[0].tls.alpn[1]: "h2" is the name of entry 0 too`}},
 		{"HTTP/3", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h3"} }), []string{"spec.targets[0].tls.alpn[0]: must be h2 or http/1.1"}},
 		{"key that could be elsewhere", secure(func(t *v1alpha1.TLS) {
-			t.CA = &v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "a", Key: ".."}}
-		}), []string{"spec.targets[0].tls.ca.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
+			t.CAFrom = &v1alpha1.ContentSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "a", Key: ".."}}
+		}), []string{"spec.targets[0].tls.caFrom.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
 		{"name that could be elsewhere", secure(func(t *v1alpha1.TLS) {
-			t.CA = &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "../a"}}
-		}), []string{"spec.targets[0].tls.ca.configMapKeyRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
+			t.CAFrom = &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "../a", Key: "ca.crt"}}
+		}), []string{"spec.targets[0].tls.caFrom.configMapKeyRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
 		{"file in the place of those of Secrets", secure(func(t *v1alpha1.TLS) {
-			t.CA = &v1alpha1.CertificateAuthority{File: "/etc//h2surge/files/x"}
-		}), []string{"spec.targets[0].tls.ca.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
+			t.CAFrom = &v1alpha1.ContentSource{File: "/etc//h2surge/files/x"}
+		}), []string{"spec.targets[0].tls.caFrom.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
 		{"certificate without its key", secure(func(t *v1alpha1.TLS) {
 			t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "a.pem"}}
 		}), []string{"spec.targets[0].tls.certificate.files.key: must not be empty"}},

@@ -81,9 +81,9 @@ func TestConnectionDefaults(t *testing.T) {
 func TestAuthorityThatIsNotUsed(t *testing.T) {
 	_, got := compiledTarget(t, func(target *v1alpha1.Target) {
 		target.URL = "https://a"
-		target.TLS = &v1alpha1.TLS{InsecureSkipVerify: true, CA: &v1alpha1.CertificateAuthority{File: "ca.pem"}}
+		target.TLS = &v1alpha1.TLS{InsecureSkipVerify: true, CAFrom: &v1alpha1.ContentSource{File: "ca.pem"}}
 	})
-	if want := []string{"spec.targets[0].tls.ca: is not used, because insecureSkipVerify accepts any certificate"}; !cmp.Equal(want, got) {
+	if want := []string{"spec.targets[0].tls.caFrom: is not used, because insecureSkipVerify accepts any certificate"}; !cmp.Equal(want, got) {
 		t.Errorf("warnings %q, want %q", got, want)
 	}
 }
@@ -91,17 +91,17 @@ func TestAuthorityThatIsNotUsed(t *testing.T) {
 // TestMounts: each object once, each of its keys once, in one order, and each where the plan looks
 // for it.
 func TestMounts(t *testing.T) {
-	authority := func(ca v1alpha1.CertificateAuthority) v1alpha1.Target {
-		return v1alpha1.Target{URL: "https://a", TLS: &v1alpha1.TLS{CA: &ca}}
+	authority := func(ca v1alpha1.ContentSource) v1alpha1.Target {
+		return v1alpha1.Target{URL: "https://a", TLS: &v1alpha1.TLS{CAFrom: &ca}}
 	}
-	own := authority(v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "b"}})
+	own := authority(v1alpha1.ContentSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "b", Key: "ca.crt"}})
 	own.TLS.Certificate = &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "b"}}
 	lt := builder.Minimal("test").Edit(func(s *spec) {
 		s.Targets = []v1alpha1.Target{
 			own, own, {URL: "http://plain"},
-			authority(v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "a", Key: "x"}}),
-			authority(v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "c"}}),
-			authority(v1alpha1.CertificateAuthority{File: "/d"}),
+			authority(v1alpha1.ContentSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "a", Key: "x"}}),
+			authority(v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "c", Key: "ca.crt"}}),
+			authority(v1alpha1.ContentSource{File: "/d"}),
 		}
 		for i := range s.Targets {
 			s.Targets[i].Name = fmt.Sprintf("t%d", i)
@@ -122,10 +122,10 @@ func TestMounts(t *testing.T) {
 		}
 	}
 	want := []string{
-		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.ca.configMapKeyRef",
+		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.caFrom.configMapKeyRef",
 		"ConfigMap p n1 configmaps/p/n1 spec.templates[0].parts[0].bodyFrom.configMapKeyRef",
-		"Secret a x secrets/a/x spec.targets[3].tls.ca.secretKeyRef",
-		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.ca.secretKeyRef",
+		"Secret a x secrets/a/x spec.targets[3].tls.caFrom.secretKeyRef",
+		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.caFrom.secretKeyRef",
 		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secretRef",
 		"Secret b tls.key secrets/b/tls.key spec.targets[0].tls.certificate.secretRef",
 		"Secret p n2 secrets/p/n2 spec.templates[0].parts[1].bodyFrom.secretKeyRef",

@@ -154,30 +154,9 @@ func OwnFiles(spec *v1alpha1.LoadTestSpec) (out []OwnFile) {
 	return out
 }
 
-// defaultAuthorityKey is the key that cert-manager and Kubernetes use for CA certificates.
-const defaultAuthorityKey = "ca.crt"
-
-func keyOf(s *v1alpha1.KeySelector) string {
-	if s.Key == "" {
-		return defaultAuthorityKey
-	}
-	return s.Key
-}
-
 // itemPath is relative to FilesDir. Names and keys have no slash in them.
 func itemPath(kind Kind, name, key string) string {
 	return path.Join(strings.ToLower(string(kind))+"s", name, key)
-}
-
-// authority returns the path of the file of trusted certificates.
-func (c *checker) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
-	switch {
-	case ca.ConfigMapKeyRef != nil:
-		return mounted(ConfigMap, ca.ConfigMapKeyRef.Name, keyOf(ca.ConfigMapKeyRef))
-	case ca.SecretKeyRef != nil:
-		return mounted(Secret, ca.SecretKeyRef.Name, keyOf(ca.SecretKeyRef))
-	}
-	return c.file(at.Child("file"), ca.File)
 }
 
 func (c *checker) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {

@@ -184,7 +184,7 @@ var scalars = map[string]struct{ field, example string }{
 	"closedLoop": {"concurrency", "50"}, "thinkTime": {"fixed", "200ms"}, "requestsPer": {"count", "1"}, "retry": {"attempts", "3"},
 	"repeat": {"count", "10"}, "range": {"end", "100"}, "subscribers": {"count", "1000"}, "ramp": {"connections", "10"}, "hex": {"length", "32"},
 	"string": {"length", "16"}, "exponential": {"mean", "200ms"}, "env": {"name", "NAME"}, "constant": {"value", "TEXT"}, "csv": {"file", "FILE"},
-	"bodyFrom": {"file", "FILE"}, "luaFrom": {"file", "FILE"}, "jsonSchema": {"file", "FILE"}, "ca": {"file", "FILE"}, "request": {"path", "PATH"},
+	"bodyFrom": {"file", "FILE"}, "luaFrom": {"file", "FILE"}, "jsonSchema": {"file", "FILE"}, "caFrom": {"file", "FILE"}, "request": {"path", "PATH"},
 }
 
 // wrapped is the object that a scalar means: {fixed: 200ms} for the thinkTime 200ms; "": the object has no such field.

@@ -36,7 +36,7 @@ func (c *compiler) listeners() {
 		out.Interface = in.Interface
 		if t := in.Token; t != nil {
 			out.Token = &rv.TokenCheck{
-				Algorithm: t.Algorithm, KeysFile: c.contentSource(at.Child("token", "keys"), &t.Keys),
+				Algorithm: t.Algorithm, KeysFile: c.contentSource(at.Child("token", "keysFrom"), &t.KeysFrom),
 				Audience: t.Audience, Issuer: t.Issuer, Scope: t.Scope,
 			}
 		}
@@ -80,12 +80,12 @@ func (c *checker) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.List
 	if in.Certificate != nil {
 		out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), in.Certificate)
 	}
-	if len(in.ClientNames) > 0 && in.ClientCA == nil {
-		c.fail(at.Child("clientNames"), "clientNames need clientCA")
+	if len(in.ClientNames) > 0 && in.ClientCAFrom == nil {
+		c.fail(at.Child("clientNames"), "clientNames need clientCAFrom")
 	}
 	out.ClientNames = orNil(in.ClientNames)
-	if in.ClientCA != nil {
-		out.ClientCAFile = c.authority(at.Child("clientCA"), in.ClientCA)
+	if in.ClientCAFrom != nil {
+		out.ClientCAFile = c.contentSource(at.Child("clientCAFrom"), in.ClientCAFrom)
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func TestMistakesInListeners(t *testing.T) {
 			at + `.await.listener: there is no listener "events"; spec.listeners has none`,
 		}},
 		{"another name", awaiting(events, "listener: event, "+match), []string{at + `.await.listener: there is no listener "event"; did you mean events?`}},
-		{"names without an authority", awaiting("{name: events, tls: {clientNames: [a]}}", "listener: events, "+match), []string{"spec.listeners[0].tls.clientNames: clientNames need clientCA"}},
+		{"names without an authority", awaiting("{name: events, tls: {clientNames: [a]}}", "listener: events, "+match), []string{"spec.listeners[0].tls.clientNames: clientNames need clientCAFrom"}},
 		{"a path without a slash", awaiting(events, "listener: events, match: {path: notify}"), []string{at + ".await.match.path: must begin with /, without query and fragment"}},
 		{"a URL as the path", awaiting(events, "listener: events, match: {path: '${listener.events.url}/n/${id}'}"), []string{at + ".await.match.path: must begin with /; remove ${listener.events.url}, because the path of a notification does not have it"}},
 		{"a path to a listener", parts{listeners: events, steps: "{name: a, request: {path: '${listener.events.url}/n'}}"}, []string{"spec.chains[0].steps[0].request.path: must begin with / or with a capture"}},
@@ -133,11 +133,11 @@ func TestListenerTLS(t *testing.T) {
 	}{
 		"a certificate that the runner makes": {"{}", rv.ListenerTLS{MinVersion: "1.2"}},
 		"files": {
-			`{certificate: {files: {certificate: a.crt, key: a.key}}, clientCA: {file: ca.crt}, clientNames: [smf.test], minVersion: "1.3"}`,
+			`{certificate: {files: {certificate: a.crt, key: a.key}}, clientCAFrom: {file: ca.crt}, clientNames: [smf.test], minVersion: "1.3"}`,
 			rv.ListenerTLS{ClientNames: []string{"smf.test"}, CertFile: "a.crt", KeyFile: "a.key", ClientCAFile: "ca.crt", MinVersion: "1.3"},
 		},
 		"objects": {
-			"{certificate: {secretRef: {name: own}}, clientCA: {configMapKeyRef: {name: trust}}}",
+			"{certificate: {secretRef: {name: own}}, clientCAFrom: {configMapKeyRef: {name: trust, key: ca.crt}}}",
 			rv.ListenerTLS{
 				CertFile: "/etc/h2surge/files/secrets/own/tls.crt", KeyFile: "/etc/h2surge/files/secrets/own/tls.key",
 				ClientCAFile: "/etc/h2surge/files/configmaps/trust/ca.crt", MinVersion: "1.2",
@@ -153,7 +153,7 @@ func TestListenerTLS(t *testing.T) {
 
 func TestListenerToken(t *testing.T) {
 	plan, _ := awaiting(
-		"{name: events, interface: n2, token: {algorithm: ES256, keys: {secretKeyRef: {name: nrf, key: jwks}}, audience: AMF, issuer: nrf, scope: namf-evts}}",
+		"{name: events, interface: n2, token: {algorithm: ES256, keysFrom: {secretKeyRef: {name: nrf, key: jwks}}, audience: AMF, issuer: nrf, scope: namf-evts}}",
 		`listener: events, match: {path: "/n/${id}"}`,
 	).plan(t)
 	want := rv.Listener{

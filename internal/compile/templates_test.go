@@ -258,7 +258,7 @@ func TestScriptsAreNotQuoted(t *testing.T) {
 
 func TestOwnFiles(t *testing.T) {
 	m, err := compile.Load(strings.NewReader(parts{
-		targets:   "{name: target, url: https://t.example, connections: 2, tls: {ca: {file: ca}, certificate: {files: {certificate: c, key: k}}}, auth: {basic: {files: {username: u, password: p}}}}",
+		targets:   "{name: target, url: https://t.example, connections: 2, tls: {caFrom: {file: ca}, certificate: {files: {certificate: c, key: k}}}, auth: {basic: {files: {username: u, password: p}}}}",
 		variables: "{name: v, csv: {file: v}}, {name: w, constant: {valueFrom: {file: w}}}",
 		templates: "{name: get, headers: [{name: a, valueFrom: {file: h}}], bodyFrom: {file: b}, expect: {checks: [{name: s, jsonSchema: {file: s}}]}, script: {luaFrom: {file: l}}}",
 	}.manifest()))
@@ -270,7 +270,7 @@ func TestOwnFiles(t *testing.T) {
 		got = append(got, f.Path+" "+f.Field.String())
 	}
 	want := []string{
-		"ca spec.targets[0].tls.ca.file", "c spec.targets[0].tls.certificate.files.certificate", "k spec.targets[0].tls.certificate.files.key",
+		"ca spec.targets[0].tls.caFrom.file", "c spec.targets[0].tls.certificate.files.certificate", "k spec.targets[0].tls.certificate.files.key",
 		"u spec.targets[0].auth.basic.files.username", "p spec.targets[0].auth.basic.files.password",
 		"v spec.variables[0].csv.file", "w spec.variables[1].constant.valueFrom.file",
 		"h spec.templates[0].headers[0].valueFrom.file", "s spec.templates[0].expect.checks[0].jsonSchema.file",

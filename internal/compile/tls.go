@@ -51,10 +51,10 @@ func (c *checker) tls(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Ta
 
 // trust fills in the files of certificates and keys.
 func (c *checker) trust(at *field.Path, given *v1alpha1.TLS, out *runnerv1alpha1.TLS) {
-	if given.CA != nil {
-		out.CAFile = c.authority(at.Child("ca"), given.CA)
+	if given.CAFrom != nil {
+		out.CAFile = c.contentSource(at.Child("caFrom"), given.CAFrom)
 		if given.InsecureSkipVerify {
-			c.warn(at.Child("ca"), "is not used, because insecureSkipVerify accepts any certificate")
+			c.warn(at.Child("caFrom"), "is not used, because insecureSkipVerify accepts any certificate")
 		}
 	}
 	if given.Certificate != nil {

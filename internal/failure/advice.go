@@ -18,7 +18,7 @@ const (
 	AdviceHTTP2      Advice = "set protocol: Auto if the server speaks HTTP/2 only"
 	AdviceALPN       Advice = "set protocol: Auto, or http1, to take what the server chooses"
 	AdviceServerName Advice = "set tls.serverName to a name in the certificate"
-	AdviceCA         Advice = "set tls.ca to the CA's certificate"
+	AdviceCA         Advice = "set tls.caFrom to the CA's certificate"
 	AdviceExpired    Advice = "renew the certificate, or use tls.insecureSkipVerify"
 	AdviceNoTLS      Advice = "use an http URL if the server has no TLS on this port"
 )

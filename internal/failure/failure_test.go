@@ -109,7 +109,7 @@ func TestAdvised(t *testing.T) {
 		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2":                         {Kind: rv.CauseHTTP1, Address: "a:1"},
 		"the server answered HTTP/2 to a request of HTTP/1.1 (a:1); set protocol: Auto if the server speaks HTTP/2 only":                    {Kind: rv.CauseHTTP2, Address: "a:1"},
 		"no connection was open: the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2": {Kind: rv.CauseNoConnection, Detail: "http1", Address: "a:1"},
-		"TLS failed: unknown; set tls.ca to the CA's certificate":                                                                           {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
+		"TLS failed: unknown; set tls.caFrom to the CA's certificate":                                                                       {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
 	} {
 		if got := c.Advised(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -212,18 +212,18 @@ func TestSignatures(t *testing.T) {
 
 func TestKeyErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ algorithm, keys, want string }{
-		"a short secret":   {rv.TokenHS256, "abc", "token.keys: the secret has 3 bytes; HS256 needs at least 32 (RFC 7518 3.2)"},
-		"text":             {rv.TokenRS256, "abc", "token.keys: must be a JWK Set, or public keys or certificates in PEM"},
-		"a duplicate":      {rv.TokenHS256, `{"kty":"oct","k":"AAAA","k":"AAAB"}`, "token.keys: JWK 0: json: duplicate key 'k' in object; allowed: parameters as in RFC 7518 6"},
-		"no key that fits": {rv.TokenRS256, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, "token.keys: has no key for RS256; allowed: RSA, with at most 4096 bits in a JWK"},
-		"a long RSA key":   {rv.TokenRS256, `{"kty":"RSA","e":"AQAB","n":"` + encode(bytes.Repeat([]byte{0xff}, 513)) + `"}`, "token.keys: has no key for RS256; allowed: RSA, with at most 4096 bits in a JWK"},
-		"for encryption":   {rv.TokenHS256, `{"kty":"oct","use":"enc","k":"AAAA"}`, "token.keys: has no key for HS256; allowed: a secret, or a JWK of type oct"},
-		"broken JSON":      {rv.TokenRS256, `{`, "token.keys: JWK Set: unexpected end of JSON input"},
-		"not base64url":    {rv.TokenRS256, `{"kty":"RSA","n":"+","e":"AQAB"}`, "token.keys: JWK 0: illegal base64 data at input byte 0; allowed: parameters as in RFC 7518 6"},
-		"a large exponent": {rv.TokenRS256, `{"kty":"RSA","n":"AQAB","e":"____________"}`, "token.keys: JWK 0: invalid RSA key, bad e value; allowed: parameters as in RFC 7518 6"},
-		"a short point":    {rv.TokenES256, `{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}`, "token.keys: JWK 0: invalid EC public key, wrong length for x; allowed: parameters as in RFC 7518 6"},
-		"a broken key":     {rv.TokenES256, "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----", "token.keys: PEM block PUBLIC KEY: "},
-		"no key":           {rv.TokenES256, "-----BEGIN", "token.keys: has no key for ES256; allowed: EC with P-256"},
+		"a short secret":   {rv.TokenHS256, "abc", "token.keysFrom: the secret has 3 bytes; HS256 needs at least 32 (RFC 7518 3.2)"},
+		"text":             {rv.TokenRS256, "abc", "token.keysFrom: must be a JWK Set, or public keys or certificates in PEM"},
+		"a duplicate":      {rv.TokenHS256, `{"kty":"oct","k":"AAAA","k":"AAAB"}`, "token.keysFrom: JWK 0: json: duplicate key 'k' in object; allowed: parameters as in RFC 7518 6"},
+		"no key that fits": {rv.TokenRS256, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, "token.keysFrom: has no key for RS256; allowed: RSA, with at most 4096 bits in a JWK"},
+		"a long RSA key":   {rv.TokenRS256, `{"kty":"RSA","e":"AQAB","n":"` + encode(bytes.Repeat([]byte{0xff}, 513)) + `"}`, "token.keysFrom: has no key for RS256; allowed: RSA, with at most 4096 bits in a JWK"},
+		"for encryption":   {rv.TokenHS256, `{"kty":"oct","use":"enc","k":"AAAA"}`, "token.keysFrom: has no key for HS256; allowed: a secret, or a JWK of type oct"},
+		"broken JSON":      {rv.TokenRS256, `{`, "token.keysFrom: JWK Set: unexpected end of JSON input"},
+		"not base64url":    {rv.TokenRS256, `{"kty":"RSA","n":"+","e":"AQAB"}`, "token.keysFrom: JWK 0: illegal base64 data at input byte 0; allowed: parameters as in RFC 7518 6"},
+		"a large exponent": {rv.TokenRS256, `{"kty":"RSA","n":"AQAB","e":"____________"}`, "token.keysFrom: JWK 0: invalid RSA key, bad e value; allowed: parameters as in RFC 7518 6"},
+		"a short point":    {rv.TokenES256, `{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}`, "token.keysFrom: JWK 0: invalid EC public key, wrong length for x; allowed: parameters as in RFC 7518 6"},
+		"a broken key":     {rv.TokenES256, "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----", "token.keysFrom: PEM block PUBLIC KEY: "},
+		"no key":           {rv.TokenES256, "-----BEGIN", "token.keysFrom: has no key for ES256; allowed: EC with P-256"},
 	} {
 		_, err := NewPolicy(&rv.Listener{Token: &rv.TokenCheck{Algorithm: tt.algorithm}}, func(string) ([]byte, error) { return []byte(tt.keys), nil })
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {

@@ -26,11 +26,11 @@ const leeway = 5 * time.Second
 func newTokenPolicy(in *rv.TokenCheck, readFile func(string) ([]byte, error)) (*tokenPolicy, error) {
 	content, err := readFile(in.KeysFile)
 	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
+		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
 	p := &tokenPolicy{algorithms: []jose.SignatureAlgorithm{jose.SignatureAlgorithm(in.Algorithm)}, audience: in.Audience, issuer: in.Issuer, scope: in.Scope}
 	if p.keys, err = parseKeys(in.Algorithm, content); err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
+		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
 	return p, nil
 }

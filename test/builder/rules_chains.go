@@ -107,8 +107,8 @@ func rulesOfAwait() []Mutant {
 		tooLong("spec.listeners[0].retention", "0ms", withinAnHour),
 		tooLong("spec.listeners[0].retention", "61m", withinAnHour),
 		{
-			Name: "clientNames without clientCA", Path: "spec.listeners[0].tls.clientNames", Want: "clientNames need clientCA",
-			Unset: []string{"spec.listeners[0].tls.clientCA"},
+			Name: "clientNames without clientCAFrom", Path: "spec.listeners[0].tls.clientNames", Want: "clientNames need clientCAFrom",
+			Unset: []string{"spec.listeners[0].tls.clientCAFrom"},
 		},
 	}
 	for name, value := range map[string]any{"target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1}, "clearCookies": true} {

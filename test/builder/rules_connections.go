@@ -25,12 +25,12 @@ var rulesOfTLS = []Mutant{
 		Set: map[string]any{"spec.targets[5].tls.alpn": []string{"h2", "http/1.1"}},
 	},
 	{
-		Name: "two authorities", Path: "spec.targets[2].tls.ca",
-		Set: map[string]any{"spec.targets[2].tls.ca.file": "/ca.pem"},
+		Name: "two authorities", Path: "spec.targets[2].tls.caFrom",
+		Set: map[string]any{"spec.targets[2].tls.caFrom.file": "/ca.pem"},
 	},
 	{
-		Name: "no authority", Path: "spec.targets[2].tls.ca",
-		Set: map[string]any{"spec.targets[2].tls.ca": map[string]any{}},
+		Name: "no authority", Path: "spec.targets[2].tls.caFrom",
+		Set: map[string]any{"spec.targets[2].tls.caFrom": map[string]any{}},
 	},
 	{
 		Name: "two certificates", Path: "spec.targets[3].tls.certificate",

@@ -394,7 +394,7 @@ func TestBadCertificates(t *testing.T) {
 	}{
 		{"expired", "has expired", time.Now().Add(-time.Hour), func(*rv.TLS) {}},
 		{"wrong name", "set tls.serverName", time.Now().Add(time.Hour), func(t *rv.TLS) { t.ServerName = "other.test" }},
-		{"unknown authority", "set tls.ca to the CA's certificate", time.Now().Add(time.Hour), func(t *rv.TLS) { t.CAFile = "" }},
+		{"unknown authority", "set tls.caFrom to the CA's certificate", time.Now().Add(time.Hour), func(t *rv.TLS) { t.CAFile = "" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, tt.until)

@@ -106,14 +106,14 @@ spec:
 func secured(lt *v1alpha1.LoadTest) {
 	lt.Spec.Targets = []v1alpha1.Target{
 		{Name: "a", TLS: &v1alpha1.TLS{
-			CA:          &v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "client"}},
+			CAFrom:      &v1alpha1.ContentSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "client", Key: "ca.crt"}},
 			Certificate: &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "client"}},
 		}},
 		{Name: "b", TLS: &v1alpha1.TLS{
-			CA:          &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "trust.bundle", Key: "root.pem"}},
+			CAFrom:      &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "trust.bundle", Key: "root.pem"}},
 			Certificate: &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "client"}},
 		}},
-		{Name: "c", TLS: &v1alpha1.TLS{CA: &v1alpha1.CertificateAuthority{File: "/mine/ca.pem"}}},
+		{Name: "c", TLS: &v1alpha1.TLS{CAFrom: &v1alpha1.ContentSource{File: "/mine/ca.pem"}}},
 	}
 }
 

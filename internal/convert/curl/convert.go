@@ -95,8 +95,8 @@ func (c *converter) target() {
 func (c *converter) tls() *v1alpha1.TLS {
 	t := v1alpha1.TLS{InsecureSkipVerify: c.has("--insecure")}
 	if file := c.last["--cacert"]; file != "" {
-		t.CA = &v1alpha1.CertificateAuthority{File: file}
-		c.WarnSaved("spec.targets[0].tls.ca", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
+		t.CAFrom = &v1alpha1.ContentSource{File: file}
+		c.WarnSaved("spec.targets[0].tls.caFrom", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
 	}
 	if file := c.last["--cert"]; file != "" {
 		file, password, _ := strings.Cut(file, ":")
@@ -116,7 +116,7 @@ func (c *converter) tls() *v1alpha1.TLS {
 	case c.has("--tlsv1.2"):
 		t.MinVersion = v1alpha1.TLS12
 	}
-	if !t.InsecureSkipVerify && t.CA == nil && t.Certificate == nil && t.MinVersion == "" {
+	if !t.InsecureSkipVerify && t.CAFrom == nil && t.Certificate == nil && t.MinVersion == "" {
 		return nil
 	}
 	return &t

@@ -44,7 +44,7 @@ func (c *converter) tls() {
 	if c.top.text("ciphers") != "" {
 		c.WarnAt(at, "ciphers", "names of OpenSSL are not converted; tls.cipherSuites takes IANA's, and Go's choice is offered without it")
 	}
-	t.CA = c.authority(c.top.text("caCert"))
+	t.CAFrom = c.authority(c.top.text("caCert"))
 	t.Certificate = c.clientCertificate(c.top.text("cert"), c.top.text("privateKey"))
 	c.main().TLS = t
 }
@@ -52,19 +52,19 @@ func (c *converter) tls() {
 // isPEM returns true if a value is inline PEM, and false if it is a path.
 func isPEM(s string) bool { return strings.Contains(s, "-----BEGIN ") }
 
-func (c *converter) authority(s string) *v1alpha1.CertificateAuthority {
+func (c *converter) authority(s string) *v1alpha1.ContentSource {
 	switch {
 	case s == "":
 		return nil
 	case !isPEM(s):
-		c.WarnAt("spec.targets[0].tls.ca", "caCert", "is a path where the runner runs: in a cluster use configMap or secret")
-		return &v1alpha1.CertificateAuthority{File: s}
+		c.WarnAt("spec.targets[0].tls.caFrom", "caCert", "is a path where the runner runs: in a cluster use configMap or secret")
+		return &v1alpha1.ContentSource{File: s}
 	}
 	source := c.Gather("caCert", "ca.crt", "", []byte(s))
 	if source.ConfigMapKeyRef == nil {
 		return nil
 	}
-	return &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: source.ConfigMapKeyRef.Name, Key: source.ConfigMapKeyRef.Key}}
+	return &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: source.ConfigMapKeyRef.Name, Key: source.ConfigMapKeyRef.Key}}
 }
 
 func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientCertificate {
