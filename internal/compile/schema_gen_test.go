@@ -57,11 +57,10 @@ func (g *generator) root(t *testing.T, name string, text []byte) {
 	fmt.Fprintf(g, "%s = %s\n", name, g.literal(reflect.ValueOf(*s)))
 }
 
-// variable returns the name of the variable of a schema.
-func (g *generator) variable(s schema) string {
-	literal := g.literal(reflect.ValueOf(s))
+// variable returns the name of the variable of a literal. A call of new would be made at each start.
+func (g *generator) variable(kind, literal string) string {
 	if g.named[literal] == "" {
-		g.named[literal] = fmt.Sprintf("schema%d", len(g.named))
+		g.named[literal] = fmt.Sprintf("%s%d", kind, len(g.named))
 		fmt.Fprintf(g, "%s = %s\n", g.named[literal], literal)
 	}
 	return g.named[literal]
@@ -71,9 +70,9 @@ func (g *generator) variable(s schema) string {
 func (g *generator) literal(v reflect.Value) string {
 	switch in := v.Interface().(type) {
 	case *schema:
-		return "&" + g.variable(*in)
+		return "&" + g.variable("schema", g.literal(reflect.ValueOf(*in)))
 	case *float64:
-		return fmt.Sprintf("new(float64(%v))", *in)
+		return "&" + g.variable("bound", fmt.Sprintf("float64(%v)", *in))
 	case rule:
 		return fmt.Sprintf("{%q, %t, %d, %d, %s, %t}", in.message, in.duration, in.low, in.high, g.literal(reflect.ValueOf(in.oneOf)), in.atMost)
 	case property:
