@@ -46,10 +46,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Leader != nil {
 		leading = opts.Leader.Leading
 	}
-	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading, Storage: cfg.ResultStorage}); err != nil {
+	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading,
+		Storage: cfg.ResultStorage}); err != nil {
 		return err
 	}
-	for _, setup := range []func(ctrl.Manager, *configv1alpha1.OperatorConfig, func() time.Time, func() bool) error{ttl.Setup, upload.Setup} {
+	for _, setup := range []func(ctrl.Manager, *configv1alpha1.OperatorConfig, func() time.Time,
+		func() bool) error{ttl.Setup, upload.Setup} {
 		if err := setup(mgr, cfg, opts.Clock, leading); err != nil {
 			return err
 		}
@@ -60,15 +62,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }
 
-// cmd/manager protects the metrics as kubebuilder does it: the client shows a token, which the API server reviews (TokenReview), and needs
-// the right to get /metrics (SubjectAccessReview).
+// cmd/manager protects the metrics as kubebuilder does it: the client shows a token, which the API server reviews
+// (TokenReview), and needs the right to get /metrics (SubjectAccessReview).
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 // NewManager returns a manager for Setup, and who decides whether this process is the leader; nil: it always is. The
 // manager runs on while the API server does not answer.
-func NewManager(kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (ctrl.Manager, loadtest.Leader, error) {
+func NewManager(kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (ctrl.Manager,
+	loadtest.Leader, error) {
 	log := opts.Logger
 	if log.GetSink() == nil {
 		log = ctrl.Log
@@ -80,8 +83,9 @@ func NewManager(kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl
 		return mgr, nil, wrap(err)
 	}
 	leader, err := leadership.New(kube, leadership.Options{
-		Namespace: cfg.OperatorNamespace, Name: cfg.LeaderElection.ID, RenewDeadline: ptr.Deref(opts.RenewDeadline, 0), Away: connections.Close,
-		Log: log.WithName("leadership"),
+		Namespace: cfg.OperatorNamespace, Name: cfg.LeaderElection.ID, RenewDeadline: ptr.Deref(opts.RenewDeadline, 0),
+		Away: connections.Close,
+		Log:  log.WithName("leadership"),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -101,21 +105,23 @@ func wrap(err error) error {
 	return nil
 }
 
-// ManagerOptions returns the options of NewManager. protect is the filter of secure metrics. It is a parameter because the filter of
-// controller-runtime links the libraries of the API server, which no test of this package needs.
-func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Config, *http.Client) (metricsserver.Filter, error)) ctrl.Options {
+// ManagerOptions returns the options of NewManager. protect is the filter of secure metrics. It is a parameter because
+// the filter of controller-runtime links the libraries of the API server, which no test of this package needs.
+func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Config, *http.Client) (metricsserver.Filter,
+	error)) ctrl.Options {
+	uncached := []client.Object{&corev1.Secret{}, &statev1alpha1.LoadTestRun{}, &statev1alpha1.LoadTestCheckpoint{}}
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &statev1alpha1.LoadTestRun{}, &statev1alpha1.LoadTestCheckpoint{}}}},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leadership.LeaseDuration),
 		RenewDeadline:                 ptr.To(leadership.RenewDeadline),
 		RetryPeriod:                   ptr.To(leadership.RetryPeriod),
-		// The priority queue of controller-runtime 0.24 can block for ever when it is shut down, and then the process ends only after
-		// GracefulShutdownTimeout (kubernetes-sigs/controller-runtime#3538).
+		// The priority queue of controller-runtime 0.24 can block for ever when it is shut down, and then the process ends
+		// only after GracefulShutdownTimeout (kubernetes-sigs/controller-runtime#3538).
 		Controller: config.Controller{UsePriorityQueue: ptr.To(false)},
 		Metrics: metricsserver.Options{
 			BindAddress:   cfg.Metrics.BindAddress,
@@ -146,12 +152,13 @@ func slimPod(o any) (any, error) {
 	return o, nil
 }
 
-// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB, and labels, finalizers and owners without
-// a bound.
+// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB, and labels,
+// finalizers and owners without a bound.
 func slimMetadata(o any) (any, error) {
 	if cm, ok := o.(*metav1.PartialObjectMetadata); ok {
 		owner := metav1.GetControllerOf(cm)
-		cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
+		cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID,
+			ResourceVersion: cm.ResourceVersion}
 		if owner != nil {
 			cm.OwnerReferences = []metav1.OwnerReference{*owner}
 		}

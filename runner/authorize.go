@@ -45,18 +45,21 @@ func (a *authorizer) authorize(ctx context.Context, ws *workers) {
 }
 
 // open gets a value of a credential, and keeps it up to date until the context ends; see auth.Open.
-type open func(ctx context.Context, attempted func(error), update func([]byte, error)) (value []byte, done <-chan struct{}, err error)
+type open func(ctx context.Context, attempted func(error), update func([]byte, error)) (value []byte,
+	done <-chan struct{}, err error)
 
 // credential returns the target of a credential, the field that it is from, and what opens it.
 func (a *authorizer) credential(c chain.Credential) (*rv.Target, string, open) {
 	target, assertion := a.program.TargetOf(c)
 	t := &a.plan.Targets[target]
 	if assertion {
-		return t, "clientAssertion.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte, <-chan struct{}, error) {
+		return t, "clientAssertion.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte,
+			<-chan struct{}, error) {
 			return auth.OpenAssertion(ctx, t.ClientAssertion, attempted, update)
 		}
 	}
-	return t, "auth.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte, <-chan struct{}, error) {
+	return t, "auth.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte,
+		<-chan struct{}, error) {
 		return auth.Open(ctx, t.Auth, nil, a.policy, attempted, update)
 	}
 }

@@ -80,7 +80,8 @@ func (d *dialer) Dial(a netio.Attempt) {
 	}()
 }
 
-// note keeps what a server chose. HTTP/2 stays if the servers of an address differ, so that HTTP/1.1 means that all chose it.
+// note keeps what a server chose. HTTP/2 stays if the servers of an address differ, so that HTTP/1.1 means that all
+// chose it.
 func (d *dialer) note(at negotiation, chosen rv.Protocol) {
 	if before, known := d.negotiated.LoadOrStore(at, chosen); known && before != chosen {
 		d.negotiated.Store(at, rv.ProtocolH2)
@@ -97,7 +98,8 @@ func (d *dialer) found(target int, of rv.Protocol, address string) rv.Protocol {
 	return chosen
 }
 
-// protocols returns what was found at each endpoint of each target, or nil if no target leaves its protocol to the server.
+// protocols returns what was found at each endpoint of each target, or nil if no target leaves its protocol to the
+// server.
 func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
 	asks := func(t rv.Target) bool {
 		return t.Protocol == rv.ProtocolDiscovered || t.Protocol == rv.ProtocolALPN

@@ -30,12 +30,13 @@ func newFigures(plan *rv.Plan, p *chain.Program) figures {
 // newRecorder returns an empty recorder for the figures.
 func (f *figures) newRecorder() *measure.Recorder {
 	return measure.New(measure.Shape{
-		Steps: len(f.program.Steps), Chains: len(f.program.Chains), Stages: len(f.plan.Rates), Targets: len(f.plan.Targets), Selections: len(f.selections), Listeners: len(f.plan.Listeners),
+		Steps: len(f.program.Steps), Chains: len(f.program.Chains), Stages: len(f.plan.Rates), Targets: len(f.plan.Targets),
+		Selections: len(f.selections), Listeners: len(f.plan.Listeners),
 	})
 }
 
-// fill writes the figures into the snapshot. If steps is true, it also writes the times of steps and targets and the service
-// time.
+// fill writes the figures into the snapshot. If steps is true, it also writes the times of steps and targets and the
+// service time.
 func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	t := f.total
 	s.Counters = t.Counters
@@ -64,7 +65,8 @@ func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		}
 	}
 	s.Selections, s.StageSelections = f.selectionCounters(g.listeners, steps)
-	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(), t.Exhausted
+	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(),
+		t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
 	s.Generator.BatchedNanoseconds = t.Batched
 	s.Generator.Naps, s.Generator.NapNanoseconds = t.Naps, t.Napped
@@ -87,8 +89,8 @@ func (g *gauges) addTotals(t *measure.Recorder) {
 	}
 }
 
-// fillTimes writes the distributions into the snapshot: those of the run are sums over steps and targets, so that a request is recorded
-// once.
+// fillTimes writes the distributions into the snapshot: those of the run are sums over steps and targets, so that a
+// request is recorded once.
 func fillTimes(t *measure.Recorder, s *rv.Snapshot, steps bool) {
 	var responseTime, serviceTime, timeToFirstByte, reconnecting, blocked, connect histogram.H
 	for i := range t.Steps {

@@ -53,9 +53,11 @@ const (
 type servers []*server
 
 // newServers returns the servers of a plan. They have no sockets yet.
-func newServers(ctx context.Context, plan *rv.Plan, o *Options, serve func(listener, worker int, d *dial.Connection) bool) (out servers, err error) {
+func newServers(ctx context.Context, plan *rv.Plan, o *Options, serve func(listener, worker int,
+	d *dial.Connection) bool) (out servers, err error) {
 	for i := range plan.Listeners {
-		s := &server{plan: &plan.Listeners[i], ctx: ctx, log: o.Logger, address: o.ListenAddress, handshakes: make(chan struct{}, maxHandshakes)}
+		s := &server{plan: &plan.Listeners[i], ctx: ctx, log: o.Logger, address: o.ListenAddress,
+			handshakes: make(chan struct{}, maxHandshakes)}
 		s.serve = func(worker int, d *dial.Connection) bool { return serve(i, worker, d) }
 		if s.address == "" {
 			s.address = localhost
@@ -228,6 +230,7 @@ func (s *server) fail(peer string, err error) {
 	if s.tls == nil {
 		s.log.Warn("a listener cannot serve a connection", "listener", s.plan.Name, "err", err)
 	} else if s.failedHandshakes.Add(1) == 1 {
-		s.log.Warn("a handshake with a peer of a listener failed; others are counted, but not logged", "listener", s.plan.Name, "peer", peer, "err", err)
+		s.log.Warn("a handshake with a peer of a listener failed; others are counted, but not logged", "listener",
+			s.plan.Name, "peer", peer, "err", err)
 	}
 }

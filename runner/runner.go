@@ -48,7 +48,8 @@ type Options struct {
 	// ListenAddress is the IP address that the listeners of the plan listen on, which is also in their URLs. Empty:
 	// 127.0.0.1.
 	ListenAddress string
-	// ListenName is the DNS name of ListenAddress, which the URLs of listeners with TLS have in its place. Empty: the URLs have ListenAddress.
+	// ListenName is the DNS name of ListenAddress, which the URLs of listeners with TLS have in its place. Empty: the URLs
+	// have ListenAddress.
 	ListenName string
 	// Node and Pod are shown in snapshots.
 	Node, Pod string
@@ -124,7 +125,8 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
-	r.authorizer = &authorizer{plan: plan, program: program, policy: r.policy, log: o.Logger, counts: make([]rv.Authorization, len(plan.Targets))}
+	r.authorizer = &authorizer{plan: plan, program: program, policy: r.policy, log: o.Logger,
+		counts: make([]rv.Authorization, len(plan.Targets))}
 	r.figures = newFigures(plan, program)
 	return r, nil
 }
@@ -224,8 +226,8 @@ func (r *Runner) Start(s rv.Start) error {
 	return nil
 }
 
-// Teardown starts the teardown chains of the shard that runs them, after its last response. All shards must have received
-// their last responses before.
+// Teardown starts the teardown chains of the shard that runs them, after its last response. All shards must have
+// received their last responses before.
 func (r *Runner) Teardown(rv.Teardown) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,9 +6,10 @@ import (
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
-// selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that follow from
-// other figures. If times is false, the selections of stages have no distributions.
-func (f *figures) selectionCounters(listeners []rv.ListenerCounters, times bool) (thresholds, stages []rv.SelectionCounters) {
+// selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that
+// follow from other figures. If times is false, the selections of stages have no distributions.
+func (f *figures) selectionCounters(listeners []rv.ListenerCounters, times bool) (thresholds,
+	stages []rv.SelectionCounters) {
 	var out []rv.SelectionCounters
 	for i := range f.selections {
 		sel := &f.selections[i]
@@ -58,7 +59,8 @@ func (f *figures) derive(sel *rv.Selection) *measure.Selection {
 		}
 		out.Time.Merge(h)
 		out.Add(&rv.SelectionCounts{
-			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset, ConnectionLost: from.ConnectionLost,
+			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset,
+			ConnectionLost: from.ConnectionLost,
 		}, 1)
 	}
 	for i := range f.total.Targets {

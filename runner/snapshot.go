@@ -25,7 +25,9 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 		Boot: r.boot, Sequence: r.sequence,
 	}
 	c := r.describe(s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)),
+		stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)),
+		lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
 	if c != nil {
 		late := make(chan struct{})
 		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
@@ -136,7 +138,8 @@ func (g *gauges) add(w *loop.Reading) {
 			g.streams[i] = n
 		}
 	}
-	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds, w.LeaseGaps.Nanoseconds)
+	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds,
+		w.LeaseGaps.Nanoseconds)
 	g.gaps.Dropped += w.LeaseGaps.Dropped
 	g.limited.Dropped += w.Limited.Dropped
 	g.limited.Waited += w.Limited.Waited

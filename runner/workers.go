@@ -97,7 +97,8 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 // trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
 const trialBody = 64 << 20
 
-func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer, listeners []string) (*worker, error) {
+func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer,
+	listeners []string) (*worker, error) {
 	n, release, err := netio.New()
 	if err != nil {
 		return nil, err
@@ -105,8 +106,9 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	w := &worker{ended: make(chan struct{}), spare: r.figures.newRecorder(), release: release}
 	cfg := loop.Config{
 		Program: program, Rates: r.plan.Rates, Selections: r.figures.selections, Share: part, Number: i,
-		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop, RequestLimit: r.plan.RequestLimit,
-		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
+		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
+		RequestLimit: r.plan.RequestLimit,
+		Spin:         r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
 		Listeners: listeners, Callers: r.callers, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {

@@ -55,8 +55,8 @@ type BearerAuth struct {
 }
 
 // OAuth2 gets tokens with the client credentials grant. Each runner gets its own token, and is not ready
-// without a token. The first setup chain that sends the token waits for it; without such a chain, the runner gets the token
-// after setup. If a runner cannot renew its token, it uses the old one until that expires. After this the
+// without a token. The first setup chain that sends the token waits for it; without such a chain, the runner gets the
+// token after setup. If a runner cannot renew its token, it uses the old one until that expires. After this the
 // runner sends requests without a token, and the target decides how they fail.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clientSecretFrom) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecretFrom"
@@ -132,9 +132,9 @@ type Parameter struct {
 	Value string `json:"value"`
 }
 
-// ClientAssertion is a client credentials assertion (3GPP TS 33.501 13.3.8): a JSON Web Token with the claims sub, iat, exp
-// and aud. The runner signs it with RS256, ES256 or ES384, as the key requires, and sends the certificate in it (x5c). The
-// runner signs the next one after half of the lifetime, with the certificate of that time.
+// ClientAssertion is a client credentials assertion (3GPP TS 33.501 13.3.8): a JSON Web Token with the claims sub, iat,
+// exp and aud. The runner signs it with RS256, ES256 or ES384, as the key requires, and sends the certificate in it
+// (x5c). The runner signs the next one after half of the lifetime, with the certificate of that time.
 type ClientAssertion struct {
 	// nfInstanceID is the NF instance ID of the client (claim sub), a UUID. With another text the test runs, and the
 	// operator and the command line warn. Bounds: 1 to 256 characters.

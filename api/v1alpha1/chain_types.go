@@ -181,8 +181,8 @@ type Step struct {
 	// Default: false.
 	// +optional
 	ClearCookies bool `json:"clearCookies,omitempty"`
-	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no slot.
-	// It cannot be the first step.
+	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no
+	// slot. It cannot be the first step.
 	// +optional
 	Await *Await `json:"await,omitempty"`
 }

@@ -38,8 +38,8 @@ const (
 	ReasonUploaded = "Uploaded"
 	// ReasonUploadFailed means that the last upload failed, and that the operator tries again. The message has the error.
 	ReasonUploadFailed = "UploadFailed"
-	// ReasonUploadAbandoned means that the report is not uploaded, and that the operator does not try again: the deadline of the
-	// uploads has passed, or the report was deleted. The message has the last error.
+	// ReasonUploadAbandoned means that the report is not uploaded, and that the operator does not try again: the deadline
+	// of the uploads has passed, or the report was deleted. The message has the last error.
 	ReasonUploadAbandoned = "UploadAbandoned"
 )
 
@@ -169,11 +169,11 @@ const (
 	// ReasonTooManyErrors means that the spec has no threshold on the error rate, and the rate is above the
 	// default limit of 1%.
 	ReasonTooManyErrors = "TooManyErrors"
-	// ReasonTooManyNotificationErrors means that more than 1% of the steps that awaited a notification for a listener received
-	// none that passed their checks.
+	// ReasonTooManyNotificationErrors means that more than 1% of the steps that awaited a notification for a listener
+	// received none that passed their checks.
 	ReasonTooManyNotificationErrors = "TooManyNotificationErrors"
-	// ReasonNoChainCompleted means that no chain instance was completed: all were aborted, or were under way when the load and
-	// gracefulStop ended. With a threshold on the error rate, it means that responses lacked what a capture needs.
+	// ReasonNoChainCompleted means that no chain instance was completed: all were aborted, or were under way when the load
+	// and gracefulStop ended. With a threshold on the error rate, it means that responses lacked what a capture needs.
 	ReasonNoChainCompleted = "NoChainCompleted"
 	// ReasonTeardownFailed means that a teardown chain failed.
 	ReasonTeardownFailed = "TeardownFailed"

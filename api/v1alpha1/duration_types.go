@@ -31,7 +31,8 @@ var units = []struct {
 	length time.Duration
 	name   string
 }{
-	{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"}, {time.Nanosecond, "ns"},
+	{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"},
+	{time.Nanosecond, "ns"},
 }
 
 // String returns the duration as the API accepts it. time.Duration writes 1.5s, which has a fraction.

@@ -1,8 +1,8 @@
 package v1alpha1
 
 // Listener is an HTTP/2 server of each runner for notifications that the services under load send. A request
-// gives them its URL with the placeholder ${listener.NAME.url}, and a step waits for them with await. The URL reaches the
-// worker that has sent the request.
+// gives them its URL with the placeholder ${listener.NAME.url}, and a step waits for them with await. The URL reaches
+// the worker that has sent the request.
 type Listener struct {
 	// name is the name of the listener in placeholders, in steps and in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
@@ -18,15 +18,16 @@ type Listener struct {
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65000
 	Port *int32 `json:"port,omitempty"`
-	// interface is the network interface of the pod that the listener listens on, such as one of Multus. URLs have its first IP
-	// address, if possible of IPv4. If the pod has no such interface, the test does not start.
+	// interface is the network interface of the pod that the listener listens on, such as one of Multus. URLs have its
+	// first IP address, if possible of IPv4. If the pod has no such interface, the test does not start.
 	// It has 1 to 15 characters, without / and white space. Default: the address of the pod.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:Pattern=`^[^/\s]+$`
 	Interface string `json:"interface,omitempty"`
-	// token is what the access token of a notification must be. A notification without such a token is answered with 401, or with
+	// token is what the access token of a notification must be. A notification without such a token is answered with 401,
+	// or with
 	// 403 if only the scope is missing, and counted as refusedToken. It reaches no step.
 	// Default: notifications need no token.
 	// +optional
@@ -49,16 +50,16 @@ type Listener struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	MaxBodyBytes int32 `json:"maxBodyBytes,omitempty"`
-	// retention is how long a notification that comes before its step waits for it, and how long late and duplicate ones are
-	// recognised. A test ends this long after the last step that awaits one.
+	// retention is how long a notification that comes before its step waits for it, and how long late and duplicate ones
+	// are recognised. A test ends this long after the last step that awaits one.
 	// It is greater than 0 and at most 1h. Default: 1s.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Retention *Duration `json:"retention,omitempty"`
 }
 
-// ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that fails, or that
-// takes longer than 5 seconds, is counted as failedHandshakes of the listener.
+// ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that
+// fails, or that takes longer than 5 seconds, is counted as failedHandshakes of the listener.
 //
 // Keys and certificates are references, as in the tls of a target.
 //
@@ -68,14 +69,14 @@ type ListenerTLS struct {
 	// Default: each runner makes a certificate when it starts. Only a peer that does not verify certificates accepts it.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
-	// clientCAFrom is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer needs
-	// a client certificate of one of them.
+	// clientCAFrom is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer
+	// needs a client certificate of one of them.
 	// Default: the listener does not request a client certificate.
 	// +optional
 	ClientCAFrom *ContentSource `json:"clientCAFrom,omitempty"`
-	// clientNames are up to 16 subject alternative names of which the client certificate of a peer must have one: DNS names, URIs
-	// such as urn:uuid:..., or IP addresses. Notifications of other peers are answered with 403, and counted as
-	// refusedCertificate. They reach no step.
+	// clientNames are up to 16 subject alternative names of which the client certificate of a peer must have one: DNS
+	// names, URIs such as urn:uuid:..., or IP addresses. Notifications of other peers are answered with 403, and counted
+	// as refusedCertificate. They reach no step.
 	// Each has 1 to 253 characters. Default: every client certificate of clientCAFrom.
 	// +optional
 	// +listType=set
@@ -89,20 +90,21 @@ type ListenerTLS struct {
 	MinVersion TLSVersion `json:"minVersion,omitempty"`
 }
 
-// ListenerToken is what the access token of a notification must be: a JSON Web Token (RFC 7519) in the header field authorization
-// (RFC 6750 2.1), which has not expired. The clocks of its issuer and of the runner may differ by 5 seconds.
+// ListenerToken is what the access token of a notification must be: a JSON Web Token (RFC 7519) in the header field
+// authorization (RFC 6750 2.1), which has not expired. The clocks of its issuer and of the runner may differ by 5
+// seconds.
 type ListenerToken struct {
-	// algorithm is the algorithm of the signature: HS256, RS256, RS512 or ES256 (RFC 7518 3.1). A token with another one, such as
-	// none, is refused.
+	// algorithm is the algorithm of the signature: HS256, RS256, RS512 or ES256 (RFC 7518 3.1). A token with another one,
+	// such as none, is refused.
 	// +required
 	// +kubebuilder:validation:Enum=HS256;RS256;RS512;ES256
 	Algorithm string `json:"algorithm"`
-	// keysFrom is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates. For HS256 it can
-	// also be the secret, of 32 bytes or more.
+	// keysFrom is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates.
+	// For HS256 it can also be the secret, of 32 bytes or more.
 	// +required
 	KeysFrom ContentSource `json:"keysFrom,omitzero"`
-	// audience is a value that the claim aud of the token must have, such as the NF type or the instance id of the consumer.
-	// It has at most 1024 characters. Default: any.
+	// audience is a value that the claim aud of the token must have, such as the NF type or the instance id of the
+	// consumer. It has at most 1024 characters. Default: any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Audience string `json:"audience,omitempty"`
@@ -156,8 +158,8 @@ type ListenerHeader struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Await is a notification that a step waits for. The step follows the request that causes it. A notification can come before the
-// response to this request.
+// Await is a notification that a step waits for. The step follows the request that causes it. A notification can come
+// before the response to this request.
 type Await struct {
 	// listener is the name of the listener that receives the notification.
 	// +required
@@ -188,9 +190,9 @@ type Await struct {
 
 // NotificationExpect is what a notification must be.
 type NotificationExpect struct {
-	// checks are up to 16 checks of the notification, which must all pass. header, body, jsonPointer and xpath are of the notification,
-	// and so is request. status is always 200. responseTime is the time from sending the request before the step to the notification.
-	// Default: none.
+	// checks are up to 16 checks of the notification, which must all pass. header, body, jsonPointer and xpath are of the
+	// notification, and so is request. status is always 200. responseTime is the time from sending the request before the
+	// step to the notification. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -198,16 +200,16 @@ type NotificationExpect struct {
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// NotificationMatch finds the notification of a chain instance, by its path, by a value of its JSON content, or by both. All steps that
-// await a notification of the same listener use the same kind of match, and the same jsonPointer.
+// NotificationMatch finds the notification of a chain instance, by its path, by a value of its JSON content, or by
+// both. All steps that await a notification of the same listener use the same kind of match, and the same jsonPointer.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.jsonPointer)",message="path or jsonPointer is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.jsonPointer) == has(self.equals)",message="jsonPointer and equals go together"
 type NotificationMatch struct {
-	// path is the path of the notification, without its query. It begins with /, or with a placeholder. It should have a placeholder whose value differs between instances,
-	// such as /notify/${id}: of several steps that wait for the same path, the first one gets the notification. With jsonPointer,
-	// both must match, so one callback can have several events.
-	// It has at most 8192 characters.
+	// path is the path of the notification, without its query. It begins with /, or with a placeholder. It should have a
+	// placeholder whose value differs between instances, such as /notify/${id}: of several steps that wait for the same
+	// path, the first one gets the notification. With jsonPointer, both must match, so one callback can have several
+	// events. It has at most 8192 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192

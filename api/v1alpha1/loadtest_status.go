@@ -67,8 +67,9 @@ type LoadTestStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Selector string `json:"selector,omitempty"`
-	// planHash is the SHA-256 of the plan's canonical bytes without the operator's address policy and limits, in hexadecimal. Two
-	// runs with the same hash executed the same plan. The command line prints the same hash for the same manifest.
+	// planHash is the SHA-256 of the plan's canonical bytes without the operator's address policy and limits, in
+	// hexadecimal. Two runs with the same hash executed the same plan. The command line prints the same hash for the same
+	// manifest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash,omitempty"`
@@ -281,8 +282,8 @@ type Results struct {
 	// and ends with the end of its response, so it includes the time in which the request waited for a stream.
 	// +required
 	ResponseTime Times `json:"responseTime"`
-	// stages has one entry for each measured stage, in the order of the spec: first the stages of spec.rates, then those of
-	// each chain. Bounds: the first 32 measured stages. Absent: the test has not ended, it has a search (status.search
+	// stages has one entry for each measured stage, in the order of the spec: first the stages of spec.rates, then those
+	// of each chain. Bounds: the first 32 measured stages. Absent: the test has not ended, it has a search (status.search
 	// has the figures of its probes), or runners of an earlier version did not report them.
 	// +optional
 	// +listType=map
@@ -461,8 +462,8 @@ type RequestCounts struct {
 	Retried int64 `json:"retried"`
 }
 
-// RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are numbers of requests
-// per second.
+// RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are numbers of
+// requests per second.
 type RateStatus struct {
 	// asked is the rate of the spec over the measured stages. It is 0 if one of these stages is a closed loop or
 	// has chainsPerSecond.
@@ -480,7 +481,8 @@ type RateStatus struct {
 }
 
 // Times are figures of a distribution of times, in whole microseconds. Percentiles are exact to three significant
-// digits. A request without a response counts as longer than every measured time. All figures are 0 if there was no request.
+// digits. A request without a response counts as longer than every measured time. All figures are 0 if there was no
+// request.
 type Times struct {
 	// p50Microseconds is the median.
 	// +optional
@@ -506,15 +508,15 @@ type Times struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxMicroseconds *int64 `json:"maxMicroseconds,omitempty"`
-	// aboveMicroseconds is set if at least one of the figures falls among the requests without a response. These figures are
-	// absent: they are longer than aboveMicroseconds, which is the longest timeout of these requests.
+	// aboveMicroseconds is set if at least one of the figures falls among the requests without a response. These figures
+	// are absent: they are longer than aboveMicroseconds, which is the longest timeout of these requests.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AboveMicroseconds int64 `json:"aboveMicroseconds,omitempty"`
 }
 
-// StageResult has the results of one measured stage over all shards. A request belongs to the stage of its slot, also if
-// its response came in the next stage.
+// StageResult has the results of one measured stage over all shards. A request belongs to the stage of its slot, also
+// if its response came in the next stage.
 type StageResult struct {
 	// name is the name of the stage.
 	// +required
@@ -698,7 +700,8 @@ type ThresholdStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Limit string `json:"limit"`
-	// observed is the observed value, with as many digits as a comparison with limit needs. It is "none" if nothing was measured.
+	// observed is the observed value, with as many digits as a comparison with limit needs. It is "none" if nothing was
+	// measured.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Observed string `json:"observed"`

@@ -11,9 +11,9 @@ import (
 // another name, or delete it and apply it again.
 //
 // While the test runs, you can change only fields that act on the whole load: the rates of stages, runner.shards,
-// runner.podDisruptionBudget, suspend, stop, ttlSecondsAfterFinished and ttlSecondsByOutcome. A change of another field would mix results of the old and the new
-// spec. After the end the API server accepts all edits again, but they have no effect. The message of condition
-// Finished and an event report such an edit.
+// runner.podDisruptionBudget, suspend, stop, ttlSecondsAfterFinished and ttlSecondsByOutcome. A change of another field
+// would mix results of the old and the new spec. After the end the API server accepts all edits again, but they have no
+// effect. The message of condition Finished and an event report such an edit.
 //
 // Runner pods are named after the LoadTest, and a host name has at most 63 characters. The name of a LoadTest
 // therefore has at most 50 characters and no dots.
@@ -216,10 +216,11 @@ type LoadTestSpec struct {
 	// to count. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// lock is the name of a lock of the namespace. Of the LoadTests of a namespace with the same lock, at most one has runners.
-	// The others wait in the order of their creation, with reason WaitingForLock. A test gives up its lock when it has finished and
-	// its pods have ended. A suspended test that has not started does not hold a lock. startTimeout and
-	// activeDeadlineSeconds do not count while a test waits for its lock. The command line ignores it. Default: no lock.
+	// lock is the name of a lock of the namespace. Of the LoadTests of a namespace with the same lock, at most one has
+	// runners. The others wait in the order of their creation, with reason WaitingForLock. A test gives up its lock when
+	// it has finished and its pods have ended. A suspended test that has not started does not hold a lock. startTimeout
+	// and activeDeadlineSeconds do not count while a test waits for its lock. The command line ignores it. Default: no
+	// lock.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -233,7 +234,8 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 	// ttlSecondsByOutcome is ttlSecondsAfterFinished for single outcomes of the verdict. It takes precedence over
-	// ttlSecondsAfterFinished, which applies to the outcomes without a value. You can change it at any time. Default: none.
+	// ttlSecondsAfterFinished, which applies to the outcomes without a value. You can change it at any time. Default:
+	// none.
 	// +optional
 	TTLSecondsByOutcome *TTLByOutcome `json:"ttlSecondsByOutcome,omitempty"`
 	// gracefulStop is how long chain instances that run at the end of the load may send their remaining steps. The load
@@ -244,10 +246,10 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
 	GracefulStop *Duration `json:"gracefulStop,omitempty"`
 	// activeDeadlineSeconds is the time in seconds from when the operator first saw the LoadTest until it ends the
-	// test. This includes a test that has not started. The time does not count while a queue such as Kueue suspends the Job of
-	// the runners, and while the test waits for its lock: it begins again when the wait ends. The operator keeps what was measured so far, and Succeeded
-	// is False with reason DeadlineExceeded. Bounds: 1 to 31536000 (a year). Default: none. Without a deadline,
-	// runners stop a minute after the latest possible end of all stages and the drain.
+	// test. This includes a test that has not started. The time does not count while a queue such as Kueue suspends the
+	// Job of the runners, and while the test waits for its lock: it begins again when the wait ends. The operator keeps
+	// what was measured so far, and Succeeded is False with reason DeadlineExceeded. Bounds: 1 to 31536000 (a year).
+	// Default: none. Without a deadline, runners stop a minute after the latest possible end of all stages and the drain.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=31536000
@@ -464,16 +466,16 @@ type Target struct {
 	// followAuthority is whether requests follow an absolute URL to another authority: Never, WithoutCredentials or
 	// WithCredentials. A request follows if its path starts with a capture, such as the location of a response, and the
 	// captured value is an absolute URL: the runner connects to the authority of that URL and sends the request there. The
-	// scheme must be that of this target. The runner opens as many connections as to this target and uses the same settings.
-	// With Never the runner takes the path and query of the URL and sends the request to this target. With
-	// WithoutCredentials it does not send auth and clientAssertion to the other authority. With WithCredentials it does, such
-	// as to the network functions that an NRF names. A response then decides which server gets the token. WithCredentials
-	// needs auth or clientAssertion. Default: Never. Bounds: each worker follows at most 64 authorities.
+	// scheme must be that of this target. The runner opens as many connections as to this target and uses the same
+	// settings. With Never the runner takes the path and query of the URL and sends the request to this target. With
+	// WithoutCredentials it does not send auth and clientAssertion to the other authority. With WithCredentials it does,
+	// such as to the network functions that an NRF names. A response then decides which server gets the token.
+	// WithCredentials needs auth or clientAssertion. Default: Never. Bounds: each worker follows at most 64 authorities.
 	// +optional
 	// +kubebuilder:default=Never
 	FollowAuthority FollowAuthority `json:"followAuthority,omitempty"`
-	// sbi makes the runner send the header fields of the Service Based Interface of a 5G core (3GPP TS 29.500). Default: the
-	// runner does not add them.
+	// sbi makes the runner send the header fields of the Service Based Interface of a 5G core (3GPP TS 29.500). Default:
+	// the runner does not add them.
 	// +optional
 	SBI *SBI `json:"sbi,omitempty"`
 	// clientAssertion is the source of the 3gpp-Sbi-Client-Credentials header (3GPP TS 29.500 5.2.3.2.11). The runner adds
@@ -502,8 +504,8 @@ type Rate struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. It counts
-	// requests, not chains: each step of a chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
-	// start at the scheduled time. 0 is a pause. Bounds: 0 to 100000000.
+	// requests, not chains: each step of a chain counts. The scheduled times of requests do not depend on earlier
+	// responses (open loop). Response times start at the scheduled time. 0 is a pause. Bounds: 0 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
@@ -533,17 +535,17 @@ type Rate struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
 	Duration *Duration `json:"duration,omitempty"`
-	// requests is the number of requests of the stage over all shards. Each step, retry and redirect is a request. Default: no
-	// limit; then duration must be set. Bounds: 1 to 10^12.
+	// requests is the number of requests of the stage over all shards. Each step, retry and redirect is a request.
+	// Default: no limit; then duration must be set. Bounds: 1 to 10^12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000
 	Requests *int64 `json:"requests,omitempty"`
 	// rampFrom is the rate at the start of the stage, in the unit of the mode: requests per second, requests in each
-	// period, chain instances per second, or requests in flight. The rate changes linearly from rampFrom to the rate of the mode over
-	// duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes while the
-	// stage is active, the rate is the one that the stage would have if it had started with the new value. Default:
-	// the rate is constant. With closedLoop it needs concurrency. Bounds: 0 to 100000000.
+	// period, chain instances per second, or requests in flight. The rate changes linearly from rampFrom to the rate of
+	// the mode over duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes
+	// while the stage is active, the rate is the one that the stage would have if it had started with the new value.
+	// Default: the rate is constant. With closedLoop it needs concurrency. Bounds: 0 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
@@ -742,9 +744,10 @@ type Threshold struct {
 	// +kubebuilder:validation:Pattern=`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`
 	Percentile string `json:"percentile,omitempty"`
 	// max is the greatest value that passes: a duration such as 20ms for a time, a percentage such as 0.1% and
-	// at most 100% for ErrorRate and NotificationErrorRate, a number such as 1000 for Rate. For a count, a number such as 10 is a count, a
-	// percentage is the share of the requests that were sent or dropped, of the chain instances that ended, of the
-	// steps that awaited a notification, or of the notifications that came (late, duplicate and unexpected ones), and
+	// at most 100% for ErrorRate and NotificationErrorRate, a number such as 1000 for Rate. For a count, a number such as
+	// 10 is a count, a percentage is the share of the requests that were sent or dropped, of the chain instances that
+	// ended, of the steps that awaited a notification, or of the notifications that came (late, duplicate and unexpected
+	// ones), and
 	// 5/s is the number in a second. It is not negative. A number with decimals needs quotes: "0.5".
 	// +optional
 	// +kubebuilder:validation:XIntOrString

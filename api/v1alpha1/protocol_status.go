@@ -6,8 +6,8 @@ type FoundProtocol struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target"`
-	// url is the URL. If it has placeholders, url is its scheme and authority with their values. A longer URL is cut after 512
-	// characters.
+	// url is the URL. If it has placeholders, url is its scheme and authority with their values. A longer URL is cut after
+	// 512 characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	URL string `json:"url"`

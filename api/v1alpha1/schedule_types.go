@@ -48,18 +48,18 @@ type LoadTestScheduleList struct {
 
 // LoadTestScheduleSpec is what the operator creates, and when.
 type LoadTestScheduleSpec struct {
-	// schedule is the cron expression of the scheduled times: minute, hour, day of the month, month and day of the week, as
-	// in a CronJob. Lists, ranges, steps, names of months and days, and @hourly, @daily, @weekly, @monthly and @yearly are
-	// allowed. A change applies from now on. Bounds: 1 to 256 characters.
+	// schedule is the cron expression of the scheduled times: minute, hour, day of the month, month and day of the week,
+	// as in a CronJob. Lists, ranges, steps, names of months and days, and @hourly, @daily, @weekly, @monthly and @yearly
+	// are allowed. A change applies from now on. Bounds: 1 to 256 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ')",message="must not contain TZ; use timeZone"
 	// +kubebuilder:validation:XValidation:rule="self.contains('TZ') || self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @]+( +[^ @]+){4})$')",message="must have five fields (minute, hour, day of the month, month, day of the week), or be @hourly, @daily, @weekly, @monthly or @yearly"
 	Schedule string `json:"schedule"`
-	// timeZone is the name of the time zone of schedule, such as Europe/Berlin. At the beginning of daylight-saving time, a
-	// scheduled time in the hour that the clock skips does not occur at that date. At its end, a scheduled time in the hour
-	// that the clock repeats occurs twice. Default: Etc/UTC.
+	// timeZone is the name of the time zone of schedule, such as Europe/Berlin. At the beginning of daylight-saving time,
+	// a scheduled time in the hour that the clock skips does not occur at that date. At its end, a scheduled time in the
+	// hour that the clock repeats occurs twice. Default: Etc/UTC.
 	// +optional
 	// +kubebuilder:default=Etc/UTC
 	// +kubebuilder:validation:MinLength=1
@@ -68,8 +68,8 @@ type LoadTestScheduleSpec struct {
 	TimeZone string `json:"timeZone,omitempty"`
 	// concurrencyPolicy controls what the operator does at a scheduled time while a LoadTest of the schedule has not
 	// finished. Allow creates another one. Forbid waits for its end, at most for startingDeadlineSeconds; then the run is
-	// missed. Replace deletes it with its results, and creates the next one when it is deleted. Default: Forbid, because two
-	// tests of the same target at the same time distort each other's results.
+	// missed. Replace deletes it with its results, and creates the next one when it is deleted. Default: Forbid, because
+	// two tests of the same target at the same time distort each other's results.
 	// +optional
 	// +kubebuilder:default=Forbid
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
@@ -81,8 +81,8 @@ type LoadTestScheduleSpec struct {
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=604800
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// suspend prevents new LoadTests. LoadTests that exist continue. Scheduled times during the suspension are skipped: they
-	// do not start later, and do not count as missed. Default: false.
+	// suspend prevents new LoadTests. LoadTests that exist continue. Scheduled times during the suspension are skipped:
+	// they do not start later, and do not count as missed. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 	// historyLimits is how many finished LoadTests of each outcome the operator keeps. It deletes the oldest ones with
@@ -182,9 +182,9 @@ type LoadTestScheduleStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions are Ready and Stalled. Ready is True if the operator creates LoadTests at the scheduled times. It is False
-	// while suspend is true, if schedule, timeZone or template has an error, and while a run that is due cannot start.
-	// Stalled is present and True if nothing changes until a user edits the spec.
+	// conditions are Ready and Stalled. Ready is True if the operator creates LoadTests at the scheduled times. It is
+	// False while suspend is true, if schedule, timeZone or template has an error, and while a run that is due cannot
+	// start. Stalled is present and True if nothing changes until a user edits the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -202,7 +202,8 @@ type LoadTestScheduleStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Active []ScheduledLoadTest `json:"active,omitempty"`
-	// lastFinished is the LoadTest with the latest scheduled time that has finished. It stays when the LoadTest is deleted.
+	// lastFinished is the LoadTest with the latest scheduled time that has finished. It stays when the LoadTest is
+	// deleted.
 	// +optional
 	LastFinished *FinishedLoadTest `json:"lastFinished,omitempty"`
 	// lastPassedTime is the scheduled time of the last LoadTest that passed.

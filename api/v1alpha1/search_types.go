@@ -12,9 +12,10 @@ const (
 	SearchConcurrency SearchLoad = "Concurrency"
 )
 
-// Search makes the test look for the highest load at which all thresholds pass. The test sends probes, each at one load. It
-// multiplies the load by four until a probe fails, or divides it by four until one holds. Then it probes the geometric mean of the
-// highest load that held and the lowest one that failed, until they differ by at most precision, and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
+// Search makes the test look for the highest load at which all thresholds pass. The test sends probes, each at one
+// load. It multiplies the load by four until a probe fails, or divides it by four until one holds. Then it probes the
+// geometric mean of the highest load that held and the lowest one that failed, until they differ by at most precision,
+// and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || self.min <= self.start",message="start must be at least min",fieldPath=".start"
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || !has(self.max) || self.start <= self.max",message="start must be at most max",fieldPath=".start"
@@ -31,15 +32,15 @@ type Search struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Start int64 `json:"start,omitempty"`
-	// min is the lowest load that the search tries. If a probe at min fails, the outcome is NotFound. Default: 1. Bounds: 1
-	// to max.
+	// min is the lowest load that the search tries. If a probe at min fails, the outcome is NotFound. Default: 1. Bounds:
+	// 1 to max.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Min int64 `json:"min,omitempty"`
-	// max is the highest load that the search tries. If a probe at max holds, the outcome is MaximumHeld. Default: 100000000
-	// with RequestsPerSecond, all streams of the targets with Concurrency. Bounds: min to these numbers.
+	// max is the highest load that the search tries. If a probe at max holds, the outcome is MaximumHeld. Default:
+	// 100000000 with RequestsPerSecond, all streams of the targets with Concurrency. Bounds: min to these numbers.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -83,11 +84,11 @@ const (
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
 	// SearchNotFound: no load held, not even spec.search.min.
 	SearchNotFound SearchOutcome = "NotFound"
-	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more. Or probes at the same
-	// load have different results, and the generator was the bottleneck there or at a lower load.
+	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more. Or
+	// probes at the same load have different results, and the generator was the bottleneck there or at a lower load.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
-	// SearchMoved: probes at the same load have different results, so the capacity of the target changed during the search. If the
-	// generator was the bottleneck at a higher load, the message says that it may have changed.
+	// SearchMoved: probes at the same load have different results, so the capacity of the target changed during the
+	// search. If the generator was the bottleneck at a higher load, the message says that it may have changed.
 	SearchMoved SearchOutcome = "Moved"
 	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
 	SearchIncomplete SearchOutcome = "Incomplete"
@@ -105,7 +106,8 @@ const (
 	ProbeFailed ProbeOutcome = "Failed"
 	// ProbeGeneratorBound: the generator was the bottleneck, so the figures say nothing about the target.
 	ProbeGeneratorBound ProbeOutcome = "GeneratorBound"
-	// ProbeInvalid: the load changed during the probe, a runner was lost, or another operator began it. The search repeats it.
+	// ProbeInvalid: the load changed during the probe, a runner was lost, or another operator began it. The search repeats
+	// it.
 	ProbeInvalid ProbeOutcome = "Invalid"
 )
 

@@ -128,11 +128,11 @@ type Request struct {
 	MaxBodyBytes *int32 `json:"maxBodyBytes,omitempty"`
 	// maxRedirects is the largest number of redirects with status 307 or 308 that the request follows (RFC 9110 15.4.8).
 	// The runner sends the same request to the Location of the response. Each of them is a request of its own in all
-	// counts, and takes a slot. Checks and captures apply to the last response. A redirect to an authority outside the urls
-	// of the target needs followAuthority, and is sent without the header fields authorization, cookie, proxy-authorization
-	// and 3gpp-Sbi-Client-Credentials of the template. A request with 3gpp-Sbi-Target-apiRoot or 3gpp-Sbi-Discovery-* is redirected
-	// through the target instead, with the new apiRoot. A redirect that the runner cannot follow fails the check
-	// maxRedirects.
+	// counts, and takes a slot. Checks and captures apply to the last response. A redirect to an authority outside the
+	// urls of the target needs followAuthority, and is sent without the header fields authorization, cookie,
+	// proxy-authorization and 3gpp-Sbi-Client-Credentials of the template. A request with 3gpp-Sbi-Target-apiRoot or
+	// 3gpp-Sbi-Discovery-* is redirected through the target instead, with the new apiRoot. A redirect that the runner
+	// cannot follow fails the check maxRedirects.
 	// It is 0 to 16. Default: 0; the runner follows no redirect, and 307 and 308 are statuses as any other.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

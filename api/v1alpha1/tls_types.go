@@ -82,7 +82,8 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// ClientCertificate is the source of a certificate, of a client or of a listener, and its private key. Set exactly one field.
+// ClientCertificate is the source of a certificate, of a client or of a listener, and its private key. Set exactly one
+// field.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1

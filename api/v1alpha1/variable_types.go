@@ -1,8 +1,8 @@
 package v1alpha1
 
 // Variable is a source of values. Set exactly one of range, list, csv, subscribers, random, uuid, counter,
-// timestamp, env, perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the value
-// for all its steps. scope changes this.
+// timestamp, env, perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the
+// value for all its steps. scope changes this.
 //
 // The runners split the values of range, list, csv and subscribers: each worker of each shard gets its own values. So a
 // value is used twice only after a worker has used all its values. A sequence with fewer values than workers
@@ -29,14 +29,14 @@ type Variable struct {
 	// +optional
 	// +kubebuilder:default=Instance
 	Scope VariableScope `json:"scope,omitempty"`
-	// order is the order of the values of range, list, csv and subscribers. Sequential is the order of the list. Shuffled is
-	// each value once, in an order that seed determines. Random is any value of the whole sequence each time, so
+	// order is the order of the values of range, list, csv and subscribers. Sequential is the order of the list. Shuffled
+	// is each value once, in an order that seed determines. Random is any value of the whole sequence each time, so
 	// values repeat. Default: Sequential.
 	// +optional
 	// +kubebuilder:default=Sequential
 	Order VariableOrder `json:"order,omitempty"`
-	// atEnd is what happens when a worker has used all its values of range, list, csv or subscribers. Wrap starts again with
-	// the first value. Stop starts no more instances of the chains that use the variable. The test ends when no
+	// atEnd is what happens when a worker has used all its values of range, list, csv or subscribers. Wrap starts again
+	// with the first value. Stop starts no more instances of the chains that use the variable. The test ends when no
 	// chain can start. Default: Wrap.
 	// +optional
 	// +kubebuilder:default=Wrap

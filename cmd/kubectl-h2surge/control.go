@@ -43,7 +43,8 @@ func (k *kube) newResume() *cobra.Command {
 }
 
 // control adds to a command what changes a test and prints the result.
-func (k *kube) control(change func(*cluster.Cluster, context.Context, string) (string, error), cmd *cobra.Command) *cobra.Command {
+func (k *kube) control(change func(*cluster.Cluster, context.Context, string) (string, error),
+	cmd *cobra.Command) *cobra.Command {
 	w := &where{}
 	cmd.Args = cli.ExactArgs("NAME")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

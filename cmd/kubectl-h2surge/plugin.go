@@ -62,7 +62,8 @@ func newRootCommand(k *kube) *cobra.Command {
 	const inCluster, local = "cluster", "local"
 	root := cli.NewRootCommand("Load-test HTTP services in a cluster", pluginLong)
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: ofKubectl}
-	root.AddGroup(&cobra.Group{ID: inCluster, Title: "In the cluster:"}, &cobra.Group{ID: local, Title: "Without a cluster:"})
+	root.AddGroup(&cobra.Group{ID: inCluster, Title: "In the cluster:"}, &cobra.Group{ID: local,
+		Title: "Without a cluster:"})
 	for _, cmd := range k.commands() {
 		cmd.GroupID = inCluster
 		root.AddCommand(cmd)
@@ -77,7 +78,8 @@ func newRootCommand(k *kube) *cobra.Command {
 
 func (k *kube) commands() []*cobra.Command {
 	return []*cobra.Command{
-		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newUI(), k.newReport(), k.newCompare(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
+		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newUI(), k.newReport(), k.newCompare(), k.newStop(),
+		k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
 	}
 }
 
@@ -89,7 +91,8 @@ func (w *where) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVarP(&w.options.Namespace, "namespace", "n", "", "`namespace` (default: that of the kubeconfig)")
 	flags.StringVar(&w.options.Context, "context", "", "`name` of the context in the kubeconfig")
-	flags.StringVar(&w.options.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&w.options.Kubeconfig, "kubeconfig", "",
+		"kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
 }
 
 func (w *where) connect(k *kube, cmd *cobra.Command) (*cluster.Cluster, error) {

@@ -100,7 +100,8 @@ func (k *kube) newRun() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	cli.AddFilename(flags, &r.files)
-	flags.StringVar(&r.from, "from", "", "run the LoadTest `NAME` again, or schedule/NAME: the template of a LoadTestSchedule")
+	flags.StringVar(&r.from, "from", "",
+		"run the LoadTest `NAME` again, or schedule/NAME: the template of a LoadTestSchedule")
 	flags.StringVar(&r.name, "name", "", "`name` of the LoadTest, instead of the manifest's")
 	flags.BoolVar(&r.generateName, "generate-name", false, "append - and five random characters to the name")
 	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
@@ -111,7 +112,8 @@ func (k *kube) newRun() *cobra.Command {
 	r.full.Register(flags)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
 	r.push.Register(flags)
-	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
+	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false,
+		"stop the test on Ctrl-C, wait for its end and show the report")
 	r.register(cmd)
 	return cmd
 }
@@ -184,7 +186,8 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	case r.timeout < 0:
 		return cli.Usagef("--timeout: must not be negative")
 	}
-	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "otlp-endpoint": r.push.Given(), "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
+	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "otlp-endpoint": r.push.Given(),
+		"timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
 		if given && !r.wait && !r.follow {
 			return cli.Usagef("--%s: allowed only with --follow or --wait", name)
 		}
@@ -195,7 +198,8 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	}
 	if r.name != "" {
 		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
-			return cli.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters", r.name, most)
+			return cli.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters",
+				r.name, most)
 		}
 	}
 	if err := r.push.Check(); err != nil {
@@ -336,7 +340,8 @@ func (r *kubeRun) withoutReport() error {
 	judged := rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
 	judged.Thresholds = slices.Grow(judged.Thresholds, len(v.Thresholds))
 	for _, t := range v.Thresholds {
-		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed, Passed: t.Passed})
+		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed,
+			Passed: t.Passed})
 	}
 	return cli.AsVerdict(&rv.Report{Verdict: judged}, false)
 }

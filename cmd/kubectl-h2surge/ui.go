@@ -42,7 +42,8 @@ report with your own credentials. The page is read-only.`,
 			return u.run(cmd.Context(), args[0])
 		},
 	}
-	live.RegisterAddress(cmd.Flags(), "address", "`address` of the page on this machine: PORT or HOST:PORT (default: any free port)")
+	live.RegisterAddress(cmd.Flags(), "address",
+		"`address` of the page on this machine: PORT or HOST:PORT (default: any free port)")
 	w.register(cmd)
 	return cmd
 }

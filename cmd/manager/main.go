@@ -29,7 +29,8 @@ import (
 )
 
 func main() {
-	config := flag.String("config", "", "`file` with an OperatorConfig (config.h2surge.io/v1alpha1); default: the defaults of all fields")
+	config := flag.String("config", "",
+		"`file` with an OperatorConfig (config.h2surge.io/v1alpha1); default: the defaults of all fields")
 	flag.Parse() // --kubeconfig comes with controller-runtime
 	if err := run(ctrl.SetupSignalHandler(), *config); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
@@ -47,15 +48,16 @@ func document(cfg *configv1alpha1.OperatorConfig) json.RawMessage {
 }
 
 const (
-	// gcPercent makes the collector run twice as often as by default. A collection takes some milliseconds of CPU, and the memory of an
-	// operator with thousands of shards is a third less.
+	// gcPercent makes the collector run twice as often as by default. A collection takes some milliseconds of CPU, and the
+	// memory of an operator with thousands of shards is a third less.
 	gcPercent = 50
 	// memoryPercent is the part of the container's memory limit from which on the collector runs more often.
 	memoryPercent = 90
 )
 
-// memorySettings returns the arguments of debug.SetGCPercent and debug.SetMemoryLimit. The variables of Go's runtime take precedence; a
-// negative number keeps what they say. H2SURGE_MEMORY_LIMIT is the memory limit of the container in bytes.
+// memorySettings returns the arguments of debug.SetGCPercent and debug.SetMemoryLimit. The variables of Go's runtime
+// take precedence; a negative number keeps what they say. H2SURGE_MEMORY_LIMIT is the memory limit of the container in
+// bytes.
 func memorySettings(env func(string) string) (percent int, limit int64) {
 	percent, limit = -1, -1
 	if env("GOGC") == "" {
@@ -87,7 +89,8 @@ func run(ctx context.Context, configFile string) error {
 	log := ctrl.Log.WithName("manager")
 	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
-	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg, filters.WithAuthenticationAndAuthorization))
+	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg,
+		filters.WithAuthenticationAndAuthorization))
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// config is the command line and the environment of a runner, which are the same for all pods of a run. The share of a shard and later
-// changes come over the control port.
+// config is the command line and the environment of a runner, which are the same for all pods of a run. The share of a
+// shard and later changes come over the control port.
 type config struct {
 	plan string
-	// planDigest is the SHA-256 of the plan in hexadecimal; a file with another plan is refused. It is a variable of the environment, which a
-	// runner of an earlier version ignores. Empty: any plan is executed.
+	// planDigest is the SHA-256 of the plan in hexadecimal; a file with another plan is refused. It is a variable of the
+	// environment, which a runner of an earlier version ignores. Empty: any plan is executed.
 	planDigest     string
 	tlsDir         string
 	controlAddress string
@@ -36,10 +36,14 @@ func parseConfig(args []string, env func(string) string, output io.Writer) (conf
 	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")
-	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
-	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "address for the operator, `host:port`")
-	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "address of /metrics, /healthz and /readyz, `host:port`")
-	flags.DurationVar(&c.ackGrace, "ack-grace", rv.DefaultResultRetention, "how long to keep the final snapshot after the run until the operator acknowledges it")
+	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+
+		rv.TLSKeyFile)
+	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort),
+		"address for the operator, `host:port`")
+	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort),
+		"address of /metrics, /healthz and /readyz, `host:port`")
+	flags.DurationVar(&c.ackGrace, "ack-grace", rv.DefaultResultRetention,
+		"how long to keep the final snapshot after the run until the operator acknowledges it")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}

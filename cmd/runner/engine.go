@@ -17,7 +17,8 @@ type engine interface {
 	Close() error
 }
 
-// errForeignShare: the message is for another pod. The operator sends it if the address of the other pod belongs to this pod now.
+// errForeignShare: the message is for another pod. The operator sends it if the address of the other pod belongs to
+// this pod now.
 var errForeignShare = errors.New("the share belongs to another runner")
 
 // identified is an engine that knows which pod it runs in.
@@ -46,8 +47,8 @@ func (e identified) identify(s rv.Snapshot) *rv.Snapshot {
 	return &s
 }
 
-// rejected stands in for an engine that cannot be made: its snapshots report the cause to the operator. If the runner exited instead, its
-// Job would restart it, and the operator would not learn the cause.
+// rejected stands in for an engine that cannot be made: its snapshots report the cause to the operator. If the runner
+// exited instead, its Job would restart it, and the operator would not learn the cause.
 type rejected struct {
 	err  error
 	boot string

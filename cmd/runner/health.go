@@ -32,8 +32,8 @@ func newMetricsServer(snapshot func() *rv.Snapshot, metrics http.Handler, log *s
 	}
 }
 
-// ready reports whether all connections are open and setup is done. A runner whose plan was rejected, whose setup failed, or whose target the policy denies, is done but
-// was never ready.
+// ready reports whether all connections are open and setup is done. A runner whose plan was rejected, whose setup
+// failed, or whose target the policy denies, is done but was never ready.
 func ready(s *rv.Snapshot) bool {
 	switch s.State {
 	case rv.StateReady, rv.StateRunning, rv.StateDraining, rv.StateDrained, rv.StateTearingDown:

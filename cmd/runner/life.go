@@ -52,7 +52,8 @@ func (l *life) wait(terminated context.Context) {
 	l.hold(terminated, grace)
 }
 
-// abandoned is closed when the runner waits for Teardown and got no message of the operator for ackGrace, as long as it would keep its result.
+// abandoned is closed when the runner waits for Teardown and got no message of the operator for ackGrace, as long as it
+// would keep its result.
 func (l *life) abandoned(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{})
 	go func() {

@@ -8,11 +8,13 @@ import (
 	"github.com/h2surge/h2surge/runner/metrics"
 )
 
-// linked returns the real parts. Listeners listen on the address ip, and have the name in https URLs unless it is empty.
+// linked returns the real parts. Listeners listen on the address ip, and have the name in https URLs unless it is
+// empty.
 func linked(log *slog.Logger, ip, name string) parts {
 	return parts{
 		newEngine: func(plan *rv.Plan, log *slog.Logger) (engine, error) {
-			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log, ListenAddress: ip, ListenName: name})
+			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log, ListenAddress: ip,
+				ListenName: name})
 		},
 		conflict: runner.ErrConflict,
 		metrics:  metrics.Handler,

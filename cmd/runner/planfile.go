@@ -13,7 +13,8 @@ import (
 // gzipMagic begins every gzip file (RFC 1952 2.3.1), and no JSON.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// readPlan reads a checked plan, compressed or not, whatever the file is called. With a digest, it must be the compressed plan that has it.
+// readPlan reads a checked plan, compressed or not, whatever the file is called. With a digest, it must be the
+// compressed plan that has it.
 func readPlan(name, digest string) (*rv.Plan, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -41,7 +41,8 @@ func run(terminated context.Context, c config, p parts) error {
 		_ = controlListener.Close() // the other error is returned
 		return fmt.Errorf("metrics endpoint: %w", err)
 	}
-	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, Version: version.Get().String(), TLS: tls, Logger: p.log})
+	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, Version: version.Get().String(), TLS: tls,
+		Logger: p.log})
 	metrics := newMetricsServer(e.Snapshot, p.metrics(plan, e.Snapshot), p.log)
 
 	failed := make(chan error, 2)
@@ -58,7 +59,8 @@ func run(terminated context.Context, c config, p parts) error {
 			cancel(err)
 		}
 	}()
-	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.ackGrace, log: p.log}).wait(alive)
+	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.ackGrace,
+		log: p.log}).wait(alive)
 
 	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
 	defer release()

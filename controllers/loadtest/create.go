@@ -21,25 +21,27 @@ import (
 // Rights to make runners.
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
 //     kubelet mounts it.
-//   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads a Service
-//     of the same name only to see whose it is; the garbage collector deletes it.
+//   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads
+//     a Service of the same name only to see whose it is; the garbage collector deletes it.
 //   - jobs create and patch: server-side apply.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
 
-// createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server refuses one of them. A Job that the
-// API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
-// away.
-func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv1.Job) (applied *batchv1.Job, err error) {
+// createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server
+// refuses one of them. A Job that the API server calls invalid is a mistake in the user's template; the cause of
+// another refusal, such as a quota, can go away.
+func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv1.Job) (applied *batchv1.Job,
+	err error) {
 	secret := "Secret " + desired.TLSName(f.LoadTest)
 	if made, err := p.attempt(ctx, f, secret, func() error { return p.makeSecret(ctx, f) }); !made {
 		return nil, err
 	}
 	if desired.HasNames(&f.LoadTest.Spec) {
 		service := desired.Service(f.LoadTest)
-		if made, err := p.attempt(ctx, f, "Service "+service.Name, func() error { return p.create(ctx, f.LoadTest, service) }); !made {
+		if made, err := p.attempt(ctx, f, "Service "+service.Name,
+			func() error { return p.create(ctx, f.LoadTest, service) }); !made {
 			return nil, err
 		}
 	}
@@ -49,7 +51,8 @@ func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv
 		}
 		applied, err = p.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
-			f.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error()))
+			f.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+
+				err.Error()))
 			return nil
 		}
 		return err
@@ -80,9 +83,11 @@ func conflict(f *run.Facts, err error) (bool, error) {
 	case !errors.As(err, &conflict):
 		return true, err
 	case conflict.remains:
-		f.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods, Message: conflict.Error(), Retry: remainsInterval})
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods,
+			Message: conflict.Error(), Retry: remainsInterval})
 	default:
-		f.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict, Message: conflict.Error(), Retry: conflictInterval})
+		f.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict,
+			Message: conflict.Error(), Retry: conflictInterval})
 	}
 	return true, nil
 }
@@ -141,8 +146,8 @@ func (p *performer) beginWait(ctx context.Context, f *run.Facts) error {
 	})
 }
 
-// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new one, because the end of the
-// run deletes only that.
+// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new
+// one, because the end of the run deletes only that.
 func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 	authority, err := p.pki.Get(ctx)
 	if err != nil {
@@ -181,11 +186,14 @@ func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Jo
 	return applied, nil
 }
 
-// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API server refuses it, or
-// another object has its name. The record has the digest first, because a tenant can create a ConfigMap with the name and the owner.
-func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap) (stored *corev1.ConfigMap, err error) {
+// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API
+// server refuses it, or another object has its name. The record has the digest first, because a tenant can create a
+// ConfigMap with the name and the owner.
+func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap) (stored *corev1.ConfigMap,
+	err error) {
 	_, err = p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
-		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
+		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace,
+			Name: cm.Name}}
 		found, err := existing(ctx, p.reader, f.LoadTest, have)
 		switch {
 		case err != nil:
@@ -204,7 +212,8 @@ func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.Co
 				return err
 			}
 		}
-		// A former operator can have a record without the report that its successor chose, and would create one that no operator accepts.
+		// A former operator can have a record without the report that its successor chose, and would create one that no
+		// operator accepts.
 		if err := p.memory.of(f.LoadTest).record.Check(ctx, f.LoadTest); err != nil {
 			return err
 		}

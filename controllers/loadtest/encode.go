@@ -34,7 +34,8 @@ func fit[T any](v T, limit int, details []detail[T]) (gz []byte, dropped []strin
 			return gz, dropped, nil
 		}
 		if i == len(details) {
-			return nil, nil, fmt.Errorf("it has %d bytes without its details; report.maxBytes of the operator allows %d", len(gz), limit)
+			return nil, nil, fmt.Errorf("it has %d bytes without its details; report.maxBytes of the operator allows %d",
+				len(gz), limit)
 		}
 		v = details[i].without(v)
 		dropped = append(dropped, details[i].name)

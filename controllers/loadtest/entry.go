@@ -16,7 +16,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// memory has all that this process remembers of LoadTests, but for their metrics, which stay for a time. A new process starts without it.
+// memory has all that this process remembers of LoadTests, but for their metrics, which stay for a time. A new process
+// starts without it.
 type memory struct {
 	reader client.Reader
 	client client.Client
@@ -31,7 +32,8 @@ func newMemory(reader client.Reader, c client.Client, statusInterval time.Durati
 	return &memory{reader: reader, client: c, statusInterval: statusInterval, runs: map[types.NamespacedName]*entry{}}
 }
 
-// entry is what the memory has of one LoadTest: what the operator wrote and its cache does not show yet, and decoded objects.
+// entry is what the memory has of one LoadTest: what the operator wrote and its cache does not show yet, and decoded
+// objects.
 type entry struct {
 	uid types.UID
 	// record is the run record, checkpoints are the stored counts of runners.
@@ -77,8 +79,8 @@ type entry struct {
 	terminating bool
 }
 
-// of returns the entry of a LoadTest. An earlier LoadTest of the same name is forgotten. Only one pass at a time works on a LoadTest, so the entry
-// needs no lock.
+// of returns the entry of a LoadTest. An earlier LoadTest of the same name is forgotten. Only one pass at a time works
+// on a LoadTest, so the entry needs no lock.
 func (m *memory) of(lt *v1alpha1.LoadTest) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +89,8 @@ func (m *memory) of(lt *v1alpha1.LoadTest) *entry {
 	if e == nil || e.uid != lt.UID {
 		e = &entry{
 			uid: lt.UID, record: record.NewStore(m.reader, m.client), checkpoints: checkpoint.NewStore(m.reader, m.client),
-			counts: map[checkpoint.Key]*runnerv1alpha1.Snapshot{}, once: map[string]string{}, quoted: map[types.UID]quotedEvent{},
+			counts: map[checkpoint.Key]*runnerv1alpha1.Snapshot{}, once: map[string]string{},
+			quoted:  map[types.UID]quotedEvent{},
 			refused: map[string]run.Refusal{},
 		}
 		m.runs[key] = e

@@ -33,9 +33,11 @@ func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 	message := fmt.Sprintf(noRecordMessage, desired.RunName(f.LoadTest))
 	err := r.perform.store(ctx, f, func(run *record.Record) error {
 		run.End = &record.End{
-			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(f.Now), StartTime: f.LoadTest.Status.StartTime,
-			PlanHash: f.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: f.LoadTest.Spec.Runner.Shards},
-			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing, Message: message},
+			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(f.Now),
+			StartTime: f.LoadTest.Status.StartTime,
+			PlanHash:  f.LoadTest.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: f.LoadTest.Spec.Runner.Shards},
+			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing,
+				Message: message},
 		}
 		return run.On(record.EventEnd)
 	})
@@ -64,7 +66,8 @@ func (r *reconciler) finished(ctx context.Context, f *run.Facts) error {
 	return r.observe.noteEdited(f)
 }
 
-// release ends the polls of a run that needs its runners no more, and forgets what only a running test needs: a plan can have megabytes.
+// release ends the polls of a run that needs its runners no more, and forgets what only a running test needs: a plan
+// can have megabytes.
 func (r *reconciler) release(ctx context.Context, f *run.Facts) error {
 	if decide.Released(f) {
 		r.registry.Forget(f.LoadTest.UID)

@@ -34,8 +34,8 @@ func (r *reconciler) endBeforeStart(ctx context.Context, f *run.Facts, why *run.
 	return r.end(ctx, f, report)
 }
 
-// end stores the report, and then in the record how the run ended. The run has ended when the record says so. A run whose report is too large
-// without its details ends without a report.
+// end stores the report, and then in the record how the run ended. The run has ended when the record says so. A run
+// whose report is too large without its details ends without a report.
 func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alpha1.Report) error {
 	f.Report = report
 	end := status.End(f, &report.Verdict)

@@ -11,7 +11,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/lock"
 )
 
-// locked waits until the test has its lock, which controllers/lock gives to it. A test that loses its lock loses its Jobs.
+// locked waits until the test has its lock, which controllers/lock gives to it. A test that loses its lock loses its
+// Jobs.
 func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
 	if f.LoadTest.Spec.Lock == "" {
 		return nil, nil
@@ -27,7 +28,8 @@ func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, er
 	case err != nil:
 		return nil, err
 	case !lock.Holds(f.LoadTest, of):
-		why := run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", f.LoadTest.Spec.Lock, lock.Why(f.LoadTest.Name, of)))
+		why := run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", f.LoadTest.Spec.Lock,
+			lock.Why(f.LoadTest.Name, of)))
 		return why, r.holdAll(ctx, f)
 	case f.Record.Admitted == nil || f.Record.Admitted.Before(&of.Holder.Time):
 		return nil, r.perform.store(ctx, f, func(run *record.Record) error {

@@ -24,7 +24,9 @@ var own = metric.NewSet("h2surge_loadtest_")
 // rules has the metric of the address policy.
 var rules = metric.NewSet("h2surge_operator_")
 
-var descIncomplete = rules.Gauge("rule_incomplete", "1 for each rule of targets.deniedByDefault that lacks addresses, because the operator has no right to list them.", "rule")
+var descIncomplete = rules.Gauge("rule_incomplete",
+	"1 for each rule of targets.deniedByDefault that lacks addresses, because the operator has no right to list them.",
+	"rule")
 
 // Families are the operator's metrics: those of a Collector, and those of checkpoints.
 func Families() []metric.Family {
@@ -41,22 +43,26 @@ func counter(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descRuns = own.Counter("runs_total", "Runs that ended while this process was the leader, by outcome of the verdict.", "outcome")
+	descRuns = own.Counter("runs_total", "Runs that ended while this process was the leader, by outcome of the verdict.",
+		"outcome")
 
-	descPhase    = gauge("phase", "1 for the current phase of the LoadTest.", "phase")
-	descVerdict  = gauge("verdict", "1 for the outcome of the verdict; absent until the run ends.", "outcome")
-	descPassed   = gauge("passed", "1 if the condition Passed is True, 0 if it is False; absent during the run and if the result is inconclusive.")
+	descPhase   = gauge("phase", "1 for the current phase of the LoadTest.", "phase")
+	descVerdict = gauge("verdict", "1 for the outcome of the verdict; absent until the run ends.", "outcome")
+	descPassed  = gauge("passed",
+		"1 if the condition Passed is True, 0 if it is False; absent during the run and if the result is inconclusive.")
 	descDuration = gauge("duration_seconds", "Time since the start of the run, up to its end; absent before the start.")
 	descLost     = gauge("runners_lost", "Runners that were lost.")
 
 	descSent    = counter("requests_sent_total", "Requests of measured stages that were sent so far, over all shards.")
 	descOutcome = counter("requests_total",
 		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. So far, over all shards.", "outcome")
-	descDropped = counter("requests_dropped_total", "Requests of measured stages that were never sent although their scheduled time had come, so far.")
-	descAsked   = gauge("asked_requests_per_second", "Average rate that the measured stages ask for; 0 in a closed loop.")
-	descRate    = gauge("rate_requests_per_second", "Requests sent per second since the start of the measured stages.")
-	descTimes   = gauge("response_time_seconds", "Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.", "percentile")
-	descErrors  = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
+	descDropped = counter("requests_dropped_total",
+		"Requests of measured stages that were never sent although their scheduled time had come, so far.")
+	descAsked = gauge("asked_requests_per_second", "Average rate that the measured stages ask for; 0 in a closed loop.")
+	descRate  = gauge("rate_requests_per_second", "Requests sent per second since the start of the measured stages.")
+	descTimes = gauge("response_time_seconds",
+		"Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.", "percentile")
+	descErrors = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
 )
 
 // outcomes of a verdict, so that counters are there before the first run ends.
@@ -187,11 +193,13 @@ type seriesOf struct {
 }
 
 func (s seriesOf) gauge(d *prometheus.Desc, v float64, labels ...string) {
-	s.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{s.key.Namespace, s.key.Name}, labels...)...)
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{s.key.Namespace, s.key.Name},
+		labels...)...)
 }
 
 func (s seriesOf) counter(d *prometheus.Desc, n int64, labels ...string) {
-	s.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), append([]string{s.key.Namespace, s.key.Name}, labels...)...)
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n),
+		append([]string{s.key.Namespace, s.key.Name}, labels...)...)
 }
 
 func (s seriesOf) life(st *v1alpha1.LoadTestStatus, now time.Time) {
@@ -209,7 +217,8 @@ func (s seriesOf) life(st *v1alpha1.LoadTestStatus, now time.Time) {
 		}
 		s.gauge(descDuration, max(0, end.Sub(st.StartTime.Time).Seconds()))
 	}
-	if p := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionPassed); p != nil && p.Status != metav1.ConditionUnknown {
+	if p := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionPassed); p != nil &&
+		p.Status != metav1.ConditionUnknown {
 		passed := 0.0
 		if p.Status == metav1.ConditionTrue {
 			passed = 1
@@ -234,7 +243,8 @@ func (s seriesOf) results(r *v1alpha1.Results) {
 	for _, q := range []struct {
 		percentile string
 		us         *int64
-	}{{"50", t.P50Microseconds}, {"90", t.P90Microseconds}, {"95", t.P95Microseconds}, {"99", t.P99Microseconds}, {"99.9", t.P999Microseconds}, {"100", t.MaxMicroseconds}} {
+	}{{"50", t.P50Microseconds}, {"90", t.P90Microseconds}, {"95", t.P95Microseconds}, {"99", t.P99Microseconds},
+		{"99.9", t.P999Microseconds}, {"100", t.MaxMicroseconds}} {
 		seconds := math.Inf(1) // no response
 		if q.us != nil {
 			seconds = float64(*q.us) / 1e6

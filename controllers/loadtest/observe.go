@@ -76,7 +76,8 @@ type observer struct {
 // facts makes facts with all that the LoadTest owns, each object once.
 func (o *observer) facts(ctx context.Context, lt *v1alpha1.LoadTest) (*run.Facts, error) {
 	f := &run.Facts{
-		Now: o.clock(), Config: o.cfg, LoadTest: lt, PodsGrace: o.podsGrace, Address: o.address, Pods: map[int]*corev1.Pod{}, View: &shards.View{},
+		Now: o.clock(), Config: o.cfg, LoadTest: lt, PodsGrace: o.podsGrace, Address: o.address, Pods: map[int]*corev1.Pod{},
+		View: &shards.View{},
 	}
 	run, err := o.memory.of(lt).record.Load(ctx, lt)
 	if err != nil {
@@ -103,7 +104,8 @@ func (o *observer) owned(ctx context.Context, namespace string, owner types.UID,
 	return nil
 }
 
-// configMapMetadata is what the cache has of a ConfigMap: a report has up to 1 MiB, and it stays as long as its LoadTest.
+// configMapMetadata is what the cache has of a ConfigMap: a report has up to 1 MiB, and it stays as long as its
+// LoadTest.
 func configMapMetadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 }
@@ -147,7 +149,8 @@ func (o *observer) readPods(ctx context.Context, f *run.Facts) error {
 	})
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil { // else not the Job controller's
+		// else not the Job controller's
+		if shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
 			f.AllPods = append(f.AllPods, pod)
 			f.AddPod(shard, pod)
 		}

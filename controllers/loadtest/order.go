@@ -11,8 +11,10 @@ import (
 func (r *reconciler) order(f *run.Facts) (*shards.View, error) {
 	f.ShardsRevision = r.capacityRevision(f)
 	d := shards.Desired{
-		Name: f.Key(), UID: f.LoadTest.UID, Record: f.Record, Plan: f.Plan, Job: f.JobUID(), Ended: f.Ended, Policy: f.Policy(),
-		Shards: decide.Capacity(f), ShardsRevision: f.ShardsRevision, Retention: desired.Retention(f.LoadTest), Pods: map[int]shards.Pod{},
+		Name: f.Key(), UID: f.LoadTest.UID, Record: f.Record, Plan: f.Plan, Job: f.JobUID(), Ended: f.Ended,
+		Policy: f.Policy(),
+		Shards: decide.Capacity(f), ShardsRevision: f.ShardsRevision, Retention: desired.Retention(f.LoadTest),
+		Pods: map[int]shards.Pod{},
 	}
 	for shard, pod := range f.Pods {
 		d.Pods[shard] = f.Observe(pod)

@@ -9,9 +9,9 @@ import (
 // testsPerSecond is the number of statuses that are written in a second because of their figures.
 const testsPerSecond = 10
 
-// wait returns how long the write of a status has to wait that differs from the stored one in figures only: until the interval since the last
-// write has passed. The interval is a second for up to ten running tests, and a tenth of a second for each of more, so there are at most ten
-// such writes a second.
+// wait returns how long the write of a status has to wait that differs from the stored one in figures only: until the
+// interval since the last write has passed. The interval is a second for up to ten running tests, and a tenth of a
+// second for each of more, so there are at most ten such writes a second.
 func (m *memory) wait(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
 	last := m.of(lt).statusAt
 	if last.IsZero() || now.Before(last) {

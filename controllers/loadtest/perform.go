@@ -79,10 +79,13 @@ func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 }
 
 // Rights of operations.
-//   - pods delete: a lost runner that does not answer may still send load when the test ends. Only the kubelet can end it.
+//   - pods delete: a lost runner that does not answer may still send load when the test ends. Only the kubelet can end
+//     it.
 //   - poddisruptionbudgets create, patch and delete: the budget of a running test. The operator does not read budgets.
-//   - secrets delete: the private keys of a run go with its end. The operator deletes the Secret that it created and no other one.
-//   - jobs patch and delete: the number of indices; Jobs of earlier attempts, the one whose pods do not end, and those of a test that finished long ago.
+//   - secrets delete: the private keys of a run go with its end. The operator deletes the Secret that it created and no
+//     other one.
+//   - jobs patch and delete: the number of indices; Jobs of earlier attempts, the one whose pods do not end, and those
+//     of a test that finished long ago.
 //
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=create;patch;delete

@@ -31,8 +31,8 @@ const (
 	remainsInterval = time.Second
 )
 
-// compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes later to nothing.
-// The runners of an invalid spec cannot start any more.
+// compiled compiles the spec. A spec that changes while runners are being made leads to another plan; one that changes
+// later to nothing. The runners of an invalid spec cannot start any more.
 func (r *reconciler) compiled(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
 	b, err := r.observe.compile(ctx, f)
 	r.report.metrics.ObserveRules(r.observe.rules.incomplete())
@@ -138,8 +138,8 @@ func (o *observer) readPlan(ctx context.Context, f *run.Facts) (*corev1.ConfigMa
 	return cm, err
 }
 
-// decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant can create a
-// ConfigMap with the name and the owner of the operator's.
+// decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant
+// can create a ConfigMap with the name and the owner of the operator's.
 func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, error) {
 	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan], digest)
 	if err != nil || !ptr.Deref(cm.Immutable, false) {
@@ -148,8 +148,8 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 	return decoded, nil
 }
 
-// recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs, except for
-// the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
+// recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs,
+// except for the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
 func (o *observer) recompile(ctx context.Context, f *run.Facts, gone error) (*runnerv1alpha1.Plan, error) {
 	compiled := f.AsStarted(&f.LoadTest.Spec)
 	if compiled == nil {

@@ -45,7 +45,8 @@ func (o *observer) diagnose(ctx context.Context, f *run.Facts) {
 // logged and does not end the pass, because only a message depends on it.
 func (o *observer) readEvents(ctx context.Context, f *run.Facts) {
 	if f.MissingPods() != nil {
-		f.PodsError = o.lastEvent(ctx, f, f.Job.UID, "FailedCreate", func(message string) string { return createError(f.Job, message) })
+		f.PodsError = o.lastEvent(ctx, f, f.Job.UID, "FailedCreate",
+			func(message string) string { return createError(f.Job, message) })
 	}
 	for _, pod := range f.Pods {
 		if run.PodProblem(pod) == nil && f.MountProblem(pod) != nil {
@@ -56,7 +57,8 @@ func (o *observer) readEvents(ctx context.Context, f *run.Facts) {
 }
 
 // lastEvent returns the text of the last event of an object; empty: there is none.
-func (o *observer) lastEvent(ctx context.Context, f *run.Facts, of types.UID, reason string, text func(string) string) string {
+func (o *observer) lastEvent(ctx context.Context, f *run.Facts, of types.UID, reason string,
+	text func(string) string) string {
 	c := o.memory.of(f.LoadTest)
 	f.Again(eventsInterval)
 	if have, ok := c.quoted[of]; ok && f.Now.Sub(have.at) < eventsInterval {

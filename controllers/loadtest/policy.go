@@ -51,7 +51,8 @@ type addressList struct {
 	at        time.Time
 }
 
-// newAddressRules takes the address of the API server from the URL that the operator uses, and from the environment of its pod.
+// newAddressRules takes the address of the API server from the URL that the operator uses, and from the environment of
+// its pod.
 func newAddressRules(cfg *configv1alpha1.TargetPolicy, apiServer string, reader client.Reader) *addressRules {
 	rule := runnerv1alpha1.AddressRule{Name: configv1alpha1.DeniedAPIServer, Hosts: []string{
 		"kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.*",
@@ -73,12 +74,13 @@ func newAddressRules(cfg *configv1alpha1.TargetPolicy, apiServer string, reader 
 	return &addressRules{cfg: cfg, apiServer: rule, reader: reader}
 }
 
-// metadata are link-local addresses, with those of the metadata servers of most clouds, and the servers with other addresses: of
-// AWS and Google Cloud over IPv6, of Azure and of Alibaba Cloud.
+// metadata are link-local addresses, with those of the metadata servers of most clouds, and the servers with other
+// addresses: of AWS and Google Cloud over IPv6, of Azure and of Alibaba Cloud.
 var metadata = runnerv1alpha1.AddressRule{
 	Name:  configv1alpha1.DeniedMetadata,
 	Hosts: []string{"metadata.google.internal"},
-	CIDRs: []string{"169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128", "168.63.129.16/32", "100.100.100.200/32"},
+	CIDRs: []string{"169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128", "168.63.129.16/32",
+		"100.100.100.200/32"},
 }
 
 func rangeOf(ip netip.Addr) string {
@@ -133,14 +135,15 @@ func (a *addressRules) nodeRanges(ctx context.Context, now time.Time) ([]string,
 	})
 }
 
-// apiServerRule returns the rule with the endpoints of the Service: requests to them reach the API server as those to the Service do. Without the
-// right to list them, it is the Service alone.
+// apiServerRule returns the rule with the endpoints of the Service: requests to them reach the API server as those to
+// the Service do. Without the right to list them, it is the Service alone.
 func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runnerv1alpha1.AddressRule, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	endpoints, err := a.endpoints.get(now, func() ([]string, error) {
 		list := &discoveryv1.EndpointSliceList{}
-		err := a.list(ctx, configv1alpha1.DeniedAPIServer, list, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"})
+		err := a.list(ctx, configv1alpha1.DeniedAPIServer, list, client.InNamespace(metav1.NamespaceDefault),
+			client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"})
 		return endpointRanges(list.Items), err
 	})
 	rule := a.apiServer
@@ -156,7 +159,9 @@ func (a *addressRules) list(ctx context.Context, rule string, list client.Object
 	a.lacking = slices.DeleteFunc(a.lacking, func(lacks string) bool { return lacks == rule })
 	if apierrors.IsForbidden(err) {
 		a.lacking = append(a.lacking, rule)
-		logr.FromContextOrDiscard(ctx).Info("A rule of targets.deniedByDefault lacks addresses, because the operator has no right to list them", "rule", rule, "message", err.Error())
+		logr.FromContextOrDiscard(ctx).Info(
+			"A rule of targets.deniedByDefault lacks addresses, because the operator has no right to list them", "rule", rule,
+			"message", err.Error())
 		return nil
 	}
 	if err != nil {
@@ -223,8 +228,8 @@ func appendRange(dst []string, address string) []string {
 	return dst
 }
 
-// setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job: a node that joins
-// must not lead to another plan and another Job.
+// setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job:
+// a node that joins must not lead to another plan and another Job.
 func (o *observer) setAddresses(ctx context.Context, f *run.Facts) (err error) {
 	c := o.memory.of(f.LoadTest)
 	if c.addresses == nil || f.Job == nil {

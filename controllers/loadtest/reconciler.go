@@ -32,11 +32,14 @@ type reconciler struct {
 	memory   *memory
 }
 
-// newReconciler returns a reconciler that lacks what Setup and tests give to it: collector, keeper, PKI, events, metrics.
-func newReconciler(cfg *configv1alpha1.OperatorConfig, writer client.Client, reader client.Reader, rules *addressRules) *reconciler {
+// newReconciler returns a reconciler that lacks what Setup and tests give to it: collector, keeper, PKI, events,
+// metrics.
+func newReconciler(cfg *configv1alpha1.OperatorConfig, writer client.Client, reader client.Reader,
+	rules *addressRules) *reconciler {
 	known := newMemory(reader, writer, time.Second)
 	return &reconciler{
-		observe: &observer{cfg: cfg, client: writer, reader: reader, memory: known, rules: rules, clock: time.Now, address: controlAddress},
+		observe: &observer{cfg: cfg, client: writer, reader: reader, memory: known, rules: rules, clock: time.Now,
+			address: controlAddress},
 		perform: &performer{client: writer, reader: reader, memory: known},
 		report:  &reporter{client: writer, memory: known, clock: time.Now},
 		memory:  known,
@@ -46,7 +49,8 @@ func newReconciler(cfg *configv1alpha1.OperatorConfig, writer client.Client, rea
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
 const staleInterval = 200 * time.Millisecond
 
-// phase makes the pass of the phase that the run is in. A pass that decides the start or the end is over with that: it asks for another one.
+// phase makes the pass of the phase that the run is in. A pass that decides the start or the end is over with that: it
+// asks for another one.
 func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 	switch {
 	case f.Record.End != nil:
@@ -62,8 +66,8 @@ func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 	return r.starting(ctx, f)
 }
 
-// Reconcile is one pass. No pass begins while this process may not decide (leadership.Reconciler). The collector continues: it polls runners, and
-// decides nothing.
+// Reconcile is one pass. No pass begins while this process may not decide (leadership.Reconciler). The collector
+// continues: it polls runners, and decides nothing.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := r.observe.client.Get(ctx, req.NamespacedName, lt)

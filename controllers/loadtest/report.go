@@ -67,8 +67,8 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	return nil
 }
 
-// patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written: a transition would be
-// reported twice. So it is a conflict if lt is not the newest version.
+// patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written:
+// a transition would be reported twice. So it is a conflict if lt is not the newest version.
 func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
 	err := w.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
@@ -78,7 +78,8 @@ func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTe
 	return nil
 }
 
-// failuresShown is the number of failed passes in a row after which status shows the error. Fewer are usual, such as a conflict of two writes.
+// failuresShown is the number of failed passes in a row after which status shows the error. Fewer are usual, such as a
+// conflict of two writes.
 const failuresShown = 3
 
 // failing counts the passes that failed in a row, and returns what status shows of them; empty: nothing.
@@ -90,10 +91,12 @@ func (e *entry) failing(err error) string {
 	if e.failures++; e.failures < failuresShown {
 		return ""
 	}
-	return shorten.To(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", e.failures, err), run.MaxMessage)
+	return shorten.To(fmt.Sprintf("The operator failed %d times in a row, and tries again: %v", e.failures, err),
+		run.MaxMessage)
 }
 
-// unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status stays. It returns the error.
+// unreadable shows that a LoadTest cannot be handled, because what it owns cannot be read. All else in its status
+// stays. It returns the error.
 func (w *reporter) unreadable(ctx context.Context, lt *v1alpha1.LoadTest, cause error) error {
 	message := w.memory.of(lt).failing(cause)
 	if message == "" {
@@ -119,7 +122,8 @@ func (w *reporter) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err
 	}
 	if c := w.memory.of(lt); !c.statusRefused {
 		c.statusRefused = true
-		event.Send(ctx, w.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run", "The API server refuses the status: "+text)})
+		event.Send(ctx, w.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run",
+			"The API server refuses the status: "+text)})
 	}
 	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
 }

@@ -32,7 +32,8 @@ func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, f *run.Facts) error {
-	in := desired.JobInput{LoadTest: f.LoadTest, Runner: &f.Config.Runner, PlanDigest: f.PlanDigest, Attempt: f.Record.Attempt}
+	in := desired.JobInput{LoadTest: f.LoadTest, Runner: &f.Config.Runner, PlanDigest: f.PlanDigest,
+		Attempt: f.Record.Attempt}
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
@@ -44,7 +45,8 @@ func (r *reconciler) ensureJob(ctx context.Context, f *run.Facts) error {
 	}
 	in.Attempt = attempt
 	if f.Record.State != record.Preparing || in.Attempt != f.Record.Attempt {
-		if err := r.perform.store(ctx, f, func(run *record.Record) error { return decide.Prepare(f, run, in.Attempt, losses, template) }); err != nil {
+		if err := r.perform.store(ctx, f,
+			func(run *record.Record) error { return decide.Prepare(f, run, in.Attempt, losses, template) }); err != nil {
 			return err
 		}
 	}
@@ -64,7 +66,8 @@ func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobIn
 		return err
 	}
 	if found && present.DeletionTimestamp != nil {
-		f.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)))
+		f.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted",
+			job.Name)))
 		f.Again(remainsInterval)
 		return nil
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// running is a pass of a test that runs. It stores the counts of the runners that ended, and then all decisions with one write. The collector gets the
-// record as it is stored, and what follows from it comes last. What the collector learned meanwhile brings another pass.
+// running is a pass of a test that runs. It stores the counts of the runners that ended, and then all decisions with
+// one write. The collector gets the record as it is stored, and what follows from it comes last. What the collector
+// learned meanwhile brings another pass.
 func (r *reconciler) running(ctx context.Context, f *run.Facts) error {
 	if err := r.observe.storedPlan(ctx, f); err != nil {
 		return err
@@ -45,7 +46,8 @@ func (r *reconciler) running(ctx context.Context, f *run.Facts) error {
 	return r.finish(ctx, f)
 }
 
-// view takes over what the collector knows of a test that runs. A collector that does not know the run gets its record first.
+// view takes over what the collector knows of a test that runs. A collector that does not know the run gets its record
+// first.
 func (r *reconciler) view(ctx context.Context, f *run.Facts) (err error) {
 	view := r.registry.View(f.LoadTest.UID)
 	if view == nil {
@@ -59,8 +61,9 @@ func (r *reconciler) view(ctx context.Context, f *run.Facts) (err error) {
 	return nil
 }
 
-// storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their entries of the record.
-// Pods go only after the record has them. Nil: there are none, or the API server refuses counts, and the run does not end before it stored them.
+// storeCounts stores the counts of the runners that ended before the test, lost or scaled away, and returns their
+// entries of the record. Pods go only after the record has them. Nil: there are none, or the API server refuses counts,
+// and the run does not end before it stored them.
 func (r *reconciler) storeCounts(ctx context.Context, f *run.Facts) (ended []record.Shard, err error) {
 	for shard := range f.View.Shards {
 		seen := &f.View.Shards[shard]

@@ -86,11 +86,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
-	r := newReconciler(cfg, leadership.Client(mgr.GetClient(), opts.Leader.Leading), mgr.GetAPIReader(), newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()))
+	r := newReconciler(cfg, leadership.Client(mgr.GetClient(), opts.Leader.Leading), mgr.GetAPIReader(),
+		newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()))
 	r.observe.address, r.observe.clock, r.observe.podsGrace = opts.ControlAddress, opts.Clock, opts.PodsGrace
 	r.perform.pki = pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now)
-	r.report.events, r.report.clock, r.memory.statusInterval = mgr.GetEventRecorder("h2surge"), opts.Clock, opts.StatusInterval
-	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry)
+	r.report.events, r.report.clock, r.memory.statusInterval = mgr.GetEventRecorder("h2surge"), opts.Clock,
+		opts.StatusInterval
+	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished,
+		time.Now).register(ctrlmetrics.Registry)
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
@@ -137,7 +140,8 @@ func clientTLS(store *pki.Store) func(context.Context, types.UID) (*tls.Config, 
 	}
 }
 
-func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName], leading func() bool) error {
+func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName],
+	leading func() bool) error {
 	toRequest := handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, name types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: name}}
@@ -146,7 +150,8 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Named("loadtest").
 		// Our own status writes change no generation, and need no pass. A label or annotation
 		// means nothing to us.
-		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletionBegun()))).
+		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
+			deletionBegun()))).
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).

@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// live compares what the spec says of the values that can change while the test runs with the record. The plan stays the one
-// that was started with: the runners get the differences as changes.
+// live compares what the spec says of the values that can change while the test runs with the record. The plan stays
+// the one that was started with: the runners get the differences as changes.
 func (o *observer) live(f *run.Facts) (err error) {
 	c := o.memory.of(f.LoadTest)
 	if c.present == nil || c.present.Generation != f.LoadTest.Generation {
@@ -22,7 +22,8 @@ func (o *observer) live(f *run.Facts) (err error) {
 	}
 	f.Present, f.NotApplied = c.present, c.present.Why
 	if f.Edits = decide.EditsOf(f, c.present); len(f.Edits) > 0 && f.Record.Full() {
-		f.NotApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum", len(f.Record.Changes), len(f.Record.Shards))
+		f.NotApplied = fmt.Sprintf("the test already has %d changes and %d runners that ended, which is the maximum",
+			len(f.Record.Changes), len(f.Record.Shards))
 		f.Edits = nil
 	}
 	return nil
@@ -45,9 +46,9 @@ func (o *observer) noteEdited(f *run.Facts) (err error) {
 	return nil
 }
 
-// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads
-// to another plan. The API server refuses an edit after startTime is in status; one between this read and that write has
-// no effect and is reported.
+// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet
+// leads to another plan. The API server refuses an edit after startTime is in status; one between this read and that
+// write has no effect and is reported.
 func (o *observer) specIsCurrent(ctx context.Context, f *run.Facts) (bool, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := o.reader.Get(ctx, f.Key(), lt)

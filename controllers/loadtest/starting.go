@@ -13,12 +13,15 @@ import (
 // gate lets a run continue to its start. It returns why it does not; nil: it does.
 type gate func(context.Context, *run.Facts) (*run.Blocker, error)
 
-// gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job, too.
+// gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job,
+// too.
 func (r *reconciler) gates() []gate {
-	return []gate{r.compiled, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected, r.allReady, r.begin}
+	return []gate{r.compiled, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected,
+		r.allReady, r.begin}
 }
 
-// starting is a pass of a run that has not started. The first gate that is shut says why the run waits, or that it ends.
+// starting is a pass of a run that has not started. The first gate that is shut says why the run waits, or that it
+// ends.
 func (r *reconciler) starting(ctx context.Context, f *run.Facts) error {
 	for _, gate := range r.gates() {
 		b, err := gate(ctx, f)
@@ -128,7 +131,8 @@ func (r *reconciler) allReady(_ context.Context, f *run.Facts) (*run.Blocker, er
 	return decide.StartProblem(f), nil
 }
 
-// begin decides the start. It stores the decision before the runners get it, so that another operator never starts the test again.
+// begin decides the start. It stores the decision before the runners get it, so that another operator never starts the
+// test again.
 func (r *reconciler) begin(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
 	for _, fresh := range []func(context.Context, *run.Facts) (bool, error){r.observe.specIsCurrent, r.observe.hasLock} {
 		if ok, err := fresh(ctx, f); err != nil || !ok {

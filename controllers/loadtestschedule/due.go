@@ -50,8 +50,8 @@ const maxMissed = 10080
 // maxAhead is how far handled may be ahead of the clock. If it is further ahead, the clock was wrong when it was set.
 const maxAhead = 24 * time.Hour
 
-// dueAt returns what the scheduled times after handled and up to now require. A clock that was set back causes no second
-// run: handled is then later than now, and no time is due until the clock has passed it.
+// dueAt returns what the scheduled times after handled and up to now require. A clock that was set back causes no
+// second run: handled is then later than now, and no time is due until the clock has passed it.
 func dueAt(times cron.Schedule, handled, now time.Time, deadline time.Duration) due {
 	if handled.Sub(now) > maxAhead {
 		handled = now
@@ -84,8 +84,8 @@ func (d *due) count(times cron.Schedule) {
 	d.handled = d.lastMissed
 }
 
-// lastTwo returns the last two scheduled times after a time and up to now; zero: there are fewer. It looks back from now,
-// because after can be years ago.
+// lastTwo returns the last two scheduled times after a time and up to now; zero: there are fewer. It looks back from
+// now, because after can be years ago.
 func lastTwo(times cron.Schedule, after, now time.Time) (before, last time.Time) {
 	for back := time.Minute; ; back *= 2 {
 		from := now.Add(-back)

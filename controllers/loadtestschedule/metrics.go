@@ -21,9 +21,12 @@ var own = metric.NewSet("h2surge_schedule_")
 func Families() []metric.Family { return own.Families() }
 
 var (
-	descLast   = own.Gauge("last_run_timestamp_seconds", "Scheduled time of the last LoadTest that the operator created.", "namespace", "schedule")
-	descPassed = own.Gauge("last_passed_timestamp_seconds", "Scheduled time of the last LoadTest that passed; absent if none passed.", "namespace", "schedule")
-	descMissed = own.Counter("missed_runs_total", "Scheduled times for which the operator created no LoadTest.", "namespace", "schedule")
+	descLast = own.Gauge("last_run_timestamp_seconds", "Scheduled time of the last LoadTest that the operator created.",
+		"namespace", "schedule")
+	descPassed = own.Gauge("last_passed_timestamp_seconds",
+		"Scheduled time of the last LoadTest that passed; absent if none passed.", "namespace", "schedule")
+	descMissed = own.Counter("missed_runs_total", "Scheduled times for which the operator created no LoadTest.",
+		"namespace", "schedule")
 )
 
 // collector computes the metrics from the status of the schedules, so they survive a restart. Only the leader has them.
@@ -36,8 +39,8 @@ type source struct {
 	leads  func() bool
 }
 
-// register adds the collector, or changes the source of the one that is there: a process may have several managers, one after
-// another.
+// register adds the collector, or changes the source of the one that is there: a process may have several managers, one
+// after another.
 func register(reg prometheus.Registerer, reader client.Reader, leads func() bool) {
 	c := &collector{}
 	var already prometheus.AlreadyRegisteredError
@@ -78,6 +81,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 		timestamp(descLast, schedule.Status.LastScheduleTime)
 		timestamp(descPassed, schedule.Status.LastPassedTime)
-		out <- prometheus.MustNewConstMetric(descMissed, prometheus.CounterValue, float64(schedule.Status.MissedRuns), labels...)
+		out <- prometheus.MustNewConstMetric(descMissed, prometheus.CounterValue, float64(schedule.Status.MissedRuns),
+			labels...)
 	}
 }

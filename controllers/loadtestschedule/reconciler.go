@@ -73,7 +73,8 @@ func (r *reconciler) read(ctx context.Context, req ctrl.Request) (*scope, error)
 		return nil, nil
 	}
 	list := &v1alpha1.LoadTestList{}
-	err := r.client.List(ctx, list, client.InNamespace(req.Namespace), client.MatchingLabels{v1alpha1.LabelSchedule: req.Name})
+	err := r.client.List(ctx, list, client.InNamespace(req.Namespace),
+		client.MatchingLabels{v1alpha1.LabelSchedule: req.Name})
 	if err != nil {
 		return nil, fmt.Errorf("listing the LoadTests: %w", err)
 	}
@@ -99,7 +100,8 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	}
 	written := s.schedule.DeepCopy()
 	written.Status = *after
-	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(s.schedule, client.MergeFromWithOptimisticLock{}))
+	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(s.schedule,
+		client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -96,7 +96,8 @@ func scheduledTime(lt *v1alpha1.LoadTest) time.Time {
 	return lt.CreationTimestamp.UTC()
 }
 
-// hasFinished returns whether a LoadTest has ended and is not being deleted: the runners of a deleted one may still send.
+// hasFinished returns whether a LoadTest has ended and is not being deleted: the runners of a deleted one may still
+// send.
 func hasFinished(lt *v1alpha1.LoadTest) bool {
 	return lt.DeletionTimestamp == nil && meta.IsStatusConditionTrue(lt.Status.Conditions, v1alpha1.ConditionFinished)
 }

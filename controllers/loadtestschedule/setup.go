@@ -36,7 +36,8 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	register(ctrlmetrics.Registry, mgr.GetClient(), opts.Leads)
 	r := &reconciler{
-		client: leadership.Client(mgr.GetClient(), opts.Leads), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock,
+		client: leadership.Client(mgr.GetClient(), opts.Leads), reader: mgr.GetAPIReader(),
+		events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock,
 		pending: func(lt *v1alpha1.LoadTest) bool { return upload.Pending(lt, opts.Storage) },
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -55,6 +56,7 @@ func ends(pending func(*v1alpha1.LoadTest) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*v1alpha1.LoadTest)
 		after, also := e.ObjectNew.(*v1alpha1.LoadTest)
-		return !is || !also || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+		return !is || !also || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) ||
+			(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 	}}
 }

@@ -22,8 +22,8 @@ const (
 	maxConditionMessage = 32768
 )
 
-// statusOf computes the status from what a pass has found. It is a pure function of the scope. From the old status it keeps
-// what no object shows any more: the last times, the last verdict and the number of missed runs.
+// statusOf computes the status from what a pass has found. It is a pure function of the scope. From the old status it
+// keeps what no object shows any more: the last times, the last verdict and the number of missed runs.
 func statusOf(s *scope) *v1alpha1.LoadTestScheduleStatus {
 	st := s.schedule.Status.DeepCopy()
 	st.ObservedGeneration = s.schedule.Generation
@@ -63,7 +63,8 @@ func activeOf(tests []*v1alpha1.LoadTest) []v1alpha1.ScheduledLoadTest {
 func finishedStatus(s *scope, st *v1alpha1.LoadTestScheduleStatus) {
 	for _, lt := range s.finished {
 		t := stored(scheduledTime(lt))
-		if outcomeOf(lt) == string(runnerv1alpha1.OutcomePassed) && (st.LastPassedTime == nil || st.LastPassedTime.Before(&t)) {
+		if outcomeOf(lt) == string(runnerv1alpha1.OutcomePassed) && (st.LastPassedTime == nil ||
+			st.LastPassedTime.Before(&t)) {
 			st.LastPassedTime = &t
 		}
 		if st.LastFinished == nil || !t.Before(&st.LastFinished.ScheduledTime) {
@@ -90,7 +91,8 @@ func conditions(s *scope, st *v1alpha1.LoadTestScheduleStatus) {
 		})
 	}
 	if s.problem == nil {
-		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonScheduled, "The next LoadTest starts at "+shown(s.due.next))
+		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonScheduled, "The next LoadTest starts at "+
+			shown(s.due.next))
 	} else {
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, s.problem.reason, s.problem.message)
 	}
@@ -112,9 +114,11 @@ func eventsOf(s *scope, before, after *v1alpha1.LoadTestScheduleStatus) []event.
 	}
 	if last := after.LastFinished; last != nil && (before.LastFinished == nil || before.LastFinished.Name != last.Name) {
 		warn := last.Outcome != string(runnerv1alpha1.OutcomePassed) && last.Outcome != string(runnerv1alpha1.OutcomeStopped)
-		out = append(out, event.Event{Warning: warn, Reason: "RunFinished", Action: "Finish", Note: fmt.Sprintf("LoadTest %s: %s: %s", last.Name, last.Outcome, last.Message)})
+		out = append(out, event.Event{Warning: warn, Reason: "RunFinished", Action: "Finish",
+			Note: fmt.Sprintf("LoadTest %s: %s: %s", last.Name, last.Outcome, last.Message)})
 	}
-	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady),
+		meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	if slices.Contains(eventReasons, is.Reason) && (was == nil || was.Reason != is.Reason || was.Message != is.Message) {
 		out = append(out, event.Warning(is.Reason, "Schedule", is.Message))
 	}
@@ -122,14 +126,16 @@ func eventsOf(s *scope, before, after *v1alpha1.LoadTestScheduleStatus) []event.
 }
 
 // eventReasons are the reasons of Ready that an event reports.
-var eventReasons = []string{v1alpha1.ReasonInvalidSchedule, v1alpha1.ReasonInvalidTemplate, v1alpha1.ReasonCreationFailed, v1alpha1.ReasonNameConflict}
+var eventReasons = []string{v1alpha1.ReasonInvalidSchedule, v1alpha1.ReasonInvalidTemplate,
+	v1alpha1.ReasonCreationFailed, v1alpha1.ReasonNameConflict}
 
 // missedMessage names the missed runs and the cause, as far as the status before shows it.
 func missedMessage(s *scope, before *v1alpha1.LoadTestScheduleStatus) string {
 	which := "Missed the run of " + shown(s.due.firstMissed)
 	switch {
 	case s.due.missed >= maxMissed:
-		which = fmt.Sprintf("Missed at least %d runs, from %s to %s", s.due.missed, shown(s.due.firstMissed), shown(s.due.lastMissed))
+		which = fmt.Sprintf("Missed at least %d runs, from %s to %s", s.due.missed, shown(s.due.firstMissed),
+			shown(s.due.lastMissed))
 	case s.due.missed > 1:
 		which = fmt.Sprintf("Missed %d runs, from %s to %s", s.due.missed, shown(s.due.firstMissed), shown(s.due.lastMissed))
 	}

@@ -43,7 +43,8 @@ func (r *reconciler) syncTimes(_ context.Context, s *scope) error {
 	}
 	if s.schedule.Spec.Suspend {
 		s.handled = s.now
-		s.problem = &problem{reason: v1alpha1.ReasonSuspended, message: "spec.suspend is true: the operator creates no LoadTests"}
+		s.problem = &problem{reason: v1alpha1.ReasonSuspended,
+			message: "spec.suspend is true: the operator creates no LoadTests"}
 		return nil
 	}
 	times, err := parse(&s.schedule.Spec, s.now)
@@ -107,7 +108,8 @@ func (r *reconciler) start(ctx context.Context, s *scope) error {
 		return r.exists(ctx, s, want)
 	}
 	if text := refusal.Of(err); text != "" {
-		s.problem = &problem{reason: v1alpha1.ReasonCreationFailed, message: fmt.Sprintf("The API server refuses LoadTest %s: %s", want.Name, text)}
+		s.problem = &problem{reason: v1alpha1.ReasonCreationFailed,
+			message: fmt.Sprintf("The API server refuses LoadTest %s: %s", want.Name, text)}
 		s.at(s.now.Add(retryInterval))
 		return nil
 	}
@@ -129,7 +131,8 @@ func (r *reconciler) exists(ctx context.Context, s *scope, want *v1alpha1.LoadTe
 		return fmt.Errorf("reading LoadTest %s: %w", want.Name, err)
 	}
 	if !metav1.IsControlledBy(lt, s.schedule) {
-		s.problem = &problem{reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf("LoadTest %s exists and is not of this schedule", want.Name)}
+		s.problem = &problem{reason: v1alpha1.ReasonNameConflict,
+			message: fmt.Sprintf("LoadTest %s exists and is not of this schedule", want.Name)}
 		s.at(s.now.Add(retryInterval))
 		return nil
 	}
@@ -151,7 +154,8 @@ func (r *reconciler) makeWay(ctx context.Context, s *scope) (wait bool, err erro
 			}
 		}
 	}
-	s.problem = &problem{reason: v1alpha1.ReasonWaiting, message: fmt.Sprintf("The run of %s waits for %s %s", shown(s.due.at), names(s.active), doing)}
+	s.problem = &problem{reason: v1alpha1.ReasonWaiting, message: fmt.Sprintf("The run of %s waits for %s %s",
+		shown(s.due.at), names(s.active), doing)}
 	return true, nil
 }
 

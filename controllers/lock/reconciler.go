@@ -32,7 +32,8 @@ type reconciler struct {
 }
 
 // New returns a reconciler of locks. Its requests are the names of locks. reader reads from the API server.
-func New(c client.Client, reader client.Reader, events events.EventRecorder, clock func() time.Time) reconcile.Reconciler {
+func New(c client.Client, reader client.Reader, events events.EventRecorder,
+	clock func() time.Time) reconcile.Reconciler {
 	return &reconciler{client: c, reader: reader, events: events, clock: clock}
 }
 
@@ -42,8 +43,8 @@ const Index = "h2surge.lock"
 // staleInterval is the time until the next pass if the cache had an old lock.
 const staleInterval = 200 * time.Millisecond
 
-// Reconcile decides who has a lock. The API server refuses a change that is based on an old version of the lock, so two processes, or two passes,
-// cannot both give it away.
+// Reconcile decides who has a lock. The API server refuses a change that is based on an old version of the lock, so two
+// processes, or two passes, cannot both give it away.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lock := desired.Lock(req.Namespace, req.Name)
 	if err := r.client.Get(ctx, req.NamespacedName, lock); client.IgnoreNotFound(err) != nil {
@@ -63,7 +64,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case text != "" && after != nil:
 		for i := range f.tests {
 			if wants(&f.tests[i], lock.Name) {
-				r.events.Eventf(&f.tests[i], nil, corev1.EventTypeWarning, v1alpha1.ReasonWriteRefused, "Lock", "The API server refuses LoadTestLock %s: %.800s", lock.Name, text)
+				r.events.Eventf(&f.tests[i], nil, corev1.EventTypeWarning, v1alpha1.ReasonWriteRefused, "Lock",
+					"The API server refuses LoadTestLock %s: %.800s", lock.Name, text)
 			}
 		}
 	}
@@ -76,7 +78,8 @@ func (r *reconciler) write(ctx context.Context, before, after *statev1alpha1.Loa
 	switch {
 	case before.ResourceVersion == "" && (after == nil || after.Holder.UID == ""):
 	case after == nil:
-		err = client.IgnoreNotFound(r.client.Delete(ctx, before, client.Preconditions{UID: &before.UID, ResourceVersion: &before.ResourceVersion}))
+		err = client.IgnoreNotFound(r.client.Delete(ctx, before, client.Preconditions{UID: &before.UID,
+			ResourceVersion: &before.ResourceVersion}))
 	case before.ResourceVersion == "":
 		err = r.client.Create(ctx, after)
 	case !equality.Semantic.DeepEqual(before, after):
@@ -88,11 +91,13 @@ func (r *reconciler) write(ctx context.Context, before, after *statev1alpha1.Loa
 	return nil
 }
 
-// facts reads what decides about a lock. A holder that does not keep the lock is read from the API server, and then what is left of it.
+// facts reads what decides about a lock. A holder that does not keep the lock is read from the API server, and then
+// what is left of it.
 func (r *reconciler) facts(ctx context.Context, lock *statev1alpha1.LoadTestLock) (facts, error) {
 	f := facts{now: r.clock()}
 	var list v1alpha1.LoadTestList
-	if err := r.client.List(ctx, &list, client.InNamespace(lock.Namespace), client.MatchingFields{Index: lock.Name}); err != nil {
+	if err := r.client.List(ctx, &list, client.InNamespace(lock.Namespace),
+		client.MatchingFields{Index: lock.Name}); err != nil {
 		return f, fmt.Errorf("listing the LoadTests of the lock: %w", err)
 	}
 	f.tests = list.Items
@@ -114,7 +119,8 @@ func (r *reconciler) facts(ctx context.Context, lock *statev1alpha1.LoadTestLock
 
 // leftOf returns a Job or a pod of a LoadTest that has not ended; empty: all have.
 func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *statev1alpha1.LockHolder) (string, error) {
-	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: holder.Name}}
+	of := []client.ListOption{client.InNamespace(namespace),
+		client.MatchingLabels{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: holder.Name}}
 	var jobs batchv1.JobList
 	if err := r.reader.List(ctx, &jobs, of...); err != nil {
 		return "", fmt.Errorf("listing the Jobs of LoadTest %s: %w", holder.Name, err)
@@ -134,7 +140,8 @@ func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *state
 		return "", fmt.Errorf("listing the pods of LoadTest %s: %w", holder.Name, err)
 	}
 	for i := range pods.Items {
-		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "Job" && !others[owner.UID] && !run.PodFinished(&pods.Items[i]) {
+		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "Job" && !others[owner.UID] &&
+			!run.PodFinished(&pods.Items[i]) {
 			return "pod " + pods.Items[i].Name, nil
 		}
 	}

@@ -26,8 +26,8 @@ import (
 )
 
 // Rights to give locks to LoadTests.
-//   - loadtestlocks get, list and watch: the cache of the manager, and a read from the API server just before the start of a test. create and update
-//     make a LoadTest the holder. delete: a free lock that no LoadTest names.
+//   - loadtestlocks get, list and watch: the cache of the manager, and a read from the API server just before the start
+//     of a test. create and update make a LoadTest the holder. delete: a free lock that no LoadTest names.
 //   - loadtests, jobs and pods get, list and watch: who waits, and whether the runners of the holder have ended.
 //   - events create and patch: the API server refuses a lock.
 //
@@ -46,14 +46,18 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock func() time.Time, leadin
 		return fmt.Errorf("indexing LoadTests by lock: %w", err)
 	}
 	r := New(leadership.Client(mgr.GetClient(), leading), mgr.GetAPIReader(), mgr.GetEventRecorder("h2surge"), clock)
-	ofHolder := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return held(ctx, mgr.GetClient(), o) })
+	ofHolder := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context,
+		o client.Object) []reconcile.Request {
+		return held(ctx, mgr.GetClient(), o)
+	})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("lock").
 		For(&statev1alpha1.LoadTestLock{}).
 		Watches(&v1alpha1.LoadTest{}, handler.EnqueueRequestsFromMapFunc(named), builder.WithPredicates(changes())).
 		Watches(&batchv1.Job{}, ofHolder, builder.WithPredicates(ends())).
 		Watches(&corev1.Pod{}, ofHolder, builder.WithPredicates(ends())).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstWait, maxWait)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+			firstWait, maxWait)}).
 		Complete(leadership.Reconciler(r, leading))
 	if err != nil {
 		return fmt.Errorf("creating the controller of locks: %w", err)
@@ -92,7 +96,8 @@ func held(ctx context.Context, cache client.Reader, o client.Object) (out []reco
 	return out
 }
 
-// changes selects LoadTests that come to need their lock, or to need it no more. The status of a LoadTest that runs changes each second.
+// changes selects LoadTests that come to need their lock, or to need it no more. The status of a LoadTest that runs
+// changes each second.
 func changes() predicate.Predicate {
 	type need struct {
 		lock                          string

@@ -1,4 +1,5 @@
-// Package lock gives the locks of namespaces (spec.lock) to LoadTests. A LoadTestLock has its holder, and who waits for it.
+// Package lock gives the locks of namespaces (spec.lock) to LoadTests. A LoadTestLock has its holder, and who waits for
+// it.
 package lock
 
 import (
@@ -18,8 +19,8 @@ func Holds(lt *v1alpha1.LoadTest, lock *statev1alpha1.LoadTestLock) bool {
 	return lock != nil && lock.Holder.UID == lt.UID && !lock.Holder.Released
 }
 
-// Why returns why the LoadTest of a name does not have a lock, as the end of "lock NAME is": "held by LoadTest ns/a". lock is nil if it does not
-// exist.
+// Why returns why the LoadTest of a name does not have a lock, as the end of "lock NAME is": "held by LoadTest ns/a".
+// lock is nil if it does not exist.
 func Why(name string, lock *statev1alpha1.LoadTestLock) string {
 	if lock == nil {
 		return "not given to a LoadTest yet"
@@ -37,8 +38,8 @@ func Why(name string, lock *statev1alpha1.LoadTestLock) string {
 	return out
 }
 
-// affected returns the LoadTests for which a lock has changed: the old and the new holder, and those that wait for another reason than before. Nil: the
-// lock did not exist, or does not exist any more.
+// affected returns the LoadTests for which a lock has changed: the old and the new holder, and those that wait for
+// another reason than before. Nil: the lock did not exist, or does not exist any more.
 func affected(before, after *statev1alpha1.LoadTestLock) []reconcile.Request {
 	out := map[reconcile.Request]bool{}
 	for _, lock := range []*statev1alpha1.LoadTestLock{before, after} {

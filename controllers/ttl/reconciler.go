@@ -18,7 +18,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 )
 
-// loadtests get, list and watch: the cache of the manager. delete: spec.ttlSecondsAfterFinished and spec.ttlSecondsByOutcome.
+// loadtests get, list and watch: the cache of the manager. delete: spec.ttlSecondsAfterFinished and
+// spec.ttlSecondsByOutcome.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch;delete
 

@@ -13,8 +13,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/upload"
 )
 
-// expiry returns when the operator deletes a LoadTest; zero: it stays, at least until it changes. Status shows the end before that, so that
-// clients that wait for it see it.
+// expiry returns when the operator deletes a LoadTest; zero: it stays, at least until it changes. Status shows the end
+// before that, so that clients that wait for it see it.
 func expiry(lt *v1alpha1.LoadTest, storage *configv1alpha1.ResultStorage) time.Time {
 	ttl, finished := run.TTL(lt), finishedAt(lt)
 	if ttl == nil || finished == nil || lt.DeletionTimestamp != nil || run.TTLIgnored(lt) || upload.Pending(lt, storage) {
@@ -23,8 +23,9 @@ func expiry(lt *v1alpha1.LoadTest, storage *configv1alpha1.ResultStorage) time.T
 	return finished.Add(time.Duration(*ttl) * time.Second)
 }
 
-// finishedAt returns when status first showed that the test has finished; nil: it does not show it. A test with an invalid spec has no completion
-// time, because it did not run. An edit can fix the spec, so its condition must be that of the present spec.
+// finishedAt returns when status first showed that the test has finished; nil: it does not show it. A test with an
+// invalid spec has no completion time, because it did not run. An edit can fix the spec, so its condition must be that
+// of the present spec.
 func finishedAt(lt *v1alpha1.LoadTest) *metav1.Time {
 	if t := lt.Status.CompletionTime; t != nil {
 		return t

@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Pending returns whether the report of a LoadTest must still be uploaded, so that the operator must not delete the LoadTest. storage is nil if the
-// operator uploads no reports.
+// Pending returns whether the report of a LoadTest must still be uploaded, so that the operator must not delete the
+// LoadTest. storage is nil if the operator uploads no reports.
 func Pending(lt *v1alpha1.LoadTest, storage *configv1alpha1.ResultStorage) bool {
 	if storage == nil || lt.Status.CompletionTime == nil || lt.Status.Report == nil {
 		return false

@@ -26,7 +26,8 @@ import (
 )
 
 // Rights to upload a report.
-//   - loadtests get, list and watch: the cache of the manager. configmaps get: the report. loadtestruns get: the digest of the report.
+//   - loadtests get, list and watch: the cache of the manager. configmaps get: the report. loadtestruns get: the digest
+//     of the report.
 //   - loadtests/status patch: condition ReportStored and report.url.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
@@ -34,7 +35,8 @@ import (
 // +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestruns,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
 
-// reconciler uploads reports. It keeps nothing of a report after its upload: a process that restarts uploads the same files again.
+// reconciler uploads reports. It keeps nothing of a report after its upload: a process that restarts uploads the same
+// files again.
 type reconciler struct {
 	client  client.Client // asks before each write whether this process leads
 	reader  client.Reader // past the cache, which has no reports
@@ -48,8 +50,8 @@ type reconciler struct {
 // errDeleted is the error of a report that does not exist any more.
 var errDeleted = errors.New("was deleted")
 
-// Reconcile uploads the report of one LoadTest, and shows the result in its status. It returns the error of a failed upload, so that the work queue
-// repeats it, until the deadline has passed.
+// Reconcile uploads the report of one LoadTest, and shows the result in its status. It returns the error of a failed
+// upload, so that the work queue repeats it, until the deadline has passed.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
 	if err := r.client.Get(ctx, req.NamespacedName, lt); err != nil {
@@ -101,7 +103,8 @@ func (r *reconciler) upload(ctx context.Context, lt *v1alpha1.LoadTest) (string,
 	if err != nil {
 		return "", fmt.Errorf("decoding the report: %w", err)
 	}
-	run := configv1alpha1.ResultRun{Namespace: lt.Namespace, Name: lt.Name, UID: string(lt.UID), Start: lt.Status.CompletionTime.Time}
+	run := configv1alpha1.ResultRun{Namespace: lt.Namespace, Name: lt.Name, UID: string(lt.UID),
+		Start: lt.Status.CompletionTime.Time}
 	if t := lt.Status.StartTime; t != nil {
 		run.Start = t.Time
 	}
@@ -114,8 +117,8 @@ var statusOf = map[string]metav1.ConditionStatus{
 	v1alpha1.ReasonUploadFailed: metav1.ConditionFalse, v1alpha1.ReasonUploadAbandoned: metav1.ConditionFalse,
 }
 
-// show writes condition ReportStored and report.url. All other parts of the status are those that the API server has: they are of another
-// controller, so a write that is based on an old status is repeated.
+// show writes condition ReportStored and report.url. All other parts of the status are those that the API server has:
+// they are of another controller, so a write that is based on an old status is repeated.
 func (r *reconciler) show(ctx context.Context, lt *v1alpha1.LoadTest, url, reason, message string) error {
 	uid := lt.UID
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -124,7 +127,8 @@ func (r *reconciler) show(ctx context.Context, lt *v1alpha1.LoadTest, url, reaso
 			written.Status.Report.URL = url
 		}
 		meta.SetStatusCondition(&written.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionReportStored, Status: statusOf[reason], Reason: reason, Message: shorten.To(message, run.MaxMessage),
+			Type: v1alpha1.ConditionReportStored, Status: statusOf[reason], Reason: reason, Message: shorten.To(message,
+				run.MaxMessage),
 			ObservedGeneration: lt.Generation, LastTransitionTime: metav1.NewTime(r.clock()),
 		})
 		err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))

@@ -26,7 +26,8 @@ const (
 	firstWait, maxWait = time.Second, 5 * time.Minute
 )
 
-// Setup adds the controller to a manager, if the configuration has a storage. leading returns whether this process may decide.
+// Setup adds the controller to a manager, if the configuration has a storage. leading returns whether this process may
+// decide.
 func Setup(mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, clock func() time.Time, leading func() bool) error {
 	if cfg.ResultStorage == nil {
 		return nil
@@ -36,7 +37,8 @@ func Setup(mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, clock func() ti
 		return err
 	}
 	r := &reconciler{
-		client: leadership.Client(mgr.GetClient(), leading), reader: mgr.GetAPIReader(), cfg: cfg.ResultStorage, storage: bucket, clock: clock,
+		client: leadership.Client(mgr.GetClient(), leading), reader: mgr.GetAPIReader(), cfg: cfg.ResultStorage,
+		storage: bucket, clock: clock,
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstWait, maxWait),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
@@ -50,8 +52,8 @@ func Setup(mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, clock func() ti
 	return nil
 }
 
-// begins selects LoadTests whose report must be uploaded from now on. A status that shows a failed upload brings no pass: the next one comes after the
-// wait of the work queue.
+// begins selects LoadTests whose report must be uploaded from now on. A status that shows a failed upload brings no
+// pass: the next one comes after the wait of the work queue.
 func (r *reconciler) begins() predicate.Predicate {
 	pending := func(o client.Object) bool {
 		lt, is := o.(*v1alpha1.LoadTest)

@@ -1,10 +1,11 @@
-// Command crd shortens the descriptions in the CRDs that controller-gen wrote to their first sentences, because client-side kubectl apply stores a CRD
-// in an annotation of 256 KiB.
+// Command crd shortens the descriptions in the CRDs that controller-gen wrote to their first sentences, because
+// client-side kubectl apply stores a CRD in an annotation of 256 KiB.
 //
-// It also writes the schemas of LoadTests and LoadTestSchedules as JSON, which programs read faster than YAML, with complete descriptions and the
-// metadata that a CRD lacks. That of a LoadTestSchedule leaves out the spec of its template, which is that of a LoadTest. The compiler takes all
-// defaults from the schema. The CRD has none inside of lists: the API server would store other items than the user applied, and server-side apply of
-// equal lists conflicts, kubectl apply always patches, and Argo CD always sees a difference.
+// It also writes the schemas of LoadTests and LoadTestSchedules as JSON, which programs read faster than YAML, with
+// complete descriptions and the metadata that a CRD lacks. That of a LoadTestSchedule leaves out the spec of its
+// template, which is that of a LoadTest. The compiler takes all defaults from the schema. The CRD has none inside of
+// lists: the API server would store other items than the user applied, and server-side apply of equal lists conflicts,
+// kubectl apply always patches, and Argo CD always sees a difference.
 //
 //	go run ./hack/crd config/crd/bases/*.yaml
 package main
@@ -33,7 +34,8 @@ func main() {
 	}
 }
 
-// programs are the CRDs whose schemas programs read, with the file of the schema and what stands for placeholders in metadata.yaml.
+// programs are the CRDs whose schemas programs read, with the file of the schema and what stands for placeholders in
+// metadata.yaml.
 var programs = map[string]struct {
 	file     string
 	metadata *strings.Replacer
@@ -67,7 +69,8 @@ func write(name string) error {
 	shorten(crd)
 	if read {
 		root := schemas(crd)[0]
-		root["description"] = root["description"].(string) + " h2surge explain and docs/api.md have the complete descriptions of the fields."
+		root["description"] = root["description"].(string) +
+			" h2surge explain and docs/api.md have the complete descriptions of the fields."
 	}
 	out, err := yaml.Marshal(crd)
 	if err != nil {
@@ -130,7 +133,8 @@ func schemaFile(crd map[string]any, placeholders *strings.Replacer) ([]byte, err
 
 // withoutFields returns the schema of an object without the schemas of its fields.
 func withoutFields(schema any) any {
-	return map[string]any{"description": schema.(map[string]any)["description"], "type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	return map[string]any{"description": schema.(map[string]any)["description"], "type": "object",
+		"x-kubernetes-preserve-unknown-fields": true}
 }
 
 // below returns the schema of a field; nil: there is none.

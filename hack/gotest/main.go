@@ -2,9 +2,10 @@
 //
 //	go test -json ./... | go run ./hack/gotest -skips hack/skips.txt
 //
-// It prints one line for each package, the whole output of each failed test, and the lines in which tests report figures (FIGURE)
-// or say why they were skipped. With -v it prints all output as it comes. It exits with 1 when a test failed, when no test ran, and,
-// if the environment has CI=true, when a test was skipped that the list of -skips does not name.
+// It prints one line for each package, the whole output of each failed test, and the lines in which tests report
+// figures (FIGURE) or say why they were skipped. With -v it prints all output as it comes. It exits with 1 when a test
+// failed, when no test ran, and, if the environment has CI=true, when a test was skipped that the list of -skips does
+// not name.
 package main
 
 import (
@@ -161,7 +162,8 @@ func (r *run) show(t test) {
 // located matches what a test logs: the place in its file, and the text.
 var located = regexp.MustCompile(`^ {4}\w+_test\.go:\d+: `)
 
-// reason is a failed test with the first lines that it logged: a failure comes before what the test dumps because of it.
+// reason is a failed test with the first lines that it logged: a failure comes before what the test dumps because of
+// it.
 func reason(name string, output []string) string {
 	const most = 3
 	text, n := "failed: "+name+"\n", 0

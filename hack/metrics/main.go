@@ -1,4 +1,5 @@
-// Command metrics writes docs/metrics.md to its standard output, from the metric descriptions in the code. "make docs" runs it.
+// Command metrics writes docs/metrics.md to its standard output, from the metric descriptions in the code. "make docs"
+// runs it.
 package main
 
 import (
@@ -19,7 +20,8 @@ import (
 //go:embed page.md
 var text string
 
-// labels lists the values of each label and their maximum number. render returns an error for a label that is not listed.
+// labels lists the values of each label and their maximum number. render returns an error for a label that is not
+// listed.
 var labels = []struct{ name, values string }{
 	{"namespace", "namespace of the LoadTest. On series of runners Prometheus sets it from the pod, with the same value"},
 	{"loadtest", "name of the LoadTest. On series of runners it comes from the pod's label `h2surge.io/loadtest`"},
@@ -79,7 +81,8 @@ func render(runner, operator []metric.Family) (string, error) {
 			}
 		}
 	}
-	return strings.NewReplacer("{{runner}}\n", table(runner), "{{operator}}\n", table(operator), "{{labels}}\n", known.String()).Replace(text), nil
+	return strings.NewReplacer("{{runner}}\n", table(runner), "{{operator}}\n", table(operator), "{{labels}}\n",
+		known.String()).Replace(text), nil
 }
 
 func table(families []metric.Family) string {

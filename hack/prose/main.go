@@ -1,6 +1,7 @@
-// Command prose finds words that this project does not use, and names what to write in their place. rules.yaml has the list.
+// Command prose finds words that this project does not use, and names what to write in their place. rules.yaml has the
+// list.
 //
-//	go run ./hack/prose            text that users see: docs, API comments, messages, help, charts, samples; exits with 1 on an alert
+//	go run ./hack/prose            docs, API comments, messages, help, charts, samples; exits with 1 on an alert
 //	go run ./hack/prose -rest      comments and identifiers, counted by package
 //	go run ./hack/prose PATH ...   only files below these paths; -rest then prints each place
 package main

@@ -117,7 +117,8 @@ func check(rules []rule, t text) []alert {
 		}
 		for _, m := range r.match.FindAllStringIndex(t.content, -1) {
 			context := t.content[max(0, m[0]-contextBytes):min(len(t.content), m[1]+contextBytes)]
-			if r.unless != nil && r.unless.MatchString(t.content[m[0]:min(len(t.content), m[1]+contextBytes)]) || r.excepted(t.file, context) {
+			if r.unless != nil && r.unless.MatchString(t.content[m[0]:min(len(t.content), m[1]+contextBytes)]) ||
+				r.excepted(t.file, context) {
 				continue
 			}
 			found := strings.Join(strings.Fields(t.content[m[0]:m[1]]), " ")
@@ -129,7 +130,8 @@ func check(rules []rule, t text) []alert {
 }
 
 func (r rule) excepted(file, context string) bool {
-	return slices.ContainsFunc(r.Except, func(x exception) bool { return within(file, x.Path) && x.text.MatchString(context) })
+	return slices.ContainsFunc(r.Except,
+		func(x exception) bool { return within(file, x.Path) && x.text.MatchString(context) })
 }
 
 // within reports whether file is path, or is below it.
@@ -145,7 +147,8 @@ func split(name string) []string {
 	runes := []rune(name)
 	for i := range runes {
 		lower := i > 0 && unicode.IsLower(runes[i-1]) && unicode.IsUpper(runes[i])
-		last := i > 0 && i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsUpper(runes[i]) && unicode.IsLower(runes[i+1])
+		last := i > 0 && i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsUpper(runes[i]) &&
+			unicode.IsLower(runes[i+1])
 		if lower || last || runes[i] == '_' {
 			out = append(out, strings.Trim(string(runes[start:i]), "_"))
 			start = i

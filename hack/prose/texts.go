@@ -47,7 +47,8 @@ const (
 
 // generated lists files whose sources are checked instead.
 var generated = []string{
-	"docs/api.md", "docs/schema", "config/crd/bases", "config/crd/loadtest.json", "config/crd/loadtestschedule.json", "internal/mock/rules/schema.json", "config/rbac/role.yaml", "charts/h2surge/templates/crd.yaml",
+	"docs/api.md", "docs/schema", "config/crd/bases", "config/crd/loadtest.json", "config/crd/loadtestschedule.json",
+	"internal/mock/rules/schema.json", "config/rbac/role.yaml", "charts/h2surge/templates/crd.yaml",
 	"charts/h2surge/templates/_rules.tpl",
 }
 
@@ -69,13 +70,15 @@ func classify(file string) kind {
 	switch {
 	case in("hack/prose"), strings.HasPrefix(base, "zz_generated"), in("hack/cluster/src"):
 		return skipped // The rules name the words.
-	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, ".go") && in("test", "internal/cli/clitest", "internal/convert/converttest", "controllers/internal/runnertest"):
+	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, ".go") && in("test", "internal/cli/clitest",
+		"internal/convert/converttest", "controllers/internal/runnertest"):
 		return goRest
 	case strings.HasSuffix(base, ".go") && in("api", "internal/mock/rules/file.go"):
 		return goAPI
 	case strings.HasSuffix(base, ".go"):
 		return goProgram
-	case strings.HasSuffix(base, ".md"), in("charts", "config"), in("internal/cli/testdata/help", "internal/cli/testdata/messages.txt", "cmd/kubectl-h2surge/testdata"):
+	case strings.HasSuffix(base, ".md"), in("charts", "config"), in("internal/cli/testdata/help",
+		"internal/cli/testdata/messages.txt", "cmd/kubectl-h2surge/testdata"):
 		return visiblePage
 	case base == "Makefile", strings.HasSuffix(base, ".sh"), in("hack/cluster") && !strings.Contains(base, "."):
 		return script
@@ -191,8 +194,8 @@ func goTexts(file string, k kind, content []byte) ([]text, error) {
 	return out, nil
 }
 
-// literal appends a string, or strings that are added up, with "..." for what is not constant. It reports false for other expressions,
-// which may have strings inside.
+// literal appends a string, or strings that are added up, with "..." for what is not constant. It reports false for
+// other expressions, which may have strings inside.
 func (t *text) literal(e ast.Expr, line func(token.Pos) int) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:

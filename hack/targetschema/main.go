@@ -1,4 +1,5 @@
-// Command targetschema writes the schema of the files of h2surge target, from the Go types of the format and their comments, in the form that CRDs have.
+// Command targetschema writes the schema of the files of h2surge target, from the Go types of the format and their
+// comments, in the form that CRDs have.
 //
 //	go run ./hack/targetschema internal/mock/rules/file.go > internal/mock/rules/schema.json
 package main

@@ -9,8 +9,8 @@ const Size = 64
 // Pad separates fields that several threads read and few write from what is next to them.
 type Pad [Size]byte
 
-// Alone reports that Go's allocator gives an allocation of n bytes lines of its own: n is a multiple of Size, or so large
-// that its size class is.
+// Alone reports that Go's allocator gives an allocation of n bytes lines of its own: n is a multiple of Size, or so
+// large that its size class is.
 func Alone(n uintptr) bool { return n%Size == 0 || n > 512 }
 
 // Make makes a slice whose lines hold nothing else. Its capacity may be greater than n.

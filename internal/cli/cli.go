@@ -1,5 +1,6 @@
-// Package cli has the commands of h2surge, and what the plugin of kubectl shares with them: reading and checking manifests, reports, errors
-// and exit codes. The plugin's own commands are in cmd/kubectl-h2surge, so that h2surge starts without a client of the API server.
+// Package cli has the commands of h2surge, and what the plugin of kubectl shares with them: reading and checking
+// manifests, reports, errors and exit codes. The plugin's own commands are in cmd/kubectl-h2surge, so that h2surge
+// starts without a client of the API server.
 package cli
 
 import (
@@ -38,7 +39,8 @@ func parts() linked {
 	}
 }
 
-// Execute runs a command line without the program's name and returns the exit code. A command whose result could not be written fails.
+// Execute runs a command line without the program's name and returns the exit code. A command whose result could not be
+// written fails.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -54,17 +56,20 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 
 // NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.
 func NewRootCommand(short, long string) *cobra.Command {
-	root := &cobra.Command{Use: "h2surge", Short: short, Long: long, SilenceErrors: true, SilenceUsage: true, Version: version.Get().String()}
+	root := &cobra.Command{Use: "h2surge", Short: short, Long: long, SilenceErrors: true, SilenceUsage: true,
+		Version: version.Get().String()}
 	root.SetVersionTemplate("h2surge {{.Version}}\n")
 	root.SetFlagErrorFunc(FlagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", UsageWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ",
+		UsageWidth)))
 	return root
 }
 
 func newRootCommand(l linked) *cobra.Command {
 	root := NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
-	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(),
+		newCompareCommand(), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
 	root.InitDefaultCompletionCmd("completion")
 	for _, cmd := range root.Commands() {
@@ -77,5 +82,6 @@ operator runs in a cluster, or by a URL and the flags of h2load.`)
 
 // WithoutCluster returns the commands of h2surge that the plugin of kubectl has, too. They need no cluster.
 func WithoutCluster() []*cobra.Command {
-	return []*cobra.Command{newLintCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()}
+	return []*cobra.Command{newLintCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(),
+		newVersionCommand()}
 }

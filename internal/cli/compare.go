@@ -55,12 +55,15 @@ func (p *percentage) Type() string { return "percentage" }
 // Register adds the flags to a command.
 func (f *CompareFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.tolerance, f.errorTolerance, f.flags = percentage{compare.DefaultTolerance}, percentage{compare.DefaultErrorTolerance}, flags
-	flags.Var(&f.tolerance, "tolerance", "`percentage` of the value of A by which a rate may be lower, and a response time higher")
+	f.tolerance, f.errorTolerance, f.flags = percentage{compare.DefaultTolerance},
+		percentage{compare.DefaultErrorTolerance}, flags
+	flags.Var(&f.tolerance, "tolerance",
+		"`percentage` of the value of A by which a rate may be lower, and a response time higher")
 	flags.Var(&f.errorTolerance, "error-tolerance", "`percentage` points by which an error rate may be higher")
 	flags.StringVarP(&f.output, "output", "o", OutputText, "`format`: text, json, yaml, html or markdown")
 	CompleteFlag(cmd, "output", compareFormats...)
-	flags.StringVar(&f.file, "output-file", "", "`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON; -o overrides the ending")
+	flags.StringVar(&f.file, "output-file", "",
+		"`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON; -o overrides the ending")
 }
 
 // Check reports a mistake in the flags.
@@ -73,7 +76,8 @@ func (f *CompareFlags) Check() error {
 
 // Show writes the comparison, and ends as its outcome says.
 func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
-	c := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate), ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
+	c := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate),
+		ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
 	write := func(w io.Writer) error { return writeComparison(w, f.output, c, a.Report, b.Report) }
 	var err error
 	if f.file == "" {

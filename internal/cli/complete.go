@@ -49,7 +49,8 @@ func (s *source) completeNames(names func(*job) []string, directive cobra.ShellC
 		directive := directive | cobra.ShellCompDirectiveNoFileComp
 		manifest := *s
 		manifest.overrides = nil
-		manifest.files = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(s.files), args...)))) // cobra parses flags twice
+		// cobra parses flags twice
+		manifest.files = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(s.files), args...))))
 		if len(manifest.files) == 0 || slices.ContainsFunc(manifest.files, notStored) {
 			return nil, directive
 		}
@@ -61,7 +62,8 @@ func (s *source) completeNames(names func(*job) []string, directive cobra.ShellC
 	}
 }
 
-// notStored reports whether a name is not that of a file or a directory. To read standard input or a FIFO could block the shell.
+// notStored reports whether a name is not that of a file or a directory. To read standard input or a FIFO could block
+// the shell.
 func notStored(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !info.Mode().IsRegular() && !info.IsDir()

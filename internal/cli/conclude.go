@@ -14,13 +14,14 @@ import (
 type conclusion struct {
 	report *rv.Report
 	code   int
-	// message and lines go to standard error: what a report does not make plain enough. The text report has the message, too.
+	// message and lines go to standard error: what a report does not make plain enough. The text report has the message,
+	// too.
 	message string
 	lines   []string
 }
 
-// buildReport makes a report without a verdict of a snapshot and the windows so far. Now is the wall clock at the time of the
-// snapshot.
+// buildReport makes a report without a verdict of a snapshot and the windows so far. Now is the wall clock at the time
+// of the snapshot.
 func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.Report, error) {
 	snapshots := []rv.Snapshot{*s}
 	in := result.Input{
@@ -41,8 +42,8 @@ func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time)
 	return report, nil
 }
 
-// soFar makes the report of a run that lasts. A request in flight is not an error, because it can still succeed. There is
-// no verdict before the first outcome.
+// soFar makes the report of a run that lasts. A request in flight is not an error, because it can still succeed. There
+// is no verdict before the first outcome.
 func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts, now time.Time) (*rv.Report, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
@@ -56,7 +57,8 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts,
 	return report, err
 }
 
-// leaveOutInFlight sets the error rates of the run, its stages, steps and operations to those of the requests that have an outcome.
+// leaveOutInFlight sets the error rates of the run, its stages, steps and operations to those of the requests that have
+// an outcome.
 func leaveOutInFlight(r *rv.Report) {
 	rate := func(sent, inFlight, succeeded int64) rv.ErrorRate {
 		ended := sent - inFlight
@@ -81,7 +83,8 @@ func leaveOutInFlight(r *rv.Report) {
 }
 
 // conclude makes the judged report of a run of its last snapshot.
-func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, searched *rv.SearchResult, interrupted bool, now time.Time) (*conclusion, error) {
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, searched *rv.SearchResult,
+	interrupted bool, now time.Time) (*conclusion, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
 		return nil, err
@@ -117,7 +120,8 @@ func (c *conclusion) shown(reported bool) []string {
 // needsMessage reports whether the verdict is about more than the thresholds of the LoadTest.
 func needsMessage(r *rv.Report) bool {
 	v := &r.Verdict
-	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonThresholdsFailed || r.TeardownFailure != ""
+	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonThresholdsFailed ||
+		r.TeardownFailure != ""
 }
 
 // checkSums fails the run when the counters do not add up: then nothing in the report can be

@@ -15,7 +15,8 @@ import (
 // maxPipeline is the bound of targets[].http1.pipeline.
 const maxPipeline = 64
 
-// connectionFlags say how the one target of the URL form is connected to and spoken with. Most flags are fields of the LoadTest.
+// connectionFlags say how the one target of the URL form is connected to and spoken with. Most flags are fields of the
+// LoadTest.
 type connectionFlags struct {
 	tls                          v1alpha1.TLS
 	ca                           v1alpha1.ContentSource
@@ -30,30 +31,51 @@ type connectionFlags struct {
 
 func (c *connectionFlags) rows() []*formFlag {
 	return []*formFlag{
-		{"h1", "", "target.protocol", into(&c.http1, strconv.ParseBool), "use HTTP/1.1; it pipelines -m requests, as h2load does, and one request with -d"},
-		{"no-keepalive", "", "target.http1.keepAlive", into(&c.noKeepAlive, strconv.ParseBool), "open a connection for each request, as ab does; with --h1"},
-		{"connection-choice", "", "target.connectionChoice", into(&c.choice, text), "connections of requests that are sent at the same time: `Spread or Batch` (default Spread); Batch fills one connection first"},
-		{"insecure", "k", "target.tls.insecureSkipVerify", into(&c.insecure, strconv.ParseBool), "do not verify the server's certificate (h2load never verifies it)"},
-		{"alpn", "", "target.tls.alpn", into(&c.tls.ALPN, list), "`list` of protocols to offer with https, the preferred one first (default \"h2,http/1.1\")"},
+		{"h1", "", "target.protocol", into(&c.http1, strconv.ParseBool),
+			"use HTTP/1.1; it pipelines -m requests, as h2load does, and one request with -d"},
+		{"no-keepalive", "", "target.http1.keepAlive", into(&c.noKeepAlive, strconv.ParseBool),
+			"open a connection for each request, as ab does; with --h1"},
+		{"connection-choice", "", "target.connectionChoice", into(&c.choice, text),
+			"connections of requests that are sent at the same time: `Spread or Batch` (default Spread); Batch fills one connection first"},
+		{"insecure", "k", "target.tls.insecureSkipVerify", into(&c.insecure, strconv.ParseBool),
+			"do not verify the server's certificate (h2load never verifies it)"},
+		{"alpn", "", "target.tls.alpn", into(&c.tls.ALPN, list),
+			"`list` of protocols to offer with https, the preferred one first (default \"h2,http/1.1\")"},
 		{"alpn-list", "", "target.tls.alpn", into(&c.tls.ALPN, list), "`list` of --alpn, as h2load names it"},
-		{"sni", "", "target.tls.serverName", into(&c.tls.ServerName, text), "host `name` for SNI and for the certificate, instead of the URL's"},
-		{"cacert", "", "target.tls.caFrom.file", into(&c.ca.File, text), "PEM `file` with the certificate authorities to trust, instead of the system's"},
-		{"cert", "", "target.tls.certificate.files.certificate", into(&c.files.Certificate, text), "PEM `file` with the client's certificate and its chain"},
+		{"sni", "", "target.tls.serverName", into(&c.tls.ServerName, text),
+			"host `name` for SNI and for the certificate, instead of the URL's"},
+		{"cacert", "", "target.tls.caFrom.file", into(&c.ca.File, text),
+			"PEM `file` with the certificate authorities to trust, instead of the system's"},
+		{"cert", "", "target.tls.certificate.files.certificate", into(&c.files.Certificate, text),
+			"PEM `file` with the client's certificate and its chain"},
 		{"key", "", "", into(&c.files.Key, text), "PEM `file` with the client's key (default: the file of --cert)"},
-		{"ciphers", "", "target.tls.cipherSuites", into(&c.tls.CipherSuites, suites), "`list` of cipher suites for TLS 1.2, separated by colons; with IANA or OpenSSL names"},
-		{"groups", "", "target.tls.curves", into(&c.tls.Curves, list), "`list` of key exchange groups, separated by colons, such as X25519:P-256"},
-		{"connect-to", "", "target.connectTo", into(&c.connectTo, text), "`HOST[:PORT]` to connect to; requests keep the URL's host"},
+		{"ciphers", "", "target.tls.cipherSuites", into(&c.tls.CipherSuites, suites),
+			"`list` of cipher suites for TLS 1.2, separated by colons; with IANA or OpenSSL names"},
+		{"groups", "", "target.tls.curves", into(&c.tls.Curves, list),
+			"`list` of key exchange groups, separated by colons, such as X25519:P-256"},
+		{"connect-to", "", "target.connectTo", into(&c.connectTo, text),
+			"`HOST[:PORT]` to connect to; requests keep the URL's host"},
 		{"unix", "", "target.connectTo", into(&c.socket, text), "`path` of a Unix socket to connect to"},
-		{"local-address", "", "target.connecting.localAddresses", c.addLocal, "IP `address` to connect from; may be repeated: connections use the addresses in turn"},
-		{"window-bits", "w", "target.http2.streamWindow", into(&c.http2.StreamWindow, window), "receive window of a stream: 2^`N`-1 octets (default 4 MiB)"},
-		{"connection-window-bits", "W", "target.http2.connectionWindow", into(&c.http2.ConnectionWindow, window), "receive window of a connection: 2^`N`-1 octets, N at least 16 (default 16 MiB)"},
-		{"max-frame-size", "", "target.http2.maxFrameSize", into(&c.http2.MaxFrameSize, octets), "largest frame to accept, in `octets` (default 16K); h2load has -f for it"},
-		{"header-table-size", "", "target.http2.headerTableSize", into(&c.http2.HeaderTableSize, octets), "header table of the decoder, in `octets` (default 4K)"},
-		{"encoder-header-table-size", "", "target.http2.encoderTableSize", into(&c.http2.EncoderTableSize, octets), "largest header table of the encoder, in `octets` (default 4K)"},
-		{"connection-rate", "r", "target.connecting.ramp.connections", into(&c.ramp.Connections, whole), "`number` of connections to open per period; 0: all at once"},
-		{"connection-rate-period", "", "target.connecting.ramp.period", into(&c.ramp.Period, duration), "`time` of the period of -r (default 1s)"},
-		{"connection-active-timeout", "T", "target.connecting.maxAge", into(&c.connecting.MaxAge, limit), "`time` after which a new connection replaces a connection; the old one still receives its responses (not in h2load)"},
-		{"connection-inactivity-timeout", "N", "target.connecting.inactivityTimeout", into(&c.connecting.InactivityTimeout, limit), "`time` after which a connection is closed on which the server owes responses and sends nothing"},
+		{"local-address", "", "target.connecting.localAddresses", c.addLocal,
+			"IP `address` to connect from; may be repeated: connections use the addresses in turn"},
+		{"window-bits", "w", "target.http2.streamWindow", into(&c.http2.StreamWindow, window),
+			"receive window of a stream: 2^`N`-1 octets (default 4 MiB)"},
+		{"connection-window-bits", "W", "target.http2.connectionWindow", into(&c.http2.ConnectionWindow, window),
+			"receive window of a connection: 2^`N`-1 octets, N at least 16 (default 16 MiB)"},
+		{"max-frame-size", "", "target.http2.maxFrameSize", into(&c.http2.MaxFrameSize, octets),
+			"largest frame to accept, in `octets` (default 16K); h2load has -f for it"},
+		{"header-table-size", "", "target.http2.headerTableSize", into(&c.http2.HeaderTableSize, octets),
+			"header table of the decoder, in `octets` (default 4K)"},
+		{"encoder-header-table-size", "", "target.http2.encoderTableSize", into(&c.http2.EncoderTableSize, octets),
+			"largest header table of the encoder, in `octets` (default 4K)"},
+		{"connection-rate", "r", "target.connecting.ramp.connections", into(&c.ramp.Connections, whole),
+			"`number` of connections to open per period; 0: all at once"},
+		{"connection-rate-period", "", "target.connecting.ramp.period", into(&c.ramp.Period, duration),
+			"`time` of the period of -r (default 1s)"},
+		{"connection-active-timeout", "T", "target.connecting.maxAge", into(&c.connecting.MaxAge, limit),
+			"`time` after which a new connection replaces a connection; the old one still receives its responses (not in h2load)"},
+		{"connection-inactivity-timeout", "N", "target.connecting.inactivityTimeout", into(&c.connecting.InactivityTimeout,
+			limit), "`time` after which a connection is closed on which the server owes responses and sends nothing"},
 	}
 }
 

@@ -19,19 +19,22 @@ import (
 // tools are the commands, one for each tool.
 func (o *convertOptions) tools() []*cobra.Command {
 	return []*cobra.Command{
-		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in inputFile) ([]byte, []string, error) {
+		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in inputFile) ([]byte, []string,
+			error) {
 			return h2loadrunner.Convert(in.content, in.Options)
 		}),
 		o.curl(),
 		o.har(),
 		o.openAPI(),
-		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target", func(in inputFile) ([]byte, []string, error) {
-			return maock.Convert(in.content, filepath.Dir(in.name))
-		}),
+		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target",
+			func(in inputFile) ([]byte, []string, error) {
+				return maock.Convert(in.content, filepath.Dir(in.name))
+			}),
 	}
 }
 
-// curl is a conversion of arguments, before which the name curl may stand, or of a line as browsers copy it: in one argument, or on standard input.
+// curl is a conversion of arguments, before which the name curl may stand, or of a line as browsers copy it: in one
+// argument, or on standard input.
 func (o *convertOptions) curl() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "curl {-- FLAGS URL | LINE | -}",
@@ -82,7 +85,8 @@ func curlArguments(cmd *cobra.Command, args []string) ([]string, error) {
 
 func (o *convertOptions) har() *cobra.Command {
 	more := har.Options{}
-	cmd := o.ofFile("har FILE", "Convert an HTTP archive (HAR), as browsers save it", func(in inputFile) ([]byte, []string, error) {
+	cmd := o.ofFile("har FILE", "Convert an HTTP archive (HAR), as browsers save it", func(in inputFile) ([]byte, []string,
+		error) {
 		more.Options = in.Options
 		return har.Convert(in.content, more)
 	})
@@ -92,14 +96,18 @@ func (o *convertOptions) har() *cobra.Command {
 
 func (o *convertOptions) openAPI() *cobra.Command {
 	more := openapi.Options{}
-	cmd := o.ofFile("openapi SPEC.yaml", "Convert an OpenAPI description (3.0 or 3.1)", func(in inputFile) ([]byte, []string, error) {
+	cmd := o.ofFile("openapi SPEC.yaml", "Convert an OpenAPI description (3.0 or 3.1)", func(in inputFile) ([]byte,
+		[]string, error) {
 		more.Options, more.File = in.Options, filepath.Base(in.name)
 		return openapi.Convert(in.content, more)
 	})
 	cmd.Flags().StringVar(&more.Target, "target", "", "`URL` of the service (default the description's first server)")
-	cmd.Flags().StringArrayVar(&more.Operations, "operation", nil, "operationId, or `'GET /path'`, of what to convert (default all); may be repeated")
-	cmd.Flags().BoolVar(&more.Multipart, "multipart", false, "send multipart/related with its binary parts, where a description has it in addition to JSON")
-	cmd.Flags().BoolVar(&more.Resources, "resources", false, "chains that create, read, change and delete a resource, in place of one for each operation")
+	cmd.Flags().StringArrayVar(&more.Operations, "operation", nil,
+		"operationId, or `'GET /path'`, of what to convert (default all); may be repeated")
+	cmd.Flags().BoolVar(&more.Multipart, "multipart", false,
+		"send multipart/related with its binary parts, where a description has it in addition to JSON")
+	cmd.Flags().BoolVar(&more.Resources, "resources", false,
+		"chains that create, read, change and delete a resource, in place of one for each operation")
 	return cmd
 }
 

@@ -13,9 +13,11 @@ import (
 	"github.com/h2surge/h2surge/internal/convert/curl"
 )
 
-// curlFlags are the flags of curl that say what a request is, and how its target is found. Package curl knows their meaning.
+// curlFlags are the flags of curl that say what a request is, and how its target is found. Package curl knows their
+// meaning.
 type curlFlags struct {
-	// set has the flags in the order of the command line, with the names that package curl has for them. -H and -d are in it, too.
+	// set has the flags in the order of the command line, with the names that package curl has for them. -H and -d are in
+	// it, too.
 	set []curl.Flag
 	own *pflag.FlagSet
 }
@@ -97,7 +99,8 @@ func (c *curlFlags) typed(message string) string {
 // bodyFlag is the first flag that sets the body.
 func (c *curlFlags) bodyFlag() string {
 	for _, f := range c.set {
-		if name := strings.TrimPrefix(f.Name, "--"); f.Name == curl.OwnData || strings.HasPrefix(name, "data") || name == "json" || strings.HasPrefix(name, "form") {
+		if name := strings.TrimPrefix(f.Name, "--"); f.Name == curl.OwnData || strings.HasPrefix(name, "data") ||
+			name == "json" || strings.HasPrefix(name, "form") {
 			return f.Name
 		}
 	}
@@ -108,7 +111,8 @@ func (c *curlFlags) bodyFlag() string {
 func (c *curlFlags) secrets() (out []string) {
 	for _, f := range []struct{ flag, instead string }{{"user", "auth.basic"}, {"oauth2-bearer", "auth.bearer"}} {
 		if c.own.Changed(f.flag) {
-			out = append(out, typed(c.own.Lookup(f.flag))+": the manifest contains the value, which every reader of the manifest can see; use "+f.instead+" of the target")
+			out = append(out, typed(c.own.Lookup(f.flag))+
+				": the manifest contains the value, which every reader of the manifest can see; use "+f.instead+" of the target")
 		}
 	}
 	return out

@@ -21,8 +21,8 @@ import (
 
 // demoCommand is hidden: --demo starts it as a separate process, so that the target has its
 // own Go runtime and its CPU time is not the generator's. It prints its address in the first
-// line of its output, serves until its input ends, and then prints its counters as JSON. The input ends when the parent ends, also
-// when the parent was killed.
+// line of its output, serves until its input ends, and then prints its counters as JSON. The input ends when the parent
+// ends, also when the parent was killed.
 const demoCommand = "demo-target"
 
 func newDemoTargetCommand() *cobra.Command {
@@ -135,6 +135,7 @@ func (d *demo) compare(r *rv.Report, w io.Writer) error {
 		return err
 	}
 	sent := r.Requests.Sent + r.WarmUp.Sent + r.Setup.Sent + r.Teardown.Sent + r.Graceful.Sent
-	fmt.Fprintf(w, "demo: sent %d requests (warm-up, setup and teardown included), the target counted %d\n", sent, stats.Requests)
+	fmt.Fprintf(w, "demo: sent %d requests (warm-up, setup and teardown included), the target counted %d\n", sent,
+		stats.Requests)
 	return nil
 }

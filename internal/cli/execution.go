@@ -133,7 +133,8 @@ func (x *execution) awaitReady() (bool, error) {
 
 // lasts reports whether a connection could not be opened for a cause that lasts.
 func lasts(s *rv.Snapshot) bool {
-	return slices.ContainsFunc(s.Failures, func(f rv.FailureCount) bool { return f.Of == rv.FailureConnect && failure.Lasts(f.Cause) })
+	return slices.ContainsFunc(s.Failures,
+		func(f rv.FailureCount) bool { return f.Of == rv.FailureConnect && failure.Lasts(f.Cause) })
 }
 
 // neverReady ends an engine that did not become ready. The engine reports why it cannot connect only while it tries.
@@ -202,8 +203,8 @@ func (x *execution) watch() error {
 	}
 }
 
-// signal handles SIGHUP and interrupts. When a terminal closes, both the system and the shell may send SIGHUP: they count as one
-// interrupt.
+// signal handles SIGHUP and interrupts. When a terminal closes, both the system and the shell may send SIGHUP: they
+// count as one interrupt.
 func (x *execution) signal(s os.Signal) error {
 	if s == syscall.SIGHUP && (x.live.again() || x.interrupted > 0) {
 		return nil
@@ -234,7 +235,8 @@ func (x *execution) looks() (<-chan time.Time, func()) {
 	return tick.C, tick.Stop
 }
 
-// look lets the search look at the run, and ends the run if the search has ended. It returns the channel of the next looks.
+// look lets the search look at the run, and ends the run if the search has ended. It returns the channel of the next
+// looks.
 func (x *execution) look(looks <-chan time.Time) (<-chan time.Time, error) {
 	if x.interrupted > 0 || !x.search.due() {
 		return looks, nil

@@ -47,8 +47,8 @@ func Failf(format string, args ...any) error {
 	return &exitError{code: verdict.ExitError, lines: []string{fmt.Sprintf(format, args...)}}
 }
 
-// reportError writes an error to standard error, one line each, and returns the exit code. An error of another type than exitError is one of
-// standard output, or comes from cobra and is about the command line.
+// reportError writes an error to standard error, one line each, and returns the exit code. An error of another type
+// than exitError is one of standard output, or comes from cobra and is about the command line.
 func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 	if err == nil {
 		return verdict.ExitPassed
@@ -68,5 +68,6 @@ func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 	return exit.code
 }
 
-// OneLine replaces each sequence of white space by a blank, and makes other characters visible that would steer a terminal.
+// OneLine replaces each sequence of white space by a blank, and makes other characters visible that would steer a
+// terminal.
 func OneLine(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }

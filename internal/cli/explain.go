@@ -80,7 +80,8 @@ func (k *kind) find(root *openAPI, names []string) (explained, error) {
 	for _, name := range names {
 		inside := at.inside()
 		for _, r := range inside.Rules {
-			if r.FieldPath != "" && !strings.Contains(r.Rule, "oldSelf") && strings.TrimPrefix(at.path+r.FieldPath, ".") == wanted {
+			if r.FieldPath != "" && !strings.Contains(r.Rule, "oldSelf") && strings.TrimPrefix(at.path+r.FieldPath,
+				".") == wanted {
 				about = append(about, r.Message)
 			}
 		}
@@ -114,7 +115,8 @@ func noField(root *openAPI, parent explained, name string) error {
 		lines[0] = fmt.Sprintf("%q is not a kind; did you mean %s?", name, near)
 	}
 	if elsewhere := elsewhere(root, name, parent.kind); len(elsewhere) > 0 {
-		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)], ", ")))
+		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)],
+			", ")))
 	}
 	return &exitError{code: 1, lines: lines}
 }

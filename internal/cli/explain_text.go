@@ -30,12 +30,14 @@ func (f explained) explain(recursive bool) string {
 	}
 	for _, name := range inside.names {
 		s := inside.Properties[name]
-		fmt.Fprintf(&b, "  %s <%s>%s\n    %s\n", name, s.typeName(), mark(slices.Contains(inside.Required, name)), summary(s.Description))
+		fmt.Fprintf(&b, "  %s <%s>%s\n    %s\n", name, s.typeName(), mark(slices.Contains(inside.Required, name)),
+			summary(s.Description))
 	}
 	return b.String()
 }
 
-// rules are those about a value and the fields below it, whose rules name the field. Rules about changes of a value are in descriptions.
+// rules are those about a value and the fields below it, whose rules name the field. Rules about changes of a value are
+// in descriptions.
 func (f explained) rules() (out []string) {
 	messages := slices.Clone(f.about)
 	for _, s := range []*openAPI{f.openAPI, f.inside()} {

@@ -45,8 +45,8 @@ func absolute(path string) string {
 }
 
 // materialise does what the kubelet does for runner pods: it writes the files of a plan into
-// a directory that only this user can read, and that the caller removes. It returns a plan with the new paths. The given plan
-// and its hash do not change.
+// a directory that only this user can read, and that the caller removes. It returns a plan with the new paths. The
+// given plan and its hash do not change.
 func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, dir string, err error) {
 	if len(files) == 0 {
 		return plan, "", nil

@@ -84,11 +84,13 @@ var otherLetters = map[string]string{
 	"window-bits":                   "the format of the output",
 }
 
-// otherLetter is the end of the message about a value that is neither a number nor a time, and may be one of the flag of curl with the same letter.
+// otherLetter is the end of the message about a value that is neither a number nor a time, and may be one of the flag
+// of curl with the same letter.
 func otherLetter(cmd *cobra.Command, wrong *pflag.InvalidValueError) string {
 	flag, value := wrong.GetFlag(), wrong.GetValue()
 	means := otherLetters[flag.Name]
-	if means == "" || cmd.Flags().Lookup("rps") == nil || strings.ContainsAny(value[:min(1, len(value))], "0123456789-+.") {
+	if means == "" || cmd.Flags().Lookup("rps") == nil || strings.ContainsAny(value[:min(1, len(value))],
+		"0123456789-+.") {
 		return ""
 	}
 	return fmt.Sprintf("; in curl, -%s is %s", flag.Shorthand, means)

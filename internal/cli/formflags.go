@@ -70,7 +70,8 @@ func duration(s string) (*v1alpha1.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return nil, fmt.Errorf("%q is not a duration; allowed: durations such as 10s, 500ms or 2m%s", s, compile.DurationHint(s))
+		return nil, fmt.Errorf("%q is not a duration; allowed: durations such as 10s, 500ms or 2m%s", s,
+			compile.DurationHint(s))
 	}
 	return &v1alpha1.Duration{Duration: d}, nil
 }
@@ -172,8 +173,8 @@ func (u *urlForm) setBy(field string) string {
 	return ""
 }
 
-// flagOf returns the flags that set a field, as the user wrote them. If none on the command line sets the field, it returns those that
-// set fields of the object that has the field, and at last the flag that was left out.
+// flagOf returns the flags that set a field, as the user wrote them. If none on the command line sets the field, it
+// returns those that set fields of the object that has the field, and at last the flag that was left out.
 func (u *urlForm) flagOf(field string) (flag string) {
 	field = u.fieldOf(field)
 	for at := field; strings.Contains(at, "."); at = at[:strings.LastIndexAny(at, ".[")] {

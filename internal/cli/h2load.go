@@ -26,11 +26,13 @@ func writeH2load(w io.Writer, r *rv.Report) error {
 		}
 		return float64(n) / r.Rate.WindowSeconds
 	}
-	fmt.Fprintf(&b, "\nfinished in %s, %.2f req/s, %s/s\n", h2loadTime(r.Rate.WindowSeconds*1e6), perSecond(q.Done), h2loadSize(int64(perSecond(r.Bytes.Received))))
+	fmt.Fprintf(&b, "\nfinished in %s, %.2f req/s, %s/s\n", h2loadTime(r.Rate.WindowSeconds*1e6), perSecond(q.Done),
+		h2loadSize(int64(perSecond(r.Bytes.Received))))
 	fmt.Fprintf(&b, "requests: %d total, %d started, %d done, %d succeeded, %d failed, %d errored, %d timeout\n",
 		q.Sent+q.Dropped, q.Sent, ended, q.Succeeded, q.FailedChecks+errored, errored, q.TimedOut)
 	classes := classesOf(r.StatusCodes)
-	fmt.Fprintf(&b, "status codes: %d 2xx, %d 3xx, %d 4xx, %d 5xx\n", classes['2'], classes['3'], classes['4'], classes['5'])
+	fmt.Fprintf(&b, "status codes: %d 2xx, %d 3xx, %d 4xx, %d 5xx\n", classes['2'], classes['3'], classes['4'],
+		classes['5'])
 	fmt.Fprintf(&b, "traffic: %s (%d) total\n", h2loadSize(r.Bytes.Received), r.Bytes.Received)
 	if err := h2loadTimes(&b, r.Histograms); err != nil {
 		return err
@@ -144,7 +146,8 @@ func writeHistogram(w io.Writer, r *rv.Report) error {
 		fmt.Fprintln(&b, line)
 	}
 	if n := h.Unanswered(); n > 0 {
-		fmt.Fprintf(&b, "  %10s %12d %7.2f%% %7.2f%% |\n", result.FormatTime(h.Quantile(1)), n, 100*float64(n)/float64(all), 100.0)
+		fmt.Fprintf(&b, "  %10s %12d %7.2f%% %7.2f%% |\n", result.FormatTime(h.Quantile(1)), n, 100*float64(n)/float64(all),
+			100.0)
 	}
 	_, err = w.Write(b.Bytes())
 	return err

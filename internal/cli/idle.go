@@ -19,8 +19,10 @@ type idleFlags struct {
 }
 
 func (f *idleFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.strategy, "idle-strategy", "`strategy` of a worker that waits: Spin (poll; uses the whole CPU), Sleep (send requests in batches) or Auto, instead of the manifest's (default Auto)")
-	flags.Var(&f.interval, "sleep-interval", "`time` between batches with Sleep, from 10us to 10ms, instead of the manifest's (default 500us)")
+	flags.Var(&f.strategy, "idle-strategy",
+		"`strategy` of a worker that waits: Spin (poll; uses the whole CPU), Sleep (send requests in batches) or Auto, instead of the manifest's (default Auto)")
+	flags.Var(&f.interval, "sleep-interval",
+		"`time` between batches with Sleep, from 10us to 10ms, instead of the manifest's (default 500us)")
 }
 
 // apply sets the fields of the flags that were given.
@@ -35,7 +37,8 @@ func (f *idleFlags) apply(r *v1alpha1.Runner) {
 
 type idleStrategy v1alpha1.IdleStrategy
 
-var idleStrategies = []string{string(v1alpha1.IdleStrategyAuto), string(v1alpha1.IdleStrategySpin), string(v1alpha1.IdleStrategySleep)}
+var idleStrategies = []string{string(v1alpha1.IdleStrategyAuto), string(v1alpha1.IdleStrategySpin),
+	string(v1alpha1.IdleStrategySleep)}
 
 func (*idleStrategy) Type() string     { return "strategy" }
 func (s *idleStrategy) String() string { return string(*s) }

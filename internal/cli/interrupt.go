@@ -6,9 +6,10 @@ import (
 	"syscall"
 )
 
-// Interrupts delivers interrupts and SIGHUP. If rereads is true, SIGHUP means that the manifest must be read again. Otherwise SIGHUP ends
-// the run, unless the process ignores it (nohup). The third interrupt calls last and ends the process as it would end any other program, so
-// that a run that does not end cannot block the terminal. The second result stops the delivery.
+// Interrupts delivers interrupts and SIGHUP. If rereads is true, SIGHUP means that the manifest must be read again.
+// Otherwise SIGHUP ends the run, unless the process ignores it (nohup). The third interrupt calls last and ends the
+// process as it would end any other program, so that a run that does not end cannot block the terminal. The second
+// result stops the delivery.
 func Interrupts(rereads bool, last func()) (<-chan os.Signal, func()) {
 	wish := make(chan os.Signal, 4)
 	got := make(chan os.Signal, 2)

@@ -114,8 +114,8 @@ func (t *terminal) Read(b []byte) (int, error) {
 
 const (
 	controlZ = 0x1a
-	// stopped is how long it may take until all threads have stopped, on a busy machine too. Where there is no shell to wake
-	// the job up, the system does not stop it at all.
+	// stopped is how long it may take until all threads have stopped, on a busy machine too. Where there is no shell to
+	// wake the job up, the system does not stop it at all.
 	stopped = time.Second
 )
 

@@ -57,7 +57,8 @@ func newLintCommand() *cobra.Command {
 		},
 	}
 	AddFilename(cmd.Flags(), &o.files)
-	cmd.Flags().StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json, github (annotations of GitHub Actions) or sarif")
+	cmd.Flags().StringVarP(&o.output, "output", "o", OutputText,
+		"`format`: text, json, github (annotations of GitHub Actions) or sarif")
 	CompleteFlag(cmd, "output", slices.Sorted(maps.Keys(lintFormats))...)
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	return cmd
@@ -89,8 +90,8 @@ func (m mistake) in(text *manifestText) string {
 	return text.place(m.line) + kind + m.text
 }
 
-// LoadManifest reads the manifest of one LoadTest and checks it as lint does. Warnings go to the writer. The second result is the text of
-// the manifest, all files together.
+// LoadManifest reads the manifest of one LoadTest and checks it as lint does. Warnings go to the writer. The second
+// result is the text of the manifest, all files together.
 func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile.Manifest, []byte, error) {
 	text, err := readManifest(names, stdin)
 	if err != nil {
@@ -255,12 +256,13 @@ func (l *linter) size(compiled *runnerv1alpha1.Plan) error {
 	if !errors.As(err, &large) {
 		return err
 	}
-	l.errors(field.ErrorList{field.Invalid(field.NewPath("spec"), field.OmitValueType{}, fmt.Sprintf("%v; shorten bodies and lists (%s)", large, v1alpha1.ReasonPlanTooLarge))})
+	l.errors(field.ErrorList{field.Invalid(field.NewPath("spec"), field.OmitValueType{},
+		fmt.Sprintf("%v; shorten bodies and lists (%s)", large, v1alpha1.ReasonPlanTooLarge))})
 	return nil
 }
 
-// files returns the content of the ConfigMaps and Secrets that the LoadTest refers to. An object that is missing in the manifest may
-// exist in the cluster.
+// files returns the content of the ConfigMaps and Secrets that the LoadTest refers to. An object that is missing in the
+// manifest may exist in the cluster.
 func (l *linter) files(m *compile.Manifest) []compile.File {
 	files, errs := compile.Files(m)
 	absent := map[string]bool{}

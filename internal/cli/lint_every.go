@@ -75,7 +75,8 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 // text checks the files of a manifest.
 func (r *linted) text(text *manifestText, strict bool) {
 	found := r.every(text)
-	r.failed = r.failed || slices.ContainsFunc(found, func(m mistake) bool { return m.level == isError || strict && m.level == isWarning })
+	r.failed = r.failed || slices.ContainsFunc(found,
+		func(m mistake) bool { return m.level == isError || strict && m.level == isWarning })
 	shown, more := mostImportant(found)
 	for _, m := range shown {
 		file, line := text.at(m.line)
@@ -132,7 +133,8 @@ func (l *linter) twins(all []compile.Test) {
 		if name := t.Name(); seen[name] {
 			l.add(mistake{
 				line: t.Positions.Line("metadata.name"),
-				text: OneLine("metadata.name: " + name + " is the name of another LoadTest of the manifest; kubectl apply stores the last one only"),
+				text: OneLine("metadata.name: " + name +
+					" is the name of another LoadTest of the manifest; kubectl apply stores the last one only"),
 			})
 		} else {
 			seen[name] = true
@@ -169,7 +171,8 @@ func (l *linter) others(all []compile.Other) {
 	if len(kinds) > mostKinds {
 		kinds = append(kinds[:mostKinds], "...")
 	}
-	l.add(mistake{line: all[0].Line, level: isNote, text: OneLine(fmt.Sprintf("%s of other kinds: not checked (%s)", plural(len(all), "object"), strings.Join(kinds, ", ")))})
+	l.add(mistake{line: all[0].Line, level: isNote, text: OneLine(fmt.Sprintf("%s of other kinds: not checked (%s)",
+		plural(len(all), "object"), strings.Join(kinds, ", ")))})
 }
 
 func plural(n int, what string) string {

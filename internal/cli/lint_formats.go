@@ -144,7 +144,8 @@ const sarifRuleID = "manifest"
 
 func writeLintSARIF(w io.Writer, r *linted) error {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "h2surge", version.Get().Version, "https://github.com/h2surge/h2surge"
+	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "h2surge", version.Get().Version,
+		"https://github.com/h2surge/h2surge"
 	run.Tool.Driver.Rules = []sarifRule{{sarifRuleID, sarifText{"A manifest has a mistake."}}}
 	for _, f := range r.findings {
 		result := sarifResult{RuleID: sarifRuleID, Level: f.Level, Message: sarifText{f.Message}}

@@ -22,7 +22,8 @@ func (l *linter) warnf(at *field.Path, format string, args ...any) {
 	l.warnings(field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(format, args...))})
 }
 
-// unlikely returns the warnings about a manifest that is valid, and in which something cannot happen or is not what other tools make of it.
+// unlikely returns the warnings about a manifest that is valid, and in which something cannot happen or is not what
+// other tools make of it.
 func unlikely(m *compile.Manifest, plan *rv.Plan) (out []string) {
 	l := &linter{at: m.Positions}
 	l.paths(&m.LoadTest.Spec)
@@ -33,7 +34,8 @@ func unlikely(m *compile.Manifest, plan *rv.Plan) (out []string) {
 	return out
 }
 
-// never warns of what cannot happen: a threshold that has no effect, because the test is too short or sends too few requests.
+// never warns of what cannot happen: a threshold that has no effect, because the test is too short or sends too few
+// requests.
 func (l *linter) never(plan *rv.Plan) {
 	if plan.Search != nil {
 		return // the probes are the measured stages
@@ -43,13 +45,18 @@ func (l *linter) never(plan *rv.Plan) {
 		at := field.NewPath("spec", "thresholds").Index(i)
 		size := measured(plan, t.Of.Stage)
 		if size.time > 0 && t.AbortOnFail && t.AbortAfter >= size.time {
-			l.warnf(at.Child("abortAfter"), "is %v, and the measured stages end after %v: the threshold never ends the test; set abortAfter to less than %v", t.AbortAfter, size.time, size.time)
+			l.warnf(at.Child("abortAfter"),
+				"is %v, and the measured stages end after %v: the threshold never ends the test; set abortAfter to less than %v",
+				t.AbortAfter, size.time, size.time)
 		}
 		if size.time > 0 && t.Window > size.time {
-			l.warnf(at.Child("window"), "is %v, and the measured stages end after %v: there is no whole window", t.Window, size.time)
+			l.warnf(at.Child("window"), "is %v, and the measured stages end after %v: there is no whole window", t.Window,
+				size.time)
 		}
 		if need := needed(t); size.requests > 0 && float64(need) > size.requests {
-			l.warnf(at.Child("percentile"), "%s needs at least %d requests, and the test sends at most %.0f: it is the greatest time", t.Percentile, need, size.requests)
+			l.warnf(at.Child("percentile"),
+				"%s needs at least %d requests, and the test sends at most %.0f: it is the greatest time", t.Percentile, need,
+				size.requests)
 		}
 	}
 }
@@ -107,7 +114,8 @@ func slots(r *rv.Rate) (n float64, known bool) {
 // needed returns how many requests must be above the percentile of a threshold and below it; 0: it is not known.
 func needed(t *rv.Threshold) int64 {
 	p, err := strconv.ParseFloat(strings.TrimPrefix(t.Percentile, "p"), 64)
-	ofRequests := slices.Contains([]rv.Metric{rv.MetricResponseTime, rv.MetricServiceTime, rv.MetricTimeToFirstByte, rv.MetricLag}, t.Metric)
+	ofRequests := slices.Contains([]rv.Metric{rv.MetricResponseTime, rv.MetricServiceTime, rv.MetricTimeToFirstByte,
+		rv.MetricLag}, t.Metric)
 	if err != nil || p >= 100 || !ofRequests || t.Window > 0 {
 		return 0
 	}
@@ -115,7 +123,8 @@ func needed(t *rv.Threshold) int64 {
 }
 
 // variableSyntax matches what other tools take for a variable, and what h2surge does: $$ and ${name}.
-var variableSyntax = lazy.Regexp(`\$\$|\$\{[^}]*\}|\{\{ ?([A-Za-z_][A-Za-z0-9_.-]*) ?\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)(=?)`)
+var variableSyntax = lazy.Regexp(
+	`\$\$|\$\{[^}]*\}|\{\{ ?([A-Za-z_][A-Za-z0-9_.-]*) ?\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)(=?)`)
 
 // paths warns of variables of other tools in paths. They are sent as they are.
 func (l *linter) paths(spec *v1alpha1.LoadTestSpec) {
@@ -139,8 +148,8 @@ func (l *linter) path(at *field.Path, path string) {
 	}
 }
 
-// ownFiles checks that the files of a spec exist. A file that is missing here is an error, because run refuses it, unless only the pod of a
-// runner may have it: its path is absolute, or the pod has a template.
+// ownFiles checks that the files of a spec exist. A file that is missing here is an error, because run refuses it,
+// unless only the pod of a runner may have it: its path is absolute, or the pod has a template.
 func (l *linter) ownFiles(spec *v1alpha1.LoadTestSpec) {
 	files := compile.OwnFiles(spec)
 	for _, err := range missing(files) {

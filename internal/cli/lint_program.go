@@ -14,7 +14,8 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
-// program builds the program of a plan as runners do before they connect, to check what only the content of files shows.
+// program builds the program of a plan as runners do before they connect, to check what only the content of files
+// shows.
 func (l *linter) program(plan *rv.Plan, places compile.Places, files []compile.File) error {
 	placed, dir, err := materialise(plan, files)
 	if err != nil {
@@ -33,7 +34,8 @@ func (l *linter) program(plan *rv.Plan, places compile.Places, files []compile.F
 		switch at := places.Of(e.Place); {
 		case errors.Is(e, fs.ErrNotExist): // files reports it
 		case errors.Is(e, chain.ErrUnset):
-			l.warnf(at, "%s is not set here and has no default; runners need it, by runner.podTemplate for instance", placed.Variables[e.Index].Env.Name)
+			l.warnf(at, "%s is not set here and has no default; runners need it, by runner.podTemplate for instance",
+				placed.Variables[e.Index].Env.Name)
 		default:
 			l.errors(field.ErrorList{planError(at, e, dir)})
 		}
@@ -41,7 +43,8 @@ func (l *linter) program(plan *rv.Plan, places compile.Places, files []compile.F
 	return nil
 }
 
-// planError returns a mistake in a plan as an error in a field of the spec. The message does not name dir, where the files of the manifest are.
+// planError returns a mistake in a plan as an error in a field of the spec. The message does not name dir, where the
+// files of the manifest are.
 func planError(at *field.Path, e *rv.PlanError, dir string) *field.Error {
 	detail := strings.TrimPrefix(e.Err.Error(), at.String()+": ") // a script has the name of its field
 	if dir != "" {
@@ -59,7 +62,8 @@ func (j *job) refused(err error, dir string) error {
 	var errs field.ErrorList
 	for _, e := range all {
 		found := planError(j.places.Of(e.Place), e, dir)
-		if !slices.ContainsFunc(errs, func(other *field.Error) bool { return *other == *found }) { // steps can have the same template
+		// steps can have the same template
+		if !slices.ContainsFunc(errs, func(other *field.Error) bool { return *other == *found }) {
 			errs = append(errs, found)
 		}
 	}

@@ -47,7 +47,8 @@ func absoluteIn(plan *rv.Plan, chain int, path rv.Text) string {
 // mayBeAbsolute returns whether a step of a chain captures into a slot a value that may be an absolute URI.
 func mayBeAbsolute(chain *rv.Chain, slot int) bool {
 	for _, s := range chain.Steps {
-		if slices.ContainsFunc(s.Capture, func(c rv.Capture) bool { return c.Slot == slot && !c.Location && mayBeURI(&c.Source) }) {
+		if slices.ContainsFunc(s.Capture,
+			func(c rv.Capture) bool { return c.Slot == slot && !c.Location && mayBeURI(&c.Source) }) {
 			return true
 		}
 	}

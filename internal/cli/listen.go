@@ -11,7 +11,8 @@ import (
 type listenAddress struct{ ip netip.Addr }
 
 func (a *listenAddress) register(flags *pflag.FlagSet) {
-	flags.Var(a, "listen-address", "IP `address` of this machine that the listeners of the test have in their URLs (default 127.0.0.1)")
+	flags.Var(a, "listen-address",
+		"IP `address` of this machine that the listeners of the test have in their URLs (default 127.0.0.1)")
 }
 
 // String returns the address; empty: the default.

@@ -21,7 +21,8 @@ type live struct {
 	// reread compiles the manifest again; nil: it cannot be read twice. name is the name of the manifest.
 	reread func() (*job, error)
 	name   string
-	// reading delivers the manifest that is being read; nil: none is. Reading may take forever, for example that of a FIFO without a writer.
+	// reading delivers the manifest that is being read; nil: none is. Reading may take forever, for example that of a FIFO
+	// without a writer.
 	reading chan recompiled
 	// changed receives new rates, nil while the load is suspended, and the time from which they are active.
 	changed func(at time.Duration, rates []rv.Rate)
@@ -100,7 +101,8 @@ func (l *live) turn(by int) {
 		l.shown.show(fmt.Sprintf("stage %s is a closed loop without concurrency: it has no rate", l.file[i].Name))
 		return
 	case l.file[i].EndsByCount():
-		l.shown.show(fmt.Sprintf("stage %s is a closed loop that ends by requests: its concurrency cannot change", l.file[i].Name))
+		l.shown.show(fmt.Sprintf("stage %s is a closed loop that ends by requests: its concurrency cannot change",
+			l.file[i].Name))
 		return
 	}
 	rate, ok := stepped(l.file[i], l.steps[i]+by)
@@ -140,8 +142,8 @@ func (l *live) pause() {
 	}
 }
 
-// again begins to read the manifest; took applies its rates. It returns false if there is no file to read, or if the terminal has closed, so
-// that SIGHUP does not mean that a user changed the file.
+// again begins to read the manifest; took applies its rates. It returns false if there is no file to read, or if the
+// terminal has closed, so that SIGHUP does not mean that a user changed the file.
 func (l *live) again() bool {
 	if l.reread == nil || l.shown.gone() {
 		return false
@@ -191,7 +193,8 @@ func (l *live) adopt(rates []rv.Rate) {
 	var changes []string
 	for i := range rates {
 		if was := l.rates[i]; !was.SameRate(&rates[i]) {
-			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, result.RateText(&rates[i]), result.RateText(&was)))
+			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, result.RateText(&rates[i]),
+				result.RateText(&was)))
 		}
 	}
 	if len(changes) == 0 {
@@ -237,9 +240,9 @@ func maxConcurrency() int64 {
 	return most
 }
 
-// stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
-// least 1/s. A step of a ramp is a tenth of both its ends. It returns false if the result is below 1/s, or 0 for a ramp, or
-// above the maximum. In a closed loop, it changes the concurrency.
+// stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and
+// at least 1/s. A step of a ramp is a tenth of both its ends. It returns false if the result is below 1/s, or 0 for a
+// ramp, or above the maximum. In a closed loop, it changes the concurrency.
 func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	switch {
 	case steps == 0:

@@ -18,8 +18,8 @@ import (
 // onlyRates is the message about any other change.
 const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer, chainsPerSecond, rampFrom and concurrency of rates may differ"
 
-// refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the compiled plans, so
-// the manifest may be written in another way.
+// refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the
+// compiled plans, so the manifest may be written in another way.
 func refusal(file string, was, is *job) error {
 	inPlan, err := firstDifference(planWithoutRates(was.plan), planWithoutRates(is.plan))
 	if err != nil {
@@ -34,7 +34,8 @@ func refusal(file string, was, is *job) error {
 	case inPlan == "":
 		return errors.New(file + ": the content of a ConfigMap or Secret " + onlyRates)
 	}
-	inSpec, err := firstDifference(specWithoutRates(&was.manifest.LoadTest.Spec), specWithoutRates(&is.manifest.LoadTest.Spec))
+	inSpec, err := firstDifference(specWithoutRates(&was.manifest.LoadTest.Spec),
+		specWithoutRates(&is.manifest.LoadTest.Spec))
 	switch {
 	case err != nil:
 		return err

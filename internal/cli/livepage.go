@@ -24,7 +24,8 @@ type LiveFlags struct {
 // RegisterAddress adds the flags with the name of the one for the address.
 func (f *LiveFlags) RegisterAddress(flags *pflag.FlagSet, name, usage string) {
 	flags.StringVar(&f.Address, name, "", usage)
-	flags.BoolVar(&f.Remote, name+"-remote", false, "let --"+name+" be an address that other machines reach; they can read the report")
+	flags.BoolVar(&f.Remote, name+"-remote", false, "let --"+name+
+		" be an address that other machines reach; they can read the report")
 }
 
 // Listen starts the server of the page, and prints its address.

@@ -112,8 +112,8 @@ func (s *source) compile() (*job, error) {
 	return j, err
 }
 
-// generate makes a name of generateName, as the API server does. A manifest that is read again keeps its name. The seed does not depend
-// on the random characters.
+// generate makes a name of generateName, as the API server does. A manifest that is read again keeps its name. The seed
+// does not depend on the random characters.
 func (s *source) generate(meta *metav1.ObjectMeta) {
 	if !strings.HasPrefix(s.generated, meta.GenerateName) || s.generated == "" {
 		s.generated = meta.GenerateName + rand.String(compile.GeneratedLength)
@@ -219,9 +219,11 @@ var fieldsOfFlags = map[string]string{
 	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
 	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.chains[].steps[].request.timeout",
 	"request": "spec.chains[].steps[].request.method", "header": "spec.chains[].steps[].request.headers",
-	"data": "spec.chains[].steps[].request.body", "json": "spec.chains[].steps[].request.body", "form": "spec.chains[].steps[].request.body",
-	"user": "spec.targets[].auth.basic", "oauth2-bearer": "spec.targets[].auth", "location": "spec.chains[].steps[].request.maxRedirects",
-	"resolve": "spec.targets[].connectTo", "connect-timeout": "spec.targets[].connectTimeout",
+	"data": "spec.chains[].steps[].request.body", "json": "spec.chains[].steps[].request.body",
+	"form": "spec.chains[].steps[].request.body",
+	"user": "spec.targets[].auth.basic", "oauth2-bearer": "spec.targets[].auth",
+	"location": "spec.chains[].steps[].request.maxRedirects",
+	"resolve":  "spec.targets[].connectTo", "connect-timeout": "spec.targets[].connectTimeout",
 }
 
 // check allows one of the two forms, and no flags of the other.
@@ -238,7 +240,8 @@ func (s *source) check(urlFlags []string) error {
 	case len(s.urls) > maxURLs:
 		return Usagef("URL: %d URLs were given; allowed: at most %d", len(s.urls), maxURLs)
 	case len(s.files) > 0 && len(urlFlags) > 0:
-		return Usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0], cmp.Or(fieldsOfFlags[urlFlags[0]], "a field for it"))
+		return Usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0], cmp.Or(fieldsOfFlags[urlFlags[0]],
+			"a field for it"))
 	case len(s.files) == 0 && len(s.overrides) > 0:
 		return Usagef("--target-url: allowed only with a manifest (-f)")
 	}

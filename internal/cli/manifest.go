@@ -27,12 +27,14 @@ const stdinName = "-"
 
 // AddFilename adds -f. Commands take the same names as arguments, too.
 func AddFilename(flags *pflag.FlagSet, names *[]string) {
-	flags.StringArrayVarP(names, "filename", "f", nil, "`file` or directory with the manifest, YAML or JSON; - is standard input; may be repeated")
+	flags.StringArrayVarP(names, "filename", "f", nil,
+		"`file` or directory with the manifest, YAML or JSON; - is standard input; may be repeated")
 }
 
 // addTargets adds the flags that send the requests of a manifest elsewhere.
 func addTargets(flags *pflag.FlagSet, overrides *[]string, demo *bool) {
-	flags.StringArrayVar(overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
+	flags.StringArrayVar(overrides, "target-url", nil,
+		"`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
 	flags.BoolVar(demo, "demo", false, "start h2surge's own target and send the load to it")
 }
 
@@ -56,8 +58,8 @@ type manifestFile struct {
 	first   int
 }
 
-// place returns what stands before a message about a line: the file, and the line in that file. Line 0 means that the line is not
-// known.
+// place returns what stands before a message about a line: the file, and the line in that file. Line 0 means that the
+// line is not known.
 func (t *manifestText) place(line int) string { return compile.Place(t.at(line)) }
 
 // at returns the file of a line, and the line in that file.
@@ -83,7 +85,8 @@ func (t *manifestText) first() string { return shownName(t.files[0].name) }
 
 // errorLines returns the errors to print, each after its file and line, in the order of the lines.
 func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
-	errs = slices.SortedStableFunc(slices.Values(errs), func(a, b *field.Error) int { return cmp.Compare(at.OfError(a), at.OfError(b)) })
+	errs = slices.SortedStableFunc(slices.Values(errs),
+		func(a, b *field.Error) int { return cmp.Compare(at.OfError(a), at.OfError(b)) })
 	lines := compile.ErrorLines(errs)
 	for i := range lines {
 		lines[i] = t.place(at.OfError(errs[i])) + lines[i]
@@ -119,8 +122,8 @@ func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 	return texts[0], nil
 }
 
-// readManifests reads files and directories. Each file with a LoadTest is a manifest. Files with nothing but ConfigMaps and Secrets
-// belong to each of these manifests. The second result has a line for each file that cannot be read.
+// readManifests reads files and directories. Each file with a LoadTest is a manifest. Files with nothing but ConfigMaps
+// and Secrets belong to each of these manifests. The second result has a line for each file that cannot be read.
 func readManifests(names []string, stdin io.Reader) (texts []*manifestText, unreadable []string) {
 	var tests, parts []manifestFile
 	for _, name := range names {
@@ -196,8 +199,8 @@ func cannotRead(name string, err error) error {
 	return Usagef("%s: %v", shownName(name), err)
 }
 
-// onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that is empty, is
-// not such a file: it is checked as a manifest, which reports the mistake.
+// onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that
+// is empty, is not such a file: it is checked as a manifest, which reports the mistake.
 func onlyObjects(content []byte) bool {
 	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	found := false

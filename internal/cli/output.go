@@ -40,7 +40,8 @@ const (
 
 // reportFormats are the formats of a report.
 var reportFormats = []string{
-	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputStages, outputCounts, outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
+	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputStages, outputCounts,
+	outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
 
 // DocumentFormats are the formats of results that are not reports.
@@ -51,8 +52,10 @@ const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, j
 
 // writers are the formats of package report.
 var writers = map[string]func(io.Writer, *rv.Report) error{
-	OutputText: report.Text, OutputJSON: report.JSON, outputHTML: report.HTML, outputMarkdown: report.Markdown, outputJUnit: report.JUnit,
-	outputCSV: report.CSV, outputStages: report.Stages, outputCounts: report.Counts, outputHistogramLog: report.HistogramLog, outputPercentiles: report.Percentiles, outputOTLP: report.OTLP,
+	OutputText: report.Text, OutputJSON: report.JSON, outputHTML: report.HTML, outputMarkdown: report.Markdown,
+	outputJUnit: report.JUnit,
+	outputCSV:   report.CSV, outputStages: report.Stages, outputCounts: report.Counts,
+	outputHistogramLog: report.HistogramLog, outputPercentiles: report.Percentiles, outputOTLP: report.OTLP,
 	outputH2load: writeH2load,
 }
 
@@ -90,7 +93,8 @@ func (f Full) Check(format string) error {
 	return nil
 }
 
-// Print writes a report to standard output. As text, it is the summary unless f is true. Files are those that have the whole report.
+// Print writes a report to standard output. As text, it is the summary unless f is true. Files are those that have the
+// whole report.
 func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) error {
 	if f || format != OutputText {
 		return WriteReport(w, format, r)

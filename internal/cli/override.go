@@ -24,8 +24,8 @@ func parseOverride(s string) override {
 	return override{url: s}
 }
 
-// apply replaces the addresses of a target. anyProtocol also removes its protocol and the fields of that protocol, so that the URL
-// selects the protocol.
+// apply replaces the addresses of a target. anyProtocol also removes its protocol and the fields of that protocol, so
+// that the URL selects the protocol.
 func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 	if !strings.HasPrefix(o.url, "http://") && !strings.HasPrefix(o.url, "https://") {
 		like := "http://h:80"
@@ -56,7 +56,8 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 func withoutTLS(targets []v1alpha1.Target) (out []string) {
 	for i := range targets {
 		if t := &targets[i]; t.TLS != nil || strings.HasPrefix(t.URL, "https:") {
-			out = append(out, fmt.Sprintf("spec.targets[%d] (%s): the target of --demo has no TLS, so the TLS of the manifest is not tried", i, t.Name))
+			out = append(out, fmt.Sprintf(
+				"spec.targets[%d] (%s): the target of --demo has no TLS, so the TLS of the manifest is not tried", i, t.Name))
 		}
 	}
 	return out

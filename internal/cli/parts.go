@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/internal/multipart"
 )
 
-// partsText returns a multipart content for readers: a line for each part, and its content, in hexadecimal digits unless
-// it is text. show masks secrets. ok is false if the content is not multipart.
+// partsText returns a multipart content for readers: a line for each part, and its content, in hexadecimal digits
+// unless it is text. show masks secrets. ok is false if the content is not multipart.
 func partsText(contentType string, content []byte, show func(string) string) (text string, ok bool) {
 	r, err := multipart.NewReader([]byte(contentType), content)
 	if err != nil {

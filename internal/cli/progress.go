@@ -92,7 +92,8 @@ func (p *progress) end() {
 
 func bar(l result.Live, paused bool) string {
 	full := int(min(1, max(0, l.Progress)) * barWidth)
-	return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), l.Progress*100, doing(l, paused))
+	return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), l.Progress*100,
+		doing(l, paused))
 }
 
 func doing(l result.Live, paused bool) string {

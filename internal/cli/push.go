@@ -26,12 +26,14 @@ type Push struct{ endpoint string }
 // pushTimeout bounds the request.
 const pushTimeout = 10 * time.Second
 
-// headersVariable has header fields of the request, such as a token: NAME=VALUE,NAME=VALUE. The specification of the OTLP exporter defines it.
+// headersVariable has header fields of the request, such as a token: NAME=VALUE,NAME=VALUE. The specification of the
+// OTLP exporter defines it.
 const headersVariable = "OTEL_EXPORTER_OTLP_HEADERS"
 
 // Register adds the flag to a command.
 func (p *Push) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&p.endpoint, "otlp-endpoint", "", "`URL` of a receiver of OpenTelemetry metrics, without /v1/metrics, such as http://collector:4318; at the end, send the figures of the report to it. "+headersVariable+" has header fields for it")
+	flags.StringVar(&p.endpoint, "otlp-endpoint", "",
+		"`URL` of a receiver of OpenTelemetry metrics, without /v1/metrics, such as http://collector:4318; at the end, send the figures of the report to it. "+headersVariable+" has header fields for it")
 }
 
 // Given reports whether the flag was given.
@@ -113,7 +115,8 @@ func (p *Push) request(ctx context.Context, r *rv.Report) (*http.Request, error)
 	if err := z.Close(); err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(p.endpoint, "/")+"/v1/metrics", &body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(p.endpoint, "/")+"/v1/metrics",
+		&body)
 	if err != nil {
 		return nil, err
 	}

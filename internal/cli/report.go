@@ -36,7 +36,8 @@ func (f *ReportFlags) Register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
 	CompleteOutput(cmd)
 	f.full.Register(flags)
-	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too", "in instead of printing it", 1)+"; -o overrides the ending")
+	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too",
+		"in instead of printing it", 1)+"; -o overrides the ending")
 	f.push.Register(flags)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
 }
@@ -123,7 +124,8 @@ func AsVerdict(r *rv.Report, reported bool) error {
 	if reported {
 		return &exitError{code: code}
 	}
-	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message)}}
+	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason,
+		r.Verdict.Message)}}
 }
 
 // maxReport bounds a report, in bytes, before and after decompression. The largest there can be,
@@ -146,7 +148,8 @@ func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
 	return r, nil
 }
 
-// ReadReport reads a report and checks its figures. It accepts fields that it does not know: a newer h2surge may have added some.
+// ReadReport reads a report and checks its figures. It accepts fields that it does not know: a newer h2surge may have
+// added some.
 func ReadReport(in io.Reader) (*rv.Report, error) {
 	buffered := bufio.NewReader(in)
 	var plain io.Reader = buffered
@@ -169,7 +172,8 @@ func ReadReport(in io.Reader) (*rv.Report, error) {
 		return nil, fmt.Errorf("not a report: %w", err)
 	}
 	if r.APIVersion != rv.APIVersion || r.Kind != rv.ReportKind {
-		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
+		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind,
+			r.APIVersion, rv.ReportKind, rv.APIVersion)
 	}
 	if err := result.Check(r); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")

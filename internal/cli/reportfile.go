@@ -78,7 +78,8 @@ func openReportFile(name string) (*ReportFile, error) {
 
 // endings are the endings of names that select another format than JSON.
 var endings = map[string]string{
-	".html": outputHTML, ".yaml": OutputYAML, ".yml": OutputYAML, ".txt": OutputText, ".md": outputMarkdown, ".xml": outputJUnit, ".csv": outputCSV,
+	".html": outputHTML, ".yaml": OutputYAML, ".yml": OutputYAML, ".txt": OutputText, ".md": outputMarkdown,
+	".xml": outputJUnit, ".csv": outputCSV,
 	".hlog": outputHistogramLog, ".hgrm": outputPercentiles,
 }
 

@@ -49,7 +49,8 @@ func greatestDivisor(a, b int64) int64 {
 
 // rates returns the rate of the flags, after its warm-up.
 func (u *urlForm) rates() []v1alpha1.Rate {
-	main := v1alpha1.Rate{Name: "load", Duration: u.duration, RampFrom: u.rampFrom, Arrivals: u.arrivals, BurstSize: unlessZero(u.burstSize)}
+	main := v1alpha1.Rate{Name: "load", Duration: u.duration, RampFrom: u.rampFrom, Arrivals: u.arrivals,
+		BurstSize: unlessZero(u.burstSize)}
 	if u.duration == nil {
 		main.Requests = &u.requests
 	}
@@ -72,7 +73,8 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	return []v1alpha1.Rate{warm, main}
 }
 
-// checkShape returns the mistakes in ramps and arrivals that the compiler would report as fields that the user did not write.
+// checkShape returns the mistakes in ramps and arrivals that the compiler would report as fields that the user did not
+// write.
 func (u *urlForm) checkShape() (wrong []string) {
 	switch from := u.rampFrom; {
 	case from == nil:

@@ -118,8 +118,10 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.source.idle.register(flags)
 	o.listen.register(flags)
-	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
-	o.live.RegisterAddress(flags, flagLive, "serve the HTML report while the test runs, on this machine at `ADDRESS`: PORT or HOST:PORT (--live=8089; without it, any free port)")
+	flags.BoolVar(&o.dryRun, "dry-run", false,
+		"check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
+	o.live.RegisterAddress(flags, flagLive,
+		"serve the HTML report while the test runs, on this machine at `ADDRESS`: PORT or HOST:PORT (--live=8089; without it, any free port)")
 	flags.Lookup(flagLive).NoOptDefVal = livepage.Loopback
 	flags.BoolVar(&o.keep, flagLive+"-keep", false, "serve the final report until an interrupt")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
@@ -147,8 +149,10 @@ func (o *runOptions) usage(cmd *cobra.Command) error {
 			common.AddFlag(f)
 		}
 	})
-	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
-		cmd.CommandPath(), cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(UsageWidth), o.form.own.FlagUsagesWrapped(UsageWidth))
+	_, err := fmt.Fprintf(cmd.OutOrStderr(),
+		"Usage:\n  %s -f FILE [flags]\n  %s FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
+		cmd.CommandPath(), cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ",
+			"  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(UsageWidth), o.form.own.FlagUsagesWrapped(UsageWidth))
 	return err
 }
 
@@ -309,8 +313,8 @@ func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
 	return p
 }
 
-// keys are those of the terminal, and a function that gives the terminal back. With -q there are no keys, because nothing would show what
-// they do.
+// keys are those of the terminal, and a function that gives the terminal back. With -q there are no keys, because
+// nothing would show what they do.
 func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
 	if o.quiet {
 		return nil, func() {}

@@ -100,8 +100,8 @@ type jsonSchema struct {
 	Definitions map[string]*jsonSchema `json:"definitions,omitempty"`
 }
 
-// manifestSchema is for each document of a manifest: an object of one of the kinds, a ConfigMap or a Secret. A document of another kind is compared with
-// the first of the kinds.
+// manifestSchema is for each document of a manifest: an object of one of the kinds, a ConfigMap or a Secret. A document
+// of another kind is compared with the first of the kinds.
 func manifestSchema(of []*kind) (*jsonSchema, error) {
 	out := &jsonSchema{
 		Schema: "http://json-schema.org/draft-07/schema#", ID: schemaURL + "manifest.json", Title: "Manifest",
@@ -130,8 +130,8 @@ func manifestSchema(of []*kind) (*jsonSchema, error) {
 	return out, nil
 }
 
-// orElse returns the schema of documents that have another schema if they are of some kinds, and else the first schema. If the first schema is nil, all
-// documents have the other one.
+// orElse returns the schema of documents that have another schema if they are of some kinds, and else the first schema.
+// If the first schema is nil, all documents have the other one.
 func (s *jsonSchema) orElse(other *jsonSchema, kinds ...any) *jsonSchema {
 	if s == nil {
 		return other
@@ -140,15 +140,16 @@ func (s *jsonSchema) orElse(other *jsonSchema, kinds ...any) *jsonSchema {
 	return &jsonSchema{If: is, Then: other, Else: s}
 }
 
-// define adds the schema of a kind to the definitions, and returns a reference to it. The spec of a LoadTest is a definition of its own, because the
-// template of a LoadTestSchedule has it, too.
+// define adds the schema of a kind to the definitions, and returns a reference to it. The spec of a LoadTest is a
+// definition of its own, because the template of a LoadTestSchedule has it, too.
 func (s *jsonSchema) define(k *kind) (*jsonSchema, error) {
 	root, err := k.schema()
 	if err != nil {
 		return nil, err
 	}
 	object := fromOpenAPI(root)
-	object.Properties["apiVersion"] = &jsonSchema{Const: v1alpha1.GroupVersion.String(), Description: "apiVersion of " + k.name + "s."}
+	object.Properties["apiVersion"] = &jsonSchema{Const: v1alpha1.GroupVersion.String(), Description: "apiVersion of " +
+		k.name + "s."}
 	object.Properties["kind"] = &jsonSchema{Const: k.name, Description: "kind of the object."}
 	if object.Properties["status"] != nil {
 		object.Properties["status"] = &jsonSchema{Type: "object", Description: "status is written by the operator."}
@@ -180,8 +181,9 @@ func contentSchema() *jsonSchema {
 		Type: "object", Required: []string{"apiVersion", "kind", "metadata"}, Others: false,
 		Properties: map[string]*jsonSchema{
 			"apiVersion": {Const: "v1"}, "kind": {Enum: []any{"ConfigMap", "Secret"}},
-			"metadata": {Type: "object", Required: []string{"name"}, Properties: map[string]*jsonSchema{"name": {Type: "string"}}},
-			"data":     texts, "binaryData": texts, "stringData": texts,
+			"metadata": {Type: "object", Required: []string{"name"},
+				Properties: map[string]*jsonSchema{"name": {Type: "string"}}},
+			"data": texts, "binaryData": texts, "stringData": texts,
 			"type": {Type: "string"}, "immutable": {Type: "boolean"},
 		},
 	}

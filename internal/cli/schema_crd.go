@@ -41,8 +41,8 @@ type openAPI struct {
 	Rules          []celRule `json:"x-kubernetes-validations"`
 }
 
-// celRule is a rule of an object. FieldPath is the field below the object that the message is about, such as ".clientSecretFrom"; empty: the
-// object.
+// celRule is a rule of an object. FieldPath is the field below the object that the message is about, such as
+// ".clientSecretFrom"; empty: the object.
 type celRule struct {
 	Rule      string `json:"rule"`
 	Message   string `json:"message"`

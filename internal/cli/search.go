@@ -47,7 +47,8 @@ type searchFlags struct {
 }
 
 // searched are the flags of a URL that "h2surge search" does not have: it chooses rates and lengths.
-var searched = []string{"requests", "duration", "rps", "warm-up-time", "concurrency", "ramp-from", "arrivals", "burst-size"}
+var searched = []string{"requests", "duration", "rps", "warm-up-time", "concurrency", "ramp-from", "arrivals",
+	"burst-size"}
 
 func newSearchCommand(parts linked) *cobra.Command {
 	o := &runOptions{}
@@ -72,18 +73,27 @@ func (s *searchFlags) rows() []*formFlag {
 	}
 	s.Search = v1alpha1.Search{
 		Load: v1alpha1.SearchRequestsPerSecond, Min: 1, Precision: "3%",
-		ProbeDuration: &v1alpha1.Duration{Duration: 10 * time.Second}, SettleDuration: &v1alpha1.Duration{Duration: 2 * time.Second},
+		ProbeDuration:  &v1alpha1.Duration{Duration: 10 * time.Second},
+		SettleDuration: &v1alpha1.Duration{Duration: 2 * time.Second},
 	}
 	return []*formFlag{
-		{"p99", "", "spec.thresholds[0].max", into(&s.p99, limit), "largest 99th percentile of response times: a `time` such as 20ms"},
-		{"max-error-rate", "", "spec.thresholds[1].max", into(&s.errorRate, text), "largest `share` of requests that fail, such as 0.1% (default 1%)"},
-		{"load", "", "spec.search.load", into(&s.Load, text), "`what` the search changes: RequestsPerSecond, or Concurrency (requests in flight) (default \"RequestsPerSecond\")"},
-		{"start", "", "spec.search.start", into(&s.Start, whole), "`load` of the first probe (default 1000 requests per second, or 16 in flight)"},
+		{"p99", "", "spec.thresholds[0].max", into(&s.p99, limit),
+			"largest 99th percentile of response times: a `time` such as 20ms"},
+		{"max-error-rate", "", "spec.thresholds[1].max", into(&s.errorRate, text),
+			"largest `share` of requests that fail, such as 0.1% (default 1%)"},
+		{"load", "", "spec.search.load", into(&s.Load, text),
+			"`what` the search changes: RequestsPerSecond, or Concurrency (requests in flight) (default \"RequestsPerSecond\")"},
+		{"start", "", "spec.search.start", into(&s.Start, whole),
+			"`load` of the first probe (default 1000 requests per second, or 16 in flight)"},
 		{"min", "", "spec.search.min", into(&s.Min, whole), "lowest `load` to try (default 1)"},
-		{"max", "", "spec.search.max", into(&s.Max, whole), "highest `load` to try; default: the maximum of requestsPerSecond, or all streams"},
-		{"precision", "", "spec.search.precision", into(&s.Precision, text), "how far the lowest load that failed may be above the highest that held (default \"3%\")"},
-		{"probe-duration", "", "spec.search.probeDuration", into(&s.ProbeDuration, duration), "`time` to measure each probe (default 10s)"},
-		{"settle-duration", "", "spec.search.settleDuration", into(&s.SettleDuration, duration), "`time` to send at the load of a probe before it is measured (default 2s)"},
+		{"max", "", "spec.search.max", into(&s.Max, whole),
+			"highest `load` to try; default: the maximum of requestsPerSecond, or all streams"},
+		{"precision", "", "spec.search.precision", into(&s.Precision, text),
+			"how far the lowest load that failed may be above the highest that held (default \"3%\")"},
+		{"probe-duration", "", "spec.search.probeDuration", into(&s.ProbeDuration, duration),
+			"`time` to measure each probe (default 10s)"},
+		{"settle-duration", "", "spec.search.settleDuration", into(&s.SettleDuration, duration),
+			"`time` to send at the load of a probe before it is measured (default 2s)"},
 	}
 }
 
@@ -91,10 +101,12 @@ func (s *searchFlags) rows() []*formFlag {
 func (s *searchFlags) apply(spec *v1alpha1.LoadTestSpec) {
 	spec.Rates, spec.Search = nil, &s.Search
 	if s.p99 != nil {
-		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: new(intstr.FromString(s.p99.Duration.String()))})
+		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime,
+			Percentile: "p99", Max: new(intstr.FromString(s.p99.Duration.String()))})
 	}
 	if s.errorRate != "" {
-		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "errors", Metric: v1alpha1.MetricErrorRate, Max: new(intstr.FromString(s.errorRate))})
+		spec.Thresholds = append(spec.Thresholds, v1alpha1.Threshold{Name: "errors", Metric: v1alpha1.MetricErrorRate,
+			Max: new(intstr.FromString(s.errorRate))})
 	}
 }
 
@@ -104,7 +116,8 @@ func (s *searchFlags) check(given []string) (wrong []string) {
 		switch {
 		case slices.Contains(searched, name):
 			wrong = append(wrong, "--"+name+": not allowed with search, which chooses loads and lengths")
-		case name == "start" && s.Start < 1, name == "min" && s.Min < 1, name == "max" && s.Max < 1: // compile would take 0 for "not given"
+		// compile would take 0 for "not given"
+		case name == "start" && s.Start < 1, name == "min" && s.Min < 1, name == "max" && s.Max < 1:
 			wrong = append(wrong, "--"+name+": must be at least 1")
 		}
 	}

@@ -35,7 +35,8 @@ func newSearching(j *job, l *live) *searching {
 // due returns whether the current probe can be over.
 func (s *searching) due() bool { return s != nil && s.live.begun && s.live.elapsed() >= s.until }
 
-// look begins the next probe if all requests of the current one have an outcome. It returns false if the search has ended.
+// look begins the next probe if all requests of the current one have an outcome. It returns false if the search has
+// ended.
 func (s *searching) look(now *rv.Snapshot) (bool, error) {
 	if !search.Waits(s.plan, s.search.Probes()+s.begun(), []rv.Snapshot{*now}) {
 		return true, nil
@@ -67,7 +68,8 @@ func (s *searching) begun() int {
 // judge adds the probe that has ended.
 func (s *searching) judge(now *rv.Snapshot) error {
 	load, _ := s.search.Next()
-	p, err := search.Figures(s.plan, s.search.Probes(), load, []rv.Snapshot{*s.before}, []rv.Snapshot{*now}, verdict.Facts{CPUs: s.cpus})
+	p, err := search.Figures(s.plan, s.search.Probes(), load, []rv.Snapshot{*s.before}, []rv.Snapshot{*now},
+		verdict.Facts{CPUs: s.cpus})
 	if err != nil {
 		return err
 	}

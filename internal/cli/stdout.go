@@ -7,7 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-// output is standard output. It keeps the first error, because help and completion do not look at the errors of their writes.
+// output is standard output. It keeps the first error, because help and completion do not look at the errors of their
+// writes.
 type output struct {
 	io.Writer
 	failed error

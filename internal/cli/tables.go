@@ -17,7 +17,8 @@ func secretName(file string) (name string, ok bool) {
 	return strings.CutPrefix(file, path.Join(compile.FilesDir, "secrets")+"/")
 }
 
-// parseTable parses the content of a CSV variable as runners do. The row with the names of the columns is not one of rows.
+// parseTable parses the content of a CSV variable as runners do. The row with the names of the columns is not one of
+// rows.
 func parseTable(c *rv.CSV, content []byte) (columns []string, rows [][]string, err error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
 	if c.Delimiter != "" {

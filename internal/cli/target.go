@@ -91,18 +91,24 @@ func newTargetCommand() *cobra.Command {
 func (f *targetFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.file, "filename", "f", "", "`file` of rules (YAML)")
-	fl.StringVar(&f.record, "record", "", "`file` to write each request to, as a line of JSON; an existing file is overwritten")
-	fl.StringVar(&f.opts.Listen, "listen", mock.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
+	fl.StringVar(&f.record, "record", "",
+		"`file` to write each request to, as a line of JSON; an existing file is overwritten")
+	fl.StringVar(&f.opts.Listen, "listen", mock.DefaultListen,
+		"`address` to listen on; port 0 picks a free one, which is printed")
 	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
 	fl.StringVar(&f.unanswered, "unanswered", "0%", "`share` of all requests that get no response, such as 3%")
 	fl.StringVar(&f.notFound, "not-found", "0%", "`share` of all requests that get 404, selected independently")
-	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the random selection: the same seed selects the same requests in order of arrival; 0 is random")
+	fl.Uint64Var(&f.opts.Seed, "seed", 0,
+		"`seed` of the random selection: the same seed selects the same requests in order of arrival; 0 is random")
 	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each response")
 	fl.StringVar(&f.stall, "stall", "", "send nothing at the end of each period: `pause/period`, such as 500ms/10s")
-	fl.StringVar(&f.capacity, "capacity", "", "answer at most this many `requests` per second, from one queue: 5000, or 5000,30s:8000 for another number after a time")
+	fl.StringVar(&f.capacity, "capacity", "",
+		"answer at most this many `requests` per second, from one queue: 5000, or 5000,30s:8000 for another number after a time")
 	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: {\"status\":\"ok\"})")
-	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", mock.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
-	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
+	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", mock.DefaultMaxConcurrentStreams,
+		"`streams` that a client may have open on a connection")
+	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0,
+		"stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
 	fl.BoolVar(&f.opts.TrackBodies, "track-bodies", false, "count distinct and repeated POST bodies")
 	fl.StringVar(&f.statsListen, "stats-listen", "", "`address` to serve the counters on, over HTTP/1.1 (default: none)")
 }

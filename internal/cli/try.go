@@ -77,7 +77,8 @@ func newTryCommand(parts linked) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
-	flags.StringArrayVar(&o.chains, "chain", nil, "run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
+	flags.StringArrayVar(&o.chains, "chain", nil,
+		"run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
 	addTargets(flags, &o.source.overrides, &o.demo)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the requests and send nothing")
 	o.listen.register(flags)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// curl is a command line that sends the request of the exchange. Its first lines are a comment, in which the title may quote the peer.
+// curl is a command line that sends the request of the exchange. Its first lines are a comment, in which the title may
+// quote the peer.
 func (e *triedExchange) curl() string {
 	out := "# " + strings.Join(append([]string{OneLine(e.title())}, e.Notes...), "\n# ") + "\n"
 	r := e.Request

@@ -18,8 +18,8 @@ import (
 	"github.com/h2surge/h2surge/runner/trial"
 )
 
-// dryRun makes the requests of a trial and sends none. It goes through the chains as a worker does that is alone. There are no responses, so a
-// value that comes from one is shown by its name.
+// dryRun makes the requests of a trial and sends none. It goes through the chains as a worker does that is alone. There
+// are no responses, so a value that comes from one is shown by its name.
 type dryRun struct {
 	*tried
 	placed   *rv.Plan // with the names of files on this machine
@@ -41,7 +41,8 @@ func (t *tried) dryRun(chains []int, at time.Time) error {
 	defer remove(dir)
 	t.dry = true
 	d := &dryRun{tried: t, placed: placed, share: shard.Whole(placed), wall: at.UnixNano()}
-	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv, ReadFile: os.ReadFile}); err != nil {
+	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv,
+		ReadFile: os.ReadFile}); err != nil {
 		return t.job.refused(err, dir)
 	}
 	if err := d.prepare(); err != nil {
@@ -226,7 +227,8 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 		if d.previous != nil {
 			response = &message.Message{Status: 200}
 		}
-		if err := d.scripts.Request(s.Script, d.previous, response, m, &chain.Values{Instance: &d.instance, Step: s}); err != nil {
+		if err := d.scripts.Request(s.Script, d.previous, response, m, &chain.Values{Instance: &d.instance,
+			Step: s}); err != nil {
 			return err
 		}
 		body = m.Body
@@ -253,7 +255,8 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 // clone copies what belongs to a script's call.
 func clone(m *message.Message) *message.Message {
 	out := &message.Message{
-		Method: slices.Clone(m.Method), Scheme: slices.Clone(m.Scheme), Authority: slices.Clone(m.Authority), Path: slices.Clone(m.Path),
+		Method: slices.Clone(m.Method), Scheme: slices.Clone(m.Scheme), Authority: slices.Clone(m.Authority),
+		Path: slices.Clone(m.Path),
 	}
 	for _, f := range m.Fields {
 		out.Fields = append(out.Fields, message.Field{Name: slices.Clone(f.Name), Value: slices.Clone(f.Value)})

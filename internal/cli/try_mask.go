@@ -89,15 +89,17 @@ func (m *tryMask) add(value, description string) {
 // standInPrefix begins each stand-in.
 const standInPrefix = "860281574129"
 
-// standIn returns a number that takes the place of a value that is not known. The functions that rewrite characters (upper, urlEncode, jsonEscape,
-// the escaping of paths and header fields) do not change digits, so that text finds it, and what base64 and sha256 make of it.
+// standIn returns a number that takes the place of a value that is not known. The functions that rewrite characters
+// (upper, urlEncode, jsonEscape, the escaping of paths and header fields) do not change digits, so that text finds it,
+// and what base64 and sha256 make of it.
 func (m *tryMask) standIn(description string) string {
 	n := fmt.Sprintf("%s%08d", standInPrefix, m.standIns)
 	m.standIns++
 	sum := sha256.Sum256([]byte(n))
 	for value, of := range map[string]string{
-		n: "", base64.StdEncoding.EncodeToString([]byte(n)): "base64 of ", base64.RawURLEncoding.EncodeToString([]byte(n)): "base64url of ",
-		hex.EncodeToString(sum[:]): "sha256 of ",
+		n: "", base64.StdEncoding.EncodeToString([]byte(n)): "base64 of ",
+		base64.RawURLEncoding.EncodeToString([]byte(n)): "base64url of ",
+		hex.EncodeToString(sum[:]):                      "sha256 of ",
 	} {
 		m.secrets[value] = "<" + of + description + ">"
 	}

@@ -116,7 +116,8 @@ func (t *tried) keepListeners(s *rv.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range s.Listeners {
-		t.listeners = append(t.listeners, rv.ListenerResult{Name: t.plan.Listeners[i].Name, ListenerCounts: s.Listeners[i].ListenerCounts})
+		t.listeners = append(t.listeners, rv.ListenerResult{Name: t.plan.Listeners[i].Name,
+			ListenerCounts: s.Listeners[i].ListenerCounts})
 	}
 }
 

@@ -261,8 +261,8 @@ func isText(b []byte) bool {
 	})
 }
 
-// captures returns the captures that a step of the manifest has. The binding of a target with sbi is not one of them: the header
-// fields of the response and of later requests show it.
+// captures returns the captures that a step of the manifest has. The binding of a target with sbi is not one of them:
+// the header fields of the response and of later requests show it.
 func (t *tried) captures(c *rv.Chain, s *rv.Step, e *trial.Exchange) (out []triedCapture) {
 	for i, v := range e.Captured {
 		if s.Capture[i].Keep {

@@ -99,9 +99,11 @@ func statusWords(ranges []rv.StatusRange) string {
 // sourceWords name the part of an exchange that a value is taken from, as the manifest does.
 func sourceWords(s *rv.Source) string {
 	words := map[rv.SourceKind]string{
-		rv.SourceHeader: "header " + s.Name, rv.SourceJSONPointer: "jsonPointer " + strconv.Quote(s.Pointer), rv.SourceXPath: "xpath " + s.XPath,
+		rv.SourceHeader: "header " + s.Name, rv.SourceJSONPointer: "jsonPointer " + strconv.Quote(s.Pointer),
+		rv.SourceXPath:         "xpath " + s.XPath,
 		rv.SourceRequestMethod: "request method", rv.SourceRequestPath: "request path", rv.SourceRequestBody: "request body",
-		rv.SourceRequestHeader: "request header " + s.Name, rv.SourceRequestJSONPointer: "request jsonPointer " + strconv.Quote(s.Pointer),
+		rv.SourceRequestHeader: "request header " + s.Name, rv.SourceRequestJSONPointer: "request jsonPointer " +
+			strconv.Quote(s.Pointer),
 	}[s.Kind]
 	if words == "" {
 		words = string(s.Kind)
@@ -237,7 +239,8 @@ func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
 func (t *tried) result(chains []int, problem string) *triedResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted && !t.dry, Protocols: t.protocols, Listeners: t.listeners}
+	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted && !t.dry, Protocols: t.protocols,
+		Listeners: t.listeners}
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
 		for i := range t.chains {
 			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
@@ -259,8 +262,8 @@ func (t *tried) result(chains []int, problem string) *triedResult {
 	return r
 }
 
-// text is the end of the text output: a line for each http URL with its protocol, a line for each listener with notifications that are missing or that no
-// step received, a line for each chain that failed, and the totals.
+// text is the end of the text output: a line for each http URL with its protocol, a line for each listener with
+// notifications that are missing or that no step received, a line for each chain that failed, and the totals.
 func (r *triedResult) text() string {
 	var b strings.Builder
 	for _, f := range r.Protocols {
@@ -268,7 +271,8 @@ func (r *triedResult) text() string {
 	}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		if wrong := result.NotificationErrors(&l.ListenerCounts, func(n int64) string { return strconv.FormatInt(n, 10) }); wrong != "" {
+		if wrong := result.NotificationErrors(&l.ListenerCounts,
+			func(n int64) string { return strconv.FormatInt(n, 10) }); wrong != "" {
 			fmt.Fprintf(&b, "listener %s: %s\n", l.Name, wrong)
 		}
 	}

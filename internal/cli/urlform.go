@@ -20,8 +20,8 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-// urlForm holds the flags that are allowed with a URL. Names and meanings are those of h2load, and of curl for -X and -d. The help says
-// where they differ.
+// urlForm holds the flags that are allowed with a URL. Names and meanings are those of h2load, and of curl for -X and
+// -d. The help says where they differ.
 type urlForm struct {
 	requests                  int64
 	clients, streams          int32
@@ -66,22 +66,32 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 
 func (u *urlForm) rows() []*formFlag {
 	return []*formFlag{
-		{"requests", "n", "rate.requests", into(&u.requests, whole), "total `number` of requests; ignored with -D, as in h2load (default 1)"},
-		{"clients", "c", "target.connections", into(&u.clients, whole), fmt.Sprintf("`number` of connections (default %d)", u.clients)},
-		{"max-concurrent-streams", "m", "target.maxConcurrentStreams", into(&u.streams, whole), fmt.Sprintf("`number` of requests in flight on each connection (default %d)", u.streams)},
+		{"requests", "n", "rate.requests", into(&u.requests, whole),
+			"total `number` of requests; ignored with -D, as in h2load (default 1)"},
+		{"clients", "c", "target.connections", into(&u.clients, whole), fmt.Sprintf("`number` of connections (default %d)",
+			u.clients)},
+		{"max-concurrent-streams", "m", "target.maxConcurrentStreams", into(&u.streams, whole),
+			fmt.Sprintf("`number` of requests in flight on each connection (default %d)", u.streams)},
 		{"threads", "t", "", into(&u.threads, whole), "`number` of workers, each on its own CPU; at most -c (default 1)"},
-		{"duration", "D", "rate.duration", into(&u.duration, limit), "`time` to send for, such as 10s; a number without unit is in seconds"},
+		{"duration", "D", "rate.duration", into(&u.duration, limit),
+			"`time` to send for, such as 10s; a number without unit is in seconds"},
 		{"warm-up-time", "", "rate.warmUp", into(&u.warmUp, limit), "`time` to send before that without counting"},
-		{"rps", "", "rate.requestsPerSecond", into(&u.rps, perSecond), "`number` of requests per second of the whole test, such as 5000 or 0.5 (h2load: per connection); default: a closed loop, a request on each free stream"},
-		{"concurrency", "", "rate.closedLoop.concurrency", into(&u.concurrency, optional), "highest `number` of requests in flight over all connections, in a closed loop; default: -c times -m"},
-		{"ramp-from", "", "rate.rampFrom", into(&u.rampFrom, optional), "`number` of requests per second, or in flight with --concurrency, at the start of a linear ramp to --rps or --concurrency over the time -D; default: no ramp"},
-		{"arrivals", "", "rate.arrivals", into(&u.arrivals, text), "`spacing` of the requests of --rps: Even, Poisson or Burst (default Even)"},
-		{"burst-size", "", "rate.burstSize", into(&u.burstSize, whole), "`number` of requests in each burst of --arrivals Burst"},
+		{"rps", "", "rate.requestsPerSecond", into(&u.rps, perSecond),
+			"`number` of requests per second of the whole test, such as 5000 or 0.5 (h2load: per connection); default: a closed loop, a request on each free stream"},
+		{"concurrency", "", "rate.closedLoop.concurrency", into(&u.concurrency, optional),
+			"highest `number` of requests in flight over all connections, in a closed loop; default: -c times -m"},
+		{"ramp-from", "", "rate.rampFrom", into(&u.rampFrom, optional),
+			"`number` of requests per second, or in flight with --concurrency, at the start of a linear ramp to --rps or --concurrency over the time -D; default: no ramp"},
+		{"arrivals", "", "rate.arrivals", into(&u.arrivals, text),
+			"`spacing` of the requests of --rps: Even, Poisson or Burst (default Even)"},
+		{"burst-size", "", "rate.burstSize", into(&u.burstSize, whole),
+			"`number` of requests in each burst of --arrivals Burst"},
 		{"timeout", "", "request.timeout", into(&u.timeout, limit), "`time` that a request may take (default 5s)"},
 		{"request", "X", "", into(&u.method, text), "`method` of the requests (default GET, and POST with -d)"},
 		{"header", "H", "", u.addHeader, "header `field` to send, as 'name: value'; may be repeated"},
 		{"data", "d", "", u.addData, "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &"},
-		{"input-file", "i", "", into(&u.input, text), "`file` with URLs, one per line, to request in turn; - is standard input"},
+		{"input-file", "i", "", into(&u.input, text),
+			"`file` with URLs, one per line, to request in turn; - is standard input"},
 	}
 }
 
@@ -113,7 +123,8 @@ func (u *urlForm) given() []string {
 func (u *urlForm) check() []string {
 	var wrong mistakes
 	wrong.add(u.threads < 1, "-t: must be at least 1")
-	wrong.add(u.threads > int(u.clients), "-c: the number of connections (%d) must be at least the number of workers (-t %d)", u.clients, u.threads)
+	wrong.add(u.threads > int(u.clients),
+		"-c: the number of connections (%d) must be at least the number of workers (-t %d)", u.clients, u.threads)
 	wrong.add(u.streams < 1, "-m: must be at least 1") // compile would take 0 for "not given"
 	wrong.add(u.search == nil && u.duration == nil && u.requests < int64(u.clients) && u.requests > 0, "%s", u.tooFew())
 	wrong.add(u.concurrency != nil && *u.concurrency < 1, "--concurrency: must be at least 1")
@@ -121,8 +132,10 @@ func (u *urlForm) check() []string {
 	wrong = append(wrong, u.checkShape()...)
 	for _, h := range u.headers {
 		_, _, ok := cutHeader(h)
-		wrong.add(!ok && !strings.HasSuffix(h, ";"), "-H: must have the form 'name: value'") // The value may be a secret. In curl, "name;" is a field without a value.
-		wrong.add(strings.HasPrefix(h, ":") && !strings.HasPrefix(h, ":method:"), "-H: of the pseudo-header fields only :method is allowed")
+		// The value may be a secret. In curl, "name;" is a field without a value.
+		wrong.add(!ok && !strings.HasSuffix(h, ";"), "-H: must have the form 'name: value'")
+		wrong.add(strings.HasPrefix(h, ":") && !strings.HasPrefix(h, ":method:"),
+			"-H: of the pseudo-header fields only :method is allowed")
 	}
 	wrong.add(isURL(u.input), "-i: is the file with URLs; in curl, -i prints header fields: leave it out")
 	if u.search != nil {
@@ -140,7 +153,8 @@ func (u *urlForm) tooFew() string {
 	if u.own.Changed("requests") {
 		return fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients)
 	}
-	return fmt.Sprintf("-c: %d connections need at least %d requests: set their number with -n, or the duration with -D", u.clients, u.clients)
+	return fmt.Sprintf("-c: %d connections need at least %d requests: set their number with -n, or the duration with -D",
+		u.clients, u.clients)
 }
 
 // loadTest returns the LoadTest of the flags and the URLs.

@@ -74,7 +74,8 @@ func paths(urls []string) (base string, out []string, err error) {
 	return base, out, nil
 }
 
-// inTurn adds a chain for each path, so that each worker requests the paths in turn. Many paths are the values of a variable of one chain.
+// inTurn adds a chain for each path, so that each worker requests the paths in turn. Many paths are the values of a
+// variable of one chain.
 func inTurn(spec *v1alpha1.LoadTestSpec, like v1alpha1.Request, paths []string) {
 	if len(paths) > manyURLs {
 		spec.Variables = []v1alpha1.Variable{{Name: "path", List: &v1alpha1.ValueList{Values: paths}}}
@@ -94,5 +95,6 @@ func inTurn(spec *v1alpha1.LoadTestSpec, like v1alpha1.Request, paths []string) 
 }
 
 func addChain(spec *v1alpha1.LoadTestSpec, name string, r v1alpha1.Request) {
-	spec.Chains = append(spec.Chains, v1alpha1.Chain{Name: name, Target: "target", Steps: []v1alpha1.Step{{Name: name, Request: &r}}})
+	spec.Chains = append(spec.Chains, v1alpha1.Chain{Name: name, Target: "target",
+		Steps: []v1alpha1.Step{{Name: name, Request: &r}}})
 }

@@ -32,7 +32,8 @@ func newVersionCommand() *cobra.Command {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
 				return err
 			}
-			return WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH})
+			return WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go,
+				Platform: runtime.GOOS + "/" + runtime.GOARCH})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")

@@ -24,7 +24,8 @@ func place(plan *rv.Plan, share *rv.Share, threads int, allowed []int) placement
 	n := max(1, min(wanted, len(allowed), shard.MaxWorkers(share)))
 	p := placement{cpus: slices.Clone(allowed[:n])}
 	if threads > len(allowed) { // a manifest's shards are meant for more machines than this
-		p.warnings = append(p.warnings, fmt.Sprintf("-t: %d CPUs may be used, so there will be %d workers, not %d", len(allowed), n, threads))
+		p.warnings = append(p.warnings, fmt.Sprintf("-t: %d CPUs may be used, so there will be %d workers, not %d",
+			len(allowed), n, threads))
 	}
 	return p
 }

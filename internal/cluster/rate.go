@@ -37,13 +37,16 @@ func ParseRate(s string) (RateChange, error) {
 		p, err := strconv.ParseFloat(share, 64)
 		if err != nil || !strings.HasPrefix(share, "+") && !strings.HasPrefix(share, "-") || math.Abs(p) > 1e6 ||
 			math.IsNaN(p) {
-			return RateChange{}, fmt.Errorf("RATE: %q is not a change; allowed: a percentage with a sign, such as +10%% or -10%%", s)
+			return RateChange{}, fmt.Errorf(
+				"RATE: %q is not a change; allowed: a percentage with a sign, such as +10%% or -10%%", s)
 		}
 		return RateChange{percent: p}, nil
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < minRate || n > maxRate() {
-		return RateChange{}, fmt.Errorf("RATE: %q is not a rate; allowed: %d to %d requests per second, or a change such as +10%% or -10%%", s, minRate, maxRate())
+		return RateChange{}, fmt.Errorf(
+			"RATE: %q is not a rate; allowed: %d to %d requests per second, or a change such as +10%% or -10%%", s, minRate,
+			maxRate())
 	}
 	return RateChange{rate: n}, nil
 }

@@ -231,7 +231,8 @@ func stepList(r *v1alpha1.Results) list {
 	for _, s := range steps {
 		t := &s.ResponseTime
 		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, result.FormatPercent(s.ErrorRate),
-			timeText(t.P50Microseconds, t.AboveMicroseconds), timeText(t.P99Microseconds, t.AboveMicroseconds), first(s.FailedBy))
+			timeText(t.P50Microseconds, t.AboveMicroseconds), timeText(t.P99Microseconds, t.AboveMicroseconds),
+			first(s.FailedBy))
 	}
 	return out
 }

@@ -90,7 +90,8 @@ func Writer(r *rv.Report) string {
 	return "h2surge " + r.Version
 }
 
-// judge sets the outcome. If the generator of a run lagged, worse times and rates do not show that the target is worse. An error rate does.
+// judge sets the outcome. If the generator of a run lagged, worse times and rates do not show that the target is worse.
+// An error rate does.
 func (c *Comparison) judge(lagged bool) {
 	var worse []string
 	judged, times, errorRates := 0, 0, 0
@@ -133,7 +134,8 @@ func (c *Comparison) judge(lagged bool) {
 func (r *Run) unsound(name string) []string {
 	switch r.Outcome {
 	case rv.OutcomeInconclusive, rv.OutcomeError:
-		return []string{fmt.Sprintf("the figures of %s cannot be compared, because its verdict is %s (%s)", name, r.Outcome, r.Reason)}
+		return []string{fmt.Sprintf("the figures of %s cannot be compared, because its verdict is %s (%s)", name, r.Outcome,
+			r.Reason)}
 	}
 	return nil
 }

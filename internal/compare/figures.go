@@ -44,11 +44,12 @@ type Figure struct {
 	// Name of the figure, for example "response time p99".
 	Name string `json:"name"`
 	Unit Unit   `json:"unit"`
-	// A and B are the values. Absent: the run did not measure the figure. A percentile among requests without a response is greater than
-	// every measured time.
+	// A and B are the values. Absent: the run did not measure the figure. A percentile among requests without a response
+	// is greater than every measured time.
 	A *float64 `json:"a,omitempty"`
 	B *float64 `json:"b,omitempty"`
-	// Change is (B - A) / A for a time and a rate, and B - A for a ratio. Absent: A or B is absent or has no response, or A is 0.
+	// Change is (B - A) / A for a time and a rate, and B - A for a ratio. Absent: A or B is absent or has no response, or
+	// A is 0.
 	Change *float64 `json:"change,omitempty"`
 	Result Result   `json:"result"`
 }
@@ -203,7 +204,10 @@ func notificationErrors(l *rv.ListenerResult) float64 {
 // rate is not judged if the runs asked for different rates.
 func (s *set) rate(a, b *rv.Report) {
 	f := Figure{Name: "rate", Unit: PerSecond, A: achieved(a), B: achieved(b)}
-	s.add(f, sameRate(a.Rate.Asked, b.Rate.Asked), func(a, b float64) (float64, float64) { return a - b, a * s.o.Tolerance })
+	s.add(f, sameRate(a.Rate.Asked, b.Rate.Asked), func(a, b float64) (float64,
+		float64) {
+		return a - b, a * s.o.Tolerance
+	})
 }
 
 func achieved(r *rv.Report) *float64 {
@@ -231,7 +235,8 @@ func known(v float64) *float64 {
 
 func (s *set) times(name string, of []percentile, a, b *rv.Times, judged bool) {
 	for _, p := range of {
-		f := Figure{Step: s.step, Target: s.target, Listener: s.listener, Name: name + " " + p.name, Unit: Microseconds, A: p.of(a), B: p.of(b)}
+		f := Figure{Step: s.step, Target: s.target, Listener: s.listener, Name: name + " " + p.name, Unit: Microseconds,
+			A: p.of(a), B: p.of(b)}
 		enough := p.slower(a) && (p.slower(b) || b.Count == 0)
 		s.add(f, judged && enough, func(a, b float64) (float64, float64) { return b - a, a * s.o.Tolerance })
 	}
@@ -367,7 +372,8 @@ func (f *Figure) Format(v *float64) string {
 	return result.FormatRate(*v) + "/s"
 }
 
-// FormatChange writes "+42.5%", and "+0.4 points" for a ratio: percentage points. It is "-" if there is no change to show.
+// FormatChange writes "+42.5%", and "+0.4 points" for a ratio: percentage points. It is "-" if there is no change to
+// show.
 func (f *Figure) FormatChange() string {
 	if f.Change == nil {
 		return "-"

@@ -16,13 +16,17 @@ func remarks(a, b *rv.Report) []string {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	note(a.Name != b.Name, "The tests have different names, %s and %s: without spec.seed, they draw different values", a.Name, b.Name)
-	note(a.Name == b.Name && a.PlanHash != b.PlanHash, "The plans differ, in a field of the manifest: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
+	note(a.Name != b.Name, "The tests have different names, %s and %s: without spec.seed, they draw different values",
+		a.Name, b.Name)
+	note(a.Name == b.Name && a.PlanHash != b.PlanHash,
+		"The plans differ, in a field of the manifest: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
 	note(a.Version != b.Version, "A was measured with %s, B with %s", Writer(a), Writer(b))
 	out = append(out, stages(a, b)...)
-	note(!sameRate(a.Rate.Asked, b.Rate.Asked), "The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
+	note(!sameRate(a.Rate.Asked, b.Rate.Asked),
+		"The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
 		asked(a.Rate.Asked), asked(b.Rate.Asked))
-	note(a.Generator.Shards != b.Generator.Shards || a.Generator.Workers != b.Generator.Workers, "A had %s, B had %s", workers(a), workers(b))
+	note(a.Generator.Shards != b.Generator.Shards || a.Generator.Workers != b.Generator.Workers, "A had %s, B had %s",
+		workers(a), workers(b))
 	note(idle(a) != idle(b), "A had %s, B had %s", idle(a), idle(b))
 	for _, pair := range steps(a, b) {
 		note(pair.b == nil, "Step %s is only in A and is not compared", pair.name)
@@ -34,7 +38,8 @@ func remarks(a, b *rv.Report) []string {
 // stages returns the first difference of the rate stages.
 func stages(a, b *rv.Report) []string {
 	if len(a.Stages) != len(b.Stages) {
-		return []string{fmt.Sprintf("A has %s, B has %s", number(len(a.Stages), "rate stage"), number(len(b.Stages), "rate stage"))}
+		return []string{fmt.Sprintf("A has %s, B has %s", number(len(a.Stages), "rate stage"),
+			number(len(b.Stages), "rate stage"))}
 	}
 	for i := range a.Stages {
 		if x, y := stage(&a.Stages[i]), stage(&b.Stages[i]); x != y {
@@ -68,7 +73,8 @@ func workers(r *rv.Report) string {
 	return fmt.Sprintf("%s with %s", number(r.Generator.Shards, "shard"), number(r.Generator.Workers, "worker"))
 }
 
-// idle is "idle strategy Sleep with an interval of 500us", or "no idle strategy" in a report of a version without strategies.
+// idle is "idle strategy Sleep with an interval of 500us", or "no idle strategy" in a report of a version without
+// strategies.
 func idle(r *rv.Report) string {
 	i := &r.Generator.Idle
 	switch {
@@ -102,11 +108,14 @@ func state(name string, r *rv.Report) []string {
 		out = append(out, name+" ended early: "+r.Stopped)
 	}
 	if lagged(r) {
-		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it", result.FormatTime(worstLag(r)), name))
+		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it",
+			result.FormatTime(worstLag(r)), name))
 	}
 	q := &r.Requests
 	if n := q.TimedOut + q.Reset + q.ConnectionLost; n > 0 && r.ResponseTime.Count > 0 && r.ResponseTime.Unanswered == 0 {
-		out = append(out, fmt.Sprintf("The response times of %s leave out %s without a response, as those of earlier versions do", name, number(int(n), "request")))
+		out = append(out, fmt.Sprintf(
+			"The response times of %s leave out %s without a response, as those of earlier versions do", name,
+			number(int(n), "request")))
 	}
 	return out
 }

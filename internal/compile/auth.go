@@ -131,7 +131,8 @@ func (c *checker) parameters(path *field.Path, in []v1alpha1.Parameter) map[stri
 	out := map[string]string{}
 	for i, p := range in {
 		if grantFields[p.Name] {
-			c.fail(path.Index(i).Child("name"), "must not be a field that the runner sets: grant_type, scope, client_id, client_secret")
+			c.fail(path.Index(i).Child("name"),
+				"must not be a field that the runner sets: grant_type, scope, client_id, client_secret")
 		}
 		out[p.Name] = p.Value
 	}

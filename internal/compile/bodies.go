@@ -66,7 +66,8 @@ func (c *checker) encodedBody(path *field.Path, encoded string) content {
 
 func (c *checker) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) content {
 	name := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	from := &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
+	from := &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64},
+		Raw: in.Encoding != v1alpha1.EncodingText}
 	return content{text: text{path: at}, from: from}
 }
 

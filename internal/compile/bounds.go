@@ -16,7 +16,8 @@ import (
 
 const (
 	wantDuration = "must be a duration such as 500ms or 1m30s"
-	// limitPattern is the pattern of max and min of thresholds. thresholds.go checks them: it knows what each metric allows.
+	// limitPattern is the pattern of max and min of thresholds. thresholds.go checks them: it knows what each metric
+	// allows.
 	limitPattern = `^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	// quantityPattern is the pattern of the API server for quantities.
 	quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
@@ -98,7 +99,8 @@ func (s *schema) malformed(text string) string {
 	return ""
 }
 
-// bounds returns what is wrong with a value that has the right type, or "". It does not look at the fields and items of the value.
+// bounds returns what is wrong with a value that has the right type, or "". It does not look at the fields and items of
+// the value.
 func (s *schema) bounds(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -123,7 +125,8 @@ func (s *schema) bounds(value any) string {
 
 func (s *schema) text(text string) string {
 	n := utf8.RuneCountInString(text)
-	isOther := s.Pattern != "" && s.Pattern != limitPattern && !matches(s.Pattern, text) || len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text))
+	isOther := s.Pattern != "" && s.Pattern != limitPattern && !matches(s.Pattern, text) || len(s.Enum) > 0 &&
+		!slices.Contains(s.Enum, any(text))
 	isLong := s.MaxLength > 0 && n > s.MaxLength
 	d := s.duration()
 	switch {

@@ -31,7 +31,8 @@ func (c *planner) capacity() {
 		each := streams / t.Connections
 		c.warn(specPath.Child("targets").Index(i).Child("connections"),
 			"%s; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
-			result.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open, (open+each-1)/each)
+			result.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open,
+			(open+each-1)/each)
 	}
 }
 

@@ -91,7 +91,8 @@ func (c *checker) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.S
 		out = append(out, rv.Source{Kind: rv.SourceRequestBody})
 	}
 	if in.JSONPointer != nil {
-		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
+		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"),
+			*in.JSONPointer)})
 	}
 	if len(out) != 1 {
 		return rv.Source{}

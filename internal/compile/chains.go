@@ -110,7 +110,8 @@ func (c *planner) inFlight(at *field.Path, n int) int {
 	case n < c.plan.Shards:
 		c.fail(at, "must be at least runner.shards, one for each shard")
 	case n < workers:
-		c.warn(at, "%d is below the %d workers of all shards, of which no more than that can work: each needs an instance", n, workers)
+		c.warn(at, "%d is below the %d workers of all shards, of which no more than that can work: each needs an instance", n,
+			workers)
 	}
 	return n
 }
@@ -184,7 +185,8 @@ func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 	for j := range flat {
 		for _, m := range flat[j].request.captures {
 			if k, taken := made[m.name]; taken && k != j {
-				c.fail(m.path.Child("name"), "%q is captured by steps %q and %q of chain %q, which are sent at the same time", m.name, flat[k].name, flat[j].name, s.chain)
+				c.fail(m.path.Child("name"), "%q is captured by steps %q and %q of chain %q, which are sent at the same time",
+					m.name, flat[k].name, flat[j].name, s.chain)
 			}
 			made[m.name] = j
 		}
@@ -287,7 +289,8 @@ func (c *compiler) resolveConditions(s *scope, f *flatStep, name string, in []co
 
 // asterisk reports "OPTIONS *" on a target whose URL has a path, because runners prepend that path.
 func (c *planner) asterisk(r *request, target int) {
-	if literal, constant := r.target.constant(); !constant || literal != "*" || target < 0 || target >= len(c.plan.Targets) {
+	if literal, constant := r.target.constant(); !constant || literal != "*" || target < 0 ||
+		target >= len(c.plan.Targets) {
 		return
 	}
 	for _, e := range c.plan.Targets[target].Endpoints {
@@ -310,7 +313,8 @@ func (c *compiler) warnUnused() {
 	}
 	for i, t := range c.spec.Targets {
 		if !targets[i] {
-			c.warn(specPath.Child("targets").Index(i), "target %q is not used by a chain; its connections are opened anyway", t.Name)
+			c.warn(specPath.Child("targets").Index(i), "target %q is not used by a chain; its connections are opened anyway",
+				t.Name)
 		}
 	}
 	for i, l := range c.spec.Listeners {

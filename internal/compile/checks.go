@@ -40,7 +40,8 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 	for i := range in.Checks {
 		at, in := at.Child("checks").Index(i), &in.Checks[i]
 		if name := in.Name; slices.Contains(reservedChecks, name) {
-			c.fail(at.Child("name"), "%q is reserved; the results of what h2surge itself checks are named %s", name, strings.Join(reservedChecks, ", "))
+			c.fail(at.Child("name"), "%q is reserved; the results of what h2surge itself checks are named %s", name,
+				strings.Join(reservedChecks, ", "))
 		}
 		out.checks = append(out.checks, c.check(at, in))
 	}
@@ -93,7 +94,8 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 		out.match = c.timeMatch(at, in)
 		return out
 	}
-	out.match = c.comparison(at, &in.Comparison, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema")
+	out.match = c.comparison(at, &in.Comparison,
+		"exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema")
 	return out
 }
 

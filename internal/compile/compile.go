@@ -26,14 +26,16 @@ const (
 )
 
 // Compile turns a spec into the plan of the LoadTest called name ("namespace/name"). The plan is
-// nil if there is an error. Compile returns all errors together. Warnings are sentences about probable mistakes that are
-// not errors; each begins with the field's path. Compile does not change the spec.
-func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+// nil if there is an error. Compile returns all errors together. Warnings are sentences about probable mistakes that
+// are not errors; each begins with the field's path. Compile does not change the spec.
+func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string,
+	errs field.ErrorList) {
 	return compile(name, spec, nil)
 }
 
 // compile is Compile, and notes places if it is not nil.
-func compile(name string, spec *v1alpha1.LoadTestSpec, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+func compile(name string, spec *v1alpha1.LoadTestSpec, places Places) (plan *runnerv1alpha1.Plan, warnings []string,
+	errs field.ErrorList) {
 	document, err := generic(reflect.ValueOf(spec))
 	if err != nil { // such as a podTemplate that is not JSON, which neither a manifest nor the API server can have
 		return nil, nil, field.ErrorList{field.Invalid(specPath, field.OmitValueType{}, "cannot be encoded as JSON")}
@@ -44,9 +46,10 @@ func compile(name string, spec *v1alpha1.LoadTestSpec, places Places) (plan *run
 	return plan, warnings, append(s.errs, errs...)
 }
 
-// compileChecked compiles a spec whose structure was checked. It returns a plan only if the structure is right. It does not return the
-// errors of the structure, nor any that follow from them.
-func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, places Places) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
+// compileChecked compiles a spec whose structure was checked. It returns a plan only if the structure is right. It does
+// not return the errors of the structure, nor any that follow from them.
+func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, places Places) (plan *runnerv1alpha1.Plan,
+	warnings []string, errs field.ErrorList) {
 	spec := complete(given)
 	c := &compiler{planner: planner{checker: checker{structure: *s}, spec: spec}, places: places}
 	c.plan = &runnerv1alpha1.Plan{
@@ -77,8 +80,8 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, pla
 	return c.plan, c.warnings, nil
 }
 
-// compiler is the state of one call of Compile. Each function that Compile calls fills some fields of plan, and the indices with
-// which later ones resolve names.
+// compiler is the state of one call of Compile. Each function that Compile calls fills some fields of plan, and the
+// indices with which later ones resolve names.
 type compiler struct {
 	planner
 	// places is nil if the caller needs none.
@@ -103,14 +106,16 @@ type compiler struct {
 	hidden bool
 }
 
-// planner has a spec and the plan that is made of it. Its functions resolve no names of variables, templates and captures.
+// planner has a spec and the plan that is made of it. Its functions resolve no names of variables, templates and
+// captures.
 type planner struct {
 	checker
 	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
 	plan *runnerv1alpha1.Plan
 }
 
-// checker collects what is wrong with a spec. Its functions compile fields that mean the same whatever the rest of the spec is.
+// checker collects what is wrong with a spec. Its functions compile fields that mean the same whatever the rest of the
+// spec is.
 type checker struct {
 	errs      field.ErrorList
 	seen      map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
@@ -118,8 +123,8 @@ type checker struct {
 	warnings  []string
 }
 
-// fail reports a mistake, unless it follows from an error of the structure. The message must not quote values that can be
-// secret: it can have names and numbers, but not URLs, header values or bodies.
+// fail reports a mistake, unless it follows from an error of the structure. The message must not quote values that can
+// be secret: it can have names and numbers, but not URLs, header values or bodies.
 func (c *checker) fail(path *field.Path, format string, args ...any) {
 	if !c.structure.explains(path.String()) {
 		c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})

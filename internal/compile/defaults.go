@@ -37,8 +37,8 @@ func convert(from, to any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(raw, to)
 }
 
-// complete returns a copy of a spec with all defaults: those of the CRD, for the command line, and those that the API server cannot apply.
-// A request in a step or template gets its defaults when its inherited fields are known.
+// complete returns a copy of a spec with all defaults: those of the CRD, for the command line, and those that the API
+// server cannot apply. A request in a step or template gets its defaults when its inherited fields are known.
 func complete(spec *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	out := spec.DeepCopy()
 	specSchema.setDefaults(reflect.ValueOf(out))

@@ -51,8 +51,8 @@ type Other struct {
 	Line int
 }
 
-// LoadEvery reads an input as Load does, and allows any number of LoadTests, and other objects. It returns an error only if the input cannot be
-// read.
+// LoadEvery reads an input as Load does, and allows any number of LoadTests, and other objects. It returns an error
+// only if the input cannot be read.
 func LoadEvery(r io.Reader) (*Documents, error) {
 	l := &loader{every: true}
 	if err := l.read(r); err != nil {

@@ -17,7 +17,8 @@ import (
 )
 
 // FilesDir is the directory in which runners find the content of ConfigMaps and Secrets. The plan has the names of the
-// files, and no secrets. In a pod, the kubelet writes the files. The command line writes them to a directory of its own.
+// files, and no secrets. In a pod, the kubelet writes the files. The command line writes them to a directory of its
+// own.
 const FilesDir = "/etc/h2surge/files"
 
 // Kind is the kind of an object that files come from.
@@ -84,8 +85,8 @@ type File struct {
 	Content []byte
 }
 
-// Files returns the content of the ConfigMaps and Secrets of a manifest that its LoadTest refers to. A missing object or
-// key is an error of the field that refers to it.
+// Files returns the content of the ConfigMaps and Secrets of a manifest that its LoadTest refers to. A missing object
+// or key is an error of the field that refers to it.
 func Files(m *Manifest) ([]File, field.ErrorList) {
 	var out []File
 	var errs field.ErrorList
@@ -96,9 +97,11 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 			switch {
 			case !found:
 				errs = append(errs, field.Invalid(item.Field, field.OmitValueType{},
-					fmt.Sprintf("there is no %s %q of namespace %q in the manifest; add it as a document, or name files instead", mount.Kind, mount.Name, m.LoadTest.Namespace)))
+					fmt.Sprintf("there is no %s %q of namespace %q in the manifest; add it as a document, or name files instead",
+						mount.Kind, mount.Name, m.LoadTest.Namespace)))
 			case !has:
-				errs = append(errs, field.Invalid(item.Field, field.OmitValueType{}, fmt.Sprintf("%s %q has no key %q", mount.Kind, mount.Name, item.Key)))
+				errs = append(errs, field.Invalid(item.Field, field.OmitValueType{}, fmt.Sprintf("%s %q has no key %q", mount.Kind,
+					mount.Name, item.Key)))
 			}
 			out = append(out, File{Path: item.Path, Content: content})
 			if !found {
@@ -109,8 +112,8 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 	return out, errs
 }
 
-// data returns the data of an object in the LoadTest's namespace. If two objects have the same name, the last one counts,
-// as with kubectl apply.
+// data returns the data of an object in the LoadTest's namespace. If two objects have the same name, the last one
+// counts, as with kubectl apply.
 func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found bool) {
 	take := func(meta *metav1.ObjectMeta, binary map[string][]byte, text map[string]string) {
 		if meta.Name != name || meta.Namespace != m.LoadTest.Namespace {
@@ -161,15 +164,18 @@ func itemPath(kind Kind, name, key string) string {
 
 func (c *checker) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
 	if own.Files != nil {
-		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"), own.Files.Key)
+		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"),
+			own.Files.Key)
 	}
 	if own.SecretRef == nil {
 		return "", ""
 	}
-	return mounted(Secret, own.SecretRef.Name, corev1.TLSCertKey), mounted(Secret, own.SecretRef.Name, corev1.TLSPrivateKeyKey)
+	return mounted(Secret, own.SecretRef.Name, corev1.TLSCertKey), mounted(Secret, own.SecretRef.Name,
+		corev1.TLSPrivateKeyKey)
 }
 
-// source returns the path of the file that has the content of a key of a ConfigMap or Secret, or the path of the file itself.
+// source returns the path of the file that has the content of a key of a ConfigMap or Secret, or the path of the file
+// itself.
 func (c *checker) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) string {
 	switch {
 	case configMap != nil:
@@ -223,7 +229,8 @@ func PodFields(spec *v1alpha1.LoadTestSpec) []PodField {
 // pod.
 func WithoutPod(spec *v1alpha1.LoadTestSpec) (errs field.ErrorList) {
 	for _, f := range PodFields(spec) {
-		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{}, "there is no pod on the command line; use a variable with env instead"))
+		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{},
+			"there is no pod on the command line; use a variable with env instead"))
 	}
 	return errs
 }

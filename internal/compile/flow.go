@@ -9,9 +9,9 @@ import (
 // trapLines is how many lines above an error are searched for its cause.
 const trapLines = 20
 
-// flowTrap returns the number of the line with a value such as ${token} inside { } or [ ] without quotes, and that line with quotes. YAML
-// takes the brace after the dollar sign for an object, and its error is about this line or a later one. n is the line of the error. The line
-// is the cause only if its correction moves the error or removes it.
+// flowTrap returns the number of the line with a value such as ${token} inside { } or [ ] without quotes, and that line
+// with quotes. YAML takes the brace after the dollar sign for an object, and its error is about this line or a later
+// one. n is the line of the error. The line is the cause only if its correction moves the error or removes it.
 func (d *document) flowTrap(n int) (line int, corrected string) {
 	lines := bytes.Split(d.source, []byte("\n"))
 	n = min(n, len(lines))
@@ -31,8 +31,9 @@ func (d *document) flowTrap(n int) (line int, corrected string) {
 	return 0, ""
 }
 
-// quoted returns a line with quotes around the values that have a placeholder and are inside { } or [ ], and whether there are any. A JSON
-// object in place of a text gets quotes as a whole. depth is the number of brackets around the line.
+// quoted returns a line with quotes around the values that have a placeholder and are inside { } or [ ], and whether
+// there are any. A JSON object in place of a text gets quotes as a whole. depth is the number of brackets around the
+// line.
 func quoted(line string, depth int) (fixed string, isTrap bool) {
 	var out strings.Builder
 	for i := 0; i < len(line); {
@@ -74,7 +75,8 @@ func quoted(line string, depth int) (fixed string, isTrap bool) {
 // startsValue reports whether a value or an item begins at i: after a colon, a bracket or a comma.
 func startsValue(line string, i int) bool {
 	before := strings.TrimRight(line[:i], " ")
-	return before == "" || strings.HasSuffix(before, "[") || strings.HasSuffix(before, ",") || strings.HasSuffix(before, ":") && line[i-1] == ' '
+	return before == "" || strings.HasSuffix(before, "[") || strings.HasSuffix(before, ",") || strings.HasSuffix(before,
+		":") && line[i-1] == ' '
 }
 
 // valueEnd returns where the value that begins at i ends: before a comma or a bracket that is not part of it.

@@ -16,8 +16,8 @@ import (
 type foreign struct {
 	// write has %s for the value that the user gave the field; example stands for a value that is not shown.
 	write, example string
-	// next is a field of the objects in which write belongs, and place is how messages call these objects. If place is empty, the word means
-	// something else in other objects.
+	// next is a field of the objects in which write belongs, and place is how messages call these objects. If place is
+	// empty, the word means something else in other objects.
 	next, place string
 }
 
@@ -35,18 +35,19 @@ var foreignFields = map[string]foreign{
 	"target":      {"requestsPerSecond: %s or chainsPerSecond: %[1]s for a rate, or closedLoop: {concurrency: %[1]s} for a number of users", "N", "closedLoop", ""},
 	"arrivalRate": {"chainsPerSecond: %s", "N", "closedLoop", inStages},
 	"startRate":   {"rampFrom: %s", "N", "closedLoop", inStages},
-	"rampTo":      {"requestsPerSecond: %s or chainsPerSecond: %[1]s for the end of the ramp, and rampFrom for its start", "N", "closedLoop", inStages},
-	"timeUnit":    {"requestsPer: {count: N, period: %s}", "TIME", "closedLoop", inStages},
-	"executor":    {"requestsPerSecond, chainsPerSecond or closedLoop", "", "closedLoop", inStages},
-	"iterations":  {"requests: %s (each step of a chain counts)", "N", "closedLoop", inStages},
-	"maxVUs":      {"maxInFlight: %s", "N", "maxInFlight", "a chain"},
-	"stages":      {"rates", "", "rates", "spec"},
-	"scenarios":   {"chains", "", "chains", "spec"},
-	"jsonPath":    {"jsonPointer", "", "jsonPointer", ""},
-	"jsonpath":    {"jsonPointer", "", "jsonPointer", ""},
-	"sleep":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
-	"pause":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
-	"think":       {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
+	"rampTo": {"requestsPerSecond: %s or chainsPerSecond: %[1]s for the end of the ramp, and rampFrom for its start",
+		"N", "closedLoop", inStages},
+	"timeUnit":   {"requestsPer: {count: N, period: %s}", "TIME", "closedLoop", inStages},
+	"executor":   {"requestsPerSecond, chainsPerSecond or closedLoop", "", "closedLoop", inStages},
+	"iterations": {"requests: %s (each step of a chain counts)", "N", "closedLoop", inStages},
+	"maxVUs":     {"maxInFlight: %s", "N", "maxInFlight", "a chain"},
+	"stages":     {"rates", "", "rates", "spec"},
+	"scenarios":  {"chains", "", "chains", "spec"},
+	"jsonPath":   {"jsonPointer", "", "jsonPointer", ""},
+	"jsonpath":   {"jsonPointer", "", "jsonPointer", ""},
+	"sleep":      {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
+	"pause":      {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
+	"think":      {"thinkTime: {fixed: %s}", "TIME", "thinkTime", "a step of a chain"},
 
 	"rampUp":          {"rampFrom: N and duration: %s", "TIME", "closedLoop", inStages},
 	"preAllocatedVUs": {"maxInFlight: %s", "N", "maxInFlight", "a chain"},
@@ -109,8 +110,8 @@ func (f *foreign) with(value any) string {
 	return fmt.Sprintf(f.write, cmp.Or(shown(value), f.example))
 }
 
-// plainValue matches the texts that messages may show, because they are not secret: durations, percentages, numbers, classes of status codes,
-// names of files.
+// plainValue matches the texts that messages may show, because they are not secret: durations, percentages, numbers,
+// classes of status codes, names of files.
 var plainValue = lazy.Regexp(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h|%)?|[1-5]xx|[A-Za-z0-9._/-]{1,100}\.(bin|csv|json|lua|pem|txt|xml))$`)
 
 // shown returns a value as a message may show it, or "".
@@ -135,7 +136,8 @@ func nearestThree(text string, allowed []string) string {
 		near = slices.Clone(allowed)
 		slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(remoteness(text, a), remoteness(text, b)) })
 	}
-	return fmt.Sprintf("; did you mean %s, %s or %s? \"h2surge explain spec.thresholds.metric\" lists all %d", near[0], near[1], near[2], len(allowed))
+	return fmt.Sprintf("; did you mean %s, %s or %s? \"h2surge explain spec.thresholds.metric\" lists all %d", near[0],
+		near[1], near[2], len(allowed))
 }
 
 // remoteness is the distance of two names, less the characters that they begin with, in percent of the longer name.
@@ -163,7 +165,8 @@ var units = map[string]struct {
 
 var otherDuration = lazy.Regexp(`^([0-9]{1,9}) ?([a-z]*?)s?$`)
 
-// DurationHint is the end of a message about a text that is not a duration: "; write 24h" for 1d, and "; write 1s500ms" for 1.5s.
+// DurationHint is the end of a message about a text that is not a duration: "; write 24h" for 1d, and "; write 1s500ms"
+// for 1.5s.
 func DurationHint(text string) string {
 	if d, err := time.ParseDuration(text); err == nil && strings.Contains(text, ".") {
 		return "; write " + v1alpha1.Duration{Duration: d}.String()
@@ -181,10 +184,14 @@ func DurationHint(text string) string {
 
 // scalars are the fields that the scalar in place of an object means, with what stands for a value that does not fit.
 var scalars = map[string]struct{ field, example string }{
-	"closedLoop": {"concurrency", "50"}, "thinkTime": {"fixed", "200ms"}, "requestsPer": {"count", "1"}, "retry": {"attempts", "3"},
-	"repeat": {"count", "10"}, "range": {"end", "100"}, "subscribers": {"count", "1000"}, "ramp": {"connections", "10"}, "hex": {"length", "32"},
-	"string": {"length", "16"}, "exponential": {"mean", "200ms"}, "env": {"name", "NAME"}, "constant": {"value", "TEXT"}, "csv": {"file", "FILE"},
-	"bodyFrom": {"file", "FILE"}, "luaFrom": {"file", "FILE"}, "jsonSchema": {"file", "FILE"}, "caFrom": {"file", "FILE"}, "request": {"path", "PATH"},
+	"closedLoop": {"concurrency", "50"}, "thinkTime": {"fixed", "200ms"}, "requestsPer": {"count", "1"},
+	"retry":  {"attempts", "3"},
+	"repeat": {"count", "10"}, "range": {"end", "100"}, "subscribers": {"count", "1000"}, "ramp": {"connections", "10"},
+	"hex":    {"length", "32"},
+	"string": {"length", "16"}, "exponential": {"mean", "200ms"}, "env": {"name", "NAME"}, "constant": {"value", "TEXT"},
+	"csv":      {"file", "FILE"},
+	"bodyFrom": {"file", "FILE"}, "luaFrom": {"file", "FILE"}, "jsonSchema": {"file", "FILE"}, "caFrom": {"file", "FILE"},
+	"request": {"path", "PATH"},
 }
 
 // wrapped is the object that a scalar means: {fixed: 200ms} for the thinkTime 200ms; "": the object has no such field.

@@ -9,8 +9,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// generic returns a value as a client sends it: JSON, decoded again. It looks at the fields that are set. encoding/json first looks at all
-// types that a spec can have, which takes a millisecond in each run of h2surge.
+// generic returns a value as a client sends it: JSON, decoded again. It looks at the fields that are set. encoding/json
+// first looks at all types that a spec can have, which takes a millisecond in each run of h2surge.
 func generic(v reflect.Value) (any, error) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -92,7 +92,8 @@ func jsonFields(v reflect.Value) (out []jsonField) {
 		case field.Anonymous && name == "" && value.Kind() == reflect.Struct:
 			out = append(out, jsonFields(value)...)
 		case name != "":
-			out = append(out, jsonField{name, value, strings.Contains(options, "omitempty") && isEmpty(value) || strings.Contains(options, "omitzero") && value.IsZero()})
+			out = append(out, jsonField{name, value, strings.Contains(options, "omitempty") && isEmpty(value) ||
+				strings.Contains(options, "omitzero") && value.IsZero()})
 		}
 	}
 	return out

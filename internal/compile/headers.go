@@ -139,7 +139,8 @@ const digits = "[-0-9a-f]*"
 // possible values in lower case, as far as they can be part of a refused name.
 func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string, ok bool) {
 	i, isVariable := c.variableIndex[ref.Name]
-	if ref.Traceparent != nil || ref.Listener != "" || isVariable && !namesHeaders(&c.plan.Variables[i]) || c.captured[ref.Name] {
+	if ref.Traceparent != nil || ref.Listener != "" || isVariable && !namesHeaders(&c.plan.Variables[i]) ||
+		c.captured[ref.Name] {
 		c.fail(t.path, "%q is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are", ref.Name)
 		return "", false
 	}
@@ -148,7 +149,8 @@ func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string,
 		return "", false
 	}
 	v := &c.plan.Variables[i]
-	changed := slices.ContainsFunc(ref.Functions, func(f syntax.Function) bool { return f.Name != rv.FunctionUpper && f.Name != rv.FunctionLower })
+	changed := slices.ContainsFunc(ref.Functions,
+		func(f syntax.Function) bool { return f.Name != rv.FunctionUpper && f.Name != rv.FunctionLower })
 	values := c.known(i, "")
 	switch {
 	case changed || v.Random != nil && v.Random.String != nil:
@@ -165,8 +167,8 @@ func namesHeaders(v *rv.Variable) bool {
 	return v.CSV == nil && v.Subscribers == nil && v.Timestamp == nil && v.Constant == nil
 }
 
-// alternatives returns a regular expression that matches the values that are part of a refused name. Without such a value,
-// it matches no name.
+// alternatives returns a regular expression that matches the values that are part of a refused name. Without such a
+// value, it matches no name.
 func alternatives(values []known) string {
 	out := []string{`\x00`}
 	for _, v := range values {

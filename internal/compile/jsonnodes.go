@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jsonNodes parses JSON to YAML nodes with their lines; nil: it is not JSON. The YAML parser does not accept all JSON: it
-// does not know surrogate pairs, and its keys have at most 1024 characters.
+// jsonNodes parses JSON to YAML nodes with their lines; nil: it is not JSON. The YAML parser does not accept all JSON:
+// it does not know surrogate pairs, and its keys have at most 1024 characters.
 func jsonNodes(source []byte) *yaml.Node {
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(source)), source: source, line: 1}
 	r.dec.UseNumber()

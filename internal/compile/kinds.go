@@ -73,7 +73,8 @@ func (l *loader) one(content any) {
 // otherKind reports a document of a kind that a manifest cannot have.
 func (l *loader) otherKind(meta metav1.TypeMeta) {
 	const allowed = "allowed: LoadTest, ConfigMap, Secret"
-	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), scheduleKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
+	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(),
+		scheduleKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
 	want, known := versions[meta.Kind]
 	switch {
 	case meta.Kind == "":
@@ -82,7 +83,8 @@ func (l *loader) otherKind(meta metav1.TypeMeta) {
 		l.failf(l.here()+": kind", "a LoadTestSchedule runs in a cluster only: apply it with kubectl apply, look at its condition Ready, and run its template with "+
 			"kubectl h2surge run --from schedule/NAME; %s", allowed)
 	case !known:
-		l.failf(l.here()+": kind", "%q is not supported; %s%s", meta.Kind, allowed, didYouMean(meta.Kind, slices.Sorted(maps.Keys(versions))))
+		l.failf(l.here()+": kind", "%q is not supported; %s%s", meta.Kind, allowed,
+			didYouMean(meta.Kind, slices.Sorted(maps.Keys(versions))))
 	case meta.APIVersion == "":
 		l.failf(l.here()+": apiVersion", "is required; allowed for a %s: %s", meta.Kind, want)
 	default:

@@ -43,7 +43,8 @@ func (l *Limits) Check(spec *v1alpha1.LoadTestSpec, plan *runnerv1alpha1.Plan) f
 
 // deny reports a field that the operator's configuration does not allow.
 func (c *checker) deny(path *field.Path, limit, format string, args ...any) {
-	c.report(field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...)+"; denied by "+limit+" of the operator's configuration")})
+	c.report(field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...)+"; denied by "+limit+
+		" of the operator's configuration")})
 }
 
 func (c *planner) maxRate(limit int64) {
@@ -59,7 +60,9 @@ func (c *planner) maxRate(limit int64) {
 		path, sum = specPath.Child("search"), max(sum, float64(s.Max))
 	}
 	if sum > float64(limit) {
-		c.deny(path, "limits.requestsPerSecond", "the highest rates of spec.rates and of all chains are together %.6g requests per second; allowed: at most %d", sum, limit)
+		c.deny(path, "limits.requestsPerSecond",
+			"the highest rates of spec.rates and of all chains are together %.6g requests per second; allowed: at most %d", sum,
+			limit)
 	}
 }
 
@@ -78,7 +81,8 @@ func (c *planner) maxDuration(limit time.Duration) {
 	}
 	switch stages, bounded := c.plan.Length(); {
 	case !bounded:
-		c.deny(specPath.Child("activeDeadlineSeconds"), "limits.duration", "is required, and must be at most %.0f, because a stage ends by requests", limit.Seconds())
+		c.deny(specPath.Child("activeDeadlineSeconds"), "limits.duration",
+			"is required, and must be at most %.0f, because a stage ends by requests", limit.Seconds())
 	case stages > limit:
 		c.deny(specPath.Child("rates"), "limits.duration", "the stages take %v; allowed: at most %v", stages, limit)
 	}
@@ -90,7 +94,8 @@ func (c *planner) maxConnections(limit int) {
 		sum += c.plan.Targets[i].Connections
 	}
 	if limit > 0 && sum > limit {
-		c.deny(specPath.Child("targets"), "limits.connections", "all targets together have %d connections; allowed: at most %d", sum, limit)
+		c.deny(specPath.Child("targets"), "limits.connections",
+			"all targets together have %d connections; allowed: at most %d", sum, limit)
 	}
 }
 
@@ -140,8 +145,8 @@ func (c *planner) deniedPodFields(denied []string) {
 	}
 }
 
-// hasField returns whether a document has a field. Lists have it if an element has it. A field that is null counts, because it
-// deletes the operator's value.
+// hasField returns whether a document has a field. Lists have it if an element has it. A field that is null counts,
+// because it deletes the operator's value.
 func hasField(doc any, path []string) bool {
 	if len(path) == 0 {
 		return true

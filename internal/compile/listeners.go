@@ -29,7 +29,8 @@ func (c *compiler) listeners() {
 		in, at := &c.spec.Listeners[i], path.Index(i)
 		c.place(rv.Place{List: rv.PlaceListeners, Index: i}, at)
 		c.unique(at.Child("name"), c.listenerIndex, in.Name, i)
-		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body, MaxBody: int(in.MaxBodyBytes), Retention: in.Retention.Duration}
+		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body,
+			MaxBody: int(in.MaxBodyBytes), Retention: in.Retention.Duration}
 		if in.Port != nil {
 			out.Port = int(*in.Port)
 		}
@@ -47,7 +48,8 @@ func (c *compiler) listeners() {
 			c.fail(at.Child("response", "body"), "must be empty with the status %d (RFC 9110 15)", in.Response.Status)
 		}
 		for k := range in.Response.Headers {
-			out.Headers = append(out.Headers, c.listenerHeader(at.Child("response", "headers").Index(k), &in.Response.Headers[k]))
+			out.Headers = append(out.Headers, c.listenerHeader(at.Child("response", "headers").Index(k),
+				&in.Response.Headers[k]))
 		}
 		c.plan.Listeners = append(c.plan.Listeners, out)
 	}
@@ -57,7 +59,8 @@ func (c *compiler) listeners() {
 	}
 	for i, v := range c.spec.Variables {
 		if v.Name == syntax.ListenerName {
-			c.fail(specPath.Child("variables").Index(i).Child("name"), "%q is the beginning of placeholders for listeners; use another name", v.Name)
+			c.fail(specPath.Child("variables").Index(i).Child("name"),
+				"%q is the beginning of placeholders for listeners; use another name", v.Name)
 		}
 	}
 }
@@ -69,7 +72,8 @@ func (c *planner) overlaps(path *field.Path) {
 		a := &c.plan.Listeners[i]
 		for k := range i {
 			if b := &c.plan.Listeners[k]; a.Port > 0 && b.Port > 0 && a.Port < b.Port+workers && b.Port < a.Port+workers {
-				c.fail(path.Index(i).Child("port"), "listener %q has the ports %d to %d, one for each worker", b.Name, b.Port, b.Port+workers-1)
+				c.fail(path.Index(i).Child("port"), "listener %q has the ports %d to %d, one for each worker", b.Name, b.Port,
+					b.Port+workers-1)
 			}
 		}
 	}
@@ -117,8 +121,8 @@ func (c *compiler) noListener(path *field.Path, name string) {
 	c.fail(path, "there is no listener %q%s", name, near)
 }
 
-// awaiting returns step number j of a chain, which waits for a notification. Its checks and captures are those of a request that is
-// never sent.
+// awaiting returns step number j of a chain, which waits for a notification. Its checks and captures are those of a
+// request that is never sent.
 func (c *compiler) awaiting(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, j int) flatStep {
 	a, path := in.Await, at.Child("await")
 	if j == 0 {
@@ -185,7 +189,8 @@ func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
 func (c *checker) awaitedPath(t *text, written string) {
 	switch {
 	case len(t.pieces) > 0 && t.pieces[0].Ref != nil && t.pieces[0].Ref.Listener != "":
-		c.fail(t.path, "must begin with /; remove ${listener.%s.url}, because the path of a notification does not have it", t.pieces[0].Ref.Listener)
+		c.fail(t.path, "must begin with /; remove ${listener.%s.url}, because the path of a notification does not have it",
+			t.pieces[0].Ref.Listener)
 	case written[0] != '/' && written[0] != '$' || strings.ContainsAny(written, "?#"):
 		c.fail(t.path, "must begin with /, without query and fragment")
 	}

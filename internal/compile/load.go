@@ -60,7 +60,8 @@ func (l *loader) generateName(meta *metav1.ObjectMeta) {
 	case meta.Name != "" || meta.GenerateName == "":
 		return
 	case len(meta.GenerateName) > maxName-GeneratedLength:
-		l.failf(path, "must have at most %d characters, because the API server appends %d", maxName-GeneratedLength, GeneratedLength)
+		l.failf(path, "must have at most %d characters, because the API server appends %d", maxName-GeneratedLength,
+			GeneratedLength)
 	case !matches(dashName, meta.GenerateName+"0"):
 		l.failf(path, "must be lower-case letters, digits and -, beginning with a letter or digit")
 	default:
@@ -132,7 +133,8 @@ type test struct {
 	structure *structure
 }
 
-// compile compiles what could be decoded of a LoadTest that has errors. It returns the errors that do not follow from those of the structure.
+// compile compiles what could be decoded of a LoadTest that has errors. It returns the errors that do not follow from
+// those of the structure.
 func (t *test) compile() (errs field.ErrorList, warnings []string) {
 	if !t.compiles {
 		return nil, nil
@@ -165,7 +167,8 @@ func (l *loader) read(r io.Reader) error {
 }
 
 func (l *loader) failf(path, format string, args ...any) {
-	l.errs = append(l.errs, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
+	l.errs = append(l.errs, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{},
+		Detail: fmt.Sprintf(format, args...)})
 }
 
 // failAt is failf for a mistake whose line does not follow from its path.
@@ -210,8 +213,8 @@ func (l *loader) yamlDocument(doc []byte) {
 	}
 }
 
-// despite reports what is wrong with a document. If only keys are given twice, it returns the document, so that the rest
-// is checked.
+// despite reports what is wrong with a document. If only keys are given twice, it returns the document, so that the
+// rest is checked.
 func (l *loader) despite(doc []byte, wrong error) []byte {
 	if asJSON, err := yaml.YAMLToJSON(doc); err == nil && l.repeated() {
 		return asJSON

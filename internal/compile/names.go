@@ -122,7 +122,8 @@ func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (par
 		return part, false
 	}
 	if s.phase == v1alpha1.PhaseSetup && s.order < g.order {
-		c.fail(path, "capture %q is read by step %q of setup chain %q before setup chain %q makes it", ref.Name, s.step, s.chain, g.chain)
+		c.fail(path, "capture %q is read by step %q of setup chain %q before setup chain %q makes it", ref.Name, s.step,
+			s.chain, g.chain)
 		return part, false
 	}
 	markRead(g.makers)
@@ -140,7 +141,8 @@ func (c *checker) notMade(s *scope, path *field.Path, name string) {
 	case !later:
 		c.fail(path, "capture %q is made by no step of chain %q, where step %q reads it", name, s.chain, s.step)
 	case maker == s.step:
-		c.fail(path, "capture %q is made by step %q of chain %q itself, from the response to this request", name, maker, s.chain)
+		c.fail(path, "capture %q is made by step %q of chain %q itself, from the response to this request", name, maker,
+			s.chain)
 	default:
 		c.fail(path, "capture %q is read by step %q of chain %q before step %q makes it", name, s.step, s.chain, maker)
 	}

@@ -23,7 +23,8 @@ func (c *compiler) parts(at *field.Path, t *v1alpha1.Request) []part {
 		if slices.ContainsFunc(out, func(p part) bool { return p.contentID == in.ContentID && p.contentID != "" }) {
 			c.fail(at.Child("contentID"), "%q is the contentID of another part, too", in.ContentID)
 		}
-		out = append(out, part{contentType: in.ContentType, contentID: in.ContentID, hex: in.BodyHex != "", content: c.partContent(at, in)})
+		out = append(out, part{contentType: in.ContentType, contentID: in.ContentID, hex: in.BodyHex != "",
+			content: c.partContent(at, in)})
 	}
 	return out
 }

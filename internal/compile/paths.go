@@ -47,7 +47,8 @@ func keepsSlash(functions []syntax.Function) bool {
 	})
 }
 
-// cutScheme returns what follows the scheme of an absolute URI. found is false if s does not begin with http:// or https://.
+// cutScheme returns what follows the scheme of an absolute URI. found is false if s does not begin with http:// or
+// https://.
 func cutScheme(s string) (rest string, found bool) {
 	if rest, found = strings.CutPrefix(s, "http://"); found {
 		return rest, true
@@ -55,7 +56,8 @@ func cutScheme(s string) (rest string, found bool) {
 	return strings.CutPrefix(s, "https://")
 }
 
-// namedAuthority divides a path that is an absolute URI into authority and path. The first slash of a literal ends the authority.
+// namedAuthority divides a path that is an absolute URI into authority and path. The first slash of a literal ends the
+// authority.
 func (c *planner) namedAuthority(r *request, out *rv.Step) {
 	if len(out.Path) == 0 {
 		return

@@ -32,7 +32,8 @@ func (p Places) Of(at rv.Place) *field.Path {
 }
 
 // Placed does what Compile does, and returns the places of the plan, too.
-func Placed(name string, spec *v1alpha1.LoadTestSpec) (plan *rv.Plan, places Places, warnings []string, errs field.ErrorList) {
+func Placed(name string, spec *v1alpha1.LoadTestSpec) (plan *rv.Plan, places Places, warnings []string,
+	errs field.ErrorList) {
 	places = Places{}
 	plan, warnings, errs = compile(name, spec, places)
 	return plan, places, warnings, errs

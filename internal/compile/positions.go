@@ -233,7 +233,8 @@ func (d *document) step(at *yaml.Node, path string) (found entry, rest string) {
 // maxMerges is the maximum depth of "<<": a mapping can merge itself.
 const maxMerges = 16
 
-// lookUp finds the longest key with which a path begins: names can have dots, and the text in brackets can be a key, too.
+// lookUp finds the longest key with which a path begins: names can have dots, and the text in brackets can be a key,
+// too.
 func (d *document) lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 	at = dereference(at)
 	if at.Kind != yaml.MappingNode {
@@ -265,7 +266,8 @@ func (d *document) lookUp(at *yaml.Node, path string, merges int) (found entry, 
 	return entry{}, ""
 }
 
-// keysOf returns the entries of a mapping by their keys. It reads a mapping once, so that the lines of n fields cost n steps.
+// keysOf returns the entries of a mapping by their keys. It reads a mapping once, so that the lines of n fields cost n
+// steps.
 func (d *document) keysOf(mapping *yaml.Node) map[string]entry {
 	keys := d.keys[mapping]
 	if keys == nil {
@@ -284,7 +286,8 @@ func (d *document) keysOf(mapping *yaml.Node) map[string]entry {
 	return keys
 }
 
-// maxElements is how many elements of a path are looked at. A path of the schema has fewer; the name of an unknown field can have a million dots.
+// maxElements is how many elements of a path are looked at. A path of the schema has fewer; the name of an unknown
+// field can have a million dots.
 const maxElements = 64
 
 // elements returns where the elements of a path end, the nearest first: 1, 4 and 6 of a[0].b.

@@ -181,7 +181,8 @@ func (c *planner) lifetime() {
 	stages, bounded := c.plan.Length()
 	for i := range c.plan.Chains {
 		if delay := c.plan.Chains[i].Delay; bounded && delay > 0 && delay >= stages {
-			c.warn(specPath.Child("chains").Index(i).Child("startDelay"), "the chain never starts, because the stages end after %v", stages)
+			c.warn(specPath.Child("chains").Index(i).Child("startDelay"),
+				"the chain never starts, because the stages end after %v", stages)
 		}
 	}
 	if d := c.spec.ActiveDeadlineSeconds; d != nil {
@@ -191,7 +192,8 @@ func (c *planner) lifetime() {
 	if !bounded {
 		return
 	}
-	c.plan.Deadline = stages + c.plan.GracefulStop + 2*c.plan.Drain + deadlineSlack // a request waits for a stream, then for its response
+	// a request waits for a stream, then for its response
+	c.plan.Deadline = stages + c.plan.GracefulStop + 2*c.plan.Drain + deadlineSlack
 	var waits time.Duration
 	for i := range c.plan.Chains {
 		chain := &c.plan.Chains[i]

@@ -80,7 +80,8 @@ func (c *planner) losses() {
 	if r.OnShardLost == v1alpha1.ShardLostRebalance {
 		c.plan.LeaseDuration = r.LeaseDuration.Duration
 		if divided {
-			c.fail(runnerPath.Child("onShardLost"), "Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
+			c.fail(runnerPath.Child("onShardLost"),
+				"Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
 		}
 	}
 }

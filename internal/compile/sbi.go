@@ -95,12 +95,14 @@ func (c *compiler) addSBI(s *scope, r *request, out *rv.Step) {
 	}
 	if slot, follows := s.bindings[out.Target]; follows {
 		add(sbiRoutingBinding, rv.Text{{Capture: 1 + slot, Functions: []rv.Function{{Name: rv.FunctionRoutingBinding}}}})
-		out.Capture = append(out.Capture, rv.Capture{Slot: slot, Source: rv.Source{Kind: rv.SourceHeader, Name: sbiBinding}, Keep: true})
+		out.Capture = append(out.Capture, rv.Capture{Slot: slot, Source: rv.Source{Kind: rv.SourceHeader, Name: sbiBinding},
+			Keep: true})
 	}
 }
 
-// forwarded sets the field that a redirect changes if the step sends to an SCP or SEPP: it then gets the redirected request,
-// too, with the apiRoot of the new server in this field and the base path of the SCP or SEPP (TS 29.500 6.10.2).
+// forwarded sets the field that a redirect changes if the step sends to an SCP or SEPP: it then gets the redirected
+// request, too, with the apiRoot of the new server in this field and the base path of the SCP or SEPP (TS 29.500
+// 6.10.2).
 func forwarded(out *rv.Step) {
 	if out.MaxRedirects > 0 && slices.ContainsFunc(out.Headers, toProxy) {
 		out.RedirectField = sbiTargetAPIRoot
@@ -118,8 +120,8 @@ func toProxy(h rv.Header) bool {
 
 func literal(s string) rv.Text { return rv.Text{{Literal: s}} }
 
-// senderClock returns the index of the variable with the time of a request, and adds it to the plan once. It is named as its
-// field. No variable of a spec can have this name.
+// senderClock returns the index of the variable with the time of a request, and adds it to the plan once. It is named
+// as its field. No variable of a spec can have this name.
 func (c *compiler) senderClock() int {
 	i, known := c.variableIndex[sbiSenderTimestamp]
 	if !known {
@@ -137,7 +139,8 @@ func (c *compiler) bindings(s *scope, flat []flatStep, out *rv.Chain) {
 	s.bindings = map[int]int{}
 	for i := range flat {
 		t := flat[i].targetIndex
-		if flat[i].await != nil || t < 0 || t >= len(c.sbi) || c.sbi[t].SBI == nil || c.sbi[t].Binding == v1alpha1.BindingIgnore {
+		if flat[i].await != nil || t < 0 || t >= len(c.sbi) || c.sbi[t].SBI == nil ||
+			c.sbi[t].Binding == v1alpha1.BindingIgnore {
 			continue
 		}
 		if _, has := s.bindings[t]; !has {

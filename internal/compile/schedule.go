@@ -17,7 +17,8 @@ const (
 
 // schedule reads a LoadTestSchedule. Its template is checked as a LoadTest of the same name.
 func (l *loader) schedule(content map[string]any) {
-	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, item: l.item, structure: &structure{}}
+	t := &test{loadTest: &v1alpha1.LoadTest{}, under: templateOfSchedule, document: l.document, item: l.item,
+		structure: &structure{}}
 	l.tests, l.positions.loadTest, l.positions.item = append(l.tests, t), l.document, l.item
 	before := len(l.errs)
 	outer := &structure{}

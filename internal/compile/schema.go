@@ -49,7 +49,8 @@ type property struct {
 
 // field returns the schema of a field; nil: there is none.
 func (p properties) field(name string) *schema {
-	if i, found := slices.BinarySearchFunc(p, name, func(at property, name string) int { return strings.Compare(at.name, name) }); found {
+	if i, found := slices.BinarySearchFunc(p, name,
+		func(at property, name string) int { return strings.Compare(at.name, name) }); found {
 		return p[i].schema
 	}
 	return nil
@@ -68,9 +69,11 @@ func contentSchema(kind string) *schema {
 	texts := &schema{Type: "object", Values: text}
 	base64 := &schema{Type: "object", Values: &schema{Type: "string", Format: "byte"}}
 	metadata, flag := loadTestSchema.Properties.field("metadata"), &schema{Type: "boolean"}
-	fields := properties{{"apiVersion", text}, {"binaryData", base64}, {"data", texts}, {"immutable", flag}, {"kind", text}, {"metadata", metadata}}
+	fields := properties{{"apiVersion", text}, {"binaryData", base64}, {"data", texts}, {"immutable", flag},
+		{"kind", text}, {"metadata", metadata}}
 	if kind == "Secret" {
-		fields = properties{{"apiVersion", text}, {"data", base64}, {"immutable", flag}, {"kind", text}, {"metadata", metadata}, {"stringData", texts}, {"type", text}}
+		fields = properties{{"apiVersion", text}, {"data", base64}, {"immutable", flag}, {"kind", text},
+			{"metadata", metadata}, {"stringData", texts}, {"type", text}}
 	}
 	return &schema{Type: "object", Properties: fields}
 }
@@ -78,8 +81,8 @@ func contentSchema(kind string) *schema {
 // specSchema is the schema of the spec of a LoadTest.
 var specSchema = loadTestSchema.Properties.field("spec")
 
-// schemaOf returns the schema of a field of the spec. The path has no indices: targets.tls.cipherSuites. The schema of a list is that of
-// the list.
+// schemaOf returns the schema of a field of the spec. The path has no indices: targets.tls.cipherSuites. The schema of
+// a list is that of the list.
 func schemaOf(path string) *schema {
 	at := specSchema
 	for name := range strings.SplitSeq(path, ".") {

@@ -21,7 +21,8 @@ func (c *checker) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conten
 	return &rv.Content{File: c.source(at, in.ConfigMapKeyRef, nil, in.File)}
 }
 
-// inlineSchema returns the schema in one spelling, so that the same schema is the same plan. Its numbers are those that the API server stores.
+// inlineSchema returns the schema in one spelling, so that the same schema is the same plan. Its numbers are those that
+// the API server stores.
 func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
 	var stored map[string]any
 	if !json.Valid(raw) {

@@ -31,12 +31,14 @@ func (c *planner) search() {
 	for i := range c.spec.Thresholds {
 		t := &c.spec.Thresholds[i]
 		if t.Stage != "" || t.Window != nil || t.AbortOnFail {
-			c.fail(specPath.Child("thresholds").Index(i), "stage, window and abortOnFail are not allowed with search, which compares the figures of each probe")
+			c.fail(specPath.Child("thresholds").Index(i),
+				"stage, window and abortOnFail are not allowed with search, which compares the figures of each probe")
 		}
 	}
 	c.plan.Search = &runnerv1alpha1.Search{
-		Concurrency: s.Load == v1alpha1.SearchConcurrency, Start: start, Min: s.Min, Max: most, Precision: precision / 100, MaxProbes: int(s.MaxProbes),
-		Settle: s.SettleDuration.Duration, Duration: s.ProbeDuration.Duration, FirstStage: len(c.plan.Rates),
+		Concurrency: s.Load == v1alpha1.SearchConcurrency, Start: start, Min: s.Min, Max: most, Precision: precision / 100,
+		MaxProbes: int(s.MaxProbes),
+		Settle:    s.SettleDuration.Duration, Duration: s.ProbeDuration.Duration, FirstStage: len(c.plan.Rates),
 	}
 	c.probes(c.plan.Search)
 	own := map[string]bool{}

@@ -34,7 +34,8 @@ type flatStep struct {
 // mayLack reports whether the chain can continue without the captures of the step.
 func (s *flatStep) mayLack() bool { return len(s.when) > 0 || s.onFailure.Continue }
 
-// flatten returns the requests of a chain in their order. It reports steps with an unknown template, and leaves them out.
+// flatten returns the requests of a chain in their order. It reports steps with an unknown template, and leaves them
+// out.
 func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatStep) {
 	index := map[string]int{}
 	group := 0

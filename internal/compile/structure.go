@@ -8,14 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// structure compares documents with schemas. It does what the API server does before it runs the rules of the CRD: it drops null, refuses
-// unknown fields and values of another type, and checks bounds. It also checks the rules of the two forms that schema.go reads.
+// structure compares documents with schemas. It does what the API server does before it runs the rules of the CRD: it
+// drops null, refuses unknown fields and values of another type, and checks bounds. It also checks the rules of the two
+// forms that schema.go reads.
 //
-// The API server checks bounds with kube-openapi. That library adds 5 MB to each program and 2 ms to each start, so only
-// TestBoundsOfTheLibrary uses it: it compares both for each schema of the CRD.
+// The API server checks bounds with kube-openapi. That library adds 5 MB to each program and 2 ms to each start, so
+// only TestBoundsOfTheLibrary uses it: it compares both for each schema of the CRD.
 type structure struct {
 	errs field.ErrorList
-	// removed are the paths of the fields that are unknown or of another type. The document does not have them any more, so that it can be decoded.
+	// removed are the paths of the fields that are unknown or of another type. The document does not have them any more,
+	// so that it can be decoded.
 	removed []string
 	// marks are what is known about each path that has an error at it or below it.
 	marks map[string]mark
@@ -126,8 +128,8 @@ func (s *structure) list(at *field.Path, of *schema, list []any) {
 	}
 }
 
-// explains reports whether an error at a path follows from one of the structure: one at the path, one above it, or one below it for which
-// a field was removed.
+// explains reports whether an error at a path follows from one of the structure: one at the path, one above it, or one
+// below it for which a field was removed.
 func (s *structure) explains(path string) bool {
 	for n := range elements(path) {
 		if s.marks[path[:n]]&isWrong != 0 {

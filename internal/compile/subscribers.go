@@ -78,7 +78,8 @@ func pei(in *v1alpha1.PEI) *rv.PEI {
 func addresses(in *v1alpha1.Subscribers, out *rv.Subscribers) (absent map[string]string) {
 	absent = map[string]string{}
 	lacks := func(column rv.Column, pool string) {
-		absent[string(column)] = fmt.Sprintf("the default pool %s is too small for the subscriber with number %d; set %s.pool", pool, in.Start+in.Count-1, column)
+		absent[string(column)] = fmt.Sprintf(
+			"the default pool %s is too small for the subscriber with number %d; set %s.pool", pool, in.Start+in.Count-1, column)
 	}
 	out.IPv4 = &rv.IPv4Pool{Pool: defaultIPv4Pool}
 	if in.IPv4 != nil {

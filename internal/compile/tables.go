@@ -41,7 +41,8 @@ func (t *table) known(column string) (out []known) {
 // csv compiles a table. Nothing is known of one that is wrong.
 func (c *checker) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	file := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	sound := c.columns(at.Child("columns"), in.Columns) && (file != "") != (in.Text != "") && !c.structure.wrong(at.String())
+	sound := c.columns(at.Child("columns"), in.Columns) && (file != "") != (in.Text != "") &&
+		!c.structure.wrong(at.String())
 	delimiter, ok := c.delimiter(at.Child("delimiter"), in.Delimiter)
 	out := &rv.CSV{Content: rv.Content{Text: in.Text, File: file}, Columns: orNil(in.Columns), Delimiter: in.Delimiter}
 	if delimiter == ',' {

@@ -261,7 +261,8 @@ func (c *checker) method(path *field.Path, method string) {
 
 // requestTarget parses the path and query of a template.
 func (c *compiler) requestTarget(path *field.Path, s string) *text {
-	out := c.text(path, s, validPath, "a path (white space, control and non-ASCII characters and # must be percent-encoded)")
+	out := c.text(path, s, validPath,
+		"a path (white space, control and non-ASCII characters and # must be percent-encoded)")
 	switch {
 	case len(out.pieces) == 0: // not parsed, reported already
 	case out.isAsterisk():

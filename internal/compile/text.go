@@ -81,7 +81,8 @@ func (c *compiler) traceparent(ref *syntax.Reference) {
 		return
 	}
 	c.variableIndex[ref.Name] = len(c.plan.Variables)
-	c.plan.Variables = append(c.plan.Variables, rv.Variable{Name: ref.Name, Scope: rv.ScopeStep, Traceparent: ref.Traceparent})
+	c.plan.Variables = append(c.plan.Variables, rv.Variable{Name: ref.Name, Scope: rv.ScopeStep,
+		Traceparent: ref.Traceparent})
 }
 
 // column checks that a reference has a column if its variable, number i, has some.
@@ -160,8 +161,8 @@ func (c *compiler) usimKeys(path *field.Path, f *syntax.Function) {
 	}
 }
 
-// hasColumn reports whether a reference to variable i names a column that the variable has, or no column if the variable
-// has none.
+// hasColumn reports whether a reference to variable i names a column that the variable has, or no column if the
+// variable has none.
 func (c *compiler) hasColumn(i int, ref *syntax.Reference) bool {
 	table := c.tables[i]
 	return (table != nil) == (ref.Column != "") && (table == nil || table.index(ref.Column) >= 0)

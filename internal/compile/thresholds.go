@@ -32,8 +32,9 @@ func (c *planner) thresholds() {
 		at := path.Index(i)
 		c.threshold(at, t)
 		compiled := runnerv1alpha1.Threshold{
-			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max), Min: limitText(t.Min),
-			Of: c.selector(at, t), AbortOnFail: t.AbortOnFail,
+			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max),
+			Min: limitText(t.Min),
+			Of:  c.selector(at, t), AbortOnFail: t.AbortOnFail,
 		}
 		if t.Window != nil {
 			compiled.Window = t.Window.Duration
@@ -80,9 +81,12 @@ func (c *checker) threshold(at *field.Path, t *v1alpha1.Threshold) {
 // The runner does not keep metrics notOfTargets for each target, and notOfStages for each stage. It keeps ofClasses
 // for each class of status codes.
 var (
-	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricDropped, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
-	notOfStages  = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
-	ofClasses    = []v1alpha1.ThresholdMetric{v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte, v1alpha1.MetricResponses}
+	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricDropped, v1alpha1.MetricRetried,
+		v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	notOfStages = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricRetried, v1alpha1.MetricReconnects,
+		v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	ofClasses = []v1alpha1.ThresholdMetric{v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime,
+		v1alpha1.MetricTimeToFirstByte, v1alpha1.MetricResponses}
 )
 
 // isOfTargets returns whether the threshold is on a time that only targets have.
@@ -219,7 +223,8 @@ func (c *checker) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alpha
 		to.AbortAfter = defaultAbortAfter
 	}
 	if t.AbortOnFail && to.AtEndOnly() {
-		c.fail(at.Child("abortOnFail"), "abortOnFail is not allowed with a min of a count over the run or a stage, because the count is known at the end only; set window")
+		c.fail(at.Child("abortOnFail"),
+			"abortOnFail is not allowed with a min of a count over the run or a stage, because the count is known at the end only; set window")
 	}
 }
 

@@ -32,8 +32,10 @@ func (c *compiler) variables() {
 
 // drawing fills in how often, in which order and how long values are drawn.
 func (c *checker) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variable) {
-	scopes := map[v1alpha1.VariableScope]rv.Scope{v1alpha1.ScopeInstance: rv.ScopeInstance, v1alpha1.ScopeStep: rv.ScopeStep, v1alpha1.ScopeWorker: rv.ScopeWorker, v1alpha1.ScopeGlobal: rv.ScopeGlobal}
-	orders := map[v1alpha1.VariableOrder]rv.Order{v1alpha1.OrderSequential: rv.OrderSequential, v1alpha1.OrderShuffled: rv.OrderShuffled, v1alpha1.OrderRandom: rv.OrderRandom}
+	scopes := map[v1alpha1.VariableScope]rv.Scope{v1alpha1.ScopeInstance: rv.ScopeInstance,
+		v1alpha1.ScopeStep: rv.ScopeStep, v1alpha1.ScopeWorker: rv.ScopeWorker, v1alpha1.ScopeGlobal: rv.ScopeGlobal}
+	orders := map[v1alpha1.VariableOrder]rv.Order{v1alpha1.OrderSequential: rv.OrderSequential,
+		v1alpha1.OrderShuffled: rv.OrderShuffled, v1alpha1.OrderRandom: rv.OrderRandom}
 	out.Scope, out.Order, out.Stop = scopes[v.Scope], orders[v.Order], v.AtEnd == v1alpha1.EndStop
 	sequence := v.Range != nil || v.List != nil || v.CSV != nil || v.Subscribers != nil
 	if !sequence && (v.Order != v1alpha1.OrderSequential || out.Stop) {
@@ -51,7 +53,8 @@ func (c *checker) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variable
 // when it is not known or no sequence.
 func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.Variable) (n int64) {
 	if v.Range != nil && c.integerRange(at.Child("range"), v.Range) {
-		out.Range = &rv.Range{Start: v.Range.Start, End: v.Range.End, Step: v.Range.Step, Width: int(v.Range.Width), Hex: v.Range.Format == "Hex"}
+		out.Range = &rv.Range{Start: v.Range.Start, End: v.Range.End, Step: v.Range.Step, Width: int(v.Range.Width),
+			Hex: v.Range.Format == "Hex"}
 		n = out.Size()
 	}
 	if v.List != nil {
@@ -132,7 +135,8 @@ func (c *checker) randomInteger(at *field.Path, in *v1alpha1.RandomInteger) *rv.
 func timestamp(in *v1alpha1.Timestamp) *rv.Timestamp {
 	formats := map[string]rv.TimeFormat{
 		"RFC3339": rv.TimeRFC3339, "RFC3339Milli": rv.TimeRFC3339Milli, "EpochSeconds": rv.TimeEpochSeconds,
-		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate, "IMFFixdateMilli": rv.TimeIMFFixdateMilli,
+		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate,
+		"IMFFixdateMilli": rv.TimeIMFFixdateMilli,
 	}
 	return &rv.Timestamp{Format: formats[in.Format], Offset: offset(in.Offset)}
 }

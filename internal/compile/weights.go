@@ -17,7 +17,8 @@ func (c *planner) weights() {
 	var loads []*rv.Chain
 	var shares []*big.Rat
 	for i := range c.plan.Chains {
-		if chain := &c.plan.Chains[i]; chain.Phase == rv.PhaseLoad && len(c.spec.Chains[i].Rates) == 0 && chain.Weight > 0 && len(chain.Steps) > 0 {
+		if chain := &c.plan.Chains[i]; chain.Phase == rv.PhaseLoad && len(c.spec.Chains[i].Rates) == 0 && chain.Weight > 0 &&
+			len(chain.Steps) > 0 {
 			loads = append(loads, chain)
 			shares = append(shares, big.NewRat(int64(chain.Weight), requestsOf(chain)))
 		}

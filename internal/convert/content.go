@@ -96,7 +96,8 @@ func (d *Draft) Body(t *v1alpha1.Template, from, file string, content []byte) {
 		name = t.Name + ".body"
 	}
 	source := d.Gather(from, name, file, content)
-	t.BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File, Encoding: v1alpha1.EncodingBinary}
+	t.BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File,
+		Encoding: v1alpha1.EncodingBinary}
 }
 
 // configMap is nil when nothing was gathered.

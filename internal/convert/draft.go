@@ -22,8 +22,8 @@ type Options struct {
 	Name string
 	// Read reads the files that the input names. Default: none can be read.
 	Read Reader
-	// Unsaved is set if the LoadTest runs now and on this machine, and no manifest is written: it can have secrets and paths of files, and it has no
-	// ConfigMaps and Secrets.
+	// Unsaved is set if the LoadTest runs now and on this machine, and no manifest is written: it can have secrets and
+	// paths of files, and it has no ConfigMaps and Secrets.
 	Unsaved bool
 }
 
@@ -55,7 +55,8 @@ type note struct {
 func New(title string, o Options) *Draft {
 	d := &Draft{
 		title: title, read: o.Read, Unsaved: o.Unsaved,
-		said: map[string]bool{}, origins: map[string]string{}, files: map[string][]byte{}, names: map[string]map[string]bool{},
+		said: map[string]bool{}, origins: map[string]string{}, files: map[string][]byte{},
+		names: map[string]map[string]bool{},
 	}
 	if d.read == nil {
 		d.read = func(string) ([]byte, error) { return nil, errors.New("files cannot be read here") }
@@ -75,8 +76,8 @@ func (d *Draft) Spec() *v1alpha1.LoadTestSpec { return &d.LoadTest.Spec }
 // Warn adds a warning about from, a field or flag of the input.
 func (d *Draft) Warn(from, format string, args ...any) { d.WarnAt("", from, format, args...) }
 
-// WarnAt is Warn with the path of a field of the LoadTest, such as spec.rates[0].duration. The manifest has the warning as
-// a comment there, or at the next higher field that it has.
+// WarnAt is Warn with the path of a field of the LoadTest, such as spec.rates[0].duration. The manifest has the warning
+// as a comment there, or at the next higher field that it has.
 func (d *Draft) WarnAt(at, from, format string, args ...any) {
 	line := oneLine(from + ": " + fmt.Sprintf(format, args...))
 	if d.said[line] {
@@ -99,8 +100,8 @@ func (d *Draft) Fail(from, format string, args ...any) {
 // Origin stores from which field of the input a field of the LoadTest was converted, for errors.
 func (d *Draft) Origin(at, from string) { d.origins[at] = from }
 
-// from returns the field of the input for a path of the LoadTest. If the path has no origin, it returns that of the next
-// higher path that has one.
+// from returns the field of the input for a path of the LoadTest. If the path has no origin, it returns that of the
+// next higher path that has one.
 func (d *Draft) from(path string) string {
 	for at := path; at != ""; {
 		if origin := d.origins[at]; origin != "" {

@@ -13,8 +13,8 @@ import (
 )
 
 // Header returns a header field of a template; value may have placeholders. It removes white space at the ends of the
-// value, with a warning (RFC 9113 8.2.1). ok is false, with a warning, for fields that the engine sets and for fields of a
-// connection. If the LoadTest runs now, it returns all fields, and the compiler reports what is wrong with them.
+// value, with a warning (RFC 9113 8.2.1). ok is false, with a warning, for fields that the engine sets and for fields
+// of a connection. If the LoadTest runs now, it returns all fields, and the compiler reports what is wrong with them.
 func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool) {
 	trimmed := strings.Trim(value, " \t")
 	if d.Unsaved {
@@ -53,8 +53,8 @@ type URL struct {
 // Base is the URL of a target.
 func (u URL) Base() string { return u.Scheme + "://" + u.Authority }
 
-// OneURL returns the only URL of a command line, which is one of http if it has no scheme, and its user. It returns false, with a
-// mistake, if there is not exactly one.
+// OneURL returns the only URL of a command line, which is one of http if it has no scheme, and its user. It returns
+// false, with a mistake, if there is not exactly one.
 func (d *Draft) OneURL(given []string) (u URL, user *url.Userinfo, ok bool) {
 	if len(given) != 1 {
 		d.Fail("URL", "exactly one is needed, not %d", len(given))
@@ -72,8 +72,8 @@ func (d *Draft) OneURL(given []string) (u URL, user *url.Userinfo, ok bool) {
 	return u, user, true
 }
 
-// Named returns the URL of a host that requests name in place of that of u. It returns false if the text is not a host with an
-// optional port.
+// Named returns the URL of a host that requests name in place of that of u. It returns false if the text is not a host
+// with an optional port.
 func (u URL) Named(host string) (named URL, ok bool) {
 	named, user, err := SplitURL(u.Scheme + "://" + host)
 	return named, err == nil && user == nil && named.Path == "/"

@@ -107,7 +107,8 @@ var (
 	// bare are texts that every YAML reads as texts without quotes: no numbers, dates, indicators.
 	bare = lazy.Regexp(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(ns|us|ms|s|m|h))+)$`)
 	// words are those that YAML 1.1 reads as something else.
-	words = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
+	words = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true,
+		"false": true, "null": true}
 )
 
 // scalar is a text, quoted where it must be. Lines stand as lines.
@@ -126,7 +127,8 @@ func scalar(s string) *yaml.Node {
 
 // asLines: a literal block has no escapes, and is odd about white space at its ends.
 func asLines(s string) bool {
-	if s[0] == ' ' || s[0] == '\n' || strings.HasSuffix(s, "\n\n") || strings.Contains(s, " \n") || strings.HasSuffix(s, " ") {
+	if s[0] == ' ' || s[0] == '\n' || strings.HasSuffix(s, "\n\n") || strings.Contains(s, " \n") ||
+		strings.HasSuffix(s, " ") {
 		return false
 	}
 	return printable(strings.ReplaceAll(s, "\n", ""))

@@ -26,7 +26,8 @@ func SetRate(r *v1alpha1.Rate, perSecond float64) bool {
 	for period := 2.0; period <= longestPeriod; period++ {
 		count := math.Round(perSecond * period)
 		if count >= 1 && count <= 1e8 && math.Abs(count-perSecond*period) <= 1e-9*period*perSecond {
-			r.RequestsPer = &v1alpha1.RequestsPer{Count: int64(count), Period: v1alpha1.Duration{Duration: time.Duration(period) * time.Second}}
+			r.RequestsPer = &v1alpha1.RequestsPer{Count: int64(count),
+				Period: v1alpha1.Duration{Duration: time.Duration(period) * time.Second}}
 			return true
 		}
 	}

@@ -56,8 +56,8 @@ func (c Cause) Inner() (inner Cause, ok bool) {
 	return Cause{Kind: rv.Cause(kind), Detail: detail}, ok
 }
 
-// Lasts reports whether a target that has failed for this cause will probably fail again: it answered, with another protocol or with a certificate that is
-// not valid.
+// Lasts reports whether a target that has failed for this cause will probably fail again: it answered, with another
+// protocol or with a certificate that is not valid.
 func Lasts(k rv.Cause) bool {
 	return k == rv.CauseHTTP1 || k == rv.CauseHTTP2 || k == rv.CauseALPN || k == rv.CauseTLS
 }

@@ -40,7 +40,8 @@ const (
 
 // Encode returns the wire form. Counts is empty when the histogram is.
 func (h *H) Encode() runnerv1alpha1.Histogram {
-	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum, Unanswered: h.unanswered, UnansweredAbove: h.limit}
+	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum, Unanswered: h.unanswered,
+		UnansweredAbove: h.limit}
 	if h.count > 0 {
 		out.Counts = compress(h.appendCounts(innerHeaderOf(make([]byte, 0, 8<<10))))
 	}
@@ -143,7 +144,8 @@ func decode(in runnerv1alpha1.Histogram) (*H, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Unanswered < 0 || in.Unanswered > maxCount || in.UnansweredAbove < 0 || in.Unanswered == 0 && in.UnansweredAbove != 0 {
+	if in.Unanswered < 0 || in.Unanswered > maxCount || in.UnansweredAbove < 0 || in.Unanswered == 0 &&
+		in.UnansweredAbove != 0 {
 		return nil, fmt.Errorf("%d requests without a response, above %d", in.Unanswered, in.UnansweredAbove)
 	}
 	h := New()
@@ -160,8 +162,8 @@ func checkEmpty(in runnerv1alpha1.Histogram) error {
 	return nil
 }
 
-// stored returns the contents of zlib data that has stored blocks only, as compress makes it; false: it has others, or the checksum
-// is wrong. The contents of a single block are a part of in.
+// stored returns the contents of zlib data that has stored blocks only, as compress makes it; false: it has others, or
+// the checksum is wrong. The contents of a single block are a part of in.
 func (b *buffer) stored(in []byte) ([]byte, bool) {
 	const header, trailer = 2, 4
 	if len(in) < header+trailer || in[0] != 0x78 || in[1] != 0x01 {

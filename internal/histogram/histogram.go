@@ -153,8 +153,8 @@ func (h *H) Reset() {
 	}
 }
 
-// AddUnanswered counts n requests without a response; n below one counts nothing. They are shown as longer than the limit in
-// microseconds, or than the greatest value or limit so far.
+// AddUnanswered counts n requests without a response; n below one counts nothing. They are shown as longer than the
+// limit in microseconds, or than the greatest value or limit so far.
 func (h *H) AddUnanswered(n, limit int64) {
 	if n > 0 {
 		h.unanswered = addSaturated(h.unanswered, n)

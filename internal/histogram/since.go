@@ -28,8 +28,9 @@ type counter struct {
 	n int64
 }
 
-// Without returns the values of h that are not in part, which has some of the values of h. Its minimum and maximum are exact, unless they could
-// be values of part: then they are those of buckets. It returns nil if part has other values. The result has no unanswered requests.
+// Without returns the values of h that are not in part, which has some of the values of h. Its minimum and maximum are
+// exact, unless they could be values of part: then they are those of buckets. It returns nil if part has other values.
+// The result has no unanswered requests.
 func (h *H) Without(part *H) *H {
 	d := h.Since(part)
 	if d == nil || d.count == 0 {
@@ -44,8 +45,8 @@ func (h *H) Without(part *H) *H {
 	return d
 }
 
-// AddSince adds what now has counted beyond base, an earlier state of the same cumulative histogram. It is cheaper than two Decode
-// and a Merge: it makes no histogram.
+// AddSince adds what now has counted beyond base, an earlier state of the same cumulative histogram. It is cheaper than
+// two Decode and a Merge: it makes no histogram.
 //
 //   - total is a sum of the latest states of several histograms; base is part of it, and now replaces it.
 //   - interval gets the difference only. Its minimum and maximum are those of buckets.
@@ -102,8 +103,8 @@ func (h *H) widen(lowest, highest, count, sum int64) {
 	h.sum = addSaturated(h.sum, sum)
 }
 
-// subtract returns the counters of now that are greater than those of base, with the differences. It overwrites now. It returns false if a
-// counter of now is less.
+// subtract returns the counters of now that are greater than those of base, with the differences. It overwrites now. It
+// returns false if a counter of now is less.
 func subtract(now, base []counter) ([]counter, bool) {
 	out, k := now[:0], 0
 	for _, c := range now {

@@ -1,8 +1,8 @@
 // Package jsontext finds values in JSON text by JSON pointers (RFC 6901), in one pass over the text and without
 // allocations, and escapes and unescapes strings.
 //
-// A pointer finds nothing in text that is not valid JSON as a whole (RFC 8259, as strict as encoding/json). If an object
-// has several members of one name, a pointer finds the last. Objects and arrays can be nested maxDepth deep.
+// A pointer finds nothing in text that is not valid JSON as a whole (RFC 8259, as strict as encoding/json). If an
+// object has several members of one name, a pointer finds the last. Objects and arrays can be nested maxDepth deep.
 //
 // Unlike in the RFC, the token -n in an array is the n-th element from the end: -1 is the last. As in the RFC, the
 // token - is the element after the last, which does not exist.

@@ -205,7 +205,8 @@ func skipString(doc []byte, i int) (end int, plain bool) {
 // ordinary returns how many of the eight octets of x come before the first quote, backslash, control character or octet
 // above 127. The first octet is the lowest of x.
 func ordinary(x uint64) int {
-	// A subtraction sets the high bit of octets that become negative. Its borrow can only set a wrong bit after a right one.
+	// A subtraction sets the high bit of octets that become negative. Its borrow can only set a wrong bit after a right
+	// one.
 	special := x | (x - each(' ')) | ((x ^ each('"')) - each(1)) | ((x ^ each('\\')) - each(1))
 	return bits.TrailingZeros64(special&each(0x80)) / 8
 }

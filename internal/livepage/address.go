@@ -32,7 +32,8 @@ func Address(given string, remote bool) (string, error) {
 		host = "127.0.0.1"
 	case host == "" && remote:
 	case !remote && !isLoopback(host):
-		return "", fmt.Errorf("other machines can reach %q; allowed: an address of this machine only, such as 127.0.0.1", host)
+		return "", fmt.Errorf("other machines can reach %q; allowed: an address of this machine only, such as 127.0.0.1",
+			host)
 	}
 	return net.JoinHostPort(host, port), nil
 }
@@ -43,8 +44,8 @@ func isLoopback(host string) bool {
 }
 
 // isAllowed reports whether a Host header can be one of this server. A web page of another site that makes its name
-// resolve to this machine (DNS rebinding) sends that name. So only localhost and IP addresses are allowed, and only those
-// of this machine unless remote is true.
+// resolve to this machine (DNS rebinding) sends that name. So only localhost and IP addresses are allowed, and only
+// those of this machine unless remote is true.
 func isAllowed(host string, remote bool) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -50,8 +50,8 @@ type Server struct {
 const (
 	headerTimeout = 5 * time.Second
 	maxHeader     = 16 << 10
-	// absent is the time after which a browser that did not ask again is gone, and closeTimeout is how long Close waits for one
-	// that is not.
+	// absent is the time after which a browser that did not ask again is gone, and closeTimeout is how long Close waits
+	// for one that is not.
 	absent, closeTimeout = 3 * time.Second, 3 * time.Second
 )
 

@@ -1,5 +1,5 @@
-// Package mask changes what other machines sent before a person sees it: it hides values that may be secret, and escapes
-// characters that would steer a terminal.
+// Package mask changes what other machines sent before a person sees it: it hides values that may be secret, and
+// escapes characters that would steer a terminal.
 package mask
 
 import (
@@ -15,16 +15,16 @@ const Hidden = "***"
 // name matches names of header fields, of query parameters and of JSON members whose values may be secret.
 const name = `(?:[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|private|authorization|authenticat|cookie|session|permanentkey|topckey|opckey)[\w.-]*|` + usim + `)`
 
-// usim matches names of keys of a USIM and of keys derived from them: in TS 29.503, TS 29.505, TS 29.509 and TS 29.518, and in
-// earlier versions of them.
+// usim matches names of keys of a USIM and of keys derived from them: in TS 29.503, TS 29.505, TS 29.509 and TS 29.518,
+// and in earlier versions of them.
 const usim = `t?opc(?:value)?|opvalue|k(?:ausf|seaf|amf|asme)|keyamf`
 
 var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
 	member = lazy.Regexp(`(?i)"(` + name + `)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
 	param  = lazy.Regexp(`(?i)\b(` + name + `)=([^&\s"';,]+)`)
-	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent, and authenticationMethod (TS 29.505)
-	// is the name of a method.
+	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent, and
+	// authenticationMethod (TS 29.505) is the name of a method.
 	public = lazy.Regexp(`(?i)pdu-?session|authentication-?(?:method|type|managementfield)`)
 	scheme = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
 )
@@ -63,7 +63,8 @@ func hide(re *regexp.Regexp, s, by string) string {
 	return out.String() + s[end:]
 }
 
-// length returns the length of the JSON object or array that a text begins with. It is that of the text if the end was cut off, and
+// length returns the length of the JSON object or array that a text begins with. It is that of the text if the end was
+// cut off, and
 // 0 if the text begins with another value.
 func length(s string) int {
 	depth, inString := 0, false

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Visible replaces each character that would steer a terminal by its escape in Go, such as \x1b: all that cannot be printed, except ends of
-// lines and tabs. It is for texts that come from other machines.
+// Visible replaces each character that would steer a terminal by its escape in Go, such as \x1b: all that cannot be
+// printed, except ends of lines and tabs. It is for texts that come from other machines.
 func Visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Capacity is the rate at which a server can answer, so that tests have a target whose limit is known. The server has one queue, in the order of
-// arrival. A request that would wait for longer than MaxQueue gets 503 at once. The zero value has no limit.
+// Capacity is the rate at which a server can answer, so that tests have a target whose limit is known. The server has
+// one queue, in the order of arrival. A request that would wait for longer than MaxQueue gets 503 at once. The zero
+// value has no limit.
 type Capacity struct {
 	// PerSecond is the number of requests per second; 0: no limit.
 	PerSecond int64
@@ -27,8 +28,8 @@ type CapacityChange struct {
 const (
 	// MaxQueue is how long a request may wait in the queue of a Capacity.
 	MaxQueue = 500 * time.Millisecond
-	// queueSlack is how much idle time the queue makes up for. Without it, a server that the operating system wakes late would have a lower
-	// capacity than asked for.
+	// queueSlack is how much idle time the queue makes up for. Without it, a server that the operating system wakes late
+	// would have a lower capacity than asked for.
 	queueSlack = 10 * time.Millisecond
 	// maxCapacity bounds the error of a service time, which is in nanoseconds, to 0.1 %.
 	maxCapacity = 1_000_000
@@ -48,7 +49,8 @@ func (c *Capacity) validate() error {
 	return nil
 }
 
-// ParseCapacity reads "5000", or "5000,30s:8000": 5000 requests per second, and 8000 from 30 seconds after the start on.
+// ParseCapacity reads "5000", or "5000,30s:8000": 5000 requests per second, and 8000 from 30 seconds after the start
+// on.
 func ParseCapacity(s string) (c Capacity, err error) {
 	for i, item := range strings.Split(s, ",") {
 		after, number, timed := strings.Cut(item, ":")
@@ -56,7 +58,8 @@ func ParseCapacity(s string) (c Capacity, err error) {
 			after, number = "0s", item
 		}
 		var change CapacityChange
-		if change.PerSecond, err = strconv.ParseInt(number, 10, 64); err != nil || change.PerSecond < 1 || change.PerSecond > maxCapacity {
+		if change.PerSecond, err = strconv.ParseInt(number, 10, 64); err != nil || change.PerSecond < 1 ||
+			change.PerSecond > maxCapacity {
 			return Capacity{}, fmt.Errorf("%q is not a number of requests per second from 1 to %d", number, maxCapacity)
 		}
 		if change.After, err = time.ParseDuration(after); err != nil || change.After < 0 || (i == 0) == timed {
@@ -71,7 +74,8 @@ func ParseCapacity(s string) (c Capacity, err error) {
 	return c, c.validate()
 }
 
-// queue computes when the requests of a server with a Capacity are answered. All times are nanoseconds since the start of the server.
+// queue computes when the requests of a server with a Capacity are answered. All times are nanoseconds since the start
+// of the server.
 type queue struct {
 	// service is the time for each request; 0: no limit. changes are later ones.
 	service int64

@@ -19,7 +19,8 @@ import (
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
-// http2Opening is what a connection must begin with to be HTTP/2: the request line of the preface (RFC 9113 section 3.4).
+// http2Opening is what a connection must begin with to be HTTP/2: the request line of the preface (RFC 9113 section
+// 3.4).
 const http2Opening = "PRI * HTTP/2.0\r\n"
 
 // opening is the protocol that the first bytes of a connection show.

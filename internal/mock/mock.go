@@ -1,8 +1,8 @@
-// Package mock is a server of HTTP/2 and HTTP/1.1 for demonstrations and tests. It behaves like a service with resources, is faster
-// than the client under test, and produces faults if its options ask for them.
+// Package mock is a server of HTTP/2 and HTTP/1.1 for demonstrations and tests. It behaves like a service with
+// resources, is faster than the client under test, and produces faults if its options ask for them.
 //
-// It supports HTTP/2 with prior knowledge and HTTP/1.1, over TCP without TLS. The first bytes of a connection show which
-// one. HTTP/2 is fast; net/http serves HTTP/1.1. A POST to any path creates a resource. The location field of the
+// It supports HTTP/2 with prior knowledge and HTTP/1.1, over TCP without TLS. The first bytes of a connection show
+// which one. HTTP/2 is fast; net/http serves HTTP/1.1. A POST to any path creates a resource. The location field of the
 // answer is the path of the POST with an id of the server as last segment. GET, HEAD, PUT, PATCH and DELETE of a path
 // that ends with such an id answer 200 or 204 if the resource exists, and 404 after a DELETE. On any other path GET and
 // HEAD answer 200, and PUT, PATCH and DELETE 404. The id alone identifies a resource; the segments before it do not
@@ -129,7 +129,8 @@ func makeBody(size int) []byte {
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve serves until ctx ends. It then sends GOAWAY to the clients of HTTP/2, closes all connections and returns nil. It may be called once.
+// Serve serves until ctx ends. It then sends GOAWAY to the clients of HTTP/2, closes all connections and returns nil.
+// It may be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.listener.Close() }() // may be closed already
 	if s.engine != nil {

@@ -30,7 +30,8 @@ type Options struct {
 	Latency time.Duration
 	// Stall holds back all answers at the end of each period.
 	Stall Stall
-	// Capacity is the rate at which the server can answer. It cannot be used with Rules. Latency and Stall are added to its queue.
+	// Capacity is the rate at which the server can answer. It cannot be used with Rules. Latency and Stall are added to
+	// its queue.
 	Capacity Capacity
 	// BodySize is the length in bytes of the body of a GET's 200. 0 means {"status":"ok"},
 	// a negative number an empty body. When positive, PUT and PATCH answer 200 with the same

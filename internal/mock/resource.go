@@ -8,8 +8,8 @@ import (
 )
 
 // A resource id is 16 lower-case hexadecimal digits: a 40-bit serial number and a 24-bit checksum of it. So the server
-// recognizes its ids without a lookup. Another last segment of this form passes the check once in 16 million. The serial
-// numbers of a run start at a random number, so an id of an earlier run does not exist.
+// recognizes its ids without a lookup. Another last segment of this form passes the check once in 16 million. The
+// serial numbers of a run start at a random number, so an id of an earlier run does not exist.
 const (
 	idLen      = 16
 	serialBits = 40

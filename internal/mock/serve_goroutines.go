@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// goroutineServer serves each connection of HTTP/2 with two goroutines. It replaces the loop on systems other than Linux. It is written for
-// little code, not for speed.
+// goroutineServer serves each connection of HTTP/2 with two goroutines. It replaces the loop on systems other than
+// Linux. It is written for little code, not for speed.
 type goroutineServer struct {
 	srv *Server
 	// delayed wakes the answering goroutine after an answer was delayed.

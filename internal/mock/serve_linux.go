@@ -161,7 +161,8 @@ func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 	return l.runTimers(wait)
 }
 
-// runTimers handles closing and congested connections and a listener that is not watched. It returns the wait, which may be shorter.
+// runTimers handles closing and congested connections and a listener that is not watched. It returns the wait, which
+// may be shorter.
 func (l *loop) runTimers(wait time.Duration) time.Duration {
 	shorten := func(to time.Duration) {
 		if wait < 0 || to < wait {

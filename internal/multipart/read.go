@@ -55,8 +55,8 @@ func NewReader(contentType, content []byte) (Reader, error) {
 	return r, nil
 }
 
-// Root returns the content of the first part of a content whose Content-Type is not known, or the content itself if it is
-// not multipart. It takes the boundary from the first line, so there must not be a preamble.
+// Root returns the content of the first part of a content whose Content-Type is not known, or the content itself if it
+// is not multipart. It takes the boundary from the first line, so there must not be a preamble.
 func Root(content []byte) []byte {
 	line, rest, ok := bytes.Cut(content, crlf)
 	boundary, prefixed := bytes.CutPrefix(bytes.TrimRight(line, " \t"), hyphens)
@@ -141,8 +141,8 @@ func (r *Reader) cut() (before []byte, last, ok bool) {
 	}
 }
 
-// endOfDelimiter returns what follows the line of a delimiter, whose boundary is before s. A line with further characters
-// is not a delimiter.
+// endOfDelimiter returns what follows the line of a delimiter, whose boundary is before s. A line with further
+// characters is not a delimiter.
 func endOfDelimiter(s []byte) (after []byte, last, ok bool) {
 	s, last = bytes.CutPrefix(s, hyphens)
 	padded := bytes.TrimLeft(s, " \t") // transport-padding

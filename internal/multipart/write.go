@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Boundary returns a boundary that occurs in none of the texts, which are the constant texts of a content. It is a hash of
-// the seed and the name of the content, not of the texts: they can be secret, and a boundary is shown. It has 128 bits, so
-// that a text that becomes known later does not contain it.
+// Boundary returns a boundary that occurs in none of the texts, which are the constant texts of a content. It is a hash
+// of the seed and the name of the content, not of the texts: they can be secret, and a boundary is shown. It has 128
+// bits, so that a text that becomes known later does not contain it.
 func Boundary(seed uint64, name string, texts ...[]byte) string {
 	for try := 0; ; try++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", seed, try, name))

@@ -1,9 +1,9 @@
 // Package placeholder parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
 // and those that a runner finds in files.
 //
-// A placeholder is ${name}, ${name.column}, ${listener.name.url}, ${traceparent(ratio)} or ${function(placeholder)}, functions nested at will. $$ is one dollar
-// sign, and a dollar sign before anything else stands for itself. What a name means is not known
-// here.
+// A placeholder is ${name}, ${name.column}, ${listener.name.url}, ${traceparent(ratio)} or ${function(placeholder)},
+// functions nested at will. $$ is one dollar sign, and a dollar sign before anything else stands for itself. What a
+// name means is not known here.
 package placeholder
 
 import (
@@ -24,8 +24,8 @@ type Reference struct {
 	Name string
 	// Column of a table, or host or port of a listener; empty: none.
 	Column string
-	// Listener is the name of a listener, whose URL, or host or port, the placeholder is; empty: it is another placeholder. Name
-	// is then ListenerName.
+	// Listener is the name of a listener, whose URL, or host or port, the placeholder is; empty: it is another
+	// placeholder. Name is then ListenerName.
 	Listener string
 	// Traceparent is set for traceparent(ratio), whose Name is Traceparent.Name().
 	Traceparent *rv.Traceparent

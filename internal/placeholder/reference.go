@@ -21,8 +21,10 @@ const (
 
 // functions are all there are, as messages list them.
 var functions = []rv.FunctionName{
-	rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape, rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower,
-	rv.FunctionPad, rv.FunctionSHA256, rv.FunctionHMACSHA256, rv.FunctionRESStar, rv.FunctionHXRESStar, rv.FunctionRoutingBinding,
+	rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape, rv.FunctionHexDecode,
+	rv.FunctionUpper, rv.FunctionLower,
+	rv.FunctionPad, rv.FunctionSHA256, rv.FunctionHMACSHA256, rv.FunctionRESStar, rv.FunctionHXRESStar,
+	rv.FunctionRoutingBinding,
 }
 
 var (

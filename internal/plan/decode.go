@@ -11,8 +11,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Decode reads a plan that Gzip wrote. It returns a *DigestError if digest is not empty and not that of the plan. The engine checks the
-// content of a plan when it loads it; see package chain.
+// Decode reads a plan that Gzip wrote. It returns a *DigestError if digest is not empty and not that of the plan. The
+// engine checks the content of a plan when it loads it; see package chain.
 func Decode(gz []byte, digest string) (*runnerv1alpha1.Plan, error) {
 	canonical, err := decompress(gz)
 	if err != nil {
@@ -59,7 +59,8 @@ func Parse(canonical []byte) (*runnerv1alpha1.Plan, error) {
 		return nil, errors.New("decoding the plan: there is more data after it")
 	}
 	if p.APIVersion != runnerv1alpha1.APIVersion || p.Kind != runnerv1alpha1.PlanKind {
-		return nil, fmt.Errorf("decoding the plan: apiVersion %q and kind %q are not %q and %q", p.APIVersion, p.Kind, runnerv1alpha1.APIVersion, runnerv1alpha1.PlanKind)
+		return nil, fmt.Errorf("decoding the plan: apiVersion %q and kind %q are not %q and %q", p.APIVersion, p.Kind,
+			runnerv1alpha1.APIVersion, runnerv1alpha1.PlanKind)
 	}
 	return p, nil
 }

@@ -38,8 +38,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the plan has %d %s bytes; allowed: at most %d", e.Size, e.What, e.Limit)
 }
 
-// Canonical returns the canonical form of a plan, and its digest: the SHA-256 in hexadecimal. The operator stores the digest where only it
-// can write, and a runner executes only the plan with that digest.
+// Canonical returns the canonical form of a plan, and its digest: the SHA-256 in hexadecimal. The operator stores the
+// digest where only it can write, and a runner executes only the plan with that digest.
 // The same plan gives the same bytes in every process: fields come in the order of the Go types,
 // map keys sorted, no white space, and escapes only where JSON needs them.
 func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, digest string, err error) {
@@ -58,8 +58,8 @@ func digestOf(canonical []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Hash returns the hash that status and reports show: the digest of the plan without its address policy and request limit. One manifest has one hash,
-// whatever the configuration of the operator that runs it allows.
+// Hash returns the hash that status and reports show: the digest of the plan without its address policy and request
+// limit. One manifest has one hash, whatever the configuration of the operator that runs it allows.
 func Hash(p *runnerv1alpha1.Plan) (string, error) {
 	without := *p
 	without.Policy, without.RequestLimit = nil, 0

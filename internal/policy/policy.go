@@ -95,8 +95,8 @@ func (r *rule) contains(ip netip.Addr) bool {
 	return false
 }
 
-// Host returns the name of the rule that denies a host before its name is resolved; "": none does. The host of a URL can
-// be an IP address.
+// Host returns the name of the rule that denies a host before its name is resolved; "": none does. The host of a URL
+// can be an IP address.
 func (p *Policy) Host(host string) string {
 	if p == nil {
 		return ""

@@ -159,7 +159,8 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 			grouped(n.Sent), grouped(n.Succeeded)))
 	}
 	if n := r.Graceful; n.Sent+n.CutOff > 0 {
-		out = append(out, fmt.Sprintf("Chains sent %s requests after the load, %s succeeded. No other figure includes them. %s chains completed, %s were aborted, %s were cut off.",
+		out = append(out, fmt.Sprintf(
+			"Chains sent %s requests after the load, %s succeeded. No other figure includes them. %s chains completed, %s were aborted, %s were cut off.",
 			grouped(n.Sent), grouped(n.Succeeded), grouped(n.Completed), grouped(n.Aborted), grouped(n.CutOff)))
 	}
 	if n := r.Teardown; n.Sent > 0 {

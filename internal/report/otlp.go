@@ -160,8 +160,11 @@ func (p *points) gauge(name, unit, description string, of ...otlpPoint) {
 }
 
 func (p *points) report(r *runnerv1alpha1.Report) error {
-	p.sum("h2surge.requests", "{request}", "Requests of measured stages by outcome. Requests that were never sent have the outcome dropped and no step.", p.outcomes(r)...)
-	p.sum("h2surge.events", "{request}", "Requests and responses of measured stages that are of interest apart from their outcome.", p.events(r)...)
+	p.sum("h2surge.requests", "{request}",
+		"Requests of measured stages by outcome. Requests that were never sent have the outcome dropped and no step.",
+		p.outcomes(r)...)
+	p.sum("h2surge.events", "{request}",
+		"Requests and responses of measured stages that are of interest apart from their outcome.", p.events(r)...)
 	var codes []otlpPoint
 	for _, code := range slices.Sorted(maps.Keys(r.StatusCodes)) {
 		codes = append(codes, p.count(r.StatusCodes[code], "code", code))
@@ -172,7 +175,8 @@ func (p *points) report(r *runnerv1alpha1.Report) error {
 		p.count(r.Chains.Unfinished, "outcome", "unfinished"))
 	p.sum("h2surge.connections.opened", "{connection}", "Connections opened.", p.count(r.Generator.Connects))
 	p.sum("h2surge.cpu.time", "s", "User and system time of all runners.", p.value(r.CPUSeconds))
-	p.gauge("h2surge.rate", "{request}/s", "Requests per second over the measured stages: asked for (0: closed loop) and achieved.",
+	p.gauge("h2surge.rate", "{request}/s",
+		"Requests per second over the measured stages: asked for (0: closed loop) and achieved.",
 		p.value(r.Rate.Asked, "rate", "asked"), p.value(r.Rate.Achieved, "rate", "achieved"))
 	p.gauge("h2surge.error_rate", "1", "1 - succeeded / (sent + dropped).", p.value(float64(r.ErrorRate)))
 	if o := string(r.Verdict.Outcome); o != "" {
@@ -245,7 +249,8 @@ func (p *points) times(r *runnerv1alpha1.Report) error {
 		p.gauge("h2surge.percentile", "s", "Percentiles of the times, exact to 0.1 %.", exact...)
 	}
 	if phases := p.phases(r); len(phases) > 0 {
-		p.gauge("h2surge.phase", "s", "Percentiles of the phases of connections and requests to a target, exact to 0.1 %.", phases...)
+		p.gauge("h2surge.phase", "s", "Percentiles of the phases of connections and requests to a target, exact to 0.1 %.",
+			phases...)
 	}
 	return nil
 }

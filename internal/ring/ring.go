@@ -1,8 +1,8 @@
 // Package ring has a queue that does not allocate memory once it is large enough.
 package ring
 
-// Ring is a queue: the first element that is pushed is the first that is popped. It grows by doubling, and never shrinks.
-// The zero value is empty.
+// Ring is a queue: the first element that is pushed is the first that is popped. It grows by doubling, and never
+// shrinks. The zero value is empty.
 type Ring[T any] struct {
 	buf  []T // its length is zero or a power of two
 	head int

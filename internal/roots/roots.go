@@ -8,8 +8,9 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Use makes crypto/x509 trust the root certificates of this package if the system has none. Call it before a certificate is verified by the
-// roots of the system. It parses the certificates once, in the first call: they cost 2 ms of CPU, which only programs that verify pay.
+// Use makes crypto/x509 trust the root certificates of this package if the system has none. Call it before a
+// certificate is verified by the roots of the system. It parses the certificates once, in the first call: they cost 2
+// ms of CPU, which only programs that verify pay.
 func Use() { use() }
 
 var use = sync.OnceFunc(func() { x509.SetFallbackRoots(pool()) })

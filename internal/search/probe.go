@@ -9,8 +9,9 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-// Waits returns whether all runners wait at the begin of a probe, and all their earlier requests have an outcome. No request is in
-// flight or waits for a stream then, so the difference of the snapshots at two such points is exactly what was sent between them.
+// Waits returns whether all runners wait at the begin of a probe, and all their earlier requests have an outcome. No
+// request is in flight or waits for a stream then, so the difference of the snapshots at two such points is exactly
+// what was sent between them.
 func Waits(plan *rv.Plan, probe int, snapshots []rv.Snapshot) bool {
 	first, _ := plan.Search.Stages(probe)
 	found := false
@@ -27,8 +28,8 @@ func Waits(plan *rv.Plan, probe int, snapshots []rv.Snapshot) bool {
 	return found
 }
 
-// unsettled returns whether a runner has not ended the stages before one, or has requests of them without an outcome, or has slots
-// of that stage.
+// unsettled returns whether a runner has not ended the stages before one, or has requests of them without an outcome,
+// or has slots of that stage.
 func unsettled(s *rv.Snapshot, stage int) bool {
 	if s.Counters.InFlightAtEnd+s.Counters.WarmUpInFlight > 0 || s.Stages[stage].Slots > 0 {
 		return true
@@ -42,7 +43,8 @@ func unsettled(s *rv.Snapshot, stage int) bool {
 }
 
 // Figures returns what a probe showed. The snapshots are of all runners before and after it, while they waited.
-func Figures(plan *rv.Plan, probe int, load int64, before, after []rv.Snapshot, facts verdict.Facts) (rv.ProbeResult, error) {
+func Figures(plan *rv.Plan, probe int, load int64, before, after []rv.Snapshot, facts verdict.Facts) (rv.ProbeResult,
+	error) {
 	_, measured := plan.Search.Stages(probe)
 	out := rv.ProbeResult{Load: load}
 	only, snapshots, err := result.Between(plan, measured, before, after)
@@ -68,9 +70,9 @@ func Figures(plan *rv.Plan, probe int, load int64, before, after []rv.Snapshot, 
 	return out, nil
 }
 
-// outcomeOf returns what a verdict means for a search. If half of the requests left late, the load was too high for the generator,
-// also if errors failed the probe: a busy generator reads responses late, so streams stay occupied and requests are dropped. lag is the
-// median in microseconds.
+// outcomeOf returns what a verdict means for a search. If half of the requests left late, the load was too high for the
+// generator, also if errors failed the probe: a busy generator reads responses late, so streams stay occupied and
+// requests are dropped. lag is the median in microseconds.
 func outcomeOf(v *rv.Verdict, lag int64) rv.ProbeOutcome {
 	switch {
 	case v.Outcome == rv.OutcomePassed:
@@ -98,7 +100,8 @@ func Rates(plan *rv.Plan, rates []rv.Rate, probe int, load int64) []rv.Rate {
 // Line returns a probe as a line of text; see Words.
 func Line(s *rv.Search, number int, p *rv.ProbeResult) string {
 	w := Words{
-		Number: number, Load: s.Text(p.Load), Outcome: p.Outcome, P50: result.FormatTime(p.ResponseTime.P50), P99: result.FormatTime(p.ResponseTime.P99),
+		Number: number, Load: s.Text(p.Load), Outcome: p.Outcome, P50: result.FormatTime(p.ResponseTime.P50),
+		P99:    result.FormatTime(p.ResponseTime.P99),
 		Errors: result.FormatPercent(float64(p.ErrorRate)), Why: failedOf(p),
 	}
 	if p.Outcome == rv.ProbeInvalid {

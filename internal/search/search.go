@@ -211,7 +211,8 @@ func (s *Search) rise() {
 // confirmLower is after the upper load did not hold the second time either.
 func (s *Search) confirmLower() { s.state, s.next = ConfirmingLower, s.lower }
 
-// fall is after the lower load did not hold the second time. The step is half of the precision: the load is at the edge.
+// fall is after the lower load did not hold the second time. The step is half of the precision: the load is at the
+// edge.
 func (s *Search) fall() {
 	if s.lower == s.settings.Min {
 		s.contradict("%s, the minimum of the search, held first and failed later", s.text(s.lower))
@@ -224,14 +225,16 @@ func (s *Search) fall() {
 // found ends the search with the two loads.
 func (s *Search) found() {
 	if s.bound {
-		s.end(rv.SearchGeneratorBound, "%s held, and the generator was the bottleneck at %s; the target may be able to do more", s.text(s.lower), s.text(s.upper))
+		s.end(rv.SearchGeneratorBound,
+			"%s held, and the generator was the bottleneck at %s; the target may be able to do more", s.text(s.lower),
+			s.text(s.upper))
 		return
 	}
 	s.end(rv.SearchFound, "%s is the highest %s that held; %s failed", s.text(s.lower), s.noun(), s.text(s.upper))
 }
 
-// contradict ends a search whose probes contradict each other. The target is the cause only if the generator was never the bottleneck.
-// At a load that the search confirms, or below it, the generator is the more likely cause.
+// contradict ends a search whose probes contradict each other. The target is the cause only if the generator was never
+// the bottleneck. At a load that the search confirms, or below it, the generator is the more likely cause.
 func (s *Search) contradict(format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	switch {
@@ -265,9 +268,11 @@ func (s *Search) end(outcome rv.SearchOutcome, format string, args ...any) {
 
 // Result returns the result with the probes that led to it. A search that has not ended is Incomplete.
 func (s *Search) Result(probes []rv.ProbeResult) rv.SearchResult {
-	out := rv.SearchResult{Outcome: s.outcome, Message: s.message, Concurrency: s.settings.Concurrency, Highest: s.lower, Lowest: s.upper, Probes: probes}
+	out := rv.SearchResult{Outcome: s.outcome, Message: s.message, Concurrency: s.settings.Concurrency, Highest: s.lower,
+		Lowest: s.upper, Probes: probes}
 	if s.state != Done {
-		out.Outcome, out.Message = rv.SearchIncomplete, fmt.Sprintf("the run ended after %d probes, before there was a result", s.probes)
+		out.Outcome, out.Message = rv.SearchIncomplete,
+			fmt.Sprintf("the run ended after %d probes, before there was a result", s.probes)
 	}
 	return out
 }

@@ -27,10 +27,10 @@ func All(n int) []int {
 	return out
 }
 
-// Distribute returns the share of each member, in the order of members. Members are numbers of shards: sorted, different
-// and in [0, MaxShards). The shares depend only on the plan and the members, so that operators and runners compute
-// the same shares. The first member runs setup and teardown. Each member has a connection to each target, even if the
-// plan has fewer connections than members.
+// Distribute returns the share of each member, in the order of members. Members are numbers of shards: sorted,
+// different and in [0, MaxShards). The shares depend only on the plan and the members, so that operators and runners
+// compute the same shares. The first member runs setup and teardown. Each member has a connection to each target, even
+// if the plan has fewer connections than members.
 // Distribute returns an error if members is invalid, or if a chain has a maxInFlight below the number of members: a
 // share of 0 instances would mean that the chain has no limit.
 func Distribute(plan *runnerv1alpha1.Plan, members []int) ([]runnerv1alpha1.Share, error) {

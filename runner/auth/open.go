@@ -37,14 +37,16 @@ func (from source) watched(attempted func(error)) source {
 // token endpoint cannot be reached or is overloaded.
 //
 // A goroutine then keeps the value valid until ctx ends, and closes done when it ends. It calls update with each new
-// value, which the callee may keep. If the value has expired and no new value is available, it calls update once with an
-// error, and continues its attempts.
+// value, which the callee may keep. If the value has expired and no new value is available, it calls update once with
+// an error, and continues its attempts.
 //
 // attempted is called after each attempt, with its error; nil: it is not called. Open calls it, too.
 //
-// config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those of
-// config. OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil: all.
-func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+// config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those
+// of config. OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil:
+// all.
+func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, attempted func(error),
+	update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
 	from, err := sourceOf(c, config, addresses)
 	if err != nil {
 		return nil, nil, err
@@ -52,16 +54,18 @@ func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy
 	return open(ctx, from, attempted, update)
 }
 
-// OpenAssertion is Open for the client credentials assertion of a target, which this process signs. The next one is signed
-// after half of its lifetime, with the files as they are then.
-func OpenAssertion(ctx context.Context, c *rv.ClientAssertion, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+// OpenAssertion is Open for the client credentials assertion of a target, which this process signs. The next one is
+// signed after half of its lifetime, with the files as they are then.
+func OpenAssertion(ctx context.Context, c *rv.ClientAssertion, attempted func(error), update func(value []byte,
+	err error)) (value []byte, done <-chan struct{}, err error) {
 	return open(ctx, func(context.Context) (grant, error) {
 		value, lifetime, err := fiveg.SignAssertion(c, time.Now())
 		return grant{value: value, lifetime: lifetime - time.Second, refresh: lifetime / 2}, err // exp has no fraction
 	}, attempted, update)
 }
 
-func open(ctx context.Context, from source, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+func open(ctx context.Context, from source, attempted func(error), update func(value []byte, err error)) (value []byte,
+	done <-chan struct{}, err error) {
 	if attempted != nil {
 		from = from.watched(attempted)
 	}

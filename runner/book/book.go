@@ -39,8 +39,8 @@ type Book struct {
 }
 
 const (
-	// MaxBodies bounds the memory for the bodies that a worker keeps, because checks, captures or scripts read them. It is several times
-	// the largest body.
+	// MaxBodies bounds the memory for the bodies that a worker keeps, because checks, captures or scripts read them. It is
+	// several times the largest body.
 	MaxBodies = 256 << 20
 	// largestFreeResponse is the most that an exchange takes that is used for the next response.
 	largestFreeResponse = 1 << 20
@@ -83,8 +83,8 @@ func (b *Book) Memory() int { return b.exchanges.InUse() }
 // Progress notes that requests get outcomes.
 func (b *Book) Progress(now int64) { b.progressAt = now }
 
-// Shrink gives memory back that is not used. Pointers to records become stale. Exchanges that no request has used since the
-// last call are not used.
+// Shrink gives memory back that is not used. Pointers to records become stale. Exchanges that no request has used since
+// the last call are not used.
 func (b *Book) Shrink() {
 	b.slab.shrink()
 	b.exchanges.Shrink()
@@ -133,8 +133,8 @@ func (b *Book) Waiting(target int32) int { return b.waiting[target].Len() }
 // Pop removes and returns the oldest request that waits for a stream to a target.
 func (b *Book) Pop(target int32) (id ID) { return b.waiting[target].Pop() }
 
-// PopOverdue removes and returns the oldest request that waits for a stream to a target, if it has waited too long at an
-// instant. If not, it returns None. At pace.Never, each request has waited too long.
+// PopOverdue removes and returns the oldest request that waits for a stream to a target, if it has waited too long at
+// an instant. If not, it returns None. At pace.Never, each request has waited too long.
 func (b *Book) PopOverdue(target int32, at int64) (id ID) {
 	q := &b.waiting[target]
 	if q.Len() == 0 || at != pace.Never && b.all[q.Front()].Due+b.maxWait > at {
@@ -161,8 +161,8 @@ func (b *Book) Sent(id ID, stream uint32, conn int32, now int64) {
 	b.expiryOf(r).append(&b.slab, id)
 }
 
-// Expired returns a request whose timeout has passed, or None. Each list is in the order of sending, so it looks at the heads
-// only.
+// Expired returns a request whose timeout has passed, or None. Each list is in the order of sending, so it looks at the
+// heads only.
 func (b *Book) Expired(now int64) (id ID) {
 	for i := range b.expiries {
 		if e := &b.expiries[i]; e.first != None && b.all[e.first].Sent+e.timeout <= now {
@@ -214,7 +214,8 @@ func (b *Book) expiryOf(r *Request) *expiry {
 	return &b.expiries[b.program.Steps[r.Step].TimeoutClass]
 }
 
-// ExchangeOf returns the exchange of a request, which has a body of at most limit octets. If it has none yet, it gets one.
+// ExchangeOf returns the exchange of a request, which has a body of at most limit octets. If it has none yet, it gets
+// one.
 func (b *Book) ExchangeOf(r *Request, limit int) *Exchange {
 	if r.Exchange == nil {
 		r.Exchange = b.exchanges.Alloc(limit)
@@ -241,11 +242,12 @@ func (b *Book) Complete(r *Request, now int64) *message.Exchange {
 	return b.exchanges.Complete(r.Exchange, int(r.Status), now-r.Due)
 }
 
-// causeLimit is how many octets of an error body are kept if no check or capture needs it and it is read for its cause only.
+// causeLimit is how many octets of an error body are kept if no check or capture needs it and it is read for its cause
+// only.
 const causeLimit = 8 << 10
 
-// Data keeps a piece of the body of a response. It returns true at the first body that a step needs and that is cut because of
-// MaxBodies.
+// Data keeps a piece of the body of a response. It returns true at the first body that a step needs and that is cut
+// because of MaxBodies.
 func (b *Book) Data(r *Request, p []byte) (firstCut bool) {
 	if b.exchanges.Data(b.ExchangeOf(r, causeLimit), p) || b.cut || !b.program.Steps[r.Step].WantBody {
 		return false

@@ -50,8 +50,8 @@ type Exchanges struct {
 	unused int
 }
 
-// NewExchanges returns a pool that takes so much memory at most, and keeps no exchange for further use that takes more than
-// largestFree.
+// NewExchanges returns a pool that takes so much memory at most, and keeps no exchange for further use that takes more
+// than largestFree.
 func NewExchanges(limit, largestFree int) Exchanges {
 	return Exchanges{limit: limit, largestFree: largestFree}
 }
@@ -135,8 +135,8 @@ func (s *Exchanges) settle(x *Exchange) {
 	s.memory += x.memory
 }
 
-// Lend stops counting an exchange, which another owner counts until it gives it back. It frees what is spare, and the messages,
-// which Complete makes again, if the buffers were made for a much larger one.
+// Lend stops counting an exchange, which another owner counts until it gives it back. It frees what is spare, and the
+// messages, which Complete makes again, if the buffers were made for a much larger one.
 func (s *Exchanges) Lend(x *Exchange) {
 	if x.isSpacious() {
 		x.octets, x.body, x.fields = slices.Clone(x.octets), slices.Clone(x.body), slices.Clone(x.fields)
@@ -247,11 +247,12 @@ func (x *Exchange) header(i int) (name, value []byte) {
 	return x.octets[f.name:f.value], x.octets[f.value:end]
 }
 
-// cutKept is what is kept of a body that was cut for its memory, so that samples show how it begins, and others get the memory.
+// cutKept is what is kept of a body that was cut for its memory, so that samples show how it begins, and others get the
+// memory.
 const cutKept = 4 << 10
 
-// Data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the pool: ok is then
-// false.
+// Data keeps a piece of the body. It cuts a body that is above its limit, and one that needs memory beyond that of the
+// pool: ok is then false.
 func (s *Exchanges) Data(x *Exchange, p []byte) (ok bool) {
 	x.BodySize += int64(len(p))
 	if x.Cut {
@@ -293,13 +294,15 @@ func (s *Exchanges) Complete(x *Exchange, status int, responseTime int64) *messa
 
 var schemeHTTP = []byte("http")
 
-// CompleteRequest makes the exchange have the request that was received, and a response with this status and the same fields and
-// body. The octets of the exchange begin with the method, the path and the authority, which have these sizes.
+// CompleteRequest makes the exchange have the request that was received, and a response with this status and the same
+// fields and body. The octets of the exchange begin with the method, the path and the authority, which have these
+// sizes.
 func (s *Exchanges) CompleteRequest(x *Exchange, method, path, authority, status int) {
 	r := s.Complete(x, status, 0).Response
 	rest := x.octets[method:]
 	x.request = message.Message{
-		Method: x.octets[:method], Scheme: schemeHTTP, Path: rest[:path], Authority: rest[path : path+authority], Fields: r.Fields, Body: r.Body,
+		Method: x.octets[:method], Scheme: schemeHTTP, Path: rest[:path], Authority: rest[path : path+authority],
+		Fields: r.Fields, Body: r.Body,
 	}
 	x.Request = &x.request
 }

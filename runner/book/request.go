@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/runner/fiveg"
 )
 
-// Request is one request from the moment its slot was picked up until its outcome. Other packages read its fields. They change them
-// by methods of Request and Book only.
+// Request is one request from the moment its slot was picked up until its outcome. Other packages read its fields. They
+// change them by methods of Request and Book only.
 type Request struct {
 	// Instants of the worker's clock: the slot's, when it was picked up, when the request was
 	// sent, when response headers came (0: not yet).

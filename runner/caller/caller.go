@@ -41,7 +41,8 @@ func (p *Policy) Names(certificates []*x509.Certificate) bool {
 	if p == nil || len(p.names) == 0 {
 		return true
 	}
-	return len(certificates) > 0 && slices.ContainsFunc(p.names, func(name string) bool { return isNamed(certificates[0], name) })
+	return len(certificates) > 0 && slices.ContainsFunc(p.names,
+		func(name string) bool { return isNamed(certificates[0], name) })
 }
 
 func isNamed(c *x509.Certificate, name string) bool {

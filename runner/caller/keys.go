@@ -21,8 +21,8 @@ import (
 // minSecret is the minimum size of a secret for HS256, in octets (RFC 7518 3.2).
 const minSecret = 32
 
-// parseKeys reads the keys for an algorithm: a JWK Set or a JWK (RFC 7517), PEM blocks with public keys or certificates,
-// or a secret for HS256. Keys for other algorithms are not in the result.
+// parseKeys reads the keys for an algorithm: a JWK Set or a JWK (RFC 7517), PEM blocks with public keys or
+// certificates, or a secret for HS256. Keys for other algorithms are not in the result.
 func parseKeys(algorithm string, content []byte) (out []jose.JSONWebKey, err error) {
 	switch text := bytes.TrimSpace(content); {
 	case bytes.HasPrefix(text, []byte("{")):
@@ -111,7 +111,8 @@ func parseJWKs(text []byte) (out []jose.JSONWebKey, err error) {
 		if err := k.UnmarshalJSON(set.Keys[i]); errors.Is(err, jose.ErrUnsupportedKeyType) {
 			continue
 		} else if err != nil {
-			return nil, fmt.Errorf("JWK %d: %s; allowed: parameters as in RFC 7518 6", i, strings.TrimPrefix(err.Error(), "go-jose/go-jose: "))
+			return nil, fmt.Errorf("JWK %d: %s; allowed: parameters as in RFC 7518 6", i, strings.TrimPrefix(err.Error(),
+				"go-jose/go-jose: "))
 		}
 		if public := k.Public(); public.Valid() {
 			k = public

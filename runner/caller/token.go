@@ -28,7 +28,8 @@ func newTokenPolicy(in *rv.TokenCheck, readFile func(string) ([]byte, error)) (*
 	if err != nil {
 		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
-	p := &tokenPolicy{algorithms: []jose.SignatureAlgorithm{jose.SignatureAlgorithm(in.Algorithm)}, audience: in.Audience, issuer: in.Issuer, scope: in.Scope}
+	p := &tokenPolicy{algorithms: []jose.SignatureAlgorithm{jose.SignatureAlgorithm(in.Algorithm)}, audience: in.Audience,
+		issuer: in.Issuer, scope: in.Scope}
 	if p.keys, err = parseKeys(in.Algorithm, content); err != nil {
 		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
@@ -70,7 +71,8 @@ func instant(seconds float64, d time.Duration) int64 {
 
 // verify checks the signature of a token (RFC 7515 5.2), and returns its claims.
 func (p *tokenPolicy) verify(token []byte) (c claims, ok bool) {
-	// The header does not choose the algorithm, so "none" and a public key as an HMAC secret have no effect (RFC 8725 3.1).
+	// The header does not choose the algorithm, so "none" and a public key as an HMAC secret have no effect (RFC 8725
+	// 3.1).
 	t, err := jwt.ParseSigned(string(token), p.algorithms)
 	if err != nil {
 		return c, false

@@ -2,9 +2,9 @@ package chain
 
 import "github.com/h2surge/h2surge/runner/fiveg"
 
-// Credential is a header field of the requests to a target that the runner gets a value for: an Authorization or a client
-// assertion. The Authorization of target t has number t. Its client assertion has number t + n, where n is the number of
-// targets.
+// Credential is a header field of the requests to a target that the runner gets a value for: an Authorization or a
+// client assertion. The Authorization of target t has number t. Its client assertion has number t + n, where n is the
+// number of targets.
 type Credential int
 
 const authorizationName = "authorization"
@@ -50,8 +50,8 @@ func (s *Sources) SetCredential(c Credential, value []byte) {
 	s.credentials[c] = append([]byte(nil), value...)
 }
 
-// Withhold sets whether the next request does not have the credentials of its target, because it goes to an authority from
-// a response, and not from the plan.
+// Withhold sets whether the next request does not have the credentials of its target, because it goes to an authority
+// from a response, and not from the plan.
 func (s *Sources) Withhold(yes bool) { s.withhold = yes }
 
 // credential returns the value of a credential for the next request, or an empty value.

@@ -48,9 +48,9 @@ func (c *cursor) pull() int64 {
 	return v
 }
 
-// setSpans replaces the spans. If they are the same and the cursor is not fresh, it continues at its position. Otherwise
-// it skips the first drawn values, because another worker had these spans and drew at most so many. fresh: nothing was
-// drawn from this cursor.
+// setSpans replaces the spans. If they are the same and the cursor is not fresh, it continues at its position.
+// Otherwise it skips the first drawn values, because another worker had these spans and drew at most so many. fresh:
+// nothing was drawn from this cursor.
 func (c *cursor) setSpans(spans []rv.Span, drawn int64, fresh bool) {
 	n := newCursor(spans)
 	if n.empty() || !fresh && slices.Equal(n.spans, c.spans) {
@@ -77,8 +77,8 @@ func (c *cursor) leaveOut(values int64) {
 	c.next += values
 }
 
-// rowsOf converts spans of rv.Parts to spans of rows. Adjacent spans have the same rounded end, so spans that cover each
-// part once cover each row once.
+// rowsOf converts spans of rv.Parts to spans of rows. Adjacent spans have the same rounded end, so spans that cover
+// each part once cover each row once.
 func rowsOf(spans []rv.Span, rows int64) []rv.Span {
 	var out []rv.Span
 	for _, s := range spans {

@@ -14,12 +14,13 @@ import (
 // connections to the endpoint share it. The encoders of all workers for an endpoint share an encoding.
 type Encoder struct {
 	*encoding
-	// blocks are those that the worker has used, by Step.Order, then by TableState+1. The first request of a step makes its
-	// row.
+	// blocks are those that the worker has used, by Step.Order, then by TableState+1. The first request of a step makes
+	// its row.
 	blocks [][]block
 }
 
-// encoding has the header blocks of the requests to one endpoint. It makes each when a worker needs it for the first time.
+// encoding has the header blocks of the requests to one endpoint. It makes each when a worker needs it for the first
+// time.
 //
 // A dynamic index counts from the newest entry, so an encoded block is valid only for a table with the same entries. To
 // share blocks between requests and connections, the table of each connection grows in one fixed order. The steps of a
@@ -191,7 +192,8 @@ func (e *Encoder) Begin(tableSize uint32) TableState {
 
 // AppendHeaders appends the header block of a step and returns the connection's new state.
 // bodyLen is the length of the rendered body. A cookie that is not empty makes a field.
-func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState, cookie []byte) ([]byte, TableState) {
+func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState,
+	cookie []byte) ([]byte, TableState) {
 	row := e.blocks[s.Order]
 	if row == nil {
 		row = make([]block, len(e.lengths)+1)

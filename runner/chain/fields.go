@@ -146,5 +146,6 @@ func (t text) complete() bool {
 
 // secret fields must not be indexed, also not by proxies (RFC 7541 7.1.3).
 func secret(name string) bool {
-	return name == authorizationName || name == "cookie" || name == "proxy-authorization" || name == fiveg.ClientCredentials
+	return name == authorizationName || name == "cookie" || name == "proxy-authorization" ||
+		name == fiveg.ClientCredentials
 }

@@ -16,7 +16,8 @@ import (
 //     what is already encoded does not change.
 //   - In a field value, CR, LF and NUL become spaces (RFC 9110 5.5).
 //
-// Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes "-".
+// Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes
+// "-".
 type Head struct {
 	keepAlive bool
 	endpoint  *rv.Endpoint
@@ -136,7 +137,8 @@ func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies placement) {
 	}
 	b.literal = append(append(b.literal, f.name...), ": "...)
 	if f.omitEmpty {
-		b.ops = append(b.ops, headOp{literal: b.literal, place: optionalField, whole: f.value, omit: len(f.name) + len(": "), cookies: cookies == cookieField})
+		b.ops = append(b.ops, headOp{literal: b.literal, place: optionalField, whole: f.value, omit: len(f.name) + len(": "),
+			cookies: cookies == cookieField})
 		b.literal = nil
 		return
 	}

@@ -87,7 +87,8 @@ func (s *Inspection) gather(in *rv.Step) {
 	for i := range in.Capture {
 		c, source := &s.captures[i], &in.Capture[i].Source
 		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
-		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location, Reference: c.reference, without: c.without})
+		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location,
+			Reference: c.reference, without: c.without})
 	}
 	s.WantHeaders = len(s.Captures) > 0
 	if !simple {
@@ -123,7 +124,8 @@ func (s *Inspection) need(e *extract.Extractor) {
 func (b *builder) check(in *rv.Check) (c check) {
 	c.name = in.Name
 	switch {
-	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript || in.Name == rv.CheckRedirect:
+	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript ||
+		in.Name == rv.CheckRedirect:
 		b.failf("name: %q is taken", in.Name)
 	case in.Schema != nil:
 		c.schema, c.schemaPart = b.schema(in.Schema), in.SchemaPart
@@ -157,7 +159,8 @@ func (b *builder) source(in *rv.Source) *extract.Extractor {
 }
 
 func (b *builder) capture(in *rv.Capture) capture {
-	c := capture{slot: in.Slot, source: b.source(&in.Source), location: in.Location, without: without{in.Default, in.Optional, in.Keep}}
+	c := capture{slot: in.Slot, source: b.source(&in.Source), location: in.Location, without: without{in.Default,
+		in.Optional, in.Keep}}
 	if in.Slot >= len(b.captures) {
 		b.failf("there is no slot %d", in.Slot)
 		return c

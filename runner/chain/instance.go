@@ -64,8 +64,8 @@ func (in *Instance) forget(captures int) {
 	in.buf, in.references = in.buf[:0], in.references[:0]
 }
 
-// Capture keeps a copy of value in a slot. It returns false if MaxCaptured is reached. value must not be a captured value
-// of the instance.
+// Capture keeps a copy of value in a slot. It returns false if MaxCaptured is reached. value must not be a captured
+// value of the instance.
 func (in *Instance) Capture(slot int, value []byte) bool {
 	c := &in.captures[slot]
 	in.dropReference(slot)

@@ -117,7 +117,8 @@ func (b *builder) await(in *rv.Step, s *Step) {
 		return
 	case b.at.Step == 1:
 		b.failf("no request is before it")
-	case in.Method != "" || len(in.Path) > 0 || len(in.Body) > 0 || in.BodyFrom != nil || len(in.Headers) > 0 || in.Script != nil ||
+	case in.Method != "" || len(in.Path) > 0 || len(in.Body) > 0 || in.BodyFrom != nil || len(in.Headers) > 0 ||
+		in.Script != nil ||
 		in.Repeat > 1 || in.OnFailure.Retries > 0 || in.MaxRedirects > 0 || len(in.Expect.Status) > 0:
 		b.failf("the step cannot have a request, a script, an expected status, retries or a repetition")
 	}

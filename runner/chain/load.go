@@ -13,8 +13,8 @@ import (
 )
 
 // Load checks the plan, reads the files and environment variables that the plan refers to, and builds the program. A
-// plan of internal/compile always passes if its files and variables exist. For other plans, Load returns Errors: all mistakes, except those
-// that follow from another one. The program refers to the plan, which must not change.
+// plan of internal/compile always passes if its files and variables exist. For other plans, Load returns Errors: all
+// mistakes, except those that follow from another one. The program refers to the plan, which must not change.
 //
 // Files are kept as long as the program. A table can have 1 GiB; see table.
 func Load(p *rv.Plan, r Resources) (*Program, error) {
@@ -142,7 +142,8 @@ func (b *builder) addChain(c *rv.Chain, order []int) {
 	g := b.g
 	out := Chain{
 		Name: c.Name, Phase: c.Phase, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
-		Publish: c.Publish, Delay: int64(c.Delay), StartAfter: int64(c.StartAfter), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
+		Publish: c.Publish, Delay: int64(c.Delay), StartAfter: int64(c.StartAfter), MaxInFlight: c.MaxInFlight,
+		Cookies: c.Cookies,
 	}
 	b.chain, b.captures = &out, c.Captures
 	for i := range c.Steps {

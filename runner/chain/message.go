@@ -21,7 +21,8 @@ func (s *Step) AppendPath(dst []byte, inst *Instance, e *rv.Endpoint) []byte {
 
 // RenderMessage sets m to the request of a step to an endpoint, with all fields except content-length. body and cookie
 // are already rendered. It appends the octets to buf and returns buf. The slices of m are parts of buf.
-func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *Instance, e *rv.Endpoint, body, cookie []byte) []byte {
+func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *Instance, e *rv.Endpoint, body,
+	cookie []byte) []byte {
 	// If buf grows, the old memory does not change, so slices into it stay valid.
 	m.Status, m.Body, m.Fields = 0, body, m.Fields[:0]
 	buf, m.Method = part(append(buf, s.method...), len(buf))
@@ -83,9 +84,9 @@ func addCookie(m *message.Message, buf, cookie []byte) []byte {
 	return buf
 }
 
-// WithholdSecrets removes the fields of a rendered request in which a user writes secrets, as browsers and curl do if a redirect leads to
-// another origin. The credentials of the target stay, because Sources.Withhold decides about them, and so does cookie, which
-// is that of the instance for this origin.
+// WithholdSecrets removes the fields of a rendered request in which a user writes secrets, as browsers and curl do if a
+// redirect leads to another origin. The credentials of the target stay, because Sources.Withhold decides about them,
+// and so does cookie, which is that of the instance for this origin.
 func (s *Step) WithholdSecrets(m *message.Message, src *Sources, cookie []byte) {
 	m.Fields = slices.DeleteFunc(m.Fields, func(f message.Field) bool {
 		return withheld(string(f.Name)) && !slices.ContainsFunc(s.Credentials, func(c Credential) bool {
@@ -105,8 +106,8 @@ func withheld(name string) bool {
 var cookieName = []byte("cookie")
 
 // AppendMessage appends the header block of a request that a script may have changed, whose body has
-// bodyLen octets. It does not use the dynamic table, so it is valid in every state. It omits fields of m that the engine
-// sets and fields that belong to a connection (RFC 9113 8.2.2).
+// bodyLen octets. It does not use the dynamic table, so it is valid in every state. It omits fields of m that the
+// engine sets and fields that belong to a connection (RFC 9113 8.2.2).
 func (e *Encoder) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte {
 	dst = appendField(dst, ":method", m.Method, inToken)
 	dst = appendField(dst, ":scheme", m.Scheme, inTarget)
@@ -202,7 +203,8 @@ func (h *Head) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte
 	return append(dst, connectionLines[te][h.keepAlive]...)
 }
 
-// connectionLines are the ends of a head. The keys are whether connection must name te (RFC 9110 10.1.4), and keepAlive.
+// connectionLines are the ends of a head. The keys are whether connection must name te (RFC 9110 10.1.4), and
+// keepAlive.
 var connectionLines = map[bool]map[bool]string{
 	false: {true: "\r\n", false: "connection: close\r\n\r\n"},
 	true:  {true: "connection: te\r\n\r\n", false: "connection: close, te\r\n\r\n"},

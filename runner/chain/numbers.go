@@ -12,8 +12,8 @@ import (
 // longest bounds each duration of a plan, and all stages together, so that no instant of a run overflows.
 const longest = 10 * 365 * 24 * time.Hour
 
-// checkNumbers returns an error for the first number of a plan that is negative, and for the first duration that is longer than longest. The
-// engine relies on this. Its errors begin with a colon or with the field.
+// checkNumbers returns an error for the first number of a plan that is negative, and for the first duration that is
+// longer than longest. The engine relies on this. Its errors begin with a colon or with the field.
 func checkNumbers(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -65,7 +65,8 @@ func encodeTarget(dst []byte, at int) []byte {
 	return dst
 }
 
-// neutraliseName changes the name dst[at:] to a token in lower case. It replaces the first character of a reserved name.
+// neutraliseName changes the name dst[at:] to a token in lower case. It replaces the first character of a reserved
+// name.
 func neutraliseName(dst []byte, at int) []byte {
 	octet.ToLower(dst[at:])
 	dst = neutraliseToken(dst, at)

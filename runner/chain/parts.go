@@ -6,8 +6,8 @@ import (
 )
 
 // parts builds a multipart/related body and its Content-Type (RFC 2387). The body is one text: the delimiters are
-// literals between the texts of the parts. The boundary is the same on all shards, because it depends on the seed of the plan
-// and the names of the chain and the step, unless a file that differs between shards contains it.
+// literals between the texts of the parts. The boundary is the same on all shards, because it depends on the seed of
+// the plan and the names of the chain and the step, unless a file that differs between shards contains it.
 func (b *builder) parts(in *rv.Step) (body text, contentType string) {
 	contents := make([]text, len(in.Parts))
 	var literals [][]byte
@@ -33,5 +33,6 @@ func (b *builder) parts(in *rv.Step) (body text, contentType string) {
 			body = body.add(piece)
 		}
 	}
-	return body.join([]byte(multipart.End(boundary))), multipart.Type(boundary, in.Parts[0].ContentType, in.Parts[0].ContentID)
+	return body.join([]byte(multipart.End(boundary))), multipart.Type(boundary, in.Parts[0].ContentType,
+		in.Parts[0].ContentID)
 }

@@ -119,8 +119,8 @@ type Step struct {
 	names map[string]text // variables and captures that the script can read
 }
 
-// Selects returns whether a part of the requests has those of a step, whatever their stage and their response. A step that awaits a
-// notification sends none.
+// Selects returns whether a part of the requests has those of a step, whatever their stage and their response. A step
+// that awaits a notification sends none.
 func (p *Program) Selects(of *rv.Selector, step int) bool {
 	s := &p.Steps[step]
 	return s.Target >= 0 && of.Has(p.Targets[s.Target].Name, p.Chains[s.Chain].Name, s.Name)

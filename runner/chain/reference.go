@@ -147,8 +147,8 @@ func absolute(value []byte) bool {
 	return colon > 0 && bytes.IndexByte(value[:colon], '/') < 0
 }
 
-// Authority returns the origin of the value that the path of the step begins with. ok is false if it is the origin of the
-// request whose response had the value.
+// Authority returns the origin of the value that the path of the step begins with. ok is false if it is the origin of
+// the request whose response had the value.
 func (in *Instance) Authority(s *Step) (scheme, authority []byte, ok bool) {
 	if !s.BeginsWithURI {
 		return nil, nil, false

@@ -16,7 +16,8 @@ type WeightedRoundRobin struct {
 	credit  []int64
 }
 
-// NewWeightedRoundRobin starts with those load chains of a program for which includes returns true, or with all if it is nil.
+// NewWeightedRoundRobin starts with those load chains of a program for which includes returns true, or with all if it
+// is nil.
 func NewWeightedRoundRobin(g *Program, includes func(*Chain) bool) *WeightedRoundRobin {
 	w := &WeightedRoundRobin{}
 	for i := range g.Chains {
@@ -29,7 +30,8 @@ func NewWeightedRoundRobin(g *Program, includes func(*Chain) bool) *WeightedRoun
 	return w
 }
 
-// Next picks a chain among those for which may returns true, or among all if may is nil. Without such a chain it returns -1.
+// Next picks a chain among those for which may returns true, or among all if may is nil. Without such a chain it
+// returns -1.
 func (w *WeightedRoundRobin) Next(may func(chain int) bool) int {
 	if len(w.chains) == 1 && (may == nil || may(w.chains[0])) { // the credit would stay zero
 		return w.chains[0]

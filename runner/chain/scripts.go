@@ -95,8 +95,8 @@ func (g *Program) remember(c *Chain) {
 	}
 }
 
-// inspectForScript makes the step keep everything that a script can read. A body that is longer than MaxBody is a failure
-// only if the script checks the response.
+// inspectForScript makes the step keep everything that a script can read. A body that is longer than MaxBody is a
+// failure only if the script checks the response.
 func (s *Inspection) inspectForScript(body bool) {
 	if !s.Inspect {
 		s.inspect()

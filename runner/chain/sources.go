@@ -36,8 +36,8 @@ type Sources struct {
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The
-// seed of the plan, share and worker determine all values. If the share has no values of a variable, the worker uses all
-// of them.
+// seed of the plan, share and worker determine all values. If the share has no values of a variable, the worker uses
+// all of them.
 func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	s := &Sources{
 		program:     g,
@@ -89,8 +89,8 @@ func (s *Sources) resolveGlobal(i int) {
 // listenerParts are what a text can have of a listener: its URL, its host and its port.
 var listenerParts = []string{"", rv.ListenerHost, rv.ListenerPort}
 
-// SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090. An IPv6 address has brackets in the URL, and none as
-// host.
+// SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090. An IPv6 address has brackets in
+// the URL, and none as host.
 func (s *Sources) SetListener(listener int, url string) {
 	_, authority, _ := strings.Cut(url, "://")
 	host, port, _ := net.SplitHostPort(authority) // a runner makes the URL

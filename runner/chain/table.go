@@ -84,7 +84,8 @@ func (t *table) read(r *csv.Reader) error {
 			break
 		}
 		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && errors.Is(err, csv.ErrFieldCount) {
-			return fmt.Errorf("line %d: the number of fields is %d, and that of columns is %d", bad.Line, len(row), len(t.columns))
+			return fmt.Errorf("line %d: the number of fields is %d, and that of columns is %d", bad.Line, len(row),
+				len(t.columns))
 		}
 		if err != nil {
 			return csvError(err)

@@ -180,7 +180,8 @@ func (c *Chain) settle(variable int) {
 	c.settles = append(c.settles, variable)
 }
 
-// constant builds a text without placeholders. It returns false if there is a mistake in the text, or in what it depends on.
+// constant builds a text without placeholders. It returns false if there is a mistake in the text, or in what it
+// depends on.
 func (b *builder) constant(in rv.Text) (literal string, ok bool) {
 	before := len(b.errs)
 	t := b.build(in)

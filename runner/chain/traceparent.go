@@ -21,7 +21,8 @@ type traceparents struct {
 func newTraceparents(v *rv.Variable, seed uint64) (*traceparents, error) {
 	ratio := v.Traceparent.Ratio
 	if !(ratio >= 0 && ratio <= 1) || v.Scope != rv.ScopeStep {
-		return nil, rv.InField("traceparent", fmt.Errorf("ratio %v and scope %q are not a ratio from 0 to 1 and scope step", ratio, v.Scope))
+		return nil, rv.InField("traceparent", fmt.Errorf("ratio %v and scope %q are not a ratio from 0 to 1 and scope step",
+			ratio, v.Scope))
 	}
 	return &traceparents{seed: seed, below: uint64(ratio * (1 << 63))}, nil
 }

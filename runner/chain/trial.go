@@ -39,7 +39,8 @@ type Finding struct {
 // one of the status. Findings allocates memory; Judge does not.
 func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Finding {
 	status := strconv.Itoa(x.Response.Status)
-	out := []Finding{{Name: rv.CheckStatus, Passed: s.accept.has(x.Response.Status), Found: []byte(status), HasFound: true}}
+	out := []Finding{{Name: rv.CheckStatus, Passed: s.accept.has(x.Response.Status), Found: []byte(status),
+		HasFound: true}}
 	if s.needsBody && x.Cut {
 		out = append(out, Finding{
 			Name: rv.CheckBody, HasFound: true,

@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// values formats drawn values. An instance keeps a drawn value as a number; only values knows what the number means. All
-// workers share it, and it does not change.
+// values formats drawn values. An instance keeps a drawn value as a number; only values knows what the number means.
+// All workers share it, and it does not change.
 type values interface {
 	// Append appends the value of the number v. column is the column of a table, from 0; other values ignore it.
 	Append(dst []byte, v int64, column int) []byte

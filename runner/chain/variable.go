@@ -197,8 +197,8 @@ func (out *variable) column(name string) (int, error) {
 	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, columnsOf(t))
 }
 
-// columnsOf returns the columns for a message: their names if they come from the plan, and only their number if they come
-// from the first row of the file. If a file has no row of names, its first row is data, which can be secret.
+// columnsOf returns the columns for a message: their names if they come from the plan, and only their number if they
+// come from the first row of the file. If a file has no row of names, its first row is data, which can be secret.
 func columnsOf(c columnar) string {
 	if t, ok := c.(*table); ok && t.ownNames {
 		return fmt.Sprintf("the first row names %d", len(t.columns))

@@ -2,8 +2,8 @@ package conns
 
 import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
-// resetAbandoned resets what the budget allows, or retires the connection. A response that came too late for its request
-// shows that the peer works, too.
+// resetAbandoned resets what the budget allows, or retires the connection. A response that came too late for its
+// request shows that the peer works, too.
 func (cs *Connections) resetAbandoned(c *Conn) {
 	before := c.h2.Abandoned()
 	c.h2.ResetAbandoned(cs.now)

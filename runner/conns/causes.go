@@ -46,8 +46,9 @@ func (c *Conn) describe() string {
 
 // awaitedOf is what a connection waits for in each state in which it is not open yet.
 var awaitedOf = [connStates]string{
-	resolving: "name resolution has not ended", dialing: "TCP has not connected", handshaking: "the TLS handshake has not ended",
-	opening: "connected, but the peer has sent no SETTINGS (RFC 9113 3.4)",
+	resolving: "name resolution has not ended", dialing: "TCP has not connected",
+	handshaking: "the TLS handshake has not ended",
+	opening:     "connected, but the peer has sent no SETTINGS (RFC 9113 3.4)",
 }
 
 // slow describes what the connection waits for if it has waited for half of connectTimeout, or else returns "".

@@ -35,7 +35,8 @@ type Conn struct {
 	answered bool
 	// isAvailable, isIdle and isDirty: the queue of that name has the connection.
 	isAvailable, isIdle, isDirty bool
-	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is connected.
+	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is
+	// connected.
 	sentNothing bool
 	// opened counts the requests that the socket has carried.
 	opened int64
@@ -54,8 +55,8 @@ type Conn struct {
 	// original is the connection whose first endpoint a trial tries; it has ended if its incarnation has changed.
 	original            *Conn
 	originalIncarnation uint32
-	// timers has the instant of each timer that is set; 0: it is not set. firesAt is the first of them, and inTimers is the
-	// connection's place in the heap of timers, counted from 1; 0: no timer is set.
+	// timers has the instant of each timer that is set; 0: it is not set. firesAt is the first of them, and inTimers is
+	// the connection's place in the heap of timers, counted from 1; 0: no timer is set.
 	timers   [timerKinds]int64
 	firesAt  int64
 	inTimers int
@@ -178,8 +179,8 @@ func (rs *records) add(p *Pool, number int32, r role, now int64) *Conn {
 	return c
 }
 
-// reclaim adds the records of connections that have ended to the free records of their pools. A record stays in ended while
-// a queue of its pool has it.
+// reclaim adds the records of connections that have ended to the free records of their pools. A record stays in ended
+// while a queue of its pool has it.
 func (rs *records) reclaim() {
 	if len(rs.ended) == 0 {
 		return

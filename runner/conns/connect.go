@@ -127,7 +127,8 @@ func (l *lifecycle) adopt(c *Conn, d *dial.Connection) bool {
 }
 
 // awaitUsable is the action of a connected socket. HTTP/2 waits for the peer's SETTINGS. HTTP/1.1 is usable now, but a
-// trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and closes.
+// trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and
+// closes.
 func (l *lifecycle) awaitUsable(c *Conn) {
 	switch t := c.pool.Plan; {
 	case c.h2 != nil:

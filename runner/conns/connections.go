@@ -71,8 +71,8 @@ func (cs *Connections) To(target int32) *Pool { return &cs.pools[target] }
 // At returns a connection.
 func (cs *Connections) At(index int32) *Conn { return cs.all[index] }
 
-// OpenNew makes the connections of a share to the targets that have none yet, and begins to open them. Only those to targets of the plan are
-// awaited.
+// OpenNew makes the connections of a share to the targets that have none yet, and begins to open them. Only those to
+// targets of the plan are awaited.
 func (cs *Connections) OpenNew(ts *Targets, s *rv.Share) {
 	for ; ts.opened < len(ts.all); ts.opened++ {
 		from := ts.all[ts.opened].Origin
@@ -150,8 +150,8 @@ func (cs *Connections) Carried(c *Conn) {
 	}
 }
 
-// Slow describes the first connection without which the worker is not ready, and that has waited in its state for half of
-// connectTimeout; "": there is none. It says what hangs before the attempt has failed.
+// Slow describes the first connection without which the worker is not ready, and that has waited in its state for half
+// of connectTimeout; "": there is none. It says what hangs before the attempt has failed.
 func (cs *Connections) Slow() string {
 	for _, c := range cs.all {
 		if c.awaited {

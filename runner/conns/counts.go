@@ -37,8 +37,8 @@ func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 	}
 }
 
-// countEnd counts a lost connection. A connection that ends before its session has the peer's SETTINGS is counted as a failed
-// connect. One without a request that the peer closes is not counted.
+// countEnd counts a lost connection. A connection that ends before its session has the peer's SETTINGS is counted as a
+// failed connect. One without a request that the peer closes is not counted.
 func (n *counts) countEnd(c *Conn, why failure.Cause) {
 	switch {
 	case connectingIn[c.state] != 0:
@@ -51,7 +51,8 @@ func (n *counts) countEnd(c *Conn, why failure.Cause) {
 	}
 }
 
-// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an error.
+// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an
+// error.
 func (n *counts) countGoAway(c *Conn) {
 	words, seen := c.GoAway()
 	if !seen {

@@ -59,8 +59,8 @@ func (l *lifecycle) endTrial(trial *Conn) {
 	}
 }
 
-// takePlaceOfOriginal gives the place to a trial that has proved the first endpoint, and removes the connection that had
-// it. It returns false if the place is gone.
+// takePlaceOfOriginal gives the place to a trial that has proved the first endpoint, and removes the connection that
+// had it. It returns false if the place is gone.
 func (l *lifecycle) takePlaceOfOriginal(trial *Conn) bool {
 	c := trial.originalOfTrial()
 	if c == nil {

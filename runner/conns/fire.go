@@ -38,8 +38,8 @@ func (cs *Connections) fire(c *Conn, kind timerKind) {
 	}
 }
 
-// fireConnect loses a connection that is not open within the limit. The timer may have been set while the loop connected,
-// and the wait for SETTINGS begins after that.
+// fireConnect loses a connection that is not open within the limit. The timer may have been set while the loop
+// connected, and the wait for SETTINGS begins after that.
 func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 	if left := limit - time.Duration(cs.now-c.since); left > 0 {
 		cs.arm(c, connectTimer, left)

@@ -30,8 +30,8 @@ func (l *lifecycle) markDirty(c *Conn) {
 	}
 }
 
-// write sends what is pending until the socket is full. If the socket is closed, the next read returns the cause, after what the
-// peer has sent before.
+// write sends what is pending until the socket is full. If the socket is closed, the next read returns the cause, after
+// what the peer has sent before.
 func (l *lifecycle) write(c *Conn) {
 	n, st, err := c.socket.Write(c.client)
 	l.rec.BytesSent += int64(n)

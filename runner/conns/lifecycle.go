@@ -71,14 +71,18 @@ const (
 	noteDown                         // note when the connection stopped being open
 	resetFailures                    // forget earlier failures
 	countFailure                     // count the failure; the next attempt goes to the next endpoint or address
-	armBackoff                       // set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
-	connect                          // choose endpoint and address, and connect
-	awaitUsable                      // HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
-	becomeOpen                       // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
-	drain                            // close the connection if nothing is in flight; else another one may take its place
-	replace                          // give the place to a new connection, which connects at once
-	connectAgain                     // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
-	release                          // give up the place; free the record
+	// set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
+	armBackoff
+	connect // choose endpoint and address, and connect
+	// HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
+	awaitUsable
+	// be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
+	becomeOpen
+	drain   // close the connection if nothing is in flight; else another one may take its place
+	replace // give the place to a new connection, which connects at once
+	// connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
+	connectAgain
+	release // give up the place; free the record
 
 	actions = iota
 )
@@ -214,12 +218,15 @@ var (
 		handshaking: "Handshaking", opening: "Opening", open: "Open", draining: "Draining",
 	}
 	eventNames = [connEvents]string{
-		wanted: "wanted", resolved: "resolved", accepted: "accepted", connected: "connected", usable: "usable", retired: "retired", superseded: "superseded",
+		wanted: "wanted", resolved: "resolved", accepted: "accepted", connected: "connected", usable: "usable",
+		retired: "retired", superseded: "superseded",
 		responded: "responded", ended: "ended", failed: "failed", removed: "removed",
 	}
 	actionNames = [actions]string{
-		"close the socket", "note the time", "reset the failures", "count the failure", "arm the back-off timer", "connect", "wait until usable",
-		"take requests", "wait for responses", "give the place to a new connection", "connect again", "release the connection",
+		"close the socket", "note the time", "reset the failures", "count the failure", "arm the back-off timer", "connect",
+		"wait until usable",
+		"take requests", "wait for responses", "give the place to a new connection", "connect again",
+		"release the connection",
 	}
 )
 

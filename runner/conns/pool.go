@@ -23,8 +23,8 @@ type Pool struct {
 	free []*Conn
 	// protocol is that of the connection that was opened last. Empty: none was opened.
 	protocol rv.Protocol
-	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
-	// Plan.Batch at the end of the turn.
+	// available connections may have a free stream. The first is used next and goes to the end: after each request, or
+	// with Plan.Batch at the end of the turn.
 	available ring.Ring[*Conn]
 	// batch are the connections that this turn has used, with Plan.Batch. All but the last are full.
 	batch []*Conn
@@ -37,8 +37,8 @@ type Pool struct {
 	connecting int
 	// streams is how many requests the connection that was opened last can hold.
 	streams int64
-	// unconnected is why requests are dropped while no connection is open or connecting: the last end of a connection, or the
-	// last failure to open one.
+	// unconnected is why requests are dropped while no connection is open or connecting: the last end of a connection, or
+	// the last failure to open one.
 	unconnected failure.Cause
 	// failures counts the failures in a row to open a connection, over all connections.
 	failures int
@@ -52,8 +52,8 @@ func newPools(targets []Target) []Pool {
 	return pools
 }
 
-// Offer puts a connection with a free stream at the end of the queue, and returns whether it is there. A connection that
-// Take has returned, and that got no request, must be offered again.
+// Offer puts a connection with a free stream at the end of the queue, and returns whether it is there. A connection
+// that Take has returned, and that got no request, must be offered again.
 func (p *Pool) Offer(c *Conn) bool {
 	if !c.isAvailable && c.Free() > 0 {
 		c.isAvailable = true
@@ -80,8 +80,8 @@ func (p *Pool) Take() *Conn {
 	return nil
 }
 
-// used makes a connection available after a request was put on it: now, or with Plan.Batch at the end of the turn. It returns
-// true if the turn begins a batch with it.
+// used makes a connection available after a request was put on it: now, or with Plan.Batch at the end of the turn. It
+// returns true if the turn begins a batch with it.
 func (p *Pool) used(c *Conn) (begins bool) {
 	if !p.Plan.Batch {
 		p.Offer(c)
@@ -185,14 +185,15 @@ func (p *Pool) Failures() int { return p.failures }
 // Unconnected returns why no connection is open: the last end of a connection, or the last failure to open one.
 func (p *Pool) Unconnected() failure.Cause { return p.unconnected }
 
-// disconnected stores why a connection was lost or could not be opened. It becomes the cause of requests that are dropped
-// because no connection is open.
+// disconnected stores why a connection was lost or could not be opened. It becomes the cause of requests that are
+// dropped because no connection is open.
 func (p *Pool) disconnected(why failure.Cause) {
 	detail := string(why.Kind)
 	if why.Detail != "" {
 		detail += ": " + why.Detail
 	}
-	p.unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
+	p.unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address,
+		Advice: failure.AdviceFor(why)}
 }
 
 // Cause returns why no connection took a request in time: all were busy, all were connecting, or the last failure.
@@ -208,6 +209,7 @@ func (p *Pool) Cause() failure.Cause {
 		return p.unconnected
 	}
 	return failure.Cause{
-		Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, len(places), p.Plan.Name),
+		Kind: rv.CauseNoConnection, Detail: fmt.Sprintf("%d of %d connections to %s were connecting", connecting, len(places),
+			p.Plan.Name),
 	}
 }

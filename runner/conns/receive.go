@@ -60,8 +60,8 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 	cs.received(c)
 }
 
-// peerEnded handles a connection whose peer sends no more. In HTTP/1.1 a clean end may end a response (RFC 9112 6.3). Over TLS
-// only close_notify is a clean end (RFC 9112 9.8).
+// peerEnded handles a connection whose peer sends no more. In HTTP/1.1 a clean end may end a response (RFC 9112 6.3).
+// Over TLS only close_notify is a clean end (RFC 9112 9.8).
 func (l *lifecycle) peerEnded(c *Conn, clean bool) {
 	l.ending = c.cause(rv.CauseClosed, "")
 	if clean && c.h1 != nil {

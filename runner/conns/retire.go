@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome. If the peer has sent
-// GOAWAY, the cause is the code of that frame.
+// lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome. If the peer has
+// sent GOAWAY, the cause is the code of that frame.
 func (l *lifecycle) lose(c *Conn, why failure.Cause) {
 	if why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset {
 		why = c.orGoAway(why)

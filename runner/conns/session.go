@@ -15,7 +15,8 @@ import (
 
 // session is the protocol of a connected socket, and what renders requests in it. The zero value has none.
 type session struct {
-	// client is one of h2 and h1. What is called for each request goes by these, which costs a branch and not an indirect call.
+	// client is one of h2 and h1. What is called for each request goes by these, which costs a branch and not an indirect
+	// call.
 	client  client
 	h2      *h2.Client
 	h1      *h1.Client

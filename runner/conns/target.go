@@ -25,7 +25,8 @@ type Target struct {
 
 // newTarget returns a target of a program. Its requests are those to the origin.
 func newTarget(p *chain.Program, plan *rv.Target, origin int32) Target {
-	t := Target{Plan: plan, Origin: origin, http1: h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}}
+	t := Target{Plan: plan, Origin: origin, http1: h1.Config{Pipeline: plan.HTTP1.Pipeline,
+		NoKeepAlive: plan.HTTP1.NoKeepAlive}}
 	t.http2, t.encoderTable = http2Config(plan)
 	for e := range plan.Endpoints {
 		t.encoders = append(t.encoders, chain.NewEncoder(p, int(origin), &plan.Endpoints[e]))

@@ -8,7 +8,8 @@ import (
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// Targets are those of the plan, then those that are followed. The slice does not move, because it has the capacity for all.
+// Targets are those of the plan, then those that are followed. The slice does not move, because it has the capacity for
+// all.
 type Targets struct {
 	program *chain.Program
 	all     []Target
@@ -54,8 +55,8 @@ func (ts *Targets) Route(in *chain.Instance, s *chain.Step) (target int32, ok bo
 	return ts.Of(t, scheme, authority)
 }
 
-// named returns the target for the host and port that a request names. It returns ok false if they are not valid or too many others
-// were followed.
+// named returns the target for the host and port that a request names. It returns ok false if they are not valid or too
+// many others were followed.
 func (ts *Targets) named(t int32, in *chain.Instance, s *chain.Step) (target int32, ok bool) {
 	ts.authority = in.AppendAuthority(ts.authority[:0], s)
 	authority, err := location.ParseAuthority(ts.authority)
@@ -67,7 +68,8 @@ func (ts *Targets) named(t int32, in *chain.Instance, s *chain.Step) (target int
 }
 
 // Of returns the target for an authority that a URI names in an exchange with target t: t itself, or else the
-// target that follows the authority. It returns ok false if that authority cannot be connected to, or t does not follow authorities.
+// target that follows the authority. It returns ok false if that authority cannot be connected to, or t does not follow
+// authorities.
 func (ts *Targets) Of(t int32, scheme, authority []byte) (target int32, ok bool) {
 	if ts.Owns(t, scheme, authority) {
 		return t, true

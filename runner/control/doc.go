@@ -1,6 +1,6 @@
 // Package control serves a runner's control endpoint: the messages of api/runner/v1alpha1 over
-// HTTPS with mutual TLS. Only the operator gets an answer: a client needs a client certificate of the install CA with the
-// operator's name.
+// HTTPS with mutual TLS. Only the operator gets an answer: a client needs a client certificate of the install CA with
+// the operator's name.
 //
 // A PUT that was accepted is answered 204. Every other answer but a snapshot is a JSON Error:
 // 400 for a message that is malformed or that the engine cannot take, 409 for one that

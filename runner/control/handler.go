@@ -221,6 +221,6 @@ func write(w http.ResponseWriter, status int, mediaType string, b []byte) {
 	}
 }
 
-// piece is what net/http buffers of an answer. Larger writes would become TLS records of 16 KiB, and the operator keeps a
-// buffer of the size of the largest record for each runner.
+// piece is what net/http buffers of an answer. Larger writes would become TLS records of 16 KiB, and the operator keeps
+// a buffer of the size of the largest record for each runner.
 const piece = 2 << 10

@@ -112,7 +112,8 @@ func (d *date) instant() (int64, bool) {
 	case 0 <= d.year && d.year <= 69:
 		d.year += 2000
 	}
-	if d.hour < 0 || d.month < 0 || d.day < 1 || d.day > 31 || d.year < 1601 || d.hour > 23 || d.minute > 59 || d.second > 59 {
+	if d.hour < 0 || d.month < 0 || d.day < 1 || d.day > 31 || d.year < 1601 || d.hour > 23 || d.minute > 59 ||
+		d.second > 59 {
 		return 0, false
 	}
 	t := time.Date(d.year, time.Month(d.month), d.day, d.hour, d.minute, d.second, 0, time.UTC)

@@ -15,6 +15,6 @@
 //   - HttpOnly and SameSite have no effect, because there is no script and no other site. A Jar accepts secure cookies
 //     from any scheme, and sends them to secure ones only.
 //
-// A Jar has at most 64 cookies and 16 KiB of names, values, domains and paths. To store a new cookie, it removes expired
-// cookies first, then the oldest ones.
+// A Jar has at most 64 cookies and 16 KiB of names, values, domains and paths. To store a new cookie, it removes
+// expired cookies first, then the oldest ones.
 package cookie

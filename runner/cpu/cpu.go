@@ -1,5 +1,5 @@
-// Package cpu reads the limits and the CPU usage of this process from the kernel: the CPUs that it may use, how long its
-// CPU quota has throttled it, its memory limit, and its CPU time.
+// Package cpu reads the limits and the CPU usage of this process from the kernel: the CPUs that it may use, how long
+// its CPU quota has throttled it, its memory limit, and its CPU time.
 //
 // It changes nothing. On systems other than Linux, the functions return the values of a machine without limits.
 package cpu

@@ -53,8 +53,8 @@ func serverCertificate(t *rv.ListenerTLS, host string) (tls.Certificate, error) 
 // selfSignedFor is how long a certificate of selfSigned is valid. No test is longer.
 const selfSignedFor = 90 * 24 * time.Hour
 
-// selfSigned makes a certificate for a host name or an IP address. Only a peer that does not verify certificates accepts
-// it.
+// selfSigned makes a certificate for a host name or an IP address. Only a peer that does not verify certificates
+// accepts it.
 func selfSigned(host string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -64,7 +64,8 @@ func selfSigned(host string) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "h2surge listener"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.IPAddresses = []net.IP{ip}
@@ -78,8 +79,8 @@ func selfSigned(host string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// Accepted returns a connection that a peer has opened. With TLS, it runs the handshake first, until the context ends. If
-// it fails, it has closed c.
+// Accepted returns a connection that a peer has opened. With TLS, it runs the handshake first, until the context ends.
+// If it fails, it has closed c.
 func Accepted(ctx context.Context, c net.Conn, config *tls.Config) (*Connection, error) {
 	out := &Connection{FD: -1, Protocol: rv.ProtocolH2C, Address: c.RemoteAddr().String()}
 	if config != nil {

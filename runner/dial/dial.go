@@ -1,5 +1,5 @@
-// Package dial opens connections: it resolves names, connects, and shakes hands by TLS. It returns a socket that does not
-// belong to Go's network poller any more, so that an event loop can own it.
+// Package dial opens connections: it resolves names, connects, and shakes hands by TLS. It returns a socket that does
+// not belong to Go's network poller any more, so that an event loop can own it.
 package dial
 
 import (
@@ -127,8 +127,8 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	return nil, err
 }
 
-// allowed returns an error if the policy denies an address of a host. One denied address is enough, so that the result does not
-// depend on which address is tried.
+// allowed returns an error if the policy denies an address of a host. One denied address is enough, so that the result
+// does not depend on which address is tried.
 func allowed(p *policy.Policy, hostPort string, all []string) error {
 	if p == nil {
 		return nil
@@ -170,7 +170,8 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	connect := func() (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: address}}
+			err = &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(),
+				Address: address}}
 		}
 		return c, err
 	}

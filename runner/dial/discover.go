@@ -16,8 +16,8 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// answerWithin is how long a server may take for the first octets of its answer. A server that knows HTTP/2 sends SETTINGS
-// at once (RFC 9113 3.4).
+// answerWithin is how long a server may take for the first octets of its answer. A server that knows HTTP/2 sends
+// SETTINGS at once (RFC 9113 3.4).
 const answerWithin = time.Second
 
 // Discovery knows the protocols of servers without TLS. It asks each endpoint once, with connections of its own, and is
@@ -56,8 +56,9 @@ func (d *Discovery) of(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Pro
 	return p.(rv.Protocol), err
 }
 
-// discover offers HTTP/2 with prior knowledge (RFC 9113 3.3). A server of HTTP/1.1 takes the preface for a request with an
-// unknown method and answers it, or closes, or waits. Only in the last two cases it gets a request, OPTIONS * (RFC 9110
+// discover offers HTTP/2 with prior knowledge (RFC 9113 3.3). A server of HTTP/1.1 takes the preface for a request with
+// an unknown method and answers it, or closes, or waits. Only in the last two cases it gets a request, OPTIONS * (RFC
+// 9110
 // 9.3.7), so that no resource of the server is touched.
 func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
 	var preface bytes.Buffer
@@ -74,7 +75,8 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	case isHTTP1(first):
 		return rv.ProtocolHTTP1, nil
 	}
-	then, err := exchange(connect, fmt.Appendf(nil, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", e.Authority))
+	then, err := exchange(connect, fmt.Appendf(nil, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+		e.Authority))
 	switch {
 	case err != nil:
 		return "", err
@@ -84,7 +86,8 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	return "", failure.New(rv.CauseProtocol, unknown(first, then))
 }
 
-// unknown says what a server answered to HTTP/2 and to HTTP/1.1 if it speaks neither without TLS. A server with TLS sends an alert or closes.
+// unknown says what a server answered to HTTP/2 and to HTTP/1.1 if it speaks neither without TLS. A server with TLS
+// sends an alert or closes.
 func unknown(first, then []byte) string {
 	switch {
 	case isTLSAlert(first) || isTLSAlert(then):
@@ -95,8 +98,8 @@ func unknown(first, then []byte) string {
 	return fmt.Sprintf("answered %s to HTTP/2, and %s to HTTP/1.1", octets(first), octets(then))
 }
 
-// exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header has.
-// They are fewer if the server closes, or sends no more in time.
+// exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header
+// has. They are fewer if the server closes, or sends no more in time.
 func exchange(connect func() (net.Conn, error), message []byte) ([]byte, error) {
 	c, err := connect()
 	if err != nil {

@@ -63,8 +63,8 @@ func (r *Resolver) addresses(ctx context.Context, address string) ([]string, err
 	return all, nil
 }
 
-// resolve returns the answer that is known, or waits for a new one. A separate goroutine asks, so that one caller may give
-// up while others wait.
+// resolve returns the answer that is known, or waits for a new one. A separate goroutine asks, so that one caller may
+// give up while others wait.
 func (r *Resolver) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	r.mu.Lock()
 	a := r.hosts[host]

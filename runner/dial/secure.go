@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Secure is a TLS client or server without I/O, for an event loop: Feed takes octets from the socket and Read returns plaintext;
-// Write takes plaintext and Pending returns octets for the socket.
+// Secure is a TLS client or server without I/O, for an event loop: Feed takes octets from the socket and Read returns
+// plaintext; Write takes plaintext and Pending returns octets for the socket.
 //
 // Before that, Handshake blocks on the socket, in a goroutine of its own. Detach then ends the use of the socket.
 type Secure struct {
@@ -18,8 +18,8 @@ type Secure struct {
 	mem  memory
 }
 
-// NewSecure wraps a connected socket. Set config.DynamicRecordSizingDisabled: small first records cost system calls, and
-// only a browser gains by them.
+// NewSecure wraps a connected socket. Set config.DynamicRecordSizingDisabled: small first records cost system calls,
+// and only a browser gains by them.
 func NewSecure(c net.Conn, config *tls.Config) *Secure {
 	s := &Secure{mem: memory{Conn: c}}
 	s.conn = tls.Client(&s.mem, config)
@@ -39,8 +39,8 @@ func (s *Secure) Handshake(ctx context.Context) error { return s.conn.HandshakeC
 // State returns the result of the handshake.
 func (s *Secure) State() tls.ConnectionState { return s.conn.ConnectionState() }
 
-// Detach ends all use of the socket. The handshake may have read more records than its own: the loop calls Read once before
-// the first Feed.
+// Detach ends all use of the socket. The handshake may have read more records than its own: the loop calls Read once
+// before the first Feed.
 func (s *Secure) Detach() { s.mem.detached = true }
 
 // Feed takes octets from the socket. They must stay unchanged until Read has returned ErrMore.
@@ -66,8 +66,8 @@ func (s *Secure) Write(p []byte) error {
 	return err
 }
 
-// Pending returns the octets to send. They are valid until the next call that adds some. Sent takes how many of them the
-// socket has accepted.
+// Pending returns the octets to send. They are valid until the next call that adds some. Sent takes how many of them
+// the socket has accepted.
 func (s *Secure) Pending() []byte { return s.mem.out[s.mem.sent:] }
 
 // Sent drops octets that were sent.

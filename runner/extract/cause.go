@@ -24,10 +24,12 @@ func mustPointer(s string) *jsontext.Pointer {
 	return p
 }
 
-// Cause returns the cause of an error response whose content is problem details (RFC 9457) or a similar JSON object: the
-// member "cause" (3GPP TS 29.500 5.2.7.2), else "cause" of the member "error" (SmContextCreateError and others of TS 29.502
-// 6.1.6.2), or else "type" unless it is about:blank. Problem details without both have their "title" as the cause, or else
-// "status 404" of the member "status". Of a multipart content, the first part counts. ok is false without all of them. Cause does not need the media type, because then the fields of every response would have to be decoded.
+// Cause returns the cause of an error response whose content is problem details (RFC 9457) or a similar JSON object:
+// the member "cause" (3GPP TS 29.500 5.2.7.2), else "cause" of the member "error" (SmContextCreateError and others of
+// TS 29.502
+// 6.1.6.2), or else "type" unless it is about:blank. Problem details without both have their "title" as the cause, or
+// else "status 404" of the member "status". Of a multipart content, the first part counts. ok is false without all of
+// them. Cause does not need the media type, because then the fields of every response would have to be decoded.
 //
 // Cause appends to dst and returns the appended text: at most rv.MaxCauseLength octets of UTF-8, with U+FFFD for
 // characters that are not printable. It allocates nothing if the capacity of dst is sufficient for the text and, if the
@@ -53,7 +55,8 @@ func Cause(dst, body []byte) (cause []byte, ok bool) {
 
 // isStatus returns whether a JSON value is a status code.
 func isStatus(raw []byte) bool {
-	return len(raw) == 3 && raw[0] >= '1' && raw[0] <= '9' && raw[1] >= '0' && raw[1] <= '9' && raw[2] >= '0' && raw[2] <= '9'
+	return len(raw) == 3 && raw[0] >= '1' && raw[0] <= '9' && raw[1] >= '0' && raw[1] <= '9' && raw[2] >= '0' &&
+		raw[2] <= '9'
 }
 
 // firstString returns the first string that is not empty.

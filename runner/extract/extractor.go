@@ -80,8 +80,8 @@ func (e *Extractor) setRegex(s rv.Source) (err error) {
 	return nil
 }
 
-// NeedsBody is true when Value looks at the response's content. A source that only counts it does not, unless it counts a
-// part.
+// NeedsBody is true when Value looks at the response's content. A source that only counts it does not, unless it counts
+// a part.
 func (e *Extractor) NeedsBody() bool { return ofContent(e.kind) || e.part != "" }
 
 func ofContent(kind rv.SourceKind) bool {
@@ -98,7 +98,8 @@ func (e *Extractor) NeedsFields() bool { return e.kind == rv.SourceHeader || e.p
 // NeedsRequest is true when Value looks at the request.
 func (e *Extractor) NeedsRequest() bool {
 	switch e.kind {
-	case rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody, rv.SourceRequestJSONPointer:
+	case rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody,
+		rv.SourceRequestJSONPointer:
 		return true
 	}
 	return false

@@ -72,8 +72,8 @@ func adopt(root *xmlquery.Node) {
 	last.NextSibling, child.PrevSibling = child, last
 }
 
-// prune removes declarations, processing instructions and xmlns attributes, which the library treats as elements, text or
-// attributes. It joins adjacent text and CDATA sections to one node.
+// prune removes declarations, processing instructions and xmlns attributes, which the library treats as elements, text
+// or attributes. It joins adjacent text and CDATA sections to one node.
 func prune(n *xmlquery.Node, b *budget) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a xmlquery.Attr) bool {
 		return a.NamespaceURI == "xmlns" || a.NamespaceURI == "" && a.Name.Local == "xmlns"

@@ -61,7 +61,8 @@ func (a *aes128) setKey(key *[KeySize]byte) {
 }
 
 func substitute(w uint32) uint32 {
-	return uint32(substitutes[w>>24])<<24 | uint32(substitutes[w>>16&0xff])<<16 | uint32(substitutes[w>>8&0xff])<<8 | uint32(substitutes[w&0xff])
+	return uint32(substitutes[w>>24])<<24 | uint32(substitutes[w>>16&0xff])<<16 | uint32(
+		substitutes[w>>8&0xff])<<8 | uint32(substitutes[w&0xff])
 }
 
 // encrypt sets out to the encryption of in. They can be the same block.
@@ -73,7 +74,8 @@ func (a *aes128) encrypt(out, in *[KeySize]byte) {
 	for r := 1; r < rounds; r++ {
 		for i := range next {
 			next[i] = columns[s[i]>>24] ^ bits.RotateLeft32(columns[s[(i+1)%4]>>16&0xff], -8) ^
-				bits.RotateLeft32(columns[s[(i+2)%4]>>8&0xff], -16) ^ bits.RotateLeft32(columns[s[(i+3)%4]&0xff], -24) ^ a.keys[4*r+i]
+				bits.RotateLeft32(columns[s[(i+2)%4]>>8&0xff], -16) ^ bits.RotateLeft32(columns[s[(i+3)%4]&0xff], -24) ^ a.keys[4*r+
+				i]
 		}
 		s = next
 	}

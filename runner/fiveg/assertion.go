@@ -47,9 +47,11 @@ func SignAssertion(c *rv.ClientAssertion, now time.Time) (value []byte, lifetime
 	}
 	// The first certificate of x5c has the key (RFC 7515 4.1.6).
 	header := (&jose.SignerOptions{}).WithType("JWT").WithHeader("x5c", pair.Certificate)
-	text, err := sign(jose.SigningKey{Algorithm: algorithm, Key: pair.PrivateKey}, header, claims{Subject: c.Subject, IssuedAt: now.Unix(), Expires: now.Add(lifetime).Unix(), Audience: c.Audience})
+	text, err := sign(jose.SigningKey{Algorithm: algorithm, Key: pair.PrivateKey}, header, claims{Subject: c.Subject,
+		IssuedAt: now.Unix(), Expires: now.Add(lifetime).Unix(), Audience: c.Audience})
 	if err == nil && len(text) > maxAssertion {
-		err = fmt.Errorf("certFile %s: the assertion has %d octets with the chain of certificates; allowed: at most %d", c.CertFile, len(text), maxAssertion)
+		err = fmt.Errorf("certFile %s: the assertion has %d octets with the chain of certificates; allowed: at most %d",
+			c.CertFile, len(text), maxAssertion)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -7,7 +7,8 @@ import (
 )
 
 // routingParameters are the parameters that Binding and Routing-Binding have in common (3GPP TS 29.500 5.2.3.2.5).
-var routingParameters = [...]string{"bl", "nfinst", "nfset", "nfservinst", "nfserviceset", "servname", "backupamfinst", "backupnf"}
+var routingParameters = [...]string{"bl", "nfinst", "nfset", "nfservinst", "nfserviceset", "servname", "backupamfinst",
+	"backupnf"}
 
 // AppendRoutingBinding appends the value of 3gpp-Sbi-Routing-Binding for one of 3gpp-Sbi-Binding. A Binding is a list
 // of indications for several purposes; the first that is not for callbacks counts. If the list has none, the result is

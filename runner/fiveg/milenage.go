@@ -54,8 +54,8 @@ func (u *USIM) answer(rand [KeySize]byte) answer {
 	return a
 }
 
-// output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet of
-// the constant.
+// output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet
+// of the constant.
 func (u *USIM) output(r int, c byte) {
 	for i := range u.out {
 		from := (i + r) % KeySize

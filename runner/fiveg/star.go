@@ -10,7 +10,8 @@ import (
 )
 
 // AppendRESStar appends RES* for the keys K and OPc and the serving network name, such as
-// "5G:mnc001.mcc001.3gppnetwork.org" (TS 24.501 9.12.1). RES* is the last half of HMAC-SHA-256 with the key CK || IK (TS
+// "5G:mnc001.mcc001.3gppnetwork.org" (TS 24.501 9.12.1). RES* is the last half of HMAC-SHA-256 with the key CK || IK
+// (TS
 // 33.220 B.2). RAND, K, OPc and RES* are hexadecimal digits of 128 bits. It appends nothing if one of them is not.
 func (u *USIM) AppendRESStar(dst, rand, k, opc, network []byte) []byte {
 	r, err1 := rv.Key(rand)

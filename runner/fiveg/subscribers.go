@@ -31,7 +31,8 @@ type Subscribers struct {
 	derived, computesOPc     bool
 }
 
-// NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors are a *rv.PlanError with the field of in.
+// NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors are a *rv.PlanError with the
+// field of in.
 func NewSubscribers(in *rv.Subscribers, content func(*rv.Content) ([]byte, error)) (*Subscribers, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
@@ -153,8 +154,8 @@ func (s *Subscribers) appendPEI(dst []byte, n int64) []byte {
 	return append(dst, luhn(dst[at:]))
 }
 
-// luhn returns the check digit of 14 digits (TS 23.003 B.2): every second digit, from the second on, is doubled, and the
-// sum of all digits including the check digit is a multiple of ten.
+// luhn returns the check digit of 14 digits (TS 23.003 B.2): every second digit, from the second on, is doubled, and
+// the sum of all digits including the check digit is a multiple of ten.
 func luhn(digits []byte) byte {
 	sum := 0
 	for i, c := range digits {

@@ -6,8 +6,8 @@ import "github.com/h2surge/h2surge/runner/chain"
 // instance has none if the conditions of all its steps are false, or if its first step is for another target.
 const maxBegins = 16
 
-// Longest returns the step that gets a slot of a schedule: the step that has been ready longest, or else the first step of a new
-// instance. Measured is true in a measured stage. The target is None if there is no step.
+// Longest returns the step that gets a slot of a schedule: the step that has been ready longest, or else the first step
+// of a new instance. Measured is true in a measured stage. The target is None if there is no step.
 func (f *Flow) Longest(schedule int, measured bool) (a chain.Activation, t int32) {
 	for begins := 0; ; {
 		if a, t = f.waiting[schedule].Longest(); t == None {
@@ -48,8 +48,9 @@ func (f *Flow) Of(schedule int, target int32, measured bool) (a chain.Activation
 	}
 }
 
-// BeginNext starts an instance of the next chain of a schedule. It returns its first step, if the step takes the slot at once;
-// else the target is None, and Waiting has the steps of the first group. ok is false if no chain may start an instance.
+// BeginNext starts an instance of the next chain of a schedule. It returns its first step, if the step takes the slot
+// at once; else the target is None, and Waiting has the steps of the first group. ok is false if no chain may start an
+// instance.
 func (f *Flow) BeginNext(schedule int, measured bool) (a chain.Activation, t int32, ok bool) {
 	c := f.choose(schedule)
 	if c < 0 {
@@ -59,8 +60,8 @@ func (f *Flow) BeginNext(schedule int, measured bool) (a chain.Activation, t int
 	return a, t, true
 }
 
-// beginNext starts an instance of a load chain. It returns its first step if the step takes the slot at once. Else it activates the
-// first group, and the target is None.
+// beginNext starts an instance of a load chain. It returns its first step if the step takes the slot at once. Else it
+// activates the first group, and the target is None.
 func (f *Flow) beginNext(c int, measured bool) (a chain.Activation, t int32) {
 	i := f.begin(c)
 	in := f.all[i]
@@ -88,8 +89,8 @@ func (f *Flow) begin(c int) int32 {
 	return i
 }
 
-// beginsDirect returns whether the first step of a chain has no condition, no parallel steps, and the target of the chain. It then takes
-// the slot of its instance at once.
+// beginsDirect returns whether the first step of a chain has no condition, no parallel steps, and the target of the
+// chain. It then takes the slot of its instance at once.
 func beginsDirect(p *chain.Program, c int) bool {
 	first := &p.Steps[p.Chains[c].First]
 	return len(first.When) == 0 && first.GroupEnd == p.Chains[c].First+1 && !first.BeginsWithURI && !first.HasAuthority

@@ -19,7 +19,8 @@ type chains struct {
 	live, maxInFlight []int
 	// roundRobins choose the chain, by schedule.
 	roundRobins []*chain.WeightedRoundRobin
-	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may. serves does so for one target.
+	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may. serves does so for one
+	// target.
 	mayBegin func(chain int) bool
 	serves   []func(chain int) bool
 }
@@ -29,10 +30,14 @@ func (s *chains) init(p *chain.Program, src *chain.Sources, stages []int) {
 	s.program, s.sources, s.startAt = p, src, never
 	s.live, s.maxInFlight = cacheline.Make[int](len(p.Chains)), make([]int, len(p.Chains))
 	for _, own := range stages {
-		s.roundRobins = append(s.roundRobins, chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own }))
+		s.roundRobins = append(s.roundRobins, chain.NewWeightedRoundRobin(p,
+			func(c *chain.Chain) bool { return c.Stages == own }))
 	}
 	for t := range p.Targets {
-		s.serves = append(s.serves, func(c int) bool { return p.Chains[c].Target == t && (s.mayBegin == nil || s.mayBegin(c)) })
+		s.serves = append(s.serves, func(
+			c int) bool {
+			return p.Chains[c].Target == t && (s.mayBegin == nil || s.mayBegin(c))
+		})
 	}
 }
 
@@ -75,10 +80,11 @@ func (s *chains) CanBegin(schedule int, target int32) bool {
 	return int(target) < len(s.serves) && slices.ContainsFunc(s.roundRobins[schedule].Chains(), s.serves[target])
 }
 
-// Exhausted returns true if no chain of a schedule can start an instance again, because each uses a variable that has no
-// more values.
+// Exhausted returns true if no chain of a schedule can start an instance again, because each uses a variable that has
+// no more values.
 func (s *chains) Exhausted(schedule int) bool {
-	return s.mayBegin != nil && !slices.ContainsFunc(s.roundRobins[schedule].Chains(), func(c int) bool { return !s.ended(c) })
+	return s.mayBegin != nil && !slices.ContainsFunc(s.roundRobins[schedule].Chains(),
+		func(c int) bool { return !s.ended(c) })
 }
 
 // Live returns whether an instance of a chain of a schedule has not ended.

@@ -11,8 +11,8 @@ import (
 
 // Host is the worker that has the instances.
 type Host interface {
-	// Route returns the target of the request of a step, or None if the request cannot be sent. If paced is true, the request waits
-	// for a slot.
+	// Route returns the target of the request of a step, or None if the request cannot be sent. If paced is true, the
+	// request waits for a slot.
 	Route(a chain.Activation) (target int32, paced bool)
 	// Await waits for the notification of a step, which may have come already. Ended reports it.
 	Await(a chain.Activation)
@@ -32,7 +32,8 @@ type Config struct {
 	// Targets is how many targets there can be, with those that are followed.
 	Targets int
 	Host    Host
-	// Unsent is called with each step that makes no request, because its conditions are false (skipped) or because it cannot.
+	// Unsent is called with each step that makes no request, because its conditions are false (skipped) or because it
+	// cannot.
 	Unsent func(a chain.Activation, skipped bool, why string)
 }
 
@@ -44,10 +45,12 @@ type Flow struct {
 	unsent func(a chain.Activation, skipped bool, why string)
 	// wall is the time of the turn in nanoseconds since 1970.
 	wall int64
-	// waiting are the ready steps that wait for a slot, by schedule. scheduleOf has the index of the schedule of each chain.
+	// waiting are the ready steps that wait for a slot, by schedule. scheduleOf has the index of the schedule of each
+	// chain.
 	waiting    []Queues
 	scheduleOf []int32
-	// unpaced are ready steps that need no slot: those of chains that run once for the test, and of the load after its end.
+	// unpaced are ready steps that need no slot: those of chains that run once for the test, and of the load after its
+	// end.
 	unpaced ring.Ring[Ready]
 	// fresh is true if a step has become unpaced since the last call of Wake.
 	fresh bool
@@ -55,8 +58,8 @@ type Flow struct {
 	sleepers sleepers
 	// direct is true for the chains that beginNext starts with a step that takes the slot at once.
 	direct []bool
-	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
-	// the numbers of slots. number is the first number of the slot that was numbered last.
+	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow
+	// from the numbers of slots. number is the first number of the slot that was numbered last.
 	numbered bool
 	number   int64
 	_        [8]byte // whole cache lines
@@ -67,7 +70,8 @@ func New(cfg Config) *Flow {
 	p := cfg.Program
 	f := &Flow{
 		instances: instances{free: cacheline.Make[int32](0)}, host: cfg.Host, unsent: cfg.Unsent,
-		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)), direct: make([]bool, len(p.Chains)),
+		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)),
+		direct: make([]bool, len(p.Chains)),
 	}
 	f.init(p, cfg.Sources, cfg.Chains)
 	for i := range f.waiting {
@@ -81,8 +85,8 @@ func New(cfg Config) *Flow {
 	return f
 }
 
-// SetShare sets the bounds of the chains. It is numbered after a change of a share if there are values that occur once in the test:
-// these follow from the numbers of slots from now on.
+// SetShare sets the bounds of the chains. It is numbered after a change of a share if there are values that occur once
+// in the test: these follow from the numbers of slots from now on.
 func (f *Flow) SetShare(share *rv.Share, numbered bool) {
 	f.numbered = numbered
 	f.setShare(share)
@@ -209,8 +213,8 @@ func (f *Flow) activate(a chain.Activation, pause int64) {
 	f.makeReady(a)
 }
 
-// makeReady lets a step wait for a slot. A step of a chain that runs once, and a step after the load, needs no slot and waits for the
-// worker only.
+// makeReady lets a step wait for a slot. A step of a chain that runs once, and a step after the load, needs no slot and
+// waits for the worker only.
 func (f *Flow) makeReady(a chain.Activation) {
 	in := f.all[a.Instance]
 	switch {

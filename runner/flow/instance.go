@@ -5,7 +5,8 @@ import (
 	"github.com/h2surge/h2surge/runner/cookie"
 )
 
-// Instance is a chain instance with the worker's bookkeeping. Only this package writes its fields, except for the cookies.
+// Instance is a chain instance with the worker's bookkeeping. Only this package writes its fields, except for the
+// cookies.
 type Instance struct {
 	chain.Instance
 	// Stage is not negative in an instance of the load. The others run once for the whole test, and need no slots.
@@ -61,7 +62,8 @@ func (s *instances) take() int32 {
 // release makes an instance free.
 func (s *instances) release(i int32) { s.free = append(s.free, i) }
 
-// begin makes the instance one that begins now, after Start. Its first number for requests that need no slot is next; zero: it has none.
+// begin makes the instance one that begins now, after Start. Its first number for requests that need no slot is next;
+// zero: it has none.
 func (in *Instance) begin(now, next int64) {
 	in.Cookies.Clear()
 	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
@@ -81,8 +83,8 @@ func (in *Instance) abort(why string) {
 	}
 }
 
-// nextNumber returns the number that the next request draws, if it needs no slot. It is zero if the instance has no numbers of its
-// own, because it started before the first change of a share.
+// nextNumber returns the number that the next request draws, if it needs no slot. It is zero if the instance has no
+// numbers of its own, because it started before the first change of a share.
 func (in *Instance) nextNumber() int64 {
 	if in.next > 0 {
 		in.next++

@@ -22,8 +22,8 @@ func (f *Flow) NumberLater(i int32) {
 	}
 }
 
-// ValuesPerSlot returns how many values of a variable one slot can draw, at most. If unslotted is true, steps may be sent without a
-// slot, and draw from the numbers of the slot that started their instance.
+// ValuesPerSlot returns how many values of a variable one slot can draw, at most. If unslotted is true, steps may be
+// sent without a slot, and draw from the numbers of the slot that started their instance.
 func ValuesPerSlot(p *chain.Program, unslotted bool) (n int64) {
 	n = 1
 	for i := range p.Chains {

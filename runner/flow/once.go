@@ -51,7 +51,8 @@ type Once struct {
 
 // NewOnce returns the chains of setup and teardown, if this worker runs them, with the stages of their instances.
 func NewOnce(p *chain.Program, src *chain.Sources, own bool, setup, teardown int16) Once {
-	o := Once{program: p, sources: src, Setup: Sequence{Stage: setup}, Teardown: Sequence{Stage: teardown}, globals: make([]string, len(p.Globals))}
+	o := Once{program: p, sources: src, Setup: Sequence{Stage: setup}, Teardown: Sequence{Stage: teardown},
+		globals: make([]string, len(p.Globals))}
 	if own {
 		o.Setup.Chains, o.Teardown.Chains = o.chainsOf(rv.PhaseSetup), o.chainsOf(rv.PhaseTeardown)
 	}
@@ -81,8 +82,8 @@ func (o *Once) AssignTeardown(own bool) {
 // DropTeardown leaves the teardown chains to other workers.
 func (o *Once) DropTeardown() { o.Teardown = Sequence{Stage: o.Teardown.Stage} }
 
-// Ended ends a chain. The parameter why is what aborted it, or "". If a setup chain fails, no further one begins. If a teardown chain
-// fails, the worker still runs the other ones. It returns the error of the chain, or "".
+// Ended ends a chain. The parameter why is what aborted it, or "". If a setup chain fails, no further one begins. If a
+// teardown chain fails, the worker still runs the other ones. It returns the error of the chain, or "".
 func (o *Once) Ended(in *Instance, why string) (failed string) {
 	q := &o.Teardown
 	if in.Stage == o.Setup.Stage {

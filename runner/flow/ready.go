@@ -21,8 +21,8 @@ type Ready struct {
 	Since  int64
 }
 
-// Queues are ready steps by target, in the order in which they became ready. Targets that were followed come last: used is how many
-// of the queues may have steps.
+// Queues are ready steps by target, in the order in which they became ready. Targets that were followed come last: used
+// is how many of the queues may have steps.
 type Queues struct {
 	all  []ring.Ring[Ready]
 	used int
@@ -91,8 +91,8 @@ func (q *Queues) Oldest() int64 {
 // Waiting returns the steps that wait for a slot of a schedule.
 func (f *Flow) Waiting(schedule int) *Queues { return &f.waiting[schedule] }
 
-// Drop aborts the instance of the first step that waits for a slot of a schedule and for a target. It returns false if it was
-// aborted before.
+// Drop aborts the instance of the first step that waits for a slot of a schedule and for a target. It returns false if
+// it was aborted before.
 func (f *Flow) Drop(schedule int, target int32, why string) bool {
 	r := f.waiting[schedule].all[target].Pop()
 	was := f.all[r.Instance].aborted
@@ -100,7 +100,8 @@ func (f *Flow) Drop(schedule int, target int32, why string) bool {
 	return was == ""
 }
 
-// Unslotted returns a ready step of a schedule that needs no slot. Its values are those of the slot that started the instance.
+// Unslotted returns a ready step of a schedule that needs no slot. Its values are those of the slot that started the
+// instance.
 func (f *Flow) Unslotted(schedule int) (r Ready, ok bool) {
 	for {
 		if r, ok = f.waiting[schedule].any(); !ok {
@@ -123,7 +124,8 @@ func (f *Flow) Release() {
 	}
 }
 
-// HasUnpaced returns whether a step is ready that needs no slot. In a pause, those of the load wait for slots; see Release.
+// HasUnpaced returns whether a step is ready that needs no slot. In a pause, those of the load wait for slots; see
+// Release.
 func (f *Flow) HasUnpaced(paused bool) bool {
 	for f.unpaced.Len() > 0 {
 		r := f.unpaced.Front()

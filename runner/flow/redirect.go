@@ -40,7 +40,8 @@ func (in *Instance) RedirectOf(step int32) *Redirect {
 	return x
 }
 
-// Resolve stores a Location, resolved against the URI of the request (RFC 9110 10.2.2). It returns false if it is not valid.
+// Resolve stores a Location, resolved against the URI of the request (RFC 9110 10.2.2). It returns false if it is not
+// valid.
 func (x *Redirect) Resolve(scheme, authority, path, value []byte) bool {
 	uri, ref, err := location.AppendResolved(x.uri[:0], scheme, authority, path, value)
 	if err != nil {
@@ -50,8 +51,8 @@ func (x *Redirect) Resolve(scheme, authority, path, value []byte) bool {
 	return true
 }
 
-// SetOwn stores whether the URI names the target that answered. If it does not, the origin is that of the URI. If it does, the origin stays
-// that of the response, which is rooted if it has one, else that of the hop before.
+// SetOwn stores whether the URI names the target that answered. If it does not, the origin is that of the URI. If it
+// does, the origin stays that of the response, which is rooted if it has one, else that of the hop before.
 func (x *Redirect) SetOwn(own bool, hop uint8, rooted bool) {
 	x.elsewhere = !own
 	x.left = x.elsewhere || x.left && hop > 0
@@ -63,8 +64,8 @@ func (x *Redirect) SetOwn(own bool, hop uint8, rooted bool) {
 	}
 }
 
-// SetOrigin stores the origin that a response names in Step.RedirectField. A Location with another authority, if the response has one
-// (located), has precedence: then it returns false.
+// SetOrigin stores the origin that a response names in Step.RedirectField. A Location with another authority, if the
+// response has one (located), has precedence: then it returns false.
 func (x *Redirect) SetOrigin(origin []byte, located bool) bool {
 	if located && x.elsewhere {
 		return false
@@ -73,8 +74,8 @@ func (x *Redirect) SetOrigin(origin []byte, located bool) bool {
 	return true
 }
 
-// AppendPath appends the path of the request that follows the redirect. A URI of the server behind the target does not have
-// the base path of the target (3GPP TS 29.500 6.10.2).
+// AppendPath appends the path of the request that follows the redirect. A URI of the server behind the target does not
+// have the base path of the target (3GPP TS 29.500 6.10.2).
 func (x *Redirect) AppendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte {
 	if s.RedirectField != nil && x.elsewhere {
 		dst = append(dst, e.BasePath...)
@@ -82,8 +83,9 @@ func (x *Redirect) AppendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte 
 	return append(dst, x.Path...)
 }
 
-// Readdress changes the request that follows the redirect, apart from its path: it sets the field with the origin that the target
-// forwards it to. A request that has left its target has no secrets of the user any more: a response decided which server gets it.
+// Readdress changes the request that follows the redirect, apart from its path: it sets the field with the origin that
+// the target forwards it to. A request that has left its target has no secrets of the user any more: a response decided
+// which server gets it.
 func (x *Redirect) Readdress(m *message.Message, s *chain.Step, src *chain.Sources, cookie []byte) {
 	switch {
 	case s.RedirectField == nil && x.left:

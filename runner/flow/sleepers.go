@@ -16,7 +16,8 @@ func (f *Flow) Wake(now int64) {
 	}
 }
 
-// Next returns when the next pause ends, or now if a step needs no slot and has become ready since the last call of Wake.
+// Next returns when the next pause ends, or now if a step needs no slot and has become ready since the last call of
+// Wake.
 func (f *Flow) Next() int64 {
 	if f.fresh {
 		return f.now

@@ -95,9 +95,9 @@ func (c *Client) Close() {
 	}
 }
 
-// Reset makes the session that of a new connection, as NewClient with the same arguments does. It keeps the memory of the
-// old one, so that a short connection allocates nothing, and the last head, which the next response probably has, too.
-// Requests in flight get no OnDone.
+// Reset makes the session that of a new connection, as NewClient with the same arguments does. It keeps the memory of
+// the old one, so that a short connection allocates nothing, and the last head, which the next response probably has,
+// too. Requests in flight get no OnDone.
 func (c *Client) Reset() {
 	*c = Client{h: c.h, cfg: c.cfg, out: c.out.emptied(), queue: c.queue.emptied(), in: c.in.emptied()}
 	c.setLimit()

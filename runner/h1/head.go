@@ -66,8 +66,8 @@ func (h *head) statusLine(p []byte) (n int, err *Error) {
 	return max(n, 0), cutOrBad(n)
 }
 
-// noStatusLine returns the error of a response that does not begin with a status line. A server of HTTP/2 answers with a SETTINGS or a
-// GOAWAY frame on stream 0 that is shorter than 64 KiB.
+// noStatusLine returns the error of a response that does not begin with a status line. A server of HTTP/2 answers with
+// a SETTINGS or a GOAWAY frame on stream 0 that is shorter than 64 KiB.
 func noStatusLine(p []byte) *Error {
 	if len(p) >= 9 && p[0] == 0 && (p[3] == 4 || p[3] == 7) && p[4] == 0 && binary.BigEndian.Uint32(p[5:]) == 0 {
 		return errHTTP2

@@ -18,7 +18,8 @@ const (
 	cancelled                           // it gets no OnDone
 )
 
-// queue has the requests in the order of their responses (RFC 9112 9.3.2). It is a ring whose length is 0 or a power of two.
+// queue has the requests in the order of their responses (RFC 9112 9.3.2). It is a ring whose length is 0 or a power of
+// two.
 type queue struct {
 	ring  []request
 	first uint32

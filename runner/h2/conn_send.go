@@ -28,7 +28,8 @@ func (c *conn) sendHeaders(buf []byte, id uint32, end bool) {
 		c.out.buf = AppendHeaderBlock(buf[:at], id, end, slices.Clone(block), c.peer.maxFrame)
 		return
 	}
-	putFrameHeader(buf[at:], FrameHeader{uint32(len(block)), http2.FrameHeaders, http2.FlagHeadersEndHeaders | endStream(end), id})
+	putFrameHeader(buf[at:], FrameHeader{uint32(len(block)), http2.FrameHeaders,
+		http2.FlagHeadersEndHeaders | endStream(end), id})
 	c.out.buf = buf
 }
 

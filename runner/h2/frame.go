@@ -44,8 +44,8 @@ func ParseFrameHeader(p []byte) FrameHeader {
 	}
 }
 
-// isHTTP1 reports that the nine octets are not a frame header but the beginning of a response of HTTP/1: "HTTP/1.1 ", "HTTP/1.0 ", or
-// HTML. Servers that take the preface for a request of HTTP/0.9 answer with HTML and no head.
+// isHTTP1 reports that the nine octets are not a frame header but the beginning of a response of HTTP/1: "HTTP/1.1 ",
+// "HTTP/1.0 ", or HTML. Servers that take the preface for a request of HTTP/0.9 answer with HTML and no head.
 func (h FrameHeader) isHTTP1() bool {
 	const version = '1'<<24 | '.'<<16 | '0'<<8 | ' '
 	switch h.Length | 0x2020 { // lower case, except for the first octet

@@ -130,7 +130,8 @@ func (r *requestFields) reset(want bool) {
 	r.arena, r.fields = r.arena[:0], r.fields[:0]
 }
 
-// arenaKept and fieldsKept are the sizes of the buffers that a connection keeps, in octets and in fields. Most requests need less.
+// arenaKept and fieldsKept are the sizes of the buffers that a connection keeps, in octets and in fields. Most requests
+// need less.
 const (
 	arenaKept  = 4096
 	fieldsKept = 128

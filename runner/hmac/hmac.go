@@ -9,8 +9,8 @@ const Buffer = sha256.BlockSize + Size
 // Size of a sum.
 const Size = sha256.Size
 
-// Sum returns the HMAC of a text: H(K xor opad, H(K xor ipad, text)). It works in the memory of buf and returns this memory,
-// which may have grown. key may be at the beginning of buf.
+// Sum returns the HMAC of a text: H(K xor opad, H(K xor ipad, text)). It works in the memory of buf and returns this
+// memory, which may have grown. key may be at the beginning of buf.
 func Sum(buf, key, text []byte) (sum [Size]byte, grown []byte) {
 	const block, inner, outer = sha256.BlockSize, 0x36, 0x5c
 	if len(key) > block {

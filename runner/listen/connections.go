@@ -26,8 +26,8 @@ type served struct {
 	lastReadAt int64
 }
 
-// MaxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
-// not read can make the worker store 1 MiB for each.
+// MaxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer
+// that does not read can make the worker store 1 MiB for each.
 const MaxServed = 1024
 
 // maxSilence is how long a peer may be silent before its connection makes place for another one.
@@ -66,7 +66,8 @@ func (ls *Listeners) Serve(i int, d *dial.Connection) {
 	}
 }
 
-// closeSilent closes the connection that has been silent longest. It returns false if all peers have sent something a short time ago.
+// closeSilent closes the connection that has been silent longest. It returns false if all peers have sent something a
+// short time ago.
 func (ls *Listeners) closeSilent() bool {
 	var silent *served
 	for _, c := range ls.conns {

@@ -16,7 +16,8 @@ import (
 
 // Config is what Listeners are made from.
 type Config struct {
-	// Plans are the listeners of the program. Callers are what they require of their peers; nil, and beyond its end: nothing.
+	// Plans are the listeners of the program. Callers are what they require of their peers; nil, and beyond its end:
+	// nothing.
 	Plans   []chain.Listener
 	Callers []*caller.Policy
 	Net     netio.Net
@@ -30,8 +31,8 @@ type Config struct {
 
 // Host is whose steps wait for the notifications.
 type Host interface {
-	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the notification
-	// failed a check of the step.
+	// Arrived ends a wait. The notification came at an instant, and is valid during the call. It returns whether the
+	// notification failed a check of the step.
 	Arrived(to notification.Waiter, x *book.Exchange, at int64) (failed bool)
 	// Missed ends a wait whose timeout has passed.
 	Missed(of notification.Waiter)
@@ -55,15 +56,15 @@ type Listeners struct {
 	free, closed []int32
 	// dirty connections may have octets to send.
 	dirty []int32
-	// open are the notifications whose octets have not all come. kept are the whole ones: those that no step awaits yet, and one that is
-	// being handled.
+	// open are the notifications whose octets have not all come. kept are the whole ones: those that no step awaits yet,
+	// and one that is being handled.
 	open, kept notices
 	// key is that of one notification, read what was read from one socket.
 	key, read []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
 	plain []byte
-	// ended: the worker has closed its connections, and serves no other. overloaded: a connection or a notification above a
-	// limit was logged.
+	// ended: the worker has closed its connections, and serves no other. overloaded: a connection or a notification above
+	// a limit was logged.
 	ended, overloaded bool
 }
 
@@ -87,7 +88,8 @@ const (
 	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
 	// 100 MiB.
 	maxKeys = 1 << 20
-	// maxEarly bounds the notifications of a listener that no step awaits yet, and maxEarlySize the memory for those of all listeners.
+	// maxEarly bounds the notifications of a listener that no step awaits yet, and maxEarlySize the memory for those of
+	// all listeners.
 	maxEarly, maxEarlySize = 1 << 14, 64 << 20
 )
 
@@ -121,8 +123,8 @@ func (ls *Listeners) newListener(p *chain.Listener, policy *caller.Policy, maxEa
 // Begin sets the time of the turn.
 func (ls *Listeners) Begin(now int64) { ls.now = now }
 
-// Await begins to wait for a notification with a key, until the timeout with this index has passed. The notification may have
-// come already.
+// Await begins to wait for a notification with a key, until the timeout with this index has passed. The notification
+// may have come already.
 func (ls *Listeners) Await(i int, key []byte, timeout int, from notification.Waiter) {
 	l := &ls.all[i]
 	l.awaited++
@@ -200,8 +202,10 @@ func (ls *Listeners) Counts() (out []rv.ListenerCounts) {
 		l := &ls.all[i]
 		c := l.table.Counts()
 		out = append(out, rv.ListenerCounts{
-			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
-			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()), WaitingAtEnd: c.WaitingAtEnd,
+			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate,
+			Unexpected: c.Unexpected,
+			Early:      int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()),
+			WaitingAtEnd: c.WaitingAtEnd,
 			RefusedToken: l.refusedToken, RefusedCertificate: l.refusedCertificate,
 		})
 	}

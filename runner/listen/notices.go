@@ -17,7 +17,8 @@ const (
 // notice is a notification in an exchange.
 type notice struct {
 	x *book.Exchange
-	// method, path and authority are the sizes of these parts of the request, which exchange.octets begins with in this order.
+	// method, path and authority are the sizes of these parts of the request, which exchange.octets begins with in this
+	// order.
 	method, path, authority int
 }
 
@@ -97,8 +98,8 @@ func (c *served) OnReset(_, tok uint32) {
 // acceptedStatus is the status that a notification has for the checks of a step: that of a response that passes.
 const acceptedStatus = 200
 
-// whole returns the exchange with the notification as its request, and also as its response, so that checks and captures find
-// it there.
+// whole returns the exchange with the notification as its request, and also as its response, so that checks and
+// captures find it there.
 func (ls *Listeners) whole(n notice) *book.Exchange {
 	ls.exchanges.CompleteRequest(n.x, n.method, n.path, n.authority, acceptedStatus)
 	return n.x

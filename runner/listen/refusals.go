@@ -24,7 +24,8 @@ var refusals = [...]refusal{
 	caller.WrongName: newRefusal(403, "Forbidden", "the client certificate has none of the required names", ""),
 	caller.NoToken:   newRefusal(401, "Unauthorized", "the request has no access token", "Bearer"),
 	caller.BadToken:  newRefusal(401, "Unauthorized", "the access token is not valid", `Bearer error="invalid_token"`),
-	caller.NoScope:   newRefusal(403, "Forbidden", "the access token does not have the required scope", `Bearer error="insufficient_scope"`),
+	caller.NoScope: newRefusal(403, "Forbidden", "the access token does not have the required scope",
+		`Bearer error="insufficient_scope"`),
 }
 
 // newRefusal makes a response with problem details (RFC 9457) and, if there is one, a challenge (RFC 6750 3).

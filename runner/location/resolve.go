@@ -72,8 +72,8 @@ func AppendResolved(dst []byte, scheme, authority, path, reference []byte) (out 
 	}, nil
 }
 
-// inherit adds the missing parts of a reference from the request (RFC 3986 5.2.2). A reference with a scheme is complete,
-// even if it is the scheme of the request.
+// inherit adds the missing parts of a reference from the request (RFC 3986 5.2.2). A reference with a scheme is
+// complete, even if it is the scheme of the request.
 func (r *parts) inherit(scheme, authority []byte) error {
 	if r.scheme == nil {
 		r.scheme = scheme

@@ -24,18 +24,20 @@ type authorizations struct {
 type credential struct {
 	// had is true after the first value, or if the target has no such credential.
 	had bool
-	// valid is true while requests have the value, or if the target has no such credential. why is the error that it has none.
+	// valid is true while requests have the value, or if the target has no such credential. why is the error that it has
+	// none.
 	valid bool
 	why   string
 	// after is how many setup chains end before the worker needs the value.
 	after int
 }
 
-// newAuthorizations returns when each value is needed. A token endpoint may know the client only after a setup chain has
-// registered it. So the first setup chain that sends the token of a target needs it, or else the load. The other
+// newAuthorizations returns when each value is needed. A token endpoint may know the client only after a setup chain
+// has registered it. So the first setup chain that sends the token of a target needs it, or else the load. The other
 // credentials need files only, and are needed at once.
 func newAuthorizations(p *chain.Program, setup *flow.Sequence) authorizations {
-	out := authorizations{program: p, setup: setup, all: slices.Repeat([]credential{{had: true, valid: true}}, 2*len(p.Targets))}
+	out := authorizations{program: p, setup: setup, all: slices.Repeat([]credential{{had: true, valid: true}},
+		2*len(p.Targets))}
 	need := func(c chain.Credential, after int) {
 		out.all[c] = credential{after: after}
 		out.missing++
@@ -98,7 +100,8 @@ func (a *authorizations) lost(c chain.Credential, why string) {
 	a.all[c].valid, a.all[c].why = false, why
 }
 
-// lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an error.
+// lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an
+// error.
 func (a *authorizations) lapsed() string {
 	for i := range a.all {
 		if c := &a.all[i]; c.why != "" {
@@ -114,7 +117,8 @@ func (a *authorizations) slow(now int64) string {
 	for _, c := range a.awaited() {
 		i, assertion := a.program.TargetOf(c)
 		if t := &a.program.Targets[i]; !assertion && t.Auth.OAuth2 != nil && waited >= time.Second/2 {
-			return fmt.Sprintf("target %s: auth.oauth2.tokenURL %s: no answer for %v", t.Name, t.Auth.OAuth2.TokenURL, waited.Round(100*time.Millisecond))
+			return fmt.Sprintf("target %s: auth.oauth2.tokenURL %s: no answer for %v", t.Name, t.Auth.OAuth2.TokenURL,
+				waited.Round(100*time.Millisecond))
 		}
 	}
 	return ""

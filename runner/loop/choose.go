@@ -8,8 +8,8 @@ import (
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
-// chooser makes the requests of a turn: of the slots that are due, of the steps that need no slot, and of free streams. It implements
-// slots.Sink.
+// chooser makes the requests of a turn: of the slots that are due, of the steps that need no slot, and of free streams.
+// It implements slots.Sink.
 type chooser struct {
 	sender
 	cfg *Config
@@ -66,7 +66,8 @@ func (c *chooser) Dropped(stage int, n int64) {
 }
 
 // Slot gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
-// instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements slots.Sink.
+// instance. It drops a slot that no chain may take, unless the values of the chains have ended. It implements
+// slots.Sink.
 func (c *chooser) Slot(s *slots.Schedule, n, due int64) {
 	stage := s.PlanStage()
 	c.rec.Slot(stage, due, c.now, c.slots.EarliestPickUp())
@@ -149,8 +150,8 @@ func (c *chooser) admitReady(s *slots.Schedule) {
 	}
 }
 
-// checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended: it
-// notes this for the report, and ends the schedule if no instance of its chains is left.
+// checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended:
+// it notes this for the report, and ends the schedule if no instance of its chains is left.
 func (c *chooser) checkExhausted(s *slots.Schedule) bool {
 	if !c.flow.Exhausted(s.Index()) {
 		return false
@@ -184,8 +185,8 @@ func (c *chooser) closedLoops() (ended bool) {
 	return ended
 }
 
-// fillConcurrency makes requests while the stage may have more of them in flight. A request that finds no free stream waits
-// and counts as in flight, so that the weights of chains hold for all targets.
+// fillConcurrency makes requests while the stage may have more of them in flight. A request that finds no free stream
+// waits and counts as in flight, so that the weights of chains hold for all targets.
 func (c *chooser) fillConcurrency(s *slots.Schedule) {
 	most := s.Most(c.now)
 	for s.ClosedLoop() && !s.Exhausted() && c.slots.InUse(s, c.requests.InUse()) < most && c.limit.Ready(c.now) {
@@ -213,8 +214,9 @@ func (c *chooser) fillConcurrency(s *slots.Schedule) {
 	}
 }
 
-// dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream, and the oldest beyond
-// maxWaiting. The streams of other targets start instances without an end. While the request limit holds the loop back, its steps wait.
+// dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream,
+// and the oldest beyond maxWaiting. The streams of other targets start instances without an end. While the request
+// limit holds the loop back, its steps wait.
 func (c *chooser) dropStarved(s *slots.Schedule) {
 	if c.limit.HasWaited() {
 		return

@@ -28,7 +28,8 @@ type clock struct {
 // time returns the time of the turn.
 func (c *clock) time() int64 { return c.now }
 
-// skipWait makes the next turn look at queues and connections at once: something has changed after this turn has looked.
+// skipWait makes the next turn look at queues and connections at once: something has changed after this turn has
+// looked.
 func (c *clock) skipWait() { c.skipsWait = true }
 
 // setWall takes the time of the wall clock, which may be set while the worker runs.

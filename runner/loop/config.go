@@ -39,8 +39,8 @@ type Config struct {
 	// Spin makes the worker poll for events without sleeping while it has load. See waitFor.
 	Spin bool
 	// SleepInterval has no effect with Spin. It is the shortest time between two turns that send requests at a rate: slots
-	// that are due within it are sent together, and lag shows the delay. It is also the longest nap of a closed loop. Zero:
-	// each slot is sent when it is due, and there are no naps.
+	// that are due within it are sent together, and lag shows the delay. It is also the longest nap of a closed loop.
+	// Zero: each slot is sent when it is due, and there are no naps.
 	SleepInterval time.Duration
 
 	// Listeners are the URLs of the worker's listeners. Serve brings the connections to them.
@@ -84,18 +84,21 @@ func New(cfg Config) (*Worker, error) {
 		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.Unsent(a, skipped, why) },
 	})
 	w.listeners = listen.New(listen.Config{
-		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall, Log: cfg.Log,
+		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall,
+		Log: cfg.Log,
 	})
 	w.conns = conns.New(conns.Config{
 		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: &w.outcomes,
 		Do: w.inbox.put, Late: w.clock.late, SkipWait: w.clock.skipWait, Log: cfg.Log,
 	}, &w.targets)
 	w.outcomes = outcomes{slots: &w.slots, messages: messages{
-		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets, conns: w.conns,
+		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets,
+		conns:   w.conns,
 		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
 	}}
 	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow, w.sources)
-	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources, cfg.Share.Once, book.StageSetup, book.StageTeardown)}
+	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources,
+		cfg.Share.Once, book.StageSetup, book.StageTeardown)}
 	if once := &w.instances.once; cfg.Trial != nil && cfg.Share.Once {
 		once.Teardown.Chains = slices.Concat(cfg.Trial.Chains, once.Teardown.Chains)
 	}
@@ -104,7 +107,8 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Spin {
 		sleep = 0
 	}
-	w.chooser = chooser{cfg: &w.cfg, sender: sender{outcomes: &w.outcomes, authorizations: &w.authorizations, limit: slots.NewLimiter(cfg.RequestLimit, sleep)}}
+	w.chooser = chooser{cfg: &w.cfg, sender: sender{outcomes: &w.outcomes, authorizations: &w.authorizations,
+		limit: slots.NewLimiter(cfg.RequestLimit, sleep)}}
 	w.stall = stall{sender: &w.chooser.sender, listeners: w.listeners, after: stallsAfter(&cfg)}
 	var err error
 	w.scripts, err = newScripts(&cfg, w.outcomes.trial)

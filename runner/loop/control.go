@@ -67,8 +67,8 @@ func (w *Worker) SetCredential(c chain.Credential, value []byte) {
 	w.sources.SetCredential(c, value)
 }
 
-// Unauthorized removes the value of a credential, for example of a token that has expired. Requests are then sent without
-// the field. Until the first value, Problem returns why.
+// Unauthorized removes the value of a credential, for example of a token that has expired. Requests are then sent
+// without the field. Until the first value, Problem returns why.
 func (w *Worker) Unauthorized(c chain.Credential, why string) {
 	w.sources.SetCredential(c, nil)
 	w.authorizations.lost(c, why)

@@ -12,7 +12,8 @@ import (
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
-// instances says where the steps of chain instances go, and how long instances continue after the load. It implements flow.Host.
+// instances says where the steps of chain instances go, and how long instances continue after the load. It implements
+// flow.Host.
 type instances struct {
 	cfg *Config
 	*outcomes
@@ -40,15 +41,17 @@ func (i *instances) Route(a chain.Activation) (target int32, paced bool) {
 	return target, !i.continues()
 }
 
-// Await implements flow.Host. A step with Await sends no request. It waits until a notification with its key comes to a listener of the
-// worker, or until its timeout. It needs no slot, and its notification may come first: package notification keeps both sides.
+// Await implements flow.Host. A step with Await sends no request. It waits until a notification with its key comes to a
+// listener of the worker, or until its timeout. It needs no slot, and its notification may come first: package
+// notification keeps both sides.
 func (i *instances) Await(a chain.Activation) {
 	in, s := i.flow.At(a.Instance), &i.program.Steps[a.Step]
 	if in.Measured {
 		i.rec.Awaited(s.Await.Listener)
 	}
 	i.key = s.Await.AppendKey(i.key[:0], &in.Instance)
-	i.listeners.Await(s.Await.Listener, i.key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step, Since: in.SentAt, Began: in.Began})
+	i.listeners.Await(s.Await.Listener, i.key, s.Await.Timeout, notification.Waiter{Instance: a.Instance, Step: a.Step,
+		Since: in.SentAt, Began: in.Began})
 }
 
 // ChainBegan implements flow.Host.
@@ -90,9 +93,9 @@ func explain(why string, last tally.Outcome) string {
 	return why
 }
 
-// continues returns whether chain instances continue after the load. Then they may send their remaining steps for the time of
-// Config.GracefulStop. These requests need no slot and are in no figure but Graceful. Requests of the load that are in flight keep their
-// counts.
+// continues returns whether chain instances continue after the load. Then they may send their remaining steps for the
+// time of Config.GracefulStop. These requests need no slot and are in no figure but Graceful. Requests of the load that
+// are in flight keep their counts.
 func (i *instances) continues() bool {
 	after := i.cfg.GracefulStop
 	return after > 0 && !i.loadOver && i.trial == nil && i.slots.Over() && i.now < i.slots.GracefulUntil(after)

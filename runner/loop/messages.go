@@ -16,8 +16,8 @@ import (
 	"github.com/h2surge/h2surge/runner/trial"
 )
 
-// messages renders requests into the sessions of connections, and takes from responses what their steps need. It does not know what
-// happens next. Sessions call it for each part of a response, and outcomes at its end.
+// messages renders requests into the sessions of connections, and takes from responses what their steps need. It does
+// not know what happens next. Sessions call it for each part of a response, and outcomes at its end.
 type messages struct {
 	*clock
 	program  *chain.Program
@@ -66,10 +66,12 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	return c.OpenRequest(c.AppendHeaders(s, &in.Instance, len(body), m.buffers.cookie), uint32(id), body, want), true
 }
 
-// openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
-// can change its path. A request that is sent again is rendered again only if it goes to another endpoint, which decides
-// its authority, base path and cookies. The values of variables are the same then, and the script runs again.
-func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+// openMessage renders a request as a message, so that a script can change it, captures can read it later, and a
+// redirect can change its path. A request that is sent again is rendered again only if it goes to another endpoint,
+// which decides its authority, base path and cookies. The values of variables are the same then, and the script runs
+// again.
+func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *chain.Step, e *rv.Endpoint,
+	body []byte) (stream uint32, ok bool) {
 	r := m.requests.At(id)
 	x, sampled := r.Exchange, r.Sampled
 	if !x.IsFor(e) {
@@ -108,8 +110,8 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	return want
 }
 
-// appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
-// has the cookies that the redirect set.
+// appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a
+// redirect has the cookies that the redirect set.
 func (m *messages) appendCookie(dst []byte, c *conns.Conn, r *book.Request, s *chain.Step, e *rv.Endpoint) []byte {
 	in := m.flow.At(r.Instance)
 	if r.Hop > 0 {
@@ -142,7 +144,8 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 	return failed
 }
 
-// captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
+// captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no
+// value.
 func (m *messages) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
 		in := m.flow.At(r.Instance)
@@ -224,7 +227,8 @@ func (m *messages) mayFollow(r *book.Request, s *chain.Step) bool {
 	return ok
 }
 
-// redirect is the target of the request of a step that follows a redirect. A target that forwards requests gets this one, too.
+// redirect is the target of the request of a step that follows a redirect. A target that forwards requests gets this
+// one, too.
 func (m *messages) redirect(in *flow.Instance, s *chain.Step, step int32) (target int32, ok bool) {
 	if s.RedirectField != nil {
 		return m.targets.Route(&in.Instance, s)
@@ -279,7 +283,8 @@ func (m *messages) captureURI(r *book.Request, in *flow.Instance, s *chain.Step,
 }
 
 // isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
-// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values are such paths.
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values
+// are such paths.
 func isResolved(value []byte) bool {
 	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
 		return false
@@ -304,5 +309,6 @@ func (m *messages) OnData(tok uint32, p []byte) {
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (m *messages) logCut(r *book.Request) {
 	m.log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target", m.targets.At(r.Target).Plan.Name, "limitBytes", book.MaxBodies)
+		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target",
+		m.targets.At(r.Target).Plan.Name, "limitBytes", book.MaxBodies)
 }

@@ -15,14 +15,16 @@ import (
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
-// outcomes gives each request its one outcome, and each step that awaits a notification. Then the chain instance continues.
+// outcomes gives each request its one outcome, and each step that awaits a notification. Then the chain instance
+// continues.
 type outcomes struct {
 	messages
 	slots *slots.Slots
 }
 
 // abortReason is the reason that aborts a chain instance after such an outcome.
-var abortReason = [...]string{tally.ByTimeout: rv.AbortTimedOut, tally.ByReset: rv.AbortReset, tally.ByLoss: rv.AbortConnectionLost}
+var abortReason = [...]string{tally.ByTimeout: rv.AbortTimedOut, tally.ByReset: rv.AbortReset,
+	tally.ByLoss: rv.AbortConnectionLost}
 
 // OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
 func (o *outcomes) OnDone(token uint32, how protocol.Outcome) {

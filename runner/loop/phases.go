@@ -75,10 +75,11 @@ func (w *Worker) advance() {
 }
 
 // stopped reports that all stages are over, each request has its outcome, no chain instance continues, and
-// listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
-// timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
+// listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and
+// its timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.instances.loadOver || w.slots.Over() && w.requests.InUse() == 0 && !w.instances.unfinished() && !w.listeners.Listens()
+	return w.instances.loadOver || w.slots.Over() && w.requests.InUse() == 0 && !w.instances.unfinished() &&
+		!w.listeners.Listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.

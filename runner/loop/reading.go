@@ -23,13 +23,15 @@ type Reading struct {
 	Limited rv.Limited
 	// Listeners are the counts of all listeners since the start, without the times.
 	Listeners []rv.ListenerCounts
-	// StartedAt is when the worker first saw that the start instant had passed, and EndedAt when its last stage ended, or the worker if that
-	// came first; zero: not yet.
+	// StartedAt is when the worker first saw that the start instant had passed, and EndedAt when its last stage ended, or
+	// the worker if that came first; zero: not yet.
 	StartedAt, EndedAt int64
-	// Problem is why the worker is not ready: the last failure to connect, or to get an authorization, or what hangs; empty: it is.
+	// Problem is why the worker is not ready: the last failure to connect, or to get an authorization, or what hangs;
+	// empty: it is.
 	Problem rv.Problem
 	Message string
-	// Lapsed is why the first credential without a value has none, and TeardownFailure the error of the first teardown chain that failed.
+	// Lapsed is why the first credential without a value has none, and TeardownFailure the error of the first teardown
+	// chain that failed.
 	Lapsed, TeardownFailure string
 	// Samples are those of failed responses, and Slowest the slowest requests with a traceparent.
 	Samples []rv.Sample
@@ -39,15 +41,17 @@ type Reading struct {
 	Published bool
 }
 
-// Read shows the worker as it is. It counts what is in flight by looking at every request: the counters play no part, so the
-// counting law can be checked against it.
+// Read shows the worker as it is. It counts what is in flight by looking at every request: the counters play no part,
+// so the counting law can be checked against it.
 func (w *Worker) Read() Reading {
 	startAt := w.slots.StartAt()
 	r := Reading{
-		InFlight: make([]int64, len(w.cfg.Program.Steps)), LeaseGaps: w.slots.Gaps(w.clock.now), Limited: w.chooser.limit.Held(),
+		InFlight: make([]int64, len(w.cfg.Program.Steps)), LeaseGaps: w.slots.Gaps(w.clock.now),
+		Limited:   w.chooser.limit.Held(),
 		Suspended: w.slots.Suspended(), Changed: w.slots.Changed(), Listeners: w.listeners.Counts(),
 		StartedAt: w.slots.StartedAt(), EndedAt: w.slots.EndedAt(), Lapsed: w.authorizations.lapsed(),
-		TeardownFailure: w.instances.once.Teardown.Failure(), Samples: w.rec.Samples(startAt), Slowest: w.rec.Slowest(startAt),
+		TeardownFailure: w.instances.once.Teardown.Failure(), Samples: w.rec.Samples(startAt),
+		Slowest: w.rec.Slowest(startAt),
 	}
 	r.Problem, r.Message = w.problem()
 	r.Globals, r.Published = w.instances.once.Globals()
@@ -69,8 +73,8 @@ func (w *Worker) Read() Reading {
 	return r
 }
 
-// problem returns the last failure to connect, or to get an authorization, or what hangs. It returns "" if neither keeps the worker from
-// being ready.
+// problem returns the last failure to connect, or to get an authorization, or what hangs. It returns "" if neither
+// keeps the worker from being ready.
 func (w *Worker) problem() (kind rv.Problem, message string) {
 	slow := w.conns.Slow()
 	switch why := w.authorizations.lapsed(); {

@@ -25,8 +25,8 @@ type scripts struct {
 	// failures counts errors. values gives the running script access to its chain instance.
 	failures int
 	values   chain.Values
-	// details has the first error of each script that failed to make a request. Further ones are counted with it, so that errors with
-	// varying values do not become failures of their own.
+	// details has the first error of each script that failed to make a request. Further ones are counted with it, so that
+	// errors with varying values do not become failures of their own.
 	details []string
 	// previous has the last exchange of each chain instance whose scripts look at it.
 	previous []*book.Exchange
@@ -96,8 +96,8 @@ func (s *scripts) cause(st *chain.Step) failure.Cause {
 	return failure.Cause{Kind: rv.CauseScript, Detail: s.details[st.Script]}
 }
 
-// detail returns an error of a script in one line, without secrets, as long as a failure's detail may be. It masks before it cuts, so that
-// half of a secret is not left.
+// detail returns an error of a script in one line, without secrets, as long as a failure's detail may be. It masks
+// before it cuts, so that half of a secret is not left.
 func detail(err error) string {
 	line := mask.Visible(mask.Text(strings.Join(strings.Fields(err.Error()), " ")))
 	return strings.ToValidUTF8(line[:min(len(line), rv.MaxFailureDetail)], "")

@@ -75,8 +75,8 @@ func (s *sender) sendWaitingTo(target int32) {
 	}
 }
 
-// send renders a request on a connection that has a free stream. It returns false if there is none: the script of the request failed, or
-// the request limit is reached.
+// send renders a request on a connection that has a free stream. It returns false if there is none: the script of the
+// request failed, or the request limit is reached.
 func (s *sender) send(id book.ID, c *conns.Conn) bool {
 	r := s.requests.At(id)
 	step := &s.program.Steps[r.Step]

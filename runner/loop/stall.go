@@ -12,7 +12,8 @@ import (
 type stall struct {
 	*sender
 	listeners *listen.Listeners
-	// after is how long the worker waits for progress: the longest timeout, the longest connect timeout and the longest delay of a chain.
+	// after is how long the worker waits for progress: the longest timeout, the longest connect timeout and the longest
+	// delay of a chain.
 	after time.Duration
 	// rested is resting of the last turn. restedAt is when it was last true.
 	rested   bool
@@ -41,8 +42,8 @@ func (s *stall) next() int64 {
 	return max(s.requests.ProgressAt(), s.restedAt) + int64(s.after)
 }
 
-// resting returns whether something is under way that lets requests be sent later: a think time, a back-off, a notification that a step
-// awaits, or the pause of the lease or of the request limit.
+// resting returns whether something is under way that lets requests be sent later: a think time, a back-off, a
+// notification that a step awaits, or the pause of the lease or of the request limit.
 func (s *stall) resting() bool {
 	return s.flow.Sleeps() || s.listeners.Waits() || s.slots.Paused() || s.limit.NextToken() != never
 }

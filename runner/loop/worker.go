@@ -15,8 +15,8 @@ import (
 	"github.com/h2surge/h2surge/runner/tally"
 )
 
-// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. A turn takes in what has happened, ends what
-// has taken too long, chooses requests, and writes them.
+// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. A turn takes in what has
+// happened, ends what has taken too long, chooses requests, and writes them.
 type Worker struct {
 	cfg       Config
 	net       netio.Net
@@ -82,7 +82,8 @@ func (w *Worker) readClock() {
 	w.flow.Tick(w.clock.now, w.clock.wall())
 }
 
-// turn is one round of the loop. What frees streams or makes steps ready comes before the choice of requests, and what writes after it.
+// turn is one round of the loop. What frees streams or makes steps ready comes before the choice of requests, and what
+// writes after it.
 func (w *Worker) turn() error {
 	if err := w.takeIn(); err != nil {
 		return err
@@ -144,8 +145,8 @@ func (w *Worker) choose() {
 	w.chooser.generate()
 }
 
-// write sends what the turn has left in the sessions, and gives back the memory of a burst, once a second. No pointer to a request may be
-// held.
+// write sends what the turn has left in the sessions, and gives back the memory of a burst, once a second. No pointer
+// to a request may be held.
 func (w *Worker) write() {
 	w.conns.OpenNew(&w.targets, &w.cfg.Share)
 	w.conns.Flush()

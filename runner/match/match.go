@@ -72,8 +72,8 @@ func literal(t rv.Text) (text string, ok bool) {
 	return text, true
 }
 
-// Holds is true when the comparison with want, which is Match.Want with its placeholders filled, comes out as the test wants
-// it. ok says whether there is a value at all: without one only "exists: false" holds, whatever Not
+// Holds is true when the comparison with want, which is Match.Want with its placeholders filled, comes out as the test
+// wants it. ok says whether there is a value at all: without one only "exists: false" holds, whatever Not
 // says. Want of exists is known since New, and ignored here.
 //
 // Numbers are compared exactly, as decimals; see Match.Op. A value that is not a number is neither less nor greater, so

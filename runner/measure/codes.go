@@ -1,6 +1,7 @@
 package measure
 
-// Codes counts status codes from 100 to 999. Counting allocates only for the first code of a class. The zero value is empty.
+// Codes counts status codes from 100 to 999. Counting allocates only for the first code of a class. The zero value is
+// empty.
 type Codes struct {
 	classes [10]*[100]int64
 }

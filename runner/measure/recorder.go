@@ -1,6 +1,6 @@
-// Package measure has the counters of each step and the histograms of times of a worker. Only one worker uses a Recorder
-// while it records. For a snapshot the worker hands it over and continues with a spare one, so that another thread adds
-// it up and encodes it.
+// Package measure has the counters of each step and the histograms of times of a worker. Only one worker uses a
+// Recorder while it records. For a snapshot the worker hands it over and continues with a spare one, so that another
+// thread adds it up and encodes it.
 package measure
 
 import (
@@ -89,8 +89,8 @@ func (t *Target) Histograms() [rv.TargetDistributions]*histogram.H {
 // Sent that left after the last stage. Slots have come due.
 type Stage struct {
 	Slots, Sent, Dropped, SentInDrain int64
-	// Started are slots of a stage of chainsPerSecond whose chain instance was started. StartedInDrain are those of Started
-	// whose first request left after the last stage.
+	// Started are slots of a stage of chainsPerSecond whose chain instance was started. StartedInDrain are those of
+	// Started whose first request left after the last stage.
 	Started, StartedInDrain int64
 }
 
@@ -102,8 +102,8 @@ type Selection struct {
 }
 
 // Listener has what is not in the counts of package notification: the time from the request before a step to its
-// notification, the failed checks of notifications by name, and the counts of steps. All are of chain instances that began in a
-// measured stage.
+// notification, the failed checks of notifications by name, and the counts of steps. All are of chain instances that
+// began in a measured stage.
 type Listener struct {
 	rv.AwaitCounts
 
@@ -117,8 +117,10 @@ type Shape struct{ Steps, Chains, Stages, Targets, Selections, Listeners int }
 // New makes an empty recorder for a plan of this shape.
 func New(n Shape) *Recorder {
 	return &Recorder{
-		Steps: cacheline.Make[Step](n.Steps), Chains: cacheline.Make[Chain](n.Chains), Stages: cacheline.Make[Stage](n.Stages),
-		Targets: cacheline.Make[Target](n.Targets), Selections: cacheline.Make[Selection](n.Selections), Listeners: cacheline.Make[Listener](n.Listeners),
+		Steps: cacheline.Make[Step](n.Steps), Chains: cacheline.Make[Chain](n.Chains),
+		Stages:  cacheline.Make[Stage](n.Stages),
+		Targets: cacheline.Make[Target](n.Targets), Selections: cacheline.Make[Selection](n.Selections),
+		Listeners: cacheline.Make[Listener](n.Listeners),
 	}
 }
 
@@ -191,8 +193,9 @@ func (s *Step) foldInto(total *Step) {
 		fold(from, to[i])
 	}
 	*s = Step{
-		ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedResponseTime: s.FailedResponseTime,
-		FailedBy: s.FailedBy, Codes: s.Codes, Problems: s.Problems,
+		ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte,
+		FailedResponseTime: s.FailedResponseTime,
+		FailedBy:           s.FailedBy, Codes: s.Codes, Problems: s.Problems,
 	}
 }
 

@@ -7,7 +7,8 @@ import "bytes"
 // Field is a header field; Name is lower case.
 type Field struct{ Name, Value []byte }
 
-// Message is a request or a response. The creator of the message owns all slices, and documents how long they are valid.
+// Message is a request or a response. The creator of the message owns all slices, and documents how long they are
+// valid.
 type Message struct {
 	// Method, Scheme, Authority and Path are of a request; Path has the query.
 	Method, Scheme, Authority, Path []byte

@@ -21,7 +21,8 @@ const maxScrapes = 2
 
 // Handler serves the metrics of a runner. Each scrape calls snapshot once, which returns nil before the first snapshot.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
-// which there are MaxCauses and one, and for each step MaxProblems; and failures, of which there are MaxFailures and one of each kind.
+// which there are MaxCauses and one, and for each step MaxProblems; and failures, of which there are MaxFailures and
+// one of each kind.
 func Handler(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))

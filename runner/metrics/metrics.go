@@ -1,5 +1,5 @@
-// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of internal/report, because the command line does
-// not need the Prometheus library, whose initialisation takes more than a millisecond.
+// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of internal/report,
+// because the command line does not need the Prometheus library, whose initialisation takes more than a millisecond.
 package metrics
 
 import (
@@ -21,7 +21,9 @@ var (
 
 	descState = own.Gauge("state", "1 for the current state of the runner, 0 for all others.", "state")
 
-	descProtocol = own.Gauge("protocol_info", "The protocols that the runner found at the http URLs of a target with protocol Auto; always 1.", "target", "protocol")
+	descProtocol = own.Gauge("protocol_info",
+		"The protocols that the runner found at the http URLs of a target with protocol Auto; always 1.", "target",
+		"protocol")
 
 	descSent = own.Counter("requests_sent_total", "Requests of measured stages that were sent.", "chain", "step")
 
@@ -29,7 +31,8 @@ var (
 		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. All other sent requests are in flight.",
 		"chain", "step", "outcome")
 
-	descResponses = own.Counter("responses_total", "Final responses to requests of measured stages, by class of status code.",
+	descResponses = own.Counter("responses_total",
+		"Final responses to requests of measured stages, by class of status code.",
 		"chain", "step", "class")
 
 	descResponseTime = own.Histogram("response_time_seconds",
@@ -53,7 +56,8 @@ var (
 
 	descStepEvents = stepEvents()
 
-	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
+	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain",
+		"reason")
 
 	descCauses = own.Counter("problem_causes_total",
 		"Problem details (RFC 9457) in responses, by cause. Causes above the limit are counted as other.", "cause")
@@ -67,13 +71,17 @@ var (
 		"target", "operation", "outcome", "status", "cause")
 
 	descNotifications = own.Counter("notifications_total",
-		"Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.", "listener", "outcome")
+		"Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.", "listener",
+		"outcome")
 
-	descAwaited = own.Counter("notifications_awaited_total", "Steps that began to wait for a notification, warm-up included.", "listener")
+	descAwaited = own.Counter("notifications_awaited_total",
+		"Steps that began to wait for a notification, warm-up included.", "listener")
 
-	descMissing = own.Counter("notifications_missing_total", "Steps that did not receive their notification within their timeout, warm-up included.", "listener")
+	descMissing = own.Counter("notifications_missing_total",
+		"Steps that did not receive their notification within their timeout, warm-up included.", "listener")
 
-	descFailedNotifications = own.Counter("notifications_failed_checks_total", "Notifications in time that failed a check, warm-up included.", "listener")
+	descFailedNotifications = own.Counter("notifications_failed_checks_total",
+		"Notifications in time that failed a check, warm-up included.", "listener")
 
 	descNotificationTime = own.Histogram("notification_time_seconds",
 		"Time from sending the request before a step to its notification, of measured stages. A missing notification counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1 %.", "listener")
@@ -81,21 +89,28 @@ var (
 	descOnceSent = own.Counter("once_requests_sent_total",
 		"Requests of setup and teardown chains that were sent. No other metric of requests includes them.", "phase")
 
-	descOnceSucceeded = own.Counter("once_requests_succeeded_total", "Requests of setup and teardown chains that succeeded.", "phase")
+	descOnceSucceeded = own.Counter("once_requests_succeeded_total",
+		"Requests of setup and teardown chains that succeeded.", "phase")
 
-	descExhausted = own.Gauge("exhausted", "1 if all values of a variable are used and its chains start no more instances, else 0.")
+	descExhausted = own.Gauge("exhausted",
+		"1 if all values of a variable are used and its chains start no more instances, else 0.")
 
-	descDropped = own.Counter("requests_dropped_total", "Requests that were never sent although their scheduled time had come; failures_total says why.")
+	descDropped = own.Counter("requests_dropped_total",
+		"Requests that were never sent although their scheduled time had come; failures_total says why.")
 
-	descRetried = own.Counter("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
+	descRetried = own.Counter("requests_retried_total",
+		"Requests that the peer gave back unprocessed and that were sent again.")
 
-	descWarmUp = own.Counter("warm_up_requests_sent_total", "Requests of warm-up stages that were sent. No other metric of requests includes them.")
+	descWarmUp = own.Counter("warm_up_requests_sent_total",
+		"Requests of warm-up stages that were sent. No other metric of requests includes them.")
 
 	descInFlight = own.Gauge("requests_in_flight", "Requests that were sent and have no outcome yet, warm-up included.")
 
-	descAsked = own.Gauge("asked_requests_per_second", "This runner's share of the rate of the current stage. After a change of the load: requests scheduled per second since the previous scrape. 0 if the test is suspended, in a closed loop, or if no stage is active.")
+	descAsked = own.Gauge("asked_requests_per_second",
+		"This runner's share of the rate of the current stage. After a change of the load: requests scheduled per second since the previous scrape. 0 if the test is suspended, in a closed loop, or if no stage is active.")
 
-	descAchieved = own.Gauge("achieved_requests_per_second", "Requests sent per second since the previous scrape, warm-up included.")
+	descAchieved = own.Gauge("achieved_requests_per_second",
+		"Requests sent per second since the previous scrape, warm-up included.")
 
 	descSentBytes = own.Counter("sent_bytes_total", "Bytes written to the sockets.")
 
@@ -103,7 +118,8 @@ var (
 
 	descConnects = own.Counter("connections_opened_total", "Connections opened.")
 
-	descReconnects = own.Counter("connections_reopened_total", "Connections opened to replace a lost one; connections_opened_total includes them.")
+	descReconnects = own.Counter("connections_reopened_total",
+		"Connections opened to replace a lost one; connections_opened_total includes them.")
 
 	descWorkers = own.Gauge("workers", "Pinned threads that send requests.")
 
@@ -137,5 +153,6 @@ var classes = [5]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 // classicBuckets are in microseconds: three to a decade, from what a loopback takes to twice the
 // default timeout.
 var classicBuckets = []int64{
-	100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
+	100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+	10_000_000,
 }

@@ -13,8 +13,8 @@ import (
 // operationLabels are the labels of descOperations: target, operation, outcome, status and cause.
 type operationLabels [5]string
 
-// collectOperations counts the requests of each service operation that have an outcome. It has no series if no request of the plan
-// has an operation.
+// collectOperations counts the requests of each service operation that have an outcome. It has no series if no request
+// of the plan has an operation.
 func collectOperations(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 	if !result.HasOperations(plan) {
 		return
@@ -30,8 +30,8 @@ func collectOperations(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s
 	}
 }
 
-// countOperation adds the outcomes of a step. Each response is in one of them: those with problem details have their cause, the
-// others none.
+// countOperation adds the outcomes of a step. Each response is in one of them: those with problem details have their
+// cause, the others none.
 func countOperation(counts map[operationLabels]int64, of operationLabels, s *runnerv1alpha1.StepCounters) {
 	add := func(n int64, outcome, status, cause string) {
 		if n != 0 {

@@ -30,7 +30,8 @@ func collectPhases(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s *ru
 			name  string
 			times *runnerv1alpha1.Histogram
 		}{
-			{"name_resolution", &t.NameResolution}, {"tcp_connect", &t.TCPConnect}, {"tls_handshake", &t.TLSHandshake}, {"settings", &t.Settings},
+			{"name_resolution", &t.NameResolution}, {"tcp_connect", &t.TCPConnect}, {"tls_handshake", &t.TLSHandshake},
+			{"settings", &t.Settings},
 			{"reconnecting", &t.Reconnecting}, {"blocked", &t.Blocked}, {"body", &t.Body},
 		} {
 			if p.times.Count > 0 {
@@ -75,7 +76,8 @@ func histogramOf(d *prometheus.Desc, encoded *runnerv1alpha1.Histogram, labels .
 	return metricOf(d, h, labels...)
 }
 
-// metricOf makes a histogram with native and classic buckets of a distribution. Requests without a response are in the bucket +Inf.
+// metricOf makes a histogram with native and classic buckets of a distribution. Requests without a response are in the
+// bucket +Inf.
 func metricOf(d *prometheus.Desc, h *histogram.H, labels ...string) prometheus.Metric {
 	classic := classic(h)
 	count, sum := uint64(h.Count()+h.Unanswered()), micros(h.Sum())

@@ -20,8 +20,8 @@ type direct struct {
 	size   uintptr
 }
 
-// directTo parses "ip:port" and "unix:/path". It returns nil for the addresses that only the dialer knows: a host name, a
-// zone, an abstract Unix socket.
+// directTo parses "ip:port" and "unix:/path". It returns nil for the addresses that only the dialer knows: a host name,
+// a zone, an abstract Unix socket.
 func directTo(address string) *direct {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return directToPath(path)
@@ -35,11 +35,13 @@ func directTo(address string) *direct {
 	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&port))[:], ap.Port())
 	if a := ap.Addr().Unmap(); a.Is4() {
 		d.family, d.size = unix.AF_INET, unix.SizeofSockaddrInet4
-		*(*unix.RawSockaddrInet4)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port, Addr: a.As4()}
+		*(*unix.RawSockaddrInet4)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port,
+			Addr: a.As4()}
 		return d
 	}
 	d.family, d.size = unix.AF_INET6, unix.SizeofSockaddrInet6
-	*(*unix.RawSockaddrInet6)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: ap.Addr().As16()}
+	*(*unix.RawSockaddrInet6)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port,
+		Addr: ap.Addr().As16()}
 	return d
 }
 
@@ -54,8 +56,8 @@ func directToPath(path string) *direct {
 	return d
 }
 
-// Connect implements Net. TCP may still be connecting when it returns: Send returns Again until it is connected, and Read
-// returns Closed if it failed.
+// Connect implements Net. TCP may still be connecting when it returns: Send returns Again until it is connected, and
+// Read returns Closed if it failed.
 func (e *epollNet) Connect(address string, once bool) (*dial.Connection, bool, error) {
 	d, known := e.direct[address]
 	if !known {

@@ -171,7 +171,8 @@ func (n *plainNet) ready(out []Event) (int, bool) {
 		if p == nil || p.closed {
 			continue
 		}
-		ev := Event{Data: p.data, Readable: len(p.in) > 0 || p.read != Again, Writable: p.awaitsWritable && len(p.out) < plainBuffer}
+		ev := Event{Data: p.data, Readable: len(p.in) > 0 || p.read != Again, Writable: p.awaitsWritable &&
+			len(p.out) < plainBuffer}
 		if ev.Readable || ev.Writable {
 			out[got] = ev
 			got++

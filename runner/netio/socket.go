@@ -61,9 +61,9 @@ type Input interface {
 	Receive(p []byte, now int64) error
 }
 
-// Take passes octets that were read to a session. Over TLS it decrypts them, in a buffer that it makes for the first TLS socket.
-// The status is Ended after close_notify, and Closed if TLS is broken; with OK, the error is that of the session. Octets that TLS
-// sends, such as the alert that says why, count as sent.
+// Take passes octets that were read to a session. Over TLS it decrypts them, in a buffer that it makes for the first
+// TLS socket. The status is Ended after close_notify, and Closed if TLS is broken; with OK, the error is that of the
+// session. Octets that TLS sends, such as the alert that says why, count as sent.
 func (s *Socket) Take(raw []byte, plain *[]byte, to Input, now int64) (sent int, st Status, err error) {
 	secure := s.Secure
 	if secure == nil {
@@ -112,8 +112,8 @@ type Output interface {
 	Wrote(n int)
 }
 
-// Write sends what a session has until the socket takes no more, and counts what the socket has taken. The status is OK if nothing is
-// left. After an error, nothing can be sent.
+// Write sends what a session has until the socket takes no more, and counts what the socket has taken. The status is OK
+// if nothing is left. After an error, nothing can be sent.
 func (s *Socket) Write(from Output) (sent int, st Status, err error) {
 	if s.Secure == nil {
 		sent, st = s.writePlain(from)

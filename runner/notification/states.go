@@ -59,8 +59,8 @@ type transition struct {
 	counts counter
 }
 
-// transitions are all edges. An event without an edge for the entries of its key begins a new entry. So several steps can
-// wait for a key, and several notifications for steps.
+// transitions are all edges. An event without an edge for the entries of its key begins a new entry. So several steps
+// can wait for a key, and several notifications for steps.
 var transitions = [...]transition{
 	{free, awaited, waiting, nothing},
 	{free, notified, early, nothing},
@@ -78,7 +78,8 @@ var (
 	stateNames = [states]string{free: "Free", waiting: "Waiting", early: "Early", received: "Received", missing: "Missing"}
 	eventNames = [events]string{awaited: "awaited", notified: "notified", expired: "expired", abandoned: "abandoned"}
 	countNames = [...]string{
-		nothing: "", countInTime: "in time", countLeftOver: "late, duplicate or unexpected", countDuplicate: "duplicate", countLate: "late",
+		nothing: "", countInTime: "in time", countLeftOver: "late, duplicate or unexpected", countDuplicate: "duplicate",
+		countLate:       "late",
 		countUnexpected: "unexpected", countMissing: "missing", countWaitingAtEnd: "waiting at the end",
 	}
 )

@@ -16,8 +16,8 @@ import (
 type Counts struct {
 	// InTime are notifications that a step received.
 	InTime int64
-	// Late, Duplicate and Unexpected are notifications for which no step waited within Config.Keep. Late ones came after the
-	// timeout of a step with their key, duplicates after another notification with their key.
+	// Late, Duplicate and Unexpected are notifications for which no step waited within Config.Keep. Late ones came after
+	// the timeout of a step with their key, duplicates after another notification with their key.
 	Late, Duplicate, Unexpected int64
 	// Missing are steps whose timeout passed without a notification.
 	Missing int64
@@ -29,11 +29,11 @@ type Counts struct {
 type Config struct {
 	// Timeouts are the distinct timeouts of the steps.
 	Timeouts []time.Duration
-	// Keep is how long an entry that no step waits for is kept: an early one for a step to come, the others to recognise late
-	// and duplicate notifications.
+	// Keep is how long an entry that no step waits for is kept: an early one for a step to come, the others to recognise
+	// late and duplicate notifications.
 	Keep time.Duration
-	// MaxEntries and MaxEarly bound all entries and the early ones, and MaxEarlySize the octets of the early ones, so that a
-	// peer cannot fill the memory. No step can take an early notification beyond a bound. Beyond MaxEntries, entries are
+	// MaxEntries and MaxEarly bound all entries and the early ones, and MaxEarlySize the octets of the early ones, so that
+	// a peer cannot fill the memory. No step can take an early notification beyond a bound. Beyond MaxEntries, entries are
 	// freed when they are received or missing.
 	MaxEntries, MaxEarly, MaxEarlySize int
 	// Missed is called by Expire for each step whose timeout has passed. It may call Await.
@@ -61,15 +61,16 @@ type Notification struct {
 }
 
 // Table has the entries of a listener. Entries with the same key are in the order in which they began: if several steps
-// wait for the same key, the one that has waited longest gets the notification. If several notifications have the same key,
-// a step gets the first one that came since its instance began.
+// wait for the same key, the one that has waited longest gets the notification. If several notifications have the same
+// key, a step gets the first one that came since its instance began.
 type Table struct {
 	cfg     Config
 	counts  Counts
 	entries []entry
 	free    int32 // first of the free list, index plus one
 	inUse   int
-	// early and earlySize are the number and the octets of the early notifications, waiting is the number of the waiting steps.
+	// early and earlySize are the number and the octets of the early notifications, waiting is the number of the waiting
+	// steps.
 	early, earlySize, waiting int
 	// behind is the number of the waiting steps that an early notification with their key is too old for.
 	behind int
@@ -131,8 +132,8 @@ func (t *Table) Waiting() int { return t.waiting }
 // Early returns how many notifications have not been taken by a step.
 func (t *Table) Early() int { return t.early }
 
-// Until returns when no late notification is expected any more: Config.Keep after the last wait ended. It is a time that does
-// not come while a step waits. Notifications that no step awaits do not change it.
+// Until returns when no late notification is expected any more: Config.Keep after the last wait ended. It is a time
+// that does not come while a step waits. Notifications that no step awaits do not change it.
 func (t *Table) Until() int64 {
 	if t.waiting > 0 {
 		return never
@@ -140,8 +141,8 @@ func (t *Table) Until() int64 {
 	return t.until
 }
 
-// Await begins to wait for a key until the timeout with this index has passed. If an early notification has the key, the
-// step receives it now: ok is true, and the table does not keep the waiter.
+// Await begins to wait for a key until the timeout with this index has passed. If an early notification has the key,
+// the step receives it now: ok is true, and the table does not keep the waiter.
 func (t *Table) Await(key []byte, timeout int, w Waiter, now int64) (n Notification, ok bool) {
 	hash := maphash.Bytes(t.seed, key)
 	i, older := t.oldestEarly(hash, key, w.Began)
@@ -318,8 +319,8 @@ func (e *entry) move(to state) {
 
 const none int32 = -1
 
-// oldestEarly returns the oldest early notification of a key that came at an instant or later, or none. older reports whether
-// one came before.
+// oldestEarly returns the oldest early notification of a key that came at an instant or later, or none. older reports
+// whether one came before.
 func (t *Table) oldestEarly(hash uint64, key []byte, since int64) (i int32, older bool) {
 	if t.early == 0 {
 		return none, false
@@ -337,8 +338,8 @@ func (t *Table) oldestEarly(hash uint64, key []byte, since int64) (i int32, olde
 	return none, older
 }
 
-// longestWaiting returns the step that has waited longest for a key, or none. leftOver is what a notification with the key
-// counts as if no step takes it.
+// longestWaiting returns the step that has waited longest for a key, or none. leftOver is what a notification with the
+// key counts as if no step takes it.
 func (t *Table) longestWaiting(hash uint64, key []byte) (i int32, leftOver counter) {
 	leftOver = countUnexpected
 	for i = t.first[hash] - 1; i != none; i = t.entries[i].next - 1 {

@@ -19,8 +19,8 @@ type Arrivals interface {
 	Before(offset int64) int64
 }
 
-// arrivalsOf returns the arrivals of a rate from a slot on, at the active time elapsed of its stage. It returns nil for a
-// closed loop.
+// arrivalsOf returns the arrivals of a rate from a slot on, at the active time elapsed of its stage. It returns nil for
+// a closed loop.
 func arrivalsOf(r *rv.Rate, elapsed, slot int64) Arrivals {
 	if r.ClosedLoop {
 		return nil

@@ -2,8 +2,8 @@ package pace
 
 import "math"
 
-// Bucket is a token bucket: a request takes a token, and tokens come at a rate. It holds the tokens of one second, and at least one. The zero
-// Bucket always has tokens.
+// Bucket is a token bucket: a request takes a token, and tokens come at a rate. It holds the tokens of one second, and
+// at least one. The zero Bucket always has tokens.
 type Bucket struct {
 	limited bool
 	rate    float64 // tokens per nanosecond

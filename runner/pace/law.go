@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// law is the integral of a rate over time: how many slots are due at an offset, as a real number. Numbers of slots are in
-// units of 1/2^shift slots. Offsets are nanoseconds since the rate took effect.
+// law is the integral of a rate over time: how many slots are due at an offset, as a real number. Numbers of slots are
+// in units of 1/2^shift slots. Offsets are nanoseconds since the rate took effect.
 type law interface {
 	// offset returns the last offset at which at most n units are due, or Never.
 	offset(n int64, shift uint) int64
@@ -30,8 +30,8 @@ func (e Even) units(t int64, shift uint) int64 {
 	return mulDiv(t, e.Count<<shift, e.Period, e.Period-1)
 }
 
-// ramp is a rate that changes linearly from From to To slots per Period, over Duration. It took effect Elapsed after the
-// begin of the ramp. At t nanoseconds after the begin of the ramp, an even ramp has had
+// ramp is a rate that changes linearly from From to To slots per Period, over Duration. It took effect Elapsed after
+// the begin of the ramp. At t nanoseconds after the begin of the ramp, an even ramp has had
 //
 //	(From * t * (2 Duration - t) + To * t^2) / (2 * Duration * Period)
 //

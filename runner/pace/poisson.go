@@ -22,9 +22,9 @@ const (
 // point first+k of a process with rate 1. Positions count from the point before first, so that the first interval is
 // distributed as all others.
 //
-// The process is divided into blocks of equal length. The number of points in a block has a Poisson distribution, and the
-// points are distributed uniformly in it. Both follow from the seed and the number of the block, in integers, so that all
-// workers compute the same points on all machines.
+// The process is divided into blocks of equal length. The number of points in a block has a Poisson distribution, and
+// the points are distributed uniformly in it. Both follow from the seed and the number of the block, in integers, so
+// that all workers compute the same points on all machines.
 type poisson struct {
 	law    law
 	seed   uint64
@@ -42,7 +42,8 @@ type poisson struct {
 
 // newPoisson returns the arrivals of a process from point first on.
 func newPoisson(l law, seed uint64, first int64) *poisson {
-	p := &poisson{law: l, seed: seed, first: first, marks: []int64{0}, counts: distribution(), points: make([]int64, 0, maxPoints)}
+	p := &poisson{law: l, seed: seed, first: first, marks: []int64{0}, counts: distribution(), points: make([]int64, 0,
+		maxPoints)}
 	p.enter(0, 0)
 	if first > 0 {
 		p.origin = p.position(first - 1)
@@ -79,8 +80,8 @@ func (p *poisson) position(n int64) int64 {
 	return p.points[n-p.before]
 }
 
-// seek enters the last block for which reached is true. reached gets the number of a block and the number of points before
-// it. It is true for block 0, and false for all blocks after the first for which it is false.
+// seek enters the last block for which reached is true. reached gets the number of a block and the number of points
+// before it. It is true for block 0, and false for all blocks after the first for which it is false.
 func (p *poisson) seek(reached func(block, before int64) bool) {
 	block, before := p.block, p.before
 	if !reached(block, before) {
@@ -124,8 +125,9 @@ func (p *poisson) enter(block, before int64) {
 	slices.Sort(p.points)
 }
 
-// distribution returns the distribution function of the number of points in a block: entry n is 2^64 times the probability
-// of at most n points. The products are converted to float64, so that no compiler fuses them with the additions.
+// distribution returns the distribution function of the number of points in a block: entry n is 2^64 times the
+// probability of at most n points. The products are converted to float64, so that no compiler fuses them with the
+// additions.
 func distribution() []uint64 {
 	out := make([]uint64, maxPoints)
 	probability, sum := 6.61626105670948527686e-112, 0.0 // exp(-blockMean)

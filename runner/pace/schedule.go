@@ -33,8 +33,8 @@ type Schedule struct {
 // Change is a change of the schedule from an instant on.
 type Change struct {
 	At int64
-	// Rates are those of all stages. Only Count, Period and RampFrom may differ from the rates before, and Count may not in a
-	// closed loop that ends by requests.
+	// Rates are those of all stages. Only Count, Period and RampFrom may differ from the rates before, and Count may not
+	// in a closed loop that ends by requests.
 	Rates []rv.Rate
 	// Suspended is true if no slot is due until the next Change without it.
 	Suspended bool
@@ -45,7 +45,8 @@ type Change struct {
 // New returns the schedule of a worker with these slots.
 func New(rates []rv.Rate, slots rv.Slots) Schedule {
 	before := segment{stage: -1, at: math.MinInt64, begun: math.MinInt64, end: Never, slots: slots}
-	return Schedule{rates: rates, segments: []segment{before}, position: make([]int64, len(rates)), next: Never, due: Never}
+	return Schedule{rates: rates, segments: []segment{before}, position: make([]int64, len(rates)), next: Never,
+		due: Never}
 }
 
 // Start sets the instant of the first stage.
@@ -92,9 +93,9 @@ func (s *Schedule) until(at int64) int {
 	return n
 }
 
-// share sets the positions from which the worker takes the slots of another share than that of g. In stages with arrivals
-// it takes those from the instant of the change on, except those that it has taken. For a closed loop, the workers are
-// assumed to have sent equally many requests.
+// share sets the positions from which the worker takes the slots of another share than that of g. In stages with
+// arrivals it takes those from the instant of the change on, except those that it has taken. For a closed loop, the
+// workers are assumed to have sent equally many requests.
 func (s *Schedule) share(g *segment, at int64) {
 	for i := max(0, g.stage); i < len(s.rates); i++ {
 		from := int64(0)
@@ -271,8 +272,9 @@ func (s *Schedule) Over() bool { return s.Stage() == len(s.rates) }
 // ClosedLoop returns whether the worker sends a request as soon as a stream is free, and as Concurrency allows it.
 func (s *Schedule) ClosedLoop() bool { return s.next != Never && s.segments[s.current].closedLoop() }
 
-// Concurrency returns how many requests the worker may have in flight in a closed loop at an instant, and Never if there is
-// no limit. The limits of all workers add up to the limit of the stage. The worker's limit rises next at rises, or Never.
+// Concurrency returns how many requests the worker may have in flight in a closed loop at an instant, and Never if
+// there is no limit. The limits of all workers add up to the limit of the stage. The worker's limit rises next at
+// rises, or Never.
 func (s *Schedule) Concurrency(now int64) (limit, rises int64) {
 	g := &s.segments[s.current]
 	if g.rate.Count == 0 {

@@ -48,9 +48,9 @@ func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
 	return next
 }
 
-// change returns the segment of the same stage that begins with a change. With another rate, the next even slot is due at
-// its begin, and a ramp continues as if it had had its new ends from its own begin. With the same rate, the slots stay where
-// they are in active time.
+// change returns the segment of the same stage that begins with a change. With another rate, the next even slot is due
+// at its begin, and a ramp continues as if it had had its new ends from its own begin. With the same rate, the slots
+// stay where they are in active time.
 func (g *segment) change(c *Change) segment {
 	next := *g
 	next.at, next.elapsed, next.suspended = c.At, g.active(c.At), c.Suspended
@@ -75,10 +75,10 @@ func (g *segment) change(c *Change) segment {
 // maxOwners is more than the number of workers of all shards can be.
 const maxOwners = shard.MaxShards*shard.MaxShards + 1
 
-// ownSlots returns which of the worker's slots it takes in a stage. In a closed loop that ends by requests, a worker that
-// may have no request in flight must have no slot. With a concurrency of n, the owner of slot k is therefore the worker
-// that has slot k modulo n. For example, of four workers with a concurrency of 2, two have no slots. A ramp needs a duration,
-// which ends the stage on a worker that may have no request in flight.
+// ownSlots returns which of the worker's slots it takes in a stage. In a closed loop that ends by requests, a worker
+// that may have no request in flight must have no slot. With a concurrency of n, the owner of slot k is therefore the
+// worker that has slot k modulo n. For example, of four workers with a concurrency of 2, two have no slots. A ramp
+// needs a duration, which ends the stage on a worker that may have no request in flight.
 func ownSlots(r *rv.Rate, slots rv.Slots) rv.Slots {
 	if !r.EndsByCount() || r.Count == 0 || r.Count >= maxOwners {
 		return slots
@@ -90,8 +90,8 @@ func ownSlots(r *rv.Rate, slots rv.Slots) rv.Slots {
 	return own
 }
 
-// concurrency returns how many requests of a closed loop with a limit may be in flight on all workers, at an instant of the
-// segment. In a ramp it changes linearly with the active time, rounded down.
+// concurrency returns how many requests of a closed loop with a limit may be in flight on all workers, at an instant of
+// the segment. In a ramp it changes linearly with the active time, rounded down.
 func (g *segment) concurrency(t int64) int64 {
 	to, whole := g.rate.Count, int64(g.rate.Duration)
 	if g.rate.RampFrom == nil || whole == 0 {
@@ -143,7 +143,8 @@ func (g *segment) stageEnd() int64 {
 	if g.rate.Duration > 0 {
 		end = g.at - g.elapsed + int64(g.rate.Duration)
 	}
-	// The instant of a slot of ArrivalsPoisson costs time for each slot before it, so it is not computed if it does not matter.
+	// The instant of a slot of ArrivalsPoisson costs time for each slot before it, so it is not computed if it does not
+	// matter.
 	if g.arrivals != nil && g.rate.Requests > 0 && (end == Never || g.before(end) > g.rate.Requests) {
 		end = min(end, g.due(g.rate.Requests))
 	}
@@ -161,8 +162,8 @@ func (g *segment) before(t int64) int64 {
 }
 
 // passed returns how many slots all workers had in this stage and the stages before, up to an instant of the segment.
-// Slots of a closed loop have no instants: its bound counts or, if it has none, a slot for each nanosecond. This is more
-// than any number of requests.
+// Slots of a closed loop have no instants: its bound counts or, if it has none, a slot for each nanosecond. This is
+// more than any number of requests.
 func (g *segment) passed(t int64) int64 {
 	if g.rate == nil {
 		return g.earlier
@@ -193,7 +194,8 @@ func (g *segment) closedLoop() bool {
 // same returns whether two workers' slots are the same.
 func same(a, b rv.Slots) bool { return a.Of == b.Of && slices.Equal(a.Residues, b.Residues) }
 
-// taken are slots of a stage that the worker has taken under an earlier share: those of slots from one number to another.
+// taken are slots of a stage that the worker has taken under an earlier share: those of slots from one number to
+// another.
 type taken struct {
 	stage    int
 	slots    rv.Slots

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// park waits in Go's own poller: the goroutine is parked, and its thread has no P. After a wait in a system call, sysmon of Go's runtime polls
-// every 20 us for a millisecond, and more seldom until it has taken the P away, 10 ms later: some 60 times, each of which takes the thread from
-// its sleep. That cost more than the requests of a worker that sends a few each second. A wake-up from park costs two switches of threads.
+// park waits in Go's own poller: the goroutine is parked, and its thread has no P. After a wait in a system call,
+// sysmon of Go's runtime polls every 20 us for a millisecond, and more seldom until it has taken the P away, 10 ms
+// later: some 60 times, each of which takes the thread from its sleep. That cost more than the requests of a worker
+// that sends a few each second. A wake-up from park costs two switches of threads.
 type park struct {
-	// bridge is the epoll descriptor fd, which Go's poller watches. It watches timer, and during a wait also the descriptor of the Poller: at
-	// other times, Go's poller would wake at each event of a connection.
+	// bridge is the epoll descriptor fd, which Go's poller watches. It watches timer, and during a wait also the
+	// descriptor of the Poller: at other times, Go's poller would wake at each event of a connection.
 	bridge *os.File
 	fd     int
 	timer  int
@@ -44,8 +45,8 @@ func newPark(epfd int) (*park, error) {
 		k.close()
 		return nil, fmt.Errorf("epoll_ctl: %w", err)
 	}
-	// Before the first call, Go's poller forgets earlier events. Only events from then on wake the goroutine, so the wait begins there. The goroutine
-	// is parked if the result is false.
+	// Before the first call, Go's poller forgets earlier events. Only events from then on wake the goroutine, so the wait
+	// begins there. The goroutine is parked if the result is false.
 	k.ready = func(uintptr) bool {
 		if k.within == 0 {
 			return true

@@ -123,20 +123,22 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 			break // level-triggered: the next Wait returns the event again
 		}
 		const in = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0, Ended: ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0}
+		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0,
+			Ended: ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0}
 		n++
 	}
 	return n, woken, nil
 }
 
-// A wait is a raw system call, which the Go scheduler does not see, if it is short. To the scheduler, a thread that makes a short
-// raw call runs all the time. A garbage collection interrupts a raw wait, because it sends a signal to each thread that runs,
-// and repeats the signal every 100 us until the thread stops. Without asynchronous preemption, it waits for rawWait.
+// A wait is a raw system call, which the Go scheduler does not see, if it is short. To the scheduler, a thread that
+// makes a short raw call runs all the time. A garbage collection interrupts a raw wait, because it sends a signal to
+// each thread that runs, and repeats the signal every 100 us until the thread stops. Without asynchronous preemption,
+// it waits for rawWait.
 const (
 	// firstWait is how long a wait of any length is raw. A worker whose peers answer within it makes raw calls only.
 	//
-	// It is longer than the kernel's tick, which is 4 ms at 250 Hz. A wait that ends before the next tick sets the CPU's timer,
-	// and an event that comes first sets it back. In a virtual machine, each of these is an exit to the hypervisor.
+	// It is longer than the kernel's tick, which is 4 ms at 250 Hz. A wait that ends before the next tick sets the CPU's
+	// timer, and an event that comes first sets it back. In a virtual machine, each of these is an exit to the hypervisor.
 	firstWait = 8 * time.Millisecond
 	// rawWait is the longest wait that is raw. For less, a wake-up from park costs more than it saves.
 	rawWait = 20 * time.Millisecond
@@ -189,17 +191,19 @@ func (p *Poller) drainWake() {
 // Read reads from a non-blocking descriptor. errno is EAGAIN when nothing is there; n is 0 with
 // no errno at end of stream.
 func Read(fd int, b []byte) (n int, errno unix.Errno) {
-	r, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	r, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+		uintptr(len(b)))
 	if errno != 0 {
 		return 0, errno
 	}
 	return int(r), 0
 }
 
-// Send writes to a non-blocking socket, without SIGPIPE if the peer has closed it. errno is EAGAIN if the socket's buffer
-// is full.
+// Send writes to a non-blocking socket, without SIGPIPE if the peer has closed it. errno is EAGAIN if the socket's
+// buffer is full.
 func Send(fd int, b []byte) (n int, errno unix.Errno) {
-	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+		uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

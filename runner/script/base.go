@@ -33,8 +33,11 @@ func (s *state) openLibraries() {
 		replace(L, globals, name, s.filled)
 	}
 	define(L, globals, map[string]lua.LGFunction{
-		"collectgarbage": func(L *lua.LState) int { return pushNumber(L, 0, true) }, "print": func(*lua.LState) int { return 0 },
-		"rawset": s.rawSet, "require": s.require, "setmetatable": setMetatable, "tonumber": toNumber, "tostring": toString, "unpack": unpack,
+		"collectgarbage": func(L *lua.LState) int { return pushNumber(L, 0, true) },
+		"print":          func(*lua.LState) int { return 0 },
+		"rawset":         s.rawSet, "require": s.require, "setmetatable": setMetatable, "tonumber": toNumber,
+		"tostring": toString,
+		"unpack":   unpack,
 	})
 	keep(numbers, keptMath)
 	numbers.RawSetString("huge", lua.LNumber(math.Inf(1)))

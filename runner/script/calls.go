@@ -34,8 +34,8 @@ func (h *Host) begin(i int, v Values) (*state, *made, error) {
 	return s, m, nil
 }
 
-// Request lets script i change req. prevReq and prevRes are the previous request and response of the chain instance, nil
-// or empty for the first. After an error req is unchanged. An error names the script and, if possible, the line.
+// Request lets script i change req. prevReq and prevRes are the previous request and response of the chain instance,
+// nil or empty for the first. After an error req is unchanged. An error names the script and, if possible, the line.
 func (h *Host) Request(i int, prevReq, prevRes, req *Message, v Values) error {
 	s, m, err := h.begin(i, v)
 	if err != nil {
@@ -78,8 +78,8 @@ func (h *Host) Customize(i int, req, res *Message) error {
 	return err
 }
 
-// change calls a function of the compatible form that gets a message to read and one to change. before is the second one
-// before the call.
+// change calls a function of the compatible form that gets a message to read and one to change. before is the second
+// one before the call.
 func (s *state) change(function string, read, changed *view, before *Message) error {
 	if read.m == nil {
 		read.open(&none, nil)

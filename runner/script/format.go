@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// directive is one of string.format, for package fmt: text is all before the verb, such as %-5.2. precision is -1 if it is
-// absent.
+// directive is one of string.format, for package fmt: text is all before the verb, such as %-5.2. precision is -1 if it
+// is absent.
 type directive struct {
 	text             string
 	width, precision int

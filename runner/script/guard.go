@@ -9,10 +9,10 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Three operations of the interpreter allocate much in one instruction: a concatenation, an assignment to an array index
-// far beyond the end, and a list of all results of a call. For a tail call, the trace of an error has a line. The guard
-// changes the syntax tree: functions of the budget check first, or replace the operation. The chunk gets these functions as
-// arguments, in locals whose names a script cannot write.
+// Three operations of the interpreter allocate much in one instruction: a concatenation, an assignment to an array
+// index far beyond the end, and a list of all results of a call. For a tail call, the trace of an error has a line. The
+// guard changes the syntax tree: functions of the budget check first, or replace the operation. The chunk gets these
+// functions as arguments, in locals whose names a script cannot write.
 const (
 	guardConcat = "(concat)" // (concat)(a, b, c) is a .. b .. c
 	guardSet    = "(set)"    // (set)(t, k, v) is t[k] = v

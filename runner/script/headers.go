@@ -6,9 +6,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A header table of the compatible form is an empty Lua table whose metatable reads and changes a message. To fill a table
-// costs four times as much as a script that reads three headers and writes one. A function that goes through a header table
-// makes an ordinary one of it first. Each call makes new tables, so tables of an earlier call are noticed.
+// A header table of the compatible form is an empty Lua table whose metatable reads and changes a message. To fill a
+// table costs four times as much as a script that reads three headers and writes one. A function that goes through a
+// header table makes an ordinary one of it first. Each call makes new tables, so tables of an earlier call are noticed.
 
 // headerTable makes the header table of a view.
 func (v *view) headerTable() *lua.LTable {

@@ -6,7 +6,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// objects are what a script reads and changes during a call: messages and variables. Lua's values for them are made once.
+// objects are what a script reads and changes during a call: messages and variables. Lua's values for them are made
+// once.
 type objects struct {
 	budget         *budget
 	L              *lua.LState

@@ -13,7 +13,8 @@ func (s *stringLibrary) lookFor(L *lua.LState, str, pat string, from int) (start
 	const stepsPerInstruction = 4
 	steps := (s.limits.Instructions - s.used) * stepsPerInstruction
 	start, end = s.match.find(str, pat, from, steps)
-	used := int(min(steps-s.match.steps, 1<<40)) + stepsPerInstruction // more than the budget has if the steps did not suffice
+	// more than the budget has if the steps did not suffice
+	used := int(min(steps-s.match.steps, 1<<40)) + stepsPerInstruction
 	s.charge(L, used*(bytesPerInstruction/stepsPerInstruction))
 	raise(L, s.match.err)
 	return start, end

@@ -21,15 +21,15 @@ type Script struct {
 	wantsBody bool
 }
 
-// Compile compiles a script. It runs the top level once, under the default limits, to find the functions that the script
-// defines. name is in all messages, for example "templates[2].script.lua". A syntax error is "name:line: ...".
+// Compile compiles a script. It runs the top level once, under the default limits, to find the functions that the
+// script defines. name is in all messages, for example "templates[2].script.lua". A syntax error is "name:line: ...".
 func Compile(name, source string) (*Script, error) {
 	return compileFor(name, source, (*Script).inspect)
 }
 
-// CompileCustomizer is Compile for a script that a server runs. It defines customize_response(request_headers, request_body,
-// response_headers, response_body) -> table, string. The headers are as in the compatible form. The script can change
-// ":status" of the response.
+// CompileCustomizer is Compile for a script that a server runs. It defines customize_response(request_headers,
+// request_body, response_headers, response_body) -> table, string. The headers are as in the compatible form. The
+// script can change ":status" of the response.
 func CompileCustomizer(name, source string) (*Script, error) {
 	return compileFor(name, source, func(_ *Script, globals *lua.LTable) error {
 		if _, ok := globals.RawGetString(customizeResponse).(*lua.LFunction); !ok {
@@ -67,11 +67,13 @@ func (s *Script) inspect(globals *lua.LTable) error {
 	}
 	switch {
 	case len(s.defines) == 0:
-		return fmt.Errorf("the script defines none of %s, %s, %s and %s", makeRequest, validateResponse, onRequest, onResponse)
+		return fmt.Errorf("the script defines none of %s, %s, %s and %s", makeRequest, validateResponse, onRequest,
+			onResponse)
 	case s.defines[makeRequest] && s.defines[onRequest]:
 		return fmt.Errorf("the script defines both %s and %s: define only one function for requests", makeRequest, onRequest)
 	case s.defines[validateResponse] && s.defines[onResponse]:
-		return fmt.Errorf("the script defines both %s and %s: define only one function for responses", validateResponse, onResponse)
+		return fmt.Errorf("the script defines both %s and %s: define only one function for responses", validateResponse,
+			onResponse)
 	}
 	if s.defines[onRequest] || s.defines[onResponse] {
 		s.wantsBody = s.wantsBody || mentions(s.proto, "body")
@@ -99,8 +101,8 @@ func (s *Script) ChangesRequests() bool { return s.defines[makeRequest] || s.def
 // Validates reports whether the script judges responses.
 func (s *Script) Validates() bool { return s.defines[validateResponse] || s.defines[onResponse] }
 
-// WantsBody reports whether the script can read bodies of responses: a compatible function takes the payload, or a script
-// of the native form contains the word "body". Other scripts can get responses without their bodies.
+// WantsBody reports whether the script can read bodies of responses: a compatible function takes the payload, or a
+// script of the native form contains the word "body". Other scripts can get responses without their bodies.
 func (s *Script) WantsBody() bool { return s.wantsBody }
 
 func compile(name, source string) (proto *lua.FunctionProto, err error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// stringLibrary is the global string, which also has the methods of strings. The functions with patterns are in patterns.go.
+// stringLibrary is the global string, which also has the methods of strings. The functions with patterns are in
+// patterns.go.
 type stringLibrary struct {
 	*budget
 	match matcher
@@ -18,7 +19,8 @@ type stringLibrary struct {
 // open returns the library.
 func (s *stringLibrary) open(L *lua.LState) *lua.LTable {
 	t := define(L, L.NewTable(), map[string]lua.LGFunction{
-		"byte": toBytes, "char": fromBytes, "find": s.find, "format": s.format, "gmatch": s.gmatch, "gsub": s.gsub, "len": length,
+		"byte": toBytes, "char": fromBytes, "find": s.find, "format": s.format, "gmatch": s.gmatch, "gsub": s.gsub,
+		"len":   length,
 		"lower": s.lower, "match": s.matchText, "rep": s.repeat, "reverse": s.reverse, "sub": part, "upper": s.upper,
 	})
 	meta := L.NewTable()

@@ -38,8 +38,8 @@ const contentLength = "content-length"
 
 var pseudoNames = [...]string{"status", "method", "scheme", "authority", "path"}
 
-// boxed caches a string as a Lua value. To make one costs two allocations, and most texts of a message are the same as in
-// the message before.
+// boxed caches a string as a Lua value. To make one costs two allocations, and most texts of a message are the same as
+// in the message before.
 type boxed struct {
 	s string
 	v lua.LValue
@@ -140,8 +140,8 @@ func (v *view) setBody(text string) (err error) {
 	return err
 }
 
-// checkSize returns an error if the headers and n more bytes exceed Limits.Fields. A field has a size as HPACK computes it
-// (RFC 7541 section 4.1).
+// checkSize returns an error if the headers and n more bytes exceed Limits.Fields. A field has a size as HPACK computes
+// it (RFC 7541 section 4.1).
 func (v *view) checkSize(n int) error {
 	const perField = 32
 	n += perField
@@ -248,8 +248,8 @@ func (v *view) replaceHeaders(t *lua.LTable) error {
 	return nil
 }
 
-// takeHeaders sets the headers to what a script returned: the header table, which has changed the message, or another one.
-// before is the message before the call.
+// takeHeaders sets the headers to what a script returned: the header table, which has changed the message, or another
+// one. before is the message before the call.
 func (v *view) takeHeaders(result lua.LValue, before *Message) error {
 	t, ok := result.(*lua.LTable)
 	switch {

@@ -54,7 +54,8 @@ func (l *Lease) End() int64 {
 
 // leaseState is what the worker has done about its lease.
 type leaseState struct {
-	// paused is true if the lease has expired: the worker sends nothing. expired is true if it had expired when Pause was called.
+	// paused is true if the lease has expired: the worker sends nothing. expired is true if it had expired when Pause was
+	// called.
 	paused, expired bool
 	// gapBegan is when the pause began, until its time is in gaps; else zero.
 	gapBegan int64

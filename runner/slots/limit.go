@@ -7,16 +7,17 @@ import (
 	"github.com/h2surge/h2surge/runner/pace"
 )
 
-// Limiter holds requests back that are above the worker's share of the plan's request limit. A request with a due time takes its token when
-// it is sent, or is dropped: if it waited, its response time would have the wait. Other requests take it before they are made.
+// Limiter holds requests back that are above the worker's share of the plan's request limit. A request with a due time
+// takes its token when it is sent, or is dropped: if it waited, its response time would have the wait. Other requests
+// take it before they are made.
 type Limiter struct {
 	bucket pace.Bucket
 	// total is the limit of the whole test in requests per second; zero: no limit.
 	total float64
 	// sleep is the shortest wait for a token.
 	sleep int64
-	// wakeAt is when the bucket has a token for the requests that wait, valid in this turn; never: none waits. waited is true if some waited
-	// in the turn before.
+	// wakeAt is when the bucket has a token for the requests that wait, valid in this turn; never: none waits. waited is
+	// true if some waited in the turn before.
 	wakeAt int64
 	waited bool
 	held   rv.Limited
@@ -29,8 +30,8 @@ func NewLimiter(total int64, sleep time.Duration) Limiter {
 	return l
 }
 
-// Begin gives the worker a portion of the limit for setup, the load or teardown, with a full bucket. Setup and teardown have all of the limit,
-// because one worker runs them and no other one sends.
+// Begin gives the worker a portion of the limit for setup, the load or teardown, with a full bucket. Setup and teardown
+// have all of the limit, because one worker runs them and no other one sends.
 func (l *Limiter) Begin(portion float64, now int64) {
 	l.bucket = pace.Bucket{}
 	l.Share(portion, now)
@@ -59,7 +60,8 @@ func (l *Limiter) Ready(now int64) bool {
 	return true
 }
 
-// Admit takes the token of a request that is made after Ready. It returns whether it has taken one, and whether requests have waited.
+// Admit takes the token of a request that is made after Ready. It returns whether it has taken one, and whether
+// requests have waited.
 func (l *Limiter) Admit(now int64) (admitted, waited bool) {
 	if l.total == 0 {
 		return false, false
@@ -70,8 +72,8 @@ func (l *Limiter) Admit(now int64) (admitted, waited bool) {
 	return l.bucket.Take(now), l.waited
 }
 
-// Allows returns whether a request may be sent now. One that the peer has given back is sent again without a token, and the next ones wait
-// for it.
+// Allows returns whether a request may be sent now. One that the peer has given back is sent again without a token, and
+// the next ones wait for it.
 func (l *Limiter) Allows(admitted, retried bool, now int64) bool {
 	switch {
 	case l.total == 0:

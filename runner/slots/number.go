@@ -9,16 +9,17 @@ import (
 // maxResidues bounds Slots.Of of a worker: there are at most as many shards, and as many workers of each.
 const maxResidues = shard.MaxShards * shard.MaxShards
 
-// afterShare is the first number that follows from a slot in a test with several schedules. No worker draws so many numbers
-// before the first change of a share. JSON can represent larger numbers exactly (RFC 8259 6).
+// afterShare is the first number that follows from a slot in a test with several schedules. No worker draws so many
+// numbers before the first change of a share. JSON can represent larger numbers exactly (RFC 8259 6).
 const afterShare = 1 << 50
 
-// number gives each schedule its numbers for values that occur once in the test. A slot has one owner. It has perSlot numbers, because
-// several values may be drawn for it.
+// number gives each schedule its numbers for values that occur once in the test. A slot has one owner. It has perSlot
+// numbers, because several values may be drawn for it.
 //
-// Before the first change of a share, a worker draws the k-th number of its residues. After k slots of a stage of n slots,
-// this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for each stage,
-// and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare on.
+// Before the first change of a share, a worker draws the k-th number of its residues. After k slots of a stage of n
+// slots, this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for
+// each stage, and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare
+// on.
 func (s *Schedules) number() {
 	base, several := int64(len(s.ofStage)+1)*maxResidues, int64(len(s.all))
 	if several > 1 {
@@ -29,7 +30,8 @@ func (s *Schedules) number() {
 	}
 }
 
-// Number returns the number from which the values are drawn that occur once in the test, for slot n of the current stage.
+// Number returns the number from which the values are drawn that occur once in the test, for slot n of the current
+// stage.
 func (s *Schedule) Number(n int64) int64 { return s.firstNumber + s.numbersPerSlot*(s.Earlier()+n) }
 
 // NumberAfterAll returns a number that is higher than those of all slots, when the load is over.

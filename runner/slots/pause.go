@@ -2,7 +2,8 @@ package slots
 
 import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
-// Pause begins a pause if the lease has expired, or had expired before it was renewed. It returns whether a pause has begun.
+// Pause begins a pause if the lease has expired, or had expired before it was renewed. It returns whether a pause has
+// begun.
 //
 // A paused worker sends nothing, and does not look at the slots that become due. When the lease is renewed, or the
 // load or the run ends, it drops all slots of the pause. Updates take effect during a pause; then the worker drops the

@@ -14,8 +14,8 @@ type Schedule struct {
 	pace.Schedule
 	// index is the place among the schedules.
 	index int
-	// first is the stage of the plan that is stage 0 of the Schedule. If the stages begin later than the test, stage 0 is a
-	// pause, and first is the stage of the plan before them.
+	// first is the stage of the plan that is stage 0 of the Schedule. If the stages begin later than the test, stage 0 is
+	// a pause, and first is the stage of the plan before them.
 	first, end int
 	// pause is the pause before the stages; empty: none.
 	pause []rv.Rate
@@ -23,7 +23,8 @@ type Schedule struct {
 	risesAt int64
 	// inUse is the number of requests without an outcome, if Schedules.counts is true.
 	inUse int64
-	// firstNumber is the number of the first slot. Each slot has numbersPerSlot numbers, with those of the same slot of the other schedules.
+	// firstNumber is the number of the first slot. Each slot has numbersPerSlot numbers, with those of the same slot of
+	// the other schedules.
 	firstNumber, numbersPerSlot int64
 }
 
@@ -70,8 +71,8 @@ func (s *Schedule) rises() int64 {
 // Index returns the place of the schedule among those of the worker.
 func (s *Schedule) Index() int { return s.index }
 
-// StartsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is false
-// while the load is suspended, so that ready steps wait.
+// StartsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is
+// false while the load is suspended, so that ready steps wait.
 func (s *Schedule) StartsChains() bool {
 	r := s.Rate()
 	return r != nil && r.ChainsPerSecond && !s.Suspended()

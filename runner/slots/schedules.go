@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/runner/pace"
 )
 
-// Schedules are those of a worker, which run at the same time: that of the mix, if the test has one, and that of each chain with
-// stages of its own.
+// Schedules are those of a worker, which run at the same time: that of the mix, if the test has one, and that of each
+// chain with stages of its own.
 type Schedules struct {
 	all []Schedule
 	// ofStage has the index of the schedule of each stage of the plan.

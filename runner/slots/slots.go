@@ -11,12 +11,12 @@ import (
 
 const never = pace.Never
 
-// Slots say which slots the worker has, when they are due, which changes come, and whether the lease lets the worker take
-// them.
+// Slots say which slots the worker has, when they are due, which changes come, and whether the lease lets the worker
+// take them.
 type Slots struct {
 	Schedules
-	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
-	// yet. earliestPickUp is when the worker may take slots again.
+	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero:
+	// not yet. earliestPickUp is when the worker may take slots again.
 	startAt, startedAt, earliestPickUp int64
 	// changes wait for their instants, in this order.
 	changes []Change
@@ -60,8 +60,8 @@ func (s *Slots) StartAt() int64 { return s.startAt }
 // StartedAt returns when the worker first saw that the start instant had passed, zero: not yet.
 func (s *Slots) StartedAt() int64 { return s.startedAt }
 
-// Next returns when the worker must take slots, enter the next stage of a schedule or apply a change, or when the delay of a chain
-// ends that a closed loop waits for.
+// Next returns when the worker must take slots, enter the next stage of a schedule or apply a change, or when the delay
+// of a chain ends that a closed loop waits for.
 func (s *Slots) Next(now int64) int64 {
 	return min(s.nextPickUp(), s.nextChange(), s.nextDelayed(now))
 }
@@ -151,11 +151,12 @@ func (s *Slots) nextDelayed(now int64) int64 {
 	return s.startAt + s.delays[0]
 }
 
-// ReadySince returns from when on a step of a schedule is due that is ready and needs no slot: the stage has begun, and the
-// load has continued after a pause.
+// ReadySince returns from when on a step of a schedule is due that is ready and needs no slot: the stage has begun, and
+// the load has continued after a pause.
 func (s *Slots) ReadySince(own *Schedule) int64 { return max(own.Since(), s.lease.resumedAt) }
 
-// Deadline returns when the load has lasted for a time, to which suspensions do not count. It is never if this is not known.
+// Deadline returns when the load has lasted for a time, to which suspensions do not count. It is never if this is not
+// known.
 func (s *Slots) Deadline(after time.Duration) int64 {
 	if after == 0 || s.startAt == never || s.Suspended() {
 		return never

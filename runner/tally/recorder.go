@@ -38,7 +38,8 @@ type Outcome struct {
 // Unanswered is an outcome of a request that got no whole response.
 type Unanswered uint8
 
-// The outcomes of requests that got no whole response: the timeout passed, the peer reset the stream, or the connection was lost.
+// The outcomes of requests that got no whole response: the timeout passed, the peer reset the stream, or the connection
+// was lost.
 const (
 	ByTimeout Unanswered = iota
 	ByReset
@@ -49,7 +50,8 @@ const (
 func New(p *chain.Program, rates []rv.Rate, of []rv.Selection) Recorder {
 	r := Recorder{
 		Recorder: measure.New(measure.Shape{
-			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(rates), Targets: len(p.Targets), Selections: len(of), Listeners: len(p.Listeners),
+			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(rates), Targets: len(p.Targets), Selections: len(of),
+			Listeners: len(p.Listeners),
 		}),
 		program: p, selections: newSelections(of, p, rates), samples: &samples{},
 	}
@@ -65,8 +67,8 @@ func (r *Recorder) Swap(spare *measure.Recorder) (full *measure.Recorder) {
 	return full
 }
 
-// Slot counts a slot and records when it was picked up, and which part of the lag is due to the sleep interval: the part
-// before the earliest time at which the worker could pick up slots.
+// Slot counts a slot and records when it was picked up, and which part of the lag is due to the sleep interval: the
+// part before the earliest time at which the worker could pick up slots.
 func (r *Recorder) Slot(stage int, due, pickedUp, earliest int64) {
 	r.Stages[stage].Slots++
 	if r.warmUp[stage] {
@@ -102,8 +104,8 @@ func (r *Recorder) EndedLate(why string) {
 	}
 }
 
-// Ended counts an instance of a chain that has started in a measured stage and has ended. The parameter why is what aborted it,
-// or "".
+// Ended counts an instance of a chain that has started in a measured stage and has ended. The parameter why is what
+// aborted it, or "".
 func (r *Recorder) Ended(chain int32, why string) {
 	c := &r.Chains[chain]
 	if why == "" {
@@ -126,8 +128,8 @@ func (r *Recorder) IsWarm(q *book.Request) bool { return r.warmUp[q.Stage] }
 // measured returns whether a request counts in the results.
 func (r *Recorder) measured(q *book.Request) bool { return q.Stage >= 0 && !r.IsWarm(q) }
 
-// Sent counts a request that is sent for the first time. Over is true if the schedule of its stage is over, and allOver if all are. Down
-// is for how long its connection was not open while it waited.
+// Sent counts a request that is sent for the first time. Over is true if the schedule of its stage is over, and allOver
+// if all are. Down is for how long its connection was not open while it waited.
 func (r *Recorder) Sent(q *book.Request, over, allOver bool, down int64) {
 	if q.Stage < 0 {
 		r.once(q.Stage).Sent++
@@ -242,7 +244,8 @@ func (r *Recorder) Drop(stage int, cause failure.Cause, n int64) {
 	}
 	r.Dropped += n
 	r.selectDropped(stage, n)
-	r.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
+	r.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address},
+		n)
 }
 
 // DropPaused counts n slots of a stage that were due while the lease had expired.

@@ -39,16 +39,16 @@ func (r *Recorder) SampleFailed(q *book.Request, in *chain.Instance, failed stri
 	}
 }
 
-// SampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
-// is wanted. There is nothing else to show.
+// SampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the
+// sample is wanted. There is nothing else to show.
 func (r *Recorder) SampleUnanswered(q *book.Request, in *chain.Instance, outcome string, now int64) {
 	if r.program.Steps[q.Step].Traced() && r.measured(q) {
 		r.sample(q, in, "", outcome, true, now)
 	}
 }
 
-// sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one of
-// them. A whole response is better, then a trace with the sampled flag.
+// sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one
+// of them. A whole response is better, then a trace with the sampled flag.
 func (r *Recorder) sample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) {
 	l := r.samples
 	traced := false
@@ -100,7 +100,8 @@ func (r *Recorder) WantsSample(step int32) bool {
 	return r.samples.wanted != nil && r.samples.wanted[step]
 }
 
-func (r *Recorder) newSample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool, now int64) sample {
+func (r *Recorder) newSample(q *book.Request, in *chain.Instance, failed, outcome string, whole bool,
+	now int64) sample {
 	s := &r.program.Steps[q.Step]
 	out := sample{step: q.Step, at: now, whole: whole, Sample: rv.Sample{
 		Chain: r.program.Chains[in.Chain].Name, Step: s.Name, Check: failed, Status: int(q.Status), Outcome: outcome,

@@ -12,8 +12,8 @@ import (
 // comparison.
 type selections struct {
 	of []rv.Selection
-	// steps is the number of steps. requests has the indices of the selections of a request, at stage * steps + step. slots
-	// has the indices of those that a slot of a stage belongs to if it was not given to a step.
+	// steps is the number of steps. requests has the indices of the selections of a request, at stage * steps + step.
+	// slots has the indices of those that a slot of a stage belongs to if it was not given to a step.
 	steps           int
 	requests, slots [][]int32
 }

@@ -84,7 +84,8 @@ type Trial struct {
 	script string
 }
 
-// New returns a trial of the requests of a worker, or nil without a Config. The function now returns the time of the turn.
+// New returns a trial of the requests of a worker, or nil without a Config. The function now returns the time of the
+// turn.
 func New(cfg *Config, now func() int64, requests *book.Book, f *flow.Flow, sources *chain.Sources) *Trial {
 	if cfg == nil {
 		return nil
@@ -230,7 +231,8 @@ func (t *Trial) exchangeOf(a chain.Activation) *Exchange {
 
 func cloneMessage(m *message.Message) *message.Message {
 	out := &message.Message{
-		Method: bytes.Clone(m.Method), Scheme: bytes.Clone(m.Scheme), Authority: bytes.Clone(m.Authority), Path: bytes.Clone(m.Path),
+		Method: bytes.Clone(m.Method), Scheme: bytes.Clone(m.Scheme), Authority: bytes.Clone(m.Authority),
+		Path:   bytes.Clone(m.Path),
 		Status: m.Status, Body: bytes.Clone(m.Body),
 	}
 	for _, f := range m.Fields {

@@ -27,8 +27,9 @@ type Settings struct {
 	MemoryLimit int64
 }
 
-// Heap sets the garbage collector up. What the environment says (GOGC, GOMEMLIMIT) is left alone. A process that makes load calls it before
-// it reads its plan: the first collection then comes at 16 MB instead of 4 MB, which is more than most plans need.
+// Heap sets the garbage collector up. What the environment says (GOGC, GOMEMLIMIT) is left alone. A process that makes
+// load calls it before it reads its plan: the first collection then comes at 16 MB instead of 4 MB, which is more than
+// most plans need.
 func Heap() Settings {
 	s := choose(cpu.MemoryLimit(), os.Getenv)
 	if s.GCPercent != 0 {
@@ -51,7 +52,8 @@ func choose(memory int64, env func(string) string) Settings {
 	return s
 }
 
-// Workers sets how many Ps a number of workers needs, and returns it; zero: GOMAXPROCS is in the environment, which is left alone.
+// Workers sets how many Ps a number of workers needs, and returns it; zero: GOMAXPROCS is in the environment, which is
+// left alone.
 //
 // One P more than there are workers: each worker's thread holds one nearly all the time, and
 // the control endpoint and the collector need one that they do not have to take from a worker.

@@ -30,7 +30,10 @@ func delaysTable() table {
 		{"exponential", "exponential: {mean: 5ms, max: 100ms}"},
 		{"normal", "normal: {mean: 20ms, standardDeviation: 3ms}"},
 	} {
-		t.rows = append(t.rows, row{name: "delays-" + d[0], measure: func(b *lab) ([]line, error) { return b.measureDelays(d[0], d[1]) }})
+		t.rows = append(t.rows, row{name: "delays-" + d[0], measure: func(b *lab) ([]line,
+			error) {
+			return b.measureDelays(d[0], d[1])
+		}})
 	}
 	return t
 }
@@ -54,7 +57,8 @@ func (b *lab) measureDelays(name, delay string) ([]line, error) {
 	var lines []line
 	for _, p := range percentiles(runs, serviceTime) {
 		want := float64(rank(logged, p.q))
-		l := line{cells: []string{name, p.name, milliseconds(want), milliseconds(loopback), milliseconds(p.us), milliseconds(p.us - want - loopback)}}
+		l := line{cells: []string{name, p.name, milliseconds(want), milliseconds(loopback), milliseconds(p.us),
+			milliseconds(p.us - want - loopback)}}
 		if !l.generatorBound(runs) && p.q <= judged {
 			l.near(p.name, p.us/1e3, (want+loopback)/1e3, (delayTolerance+delayRatio*want)/1e3, " ms")
 		}

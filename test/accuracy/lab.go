@@ -58,7 +58,8 @@ func (b *lab) generatorCPUs() []int { return b.cpus[len(b.cpus)-1:] }
 func (b *lab) about() (out [][]string) {
 	lines := harness.Machine(b.cpus, b.targetCPUs()[0], b.generatorCPUs()[0])
 	version := harness.Unknown
-	if f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "version"}, CPUs: b.cpus}, 10*time.Second); err == nil {
+	if f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "version"}, CPUs: b.cpus},
+		10*time.Second); err == nil {
 		version = harness.Match(f.Stdout, `^h2surge (\S+)`)
 	}
 	for _, l := range append(lines, [2]string{"h2surge", version}, [2]string{"Go", runtime.Version()}) {
@@ -82,7 +83,8 @@ func (b *lab) serve(record bool, flags ...string) (*target, error) {
 		return nil, err
 	}
 	t := &target{url: harness.Loopback("http", ports[0]), stats: harness.Loopback("http", ports[1]) + "/stats"}
-	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]), "--stats-listen", "127.0.0.1:" + strconv.Itoa(ports[1])}
+	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]), "--stats-listen",
+		"127.0.0.1:" + strconv.Itoa(ports[1])}
 	if record {
 		t.record = filepath.Join(b.dir, "record-"+strconv.Itoa(ports[0]))
 		argv = append(argv, "--record", t.record)
@@ -193,7 +195,8 @@ func (t *target) count(report func(url string) (*rv.Report, error)) (out run, er
 	return out, nil
 }
 
-// rounds of a measurement: an odd number. Its figures are medians, so that one disturbance of the machine does not show.
+// rounds of a measurement: an odd number. Its figures are medians, so that one disturbance of the machine does not
+// show.
 const rounds = 3
 
 // repeat returns the runs of all rounds.
@@ -228,7 +231,8 @@ type percentile struct {
 
 // percentiles returns the medians of the percentiles of a time.
 func percentiles(runs []run, of func(run) rv.Times) []percentile {
-	out := []percentile{{name: "p50", q: 0.5}, {name: "p90", q: 0.9}, {name: "p95", q: 0.95}, {name: "p99", q: 0.99}, {name: "p99.9", q: 0.999}}
+	out := []percentile{{name: "p50", q: 0.5}, {name: "p90", q: 0.9}, {name: "p95", q: 0.95}, {name: "p99", q: 0.99},
+		{name: "p99.9", q: 0.999}}
 	for i := range out {
 		out[i].us = median(runs, func(r run) float64 {
 			t := of(r)

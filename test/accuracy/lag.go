@@ -7,8 +7,9 @@ import (
 	"github.com/h2surge/h2surge/test/harness"
 )
 
-// lagMark returns the mark of the 99th percentile of lag, in microseconds. A worker that spins sends a request when it is
-// due; at 200,000/s it is often busy with responses then. A worker that sleeps sends it within a sleep interval, which is
+// lagMark returns the mark of the 99th percentile of lag, in microseconds. A worker that spins sends a request when it
+// is due; at 200,000/s it is often busy with responses then. A worker that sleeps sends it within a sleep interval,
+// which is
 // 500 us. Twice the interval leaves time to send a batch.
 func lagMark(s v1alpha1.IdleStrategy, rate int) float64 {
 	switch {
@@ -28,7 +29,8 @@ func lagTable() table {
 		head:  []string{"asked, 1/s", "strategy", "lag p50, ms", "lag p99, ms", "added, ms", "CPU"},
 	}
 	for _, rate := range []int{1000, 10_000, 60_000, 200_000} {
-		for _, s := range []v1alpha1.IdleStrategy{v1alpha1.IdleStrategySpin, v1alpha1.IdleStrategySleep, v1alpha1.IdleStrategyAuto} {
+		for _, s := range []v1alpha1.IdleStrategy{v1alpha1.IdleStrategySpin, v1alpha1.IdleStrategySleep,
+			v1alpha1.IdleStrategyAuto} {
 			t.rows = append(t.rows, row{name: fmt.Sprintf("lag-%d-%s", rate, s), measure: func(b *lab) ([]line, error) {
 				return b.measureLag(rate, s)
 			}})
@@ -51,7 +53,8 @@ func (b *lab) measureLag(rate int, strategy v1alpha1.IdleStrategy) ([]line, erro
 	added := median(runs, func(r run) float64 { return float64(r.ResponseTime.P50 - r.ServiceTime.P50) })
 	cpu := median(runs, func(r run) float64 { return 100 * r.CPUSeconds / seconds })
 	l := line{cells: []string{
-		harness.Thousands(int64(rate)), chosen(strategy, runs[0]), milliseconds(p50), milliseconds(p99), milliseconds(added), fmt.Sprintf("%.0f %%", cpu),
+		harness.Thousands(int64(rate)), chosen(strategy, runs[0]), milliseconds(p50), milliseconds(p99), milliseconds(added),
+		fmt.Sprintf("%.0f %%", cpu),
 	}}
 	if !l.generatorBound(runs) {
 		l.atMost("lag p99", p99/1e3, lagMark(strategy, rate)/1e3, " ms")

@@ -59,14 +59,16 @@ func (l *line) verdict() string {
 // atMost notes a figure above its mark.
 func (l *line) atMost(what string, got, mark float64, unit string) {
 	if got > mark {
-		l.missed = append(l.missed, fmt.Sprintf("not reached: %s %s%s, mark %s%s", what, figure(got), unit, figure(mark), unit))
+		l.missed = append(l.missed, fmt.Sprintf("not reached: %s %s%s, mark %s%s", what, figure(got), unit, figure(mark),
+			unit))
 	}
 }
 
 // near notes a figure that differs from the expected one by more than the tolerance.
 func (l *line) near(what string, got, want, tolerance float64, unit string) {
 	if math.Abs(got-want) > tolerance+1e-9*want { // decimal fractions are not exact
-		l.missed = append(l.missed, fmt.Sprintf("not reached: %s %s%s, expected %s%s within %s%s", what, figure(got), unit, figure(want), unit, figure(tolerance), unit))
+		l.missed = append(l.missed, fmt.Sprintf("not reached: %s %s%s, expected %s%s within %s%s", what, figure(got), unit,
+			figure(want), unit, figure(tolerance), unit))
 	}
 }
 

@@ -42,7 +42,8 @@ func (b *lab) measureRate(rate, rounds, seconds int) ([]line, error) {
 	arrived := median(runs, func(r run) float64 { return perSecond(r.counts.PerSecond) })
 	lag := median(runs, func(r run) float64 { return float64(r.Lag.P99) })
 	l := line{cells: []string{
-		harness.Thousands(int64(rate)), fmt.Sprint(seconds), harness.Thousands(int64(sent)), exact(reported), exact(arrived), milliseconds(lag),
+		harness.Thousands(int64(rate)), fmt.Sprint(seconds), harness.Thousands(int64(sent)), exact(reported), exact(arrived),
+		milliseconds(lag),
 	}}
 	if !l.generatorBound(runs) {
 		l.nearRate("reported", reported, rate, seconds)

@@ -16,8 +16,8 @@ const (
 	stallRate      = 2000
 )
 
-// waitAt returns the quantile q of the time that requests wait for the end of a stall. Of all requests, stall/period are due
-// in a stall, and they wait uniformly between 0 and stall. The others do not wait.
+// waitAt returns the quantile q of the time that requests wait for the end of a stall. Of all requests, stall/period
+// are due in a stall, and they wait uniformly between 0 and stall. The others do not wait.
 func waitAt(q float64) float64 {
 	const share = float64(stall) / period
 	return math.Max(0, (q-(1-share))/share) * stall
@@ -43,13 +43,15 @@ func (b *lab) measureStall() ([]line, error) {
 			return run{}, err
 		}
 		return b.against(t, func(url string) (*rv.Report, error) {
-			return b.generate(getManifest(url, fmt.Sprintf("{name: load, requestsPerSecond: %d, duration: %ds}", stallRate, 2*period/1_000_000), ""))
+			return b.generate(getManifest(url, fmt.Sprintf("{name: load, requestsPerSecond: %d, duration: %ds}", stallRate,
+				2*period/1_000_000), ""))
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	lines := []line{stallLine(runs, "mean", meanWait, median(runs, func(r run) float64 { return float64(r.ResponseTime.Mean) }))}
+	lines := []line{stallLine(runs, "mean", meanWait,
+		median(runs, func(r run) float64 { return float64(r.ResponseTime.Mean) }))}
 	for _, p := range percentiles(runs, func(r run) rv.Times { return r.ResponseTime }) {
 		lines = append(lines, stallLine(runs, p.name, waitAt(p.q), p.us))
 	}

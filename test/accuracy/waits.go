@@ -16,8 +16,8 @@ import (
 const (
 	// waitDelay is how long the server takes for each response.
 	waitDelay = 10 * time.Millisecond
-	// waitTolerance is how much later than the server a client may see the end of a response, in microseconds. A request that
-	// waits for a timer is later than that.
+	// waitTolerance is how much later than the server a client may see the end of a response, in microseconds. A request
+	// that waits for a timer is later than that.
 	waitTolerance = 5000
 )
 
@@ -65,7 +65,10 @@ func waitsTable() table {
 		head:  []string{"requests", "server, ms", "client, ms", "difference, ms"},
 	}
 	for _, w := range waits {
-		t.rows = append(t.rows, row{name: "wait: " + w.name, measure: func(b *lab) ([]line, error) { return b.measureWait(w) }})
+		t.rows = append(t.rows, row{name: "wait: " + w.name, measure: func(b *lab) ([]line,
+			error) {
+			return b.measureWait(w)
+		}})
 	}
 	return t
 }
@@ -85,7 +88,8 @@ func (b *lab) measureWait(w wait) ([]line, error) {
 	}
 	slices.SortFunc(all, func(x, y times) int { return cmp.Compare(x.client-x.server, y.client-y.server) })
 	got := all[len(all)/2]
-	l := line{cells: []string{w.name, milliseconds(got.server), milliseconds(got.client), milliseconds(got.client - got.server)}}
+	l := line{cells: []string{w.name, milliseconds(got.server), milliseconds(got.client),
+		milliseconds(got.client - got.server)}}
 	l.near("difference", (got.client-got.server)/1e3, 0, waitTolerance/1e3, " ms")
 	return []line{l}, nil
 }
@@ -123,7 +127,8 @@ func (b *lab) sequence(manifest string, log *serverLog) (time.Duration, error) {
 
 // tried is sequence with "h2surge try".
 func (b *lab) tried(manifest string, log *serverLog) (time.Duration, error) {
-	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "try", "-f", "-"}, Stdin: manifest, CPUs: b.generatorCPUs()}, time.Minute)
+	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "try", "-f", "-"}, Stdin: manifest,
+		CPUs: b.generatorCPUs()}, time.Minute)
 	if err != nil {
 		return 0, err
 	}

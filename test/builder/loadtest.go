@@ -44,7 +44,8 @@ func Sessions(name, url string) *LoadTest {
 			},
 		},
 		{Name: "update", Request: v1alpha1.Request{Method: "PATCH", Path: "${session}", Body: `{"ue":"${ue}"}`}},
-		{Name: "delete", Request: v1alpha1.Request{Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(204)}}}},
+		{Name: "delete", Request: v1alpha1.Request{Method: "DELETE", Path: "${session}",
+			Expect: &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(204)}}}},
 	}
 	b.lt.Spec.Chains = []v1alpha1.Chain{{
 		Name: "session", Target: "target",
@@ -166,7 +167,8 @@ func List(name string, values ...string) v1alpha1.Variable {
 
 // P99 is a threshold on the 99th percentile of the response time: "20ms".
 func P99(limit string) v1alpha1.Threshold {
-	return v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: ptr.To(intstr.FromString(limit))}
+	return v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99",
+		Max: ptr.To(intstr.FromString(limit))}
 }
 
 // ErrorRate is a threshold on the error rate: "1%".

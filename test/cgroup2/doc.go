@@ -1,10 +1,11 @@
-// Package cgroup2 runs the checks of CPUs, throttling and memory limits on a real Linux kernel whose only cgroup hierarchy is
-// version 2, as on the nodes of current Kubernetes. The kernel boots in an emulator, so that neither the hierarchy of the machine
-// that runs the tests nor KVM matters.
+// Package cgroup2 runs the checks of CPUs, throttling and memory limits on a real Linux kernel whose only cgroup
+// hierarchy is version 2, as on the nodes of current Kubernetes. The kernel boots in an emulator, so that neither the
+// hierarchy of the machine that runs the tests nor KVM matters.
 //
-// The test (build tag cgroup2, started by "make cgroup2-test") packs an initramfs: the guest program as /init, the command line
-// h2surge, and a Job as JSON. The guest makes the groups of each Check, runs its command in them and writes an Outcome as one
-// line of JSON to the second serial port. The test compares outcomes with what it wants; the guest itself judges nothing.
+// The test (build tag cgroup2, started by "make cgroup2-test") packs an initramfs: the guest program as /init, the
+// command line h2surge, and a Job as JSON. The guest makes the groups of each Check, runs its command in them and
+// writes an Outcome as one line of JSON to the second serial port. The test compares outcomes with what it wants; the
+// guest itself judges nothing.
 package cgroup2
 
 // Paths in the guest.
@@ -40,7 +41,8 @@ type Target struct {
 // Check is a command and the groups around it.
 type Check struct {
 	Name string
-	// Groups are made before the command starts, outermost first, and removed after it has ended. The command runs in the last one.
+	// Groups are made before the command starts, outermost first, and removed after it has ended. The command runs in the
+	// last one.
 	Groups []Group
 	View   View
 	// Command is a path and its arguments.
@@ -62,10 +64,11 @@ const (
 	// ContainerView is a cgroup namespace whose root is the command's own group, mounted at Hierarchy, as containerd and
 	// CRI-O make it on version 2.
 	ContainerView View = "container"
-	// HostMount is ContainerView, and the machine's hierarchy is mounted at HostHierarchy before it, as with a hostPath volume.
+	// HostMount is ContainerView, and the machine's hierarchy is mounted at HostHierarchy before it, as with a hostPath
+	// volume.
 	HostMount View = "container with the host's hierarchy"
-	// BindView is without a cgroup namespace: /proc/self/cgroup shows the path on the machine, and only the command's own group
-	// is mounted, as with "docker run --cgroupns host".
+	// BindView is without a cgroup namespace: /proc/self/cgroup shows the path on the machine, and only the command's own
+	// group is mounted, as with "docker run --cgroupns host".
 	BindView View = "own group without a namespace"
 )
 

@@ -1,7 +1,8 @@
-// Package harness starts processes on CPUs of their own, and writes tables into pages. It is what "make bench" and "make accuracy" share.
+// Package harness starts processes on CPUs of their own, and writes tables into pages. It is what "make bench" and
+// "make accuracy" share.
 //
-// A process inherits the CPUs of the thread that starts it, and gets a signal when that thread ends. A program that uses Start or Run
-// therefore locks its main goroutine to its thread, and starts every process from it.
+// A process inherits the CPUs of the thread that starts it, and gets a signal when that thread ends. A program that
+// uses Start or Run therefore locks its main goroutine to its thread, and starts every process from it.
 package harness
 
 import (
@@ -80,7 +81,8 @@ func (p *Process) Await(ctx context.Context, port int) error {
 		}
 		select {
 		case <-p.ended:
-			return fmt.Errorf("%s ended with exit code %d: %s", p.cmd.Args[0], p.cmd.ProcessState.ExitCode(), LastLine(p.stderr.String()))
+			return fmt.Errorf("%s ended with exit code %d: %s", p.cmd.Args[0], p.cmd.ProcessState.ExitCode(),
+				LastLine(p.stderr.String()))
 		case <-ctx.Done():
 			return fmt.Errorf("%s does not listen on port %d: %w", p.cmd.Args[0], port, ctx.Err())
 		case <-time.After(20 * time.Millisecond):

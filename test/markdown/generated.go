@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Generated compares what a page has between the lines <!-- TITLE --> and <!-- end --> with what a test wants there. UPDATE=1 writes it.
+// Generated compares what a page has between the lines <!-- TITLE --> and <!-- end --> with what a test wants there.
+// UPDATE=1 writes it.
 func Generated(t *testing.T, page, title, want string) {
 	t.Helper()
 	content, err := os.ReadFile(page)

@@ -1,5 +1,5 @@
-// Package markdown reads the pages of this project, so that tests can compile the manifests, check the commands and follow the links
-// that the pages print.
+// Package markdown reads the pages of this project, so that tests can compile the manifests, check the commands and
+// follow the links that the pages print.
 //
 // A fenced block says what tests do with it by the words after its language:
 //
@@ -151,7 +151,8 @@ func Parse(file, text string) (*Page, error) {
 	return p, nil
 }
 
-// continuesList reports whether the last line before that is not empty belongs to a list: then an indented line does, too.
+// continuesList reports whether the last line before that is not empty belongs to a list: then an indented line does,
+// too.
 func continuesList(before []string) bool {
 	for _, line := range slices.Backward(before) {
 		if trimmed := strings.TrimSpace(line); trimmed != "" {

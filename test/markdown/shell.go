@@ -18,8 +18,9 @@ type Command struct {
 	Output string
 }
 
-// Commands are those of a block: each line after a prompt "$ ", with the lines that it continues on. In an indented block and in one of
-// a shell, a line that begins with a program of this project needs no prompt, and two blanks end the command.
+// Commands are those of a block: each line after a prompt "$ ", with the lines that it continues on. In an indented
+// block and in one of a shell, a line that begins with a program of this project needs no prompt, and two blanks end
+// the command.
 func (b Block) Commands() []Command {
 	var out []Command
 	lines := strings.Split(strings.TrimSuffix(b.Text, "\n"), "\n")
@@ -45,8 +46,9 @@ func (b Block) Commands() []Command {
 	return out
 }
 
-// Programs splits a shell's command into the programs that it runs, each with its arguments. It knows quotes, comments, pipes, lists
-// and redirections. A variable or a substitution stays as it is written. Assignments before a program and sudo are left out.
+// Programs splits a shell's command into the programs that it runs, each with its arguments. It knows quotes, comments,
+// pipes, lists and redirections. A variable or a substitution stays as it is written. Assignments before a program and
+// sudo are left out.
 func Programs(text string) [][]string {
 	var out [][]string
 	var words []string

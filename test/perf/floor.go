@@ -15,8 +15,8 @@ import (
 //go:embed floor/floor.c
 var floorSource []byte
 
-// floor is the client in C of the folder floor. Its CPU time is that of the kernel, and of OpenSSL for TLS, with as little as possible
-// around it.
+// floor is the client in C of the folder floor. Its CPU time is that of the kernel, and of OpenSSL for TLS, with as
+// little as possible around it.
 type floor struct{}
 
 func (floor) name() string { return "floor" }

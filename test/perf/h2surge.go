@@ -70,7 +70,8 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 		shown = r.SuccessfulResponseTime
 	}
 	m := measured{
-		requests: r.Requests.Done, unanswered: r.Requests.Sent - r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
+		requests: r.Requests.Done, unanswered: r.Requests.Sent - r.Requests.Done,
+		rejected:  r.Requests.Sent - r.Requests.Succeeded,
 		perSecond: r.Rate.Achieved,
 		times: times{
 			mean: microseconds(shown.Mean), p50: microseconds(shown.P50),

@@ -54,7 +54,8 @@ func (b *lab) starts() [][2]string {
 	for _, c := range clients {
 		var costs []float64
 		for range 5 {
-			f, err := harness.Run(b.ctx, harness.Command{Argv: append(c.argv, s.urls(h2c)[0]+"/"), CPUs: b.clientCPUs()}, graceAtEnd)
+			f, err := harness.Run(b.ctx, harness.Command{Argv: append(c.argv, s.urls(h2c)[0]+"/"), CPUs: b.clientCPUs()},
+				graceAtEnd)
 			if err == nil && f.Code == 0 {
 				costs = append(costs, f.CPU.Seconds()*1e3)
 			}

@@ -17,8 +17,8 @@ func chainBody() string {
 	return begin + strings.Repeat("x", bodySize-len(begin)-len(end)+len("${ue}")-10) + end
 }
 
-// chainManifest has what a user of chains would have: a variable, a capture, checks, timeouts. The mode is closedLoop, or a
-// rate.
+// chainManifest has what a user of chains would have: a variable, a capture, checks, timeouts. The mode is closedLoop,
+// or a rate.
 func chainManifest(l load, url, mode string, seconds int) string {
 	choice := l.choice
 	if choice == "" {
@@ -79,7 +79,8 @@ spec:
             local status = headers[":status"]
             return status == "201" or status == "204" or status == "200"
           end
-    - {name: create, extends: scripted, method: POST, path: /npcf-policyauthorization/v1/app-sessions, capture: [{name: session, header: location}]}
+    - {name: create, extends: scripted, method: POST, path: /npcf-policyauthorization/v1/app-sessions,
+       capture: [{name: session, header: location}]}
     - {name: update, extends: scripted, method: PATCH, path: "${session}"}
     - {name: delete, extends: scripted, method: DELETE, path: "${session}"}
   chains: [{name: session, target: target, steps: [{template: create}, {template: update}, {template: delete}]}]
@@ -129,8 +130,8 @@ spec:
 `, url, seconds)
 }
 
-// notificationManifest has a subscription and its notification in each instance. A notification that is missing or fails its check fails
-// the run above 0.1 %.
+// notificationManifest has a subscription and its notification in each instance. A notification that is missing or
+// fails its check fails the run above 0.1 %.
 func notificationManifest(l load, url string, seconds int) string {
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest

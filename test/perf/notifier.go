@@ -15,9 +15,9 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// notifier is an h2c server that answers each POST with 201, and then sends a notification to the "callback" of its content. It
-// handles frames itself, because a server with net/http needs the whole CPU for fewer notifications than one worker of h2surge
-// receives. It decodes no header fields: it needs only the content.
+// notifier is an h2c server that answers each POST with 201, and then sends a notification to the "callback" of its
+// content. It handles frames itself, because a server with net/http needs the whole CPU for fewer notifications than
+// one worker of h2surge receives. It decodes no header fields: it needs only the content.
 type notifier struct {
 	requests atomic.Int64
 	mu       sync.Mutex
@@ -123,7 +123,8 @@ func (n *notifier) handle(f *http2.Framer, frame http2.Frame, begun map[uint32][
 		}
 		delete(begun, frame.StreamID)
 		n.requests.Add(1)
-		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: createdBlock, EndStream: true, EndHeaders: true}); err != nil {
+		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: createdBlock,
+			EndStream: true, EndHeaders: true}); err != nil {
 			return err
 		}
 		return n.notify(content)
@@ -184,7 +185,8 @@ func dialCallbacks(authority string) (*callbacks, error) {
 		return nil, err
 	}
 	w := bufio.NewWriterSize(c, notifierBuffer)
-	p := &callbacks{authority: authority, conn: c, w: w, f: http2.NewFramer(w, bufio.NewReaderSize(c, notifierBuffer)), next: 1, credits: initialWindow}
+	p := &callbacks{authority: authority, conn: c, w: w, f: http2.NewFramer(w, bufio.NewReaderSize(c, notifierBuffer)),
+		next: 1, credits: initialWindow}
 	p.f.SetReuseFrames()
 	_, _ = w.WriteString(http2.ClientPreface) // an error stays in w
 	if err := p.f.WriteSettings(); err != nil {
@@ -221,7 +223,8 @@ func (p *callbacks) send(path []byte) error {
 	b = append(append(b, pathIndex, byte(len(path))), path...)
 	b = append(append(b, authorityIndex, byte(len(p.authority))), p.authority...)
 	p.block = append(b, jsonType...)
-	if err := p.f.WriteHeaders(http2.HeadersFrameParam{StreamID: p.next, BlockFragment: p.block, EndHeaders: true}); err != nil {
+	if err := p.f.WriteHeaders(http2.HeadersFrameParam{StreamID: p.next, BlockFragment: p.block,
+		EndHeaders: true}); err != nil {
 		return err
 	}
 	err := p.f.WriteData(p.next, true, event)

@@ -25,7 +25,8 @@ func (r result) line() string {
 		if len(rounds) == 0 {
 			return
 		}
-		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s, p50 %s, p99 %s", name, rounds.of(cpu), rounds.of(rate),
+		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s, p50 %s, p99 %s", name, rounds.of(cpu),
+			rounds.of(rate),
 			rounds.median(p50Time), rounds.median(p99Time))
 	}
 	side(r.row.ours.name(), r.ours)
@@ -51,7 +52,8 @@ func (r result) line() string {
 // page is what stands between the marks.
 func page(o options, f findings, results []result) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "Measured on %s: %d rounds of %d s of each side.\n\n", f.when.Format(time.DateOnly), o.rounds, o.seconds)
+	fmt.Fprintf(&s, "Measured on %s: %d rounds of %d s of each side.\n\n", f.when.Format(time.DateOnly), o.rounds,
+		o.seconds)
 	var about [][]string
 	for _, l := range append(f.lines, f.programs...) {
 		about = append(about, l[:])

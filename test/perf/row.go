@@ -79,16 +79,19 @@ func (g goal) judge(value float64) string {
 
 // cpuRatio is our CPU per request over the peer's.
 func cpuRatio(mark, aim float64) []goal {
-	return []goal{{what: "CPU ratio", mark: mark, aim: aim, of: func(r result) spread { return r.ours.over(r.peers, cpu) }}}
+	return []goal{{what: "CPU ratio", mark: mark, aim: aim,
+		of: func(r result) spread { return r.ours.over(r.peers, cpu) }}}
 }
 
 // toFloor is our CPU per request over the floor's.
 func toFloor(mark, aim float64) goal {
-	return goal{what: "h2surge / floor", unit: " x floor", ofFloor: true, mark: mark, aim: aim, of: func(r result) spread { return r.ours.over(r.floors, cpu) }}
+	return goal{what: "h2surge / floor", unit: " x floor", ofFloor: true, mark: mark, aim: aim,
+		of: func(r result) spread { return r.ours.over(r.floors, cpu) }}
 }
 
 func cpuMicros(mark, aim float64) goal {
-	return goal{what: "CPU us per request", unit: " us", mark: mark, aim: aim, of: func(r result) spread { return r.ours.of(cpu) }}
+	return goal{what: "CPU us per request", unit: " us", mark: mark, aim: aim,
+		of: func(r result) spread { return r.ours.of(cpu) }}
 }
 
 func (r row) describe() string {

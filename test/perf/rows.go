@@ -37,7 +37,8 @@ func markRows() []row {
 		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", chainLoad(0, ""),
 			cpuMicros(0.60, 0.35),
 			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ours.of(rate) }}),
-		chainRow("chain-60k", "the same chain at a fixed 60 000/s; Spread", chainLoad(60_000, v1alpha1.ConnectionChoiceSpread),
+		chainRow("chain-60k", "the same chain at a fixed 60 000/s; Spread",
+			chainLoad(60_000, v1alpha1.ConnectionChoiceSpread),
 			cpuMicros(2.0, 1.2),
 			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ours.of(p99ms) }}),
 		chainRow("chain-60k-batch", "the same; Batch", chainLoad(60_000, v1alpha1.ConnectionChoiceBatch), cpuMicros(1.3, 0)),
@@ -46,8 +47,10 @@ func markRows() []row {
 		faultyRow("faults-120k", 120_000, v1alpha1.ConnectionChoiceSpread).withFloor(1.6, 1.3),
 		faultyRow("faults-120k-batch", 120_000, v1alpha1.ConnectionChoiceBatch, cpuMicros(3.0, 0)),
 		// 6.8 us is what h2loadrunner 2.1.7 with LuaJIT needs for this work on this kind of machine.
-		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest, cpuMicros(6.8, 4)),
-		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step", languageManifest, cpuMicros(2.0, 1.0)),
+		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest,
+			cpuMicros(6.8, 4)),
+		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step",
+			languageManifest, cpuMicros(2.0, 1.0)),
 		notificationRow("notifications-50k", 50_000, cpuMicros(10, 6)),
 	}
 }
@@ -57,7 +60,8 @@ func notificationRow(name string, perSecond int, goals ...goal) row {
 	l := load{protocol: h2c, connections: 4, streams: 64, perSecond: perSecond}
 	ours := side{client: h2surge{}, load: l}
 	ours.load.manifest = func(urls []string, seconds int) string { return notificationManifest(l, urls[0], seconds) }
-	work := fmt.Sprintf("POST a subscription and await its notification, at a fixed %s/s; CPU is that of both together", harness.Thousands(int64(perSecond)))
+	work := fmt.Sprintf("POST a subscription and await its notification, at a fixed %s/s; CPU is that of both together",
+		harness.Thousands(int64(perSecond)))
 	return row{name: name, group: groupMarks, work: work, server: notifying, ours: ours, goals: goals, rounds: 3}
 }
 
@@ -109,7 +113,8 @@ func languageRow(name, work string, manifest func(url string, seconds int) strin
 
 // choiceRows compare Batch with Spread on a server with two threads.
 func choiceRows() []row {
-	l := load{protocol: h2c, connections: 16, streams: 100, path: "/", perSecond: 20_000, choice: v1alpha1.ConnectionChoiceBatch}
+	l := load{protocol: h2c, connections: 16, streams: 100, path: "/", perSecond: 20_000,
+		choice: v1alpha1.ConnectionChoiceBatch}
 	batch := side{client: h2surge{}, load: l, label: "Batch"}
 	l.choice = v1alpha1.ConnectionChoiceSpread
 	spread := side{client: h2surge{}, load: l, label: "Spread"}
@@ -137,7 +142,8 @@ func scalingRows() []row {
 	r := row{group: groupScaling, server: targets, serverCPUs: func(b *lab) []int { return b.pair(0) }, ours: two}
 	both, each := r, r
 	both.name, both.work, both.peer = "two-workers-rate", "requests/s; one worker has one server", &half
-	both.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4, of: func(r result) spread { return r.ours.over(r.peers, rate) }}}
+	both.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4,
+		of: func(r result) spread { return r.ours.over(r.peers, rate) }}}
 	each.name, each.work, each.peer = "two-workers-cpu", "CPU per request; one worker has both servers", &one
 	each.goals = cpuRatio(1/0.95, 0) // 1.9 times as much work of the same CPU
 	return []row{both, each}
@@ -158,7 +164,8 @@ func streamRows() []row {
 			work = fmt.Sprintf("GET h2c, 200 connections, m = %d", w.streams)
 		}
 		ours, theirs := against(h2load{}, l)
-		all = append(all, row{name: w.id, group: groupStreams, id: w.id, work: work, server: nginxDirect, ours: ours, peer: theirs})
+		all = append(all, row{name: w.id, group: groupStreams, id: w.id, work: work, server: nginxDirect, ours: ours,
+			peer: theirs})
 	}
 	return all
 }
@@ -169,7 +176,8 @@ func gatewayRows() []row {
 	ours, theirs := against(ab{}, l)
 	return []row{
 		{name: "S9", group: groupGateway, id: "S9", work: "direct", server: nginxDirect, ours: ours, peer: theirs},
-		{name: "S10", group: groupGateway, id: "S10", work: "through a gateway", server: nginxGateway, ours: ours, peer: theirs},
+		{name: "S10", group: groupGateway, id: "S10", work: "through a gateway", server: nginxGateway, ours: ours,
+			peer: theirs},
 	}
 }
 

@@ -43,11 +43,19 @@ var (
 	nginxDirect      = server{name: "nginx", needs: tool{"nginx", "nginx-light"}, start: startNginx}
 	nginxGateway     = server{name: "nginx behind an nginx", needs: tool{"nginx", "nginx-light"}, start: startGateway}
 	target           = server{name: "h2surge target", start: startTarget()}
-	faultyTarget     = server{name: "h2surge target", start: startTarget("--unanswered", "3%", "--not-found", "7%", "--seed", "1")} // the same requests fail each time
-	targets          = server{name: "h2surge target", start: startTargets}
-	notifying        = server{name: "a server of the harness", start: startNotifier}
-	goHTTP           = server{name: "Go net/http", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 1) }}
-	goTwoThreads     = server{name: "Go net/http, GOMAXPROCS=2", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 2) }}
+	// the same requests fail each time
+	faultyTarget = server{name: "h2surge target", start: startTarget("--unanswered", "3%", "--not-found", "7%", "--seed",
+		"1")}
+	targets   = server{name: "h2surge target", start: startTargets}
+	notifying = server{name: "a server of the harness", start: startNotifier}
+	goHTTP    = server{name: "Go net/http", start: func(b *lab, cpus []int) (*served,
+		error) {
+		return startGo(b, cpus, 1)
+	}}
+	goTwoThreads = server{name: "Go net/http, GOMAXPROCS=2", start: func(b *lab, cpus []int) (*served,
+		error) {
+		return startGo(b, cpus, 2)
+	}}
 )
 
 // launch starts one more process of s and waits until ports accept connections.
@@ -92,8 +100,10 @@ func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 func startNghttpdTLS(b *lab, cpus []int) (*served, error) {
 	return serve(1, func(s *served, ports []int) error {
 		s.bases[h2] = []string{harness.Loopback("https", ports[0])}
-		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]), b.dir + "/key.pem", b.dir + "/cert.pem"}
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"}, CPUs: cpus}, ports...)
+		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]),
+			b.dir + "/key.pem", b.dir + "/cert.pem"}
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"},
+			CPUs: cpus}, ports...)
 	})
 }
 
@@ -160,7 +170,8 @@ func startGo(b *lab, cpus []int, procs int) (*served, error) {
 			argv = append(argv, "127.0.0.1:"+strconv.Itoa(p))
 		}
 		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus}, ports...)
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus},
+			ports...)
 	})
 }
 

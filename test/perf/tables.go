@@ -20,27 +20,31 @@ var tables = []table{
 	{
 		of: groupMarks, title: "Against the peers",
 		intro: "CPU is microseconds of client CPU per request. The ratio is h2surge's value divided by the peer's, round by round. The floor is the client in C; *h2surge / floor* is h2surge's value divided by the floor's.",
-		head: []string{"work", "server", "peer", "CPU, h2surge", "CPU, peer", "ratio", "CPU, floor", "h2surge / floor", "mark", "aim", "verdict",
+		head: []string{"work", "server", "peer", "CPU, h2surge", "CPU, peer", "ratio", "CPU, floor", "h2surge / floor",
+			"mark", "aim", "verdict",
 			"requests/s, h2surge", "requests/s, peer"},
 		lines: markLines,
 	},
 	{
 		of: groupChoice, title: "Batch and Spread",
 		intro: "`connectionChoice` with a server of two threads, which share the two CPUs with the client. Times are response times: they begin when a request is scheduled.",
-		head:  []string{"id", "work", "choice", "requests/s", "mean time", "p50", "p99", "CPU us per request", "CPU ratio", "remarks"},
+		head: []string{"id", "work", "choice", "requests/s", "mean time", "p50", "p99", "CPU us per request", "CPU ratio",
+			"remarks"},
 		lines: timed(meanTime, p50Time, p99Time),
 	},
 	{
 		of: groupScaling, title: "Two workers",
 		intro: "GET over h2c, 4 connections of 64 streams per worker: two workers with two servers, compared with one worker. With fewer than four CPUs, a worker and a server share a CPU, on both sides.",
-		head: []string{"compared", "requests/s, two", "requests/s, one", "ratio", "CPU us per request, two", "CPU us per request, one", "ratio",
+		head: []string{"compared", "requests/s, two", "requests/s, one", "ratio", "CPU us per request, two",
+			"CPU us per request, one", "ratio",
 			"mark", "verdict"},
 		lines: scalingLines,
 	},
 	{
 		of: groupStreams, title: "HTTP/1.1 and h2c at m = 1, 10, 100",
 		intro: "nginx, 200 connections, a page of 612 bytes. Time is from sending to the end of the response. In a closed loop, most of it is waiting in the queue of the server.",
-		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us per request", "CPU ratio",
+		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us per request",
+			"CPU ratio",
 			"remarks"},
 		lines: timed(meanTime, p50Time, p99Time, maxTime),
 	},
@@ -80,18 +84,20 @@ func markLines(r result) [][]string {
 	if r.suite != "" {
 		verdict += "; " + r.suite
 	}
-	return [][]string{{r.row.work, r.row.server.name, peer, r.ours.of(cpu).String(), r.peers.of(cpu).String(), r.ours.over(r.peers, cpu).String(),
+	return [][]string{{r.row.work, r.row.server.name, peer, r.ours.of(cpu).String(), r.peers.of(cpu).String(),
+		r.ours.over(r.peers, cpu).String(),
 		floor, r.ours.over(r.floors, cpu).String(), mark, aim, verdict, r.ours.of(rate).String(), r.peers.of(rate).String()}}
 }
 
 func scalingLines(r result) [][]string {
-	return [][]string{{r.row.work, r.ours.of(rate).String(), r.peers.of(rate).String(), r.ours.over(r.peers, rate).String(),
+	return [][]string{{r.row.work, r.ours.of(rate).String(), r.peers.of(rate).String(),
+		r.ours.over(r.peers, rate).String(),
 		r.ours.of(cpu).String(), r.peers.of(cpu).String(), r.ours.over(r.peers, cpu).String(),
 		harness.Figure(r.row.goals[0].mark), r.verdict()}}
 }
 
-// sides are the lines of a table that has one for each client, with columns of its own between name and CPU. The first line has the ratio
-// and the remarks. It is the only one of a row that is not measured.
+// sides are the lines of a table that has one for each client, with columns of its own between name and CPU. The first
+// line has the ratio and the remarks. It is the only one of a row that is not measured.
 func (r result) sides(columns func(side runs) []string) [][]string {
 	line := func(name string, side runs, ratio, remarks string) []string {
 		return append(append([]string{r.row.id, r.row.work, name}, columns(side)...), side.of(cpu).String(), ratio, remarks)

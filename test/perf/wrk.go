@@ -13,7 +13,8 @@ func (wrk) name() string { return "wrk" }
 func (wrk) needs() tool  { return tool{binary: "wrk", pkg: "wrk"} }
 
 func (wrk) command(_ *lab, s *served, l load, seconds int) (harness.Command, error) {
-	return harness.Command{Argv: []string{"wrk", "-t1", "-c" + strconv.Itoa(l.connections), "-d" + strconv.Itoa(seconds) + "s",
+	return harness.Command{Argv: []string{"wrk", "-t1", "-c" + strconv.Itoa(l.connections), "-d" + strconv.Itoa(seconds) +
+		"s",
 		"--latency", s.url(l)}}, nil
 }
 

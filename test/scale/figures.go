@@ -68,7 +68,8 @@ func (w *world) sample(ctx context.Context) (*sample, error) {
 	}
 	for _, m := range server["apiserver_request_total"].GetMetric() {
 		l := labels(m)
-		if slices.Contains([]string{"POST", "PUT", "PATCH", "APPLY", "DELETE"}, l["verb"]) && strings.HasPrefix(l["code"], "2") {
+		if slices.Contains([]string{"POST", "PUT", "PATCH", "APPLY", "DELETE"}, l["verb"]) && strings.HasPrefix(l["code"],
+			"2") {
 			name := l["resource"]
 			if l["subresource"] != "" {
 				name += "/" + l["subresource"]
@@ -203,7 +204,8 @@ type Figures struct {
 	StatusBytes        int // of the largest status
 
 	OperatorMillicores, OperatorMiB, OperatorPeakMiB, IdleMiB float64
-	// EndPeakMiB is the peak of resident memory while all LoadTests end at the same time, and EndSeconds is how long that takes.
+	// EndPeakMiB is the peak of resident memory while all LoadTests end at the same time, and EndSeconds is how long that
+	// takes.
 	EndPeakMiB, EndSeconds float64
 	MetricSeries           int
 	Writes                 map[string]float64 // a second, by resource
@@ -233,12 +235,15 @@ func (w *world) figures(ctx context.Context, idle *sample, f *Figures) error {
 	shards := float64(w.shards)
 	cpu := (after.cpu - before.cpu).Seconds() / seconds * 1000
 	*f = Figures{
-		Runs: w.runs, Shards: w.shards, Steps: w.steps, Thresholds: w.thresholds, RatePerShard: w.rate, Seconds: seconds, Kept: f.Kept,
-		MillicoresPerShard: cpu / shards, KiBPerShard: float64(after.rss-idle.rss) / shards, HeapKiBPerShard: (after.heap - idle.heap) / 1024 / shards,
+		Runs: w.runs, Shards: w.shards, Steps: w.steps, Thresholds: w.thresholds, RatePerShard: w.rate, Seconds: seconds,
+		Kept:               f.Kept,
+		MillicoresPerShard: cpu / shards, KiBPerShard: float64(after.rss-idle.rss) / shards,
+		HeapKiBPerShard:    (after.heap - idle.heap) / 1024 / shards,
 		EtcdBytes:          (after.wal - before.wal) / seconds,
 		StatusAge:          slices.Max(ages),
 		StatusBytes:        largest,
-		OperatorMillicores: cpu, OperatorMiB: float64(after.rss) / 1024, OperatorPeakMiB: float64(after.peak) / 1024, IdleMiB: float64(idle.rss) / 1024,
+		OperatorMillicores: cpu, OperatorMiB: float64(after.rss) / 1024, OperatorPeakMiB: float64(after.peak) / 1024,
+		IdleMiB:      float64(idle.rss) / 1024,
 		MetricSeries: int(after.series), Writes: map[string]float64{}, CPUs: runtime.NumCPU(),
 		BusyPercent: (after.machine - before.machine).Seconds() / seconds / float64(runtime.NumCPU()) * 100,
 	}
@@ -262,11 +267,13 @@ func (w *world) end(ctx context.Context, f *Figures) error {
 	began := time.Now()
 	for i := range w.runs {
 		lt := w.loadTest(i)
-		if err := w.client.Patch(ctx, lt, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"stop":true}}`))); err != nil {
+		if err := w.client.Patch(ctx, lt, client.RawPatch(types.MergePatchType,
+			[]byte(`{"spec":{"stop":true}}`))); err != nil {
 			return err
 		}
 	}
-	if err := w.reach(ctx, namespace, "all LoadTests to end", func(s *v1alpha1.LoadTestStatus) bool { return s.CompletionTime != nil }); err != nil {
+	if err := w.reach(ctx, namespace, "all LoadTests to end",
+		func(s *v1alpha1.LoadTestStatus) bool { return s.CompletionTime != nil }); err != nil {
 		return err
 	}
 	f.EndSeconds = time.Since(began).Seconds()
@@ -354,7 +361,8 @@ func (w *world) profileFor(ctx context.Context) func() error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- errors.Join(w.save(ctx, fmt.Sprintf("profile?seconds=%d", int(w.measure.Seconds())), w.profile), w.save(ctx, "heap", w.profile+".heap"))
+		done <- errors.Join(w.save(ctx, fmt.Sprintf("profile?seconds=%d", int(w.measure.Seconds())), w.profile),
+			w.save(ctx, "heap", w.profile+".heap"))
 	}()
 	return func() error { return <-done }
 }

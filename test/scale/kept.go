@@ -17,14 +17,16 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-// Kept is what objects cost that stay after the tests. An operator that has restarted and reads them is compared with one that has restarted
-// without them. Heap is what the last garbage collections left alive, the median of all restarts.
+// Kept is what objects cost that stay after the tests. An operator that has restarted and reads them is compared with
+// one that has restarted without them. Heap is what the last garbage collections left alive, the median of all
+// restarts.
 type Kept struct {
 	Finished, Foreign, Restarts, ObjectBytes int
 
 	// ReportKiB is the heap of a kept report, ForeignKiB that of a ConfigMap of a tenant that has the operator's label.
 	ReportKiB, ForeignKiB float64
-	// FinishedKiB is the heap of a finished test without its report: the LoadTest, its run record, Job, pod and plan, and its metrics.
+	// FinishedKiB is the heap of a finished test without its report: the LoadTest, its run record, Job, pod and plan, and
+	// its metrics.
 	FinishedKiB float64
 	// RanKiB is the same in the process that ran the tests, with the reports of the simulated runners.
 	RanKiB float64
@@ -68,7 +70,8 @@ func (k *Kept) unmarked() []row {
 }
 
 func (k *Kept) title() string {
-	return fmt.Sprintf("%d finished tests and %d ConfigMaps of a tenant, %d KiB each; %d restarts\n", k.Finished, k.Foreign, k.ObjectBytes>>10, k.Restarts)
+	return fmt.Sprintf("%d finished tests and %d ConfigMaps of a tenant, %d KiB each; %d restarts\n", k.Finished,
+		k.Foreign, k.ObjectBytes>>10, k.Restarts)
 }
 
 // memoryOf returns the medians of samples of restarted operators.
@@ -152,7 +155,8 @@ const batch = 50
 // finish runs tests to their ends.
 func (w *world) finish(ctx context.Context, from, to int) error {
 	for i := from; i < to; i++ {
-		lt := builder.Minimal(fmt.Sprintf("finished-%d", i)).Namespace(keptNamespace).Rates(builder.PerSecond("steady", int64(w.rate), 3*time.Second)).Build()
+		lt := builder.Minimal(fmt.Sprintf("finished-%d", i)).Namespace(keptNamespace).Rates(builder.PerSecond("steady",
+			int64(w.rate), 3*time.Second)).Build()
 		w.fill(lt)
 		if err := w.client.Create(ctx, lt); err != nil {
 			return err
@@ -160,7 +164,8 @@ func (w *world) finish(ctx context.Context, from, to int) error {
 		if (i+1)%batch != 0 && i+1 < to {
 			continue
 		}
-		if err := w.reach(ctx, keptNamespace, "tests to finish", func(s *v1alpha1.LoadTestStatus) bool { return s.Report != nil }); err != nil {
+		if err := w.reach(ctx, keptNamespace, "tests to finish",
+			func(s *v1alpha1.LoadTestStatus) bool { return s.Report != nil }); err != nil {
 			return err
 		}
 	}
@@ -175,7 +180,8 @@ func (w *world) deleteReports(ctx context.Context) (out []*corev1.ConfigMap, err
 	}
 	for i := range tests.Items {
 		report := &corev1.ConfigMap{}
-		if err := w.client.Get(ctx, client.ObjectKey{Namespace: keptNamespace, Name: tests.Items[i].Status.Report.ConfigMapRef.Name}, report); err != nil {
+		if err := w.client.Get(ctx, client.ObjectKey{Namespace: keptNamespace,
+			Name: tests.Items[i].Status.Report.ConfigMapRef.Name}, report); err != nil {
 			return nil, err
 		}
 		if err := w.client.Delete(ctx, report); err != nil {
@@ -184,20 +190,23 @@ func (w *world) deleteReports(ctx context.Context) (out []*corev1.ConfigMap, err
 		for key := range report.BinaryData {
 			report.BinaryData[key] = random(w.reportBytes)
 		}
-		report.ObjectMeta = metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, Labels: report.Labels, OwnerReferences: report.OwnerReferences}
+		report.ObjectMeta = metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, Labels: report.Labels,
+			OwnerReferences: report.OwnerReferences}
 		out = append(out, report)
 	}
 	return out, nil
 }
 
-// tenantAnnotation is the length of an annotation of a tenant's ConfigMap. The API server accepts 256 KiB of annotations.
+// tenantAnnotation is the length of an annotation of a tenant's ConfigMap. The API server accepts 256 KiB of
+// annotations.
 const tenantAnnotation = 200 << 10
 
 // tenant is a ConfigMap that has the label that the operator's cache selects.
 func (w *world) tenant(i int) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: keptNamespace, Name: fmt.Sprintf("tenant-%d", i), Labels: map[string]string{"app.kubernetes.io/managed-by": "h2surge"},
+			Namespace: keptNamespace, Name: fmt.Sprintf("tenant-%d", i),
+			Labels:      map[string]string{"app.kubernetes.io/managed-by": "h2surge"},
 			Annotations: map[string]string{"tenant.example/notes": hex.EncodeToString(random(tenantAnnotation / 2))},
 		},
 		BinaryData: map[string][]byte{"data": random(w.reportBytes - tenantAnnotation)},
@@ -243,7 +252,8 @@ func (w *world) stopOperator(ctx context.Context) error {
 	}
 }
 
-// collections is the number of garbage collections of which the least heap counts. Pools of objects are empty after two.
+// collections is the number of garbage collections of which the least heap counts. Pools of objects are empty after
+// two.
 const collections = 5
 
 // quiet waits until the operator has nothing to do, and measures its memory.

@@ -57,8 +57,10 @@ func main() {
 	flag.IntVar(&o.rate, "rate", 500, "requests per second and shard")
 	flag.IntVar(&o.thresholds, "thresholds", 0, "number of thresholds of each LoadTest, at most 64")
 	flag.IntVar(&o.finished, "finished", 0, "number of finished LoadTests that are kept with their reports, at most 1000")
-	flag.IntVar(&o.foreign, "foreign", 0, "number of ConfigMaps of a tenant that have the label of the operator, at most 1000")
-	flag.IntVar(&o.reportBytes, "report-bytes", 900<<10, "bytes of each report and of each ConfigMap of the tenant, 256 KiB to 1 MiB")
+	flag.IntVar(&o.foreign, "foreign", 0,
+		"number of ConfigMaps of a tenant that have the label of the operator, at most 1000")
+	flag.IntVar(&o.reportBytes, "report-bytes", 900<<10,
+		"bytes of each report and of each ConfigMap of the tenant, 256 KiB to 1 MiB")
 	flag.IntVar(&o.restarts, "restarts", 3, "number of restarts of the operator for each figure of kept objects, 1 to 20")
 	flag.DurationVar(&o.settle, "settle", 20*time.Second, "time before each measurement")
 	flag.DurationVar(&o.measure, "measure", time.Minute, "length of the measurement")
@@ -67,7 +69,8 @@ func main() {
 	flag.StringVar(&o.fleet, "fleet", "dist/scale/fleet", "`path` of the simulator")
 	flag.StringVar(&o.dir, "dir", "dist/scale", "`directory` for logs")
 	flag.StringVar(&o.json, "json", "", "`file` for the figures as JSON")
-	flag.StringVar(&o.profile, "profile", "", "`file` for a CPU profile; the operator must be built with the tag pprof. The heap is written to FILE.heap, and that of operators with kept objects to FILE.kept-N.heap")
+	flag.StringVar(&o.profile, "profile", "",
+		"`file` for a CPU profile; the operator must be built with the tag pprof. The heap is written to FILE.heap, and that of operators with kept objects to FILE.kept-N.heap")
 	flag.BoolVar(&o.check, "check", false, "fail if a figure is above its mark")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
@@ -120,7 +123,8 @@ func (o *options) validate() error {
 	switch {
 	case o.runs == 0 && o.finished+o.foreign == 0:
 		return errors.New("runs: must be at least 1 without -finished and -foreign")
-	case o.runs < 0 || o.runs > 100 || o.shards < o.runs || o.shards > 10000 || o.runs > 0 && o.shards > 256*o.runs || o.steps < 1 || o.steps > 256:
+	case o.runs < 0 || o.runs > 100 || o.shards < o.runs || o.shards > 10000 || o.runs > 0 && o.shards > 256*o.runs ||
+		o.steps < 1 || o.steps > 256:
 		return errors.New("runs: 1 to 100; shards: runs to 10000, at most 256 a run; steps: 1 to 256")
 	case o.thresholds < 0 || o.thresholds > 64 || o.finished < 0 || o.finished > 1000 || o.foreign < 0 || o.foreign > 1000:
 		return errors.New("thresholds: at most 64; finished and foreign: at most 1000")
@@ -174,9 +178,11 @@ func (w *world) start(ctx context.Context) error {
 	if err := os.MkdirAll(w.dir, 0o750); err != nil {
 		return err
 	}
-	w.env = &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
+	w.env = &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true}
 	w.env.ControlPlane.Etcd = &envtest.Etcd{}
-	w.env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", fmt.Sprint(8<<30)) // the default of 2 GiB is less than all kept objects
+	// the default of 2 GiB is less than all kept objects
+	w.env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", fmt.Sprint(8<<30))
 	config, err := w.env.Start()
 	if err != nil {
 		return fmt.Errorf("starting the API server: %w", err)
@@ -327,7 +333,8 @@ func (w *world) load(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.reach(ctx, namespace, "all LoadTests to run", func(s *v1alpha1.LoadTestStatus) bool { return s.Phase == v1alpha1.PhaseRunning }); err != nil {
+	if err := w.reach(ctx, namespace, "all LoadTests to run",
+		func(s *v1alpha1.LoadTestStatus) bool { return s.Phase == v1alpha1.PhaseRunning }); err != nil {
 		return err
 	}
 	return sleep(ctx, w.settle)
@@ -360,7 +367,8 @@ func (w *world) loadTest(i int) *v1alpha1.LoadTest {
 	return lt
 }
 
-// fill gives a LoadTest its steps and thresholds. The observed value of every second threshold is different at each poll.
+// fill gives a LoadTest its steps and thresholds. The observed value of every second threshold is different at each
+// poll.
 func (w *world) fill(lt *v1alpha1.LoadTest) {
 	for i := range w.thresholds {
 		t := builder.P99("1h")
@@ -375,7 +383,8 @@ func (w *world) fill(lt *v1alpha1.LoadTest) {
 		name := fmt.Sprintf("step-%d", s)
 		lt.Spec.Templates = append(lt.Spec.Templates, v1alpha1.Template{Name: name})
 		if s%stepsPerChain == 0 {
-			lt.Spec.Chains = append(lt.Spec.Chains, v1alpha1.Chain{Name: fmt.Sprintf("chain-%d", s/stepsPerChain), Target: "target"})
+			lt.Spec.Chains = append(lt.Spec.Chains, v1alpha1.Chain{Name: fmt.Sprintf("chain-%d", s/stepsPerChain),
+				Target: "target"})
 		}
 		chain := &lt.Spec.Chains[s/stepsPerChain]
 		chain.Steps = append(chain.Steps, v1alpha1.Step{Template: name})

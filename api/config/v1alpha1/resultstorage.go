@@ -38,11 +38,14 @@ func (s *ResultStorage) Folder(run ResultRun) string {
 func (s *ResultStorage) validate(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	u, err := url.Parse(s.Endpoint)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		errs = append(errs, field.Invalid(p.Child("endpoint"), s.Endpoint, "must be a URL of scheme https or http without a path, such as https://s3.example.com"))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
+		u.User != nil || u.RawQuery != "" {
+		errs = append(errs, field.Invalid(p.Child("endpoint"), s.Endpoint,
+			"must be a URL of scheme https or http without a path, such as https://s3.example.com"))
 	}
 	if !bucketName.MatchString(s.Bucket) {
-		errs = append(errs, field.Invalid(p.Child("bucket"), s.Bucket, "must be 3 to 63 lower-case letters, digits, dots and hyphens"))
+		errs = append(errs, field.Invalid(p.Child("bucket"), s.Bucket,
+			"must be 3 to 63 lower-case letters, digits, dots and hyphens"))
 	}
 	errs = append(errs, noShorter(p.Child("timeout"), s.Timeout, time.Second)...)
 	errs = append(errs, noShorter(p.Child("deadline"), s.Deadline, time.Second)...)
@@ -61,13 +64,17 @@ func (s *ResultStorage) validatePath(p *field.Path) field.ErrorList {
 	}
 	text := placeholder.ReplaceAllString(s.Path, "x")
 	if !pathText.MatchString(text) {
-		errs = append(errs, field.Invalid(p, s.Path, "must have only letters, digits, placeholders and the characters !_.*'()/-"))
+		errs = append(errs, field.Invalid(p, s.Path,
+			"must have only letters, digits, placeholders and the characters !_.*'()/-"))
 	}
-	if slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return part == "" || part == "." || part == ".." }) {
-		errs = append(errs, field.Invalid(p, s.Path, "must not begin or end with /, and must not have the parts //, . and .."))
+	if slices.ContainsFunc(strings.Split(text, "/"),
+		func(part string) bool { return part == "" || part == "." || part == ".." }) {
+		errs = append(errs, field.Invalid(p, s.Path,
+			"must not begin or end with /, and must not have the parts //, . and .."))
 	}
 	if unique := has["uid"] || has["namespace"] && has["name"] && has["startTime"]; !unique {
-		errs = append(errs, field.Invalid(p, s.Path, "must have ${uid}, or ${namespace}, ${name} and ${startTime}: two runs need different paths"))
+		errs = append(errs, field.Invalid(p, s.Path,
+			"must have ${uid}, or ${namespace}, ${name} and ${startTime}: two runs need different paths"))
 	}
 	return errs
 }

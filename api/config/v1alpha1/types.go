@@ -34,13 +34,14 @@ type OperatorConfig struct {
 	ResultStorage *ResultStorage `json:"resultStorage,omitempty"`
 }
 
-// Limits are maximum values for each LoadTest. The operator does not start a LoadTest above a limit: condition PlanReady
-// is False with reason DeniedByPolicy. It does not apply a change of a running test above a limit either.
+// Limits are maximum values for each LoadTest. The operator does not start a LoadTest above a limit: condition
+// PlanReady is False with reason DeniedByPolicy. It does not apply a change of a running test above a limit either.
 type Limits struct {
 	// requestsPerSecond is the maximum rate: the highest rate of spec.rates plus the highest rate of each chain with
-	// rates of its own. A chain instance counts with all its steps. All runners of a LoadTest together send at most this number of requests
-	// per second, and those of one second more after a pause. A request that is due above it, such as a retry, is dropped. One that has no scheduled time
-	// waits: in a closedLoop stage, and in setup and teardown. The report counts both. Default 0: no limit.
+	// rates of its own. A chain instance counts with all its steps. All runners of a LoadTest together send at most this
+	// number of requests per second, and those of one second more after a pause. A request that is due above it, such as a
+	// retry, is dropped. One that has no scheduled time waits: in a closedLoop stage, and in setup and teardown. The
+	// report counts both. Default 0: no limit.
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
 	// shards is the maximum of spec.runner.shards. Default 0: no limit.
 	Shards int32 `json:"shards,omitempty"`
@@ -51,9 +52,9 @@ type Limits struct {
 	Connections int `json:"connections,omitempty"`
 }
 
-// TargetPolicy decides which addresses a LoadTest can send requests to. It guards against mistakes. A NetworkPolicy is the
-// security boundary, because a user can change what runs in a pod. The operator checks the targets of the spec, and the
-// runner checks each address that it connects to, after it resolved the name.
+// TargetPolicy decides which addresses a LoadTest can send requests to. It guards against mistakes. A NetworkPolicy is
+// the security boundary, because a user can change what runs in a pod. The operator checks the targets of the spec, and
+// the runner checks each address that it connects to, after it resolved the name.
 type TargetPolicy struct {
 	// allowed are the only addresses that runners connect to. An address is allowed if its host name or its IP address
 	// matches a rule. Default: all addresses.
@@ -100,8 +101,8 @@ type Metrics struct {
 	// secure serves metrics over HTTPS, and only to clients that the API server authenticates (TokenReview) and
 	// authorizes (SubjectAccessReview: get on the non-resource URL /metrics). Default true.
 	Secure *bool `json:"secure,omitempty"`
-	// certDir is the directory with the files tls.crt and tls.key of the HTTPS server. The operator reads them again after a
-	// change. Default: the operator creates a self-signed certificate at each start.
+	// certDir is the directory with the files tls.crt and tls.key of the HTTPS server. The operator reads them again after
+	// a change. Default: the operator creates a self-signed certificate at each start.
 	CertDir string `json:"certDir,omitempty"`
 	// keepFinished is how long the operator serves the last values of a run after its end, also if the LoadTest is
 	// deleted. Default 15m.
@@ -132,7 +133,8 @@ type Runner struct {
 	// imagePullPolicy is the pull policy of the runner pods. Default IfNotPresent.
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 	// resources are the resources of a runner whose LoadTest sets neither runner.cpusPerShard nor
-	// runner.resources. Default: requests of 100m CPU and 128Mi. The default has no limits, because a CPU quota would throttle the load generator.
+	// runner.resources. Default: requests of 100m CPU and 128Mi. The default has no limits, because a CPU quota would
+	// throttle the load generator.
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// memoryPerCPU is the memory request and limit for each CPU of a runner whose LoadTest sets cpusPerShard. Default
 	// 512Mi.

@@ -75,7 +75,8 @@ func rules(p *field.Path, all []AddressRule, names map[string]bool) field.ErrorL
 		}
 		for k, h := range r.Hosts {
 			if !hostPattern.MatchString(h) {
-				errs = append(errs, field.Invalid(at.Child("hosts").Index(k), h, "must be a host name without port, such as *.example.com"))
+				errs = append(errs, field.Invalid(at.Child("hosts").Index(k), h,
+					"must be a host name without port, such as *.example.com"))
 			}
 		}
 		for k, c := range r.CIDRs {
@@ -100,13 +101,15 @@ func (r *Runner) validate(p *field.Path) field.ErrorList {
 	errs = append(errs, oneOf(p.Child("imagePullPolicy"), string(r.ImagePullPolicy),
 		string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever))...)
 	if q, err := resource.ParseQuantity(r.MemoryPerCPU); err != nil || q.Sign() <= 0 {
-		errs = append(errs, field.Invalid(p.Child("memoryPerCPU"), r.MemoryPerCPU, "must be a positive quantity such as 512Mi"))
+		errs = append(errs, field.Invalid(p.Child("memoryPerCPU"), r.MemoryPerCPU,
+			"must be a positive quantity such as 512Mi"))
 	}
 	errs = append(errs, keys(p.Child("inheritLabels"), r.InheritLabels)...)
 	errs = append(errs, keys(p.Child("inheritAnnotations"), r.InheritAnnotations)...)
 	for i, f := range r.DeniedPodFields {
 		if !podField.MatchString(f) {
-			errs = append(errs, field.Invalid(p.Child("deniedPodFields").Index(i), f, "must be a path in a pod template such as spec.hostNetwork"))
+			errs = append(errs, field.Invalid(p.Child("deniedPodFields").Index(i), f,
+				"must be a path in a pod template such as spec.hostNetwork"))
 		}
 	}
 	errs = append(errs, atLeast(p.Child("startAttempts"), r.StartAttempts, 1)...)

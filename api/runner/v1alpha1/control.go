@@ -24,8 +24,8 @@ const (
 	PathAck      = "/v1alpha1/ack"
 )
 
-// ProtocolVersion is the version of the messages in this package. It grows with a change that an earlier build does not understand. Builds that report
-// no version have version 1.
+// ProtocolVersion is the version of the messages in this package. It grows with a change that an earlier build does not
+// understand. Builds that report no version have version 1.
 const ProtocolVersion = 8
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.

@@ -26,7 +26,8 @@ type Outcomes struct {
 // Counts returns all counts, in the order of the fields.
 func (o *Outcomes) Counts() [8]Count {
 	return [...]Count{
-		{"sent", &o.Sent}, {"done", &o.Done}, {"succeeded", &o.Succeeded}, {"failedChecks", &o.FailedChecks}, {"timedOut", &o.TimedOut},
+		{"sent", &o.Sent}, {"done", &o.Done}, {"succeeded", &o.Succeeded}, {"failedChecks", &o.FailedChecks},
+		{"timedOut", &o.TimedOut},
 		{"reset", &o.Reset}, {"connectionLost", &o.ConnectionLost}, {"inFlightAtEnd", &o.InFlightAtEnd},
 	}
 }
@@ -69,7 +70,8 @@ type StepEvents struct {
 // Counts returns all counts, in the order of the fields. Package result says how each is shown.
 func (e *StepEvents) Counts() [5]Count {
 	return [...]Count{
-		{"retries", &e.Retries}, {"redirects", &e.Redirects}, {"overloadControl", &e.OverloadControl}, {"loadControl", &e.LoadControl},
+		{"retries", &e.Retries}, {"redirects", &e.Redirects}, {"overloadControl", &e.OverloadControl},
+		{"loadControl", &e.LoadControl},
 		{"responsesTruncated", &e.ResponsesTruncated},
 	}
 }

@@ -102,8 +102,8 @@ const (
 
 // Why a request that was due was never sent.
 const (
-	// CauseNoStream: every stream of every connection was in use, or the connections waited for their last responses, until
-	// the request had waited too long. Detail is the name of the target.
+	// CauseNoStream: every stream of every connection was in use, or the connections waited for their last responses,
+	// until the request had waited too long. Detail is the name of the target.
 	CauseNoStream Cause = "noStream"
 	// CauseNoConnection: no connection was open when the request had waited too long. Detail and Address are
 	// those of the last failure to connect, or Detail is how many were connecting.

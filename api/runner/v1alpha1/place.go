@@ -13,8 +13,8 @@ type Place struct {
 	Index int
 	// Step is the number of a step of the chain, from 1; zero: the chain itself.
 	Step int
-	// Field is a field of the variable, the target or the step, such as path or subscribers.aka.k; empty: all of it. Item is the number of an
-	// item of the field, from 1; zero: the field itself.
+	// Field is a field of the variable, the target or the step, such as path or subscribers.aka.k; empty: all of it. Item
+	// is the number of an item of the field, from 1; zero: the field itself.
 	Field string
 	Item  int
 }
@@ -52,8 +52,8 @@ func (p Place) String() (out string) {
 	return out
 }
 
-// PlanError is a mistake in a plan, or in a file or a variable of the environment that the plan refers to. It does not quote the content of
-// files, which can be secret.
+// PlanError is a mistake in a plan, or in a file or a variable of the environment that the plan refers to. It does not
+// quote the content of files, which can be secret.
 type PlanError struct {
 	Place
 	Err error

@@ -33,9 +33,10 @@ type Plan struct {
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Policy limits the addresses that runners connect to; nil: no limits.
 	Policy *AddressPolicy `json:"policy,omitempty"`
-	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on average over more than
-	// a second. Zero: no limit. Each worker has a token bucket with its share of the limit, which is its share of the slots. A request that
-	// is due when the bucket is empty is dropped. A request of a closed loop, of setup, of teardown, and after the load waits for a token before it is due.
+	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on
+	// average over more than a second. Zero: no limit. Each worker has a token bucket with its share of the limit, which
+	// is its share of the slots. A request that is due when the bucket is empty is dropped. A request of a closed loop, of
+	// setup, of teardown, and after the load waits for a token before it is due.
 	RequestLimit int64 `json:"requestLimit,omitempty"`
 	// Drain is how long a request can wait for a stream, and how long the runner waits for responses after the last
 	// request. It is a little longer than the longest timeout of all steps.
@@ -74,7 +75,8 @@ const (
 	IdleSleep IdleStrategy = "Sleep"
 )
 
-// DefaultSleepInterval is the sleep interval of a plan that sets none. MinSleepInterval and MaxSleepInterval are the bounds.
+// DefaultSleepInterval is the sleep interval of a plan that sets none. MinSleepInterval and MaxSleepInterval are the
+// bounds.
 const (
 	DefaultSleepInterval = 500 * time.Microsecond
 	MinSleepInterval     = 10 * time.Microsecond
@@ -115,8 +117,8 @@ const (
 	ProtocolHTTP1 Protocol = "http1"
 	// ProtocolALPN lets the TLS server choose between h2 and http/1.1 (RFC 7301).
 	ProtocolALPN Protocol = "alpn"
-	// ProtocolDiscovered is h2c if a server without TLS answers the preface of HTTP/2 with SETTINGS, else http1. The runner
-	// asks each endpoint before its first connection.
+	// ProtocolDiscovered is h2c if a server without TLS answers the preface of HTTP/2 with SETTINGS, else http1. The
+	// runner asks each endpoint before its first connection.
 	ProtocolDiscovered Protocol = "discovered"
 )
 
@@ -209,8 +211,8 @@ type OAuth2 struct {
 	RefreshBefore time.Duration `json:"refreshBefore,omitempty"`
 }
 
-// ClientAssertion is a JWT that the runner signs (3GPP TS 33.501 13.3.8). It is in the 3gpp-Sbi-Client-Credentials field of
-// all requests to a target whose step has none of its own.
+// ClientAssertion is a JWT that the runner signs (3GPP TS 33.501 13.3.8). It is in the 3gpp-Sbi-Client-Credentials
+// field of all requests to a target whose step has none of its own.
 type ClientAssertion struct {
 	// Subject is the NF instance id of the client, and Audience are the NF types that the assertion is for.
 	Subject  string   `json:"subject"`
@@ -624,8 +626,8 @@ type Chain struct {
 	Weight int `json:"weight"`
 	// Delay after the start before which no instance begins.
 	Delay time.Duration `json:"delay,omitempty"`
-	// StartAfter is when the first of the chain's own stages begins, as an offset from the start. It is zero for a chain of
-	// the mix. See Rate.Chain.
+	// StartAfter is when the first of the chain's own stages begins, as an offset from the start. It is zero for a chain
+	// of the mix. See Rate.Chain.
 	StartAfter time.Duration `json:"startAfter,omitempty"`
 	// MaxInFlight bounds the instances that are under way, over all shards; a Share says how many
 	// of them one shard may have. Zero: no bound.
@@ -678,8 +680,8 @@ type Step struct {
 	// one follows when all have their outcome.
 	Group     int       `json:"group,omitempty"`
 	OnFailure OnFailure `json:"onFailure,omitzero"`
-	// MaxRedirects is how many redirects with status 307 or 308 a request follows, at most 16. Each of them is a request of
-	// its own. Zero: none, and such a response is judged as any other.
+	// MaxRedirects is how many redirects with status 307 or 308 a request follows, at most 16. Each of them is a request
+	// of its own. Zero: none, and such a response is judged as any other.
 	MaxRedirects int `json:"maxRedirects,omitempty"`
 	// RedirectField, if set, is the name in lower case of a request field with the origin of the server that the target
 	// forwards requests to, such as 3gpp-sbi-target-apiroot (3GPP TS 29.500 5.2.3.2.4). A redirect to another server then
@@ -844,8 +846,8 @@ type Expect struct {
 }
 
 // CheckStatus, CheckScript, CheckBody and CheckRedirect are the names of failures that do not belong to a Check: an
-// unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs the body,
-// and a redirect that a step with MaxRedirects cannot follow.
+// unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs the
+// body, and a redirect that a step with MaxRedirects cannot follow.
 const (
 	CheckStatus   = "status"
 	CheckScript   = "script"
@@ -1011,7 +1013,8 @@ const (
 	ArrivalsBurst Arrivals = "Burst"
 )
 
-// WithRateOf returns the stage with the rate of another. A rate consists of the fields that can change while the test runs.
+// WithRateOf returns the stage with the rate of another. A rate consists of the fields that can change while the test
+// runs.
 func (r Rate) WithRateOf(other *Rate) Rate {
 	r.Count, r.Period, r.RampFrom = other.Count, other.Period, other.RampFrom
 	return r
@@ -1019,7 +1022,8 @@ func (r Rate) WithRateOf(other *Rate) Rate {
 
 // SameRate reports whether two stages have the same rate.
 func (r *Rate) SameRate(other *Rate) bool {
-	return r.Count == other.Count && r.Period == other.Period && r.ramps() == other.ramps() && (!r.ramps() || *r.RampFrom == *other.RampFrom)
+	return r.Count == other.Count && r.Period == other.Period && r.ramps() == other.ramps() &&
+		(!r.ramps() || *r.RampFrom == *other.RampFrom)
 }
 
 func (r *Rate) ramps() bool { return r.RampFrom != nil }
@@ -1031,8 +1035,8 @@ func (r *Rate) rampFrom() int64 {
 	return 0
 }
 
-// minInterval is the shortest interval between the slots of a stage, on average, and maxBurst bounds the slots that are due at the same
-// time: a worker takes all slots that are due in one turn.
+// minInterval is the shortest interval between the slots of a stage, on average, and maxBurst bounds the slots that are
+// due at the same time: a worker takes all slots that are due in one turn.
 const (
 	minInterval = 10 * time.Nanosecond
 	maxBurst    = 1_000_000

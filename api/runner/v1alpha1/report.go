@@ -51,14 +51,15 @@ type Report struct {
 	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
-	// Bounds are the limits of the test on requests in flight that caused dropped requests, and the connections of HTTP/1.1
-	// that cannot carry the rate.
+	// Bounds are the limits of the test on requests in flight that caused dropped requests, and the connections of
+	// HTTP/1.1 that cannot carry the rate.
 	Bounds []BoundResult `json:"bounds,omitempty"`
 	// ErrorRate is 1 - succeeded / (sent + dropped).
 	ErrorRate ErrorRate `json:"errorRate"`
 
 	ResponseTime Times `json:"responseTime"`
-	// SuccessfulResponseTime is of the requests that succeeded. Absent: nothing succeeded, or a part of the distributions is missing.
+	// SuccessfulResponseTime is of the requests that succeeded. Absent: nothing succeeded, or a part of the distributions
+	// is missing.
 	SuccessfulResponseTime Times `json:"successfulResponseTime,omitzero"`
 	ServiceTime            Times `json:"serviceTime"`
 	TimeToFirstByte        Times `json:"timeToFirstByte"`
@@ -177,7 +178,8 @@ type StageResult struct {
 	WarmUp   bool    `json:"warmUp,omitempty"`
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
-	// Pause is true if the rate of the stage was 0. Otherwise a zero Asked is that of a closed loop, or of chainsPerSecond.
+	// Pause is true if the rate of the stage was 0. Otherwise a zero Asked is that of a closed loop, or of
+	// chainsPerSecond.
 	Pause bool `json:"pause,omitempty"`
 	// AskedChains and AchievedChains are the rates of a stage with chainsPerSecond, in chain instances started per
 	// second. Asked is then zero, and Achieved counts all requests.
@@ -195,8 +197,9 @@ type StageResult struct {
 	NoFigures string `json:"noFigures,omitempty"`
 }
 
-// StageFigures are the outcomes and the times of the requests of a stage over all shards. A request belongs to the stage of its slot, also
-// if its response comes later. Together with StageResult.Sent, the counts satisfy the equations of Outcomes.
+// StageFigures are the outcomes and the times of the requests of a stage over all shards. A request belongs to the
+// stage of its slot, also if its response comes later. Together with StageResult.Sent, the counts satisfy the equations
+// of Outcomes.
 type StageFigures struct {
 	Done           int64 `json:"done"`
 	Succeeded      int64 `json:"succeeded"`
@@ -207,7 +210,8 @@ type StageFigures struct {
 	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
 	// ErrorRate is 1 - succeeded / (sent + dropped).
 	ErrorRate ErrorRate `json:"errorRate"`
-	// ResponseTime is absent if the stage has no requests, while the test runs, or if a part of the distribution is missing.
+	// ResponseTime is absent if the stage has no requests, while the test runs, or if a part of the distribution is
+	// missing.
 	ResponseTime Times `json:"responseTime,omitzero"`
 }
 
@@ -222,12 +226,14 @@ type StepResult struct {
 	// FailedBy counts FailedChecks by the first check that failed.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
 	StepEvents
-	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
+	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and
+	// cause.
 	StatusCodes  map[string]int64 `json:"statusCodes,omitempty"`
 	Problems     []ProblemResult  `json:"problems,omitempty"`
 	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
-	// Listener is the listener whose notification the step awaits. Such a step sends no request, so it has no counts and no times.
+	// Listener is the listener whose notification the step awaits. Such a step sends no request, so it has no counts and
+	// no times.
 	Listener string `json:"listener,omitempty"`
 	// SuccessfulResponseTime is as that of the report.
 	SuccessfulResponseTime Times `json:"successfulResponseTime,omitzero"`
@@ -245,7 +251,8 @@ type ProblemResult struct {
 	Count int64  `json:"count"`
 }
 
-// OperationResult is one service operation of one target, over all its steps and all shards. It satisfies the equations of Outcomes.
+// OperationResult is one service operation of one target, over all its steps and all shards. It satisfies the equations
+// of Outcomes.
 type OperationResult struct {
 	Target string `json:"target"`
 	// Operation is Step.Operation, or CHAIN/STEP for a step without one.
@@ -253,7 +260,8 @@ type OperationResult struct {
 	Outcomes
 	StepEvents
 	ErrorRate ErrorRate `json:"errorRate"`
-	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
+	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and
+	// cause.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	Problems    []ProblemResult  `json:"problems,omitempty"`
 	// ResponseTime is that of all requests of the operation.
@@ -301,8 +309,8 @@ type ListenerResult struct {
 	Time Times `json:"time,omitzero"`
 }
 
-// ErrorRate returns the share of the measured steps that awaited a notification and did not receive one that passed their
-// checks.
+// ErrorRate returns the share of the measured steps that awaited a notification and did not receive one that passed
+// their checks.
 func (l *ListenerResult) ErrorRate() float64 {
 	m := &l.Measured
 	if m.Awaited == 0 {
@@ -434,8 +442,8 @@ type ThresholdResult struct {
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
 	Passed   bool   `json:"passed"`
-	// Ramp is where the threshold first failed while the rate rose, also if it passed over the whole run. Nil: it did not fail in a window of a
-	// stage whose rate rises, or windows do not have its figure.
+	// Ramp is where the threshold first failed while the rate rose, also if it passed over the whole run. Nil: it did not
+	// fail in a window of a stage whose rate rises, or windows do not have its figure.
 	Ramp *RampBreak `json:"ramp,omitempty"`
 }
 
@@ -444,12 +452,12 @@ type RampBreak struct {
 	Stage string `json:"stage"`
 	// Asked is the rate that was asked for in this window, in requests per second.
 	Asked float64 `json:"asked"`
-	// From and To are the begin and the end of the window of the report, in milliseconds since the start. A threshold with a window of its own failed
-	// for the first time within it.
+	// From and To are the begin and the end of the window of the report, in milliseconds since the start. A threshold with
+	// a window of its own failed for the first time within it.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	// Observed is the value in the window. Windows is the number of windows of the stage that were compared, and Failed the number of those that
-	// failed. All are absent for a threshold with a window of its own.
+	// Observed is the value in the window. Windows is the number of windows of the stage that were compared, and Failed
+	// the number of those that failed. All are absent for a threshold with a window of its own.
 	Observed string `json:"observed,omitempty"`
 	Failed   int    `json:"failed,omitempty"`
 	Windows  int    `json:"windows,omitempty"`

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Search makes a run find the highest load at which the thresholds pass. Such a run sends probes: a probe is a warm-up stage
-// for Settle and then a measured stage for Duration, both at one load. The run is suspended after each probe, until the
-// program that merges the snapshots (the operator or the command line) chooses the load of the next one. A runner only
-// executes the stages, whose Rate.Hold makes the suspensions.
+// Search makes a run find the highest load at which the thresholds pass. Such a run sends probes: a probe is a warm-up
+// stage for Settle and then a measured stage for Duration, both at one load. The run is suspended after each probe,
+// until the program that merges the snapshots (the operator or the command line) chooses the load of the next one. A
+// runner only executes the stages, whose Rate.Hold makes the suspensions.
 type Search struct {
 	// Concurrency is true if loads are requests in flight in a closed loop, and false if they are requests per second.
 	Concurrency bool `json:"concurrency,omitempty"`
@@ -28,7 +28,8 @@ type Search struct {
 	FirstStage int `json:"firstStage"`
 }
 
-// Stages returns the indices of the first and of the measured stage of a probe. They are the same if probes do not settle.
+// Stages returns the indices of the first and of the measured stage of a probe. They are the same if probes do not
+// settle.
 func (s *Search) Stages(probe int) (first, measured int) {
 	if s.Settle == 0 {
 		first = s.FirstStage + probe
@@ -102,11 +103,13 @@ const (
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
 	// SearchNotFound: no load held, not even the minimum.
 	SearchNotFound SearchOutcome = "NotFound"
-	// SearchGeneratorBound: the generator was the bottleneck above Highest, so the target may be able to do more. Or the probes
-	// contradict each other as with SearchMoved, and the generator was the bottleneck at these loads or a lower one.
+	// SearchGeneratorBound: the generator was the bottleneck above Highest, so the target may be able to do more. Or the
+	// probes contradict each other as with SearchMoved, and the generator was the bottleneck at these loads or a lower
+	// one.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
 	// SearchMoved: a load that held failed when it was probed again, or the other way round, and so did a load next to it.
-	// The capacity of the target changed during the search, or may have changed if the generator was the bottleneck at a higher load.
+	// The capacity of the target changed during the search, or may have changed if the generator was the bottleneck at a
+	// higher load.
 	SearchMoved SearchOutcome = "Moved"
 	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
 	SearchIncomplete SearchOutcome = "Incomplete"
@@ -121,7 +124,8 @@ type SearchResult struct {
 	Concurrency bool `json:"concurrency,omitempty"`
 	// Highest is the highest load that held. Zero: none held.
 	Highest int64 `json:"highest"`
-	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the probes contradict each other.
+	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the probes contradict each
+	// other.
 	Lowest int64         `json:"lowest"`
 	Probes []ProbeResult `json:"probes"`
 }

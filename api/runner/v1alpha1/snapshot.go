@@ -61,8 +61,8 @@ type Snapshot struct {
 	Chains []ChainCounters `json:"chains,omitempty"`
 	// Selections has one entry for each of Plan.Selections.
 	Selections []SelectionCounters `json:"selections,omitempty"`
-	// StageSelections has one entry for each of Plan.StageSelections. The distributions are left out of a snapshot with DetailTotals. A runner
-	// of an earlier build leaves out all of it; the report then has no figures of these stages.
+	// StageSelections has one entry for each of Plan.StageSelections. The distributions are left out of a snapshot with
+	// DetailTotals. A runner of an earlier build leaves out all of it; the report then has no figures of these stages.
 	StageSelections []SelectionCounters `json:"stageSelections,omitempty"`
 	// Globals has a value for each of Plan.Globals on the shard that ran setup, until the shard is done. It can
 	// contain secrets: Start passes it on, and it is stored nowhere.
@@ -73,8 +73,8 @@ type Snapshot struct {
 	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// Authorizations has one entry for each target with an Auth or a ClientAssertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
-	// Protocols has what the runner found at each endpoint of each target of the plan, or what the server chose by ALPN. It is
-	// empty where the plan has the protocol, or the runner has no answer.
+	// Protocols has what the runner found at each endpoint of each target of the plan, or what the server chose by ALPN.
+	// It is empty where the plan has the protocol, or the runner has no answer.
 	Protocols [][]EndpointProtocol `json:"protocols,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
@@ -163,14 +163,14 @@ type StageCounters struct {
 	SentInDrain int64 `json:"sentInDrain,omitempty"`
 	// Slots is how many slots of the stage have become due: what was asked for, also after a change of the rate.
 	Slots int64 `json:"slots,omitempty"`
-	// Started counts the slots of a stage of chainsPerSecond whose chain instance was started, with its first request sent.
-	// StartedInDrain are those of Started whose first request left after the last stage had ended.
+	// Started counts the slots of a stage of chainsPerSecond whose chain instance was started, with its first request
+	// sent. StartedInDrain are those of Started whose first request left after the last stage had ended.
 	Started        int64 `json:"started,omitempty"`
 	StartedInDrain int64 `json:"startedInDrain,omitempty"`
 	// Paused is how long the test was suspended in this stage, in nanoseconds.
 	Paused int64 `json:"paused,omitempty"`
-	// Begun and Ended are offsets from the start instant, in nanoseconds. Both are zero before the stage begins, and Ended while it lasts. The first
-	// stage begins at zero.
+	// Begun and Ended are offsets from the start instant, in nanoseconds. Both are zero before the stage begins, and Ended
+	// while it lasts. The first stage begins at zero.
 	Begun int64 `json:"begun"`
 	Ended int64 `json:"ended,omitempty"`
 }
@@ -192,8 +192,8 @@ type StepCounters struct {
 	Problems map[string]int64 `json:"problems,omitempty"`
 	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
 	OccupiedMicroseconds int64 `json:"occupiedMicroseconds,omitempty"`
-	// The distributions are left out of a snapshot with DetailTotals. FailedResponseTime is that of responses that failed a check; ResponseTime
-	// includes them.
+	// The distributions are left out of a snapshot with DetailTotals. FailedResponseTime is that of responses that failed
+	// a check; ResponseTime includes them.
 	ResponseTime       Histogram `json:"responseTime,omitzero"`
 	ServiceTime        Histogram `json:"serviceTime,omitzero"`
 	TimeToFirstByte    Histogram `json:"timeToFirstByte,omitzero"`
@@ -295,8 +295,8 @@ type Histogram struct {
 	Max    int64  `json:"max"`
 	Sum    int64  `json:"sum"`
 	Counts []byte `json:"counts,omitempty"`
-	// Unanswered requests have no time, so Count does not include them. They count as longer than every measured time, and are shown
-	// as longer than UnansweredAbove microseconds. Only reports have them: a snapshot has the counters.
+	// Unanswered requests have no time, so Count does not include them. They count as longer than every measured time, and
+	// are shown as longer than UnansweredAbove microseconds. Only reports have them: a snapshot has the counters.
 	Unanswered      int64 `json:"unanswered,omitempty"`
 	UnansweredAbove int64 `json:"unansweredAbove,omitempty"`
 }
@@ -353,7 +353,8 @@ type EndpointProtocol struct {
 // MaxFoundURL is the maximum length of EndpointProtocol.URL in octets.
 const MaxFoundURL = 512
 
-// Found returns what the runner found at an endpoint of a target of the plan. The protocol is empty if it found nothing.
+// Found returns what the runner found at an endpoint of a target of the plan. The protocol is empty if it found
+// nothing.
 func (s *Snapshot) Found(target, endpoint int) EndpointProtocol {
 	if target >= len(s.Protocols) || endpoint >= len(s.Protocols[target]) {
 		return EndpointProtocol{}

@@ -2,21 +2,23 @@ package v1alpha1
 
 import "slices"
 
-// MaxStageFigures is the number of measured stages that have figures of their own. Each costs every worker a distribution.
+// MaxStageFigures is the number of measured stages that have figures of their own. Each costs every worker a
+// distribution.
 const MaxStageFigures = 32
 
 // Results of StageSelections that are not an index.
 const (
 	// FiguresOfRun: the stage is the only measured one, so that its figures are those of the run.
 	FiguresOfRun = -1
-	// FiguresNone: the stage has no figures. It is a warm-up stage, a stage of a search, whose probes have figures, or above
-	// MaxStageFigures.
+	// FiguresNone: the stage has no figures. It is a warm-up stage, a stage of a search, whose probes have figures, or
+	// above MaxStageFigures.
 	FiguresNone = -2
 )
 
-// StageSelections returns the selections that runners report so that each measured stage has figures, and for each stage of the plan the
-// index of its selection in a list of Selections followed by these. A stage that a threshold selects has no other selection, and neither
-// has the only measured stage, so that a worker records no time twice. Snapshot.StageSelections has the same order.
+// StageSelections returns the selections that runners report so that each measured stage has figures, and for each
+// stage of the plan the index of its selection in a list of Selections followed by these. A stage that a threshold
+// selects has no other selection, and neither has the only measured stage, so that a worker records no time twice.
+// Snapshot.StageSelections has the same order.
 func (p *Plan) StageSelections() (own []Selection, of []int) {
 	of = make([]int, len(p.Rates))
 	for i := range of {
@@ -37,7 +39,8 @@ func (p *Plan) StageSelections() (own []Selection, of []int) {
 	return own, of
 }
 
-// stagesWithFigures returns the indices of the measured stages. A search has none: it compares the snapshots before and after each probe.
+// stagesWithFigures returns the indices of the measured stages. A search has none: it compares the snapshots before and
+// after each probe.
 func (p *Plan) stagesWithFigures() (out []int) {
 	if p.Search != nil {
 		return nil

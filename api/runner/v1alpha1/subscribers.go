@@ -156,7 +156,8 @@ type identities interface {
 func (s *Subscribers) enough(field string, in identities) error {
 	n, err := in.numbers(field)
 	if err == nil && s.Start+s.Count > n {
-		err = invalid(field, "has values for the numbers 0 to %d, but start and count need %d to %d", n-1, s.Start, s.Start+s.Count-1)
+		err = invalid(field, "has values for the numbers 0 to %d, but start and count need %d to %d", n-1, s.Start,
+			s.Start+s.Count-1)
 	}
 	return err
 }

@@ -25,8 +25,8 @@ type Threshold struct {
 	AbortAfter  time.Duration `json:"abortAfter,omitempty"`
 }
 
-// Selector is a part of the requests of measured stages. The zero value is all of them. A request is in the part if it has
-// all properties that are set.
+// Selector is a part of the requests of measured stages. The zero value is all of them. A request is in the part if it
+// has all properties that are set.
 type Selector struct {
 	Target string `json:"target,omitempty"`
 	// Chain and Step are names. With Step, Chain is set, too.
@@ -36,8 +36,8 @@ type Selector struct {
 	StatusClass int `json:"statusClass,omitempty"`
 	// Stage is the name of the stage of the slot.
 	Stage string `json:"stage,omitempty"`
-	// Listener is the name of the listener of the notifications. A selector with a listener is of notifications, and has no
-	// other property.
+	// Listener is the name of the listener of the notifications. A selector with a listener is of notifications, and has
+	// no other property.
 	Listener string `json:"listener,omitempty"`
 }
 
@@ -88,7 +88,8 @@ const (
 
 // ofTargets are the times that targets have.
 var ofTargets = [TargetDistributions]Metric{
-	MetricNameResolution, MetricTCPConnect, MetricTLSHandshake, MetricSettings, MetricConnect, MetricReconnecting, MetricBlocked, MetricBody,
+	MetricNameResolution, MetricTCPConnect, MetricTLSHandshake, MetricSettings, MetricConnect, MetricReconnecting,
+	MetricBlocked, MetricBody,
 }
 
 // OfTargets returns the index of the time in TargetTimes.Distributions, or -1 if it is not a time of targets.
@@ -106,9 +107,11 @@ func (m Metric) IsTime() bool {
 // IsCount returns whether the metric is a count.
 func (m Metric) IsCount() bool {
 	switch m {
-	case MetricResponses, MetricSucceeded, MetricFailed, MetricFailedChecks, MetricTimedOut, MetricReset, MetricConnectionLost,
+	case MetricResponses, MetricSucceeded, MetricFailed, MetricFailedChecks, MetricTimedOut, MetricReset,
+		MetricConnectionLost,
 		MetricDropped, MetricRetried, MetricReconnects, MetricChainsCompleted, MetricChainsAborted,
-		MetricNotificationsInTime, MetricNotificationsMissing, MetricNotificationsLate, MetricNotificationsDuplicate, MetricNotificationsUnexpected:
+		MetricNotificationsInTime, MetricNotificationsMissing, MetricNotificationsLate, MetricNotificationsDuplicate,
+		MetricNotificationsUnexpected:
 		return true
 	}
 	return false
@@ -128,7 +131,8 @@ func (m Metric) OfListeners() bool {
 }
 
 // Selection is a figure that runners report because a threshold is on it: the counts of a part of the requests, and the
-// distribution of a time. A selection with MetricNotificationTime has the counts of notifications, of one listener or of all.
+// distribution of a time. A selection with MetricNotificationTime has the counts of notifications, of one listener or
+// of all.
 type Selection struct {
 	Selector
 	// Time is the metric of the distribution; "": counts only.
@@ -137,7 +141,8 @@ type Selection struct {
 
 // Has returns whether the requests of a step of a target and a chain are in the part.
 func (s *Selector) Has(target, chain, step string) bool {
-	return (s.Target == "" || s.Target == target) && (s.Chain == "" || s.Chain == chain) && (s.Step == "" || s.Step == step)
+	return (s.Target == "" || s.Target == target) && (s.Chain == "" || s.Chain == chain) &&
+		(s.Step == "" || s.Step == step)
 }
 
 // Derived returns whether the distribution follows from those of steps and targets. Workers record the others.
@@ -145,7 +150,8 @@ func (s *Selection) Derived() bool {
 	return s.Time != "" && s.Stage == "" && s.StatusClass == 0
 }
 
-// AtEndOnly returns whether the threshold cannot be judged before the end: a minimum of a count of the run or of a stage.
+// AtEndOnly returns whether the threshold cannot be judged before the end: a minimum of a count of the run or of a
+// stage.
 func (t *Threshold) AtEndOnly() bool {
 	plain := !strings.HasSuffix(t.Min, "%") && !strings.HasSuffix(t.Min, "/s")
 	return t.Metric.IsCount() && t.Min != "" && plain && t.Window == 0
@@ -163,8 +169,8 @@ func (t *Threshold) selection() (Selection, bool) {
 	return s, s != Selection{} && s != Selection{Time: MetricResponseTime}
 }
 
-// Selections returns the different selections of the plan's thresholds, and for each threshold the index of its selection, or -1 if
-// each snapshot has the figure. Snapshot.Selections has the same order.
+// Selections returns the different selections of the plan's thresholds, and for each threshold the index of its
+// selection, or -1 if each snapshot has the figure. Snapshot.Selections has the same order.
 func (p *Plan) Selections() (selections []Selection, of []int) {
 	for i := range p.Thresholds {
 		s, needed := p.Thresholds[i].selection()
@@ -186,9 +192,9 @@ type SelectionCounters struct {
 	Time Histogram `json:"time,omitzero"`
 }
 
-// SelectionCounts are counts that, like those of a step, satisfy the equations of Outcomes. Of a selection of notifications, Sent are the
-// steps that awaited one, Done those that received it in time, Succeeded those of Done that passed their checks, and TimedOut those that
-// missed it. All of these are of instances that began in measured stages.
+// SelectionCounts are counts that, like those of a step, satisfy the equations of Outcomes. Of a selection of
+// notifications, Sent are the steps that awaited one, Done those that received it in time, Succeeded those of Done that
+// passed their checks, and TimedOut those that missed it. All of these are of instances that began in measured stages.
 type SelectionCounts struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// above is the smallest value that stands for a time without an end. It is longer than every measured time: 2^52 us are 142
-// years. A float64 represents it, and each longer one, exactly.
+// above is the smallest value that stands for a time without an end. It is longer than every measured time: 2^52 us are
+// 142 years. A float64 represents it, and each longer one, exactly.
 const above = 1 << 52
 
-// Above is the value of a time that was not measured because there was no response. It is greater than every measured time, and than
-// the value for a smaller limit. The limit, in microseconds, is what the value is shown with: "> 5s" for 5,000,000.
+// Above is the value of a time that was not measured because there was no response. It is greater than every measured
+// time, and than the value for a smaller limit. The limit, in microseconds, is what the value is shown with: "> 5s" for
+// 5,000,000.
 func Above(limit int64) int64 { return above + min(max(limit, 0), above-1) }
 
 // LimitOf returns 5,000,000 and true for Above(5000000). It returns us and false for a measured time.
@@ -24,8 +25,8 @@ func LimitOf(us int64) (limit int64, isAbove bool) {
 	return us - above, true
 }
 
-// microseconds are written as a number, and as a text such as "> 5s" if they are Above a limit. No program can read the text as a short
-// time.
+// microseconds are written as a number, and as a text such as "> 5s" if they are Above a limit. No program can read the
+// text as a short time.
 type microseconds int64
 
 // MarshalJSON implements json.Marshaler.
@@ -87,7 +88,8 @@ func (t *Times) UnmarshalJSON(from []byte) error {
 		return err
 	}
 	*t = Times{
-		j.Count, j.Unanswered, int64(j.Min), j.Mean, int64(j.P50), int64(j.P90), int64(j.P95), int64(j.P99), int64(j.P999), int64(j.Max),
+		j.Count, j.Unanswered, int64(j.Min), j.Mean, int64(j.P50), int64(j.P90), int64(j.P95), int64(j.P99), int64(j.P999),
+		int64(j.Max),
 	}
 	return nil
 }
@@ -113,7 +115,8 @@ type windowTimesJSON struct {
 
 // MarshalJSON implements json.Marshaler.
 func (t WindowTimes) MarshalJSON() ([]byte, error) {
-	return marshal(windowTimesJSON{t.Count, t.Unanswered, microseconds(t.P50), microseconds(t.P90), microseconds(t.P99), microseconds(t.Max)})
+	return marshal(windowTimesJSON{t.Count, t.Unanswered, microseconds(t.P50), microseconds(t.P90), microseconds(t.P99),
+		microseconds(t.Max)})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -10,8 +10,8 @@ type Window struct {
 	// Stage is the rate stage that lasted longest within the window; empty: none, as in the drain.
 	Stage  string `json:"stage,omitempty"`
 	WarmUp bool   `json:"warmUp,omitempty"`
-	// LoadEnd is when the last stage ended, in milliseconds since the start, if this is before the end of the window; zero: the load lasted longer, or ended
-	// in an earlier window. Asked and Achieved include the time after it.
+	// LoadEnd is when the last stage ended, in milliseconds since the start, if this is before the end of the window;
+	// zero: the load lasted longer, or ended in an earlier window. Asked and Achieved include the time after it.
 	LoadEnd int64 `json:"loadEnd,omitempty"`
 	// Suspended is true if the test was suspended during the whole window.
 	Suspended bool `json:"suspended,omitempty"`
@@ -39,8 +39,8 @@ type Window struct {
 
 	// ResponseTime is of the requests of measured stages that had their outcome in the window.
 	ResponseTime WindowTimes `json:"responseTime"`
-	// Histogram is the distribution of ResponseTime. Its count in each bucket is exact; Min, Max and Sum are those of buckets.
-	// Absent: no time was measured, or the report was too large.
+	// Histogram is the distribution of ResponseTime. Its count in each bucket is exact; Min, Max and Sum are those of
+	// buckets. Absent: no time was measured, or the report was too large.
 	Histogram Histogram `json:"histogram,omitzero"`
 	// LagP99 is in microseconds.
 	LagP99 int64 `json:"lagP99"`

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// MediaTypeSnapshot is the media type of a Snapshot in its binary form. A runner answers with it if the request accepts it, and with
-// JSON otherwise. The binary form is the Snapshot as JSON, without the counts of distributions, and then these counts, of each
-// distribution that has some:
+// MediaTypeSnapshot is the media type of a Snapshot in its binary form. A runner answers with it if the request accepts
+// it, and with JSON otherwise. The binary form is the Snapshot as JSON, without the counts of distributions, and then
+// these counts, of each distribution that has some:
 //
 //	document  length of the JSON document (4 octets, big endian), JSON document
 //	counts    length (4 octets, big endian), Histogram.Counts; in the order of Snapshot.distributions
 //
-// Another list of distributions needs another media type, because a reader must know all of them. A runner and an operator
-// of different versions then use JSON.
+// Another list of distributions needs another media type, because a reader must know all of them. A runner and an
+// operator of different versions then use JSON.
 const MediaTypeSnapshot = "application/vnd.h2surge.snapshot.v2"
 
 // maxCounts bounds the counts of one distribution: 23,552 counters of at most 9 octets.
@@ -62,7 +62,8 @@ func (s *Snapshot) distributions(f func(*Histogram) bool) {
 // AppendBinary appends the binary form of the snapshot. It does not change the snapshot.
 func (s *Snapshot) AppendBinary(to []byte) ([]byte, error) {
 	document := *s
-	document.Steps, document.Targets, document.Selections = slices.Clone(s.Steps), slices.Clone(s.Targets), slices.Clone(s.Selections)
+	document.Steps, document.Targets, document.Selections = slices.Clone(s.Steps), slices.Clone(s.Targets),
+		slices.Clone(s.Selections)
 	if s.Histograms != nil {
 		h := *s.Histograms
 		document.Histograms = &h
@@ -91,7 +92,8 @@ func (s *Snapshot) AppendBinary(to []byte) ([]byte, error) {
 // documents are buffers for JSON documents.
 var documents = sync.Pool{New: func() any { return new([]byte) }}
 
-// ReadBinary reads the binary form into the snapshot, to the end of the stream, which has at most size octets. It does not check the counts.
+// ReadBinary reads the binary form into the snapshot, to the end of the stream, which has at most size octets. It does
+// not check the counts.
 func (s *Snapshot) ReadBinary(from io.Reader, size int64) error {
 	buffer := documents.Get().(*[]byte)
 	defer documents.Put(buffer)

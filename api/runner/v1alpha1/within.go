@@ -5,7 +5,8 @@ import "time"
 // MaxOnce is the maximum duration of chains that run once, because their repeats and retries could take very long.
 const MaxOnce = time.Hour
 
-// Length returns how long the stages of the load take, from its start to the end of the last one; false: a stage ends by requests.
+// Length returns how long the stages of the load take, from its start to the end of the last one; false: a stage ends
+// by requests.
 func (p *Plan) Length() (longest time.Duration, bounded bool) {
 	ends := map[int]time.Duration{} // by the chain with rates of its own; 0: the other chains
 	for i := range p.Rates {

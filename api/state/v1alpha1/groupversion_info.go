@@ -1,6 +1,6 @@
-// Package v1alpha1 has the kinds in which the operator stores the state of runs, group internal.h2surge.io: the record of a run, the last
-// counts of its runners, and the locks of a namespace. Only the operator writes them. The group has versions of its own, so that a
-// new version of the LoadTest API needs no conversion of these objects.
+// Package v1alpha1 has the kinds in which the operator stores the state of runs, group internal.h2surge.io: the record
+// of a run, the last counts of its runners, and the locks of a namespace. Only the operator writes them. The group has
+// versions of its own, so that a new version of the LoadTest API needs no conversion of these objects.
 //
 // +kubebuilder:object:generate=true
 // +groupName=internal.h2surge.io
@@ -24,7 +24,8 @@ var (
 )
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{}, &LoadTestLock{}, &LoadTestLockList{})
+	s.AddKnownTypes(GroupVersion, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{},
+		&LoadTestLock{}, &LoadTestLockList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -107,7 +107,8 @@ var parts = []part{
 		size: func(s *runnerv1alpha1.Snapshot) int {
 			n := size(s.Lag) + size(s.ServiceTime)
 			if h := s.Histograms; h != nil {
-				n += size(h.ServiceTime) + size(h.TimeToFirstByte) + size(h.Lag) + size(h.Reconnecting) + size(h.Blocked) + size(h.Connect)
+				n += size(h.ServiceTime) + size(h.TimeToFirstByte) + size(h.Lag) + size(h.Reconnecting) + size(h.Blocked) +
+					size(h.Connect)
 			}
 			return n
 		},
@@ -197,7 +198,8 @@ func Encode(snapshot *runnerv1alpha1.Snapshot, limit int) (Encoded, error) {
 			}
 		}
 		if i == len(parts) {
-			return Encoded{}, fmt.Errorf("the counters of shard %d have %d bytes; allowed: at most %d", s.Shard, len(out.Gzip), limit)
+			return Encoded{}, fmt.Errorf("the counters of shard %d have %d bytes; allowed: at most %d", s.Shard, len(out.Gzip),
+				limit)
 		}
 		atLeast -= parts[i].size(&s)
 		parts[i].remove(&s)
@@ -209,7 +211,8 @@ func Encode(snapshot *runnerv1alpha1.Snapshot, limit int) (Encoded, error) {
 
 // lacksStepTimes returns true if the operator polled the snapshot without the response times of steps.
 func lacksStepTimes(s *runnerv1alpha1.Snapshot) bool {
-	return slices.ContainsFunc(s.Steps, func(c runnerv1alpha1.StepCounters) bool { return c.Done > 0 && c.ResponseTime.Count == 0 })
+	return slices.ContainsFunc(s.Steps,
+		func(c runnerv1alpha1.StepCounters) bool { return c.Done > 0 && c.ResponseTime.Count == 0 })
 }
 
 // writers are reused, because a gzip.Writer has several hundred KiB.

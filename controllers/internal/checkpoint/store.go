@@ -87,9 +87,9 @@ func NewStore(reader client.Reader, c client.Client) *Store {
 // object.
 const attempts = 3
 
-// Put stores a snapshot. It leaves the stored one if that is final, has a sequence number that is not below the new one,
-// or is of another process: the counts of a new process start at zero. received is when the operator received the snapshot. After DeleteAll it
-// stores nothing.
+// Put stores a snapshot. It leaves the stored one if that is final, has a sequence number that is not below the new
+// one, or is of another process: the counts of a new process start at zero. received is when the operator received the
+// snapshot. After DeleteAll it stores nothing.
 func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -189,7 +189,8 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s: %v", o.Name, err)}, nil
 	}
 	if snapshot.Shard != key.Shard {
-		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s has a snapshot of shard %d, not of shard %d", o.Name, snapshot.Shard, key.Shard)}, nil
+		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s has a snapshot of shard %d, not of shard %d", o.Name,
+			snapshot.Shard, key.Shard)}, nil
 	}
 	return &Checkpoint{
 		Snapshot: snapshot, Final: o.Checkpoint.Final, Time: o.Checkpoint.Time.Time, Dropped: o.Checkpoint.Dropped,
@@ -204,7 +205,8 @@ func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, ru
 	s.mu.Lock()
 	clear(s.written)
 	s.mu.Unlock()
-	err := s.client.DeleteAllOf(ctx, &statev1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace), client.MatchingLabels{LabelRun: string(run)})
+	err := s.client.DeleteAllOf(ctx, &statev1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace),
+		client.MatchingLabels{LabelRun: string(run)})
 	if err != nil {
 		return fmt.Errorf("deleting the checkpoints of the run: %w", err)
 	}
@@ -215,7 +217,8 @@ func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, ru
 func (s *Store) remember(key Key, o *statev1alpha1.LoadTestCheckpoint) {
 	small := &statev1alpha1.LoadTestCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{UID: o.UID, ResourceVersion: o.ResourceVersion},
-		Checkpoint: statev1alpha1.Checkpoint{Boot: o.Checkpoint.Boot, Sequence: o.Checkpoint.Sequence, Final: o.Checkpoint.Final},
+		Checkpoint: statev1alpha1.Checkpoint{Boot: o.Checkpoint.Boot, Sequence: o.Checkpoint.Sequence,
+			Final: o.Checkpoint.Final},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +242,8 @@ func newObject(key Key) *statev1alpha1.LoadTestCheckpoint {
 			desired.LabelComponent: "checkpoint", desired.LabelLoadTest: key.LoadTest.Name, LabelRun: string(key.Run),
 		},
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTest", Name: key.LoadTest.Name, UID: key.Run, Controller: ptr.To(true),
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTest", Name: key.LoadTest.Name, UID: key.Run,
+			Controller: ptr.To(true),
 		}},
 	}}
 }

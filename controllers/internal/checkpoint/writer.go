@@ -22,8 +22,8 @@ import (
 type Source interface {
 	// Live returns the runners that can have counts and are not stored as final.
 	Live() []Key
-	// Latest returns the last snapshot of a runner, and when it was received; nil: there is none, or the runner is not live
-	// any more. It can ask the runner.
+	// Latest returns the last snapshot of a runner, and when it was received; nil: there is none, or the runner is not
+	// live any more. It can ask the runner.
 	Latest(context.Context, Key) (*runnerv1alpha1.Snapshot, time.Time)
 }
 
@@ -41,8 +41,8 @@ type Options struct {
 	Log     logr.Logger
 }
 
-// MinInterval is the time between two checkpoints of a runner in production. With many runners it is longer: the bytes of
-// all checkpoints divided by the budget.
+// MinInterval is the time between two checkpoints of a runner in production. With many runners it is longer: the bytes
+// of all checkpoints divided by the budget.
 const MinInterval = 5 * time.Second
 
 // putTimeout is the timeout of one write.
@@ -81,7 +81,8 @@ type problem struct {
 	err  error
 }
 
-// NewWriter returns a Writer that has not started. stores returns the Store of the run of a runner; nil: the run is not known any more.
+// NewWriter returns a Writer that has not started. stores returns the Store of the run of a runner; nil: the run is not
+// known any more.
 func NewWriter(stores func(Key) *Store, opts Options) *Writer {
 	opts.Interval = cmp.Or(opts.Interval, MinInterval)
 	if opts.Leading == nil {
@@ -138,7 +139,8 @@ func (w *Writer) round(ctx context.Context) {
 		case refusal.Of(err) != "":
 			refused[key.Run] = true // a quota or a policy holds for the other shards of the run, too
 		default:
-			w.opts.Log.V(1).Info("A checkpoint was not stored", "loadTest", key.LoadTest, "shard", key.Shard, "error", err.Error())
+			w.opts.Log.V(1).Info("A checkpoint was not stored", "loadTest", key.LoadTest, "shard", key.Shard, "error",
+				err.Error())
 			if !passes(err) {
 				return
 			}

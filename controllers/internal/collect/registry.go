@@ -114,7 +114,8 @@ func (r *Registry) Forget(uid types.UID) {
 	}
 }
 
-// Live implements checkpoint.Source: the runners that started and are not lost, of all runs whose results are not stored.
+// Live implements checkpoint.Source: the runners that started and are not lost, of all runs whose results are not
+// stored.
 func (r *Registry) Live() []checkpoint.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,8 +134,8 @@ func (r *Registry) Live() []checkpoint.Key {
 	return out
 }
 
-// Latest implements checkpoint.Source: the last snapshot of a runner, which is shared and must not be changed, and when it was received; nil: the run
-// is not collected any more, or the shard has another pod.
+// Latest implements checkpoint.Source: the last snapshot of a runner, which is shared and must not be changed, and when
+// it was received; nil: the run is not collected any more, or the shard has another pod.
 func (r *Registry) Latest(_ context.Context, of checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
 	v := r.View(of.Run)
 	if v == nil || of.Shard >= len(v.Shards) || v.Shards[of.Shard].Pod.UID != of.Pod {

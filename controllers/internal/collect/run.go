@@ -61,7 +61,8 @@ type outcome struct {
 	answer shards.Answer
 }
 
-func newRun(d shards.Desired, opts Options, dial transport.Dial, load *transport.Load, log logr.Logger, wake func()) *run {
+func newRun(d shards.Desired, opts Options, dial transport.Dial, load *transport.Load, log logr.Logger,
+	wake func()) *run {
 	now := time.Now()
 	r := &run{
 		opts: opts, dial: dial, uid: d.UID, log: log, wake: wake, load: load, wanted: d,

@@ -17,12 +17,15 @@ func Begin(f *run.Facts, next *record.Record) error {
 	next.Start = &record.Start{Time: f.MicroTime(), Job: f.Job.UID, With: f.Starters(), Live: live}
 	next.Live = live
 	next.Pods = podsOf(f)
-	maps.DeleteFunc(next.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(next.Newest().Members, shard) })
+	maps.DeleteFunc(next.Pods, func(shard int,
+		_ record.Pod) bool {
+		return !slices.Contains(next.Newest().Members, shard)
+	})
 	return next.On(record.EventBegin)
 }
 
-// Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods of these shards are
-// healthy, because the runners connect again with their larger shares.
+// Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods
+// of these shards are healthy, because the runners connect again with their larger shares.
 func Starters(f *run.Facts, next *record.Record) {
 	gone := func(i int) bool { return !healthy(f, i) }
 	if chosen := f.Starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
@@ -32,7 +35,8 @@ func Starters(f *run.Facts, next *record.Record) {
 	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
 		return
 	}
-	next.Append(record.Change{Revision: newest.Revision + 1, Generation: newest.Generation, Members: with, DecidedAt: f.MicroTime()})
+	next.Append(record.Change{Revision: newest.Revision + 1, Generation: newest.Generation, Members: with,
+		DecidedAt: f.MicroTime()})
 }
 
 // CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.
@@ -46,7 +50,8 @@ func CanStart(f *run.Facts) bool {
 	return len(f.View.Members) == f.Plan.Shards && lostBeforeStart(f) == ""
 }
 
-// enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are ready.
+// enough returns the shards that the test starts with because the others do not become ready; nil: it waits, or all are
+// ready.
 func enough(f *run.Facts) []int {
 	ready := readyShards(f)
 	if len(ready) < atLeast(f) || len(ready) == f.Plan.Shards {

@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// budget keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes with the number of runners. A user can change
-// or delete it: the operator applies it again only when the number changes.
+// budget keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes with the
+// number of runners. A user can change or delete it: the operator applies it again only when the number changes.
 func budget(f *run.Facts) []Operation {
 	if f.TakenOver() || f.View.Over() {
 		return nil
@@ -30,9 +30,11 @@ func budget(f *run.Facts) []Operation {
 	}}
 }
 
-// DeleteBudget deletes the budget of a run. The operator does so before it stores the end, so that no budget is left if the operator ends then.
+// DeleteBudget deletes the budget of a run. The operator does so before it stores the end, so that no budget is left if
+// the operator ends then.
 func DeleteBudget(f *run.Facts) Operation {
-	return Operation{What: budgetName(f), Delete: &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(f.LoadTest)}, Once: gone}
+	return Operation{What: budgetName(f),
+		Delete: &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(f.LoadTest)}, Once: gone}
 }
 
 func budgetName(f *run.Facts) string { return "PodDisruptionBudget " + desired.BudgetName(f.LoadTest) }

@@ -27,8 +27,8 @@ func bounded(edits []record.Edit) []record.Edit {
 	return edits
 }
 
-// dispensable returns the index of the oldest edit that is neither the first nor the last of its field; if there is none,
-// that of the oldest.
+// dispensable returns the index of the oldest edit that is neither the first nor the last of its field; if there is
+// none, that of the oldest.
 func dispensable(edits []record.Edit) int {
 	for i := range edits {
 		same := func(e record.Edit) bool { return sameSubject(&e, &edits[i]) }
@@ -68,7 +68,8 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 		distributed = func(members []int) bool { return distributedTo(f, members, edits) }
 	}
 	at := f.Now
-	i := slices.IndexFunc(f.View.Applied, func(a shards.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
+	i := slices.IndexFunc(f.View.Applied,
+		func(a shards.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
 	switch {
 	case i >= 0:
 		at = f.View.Applied[i].At
@@ -108,7 +109,8 @@ func live(f *run.Facts, next *record.Record) {
 		return
 	}
 	next.Live = record.Live{
-		Generation: f.LoadTest.Generation, Rates: record.RatesOf(f.Present.Rates), Shards: f.Present.Shards, Suspended: f.LoadTest.Spec.Suspend,
+		Generation: f.LoadTest.Generation, Rates: record.RatesOf(f.Present.Rates), Shards: f.Present.Shards,
+		Suspended: f.LoadTest.Spec.Suspend,
 	}
 	next.Edits = bounded(append(next.Edits, f.Edits...))
 }
@@ -117,7 +119,8 @@ func live(f *run.Facts, next *record.Record) {
 func EditsOf(f *run.Facts, now *run.Present) (out []record.Edit) {
 	live := &f.Record.Live
 	edit := func(field string, stage *int, from, to record.Value) {
-		out = append(out, record.Edit{Generation: f.LoadTest.Generation, Time: f.MicroTime(), Field: field, Stage: stage, From: from, To: to})
+		out = append(out, record.Edit{Generation: f.LoadTest.Generation, Time: f.MicroTime(), Field: field, Stage: stage,
+			From: from, To: to})
 	}
 	for i, to := range record.RatesOf(now.Rates) {
 		if from := live.Rates[i]; from != to {
@@ -133,8 +136,8 @@ func EditsOf(f *run.Facts, now *run.Present) (out []record.Edit) {
 	return out
 }
 
-// rateField returns the path of the rate of a stage of the plan, in the spec. The plan has the stages of spec.rates first,
-// then those of each chain.
+// rateField returns the path of the rate of a stage of the plan, in the spec. The plan has the stages of spec.rates
+// first, then those of each chain.
 func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
 	rates, at := spec.Rates, "rates"
 	for k := 0; i >= len(rates) && k < len(spec.Chains); k++ {

@@ -17,13 +17,15 @@ func HasNews(f *run.Facts, shard int, seen *shards.Shard) bool {
 		return false
 	}
 	rec := f.Record.Find(shard, run.PodOf(f.Record, shard, seen))
-	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+	return rec == nil || rec.State == record.ShardLost && seen.State == shards.Recovered && seen.Snapshot != nil &&
+		seen.Snapshot.Sequence > rec.Counts.Sequence
 }
 
 // EndedShard returns the entry of the record for a runner that ended, without its counts.
 func EndedShard(f *run.Facts, shard int, seen *shards.Shard) record.Shard {
 	rec := record.Shard{
-		Index: shard, Pod: run.PodOf(f.Record, shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: record.ShardDone, Member: seen.Member, Time: f.Now,
+		Index: shard, Pod: run.PodOf(f.Record, shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node,
+		State: record.ShardDone, Member: seen.Member, Time: f.Now,
 	}
 	if last := f.Record.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
 		rec.Name, rec.Node = last.Name, last.Node

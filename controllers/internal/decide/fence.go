@@ -12,8 +12,8 @@ import (
 // fenceGrace is how long a lost runner has to end, in seconds.
 const fenceGrace = 2
 
-// fence deletes the pods of lost runners that do not answer and may still send load, if the test ends early or all others ended. It proves nothing if
-// the kubelet cannot be reached either.
+// fence deletes the pods of lost runners that do not answer and may still send load, if the test ends early or all
+// others ended. It proves nothing if the kubelet cannot be reached either.
 func fence(f *run.Facts) (out []Operation) {
 	if f.ToleratesLoss() && f.Record.Stop == nil && !f.View.Over() {
 		return nil
@@ -24,7 +24,8 @@ func fence(f *run.Facts) (out []Operation) {
 			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
 		})
 		if !over && pod.DeletionTimestamp == nil && unanswered {
-			out = append(out, Operation{What: "the deletion of pod " + pod.Name + " of a lost runner", Delete: pod, Grace: ptr.To[int64](fenceGrace)})
+			out = append(out, Operation{What: "the deletion of pod " + pod.Name + " of a lost runner", Delete: pod,
+				Grace: ptr.To[int64](fenceGrace)})
 		}
 	}
 	return out

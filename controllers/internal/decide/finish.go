@@ -12,7 +12,8 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// Report returns the report of a test that is over, with its verdict; nil: it is not over, or counts of a runner are not stored.
+// Report returns the report of a test that is over, with its verdict; nil: it is not over, or counts of a runner are
+// not stored.
 func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {
 	if f.Report == nil || !f.View.Over() || !recordsStored(f) {
 		return nil, nil
@@ -43,7 +44,8 @@ func EmptyReport(f *run.Facts, why *run.Blocker) (*runnerv1alpha1.Report, error)
 	return report, nil
 }
 
-// recordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
+// recordsStored returns whether the counts of each runner that ended before the test are stored, and the report has
+// them.
 func recordsStored(f *run.Facts) bool {
 	for i := range f.View.Shards {
 		sh := &f.View.Shards[i]
@@ -54,8 +56,8 @@ func recordsStored(f *run.Facts) bool {
 	return true
 }
 
-// verdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
-// tolerated unless it ended the run, or no runner remained.
+// verdictFacts returns the facts for the verdict. A deadline that the operator enforced looks like a stop to the
+// runners. A loss is tolerated unless it ended the run, or no runner remained.
 func verdictFacts(f *run.Facts) verdict.Facts {
 	facts := verdict.FactsOf(f.View.Snapshots(f.ToleratesLoss()))
 	if f.Report.Stopped == stopByDeadline && facts.Problem == "" {
@@ -69,8 +71,8 @@ func verdictFacts(f *run.Facts) verdict.Facts {
 	return facts
 }
 
-// setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window since this operator
-// started counts, unless a failure is stored and the window passed.
+// setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window since
+// this operator started counts, unless a failure is stored and the window passed.
 func setThresholds(f *run.Facts, facts *verdict.Facts) {
 	facts.Seen = f.Record.Failed()
 	for name, o := range f.View.Seen {

@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// Released returns whether the operator needs the runners of a run that has ended no more. A runner exits after the operator has acknowledged its
-// final snapshot, and the operator waits for that until podGrace after the end.
+// Released returns whether the operator needs the runners of a run that has ended no more. A runner exits after the
+// operator has acknowledged its final snapshot, and the operator waits for that until podGrace after the end.
 func Released(f *run.Facts) bool {
 	if f.Job == nil || f.Job.DeletionTimestamp != nil || !f.Record.End.Started || podsEnded(f) {
 		return true
@@ -39,13 +39,14 @@ func Finished(f *run.Facts) (out []Operation) {
 	return out
 }
 
-// Leftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go with a record.
+// Leftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go
+// with a record.
 func Leftovers(f *run.Facts) []Operation {
 	return append([]Operation{DeleteBudget(f), deleteSecret(f)}, expireFormer(f, f.LoadTest.Status.CompletionTime.Time)...)
 }
 
-// expire deletes a Job of a test that finished at a time: after ttlAfterFinished if its pods have ended, so that users can read their logs, else
-// after podGrace.
+// expire deletes a Job of a test that finished at a time: after ttlAfterFinished if its pods have ended, so that users
+// can read their logs, else after podGrace.
 func expire(f *run.Facts, job *batchv1.Job, podsEnded bool, finished time.Time) []Operation {
 	keep := f.Config.Report.PodGrace.Duration
 	if podsEnded {
@@ -66,8 +67,8 @@ func expireFormer(f *run.Facts, finished time.Time) (out []Operation) {
 	return out
 }
 
-// podsEnded returns whether all pods of the Job have ended without a deletion. The Job then stays for ttlAfterFinished, because the logs of
-// its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
+// podsEnded returns whether all pods of the Job have ended without a deletion. The Job then stays for ttlAfterFinished,
+// because the logs of its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
 func podsEnded(f *run.Facts) bool {
 	if run.JobEnded(f.Job) {
 		return true

@@ -14,8 +14,8 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// RefusedForTooLong ends a test whose runners the API server refuses for as long as pods may take to run: its turn with a lock, and the patience
-// of who waits for it, are over then. nil: it does not.
+// RefusedForTooLong ends a test whose runners the API server refuses for as long as pods may take to run: its turn with
+// a lock, and the patience of who waits for it, are over then. nil: it does not.
 func RefusedForTooLong(f *run.Facts) *run.Blocker {
 	limit := f.Config.Runner.PodTimeout.Duration
 	for _, w := range f.Refused {
@@ -47,13 +47,14 @@ func StartFailure(f *run.Facts) *run.Blocker {
 		}
 	}
 	if why := lostBeforeStart(f); why != "" && lastAttempt(f) && viable(f) < atLeast(f) {
-		return run.Never(v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, f.Config.Runner.StartAttempts, f.Config.Runner.StartAttempts))
+		return run.Never(v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, f.Config.Runner.StartAttempts,
+			f.Config.Runner.StartAttempts))
 	}
 	return tooLate(f)
 }
 
-// tooLate returns the failure of a test whose runners were not ready in time. If the test starts with some of the shards, these have
-// readyTimeout more, because they connect again with their larger shares.
+// tooLate returns the failure of a test whose runners were not ready in time. If the test starts with some of the
+// shards, these have readyTimeout more, because they connect again with their larger shares.
 func tooLate(f *run.Facts) *run.Blocker {
 	from, limit := ReadyLimit(f)
 	if f.Starters() != nil {
@@ -69,7 +70,8 @@ func tooLate(f *run.Facts) *run.Blocker {
 		if f.Problem != nil {
 			return run.Never(f.Problem.Reason, late+": "+f.Problem.Message)
 		}
-		return run.Never(v1alpha1.ReasonStartTimeout, fmt.Sprintf("%s: %d of %d pods are running", late, run.PodsRunning(f), f.Plan.Shards))
+		return run.Never(v1alpha1.ReasonStartTimeout, fmt.Sprintf("%s: %d of %d pods are running", late, run.PodsRunning(f),
+			f.Plan.Shards))
 	}
 	if why := UnreachableTarget(f); why != "" {
 		return run.Never(v1alpha1.ReasonTargetUnreachable, late+": "+why)

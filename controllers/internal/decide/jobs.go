@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// Attempt returns the number of the Job that the run needs, and how many Jobs before it lost a runner; false: it has its Job. template is the
-// hash of the pod template.
+// Attempt returns the number of the Job that the run needs, and how many Jobs before it lost a runner; false: it has
+// its Job. template is the hash of the pod template.
 func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 	attempt, losses = f.Record.Attempt, f.Record.Losses
 	switch {
@@ -20,7 +20,8 @@ func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 		return firstAttempt(f), losses, true
 	case f.Record.Plan.Digest != f.PlanDigest || f.Record.Plan.Template != template:
 		return attempt + 1, 0, true
-	case f.Job == nil || f.Record.State == record.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
+	// Pending: spec.suspend was true, and its Job was not deleted yet
+	case f.Job == nil || f.Record.State == record.Pending:
 		return attempt, losses, true
 	case lostBeforeStart(f) != "" && !lastAttempt(f):
 		return attempt + 1, losses + 1, true
@@ -31,7 +32,8 @@ func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 // firstAttempt is the number of the first Job: above those of Jobs that the record does not know.
 func firstAttempt(f *run.Facts) int {
 	attempt := 1
-	for slices.ContainsFunc(f.FormerJobs, func(job *batchv1.Job) bool { return job.Name == desired.JobName(f.LoadTest, attempt) }) {
+	for slices.ContainsFunc(f.FormerJobs,
+		func(job *batchv1.Job) bool { return job.Name == desired.JobName(f.LoadTest, attempt) }) {
 		attempt++
 	}
 	return attempt
@@ -41,11 +43,13 @@ func firstAttempt(f *run.Facts) int {
 func Prepare(f *run.Facts, next *record.Record, attempt, losses int, template string) error {
 	if attempt != next.Attempt {
 		next.Plan = record.Plan{
-			Name: desired.PlanName(f.LoadTest, f.PlanDigest), Hash: f.PlanHash, Digest: f.PlanDigest, Template: template, Generation: f.LoadTest.Generation,
+			Name: desired.PlanName(f.LoadTest, f.PlanDigest), Hash: f.PlanHash, Digest: f.PlanDigest, Template: template,
+			Generation: f.LoadTest.Generation,
 		}
 		next.Changes = nil
 		next.Append(record.Change{
-			Revision: 1, Generation: f.LoadTest.Generation, Members: shard.All(f.Plan.Shards), Rates: record.RatesOf(f.Plan.Rates), DecidedAt: f.MicroTime(),
+			Revision: 1, Generation: f.LoadTest.Generation, Members: shard.All(f.Plan.Shards),
+			Rates: record.RatesOf(f.Plan.Rates), DecidedAt: f.MicroTime(),
 		})
 	}
 	next.Attempt, next.Losses = attempt, losses

@@ -44,7 +44,8 @@ func recordEnded(next *record.Record, ended []record.Shard) {
 	}
 }
 
-// Next makes all decisions of a pass in a copy of the record. The runners that ended come first, because a loss can end the test.
+// Next makes all decisions of a pass in a copy of the record. The runners that ended come first, because a loss can end
+// the test.
 func Next(f *run.Facts, next *record.Record, ended []record.Shard) error {
 	recordEnded(next, ended)
 	live(f, next)
@@ -68,7 +69,8 @@ func stop(f *run.Facts, next *record.Record) error {
 	reason := cmp.Or(StopReason(f), stopByLosses(f, next))
 	if a := aborting(f, next); reason == "" && a != nil {
 		reason = a.reason()
-		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), record.Threshold{Name: a.Name, Observed: a.Observed, After: a.After, Abort: true})
+		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), record.Threshold{Name: a.Name,
+			Observed: a.Observed, After: a.After, Abort: true})
 	}
 	if reason == "" {
 		return nil

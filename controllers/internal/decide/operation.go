@@ -19,13 +19,16 @@ type Object interface {
 
 // Operation is a write that follows from what a pass knows. Either Apply or Delete is set, or DropCounts.
 type Operation struct {
-	// What names the write in messages, such as "Job pcf-1 with 3 indices". The operator remembers a refusal of the API server by it.
+	// What names the write in messages, such as "Job pcf-1 with 3 indices". The operator remembers a refusal of the API
+	// server by it.
 	What string
-	// Apply is applied on the server's side, by Manager. Force takes fields over from other managers; without it, what a user changed stays.
+	// Apply is applied on the server's side, by Manager. Force takes fields over from other managers; without it, what a
+	// user changed stays.
 	Apply   runtime.ApplyConfiguration
 	Manager string
 	Force   bool
-	// Delete is deleted, unless it is gone. If it has a UID, another object of its name stays. Grace is in seconds; nil: the default of the kind.
+	// Delete is deleted, unless it is gone. If it has a UID, another object of its name stays. Grace is in seconds; nil:
+	// the default of the kind.
 	Delete Object
 	Grace  *int64
 	// DropCounts deletes all stored counts of the run.
@@ -37,7 +40,8 @@ type Operation struct {
 // gone is Once of a deletion of what the run does not create again.
 const gone = "gone"
 
-// DeleteJobs deletes Jobs and their pods in the background. One that is being deleted stays as it is: its deletion can wait for its pods.
+// DeleteJobs deletes Jobs and their pods in the background. One that is being deleted stays as it is: its deletion can
+// wait for its pods.
 func DeleteJobs(jobs ...*batchv1.Job) (out []Operation) {
 	for _, job := range jobs {
 		if job.DeletionTimestamp == nil {
@@ -50,10 +54,12 @@ func DeleteJobs(jobs ...*batchv1.Job) (out []Operation) {
 // DeleteFormer deletes the Jobs of earlier attempts.
 func DeleteFormer(f *run.Facts) []Operation { return DeleteJobs(f.FormerJobs...) }
 
-// deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them when they started. The operator
-// cannot read the owner of a Secret, so the run record has the UID of the one that the operator created. Without it, the name must do, which has a part
-// of the UID of the LoadTest: the record was deleted, is that of an earlier version, or could not be stored after the creation.
+// deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them
+// when they started. The operator cannot read the owner of a Secret, so the run record has the UID of the one that the
+// operator created. Without it, the name must do, which has a part of the UID of the LoadTest: the record was deleted,
+// is that of an earlier version, or could not be stored after the creation.
 func deleteSecret(f *run.Facts) Operation {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.LoadTest.Namespace, Name: desired.TLSName(f.LoadTest), UID: f.Record.Secret}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.LoadTest.Namespace,
+		Name: desired.TLSName(f.LoadTest), UID: f.Record.Secret}}
 	return Operation{What: "the deletion of Secret " + secret.Name, Delete: secret, Once: gone}
 }

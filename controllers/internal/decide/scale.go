@@ -13,8 +13,8 @@ import (
 // followInterval is how often a pass looks whether the collector follows a new number of shards.
 const followInterval = 200 * time.Millisecond
 
-// scale gives the Job its number of indices. It adds indices at once: their runners get a share when they are ready. It removes an index only when its
-// runner has no share any more and its counts are stored.
+// scale gives the Job its number of indices. It adds indices at once: their runners get a share when they are ready. It
+// removes an index only when its runner has no share any more and its counts are stored.
 func scale(f *run.Facts) []Operation {
 	if !scales(f) {
 		return nil
@@ -37,9 +37,10 @@ func scales(f *run.Facts) bool {
 	return f.Job != nil && f.Job.DeletionTimestamp == nil && f.Record.Stop == nil && !f.TakenOver() && run.Loading(f)
 }
 
-// Capacity returns how many shards the collector may give a share. It is the desired number, unless a shard needs another pod, and the Job
-// creates it only after it had fewer indices. Then it is the number of that shard: if shard 1 of 4 was scaled away before, it returns 1 until
-// the Job has at most one index. The same holds for a shard above the Job's indices whose pod still exists.
+// Capacity returns how many shards the collector may give a share. It is the desired number, unless a shard needs
+// another pod, and the Job creates it only after it had fewer indices. Then it is the number of that shard: if shard 1
+// of 4 was scaled away before, it returns 1 until the Job has at most one index. The same holds for a shard above the
+// Job's indices whose pod still exists.
 func Capacity(f *run.Facts) int {
 	n := f.Shards()
 	if !f.StartDecided() || f.Job == nil {
@@ -63,14 +64,15 @@ func vacant(f *run.Facts, shard int) bool {
 	return last != nil && last.Loss == nil && f.Pods[shard] == nil && ownerRecorded(f, shard)
 }
 
-// ownerRecorded returns whether the runner that got the share of a shard last is recorded. If not, its counts are not stored.
+// ownerRecorded returns whether the runner that got the share of a shard last is recorded. If not, its counts are not
+// stored.
 func ownerRecorded(f *run.Facts, shard int) bool {
 	owner, ok := f.Record.Pods[shard]
 	return !ok || f.IsRecorded(shard, owner.UID)
 }
 
-// indices returns how many indices the Job must have now. settled is true if the collector knows the capacity, so that no shard above it gets
-// a share.
+// indices returns how many indices the Job must have now. settled is true if the collector knows the capacity, so that
+// no shard above it gets a share.
 func indices(f *run.Facts, settled bool) int {
 	have, want := run.Completions(f.Job), Capacity(f)
 	for i := range have {

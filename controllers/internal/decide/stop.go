@@ -68,9 +68,11 @@ func stopByLosses(f *run.Facts, next *record.Record) string {
 		return ""
 	case !f.ToleratesLoss():
 		return stopByLoss
-	case f.Policy() == v1alpha1.ShardLostContinue && f.LoadTest.Spec.Search != nil: // the others cannot send the load of a probe
+	// the others cannot send the load of a probe
+	case f.Policy() == v1alpha1.ShardLostContinue && f.LoadTest.Spec.Search != nil:
 		return stopByLoss
-	case f.LoadTest.Spec.Runner.MinShards != nil && !f.TakenOver() && f.Remaining() < int(*f.LoadTest.Spec.Runner.MinShards):
+	case f.LoadTest.Spec.Runner.MinShards != nil && !f.TakenOver() &&
+		f.Remaining() < int(*f.LoadTest.Spec.Runner.MinShards):
 		return stopByTooFew
 	}
 	return ""

@@ -24,8 +24,8 @@ func aborting(f *run.Facts, next *record.Record) *abort {
 	return &abort{f.View.Abort}
 }
 
-// thresholds takes over the thresholds on windows that failed, so that they have failed at the end also if another operator
-// sees only later windows.
+// thresholds takes over the thresholds on windows that failed, so that they have failed at the end also if another
+// operator sees only later windows.
 func thresholds(f *run.Facts, next *record.Record) {
 	for _, name := range slices.Sorted(maps.Keys(f.View.Failed)) {
 		if !hasFailed(f, name) {

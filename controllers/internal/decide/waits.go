@@ -22,11 +22,13 @@ func StartProblem(f *run.Facts) *run.Blocker {
 	case f.Plan != nil && UnreachableTarget(f) != "":
 		return run.NotReady(v1alpha1.ReasonTargetUnreachable, UnreachableTarget(f))
 	case f.Plan != nil && run.RunnerIn(f.View, runnerv1alpha1.StateSettingUp) >= 0:
-		return run.NotReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", run.RunnerIn(f.View, runnerv1alpha1.StateSettingUp)))
+		return run.NotReady(v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains",
+			run.RunnerIn(f.View, runnerv1alpha1.StateSettingUp)))
 	case f.Plan != nil && UnauthorizedTarget(f) != "":
 		return run.NotReady(v1alpha1.ReasonNotAuthorized, UnauthorizedTarget(f))
 	case f.Plan != nil && run.AllRunning(f):
 		return run.NotReady(v1alpha1.ReasonConnecting, "the others open their connections")
 	}
-	return run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", run.PodsRunning(f), f.Shards()))
+	return run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", run.PodsRunning(f),
+		f.Shards()))
 }

@@ -29,7 +29,8 @@ func addFiles(pod *corev1.PodTemplateSpec, runner *corev1.Container, mounts []co
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: filesVolume, VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: sources},
 	}})
-	runner.VolumeMounts = append(runner.VolumeMounts, corev1.VolumeMount{Name: filesVolume, MountPath: compile.FilesDir, ReadOnly: true})
+	runner.VolumeMounts = append(runner.VolumeMounts, corev1.VolumeMount{Name: filesVolume, MountPath: compile.FilesDir,
+		ReadOnly: true})
 }
 
 func projection(m compile.Mount) corev1.VolumeProjection {

@@ -41,8 +41,8 @@ const (
 	terminationGrace = 30
 )
 
-// podTemplate merges the template of the operator's configuration and then spec.runner.podTemplate over the operator's own, and then takes back the
-// fields that are the operator's (see the package comment).
+// podTemplate merges the template of the operator's configuration and then spec.runner.podTemplate over the operator's
+// own, and then takes back the fields that are the operator's (see the package comment).
 func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	out := basePod(in)
 	out.Labels = inherited(in.LoadTest.Labels, in.Runner.InheritLabels)
@@ -175,8 +175,8 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	)
 }
 
-// enforceListeners sets the environment variables with the address and the name of the pod, which the URLs of listeners have. The hostname of
-// the pod comes from the Job.
+// enforceListeners sets the environment variables with the address and the name of the pod, which the URLs of listeners
+// have. The hostname of the pod comes from the Job.
 func enforceListeners(pod *corev1.PodTemplateSpec, c *corev1.Container, lt *v1alpha1.LoadTest) {
 	if len(lt.Spec.Listeners) == 0 {
 		return
@@ -207,13 +207,15 @@ func enforceRunner(c *corev1.Container, in JobInput) {
 	c.Env = keep(c.Env, func(e corev1.EnvVar) bool {
 		return e.Name != "POD_NAME" && e.Name != "NODE_NAME" && e.Name != "PLAN_DIGEST"
 	},
-		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"), corev1.EnvVar{Name: "PLAN_DIGEST", Value: in.PlanDigest})
+		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"), corev1.EnvVar{Name: "PLAN_DIGEST",
+			Value: in.PlanDigest})
 	c.VolumeMounts = keep(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !reserved(m) },
 		corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true},
 		corev1.VolumeMount{Name: tlsVolume, MountPath: tlsDir, ReadOnly: true})
 	c.LivenessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil
 	c.ReadinessProbe = &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromString("metrics")}},
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz",
+			Port: intstr.FromString("metrics")}},
 		PeriodSeconds: 5,
 	}
 }

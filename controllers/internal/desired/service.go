@@ -8,7 +8,8 @@ import (
 )
 
 // HasNames returns whether the URLs of listeners have the names of pods: certificates are for names, and TS 29.500 asks
-// for names in https URIs. The name of a pod leads to its first network, so a listener on another interface has an address.
+// for names in https URIs. The name of a pod leads to its first network, so a listener on another interface has an
+// address.
 func HasNames(spec *v1alpha1.LoadTestSpec) bool {
 	for i := range spec.Listeners {
 		if l := &spec.Listeners[i]; l.TLS != nil && l.Interface == "" {
@@ -27,8 +28,9 @@ func listenerDomain(lt *v1alpha1.LoadTest) string {
 	return ServiceName(lt) + "." + lt.Namespace + ".svc"
 }
 
-// Service is the headless Service of the runner pods: the name of shard 2 of Job pcf-1 is pcf-1-2.listeners-pcf.NAMESPACE.svc. It
-// also names pods that are not ready, because notifications can come before the load.
+// Service is the headless Service of the runner pods: the name of shard 2 of Job pcf-1 is
+// pcf-1-2.listeners-pcf.NAMESPACE.svc. It also names pods that are not ready, because notifications can come before the
+// load.
 func Service(lt *v1alpha1.LoadTest) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},

@@ -11,8 +11,8 @@ import (
 // ErrNotLeading is the error of a write that a process did not make, because it may not decide any more.
 var ErrNotLeading = errors.New("this process may not decide: it does not lead")
 
-// Client returns a client that asks before each write whether this process may decide. A pass can begin before the lease runs out and write
-// after that, when another process may have decided otherwise.
+// Client returns a client that asks before each write whether this process may decide. A pass can begin before the
+// lease runs out and write after that, when another process may have decided otherwise.
 func Client(c client.Client, leading func() bool) client.Client { return guarded{c, leading} }
 
 type guarded struct {
@@ -67,6 +67,7 @@ type guardedStatus struct {
 }
 
 // Patch implements client.SubResourceWriter.
-func (s guardedStatus) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s guardedStatus) Patch(ctx context.Context, o client.Object, p client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	return s.of.write(func() error { return s.SubResourceWriter.Patch(ctx, o, p, opts...) })
 }

@@ -23,9 +23,9 @@ const (
 
 // Connections are those of the operator's clients to the API server, except those of the Lease.
 //
-// An informer that gets an error waits before it tries again: up to a minute after several errors. So a request that gets
-// no answer does not return its error before the API server answers again, or its context ends. A probe finds that out.
-// Informers then wait for the first time, which takes about a second.
+// An informer that gets an error waits before it tries again: up to a minute after several errors. So a request that
+// gets no answer does not return its error before the API server answers again, or its context ends. A probe finds that
+// out. Informers then wait for the first time, which takes about a second.
 type Connections struct {
 	dialer *connrotation.Dialer
 	log    logr.Logger
@@ -39,7 +39,8 @@ type Connections struct {
 
 // NewConnections returns Connections without a client.
 func NewConnections(log logr.Logger) *Connections {
-	return &Connections{dialer: connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext), log: log}
+	return &Connections{dialer: connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout,
+		KeepAlive: 15 * time.Second}).DialContext), log: log}
 }
 
 // Configure returns a copy of config whose clients use the Connections.

@@ -21,14 +21,15 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Times of the election in production. Another replica takes the Lease LeaseDuration after the last renewal that it saw. The
-// leader decides nothing more from RenewDeadline after it began its last renewal. The difference covers writes under way.
+// Times of the election in production. Another replica takes the Lease LeaseDuration after the last renewal that it
+// saw. The leader decides nothing more from RenewDeadline after it began its last renewal. The difference covers writes
+// under way.
 const (
 	LeaseDuration = 15 * time.Second
 	RenewDeadline = 10 * time.Second
 	RetryPeriod   = 2 * time.Second
-	// deniedAfter is how long the API server must refuse this process (401, 403) in a row until the election is lost. An API server that starts
-	// refuses all requests until it knows the roles.
+	// deniedAfter is how long the API server must refuse this process (401, 403) in a row until the election is lost. An
+	// API server that starts refuses all requests until it knows the roles.
 	deniedAfter = time.Minute
 )
 
@@ -43,7 +44,8 @@ type Options struct {
 	Log  logr.Logger
 }
 
-// requestTimeout is short, so that one request without an answer does not delay the next attempt: 3 s of a deadline of 10 s.
+// requestTimeout is short, so that one request without an answer does not delay the next attempt: 3 s of a deadline of
+// 10 s.
 func (o *Options) requestTimeout() time.Duration { return o.RenewDeadline * 3 / 10 }
 
 // Leader is a resourcelock.Interface for the election of the manager. It is safe for concurrent use.
@@ -60,7 +62,8 @@ type Leader struct {
 	renewed time.Time
 	// away: Options.Away was called since. Guarded by mu.
 	away bool
-	// denied is when the API server began to refuse this process without another answer since; zero: it does not. Guarded by mu.
+	// denied is when the API server began to refuse this process without another answer since; zero: it does not. Guarded
+	// by mu.
 	denied time.Time
 	// unread is true between a Get without an answer and the next write. Guarded by mu.
 	unread bool
@@ -207,7 +210,8 @@ func (l *Leader) renew(record resourcelock.LeaderElectionRecord, begin time.Time
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.away {
-		l.opts.Log.Info("The API server answers again, and this process is still the leader", "after", begin.Sub(l.renewed).Round(time.Second).String())
+		l.opts.Log.Info("The API server answers again, and this process is still the leader", "after",
+			begin.Sub(l.renewed).Round(time.Second).String())
 	}
 	l.last, l.renewed, l.away, l.denied = &record, begin, false, time.Time{}
 	l.term = max(l.term, int64(record.LeaderTransitions))
@@ -222,12 +226,13 @@ func (l *Leader) release() (held bool) {
 	return held
 }
 
-// holdsUnknown returns the last record of this process if it was the holder and err leaves open whether it still is; else
-// nil: for example, it may not renew. It calls Away when that is so for RenewDeadline.
+// holdsUnknown returns the last record of this process if it was the holder and err leaves open whether it still is;
+// else nil: for example, it may not renew. It calls Away when that is so for RenewDeadline.
 func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil || l.other != "" || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || l.isDenied(err) {
+	if l.last == nil || l.other != "" || apierrors.IsConflict(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsAlreadyExists(err) || l.isDenied(err) {
 		return nil
 	}
 	l.retry()
@@ -241,8 +246,8 @@ func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
 	return &last
 }
 
-// isDenied returns whether the API server has refused this process for so long that waiting does not help. The election is then lost and the
-// process ends, so that its restarts and the metric of the election show it.
+// isDenied returns whether the API server has refused this process for so long that waiting does not help. The election
+// is then lost and the process ends, so that its restarts and the metric of the election show it.
 func (l *Leader) isDenied(err error) bool {
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err):

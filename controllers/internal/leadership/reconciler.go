@@ -12,8 +12,8 @@ import (
 // retryInterval is the time between two looks whether this process may decide again.
 const retryInterval = time.Second
 
-// Reconciler returns a reconciler whose passes begin only while this process may decide. A pass ends with the first write that Client refuses.
-// Such a pass comes again.
+// Reconciler returns a reconciler whose passes begin only while this process may decide. A pass ends with the first
+// write that Client refuses. Such a pass comes again.
 func Reconciler(r reconcile.Reconciler, leading func() bool) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		if !leading() {

@@ -90,7 +90,8 @@ func (a *Authority) mint(c *ca) (*tls.Certificate, error) {
 	if cert := a.operator[c]; cert != nil && a.now().Add(operatorLifetime/2).Before(cert.Leaf.NotAfter) {
 		return cert, nil
 	}
-	certPEM, keyPEM, err := c.issue(x509.ExtKeyUsageClientAuth, a.now(), a.now().Add(operatorLifetime), runnerv1alpha1.OperatorName)
+	certPEM, keyPEM, err := c.issue(x509.ExtKeyUsageClientAuth, a.now(), a.now().Add(operatorLifetime),
+		runnerv1alpha1.OperatorName)
 	if err != nil {
 		return nil, err
 	}

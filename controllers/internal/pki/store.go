@@ -74,7 +74,8 @@ func (s *Store) Get(ctx context.Context) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.loaded == nil || !s.loaded.current.cert.Equal(a.current.cert) || (s.loaded.previous == nil) != (a.previous == nil) {
+	if s.loaded == nil || !s.loaded.current.cert.Equal(a.current.cert) ||
+		(s.loaded.previous == nil) != (a.previous == nil) {
 		s.loaded = a
 	}
 	s.at = s.now()
@@ -97,7 +98,8 @@ func (s *Store) load(ctx context.Context) (*Authority, error) {
 	return s.renew(ctx, secret, a)
 }
 
-// create makes the CA, or stores the one in memory again if a user deleted its Secret: running tests have certificates of it.
+// create makes the CA, or stores the one in memory again if a user deleted its Secret: running tests have certificates
+// of it.
 func (s *Store) create(ctx context.Context) (a *Authority, err error) {
 	if a = s.loaded; a == nil {
 		first, err := newCA(s.now())

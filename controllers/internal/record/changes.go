@@ -7,8 +7,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// MaxChanges bounds Record.Changes, and MaxBytes the JSON of Changes, Shards and Edits. The rest of the 1.5 MiB that etcd takes is for the pods
-// and for Stop and End, which must always fit. A full record takes no more changes of rates, of shards or of spec.suspend.
+// MaxChanges bounds Record.Changes, and MaxBytes the JSON of Changes, Shards and Edits. The rest of the 1.5 MiB that
+// etcd takes is for the pods and for Stop and End, which must always fit. A full record takes no more changes of rates,
+// of shards or of spec.suspend.
 const (
 	MaxChanges = 512
 	MaxBytes   = 400 << 10

@@ -4,6 +4,6 @@
 // operator that starts reads the record and asks the runners, and nothing else.
 //
 // Records are not in the operator's cache: a watch would bring each write back. The operator is the only writer, so the
-// Store keeps the last version that it wrote. Each write has the resource version that it is based on, and the API server
-// refuses it when another operator wrote meanwhile.
+// Store keeps the last version that it wrote. Each write has the resource version that it is based on, and the API
+// server refuses it when another operator wrote meanwhile.
 package record

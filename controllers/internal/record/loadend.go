@@ -6,8 +6,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// LoadEnd returns when the runners of a plan have had their last response, if they get no more orders; zero: that is not known, because the
-// load has not begun, a stage ends by requests, the operator ends the probes of a search, or the load is suspended.
+// LoadEnd returns when the runners of a plan have had their last response, if they get no more orders; zero: that is
+// not known, because the load has not begun, a stage ends by requests, the operator ends the probes of a search, or the
+// load is suspended.
 func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 	if r.Start == nil {
 		return time.Time{}

@@ -25,12 +25,13 @@ type Record struct {
 	Plan    Plan             `json:"plan,omitzero"`
 	// Attempt numbers the Jobs of the run from 1. Zero: no Job was created.
 	Attempt int `json:"attempt,omitempty"`
-	// Secret is the UID of the Secret with the certificate of the runners; empty: it was not created, or its UID is not known.
+	// Secret is the UID of the Secret with the certificate of the runners; empty: it was not created, or its UID is not
+	// known.
 	Secret types.UID `json:"secret,omitempty"`
 	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
 	Losses int `json:"losses,omitempty"`
-	// Admitted is when the test last got its lock, was suspended before it had it, or a queue last admitted its Job. activeDeadlineSeconds counts from then;
-	// nil: from Created.
+	// Admitted is when the test last got its lock, was suspended before it had it, or a queue last admitted its Job.
+	// activeDeadlineSeconds counts from then; nil: from Created.
 	Admitted *metav1.MicroTime `json:"admitted,omitempty"`
 	// Queued: a queue suspends the Job of the test, which has not started.
 	Queued bool `json:"queued,omitempty"`
@@ -39,7 +40,8 @@ type Record struct {
 	// Live are the values that the spec changed last, of those that can change while the test runs. Before the start
 	// they are those of the plan.
 	Live Live `json:"live,omitzero"`
-	// Pods are the pods of the shards at the start and at the change that gave the shard its share. A decision replaces the map.
+	// Pods are the pods of the shards at the start and at the change that gave the shard its share. A decision replaces
+	// the map.
 	Pods map[int]Pod `json:"pods,omitempty"`
 	// Changes are the changes of the load, oldest first. After the start there is at least one.
 	Changes []Change `json:"changes,omitempty"`
@@ -51,8 +53,8 @@ type Record struct {
 	Shards []Shard `json:"shards,omitempty"`
 	// Thresholds are the thresholds on windows that failed while the test ran, and the one that ended the test.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Report is the SHA-256 of the report in hexadecimal, stored before the ConfigMap: another report of that name is not the operator's;
-	// empty: there is none yet.
+	// Report is the SHA-256 of the report in hexadecimal, stored before the ConfigMap: another report of that name is not
+	// the operator's; empty: there is none yet.
 	Report string `json:"report,omitempty"`
 	// Stop is the decision to end the run early; nil: there is none.
 	Stop *Stop `json:"stop,omitempty"`

@@ -23,7 +23,8 @@ import (
 //
 // +kubebuilder:rbac:groups=internal.h2surge.io,resources=loadtestruns,verbs=get;create;update
 
-// Store reads and writes the record of one LoadTest. It keeps the version that it read or wrote last. Only one goroutine at a time may use it.
+// Store reads and writes the record of one LoadTest. It keeps the version that it read or wrote last. Only one
+// goroutine at a time may use it.
 type Store struct {
 	reader  client.Reader // not the cache
 	client  client.Client
@@ -64,9 +65,9 @@ func read(ctx context.Context, reader client.Reader, lt *v1alpha1.LoadTest) (_ *
 	return out, run.ResourceVersion, err
 }
 
-// Save changes the record of the LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes the
-// copy, unless f changed nothing. It returns the new record. An error means that nothing changed as far as the Store knows, and
-// the next Load reads the record from the API server if that returned the error.
+// Save changes the record of the LoadTest: it applies f to a copy, which is empty if there is no record yet, and writes
+// the copy, unless f changed nothing. It returns the new record. An error means that nothing changed as far as the
+// Store knows, and the next Load reads the record from the API server if that returned the error.
 func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record) error) (*Record, error) {
 	next := &Record{Version: Version}
 	if s.record != nil {
@@ -103,18 +104,20 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 	return stored, nil
 }
 
-// Check returns a conflict if another operator changed the record of the LoadTest. The next Load reads it from the API server then.
+// Check returns a conflict if another operator changed the record of the LoadTest. The next Load reads it from the API
+// server then.
 func (s *Store) Check(ctx context.Context, lt *v1alpha1.LoadTest) error {
 	_, version, err := read(ctx, s.reader, lt)
 	if err == nil && version != s.version {
 		s.record = nil
-		err = apierrors.NewConflict(statev1alpha1.GroupVersion.WithResource("loadtestruns").GroupResource(), desired.RunName(lt), errors.New("another operator changed it"))
+		err = apierrors.NewConflict(statev1alpha1.GroupVersion.WithResource("loadtestruns").GroupResource(),
+			desired.RunName(lt), errors.New("another operator changed it"))
 	}
 	return err
 }
 
-// decode reads a record and refuses one that this operator cannot read. It checks the version first, because fields of another version can have other
-// types.
+// decode reads a record and refuses one that this operator cannot read. It checks the version first, because fields of
+// another version can have other types.
 func decode(run *statev1alpha1.LoadTestRun) (*Record, error) {
 	var of struct {
 		Version int `json:"version"`

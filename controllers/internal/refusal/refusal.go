@@ -37,7 +37,8 @@ func denied(message string) bool {
 
 // tooLarge returns whether etcd refused the object for its size, which the API server answers with 500.
 func tooLarge(message string) bool {
-	return strings.Contains(message, "etcdserver: request is too large") || strings.Contains(message, "trying to send message larger than max")
+	return strings.Contains(message, "etcdserver: request is too large") || strings.Contains(message,
+		"trying to send message larger than max")
 }
 
 // uncalled returns whether the API server could not call an admission webhook whose failure policy is Fail.

@@ -12,8 +12,8 @@ import (
 
 // Blocker is why a run does not go on.
 type Blocker struct {
-	// Condition is the condition that reports it, with Reason and Message. PlanReady: the run needs a user. RunnersReady: the run waits, for
-	// example for its lock. Finished: the run ends before its start.
+	// Condition is the condition that reports it, with Reason and Message. PlanReady: the run needs a user. RunnersReady:
+	// the run waits, for example for its lock. Finished: the run ends before its start.
 	Condition, Reason, Message string
 	// Final is true if the spec is invalid, so that the test has finished until a user edits it, or if the run ends.
 	Final bool
@@ -23,7 +23,8 @@ type Blocker struct {
 
 // Invalid returns the blocker of an invalid spec.
 func Invalid(reason, message string) *Blocker {
-	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage), Final: true}
+	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage),
+		Final: true}
 }
 
 // NotReady returns the blocker of a test whose runners are not ready.
@@ -55,7 +56,8 @@ func (f *Facts) BlockedAt(condition string) *Blocker {
 	return f.Blocked
 }
 
-// PlanError returns why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
+// PlanError returns why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes
+// something.
 func (f *Facts) PlanError() *Blocker { return f.BlockedAt(v1alpha1.ConditionPlanReady) }
 
 // MaxMessage bounds what goes into a condition or a verdict, in bytes; the schema's bound is in

@@ -75,8 +75,8 @@ func (f *Facts) PresentOf() (*Present, error) {
 // editedAtStart reports an edit that the API server accepted between the decision to start and startTime in status.
 const editedAtStart = "the spec changed when the test started, in fields that cannot change while the test runs"
 
-// compileLive compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why they do
-// not. The rates and the number of shards must be within the limits of the operator's configuration.
+// compileLive compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why
+// they do not. The rates and the number of shards must be within the limits of the operator's configuration.
 func (f *Facts) compileLive(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
 	now, _, errs := compile.Compile(f.Key().String(), spec)
 	if len(errs) == 0 {
@@ -95,7 +95,8 @@ func distributionError(plan *runnerv1alpha1.Plan, shards int) string {
 	}
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {
-			return fmt.Sprintf("spec.runner.shards: must stay %d, because spec.rates[%d] is a closedLoop that ends by requests", plan.Shards, i)
+			return fmt.Sprintf("spec.runner.shards: must stay %d, because spec.rates[%d] is a closedLoop that ends by requests",
+				plan.Shards, i)
 		}
 	}
 	if _, err := shard.Split(plan, shards); err != nil {
@@ -104,8 +105,8 @@ func distributionError(plan *runnerv1alpha1.Plan, shards int) string {
 	return ""
 }
 
-// rateDifference returns which difference of rates cannot take effect while the test runs; empty: there is none. When status has the start time,
-// the API server refuses such an edit.
+// rateDifference returns which difference of rates cannot take effect while the test runs; empty: there is none. When
+// status has the start time, the API server refuses such an edit.
 func rateDifference(old, now []runnerv1alpha1.Rate) string {
 	if len(old) != len(now) {
 		return fmt.Sprintf("spec.rates: must have %d stages, as when the test started", len(old))
@@ -130,8 +131,8 @@ func stagePath(rates []runnerv1alpha1.Rate, i int) string {
 	return fmt.Sprintf("spec.rates[%d]", i)
 }
 
-// AsStarted compiles a spec with the rates and the shards that the test started with, without the address policy; nil: it cannot be
-// compiled.
+// AsStarted compiles a spec with the rates and the shards that the test started with, without the address policy; nil:
+// it cannot be compiled.
 func (f *Facts) AsStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
 	spec = spec.DeepCopy()
 	if start := f.Record.Start; start != nil {

@@ -50,10 +50,12 @@ type Facts struct {
 	Addresses *runnerv1alpha1.AddressPolicy
 	// Blocked is why the run does not go on; nil: it does.
 	Blocked *Blocker
-	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that take effect.
+	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that
+	// take effect.
 	Present *Present
 	Edits   []record.Edit
-	// NotApplied is why rates or shards of the spec have no effect on the run; empty: they have. Edited is true if the spec changed after the end.
+	// NotApplied is why rates or shards of the spec have no effect on the run; empty: they have. Edited is true if the
+	// spec changed after the end.
 	NotApplied string
 	Edited     bool
 	// Refused are the writes that the API server refuses.
@@ -146,7 +148,8 @@ func (f *Facts) Policy() v1alpha1.ShardLostAction {
 	return v1alpha1.ShardLostFail
 }
 
-// ToleratesLoss returns whether the loss of a runner does not end the test as such. Other rules can still end it: minShards, and Continue in a search.
+// ToleratesLoss returns whether the loss of a runner does not end the test as such. Other rules can still end it:
+// minShards, and Continue in a search.
 func (f *Facts) ToleratesLoss() bool { return f.Policy() != v1alpha1.ShardLostFail }
 
 // Shards returns the desired number of shards: before the start that of the plan, then the recorded one.
@@ -169,8 +172,8 @@ func PodOf(rec *record.Record, shard int, seen *shards.Shard) types.UID {
 	return rec.Pods[shard].UID
 }
 
-// Present has the rates and shards of the present spec. Why says what of the spec has no effect; the values in the record
-// stay for that.
+// Present has the rates and shards of the present spec. Why says what of the spec has no effect; the values in the
+// record stay for that.
 type Present struct {
 	Generation int64
 	Rates      []runnerv1alpha1.Rate

@@ -66,5 +66,6 @@ type Waits struct {
 
 // WasSuspended returns whether a queue suspended the Job at any time. The Job controller keeps the condition.
 func WasSuspended(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+	return slices.ContainsFunc(job.Status.Conditions,
+		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }

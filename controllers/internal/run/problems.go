@@ -21,7 +21,8 @@ const podsGrace = 10 * time.Second
 // PodProblems are the reasons of what keeps pods from running. The first one that occurs is the reason of
 // the condition.
 var PodProblems = []string{
-	v1alpha1.ReasonPodCreationFailed, v1alpha1.ReasonUnschedulable, v1alpha1.ReasonImagePullFailed, v1alpha1.ReasonMountFailed,
+	v1alpha1.ReasonPodCreationFailed, v1alpha1.ReasonUnschedulable, v1alpha1.ReasonImagePullFailed,
+	v1alpha1.ReasonMountFailed,
 	v1alpha1.ReasonCreateContainerFailed, v1alpha1.ReasonCrashLoopBackOff,
 }
 
@@ -39,7 +40,8 @@ func Diagnose(f *Facts) *Blocker {
 		}
 	}
 	all := slices.SortedFunc(maps.Keys(names), func(a, b Blocker) int {
-		return cmp.Or(cmp.Compare(slices.Index(PodProblems, a.Reason), slices.Index(PodProblems, b.Reason)), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(slices.Index(PodProblems, a.Reason), slices.Index(PodProblems, b.Reason)),
+			cmp.Compare(a.Message, b.Message))
 	})
 	var reasons, out []string
 	if p := f.MissingPods(); p != nil {
@@ -78,7 +80,8 @@ func (f *Facts) MissingPods() *Blocker {
 	return NotReady(v1alpha1.ReasonPodCreationFailed, message+"; kubectl describe job "+f.Job.Name+" shows the error")
 }
 
-// awaitedPods returns how many pods the Job must create, and since when. After the start these are the pods of shards that were added.
+// awaitedPods returns how many pods the Job must create, and since when. After the start these are the pods of shards
+// that were added.
 func (f *Facts) awaitedPods() (missing int, since time.Time) {
 	if f.Job == nil {
 		return 0, since
@@ -146,7 +149,8 @@ func (f *Facts) MountProblem(pod *corev1.Pod) *Blocker {
 	if f.MountError != "" {
 		return NotReady(v1alpha1.ReasonMountFailed, "cannot mount its volumes: "+f.MountError)
 	}
-	return NotReady(v1alpha1.ReasonMountFailed, shorten.To("cannot mount its volumes; check that these exist: "+strings.Join(files, ", "), 1024))
+	return NotReady(v1alpha1.ReasonMountFailed, shorten.To("cannot mount its volumes; check that these exist: "+
+		strings.Join(files, ", "), 1024))
 }
 
 // waitsForVolumes: a pod has a node, and no sandbox, which is made when its volumes are mounted.
@@ -166,10 +170,12 @@ func waitsForVolumes(pod *corev1.Pod) (since time.Time, waits bool) {
 // back-off, because each try would change the message.
 func waitingProblem(c *corev1.ContainerStatus, w *corev1.ContainerStateWaiting) *Blocker {
 	switch w.Reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+		"RegistryUnavailable":
 		return NotReady(v1alpha1.ReasonImagePullFailed, fmt.Sprintf("cannot pull image %q of container %s", c.Image, c.Name))
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return NotReady(v1alpha1.ReasonCreateContainerFailed, fmt.Sprintf("cannot start container %s: %s", c.Name, shorten.To(w.Message, 512)))
+		return NotReady(v1alpha1.ReasonCreateContainerFailed, fmt.Sprintf("cannot start container %s: %s", c.Name,
+			shorten.To(w.Message, 512)))
 	case "CrashLoopBackOff":
 		why := ""
 		if t := c.LastTerminationState.Terminated; t != nil {

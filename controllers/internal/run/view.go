@@ -67,7 +67,8 @@ func Paused(f *Facts) bool {
 // sentAll returns whether a runner in this state sent its last request.
 func sentAll(state runnerv1alpha1.State) bool {
 	switch state {
-	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone:
+	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown,
+		runnerv1alpha1.StateDone:
 		return true
 	}
 	return false
@@ -98,13 +99,14 @@ func (f *Facts) Lost() []result.Runner {
 	return out
 }
 
-// Incomplete: counts of a lost runner are missing. A runner that was reached again has all, but with onShardLost Fail the test ended because of
-// it.
+// Incomplete: counts of a lost runner are missing. A runner that was reached again has all, but with onShardLost Fail
+// the test ended because of it.
 func (f *Facts) Incomplete() bool {
 	if !f.ToleratesLoss() {
 		return len(f.Lost()) > 0
 	}
-	return slices.ContainsFunc(f.Record.Shards, func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||
+	return slices.ContainsFunc(f.Record.Shards,
+		func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||
 		slices.ContainsFunc(f.View.Shards, func(sh shards.Shard) bool {
 			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !f.IsRecorded(sh.Index, sh.Pod.UID)
 		})

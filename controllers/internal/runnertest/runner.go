@@ -235,7 +235,8 @@ func (r *Runner) sentOnce(phase runnerv1alpha1.Phase) (c runnerv1alpha1.OnceCoun
 	state := r.state()
 	switch {
 	case !r.once(phase), phase == runnerv1alpha1.PhaseTeardown && (!r.torn || r.start == nil):
-	case state == runnerv1alpha1.StateWaiting, state == runnerv1alpha1.StateConnecting, r.problem == runnerv1alpha1.ProblemSetup:
+	case state == runnerv1alpha1.StateWaiting, state == runnerv1alpha1.StateConnecting,
+		r.problem == runnerv1alpha1.ProblemSetup:
 	default:
 		for i := range r.plan.Chains {
 			if r.plan.Chains[i].Phase == phase {
@@ -263,7 +264,8 @@ func (r *Runner) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error)
 }
 
 // Poll renews the lease and returns the counts so far. It leaves out the times of steps if totals is true.
-func (r *Runner) Poll(ctx context.Context, lease runnerv1alpha1.Lease, totals bool) (s *runnerv1alpha1.Snapshot, err error) {
+func (r *Runner) Poll(ctx context.Context, lease runnerv1alpha1.Lease, totals bool) (s *runnerv1alpha1.Snapshot,
+	err error) {
 	err = r.answer(ctx, "", func() error {
 		r.leaseUntil = max(r.leaseUntil, lease.Until)
 		s = r.snapshot()
@@ -293,7 +295,8 @@ func (r *Runner) state() runnerv1alpha1.State {
 		return runnerv1alpha1.StateDone
 	case len(r.changes) == 0:
 		return runnerv1alpha1.StateWaiting
-	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect || r.problem == runnerv1alpha1.ProblemAuthorization:
+	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect ||
+		r.problem == runnerv1alpha1.ProblemAuthorization:
 		return runnerv1alpha1.StateConnecting
 	case r.start == nil:
 		return runnerv1alpha1.StateReady
@@ -391,7 +394,8 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 		for range r.plan.Chains[c].Steps {
 			step := runnerv1alpha1.StepCounters{}
 			if len(s.Steps) == 0 {
-				step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: s.Counters.Sent, Done: s.Counters.Sent, Succeeded: s.Counters.Sent}, ResponseTime: s.ResponseTime}
+				step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: s.Counters.Sent, Done: s.Counters.Sent,
+					Succeeded: s.Counters.Sent}, ResponseTime: s.ResponseTime}
 			}
 			s.Steps = append(s.Steps, step)
 		}
@@ -409,7 +413,8 @@ func (r *Runner) figures(stages []runnerv1alpha1.StageCounters) (out []runnerv1a
 		n := stages[slices.IndexFunc(r.plan.Rates, func(rate runnerv1alpha1.Rate) bool { return rate.Name == s.Stage })].Sent
 		h := histogram.New()
 		h.RecordN(1000, n)
-		out = append(out, runnerv1alpha1.SelectionCounters{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: n, Done: n, Succeeded: n, InClass: n}, Time: h.Encode()})
+		out = append(out, runnerv1alpha1.SelectionCounters{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: n, Done: n,
+			Succeeded: n, InClass: n}, Time: h.Encode()})
 	}
 	return out
 }

@@ -34,8 +34,10 @@ func (g *Group) Accept(d Desired, now time.Time) {
 // sameOrders returns whether two Desired ask the runners for the same. Pods can differ.
 func (d *Desired) sameOrders(other *Desired) bool {
 	is, was := d.Record, other.Record
-	return (is.Start == nil) == (was.Start == nil) && (is.Stop == nil) == (was.Stop == nil) && (is.End == nil) == (was.End == nil) &&
-		is.Live.Generation == was.Live.Generation && len(is.Search.Probes) == len(was.Search.Probes) && len(d.Ended) == len(other.Ended) &&
+	return (is.Start == nil) == (was.Start == nil) && (is.Stop == nil) == (was.Stop == nil) &&
+		(is.End == nil) == (was.End == nil) &&
+		is.Live.Generation == was.Live.Generation && len(is.Search.Probes) == len(was.Search.Probes) &&
+		len(d.Ended) == len(other.Ended) &&
 		d.Shards == other.Shards && d.ShardsRevision == other.ShardsRevision && d.Policy == other.Policy
 }
 

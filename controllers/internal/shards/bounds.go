@@ -9,15 +9,16 @@ import (
 const (
 	// maxText bounds a text of a snapshot in octets.
 	maxText = 16 << 10
-	// maxEntries bounds a list or map of a snapshot whose length does not follow from the plan. Runners keep at most some hundred.
+	// maxEntries bounds a list or map of a snapshot whose length does not follow from the plan. Runners keep at most some
+	// hundred.
 	maxEntries = 1024
-	// maxCause bounds in octets what a snapshot counts by: causes, problems, details and addresses of failures. Those of a runner have at most
-	// runnerv1alpha1.MaxCauseLength, MaxFailureDetail, or the length of an address.
+	// maxCause bounds in octets what a snapshot counts by: causes, problems, details and addresses of failures. Those of a
+	// runner have at most runnerv1alpha1.MaxCauseLength, MaxFailureDetail, or the length of an address.
 	maxCause = 512
 )
 
-// oversized returns what a snapshot has more of than any runner sends. The operator keeps the last snapshot of each runner, so the
-// bounds limit the memory for a hostile one. Merge.Add checks the lists that follow from the plan.
+// oversized returns what a snapshot has more of than any runner sends. The operator keeps the last snapshot of each
+// runner, so the bounds limit the memory for a hostile one. Merge.Add checks the lists that follow from the plan.
 func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	for _, f := range [...]struct {
 		name     string
@@ -25,11 +26,13 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	}{
 		{"version", len(s.Version), maxText}, {"boot", len(s.Boot), maxText}, {"message", len(s.Message), maxText},
 		{"stopped", len(s.Stopped), maxText}, {"teardownFailure", len(s.TeardownFailure), maxText},
-		{"samples", len(s.Samples), maxEntries}, {"slowest", len(s.Slowest), maxEntries}, {"causes", len(s.Causes), runnerv1alpha1.MaxCauses + 1},
+		{"samples", len(s.Samples), maxEntries}, {"slowest", len(s.Slowest), maxEntries}, {"causes", len(s.Causes),
+			runnerv1alpha1.MaxCauses + 1},
 		{"failures", len(s.Failures), 2 * runnerv1alpha1.MaxFailures}, {"causes[]", longestCause(s), maxCause},
 		{"streams", len(s.Streams), maxEntries}, {"statusCodes", len(s.StatusCodes), maxEntries},
 		{"generator.cpus", len(s.Generator.CPUs), maxEntries}, {"globals", len(s.Globals), len(plan.Globals)},
-		{"authorizations", len(s.Authorizations), len(plan.Targets)}, {"protocols", len(s.Protocols), len(plan.Targets)}, {"protocols[]", mostProtocols(s), maxEntries}, {"authorizations[].lastFailure", longestFailure(s), maxText},
+		{"authorizations", len(s.Authorizations), len(plan.Targets)}, {"protocols", len(s.Protocols), len(plan.Targets)},
+		{"protocols[]", mostProtocols(s), maxEntries}, {"authorizations[].lastFailure", longestFailure(s), maxText},
 	} {
 		if f.n > f.limit {
 			return fmt.Errorf("the snapshot's %s has a length of %d; allowed: at most %d", f.name, f.n, f.limit)
@@ -41,7 +44,8 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		}
 		for problem := range s.Steps[i].Problems {
 			if len(problem) > maxCause {
-				return fmt.Errorf("the snapshot's step %d has a problem of %d octets; allowed: at most %d", i, len(problem), maxCause)
+				return fmt.Errorf("the snapshot's step %d has a problem of %d octets; allowed: at most %d", i, len(problem),
+					maxCause)
 			}
 		}
 	}
@@ -59,8 +63,8 @@ func longestCause(s *runnerv1alpha1.Snapshot) (longest int) {
 	return longest
 }
 
-// mostProtocols returns the number of protocols of the target with the most, or their octets if one of them, or its URL,
-// is longer.
+// mostProtocols returns the number of protocols of the target with the most, or their octets if one of them, or its
+// URL, is longer.
 func mostProtocols(s *runnerv1alpha1.Snapshot) (most int) {
 	for _, found := range s.Protocols {
 		most = max(most, len(found))

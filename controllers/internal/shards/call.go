@@ -69,7 +69,8 @@ func (s Sample) Better(than Sample) bool {
 
 // Pace has the times between two polls of a runner.
 type Pace struct {
-	// Least is between the polls of a runner that is over, Regular between those of one that works, and Hurried between those of
-	// one that will soon report something else. Regular depends on the number of runners, and is at least Least. Hurried is at most Least.
+	// Least is between the polls of a runner that is over, Regular between those of one that works, and Hurried between
+	// those of one that will soon report something else. Regular depends on the number of runners, and is at least Least.
+	// Hurried is at most Least.
 	Least, Regular, Hurried time.Duration
 }

@@ -9,8 +9,8 @@ import (
 const (
 	// roundEvery bounds how often a run looks at all its runners when nothing happened to them.
 	roundEvery = 25 * time.Millisecond
-	// fullDetail is how many steps on all shards a test can have whose live snapshots have the response times of steps. A response time
-	// has some kilobytes.
+	// fullDetail is how many steps on all shards a test can have whose live snapshots have the response times of steps. A
+	// response time has some kilobytes.
 	fullDetail = 256
 	// reasonTooLate is told to runners that were on their way when the test ended.
 	reasonTooLate = "the test is over"
@@ -52,7 +52,8 @@ func (g *Group) call(s *runner, kind Kind, m *round) Call {
 	case CallUpdate:
 		c.Update = g.members.update(s)
 	case CallStart:
-		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.runners.globals(), Changes: g.changes.missed(s.snapshot.Revision)}
+		c.Start = runnerv1alpha1.Start{At: g.startAt, Globals: g.runners.globals(),
+			Changes: g.changes.missed(s.snapshot.Revision)}
 	case CallStop:
 		c.Stop = runnerv1alpha1.Stop{Reason: reasonTooLate, Drain: true}
 		if stop := g.d.Record.Stop; stop != nil && g.d.Record.End == nil {

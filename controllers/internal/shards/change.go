@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// changeLead is the time between the proposal of a change and the change, so that the reconciler can store it and every
-	// runner gets it before. A proposal that is not stored within proposalLife is made again. A runner that gets a change late catches up.
+	// changeLead is the time between the proposal of a change and the change, so that the reconciler can store it and
+	// every runner gets it before. A proposal that is not stored within proposalLife is made again. A runner that gets a
+	// change late catches up.
 	changeLead   = 750 * time.Millisecond
 	proposalLife = 250 * time.Millisecond
 	// changeGap keeps the times of two changes in their order.
@@ -27,7 +28,8 @@ type Applied struct {
 	At         time.Time
 }
 
-// acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner needs.
+// acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner
+// needs.
 func (g *Group) acceptChanges() {
 	newest := g.d.Record.Newest()
 	if newest == nil || newest.Revision <= g.changes.accepted {
@@ -45,7 +47,8 @@ func (g *Group) acceptChanges() {
 			}
 		default:
 			g.merge.Windows().Change(time.Duration(c.At), asked(g.d.Plan, c))
-			g.note(nil, "Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
+			g.note(nil, "Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended,
+				"shards", c.Members)
 		}
 	}
 	for _, i := range g.changes.newest().Members {
@@ -73,7 +76,8 @@ func asked(plan *runnerv1alpha1.Plan, c *runnerv1alpha1.Update) []runnerv1alpha1
 	return c.Rates
 }
 
-// propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the changes.
+// propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the
+// changes.
 func (g *Group) propose() {
 	next, begins := g.nextChange()
 	since := g.clock() - g.startAt
@@ -82,26 +86,29 @@ func (g *Group) propose() {
 		g.news = g.news || g.proposal != nil
 		g.proposal = nil
 		return
-	case g.proposal != nil && g.begins == begins && g.proposal.Generation == next.Generation && slices.Equal(g.proposal.Members, next.Members) &&
+	case g.proposal != nil && g.begins == begins && g.proposal.Generation == next.Generation &&
+		slices.Equal(g.proposal.Members, next.Members) &&
 		g.proposal.At-since > int64(changeLead-proposalLife):
 		return
 	}
-	next.Revision, next.At = g.changes.newest().Revision+1, max(since+int64(changeLead), g.changes.newest().At+int64(changeGap))
+	next.Revision, next.At = g.changes.newest().Revision+1, max(since+int64(changeLead), g.changes.newest().At+
+		int64(changeGap))
 	if !begins {
 		g.probing.fit(next)
 	}
 	g.proposal, g.begins, g.news = next, begins, true
 }
 
-// nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the spec come first,
-// then those of members.
+// nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the
+// spec come first, then those of members.
 func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
 	if !g.begun() || g.d.Record.Stop != nil || g.d.Record.End != nil {
 		return nil, false
 	}
 	next := *g.changes.newest()
 	if live := &g.d.Record.Live; live.Generation > next.Generation {
-		next.Generation, next.Rates, next.Suspended = live.Generation, record.Apply(live.Rates, g.d.Plan.Rates), live.Suspended
+		next.Generation, next.Rates, next.Suspended = live.Generation, record.Apply(live.Rates, g.d.Plan.Rates),
+			live.Suspended
 		return &next, false
 	}
 	members, err := g.members.next(g.runners, &g.d, g.now)

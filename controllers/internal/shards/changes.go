@@ -63,7 +63,8 @@ func (c *changes) leftWith(i int) (revision int64) {
 	return revision
 }
 
-// settle finds the changes that every runner accepted, and returns whether there are any. The start is an offset from zero; 0: it is not chosen yet.
+// settle finds the changes that every runner accepted, and returns whether there are any. The start is an offset from
+// zero; 0: it is not chosen yet.
 func (c *changes) settle(all runners, zero time.Time, start int64) (found bool) {
 	for i := range c.list {
 		u := &c.list[i]

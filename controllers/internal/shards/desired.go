@@ -14,7 +14,8 @@ import (
 type Desired struct {
 	Name types.NamespacedName
 	UID  types.UID
-	// Record is the run record as it is stored. Plan is what runs, and has been checked. Both are shared and must not be changed.
+	// Record is the run record as it is stored. Plan is what runs, and has been checked. Both are shared and must not be
+	// changed.
 	Record *record.Record
 	Plan   *runnerv1alpha1.Plan
 	// Job is the UID of the Job of the attempt; another one begins from nothing.
@@ -52,8 +53,8 @@ type Pod struct {
 	Gone bool
 }
 
-// Recorded is a runner of the record that was lost or left, with what its entry refers to. Its pod is no longer looked at; another pod of the same
-// shard is another runner.
+// Recorded is a runner of the record that was lost or left, with what its entry refers to. Its pod is no longer looked
+// at; another pod of the same shard is another runner.
 type Recorded struct {
 	*record.Shard
 	Snapshot *runnerv1alpha1.Snapshot // its stored counts; nil: there are none

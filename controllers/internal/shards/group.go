@@ -20,8 +20,8 @@ type Options struct {
 	Lead time.Duration
 }
 
-// Group is what is known of the runners of a run, and what follows from it. It learns what is desired (Accept), what runners answer (Heard) and the
-// time (Next), and it returns the calls to make.
+// Group is what is known of the runners of a run, and what follows from it. It learns what is desired (Accept), what
+// runners answer (Heard) and the time (Next), and it returns the calls to make.
 type Group struct {
 	opts Options
 	// now is the time of what is handled, zero that of the begin: the operator's clock shows the time since then.
@@ -53,8 +53,10 @@ type Group struct {
 // New returns the group of a run whose clock begins now.
 func New(d Desired, opts Options, now time.Time) *Group {
 	g := &Group{
-		d: d, opts: opts, now: now, zero: now, merge: result.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan, d.Plan.Shards),
-		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}}}, // until there is a record
+		d: d, opts: opts, now: now, zero: now, merge: result.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan,
+			d.Plan.Shards),
+		// until there is a record
+		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}}},
 	}
 	g.members = members{shares: shares{plan: d.Plan}, changes: &g.changes}
 	g.probing = probing{plan: d.Plan, changes: &g.changes}
@@ -110,7 +112,8 @@ func (g *Group) Due(now time.Time) bool { return g.news || !now.Before(g.nextRou
 func (g *Group) Next(m Moment) Round {
 	published := g.news
 	g.now, g.m, g.news = m.Now, m, false
-	r := &round{Moment: m, d: &g.d, clock: g.clock(), unreachable: g.opts.Unreachable, runners: len(g.runners), members: g.changes.newest().Members}
+	r := &round{Moment: m, d: &g.d, clock: g.clock(), unreachable: g.opts.Unreachable, runners: len(g.runners),
+		members: g.changes.newest().Members}
 	r.watch = g.findSilent()
 	g.findEnds(r)
 	g.findLeft()

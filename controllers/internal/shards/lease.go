@@ -12,11 +12,13 @@ const leaseMargin = time.Second
 // leases: each runner sends requests only while it has a lease.
 func (d *Desired) leases() bool { return d.Plan.LeaseDuration > 0 }
 
-// lease is the lease to send to a runner; zero: none. The runner gets an instant of its own clock, so that a message which it reads late
-// renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
-// LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
+// lease is the lease to send to a runner; zero: none. The runner gets an instant of its own clock, so that a message
+// which it reads late renews nothing after it. An operator that may have been replaced renews no lease: the next one
+// assumes that the leases end at the latest LeaseDuration after it began to lead, and gives the share of a runner that
+// it does not reach to others then.
 func (s *runner) lease(m *round) runnerv1alpha1.Lease {
-	if !m.d.leases() || !m.Leading || m.d.Record.Start == nil || s.clock.RTT == 0 || s.state.Over() || s.final() || m.Now.Sub(s.lastSeen) > silentAfter {
+	if !m.d.leases() || !m.Leading || m.d.Record.Start == nil || s.clock.RTT == 0 || s.state.Over() || s.final() ||
+		m.Now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := m.clock + int64(m.d.Plan.LeaseDuration)

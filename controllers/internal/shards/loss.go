@@ -33,14 +33,16 @@ func (g *Group) findEnds(m *round) {
 // findLeft finds the runners that are done because a change removed their share.
 func (g *Group) findLeft() {
 	for i, s := range g.runners {
-		if s.state == Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(g.changes.newest().Members, i) && s.snapshot.Revision >= g.changes.leftWith(i) {
+		if s.state == Done && s.member && s.snapshot.Stopped == "" && !slices.Contains(g.changes.newest().Members, i) &&
+			s.snapshot.Revision >= g.changes.leftWith(i) {
 			g.happen(s, Departed)
 		}
 	}
 }
 
-// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
-// leases, a runner is lost if it does not answer for a time while others do, or after the test should have ended.
+// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its
+// lease is over. Without leases, a runner is lost if it does not answer for a time while others do, or after the test
+// should have ended.
 func (s *runner) findLoss(m *round) string {
 	silence, apart := m.Now.Sub(s.lastSeen), s.apartFor(m.d, m.Now)
 	switch {
@@ -77,12 +79,14 @@ func (s *runner) early(d *Desired) string {
 	return ""
 }
 
-// apartFor returns how long the runner has been out of reach although the operator's own network works: another runner answers, or there is no
-// pod. If the test should have ended, that is not asked, because no answer of any runner can be awaited for ever.
+// apartFor returns how long the runner has been out of reach although the operator's own network works: another runner
+// answers, or there is no pod. If the test should have ended, that is not asked, because no answer of any runner can be
+// awaited for ever.
 func (s *runner) apartFor(d *Desired, now time.Time) time.Duration {
 	silence := now.Sub(s.lastSeen)
 	switch {
-	case s.pod.Name == "" || s.pod.Gone, d.Record.Stop != nil, d.Retention > 0 && silence > d.Retention && now.After(d.Record.LoadEnd(d.Plan)):
+	case s.pod.Name == "" || s.pod.Gone, d.Record.Stop != nil, d.Retention > 0 && silence > d.Retention &&
+		now.After(d.Record.LoadEnd(d.Plan)):
 		return silence
 	case s.apart.IsZero():
 		return 0

@@ -21,8 +21,8 @@ type members struct {
 	notDistributed string
 }
 
-// next are the shards that must share the load from now on; nil: those of the last change. It waits until all members have that
-// change. The error says once that these shards cannot share the load.
+// next are the shards that must share the load from now on; nil: those of the last change. It waits until all members
+// have that change. The error says once that these shards cannot share the load.
 func (m *members) next(all runners, d *Desired, now time.Time) ([]int, error) {
 	last := m.changes.newest()
 	if !all.atWork(last.Members) || !all.have(last.Revision) {
@@ -48,7 +48,8 @@ func (m *members) remaining(all runners, d *Desired, now time.Time) []int {
 	var out []int
 	for _, i := range m.changes.newest().Members {
 		s := all[i]
-		if i >= d.Shards || d.Policy == v1alpha1.ShardLostRebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
+		// stored: then the record has the loss; no member: another pod
+		if i >= d.Shards || d.Policy == v1alpha1.ShardLostRebalance && s.stored || !s.member {
 			continue
 		}
 		out = append(out, i)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// spread returns the time until the next regular poll of a runner. If there are many runners, each has its own part of the
-// interval, so that the operator does not poll all of them at the same time.
+// spread returns the time until the next regular poll of a runner. If there are many runners, each has its own part of
+// the interval, so that the operator does not poll all of them at the same time.
 func (p Pace) spread(since time.Duration, index, runners int) time.Duration {
 	interval := p.Regular
 	if interval <= p.Least || runners == 0 {

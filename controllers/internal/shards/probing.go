@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-// probing is a search: what the record has of it, and what this process saw. An operator that takes over saw nothing, so it repeats the probe that
-// it found.
+// probing is a search: what the record has of it, and what this process saw. An operator that takes over saw nothing,
+// so it repeats the probe that it found.
 type probing struct {
 	plan    *runnerv1alpha1.Plan
 	changes *changes
@@ -93,7 +93,10 @@ func (p *probing) invalid(now []runnerv1alpha1.Snapshot) string {
 	}
 	for i := range p.before {
 		was := &p.before[i]
-		if !slices.ContainsFunc(now, func(s runnerv1alpha1.Snapshot) bool { return s.Shard == was.Shard && s.Boot == was.Boot }) {
+		if !slices.ContainsFunc(now, func(
+			s runnerv1alpha1.Snapshot) bool {
+			return s.Shard == was.Shard && s.Boot == was.Boot
+		}) {
 			return fmt.Sprintf("runner %d was lost during the probe", was.Shard)
 		}
 	}
@@ -121,8 +124,8 @@ func (p *probing) withLoad(rates []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
 	return search.Rates(p.plan, rates, len(p.stored.Probes), load)
 }
 
-// fit makes a change of something else fit into a search: the load of the probe stays, and a change while the runners wait
-// does not begin the next probe.
+// fit makes a change of something else fit into a search: the load of the probe stays, and a change while the runners
+// wait does not begin the next probe.
 func (p *probing) fit(c *runnerv1alpha1.Update) {
 	if p.plan.Search == nil {
 		return
@@ -133,8 +136,8 @@ func (p *probing) fit(c *runnerv1alpha1.Update) {
 	}
 }
 
-// end returns the time from the start at which the runners will wait for the next probe, or did so. It is not known if the run
-// is suspended before that. The stages before the first probe end by their durations.
+// end returns the time from the start at which the runners will wait for the next probe, or did so. It is not known if
+// the run is suspended before that. The stages before the first probe end by their durations.
 func (p *probing) end() (time.Duration, bool) {
 	s := p.plan.Search
 	first, left := 0, s.Settle+s.Duration
@@ -146,7 +149,8 @@ func (p *probing) end() (time.Duration, bool) {
 			left += p.plan.Rates[i].Duration
 		}
 	} else {
-		first = max(0, slices.IndexFunc(p.changes.list, func(c runnerv1alpha1.Update) bool { return c.Revision == p.stored.Begun }))
+		first = max(0, slices.IndexFunc(p.changes.list,
+			func(c runnerv1alpha1.Update) bool { return c.Revision == p.stored.Begun }))
 	}
 	for i := first; i < len(p.changes.list); i++ {
 		c := &p.changes.list[i]

@@ -61,8 +61,8 @@ func (v *View) runners() func(yield func(*Shard) bool) {
 	}
 }
 
-// Snapshots are those of all runners that have or had a share of the load. If losses are tolerated, a lost runner does not say why the
-// test ended.
+// Snapshots are those of all runners that have or had a share of the load. If losses are tolerated, a lost runner does
+// not say why the test ended.
 func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 	out := make([]runnerv1alpha1.Snapshot, 0, len(v.Former)+len(v.Shards))
 	for s := range v.runners() {
@@ -78,8 +78,8 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 	return out
 }
 
-// lost are the runners that had a share of the load and were lost. If losses are tolerated, a runner that was reached again and has final
-// counts is not among them: nothing is missing.
+// lost are the runners that had a share of the load and were lost. If losses are tolerated, a runner that was reached
+// again and has final counts is not among them: nothing is missing.
 func (v *View) lost(lossTolerated bool) []result.Runner {
 	var out []result.Runner
 	for s := range v.runners() {

@@ -10,8 +10,10 @@ import (
 // view returns what is known.
 func (g *Group) view() *View {
 	v := &View{
-		ShardsRevision: g.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: g.members.notDistributed, allReady: g.runners.allReady(&g.changes),
-		Members: g.changes.newest().Members, Proposal: g.proposal, Begins: g.begins, Probe: g.probing.ended, Generation: g.runners.generation(), Applied: slices.Clone(g.changes.applied),
+		ShardsRevision: g.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: g.members.notDistributed,
+		allReady: g.runners.allReady(&g.changes),
+		Members:  g.changes.newest().Members, Proposal: g.proposal, Begins: g.begins, Probe: g.probing.ended,
+		Generation: g.runners.generation(), Applied: slices.Clone(g.changes.applied),
 		Shards: make([]Shard, 0, len(g.runners)),
 	}
 	for _, s := range g.former {
@@ -44,7 +46,8 @@ func (g *Group) view() *View {
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
 	return Shard{
-		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.state == Left, Stored: s.stored,
+		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss,
+		Member: s.member, Left: s.state == Left, Stored: s.stored,
 		Trouble: s.trouble, Silent: s.silent, Back: s.back(),
 	}
 }

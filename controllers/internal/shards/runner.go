@@ -61,8 +61,8 @@ func (s *runner) sends() bool { return s.behaviour().Sends }
 func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
 
 // pending is the oldest change that a runner with a share did not accept; nil: none. Changes
-// after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
-// its share when it answers again.
+// after the start go to the runners that have started; the others get them with their start. A lost runner gets the
+// change that takes its share when it answers again.
 func (s *runner) pending(c *changes) *runnerv1alpha1.Update {
 	lost := s.state == Lost && !s.final()
 	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
@@ -86,8 +86,8 @@ func reported(n *runnerv1alpha1.Snapshot) Event {
 	return Connects
 }
 
-// see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone proves
-// nothing about its processes.
+// see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone
+// proves nothing about its processes.
 func (s *runner) see(p Pod, now time.Time) {
 	switch {
 	case s.pod.UID != "" && p.UID != s.pod.UID:
@@ -119,8 +119,8 @@ func (s *runner) slim() {
 	s.snapshot = &slim
 }
 
-// leastSpan is the least time over which a rate is measured. Two snapshots can be milliseconds apart, for example while a runner joins, and one
-// request between them is no rate of hundreds a second.
+// leastSpan is the least time over which a rate is measured. Two snapshots can be milliseconds apart, for example while
+// a runner joins, and one request between them is no rate of hundreds a second.
 const leastSpan = 500 * time.Millisecond
 
 // rateMeter measures the requests sent a second. It counts warm-up, too: it is what the target sees.

@@ -50,7 +50,8 @@ func (l runners) sent(stage int) bool {
 // drained: no runner has a request of the load in flight any more, so that teardown may begin.
 func (l runners) drained() bool {
 	for _, s := range l {
-		if (s.member || s.knowsStart()) && !s.state.Over() && !s.final() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
+		if (s.member || s.knowsStart()) && !s.state.Over() && !s.final() && (s.snapshot == nil ||
+			s.snapshot.State != runnerv1alpha1.StateDrained) {
 			return false
 		}
 	}
@@ -93,7 +94,8 @@ func (l runners) snapshots(members []int) (out []runnerv1alpha1.Snapshot) {
 	return out
 }
 
-// generation is the least of the members that may still send or, when none does, of all. Zero: one of them did not answer yet.
+// generation is the least of the members that may still send or, when none does, of all. Zero: one of them did not
+// answer yet.
 func (l runners) generation() int64 {
 	var sending, all []int64
 	for _, s := range l {

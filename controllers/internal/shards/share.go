@@ -7,7 +7,8 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// shares computes the shares of members. It keeps the last result: each member needs it, and most changes have the same members.
+// shares computes the shares of members. It keeps the last result: each member needs it, and most changes have the same
+// members.
 type shares struct {
 	plan    *runnerv1alpha1.Plan
 	members []int

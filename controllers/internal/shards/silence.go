@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// silentAfter is how long a runner does not answer until it is silent. Polls of a silent runner renew no lease, so that its lease
-// ends.
+// silentAfter is how long a runner does not answer until it is silent. Polls of a silent runner renew no lease, so that
+// its lease ends.
 const silentAfter = 5 * time.Second
 
-// silentAfter returns how long a runner does not answer until it is silent. It is longer if there are many runners, so that one
-// poll without an answer does not make a runner silent. With the default times of an operator it is 5 to 7 seconds.
+// silentAfter returns how long a runner does not answer until it is silent. It is longer if there are many runners, so
+// that one poll without an answer does not make a runner silent. With the default times of an operator it is 5 to 7
+// seconds.
 func (p Pace) silentAfter(timeout time.Duration) time.Duration {
 	return max(silentAfter, p.Regular+2*timeout)
 }
@@ -18,7 +19,8 @@ func (p Pace) silentAfter(timeout time.Duration) time.Duration {
 // findSilent finds the runners that do not answer, and returns whether there are any.
 func (g *Group) findSilent() (found bool) {
 	all, after := g.all(), g.m.Pace.silentAfter(g.opts.Timeout)
-	reached := slices.ContainsFunc(all, func(s *runner) bool { return s.snapshot != nil && g.now.Sub(s.lastSeen) <= silentAfter })
+	reached := slices.ContainsFunc(all,
+		func(s *runner) bool { return s.snapshot != nil && g.now.Sub(s.lastSeen) <= silentAfter })
 	for _, s := range all {
 		switch {
 		case g.now.Sub(s.lastSeen) <= silentAfter || !reached: // the operator's own network can be the cause
@@ -59,10 +61,12 @@ func (c *silence) report(now time.Time) (out []Note) {
 		return nil
 	}
 	if len(c.silent) > 0 {
-		out = append(out, Note{Message: "Runners do not answer", Values: []any{"count", len(c.silent), "shards", c.silent, "reason", c.reason}})
+		out = append(out, Note{Message: "Runners do not answer", Values: []any{"count", len(c.silent), "shards", c.silent,
+			"reason", c.reason}})
 	}
 	if len(c.answering) > 0 {
-		out = append(out, Note{Message: "Runners answer again", Values: []any{"count", len(c.answering), "shards", c.answering}})
+		out = append(out, Note{Message: "Runners answer again", Values: []any{"count", len(c.answering), "shards",
+			c.answering}})
 	}
 	*c = silence{next: now.Add(time.Second)}
 	return out

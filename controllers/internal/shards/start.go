@@ -22,7 +22,8 @@ func (g *Group) startNow() bool {
 	return true
 }
 
-// canBegin: each member is ready or has ended, and at least one is ready. A runner that this process did not ask yet could know the start.
+// canBegin: each member is ready or has ended, and at least one is ready. A runner that this process did not ask yet
+// could know the start.
 func (l runners) canBegin(c *changes) bool {
 	if slices.ContainsFunc(l, func(s *runner) bool {
 		return s.pod.Address != "" && !s.pod.Ended && s.snapshot == nil && s.trouble == ""

@@ -1,7 +1,7 @@
 package shards
 
-// State is the state of a shard's runner. The table says what follows from it. Another pod of the same shard is another runner, which begins as
-// Absent.
+// State is the state of a shard's runner. The table says what follows from it. Another pod of the same shard is another
+// runner, which begins as Absent.
 type State uint8
 
 // States of a shard; see the table.

@@ -12,8 +12,9 @@ type Behaviour struct {
 	// Over: the test continues without it. Final: its counts are final.
 	Over, Final bool
 	Poll        Frequency
-	// Orders are tried in this order, and the first one that is due is sent. If none is due, the runner is asked for a snapshot, but one whose
-	// counts are final only while another runner is silent, so that it shows whether the operator reaches any.
+	// Orders are tried in this order, and the first one that is due is sent. If none is due, the runner is asked for a
+	// snapshot, but one whose counts are final only while another runner is silent, so that it shows whether the operator
+	// reaches any.
 	Orders []Order
 	// Stores says in the docs what the operator stores of the runner, Sees what users see.
 	Stores, Sees string
@@ -36,10 +37,12 @@ const (
 var table = [...]Behaviour{
 	Absent: {
 		Name: "Absent", Means: "it did not answer yet", Sends: true, Poll: Hurried,
-		On: map[Event]State{Connects: Connecting, Connected: Ready, Started: Active, Drains: Draining, Ended: Done, GaveUp: Lost},
+		On: map[Event]State{Connects: Connecting, Connected: Ready, Started: Active, Drains: Draining, Ended: Done,
+			GaveUp: Lost},
 	},
 	Connecting: {
-		Name: "Connecting", Means: "it waits for its share, opens its connections, or runs the setup chains", Sends: true, Poll: Hurried,
+		Name: "Connecting", Means: "it waits for its share, opens its connections, or runs the setup chains", Sends: true,
+		Poll:   Hurried,
 		On:     map[Event]State{Connected: Ready, Started: Active, Drains: Draining, Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendShare, sendStop, sendChange},
 	},
@@ -50,19 +53,22 @@ var table = [...]Behaviour{
 		Sees:   "`RunnersReady` counts it",
 	},
 	Active: {
-		Name: "Active", Means: "it knows the start, and sends its share of the load or waits for one", Sends: true, Poll: Regular,
+		Name: "Active", Means: "it knows the start, and sends its share of the load or waits for one", Sends: true,
+		Poll:   Regular,
 		On:     map[Event]State{Removed: Leaving, Drains: Draining, Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendStop, sendChange},
 		Stores: "its checkpoints", Sees: "its rate is part of the totals",
 	},
 	Leaving: {
-		Name: "Leaving", Means: "a change took its share, and it sends until the change takes effect", Sends: true, Poll: Hurried,
+		Name: "Leaving", Means: "a change took its share, and it sends until the change takes effect", Sends: true,
+		Poll:   Hurried,
 		On:     map[Event]State{Drains: Draining, Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendStop, sendChange},
 		Stores: "its checkpoints",
 	},
 	Draining: {
-		Name: "Draining", Means: "it sent its last request, and waits for responses or runs the teardown chains", Poll: Hurried,
+		Name: "Draining", Means: "it sent its last request, and waits for responses or runs the teardown chains",
+		Poll:   Hurried,
 		On:     map[Event]State{Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendStop, sendTeardown},
 		Stores: "its checkpoints",
@@ -74,7 +80,8 @@ var table = [...]Behaviour{
 		Stores: "its checkpoints",
 	},
 	Left: {
-		Name: "Left", Means: "its counts are final, and it ended because a change took its share", Over: true, Final: true, Poll: Plain,
+		Name: "Left", Means: "its counts are final, and it ended because a change took its share", Over: true, Final: true,
+		Poll:   Plain,
 		On:     map[Event]State{GaveUp: Recovered},
 		Orders: []Order{sendAck, sendAckLeft},
 		Stores: "its final snapshot",
@@ -92,8 +99,8 @@ var table = [...]Behaviour{
 	},
 }
 
-// behaviour is that of the state. A runner that ends before the start keeps its state, because its end may still be a loss; it is treated like one
-// that is done.
+// behaviour is that of the state. A runner that ends before the start keeps its state, because its end may still be a
+// loss; it is treated like one that is done.
 func (s *runner) behaviour() *Behaviour {
 	if s.final() && !s.state.Over() {
 		return &table[Done]

@@ -26,10 +26,11 @@ type View struct {
 	Offsets map[int]int64
 	// Generation is the least that the runners accepted that still send; zero: one of them did not answer yet.
 	Generation int64
-	// Proposal is the change to store next; nil: none. It takes effect half a second or more after it was proposed, and is proposed
-	// again until the record has it.
+	// Proposal is the change to store next; nil: none. It takes effect half a second or more after it was proposed, and is
+	// proposed again until the record has it.
 	Proposal *runnerv1alpha1.Update
-	// Begins is true if Proposal begins a probe of a search. Probe is the probe that ended and is not stored; nil: there is none.
+	// Begins is true if Proposal begins a probe of a search. Probe is the probe that ended and is not stored; nil: there
+	// is none.
 	Begins bool
 	Probe  *Probe
 	// NotDistributed says why the load is not distributed as it should be; empty: it is.
@@ -61,7 +62,8 @@ type Shard struct {
 	Index int
 	Pod   Pod
 	State State
-	// Snapshot is the last one; nil: none. It is shared and must not be changed. Received is when this process received it.
+	// Snapshot is the last one; nil: none. It is shared and must not be changed. Received is when this process received
+	// it.
 	Snapshot *runnerv1alpha1.Snapshot
 	Received time.Time
 	// Lost is not nil when the runner ended before its time.

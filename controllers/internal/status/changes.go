@@ -16,7 +16,8 @@ func changesShown(edits []record.Edit) []v1alpha1.Change {
 	for i := range edits {
 		e := &edits[i]
 		out = append(out, v1alpha1.Change{
-			Generation: e.Generation, Time: e.Time, Field: e.Field, From: valueText(e, e.From), To: valueText(e, e.To), AppliedAt: e.AppliedAt,
+			Generation: e.Generation, Time: e.Time, Field: e.Field, From: valueText(e, e.From), To: valueText(e, e.To),
+			AppliedAt: e.AppliedAt,
 		})
 	}
 	return out

@@ -13,7 +13,8 @@ import (
 )
 
 func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
-	return &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage), Thresholds: thresholds(v.Thresholds)}
+	return &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: shorten.To(v.Message, run.MaxMessage),
+		Thresholds: thresholds(v.Thresholds)}
 }
 
 // completed: the verdict is about numbers of a run that was executed as planned, if perhaps without
@@ -45,7 +46,8 @@ func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
 	if end.Started {
 		start := metav1.NewTime(f.Record.Start.Time.Time)
 		end.StartTime = &start
-		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(&end.Shards, f.View, f.Report), skew(f.View, f.Report), searchStatus(f, true)
+		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(&end.Shards, f.View, f.Report),
+			skew(f.View, f.Report), searchStatus(f, true)
 	}
 	return end
 }

@@ -76,7 +76,8 @@ func notApplied(st *v1alpha1.LoadTestStatus) string {
 }
 
 // startProblems are the reasons of RunnersReady that need a user.
-var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, run.PodProblems...)
+var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused,
+	v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, run.PodProblems...)
 
 func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	var out []event.Event
@@ -85,7 +86,8 @@ func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	switch {
 	case starts || before.StartTime == nil && c.status == yes && after.CompletionTime == nil:
 		if was.status != yes {
-			out = append(out, event.Normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready", after.Shards.Ready, after.Shards.Desired)))
+			out = append(out, event.Normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready",
+				after.Shards.Ready, after.Shards.Desired)))
 		}
 	case slices.Contains(startProblems, c.reason) && after.CompletionTime == nil:
 		out = append(out, event.Warning(c.reason, actionStart, c.message))
@@ -97,7 +99,8 @@ func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 		out = append(out, event.Normal(v1alpha1.EventRunnerAnswers, actionRun, "All runners answer again"))
 	}
 	if starts {
-		out = append(out, event.Normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
+		out = append(out, event.Normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s",
+			count(members(after.Runners), "runner"))))
 	}
 	if none := (v1alpha1.ShardCounts{}); ptr.Deref(after.Shards, none).Lost > ptr.Deref(before.Shards, none).Lost {
 		out = append(out, event.Warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
@@ -146,13 +149,16 @@ func shareEvents(before, after []v1alpha1.RunnerStatus) []event.Event {
 	}
 	var out []event.Event
 	if len(rebalanced) > 0 {
-		out = append(out, event.Normal(v1alpha1.EventLoadRebalanced, actionRun, "Distributed the share of "+strings.Join(rebalanced, ", ")+" to the other runners"))
+		out = append(out, event.Normal(v1alpha1.EventLoadRebalanced, actionRun, "Distributed the share of "+
+			strings.Join(rebalanced, ", ")+" to the other runners"))
 	}
 	if len(joined) > 0 {
-		out = append(out, event.Normal(v1alpha1.EventRunnerJoined, actionRun, "Gave a share of the load to "+strings.Join(joined, ", ")))
+		out = append(out, event.Normal(v1alpha1.EventRunnerJoined, actionRun, "Gave a share of the load to "+
+			strings.Join(joined, ", ")))
 	}
 	if len(left) > 0 {
-		out = append(out, event.Normal(v1alpha1.EventRunnerLeft, actionRun, "Removed "+strings.Join(left, ", ")+" after scaling down; the counts are stored"))
+		out = append(out, event.Normal(v1alpha1.EventRunnerLeft, actionRun, "Removed "+strings.Join(left, ", ")+
+			" after scaling down; the counts are stored"))
 	}
 	return out
 }
@@ -183,7 +189,8 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []event.Event) {
 		switch {
 		case c.AppliedAt == nil || reported(c):
 		case c.Field == run.FieldShards:
-			out = append(out, event.Normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From, c.To)))
+			out = append(out, event.Normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From,
+				c.To)))
 		case c.Field != run.FieldSuspend:
 			rates = append(rates, fmt.Sprintf("%s from %s to %s", c.Field, c.From, c.To))
 		case c.To == "true":
@@ -193,7 +200,8 @@ func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []event.Event) {
 		}
 	}
 	if len(rates) > 0 {
-		out = append([]event.Event{event.Normal(v1alpha1.EventRateChanged, actionRun, "Changed "+strings.Join(rates, "; "))}, out...)
+		out = append([]event.Event{event.Normal(v1alpha1.EventRateChanged, actionRun, "Changed "+strings.Join(rates, "; "))},
+			out...)
 	}
 	return out
 }

@@ -32,7 +32,8 @@ func protocols(plan *runnerv1alpha1.Plan, view *shards.View) []v1alpha1.FoundPro
 	}
 	var out []v1alpha1.FoundProtocol
 	for _, f := range result.Protocols(plan, snapshots) {
-		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL), Protocol: shorten.To(string(f.Protocol), maxProtocol)})
+		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL),
+			Protocol: shorten.To(string(f.Protocol), maxProtocol)})
 	}
 	at := byURL(out)
 	slices.SortStableFunc(out, func(a, b v1alpha1.FoundProtocol) int { return len(at[urlOf(b)]) - len(at[urlOf(a)]) })

@@ -60,8 +60,10 @@ func stageResults(all []runnerv1alpha1.StageResult) (out []v1alpha1.StageResult)
 			continue
 		}
 		stage := v1alpha1.StageResult{
-			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded, ErrorRate: share(float64(s.Figures.ErrorRate)),
-			Rate: rateStatus(&runnerv1alpha1.RateResult{Asked: s.Asked, Achieved: s.Achieved, AskedChains: s.AskedChains, AchievedChains: s.AchievedChains}),
+			Name: s.Name, Sent: s.Sent, Dropped: s.Dropped, Succeeded: s.Figures.Succeeded,
+			ErrorRate: share(float64(s.Figures.ErrorRate)),
+			Rate: rateStatus(&runnerv1alpha1.RateResult{Asked: s.Asked, Achieved: s.Achieved, AskedChains: s.AskedChains,
+				AchievedChains: s.AchievedChains}),
 		}
 		if s.Figures.ResponseTime.Count > 0 {
 			times := compactTimes(&s.Figures.ResponseTime)
@@ -101,7 +103,8 @@ func failures(all []runnerv1alpha1.FailureCount) (out []v1alpha1.FailureCount) {
 	slices.SortStableFunc(all, func(a, b runnerv1alpha1.FailureCount) int { return cmp.Compare(b.Count, a.Count) })
 	for _, f := range all[:min(maxFailures, len(all))] {
 		out = append(out, v1alpha1.FailureCount{
-			Of: shorten.To(string(f.Of), 32), Cause: shorten.To(string(f.Cause), 32), Detail: f.Detail, Address: f.Address, Count: f.Count,
+			Of: shorten.To(string(f.Of), 32), Cause: shorten.To(string(f.Cause), 32), Detail: f.Detail, Address: f.Address,
+			Count: f.Count,
 		})
 	}
 	return out
@@ -112,7 +115,8 @@ func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
 	for _, f := range []struct {
 		from int64
 		to   **int64
-	}{{t.P50, &out.P50Microseconds}, {t.P90, &out.P90Microseconds}, {t.P95, &out.P95Microseconds}, {t.P99, &out.P99Microseconds}, {t.P999, &out.P999Microseconds}, {t.Max, &out.MaxMicroseconds}} {
+	}{{t.P50, &out.P50Microseconds}, {t.P90, &out.P90Microseconds}, {t.P95, &out.P95Microseconds},
+		{t.P99, &out.P99Microseconds}, {t.P999, &out.P999Microseconds}, {t.Max, &out.MaxMicroseconds}} {
 		if limit, above := runnerv1alpha1.LimitOf(f.from); above {
 			out.AboveMicroseconds = limit
 		} else {
@@ -141,7 +145,8 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 }
 
 // chainResults relies on the report's steps and the counts of chains being in the order of the plan's.
-func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.ChainCounters, steps []runnerv1alpha1.StepResult) (out []v1alpha1.ChainResult) {
+func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.ChainCounters,
+	steps []runnerv1alpha1.StepResult) (out []v1alpha1.ChainResult) {
 	for i := range chains {
 		chain := v1alpha1.ChainResult{
 			Name: chains[i].Name, Started: counters[i].Started,
@@ -185,7 +190,8 @@ func thresholds(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.ThresholdS
 	for i := range all {
 		t := &all[i]
 		out = append(out, v1alpha1.ThresholdStatus{
-			Name: t.Name, Figure: shorten.To(t.Figure(), 512), Limit: shorten.To(t.Limit, 64), Observed: shorten.To(t.Observed, 64), Passed: t.Passed,
+			Name: t.Name, Figure: shorten.To(t.Figure(), 512), Limit: shorten.To(t.Limit, 64), Observed: shorten.To(t.Observed,
+				64), Passed: t.Passed,
 		})
 	}
 	return out

@@ -55,7 +55,8 @@ func skew(view *shards.View, report *runnerv1alpha1.Report) *int64 {
 func runners(rec *record.Record, view *shards.View) (out []v1alpha1.RunnerStatus) {
 	for i, seen := range view.Shards {
 		if ended := rec.Find(i, run.PodOf(rec, i, &seen)); seen.Lost != nil && ended != nil && ended.Loss != nil {
-			seen.Lost, seen.Pod.Name, seen.Pod.Node = ended.Loss, cmp.Or(ended.Name, seen.Pod.Name), cmp.Or(ended.Node, seen.Pod.Node)
+			seen.Lost, seen.Pod.Name, seen.Pod.Node = ended.Loss, cmp.Or(ended.Name, seen.Pod.Name),
+				cmp.Or(ended.Node, seen.Pod.Node)
 		}
 		out = append(out, runnerStatusOf(i, &seen, slices.Contains(view.Members, i), rec.Start != nil))
 	}

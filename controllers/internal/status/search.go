@@ -30,7 +30,8 @@ func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
 	if r == nil {
 		return nil
 	}
-	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: searchMessage(f.Plan.Search, &f.Record.Search)}
+	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest,
+		Message: searchMessage(f.Plan.Search, &f.Record.Search)}
 	if r.Concurrency {
 		out.Load = v1alpha1.SearchConcurrency
 	}
@@ -46,7 +47,8 @@ func searchStatus(f *run.Facts, ended bool) *v1alpha1.SearchStatus {
 func probeStatus(p *runnerv1alpha1.ProbeResult) v1alpha1.ProbeStatus {
 	out := v1alpha1.ProbeStatus{Load: p.Load, Outcome: v1alpha1.ProbeOutcome(p.Outcome), Message: p.Message}
 	if p.Outcome != runnerv1alpha1.ProbeInvalid {
-		out.Achieved, out.ErrorRate, out.ResponseTime = new(rate(p.Achieved)), new(share(float64(p.ErrorRate))), compactTimes(&p.ResponseTime)
+		out.Achieved, out.ErrorRate, out.ResponseTime = new(rate(p.Achieved)), new(share(float64(p.ErrorRate))),
+			compactTimes(&p.ResponseTime)
 	}
 	return out
 }

@@ -44,28 +44,36 @@ func situationOf(f *run.Facts, st *v1alpha1.LoadTestStatus) situation {
 	switch {
 	case f.Record.End != nil:
 		return ended(f.Record.End, runners, reconciling(f, cell{}))
-	case b != nil && b.Final: // Finished is True, so that a client that waits for it does not wait for ever. An edit that fixes the spec makes it False again.
+	// Finished is True, so that a client that waits for it does not wait for ever. An edit that fixes the spec makes it
+	// False again.
+	case b != nil && b.Final:
 		const message = "The spec is invalid; see condition PlanReady"
 		is, not := cell{yes, b.Reason, message}, cell{no, b.Reason, message}
-		return situation{v1alpha1.PhaseInvalid, cell{no, b.Reason, b.Message}, runners, is, not, cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
+		return situation{v1alpha1.PhaseInvalid, cell{no, b.Reason, b.Message}, runners, is, not,
+			cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
 	}
 	phase, reason, message := live(f)
 	not, open := cell{no, reason, message}, cell{unknown, v1alpha1.ReasonInProgress, "The test has not finished"}
 	if b != nil { // a name is taken
-		return situation{phase, cell{no, b.Reason, b.Message}, runners, not, open, open, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
+		return situation{phase, cell{no, b.Reason, b.Message}, runners, not, open, open, reconciling(f, cell{}),
+			cell{yes, b.Reason, b.Message}}
 	}
-	return situation{phase, compiled(f.Warnings), runners, not, open, open, reconciling(f, cell{yes, reason, message}), cell{}}
+	return situation{phase, compiled(f.Warnings), runners, not, open, open, reconciling(f, cell{yes, reason, message}),
+		cell{}}
 }
 
 // ended returns the row of a test that has ended.
 func ended(e *record.End, runners, reconciling cell) situation {
-	plan, is, not, verdict := compiled(e.Warnings), cell{yes, e.Reason, e.Message}, cell{no, e.Reason, e.Message}, passed(e.Verdict)
+	plan, is, not, verdict := compiled(e.Warnings), cell{yes, e.Reason, e.Message}, cell{no, e.Reason, e.Message},
+		passed(e.Verdict)
 	switch {
 	case e.Reason == v1alpha1.ReasonCompleted && e.Results != nil && e.Results.Partial:
-		partial := cell{yes, v1alpha1.ReasonPartialResult, "The test completed, but the result lacks what a lost runner did after its last snapshot: " + lostMessage(e.Runners)}
+		partial := cell{yes, v1alpha1.ReasonPartialResult,
+			"The test completed, but the result lacks what a lost runner did after its last snapshot: " + lostMessage(e.Runners)}
 		return situation{v1alpha1.PhaseCompleted, plan, runners, is, partial, verdict, reconciling, cell{}}
 	case e.Reason == v1alpha1.ReasonCompleted:
-		return situation{v1alpha1.PhaseCompleted, plan, runners, is, cell{yes, v1alpha1.ReasonCompleted, "The test completed"}, verdict, reconciling, cell{}}
+		return situation{v1alpha1.PhaseCompleted, plan, runners, is, cell{yes, v1alpha1.ReasonCompleted,
+			"The test completed"}, verdict, reconciling, cell{}}
 	case e.Verdict.Outcome == string(runnerv1alpha1.OutcomeStopped):
 		return situation{v1alpha1.PhaseStopped, plan, runners, is, not, verdict, reconciling, cell{}}
 	}
@@ -89,7 +97,8 @@ func live(f *run.Facts) (phase v1alpha1.Phase, reason, message string) {
 	case run.Loading(f):
 		return v1alpha1.PhaseRunning, v1alpha1.ReasonRunning, "The runners send load"
 	case tearingDown >= 0:
-		return v1alpha1.PhaseFinishing, v1alpha1.ReasonDraining, fmt.Sprintf("The load has ended; runner %d runs the teardown chains", tearingDown)
+		return v1alpha1.PhaseFinishing, v1alpha1.ReasonDraining,
+			fmt.Sprintf("The load has ended; runner %d runs the teardown chains", tearingDown)
 	case len(f.Refused) > 0 && f.View.Over():
 		return v1alpha1.PhaseFinishing, v1alpha1.ReasonWriteRefused, "The runners have finished, but " + f.RefusedMessage()
 	}
@@ -132,7 +141,8 @@ func runnersReady(f *run.Facts, st *v1alpha1.LoadTestStatus) cell {
 	case f.StartDecided():
 		return cell{no, v1alpha1.ReasonJoining, joiningMessage(f, ready)}
 	}
-	b := cmp.Or(f.BlockedAt(v1alpha1.ConditionRunnersReady), decide.StartProblem(f), run.NotReady(v1alpha1.ReasonWaitingForPods, "no runner pod exists"))
+	b := cmp.Or(f.BlockedAt(v1alpha1.ConditionRunnersReady), decide.StartProblem(f),
+		run.NotReady(v1alpha1.ReasonWaitingForPods, "no runner pod exists"))
 	return cell{no, b.Reason, ready + ": " + b.Message}
 }
 
@@ -153,7 +163,8 @@ func passed(v *v1alpha1.Verdict) cell {
 func reconciling(f *run.Facts, otherwise cell) cell {
 	switch refused := f.RefusedMessage(); {
 	case refused != "" && (f.StartDecided() || f.Record.End != nil):
-		return cell{yes, v1alpha1.ReasonWriteRefused, strings.ToUpper(refused[:1]) + refused[1:] + "; the operator tries again"}
+		return cell{yes, v1alpha1.ReasonWriteRefused, strings.ToUpper(refused[:1]) + refused[1:] +
+			"; the operator tries again"}
 	case f.Failing != "":
 		return cell{yes, v1alpha1.ReasonRetryingAfterError, f.Failing}
 	case f.NotApplied != "" && otherwise != cell{}:
@@ -162,7 +173,8 @@ func reconciling(f *run.Facts, otherwise cell) cell {
 	return otherwise
 }
 
-// explanation returns why the test has not finished: the message of the condition that explains the phase. kubectl get shows it.
+// explanation returns why the test has not finished: the message of the condition that explains the phase. kubectl get
+// shows it.
 func (s *situation) explanation() string {
 	switch {
 	case s.planReady.status == no:

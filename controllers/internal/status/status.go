@@ -43,9 +43,12 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 		kind string
 		cell
 	}{
-		{v1alpha1.ConditionPlanReady, s.planReady}, {v1alpha1.ConditionRunnersReady, s.runnersReady}, {v1alpha1.ConditionFinished, s.finished},
-		{v1alpha1.ConditionSucceeded, s.succeeded}, {v1alpha1.ConditionPassed, s.passed}, {v1alpha1.ConditionReconciling, s.reconciling},
-		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)}, // of controllers/upload, as report.url
+		{v1alpha1.ConditionPlanReady, s.planReady}, {v1alpha1.ConditionRunnersReady, s.runnersReady},
+		{v1alpha1.ConditionFinished, s.finished},
+		{v1alpha1.ConditionSucceeded, s.succeeded}, {v1alpha1.ConditionPassed, s.passed}, {v1alpha1.ConditionReconciling,
+			s.reconciling},
+		// of controllers/upload, as report.url
+		{v1alpha1.ConditionStalled, s.stalled}, {v1alpha1.ConditionReportStored, current(st, v1alpha1.ConditionReportStored)},
 	} {
 		column.set(st, column.kind, st.ObservedGeneration, f.Now)
 	}
@@ -58,7 +61,8 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 func Failing(lt *v1alpha1.LoadTest, message string, now time.Time) *v1alpha1.LoadTestStatus {
 	st := lt.Status.DeepCopy()
 	if len(st.Conditions) == 0 {
-		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending}, View: &shards.View{}}))
+		st = Brief(Of(&run.Facts{Now: now, LoadTest: lt, Record: &record.Record{State: record.Pending},
+			View: &shards.View{}}))
 	}
 	cell{yes, v1alpha1.ReasonRetryingAfterError, message}.set(st, v1alpha1.ConditionReconciling, lt.Generation, now)
 	return st
@@ -113,7 +117,8 @@ func liveStatus(f *run.Facts, st *v1alpha1.LoadTestStatus) {
 			st.Thresholds = thresholds(f.View.Thresholds)
 		}
 	}
-	if before := f.LoadTest.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
+	if before := f.LoadTest.Status.Results; before != nil && st.Results != nil &&
+		st.Results.Requests.Sent < before.Requests.Sent {
 		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not
 		// go back.
 		st.Results = before.DeepCopy()

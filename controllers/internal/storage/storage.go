@@ -29,7 +29,8 @@ func New(cfg *configv1alpha1.ResultStorage) (*Storage, error) {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds:  credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
+		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+			&credentials.FileAWSCredentials{}, &credentials.IAM{}}),
 		Secure: endpoint.Scheme == "https", Region: cfg.Region,
 		MaxRetries: 1, // the operator tries again, and shows that it does
 	})
@@ -47,7 +48,8 @@ type file struct {
 
 // Upload stores the report of a run as HTML, CSV and JSON, and returns the URL of the HTML. A second upload of a run
 // replaces the files of the first. report is the JSON that the ConfigMap of the report has.
-func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, encoded []byte, decoded *runnerv1alpha1.Report) (string, error) {
+func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, encoded []byte,
+	decoded *runnerv1alpha1.Report) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout.Duration)
 	defer cancel()
 	files, err := filesOf(encoded, decoded)

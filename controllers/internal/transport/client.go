@@ -33,7 +33,8 @@ type Poll struct {
 	Lease runnerv1alpha1.Lease
 	// Totals leaves out the response times of steps.
 	Totals bool
-	// Large is called before a snapshot of more than largeSnapshot bytes is read, and waits until there is memory for it; nil: there is.
+	// Large is called before a snapshot of more than largeSnapshot bytes is read, and waits until there is memory for it;
+	// nil: there is.
 	Large func() error
 }
 
@@ -93,7 +94,8 @@ func (c *httpClient) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snap
 	})
 }
 
-// largeSnapshot is the size in bytes from which on a snapshot waits. The final snapshot of a test with 16 steps has some 80 KB.
+// largeSnapshot is the size in bytes from which on a snapshot waits. The final snapshot of a test with 16 steps has
+// some 80 KB.
 const largeSnapshot = 256 << 10
 
 // read reads a snapshot. A runner of an earlier version sends JSON.

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// connectTimeout is short, because the kernel repeats a lost SYN later and later: a runner must get its messages soon after the
-	// network works again.
+	// connectTimeout is short, because the kernel repeats a lost SYN later and later: a runner must get its messages soon
+	// after the network works again.
 	connectTimeout = time.Second
-	// handshakeTimeout is long, because a stopped process accepts connections and answers none of them: they would pile up until it
-	// continues.
+	// handshakeTimeout is long, because a stopped process accepts connections and answers none of them: they would pile up
+	// until it continues.
 	handshakeTimeout = 10 * time.Second
 	// maxAnswer bounds the body of an answer: 256 steps with a distribution each are some 2 MB.
 	maxAnswer = 16 << 20
@@ -35,10 +35,12 @@ const (
 	maxPooled = 1 << 20
 )
 
-// HTTPS is the Dial of production: HTTP/1.1 over mutual TLS. tlsFor returns the configuration that verifies the runners of a run.
+// HTTPS is the Dial of production: HTTP/1.1 over mutual TLS. tlsFor returns the configuration that verifies the runners
+// of a run.
 //
-// An operator has a connection for each runner, and each is idle for almost all of the time. So a connection has no goroutine and no
-// buffer of its own: a call takes the buffers from a pool. net/http.Transport would need twice as much memory for each runner.
+// An operator has a connection for each runner, and each is idle for almost all of the time. So a connection has no
+// goroutine and no buffer of its own: a call takes the buffers from a pool. net/http.Transport would need twice as much
+// memory for each runner.
 func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
 	return func(run types.UID, address string) Client {
 		return &httpClient{address: address, tls: func(ctx context.Context) (*tls.Config, error) { return tlsFor(ctx, run) }}
@@ -58,7 +60,8 @@ type dialed struct {
 	err  error
 }
 
-// connect returns the connection. A dial that takes longer than a call continues: the next call waits for it, and makes no other one.
+// connect returns the connection. A dial that takes longer than a call continues: the next call waits for it, and makes
+// no other one.
 func (c *httpClient) connect(ctx context.Context) (net.Conn, error) {
 	if c.conn != nil {
 		return c.conn, nil
@@ -120,8 +123,8 @@ func (c *httpClient) disconnect() {
 	}
 }
 
-// do makes a request and passes its answer to read; nil: the answer is not needed. All messages are idempotent. So a request is repeated
-// once if the connection was used before: the runner can have closed it in the meantime.
+// do makes a request and passes its answer to read; nil: the answer is not needed. All messages are idempotent. So a
+// request is repeated once if the connection was used before: the runner can have closed it in the meantime.
 func (c *httpClient) do(ctx context.Context, method, path string, body []byte, read func(*http.Response) error) error {
 	used := c.conn != nil
 	answered, err := c.exchange(ctx, method, path, body, read)
@@ -132,7 +135,8 @@ func (c *httpClient) do(ctx context.Context, method, path string, body []byte, r
 }
 
 // exchange returns whether the runner has answered. It closes the connection unless it got a whole answer.
-func (c *httpClient) exchange(ctx context.Context, method, path string, body []byte, read func(*http.Response) error) (answered bool, err error) {
+func (c *httpClient) exchange(ctx context.Context, method, path string, body []byte,
+	read func(*http.Response) error) (answered bool, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
 		return false, err
@@ -180,7 +184,8 @@ func (c *httpClient) send(conn net.Conn, method, path string, body []byte) error
 	out := buffers.Get().(*bytes.Buffer)
 	defer keep(out)
 	out.Reset()
-	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n", method, path, c.address, runnerv1alpha1.MediaTypeSnapshot)
+	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n", method, path, c.address,
+		runnerv1alpha1.MediaTypeSnapshot)
 	if body != nil {
 		out.WriteString("Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n")
 	}
@@ -197,9 +202,9 @@ var (
 	inputs  = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
 )
 
-// records is a connection whose Read never returns octets of two TLS records. crypto/tls keeps a buffer for each connection. With whole
-// records it is as large as a record; otherwise it grows to some times that. A large read buffer belongs to the connection only while it
-// has data.
+// records is a connection whose Read never returns octets of two TLS records. crypto/tls keeps a buffer for each
+// connection. With whole records it is as large as a record; otherwise it grows to some times that. A large read buffer
+// belongs to the connection only while it has data.
 type records struct {
 	net.Conn
 	in   *bufio.Reader // nil: no data

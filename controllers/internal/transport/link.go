@@ -49,8 +49,8 @@ func (l *Link) Release() {
 // maxWait bounds how long a large snapshot waits. A runner closes the connection 30 seconds after the request.
 const maxWait = 20 * time.Second
 
-// Do makes a call within its timeout. The time in which a large snapshot waits for memory does not count: the runner has
-// answered, and at the end of a large test all runners have a large snapshot.
+// Do makes a call within its timeout. The time in which a large snapshot waits for memory does not count: the runner
+// has answered, and at the end of a large test all runners have a large snapshot.
 func (l *Link) Do(ctx context.Context, c shards.Call) shards.Answer {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

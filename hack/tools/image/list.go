@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// printImage prints what a container would see: a line for each file, sorted by name, and the configuration. Times, layers and history,
-// in which builders differ, are left out.
+// printImage prints what a container would see: a line for each file, sorted by name, and the configuration. Times,
+// layers and history, in which builders differ, are left out.
 func printImage(out io.Writer, archive string) error {
 	img, err := tarball.ImageFromPath(archive, nil)
 	if err != nil {
@@ -31,7 +31,8 @@ func printImage(out io.Writer, archive string) error {
 		return err
 	}
 	lines = append(lines, "platform "+c.OS+"/"+c.Architecture, "user "+c.Config.User, "directory "+c.Config.WorkingDir,
-		fmt.Sprintf("entrypoint %q", c.Config.Entrypoint), fmt.Sprintf("command %q", c.Config.Cmd), fmt.Sprintf("environment %q", c.Config.Env))
+		fmt.Sprintf("entrypoint %q", c.Config.Entrypoint), fmt.Sprintf("command %q", c.Config.Cmd),
+		fmt.Sprintf("environment %q", c.Config.Env))
 	for k, v := range c.Config.Labels {
 		if strings.HasPrefix(k, "org.opencontainers.image.") { // builders add labels of their own
 			lines = append(lines, fmt.Sprintf("label %s=%q", k, v))

@@ -201,7 +201,8 @@ func addDirectory(w *tar.Writer, name string, m fs.FileMode) error {
 	if m&fs.ModeSticky != 0 {
 		mode = 0o1777
 	}
-	return w.WriteHeader(&tar.Header{Name: name, Mode: mode, ModTime: epoch, Typeflag: tar.TypeDir, Format: tar.FormatUSTAR})
+	return w.WriteHeader(&tar.Header{Name: name, Mode: mode, ModTime: epoch, Typeflag: tar.TypeDir,
+		Format: tar.FormatUSTAR})
 }
 
 func files(dir string) ([]string, error) {
@@ -217,7 +218,8 @@ func files(dir string) ([]string, error) {
 }
 
 func add(w *tar.Writer, name string, mode int64, content []byte) error {
-	h := &tar.Header{Name: name, Mode: mode, Size: int64(len(content)), ModTime: epoch, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+	h := &tar.Header{Name: name, Mode: mode, Size: int64(len(content)), ModTime: epoch, Typeflag: tar.TypeReg,
+		Format: tar.FormatUSTAR}
 	if err := w.WriteHeader(h); err != nil {
 		return err
 	}

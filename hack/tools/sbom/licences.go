@@ -11,7 +11,8 @@ import (
 )
 
 // allowed are the licences of modules in the image: they ask for nothing but their text and a notice.
-var allowed = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "Unlicense", "Zlib"}
+var allowed = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "Unlicense",
+	"Zlib"}
 
 // covered is the share of a file, in percent, that must be the text of licences.
 const covered = 75
@@ -25,7 +26,8 @@ func licencesIn(dir string) ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		name := strings.ToUpper(e.Name())
-		if e.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "UNLICENSE") {
+		if e.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name,
+			"UNLICENSE") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

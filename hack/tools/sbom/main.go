@@ -3,8 +3,9 @@
 //	sbom -o dist/sbom.spdx.json -name h2surge -version v0.1.0 bin/manager bin/runner   # writes an SPDX 2.3 document
 //	sbom -check bin/manager bin/runner                                               # fails on a licence that is not allowed
 //
-// The modules are those that the linker noted in the programs (debug/buildinfo), so the list is complete and has nothing else. Licences are
-// found in the files of each module, in the module cache. It runs in the folder of the main module. The same programs give the same bytes.
+// The modules are those that the linker noted in the programs (debug/buildinfo), so the list is complete and has
+// nothing else. Licences are found in the files of each module, in the module cache. It runs in the folder of the main
+// module. The same programs give the same bytes.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package clitest tests the commands of h2surge and of its kubectl plugin: their help, and the command lines in the docs.
+// Package clitest tests the commands of h2surge and of its kubectl plugin: their help, and the command lines in the
+// docs.
 package clitest
 
 import (
@@ -49,8 +50,8 @@ func Golden(t *testing.T, name, got string) {
 	}
 }
 
-// Help compares the help of each command with testdata/help, which has one file for each command. It leaves out the commands that another
-// program has, too.
+// Help compares the help of each command with testdata/help, which has one file for each command. It leaves out the
+// commands that another program has, too.
 func Help(t *testing.T, program string, root func() *cobra.Command, elsewhere ...string) {
 	files := map[string]bool{}
 	for _, path := range commandPaths(root()) {
@@ -120,7 +121,8 @@ func Outputs(t *testing.T, root func() *cobra.Command) {
 	}
 }
 
-// notFormat matches what stands between the formats in the help of -o: "text, json, github (annotations of GitHub Actions) or sarif".
+// notFormat matches what stands between the formats in the help of -o: "text, json, github (annotations of GitHub
+// Actions) or sarif".
 var notFormat = regexp.MustCompile(`\([^)]*\)|\bor\b|,`)
 
 // commandPaths are the commands that users see, each with the names above it.
@@ -137,9 +139,11 @@ func commandPaths(root *cobra.Command) [][]string {
 	return paths
 }
 
-// Docs parses each command line of the docs that starts the program, in a block or within a sentence: the command, its flags and the number
-// of its arguments exist. Arguments returns those of a line that starts the program. The docs must have at least as many lines as least.
-func Docs(t *testing.T, root func() *cobra.Command, arguments func(words []string) (args []string, ours bool), least int) {
+// Docs parses each command line of the docs that starts the program, in a block or within a sentence: the command, its
+// flags and the number of its arguments exist. Arguments returns those of a line that starts the program. The docs must
+// have at least as many lines as least.
+func Docs(t *testing.T, root func() *cobra.Command, arguments func(words []string) (args []string, ours bool),
+	least int) {
 	pages, err := markdown.Pages("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -172,8 +176,8 @@ func Docs(t *testing.T, root func() *cobra.Command, arguments func(words []strin
 	}
 }
 
-// parse does what cobra does before it runs a command. A sentence may name a command without its arguments, or with words in capitals in
-// place of values.
+// parse does what cobra does before it runs a command. A sentence may name a command without its arguments, or with
+// words in capitals in place of values.
 func parse(root *cobra.Command, args []string, prose bool) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
@@ -184,7 +188,8 @@ func parse(root *cobra.Command, args []string, prose bool) error {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	if err := cmd.ParseFlags(rest); err != nil {
-		if _, value, found := strings.Cut(err.Error(), `invalid argument "`); found && prose && placeholder(value[:strings.Index(value, `"`)]) {
+		if _, value, found := strings.Cut(err.Error(), `invalid argument "`); found && prose &&
+			placeholder(value[:strings.Index(value, `"`)]) {
 			return nil
 		}
 		if prose && strings.HasPrefix(err.Error(), "flag needs an argument") {

@@ -169,7 +169,8 @@ func (c *converter) formPart(flag, value string) (head string, body []byte) {
 
 // kinds are the types that curl knows by the ending of a file.
 var kinds = map[string]string{
-	".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain",
+	".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".svg": "image/svg+xml",
+	".txt": "text/plain",
 	".htm": "text/html", ".html": "text/html", ".pdf": "application/pdf", ".xml": "application/xml",
 }
 

@@ -21,8 +21,8 @@ type converter struct {
 	user string
 }
 
-// Convert turns the arguments of a command line, without the program's name, into a manifest. Each warning and each line of the error
-// begins with a flag.
+// Convert turns the arguments of a command line, without the program's name, into a manifest. Each warning and each
+// line of the error begins with a flag.
 func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, err error) {
 	d := convert.New("Converted from a command line of curl.", o)
 	given, operands := parseFlags(d, args)
@@ -34,7 +34,8 @@ func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, 
 		c.target()
 		c.template()
 		c.WarnAt("spec.rates", "rates", "curl sends one request; set the rate that you want here")
-		c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+		c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)),
+			Duration: convert.Given(time.Minute)}}
 		c.Spec().Chains = []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}}
 	}
 	return d.Manifest()
@@ -85,7 +86,8 @@ func (c *converter) target() {
 		t.Auth = &v1alpha1.Auth{Basic: &v1alpha1.BasicAuth{SecretRef: &v1alpha1.SecretReference{Name: secret}}}
 		c.WarnAt("spec.targets[0].auth", "--user", "the password is in the Secret below; do not commit this file as it is")
 	}
-	for field, flag := range map[string]string{"": "URL", ".tls": "--cacert, --cert", ".connectTo": "--resolve", ".connectTimeout": "--connect-timeout"} {
+	for field, flag := range map[string]string{"": "URL", ".tls": "--cacert, --cert", ".connectTo": "--resolve",
+		".connectTimeout": "--connect-timeout"} {
 		c.Origin("spec.targets[0]"+field, flag)
 	}
 	c.Spec().Targets = []v1alpha1.Target{t}
@@ -96,7 +98,8 @@ func (c *converter) tls() *v1alpha1.TLS {
 	t := v1alpha1.TLS{InsecureSkipVerify: c.has("--insecure")}
 	if file := c.last["--cacert"]; file != "" {
 		t.CAFrom = &v1alpha1.ContentSource{File: file}
-		c.WarnSaved("spec.targets[0].tls.caFrom", "--cacert", "is a path on the machine of the runner: in a cluster, use configMapKeyRef")
+		c.WarnSaved("spec.targets[0].tls.caFrom", "--cacert",
+			"is a path on the machine of the runner: in a cluster, use configMapKeyRef")
 	}
 	if file := c.last["--cert"]; file != "" {
 		file, password, _ := strings.Cut(file, ":")
@@ -108,7 +111,8 @@ func (c *converter) tls() *v1alpha1.TLS {
 			key = file
 		}
 		t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: file, Key: key}}
-		c.WarnSaved("spec.targets[0].tls.certificate", "--cert", "is a path on the machine of the runner: in a cluster, use secretRef")
+		c.WarnSaved("spec.targets[0].tls.certificate", "--cert",
+			"is a path on the machine of the runner: in a cluster, use secretRef")
 	}
 	switch {
 	case c.has("--tlsv1.3"):
@@ -129,7 +133,8 @@ func (c *converter) connectTo() string {
 		return "unix:" + socket
 	}
 	for _, entry := range c.all["--connect-to"] {
-		if part := addresses(entry); len(part) == 4 && (part[0] == "" || strings.EqualFold(part[0], host)) && (part[1] == "" || part[1] == port) {
+		if part := addresses(entry); len(part) == 4 && (part[0] == "" || strings.EqualFold(part[0], host)) &&
+			(part[1] == "" || part[1] == port) {
 			return net.JoinHostPort(first(part[2], host), first(part[3], port))
 		}
 		c.Warn("--connect-to", "an entry is not about the URL, and left out")

@@ -29,8 +29,8 @@ type Flag struct {
 	Value string
 }
 
-// parseFlags parses arguments as curl does: letters can be combined, a value can follow directly, after = or as the next argument, and
-// operands can be anywhere. It ignores an unknown flag and its probable
+// parseFlags parses arguments as curl does: letters can be combined, a value can follow directly, after = or as the
+// next argument, and operands can be anywhere. It ignores an unknown flag and its probable
 // value, with a warning.
 func parseFlags(d *convert.Draft, args []string) (given []Flag, operands []string) {
 	for i, arg := range args {

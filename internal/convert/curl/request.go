@@ -13,7 +13,8 @@ const headersAt = "spec.templates[0].headers"
 
 func (c *converter) template() {
 	t := v1alpha1.Template{Name: "request", Request: v1alpha1.Request{Method: "GET"}}
-	for field, flag := range map[string]string{"": "URL", ".method": "--request", ".headers": "--header", ".timeout": "--max-time", ".body": "--data"} {
+	for field, flag := range map[string]string{"": "URL", ".method": "--request", ".headers": "--header",
+		".timeout": "--max-time", ".body": "--data"} {
 		c.Origin("spec.templates[0]"+field, flag)
 	}
 	if limit := c.seconds("--max-time"); limit > 0 {
@@ -66,7 +67,8 @@ func (c *converter) redirects(t *v1alpha1.Template) {
 	c.WarnAt("spec.templates[0].maxRedirects", "--location", "only redirects with status 307 and 308 are followed")
 }
 
-// headers adds the header fields of the flags. It returns the names of those that the user removed: "accept:" has no value.
+// headers adds the header fields of the flags. It returns the names of those that the user removed: "accept:" has no
+// value.
 func (c *converter) headers(t *v1alpha1.Template) (removed map[string]bool) {
 	removed = map[string]bool{}
 	for _, line := range c.all["--header"] {

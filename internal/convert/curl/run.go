@@ -15,7 +15,8 @@ type Request struct {
 	Target v1alpha1.Target
 }
 
-// Read reads flags for requests to a URL that run now. The path of the request is that of the URL, with the query of --get.
+// Read reads flags for requests to a URL that run now. The path of the request is that of the URL, with the query of
+// --get.
 func Read(given []Flag, url string, read convert.Reader) (r Request, warnings []string, err error) {
 	d := convert.New("", convert.Options{Read: read, Unsaved: true})
 	c := &converter{Draft: d, flagValues: values(d, given), given: given}

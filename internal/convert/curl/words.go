@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Words splits a command line as bash does: with single and double quotes, $'...', backslashes and lines that continue. It does not expand
-// variables and commands, which are errors. The line must have one command.
+// Words splits a command line as bash does: with single and double quotes, $'...', backslashes and lines that continue.
+// It does not expand variables and commands, which are errors. The line must have one command.
 func Words(line string) ([]string, error) {
 	if strings.Contains(line, "^\"") || strings.Contains(line, "^\n") || strings.Contains(line, "^\r") {
 		return nil, errors.New("the line is for the shell of Windows; use \"copy as cURL (bash)\"")
@@ -123,7 +123,8 @@ func (s *splitter) double() error {
 
 // escapes of one letter in $'...'.
 var escapes = map[byte]string{
-	'a': "\a", 'b': "\b", 'e': "\x1b", 'E': "\x1b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\\': "\\", '\'': "'", '"': "\"", '?': "?",
+	'a': "\a", 'b': "\b", 'e': "\x1b", 'E': "\x1b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\\': "\\",
+	'\'': "'", '"': "\"", '?': "?",
 }
 
 // ansi reads a text in $'...' (ANSI C).
@@ -159,7 +160,8 @@ func (s *splitter) escape() {
 	}
 }
 
-// code reads up to most digits that begin at from, and adds their octet or character. It returns false if there are none.
+// code reads up to most digits that begin at from, and adds their octet or character. It returns false if there are
+// none.
 func (s *splitter) code(from, most, base int, isOctet bool) bool {
 	n := from
 	for n < len(s.rest) && n-from < most && octet.HexDigit(s.rest[n]) < byte(base) {

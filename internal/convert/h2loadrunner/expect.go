@@ -26,7 +26,8 @@ func (r *request) expect() {
 	case r.judged:
 		r.self().Expect = &v1alpha1.Expect{Status: anyStatus}
 		if matched || status > 0 {
-			r.WarnAt(r.at+".expect", r.in.at("luaScript"), "validate_response alone decides, so response-match and expected-status-code are left out")
+			r.WarnAt(r.at+".expect", r.in.at("luaScript"),
+				"validate_response alone decides, so response-match and expected-status-code are left out")
 		}
 	case matched:
 		r.self().Expect = &v1alpha1.Expect{Status: anyStatus, Checks: checks}
@@ -64,7 +65,8 @@ func (r *request) checks() (out []v1alpha1.Check, matched bool) {
 		check := v1alpha1.Check{Name: fmt.Sprintf("payload-%d", i+1)}
 		check.JSONPointer = &pointer
 		if extended(pointer) {
-			r.WarnAt(r.at+".expect", rule.at("JsonPointer"), "%s is not a JSON Pointer of RFC 6901 (it selects the name or value of a member by its number); the check is left out", pointer)
+			r.WarnAt(r.at+".expect", rule.at("JsonPointer"),
+				"%s is not a JSON Pointer of RFC 6901 (it selects the name or value of a member by its number); the check is left out", pointer)
 			rule.text("matchType")
 			rule.text("input")
 			rule.end()

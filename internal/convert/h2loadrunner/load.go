@@ -20,7 +20,8 @@ func (c *converter) load() {
 		c.Warn("total-requests", "is ignored with duration and left out")
 	case duration == 0 && requests == 0:
 		duration = noDuration
-		c.WarnAt("spec.rates", "duration", "neither it nor total-requests is there; a minute is taken, as h2loadrunner's schema says")
+		c.WarnAt("spec.rates", "duration",
+			"neither it nor total-requests is there; a minute is taken, as h2loadrunner's schema says")
 	case duration == 0 && warmUp > 0:
 		c.WarnAt("spec.rates", "warm-up-time", "has no meaning with total-requests and is left out")
 		warmUp = 0
@@ -33,7 +34,8 @@ func (c *converter) load() {
 		}
 	}
 	if each > 0 && c.clients != 1 {
-		c.WarnAt("spec.rates", "request-per-second", "is for each connection; here the rate is that of all %d together", c.clients)
+		c.WarnAt("spec.rates", "request-per-second", "is for each connection; here the rate is that of all %d together",
+			c.clients)
 	}
 	if each > 0 {
 		c.Warn("request-per-second", "requests whose time has come wait for a free stream and are sent late, not left out; their waiting counts in responseTime")

@@ -128,7 +128,8 @@ func (r *request) payload() {
 		return
 	}
 	source := r.Gather(from, r.template+".body", "", []byte(body))
-	r.self().BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File, Encoding: v1alpha1.EncodingText}
+	r.self().BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File,
+		Encoding: v1alpha1.EncodingText}
 }
 
 // script reads luaScript, which is inline or a path.

@@ -72,7 +72,8 @@ func (c *converter) scenario(in *object) {
 	}
 	if len(requests) > 1 {
 		s.chain.Cookies = true
-		c.WarnAt(s.at+".cookies", "Scenarios", "h2loadrunner keeps cookies always, so this is set; remove it where no response sets any")
+		c.WarnAt(s.at+".cookies", "Scenarios",
+			"h2loadrunner keeps cookies always, so this is set; remove it where no response sets any")
 	}
 	s.requests(requests, parallel && len(requests) > 1)
 	in.end()
@@ -93,7 +94,8 @@ func (s *scenario) requests(list []*object, parallel bool) {
 	think := time.Duration(0)
 	for i, in := range list {
 		r := s.request(in, i, parallel)
-		step := v1alpha1.Step{Template: r.template, Target: r.otherTarget(), OnFailure: v1alpha1.FailureContinue, ClearCookies: r.clearCookies}
+		step := v1alpha1.Step{Template: r.template, Target: r.otherTarget(), OnFailure: v1alpha1.FailureContinue,
+			ClearCookies: r.clearCookies}
 		if s.guard != "" && !parallel {
 			step.When = []v1alpha1.Condition{{Value: "${" + s.guard + "}", Comparison: v1alpha1.Comparison{Exists: new(true)}}}
 		}
@@ -126,10 +128,12 @@ func (s *scenario) sideBySide(in *object, step v1alpha1.Step, i int) {
 		s.chain.Steps = append(s.chain.Steps, v1alpha1.Step{})
 	}
 	if i == maxGroup {
-		s.WarnAt(s.at+".steps", s.in.at("run-requests-in-parallel"), "%d requests are sent at once at most; the next ones follow when these have ended", maxGroup)
+		s.WarnAt(s.at+".steps", s.in.at("run-requests-in-parallel"),
+			"%d requests are sent at once at most; the next ones follow when these have ended", maxGroup)
 	}
 	group := &s.chain.Steps[len(s.chain.Steps)-1]
-	group.Parallel = append(group.Parallel, v1alpha1.ParallelStep{Template: step.Template, Target: step.Target, OnFailure: step.OnFailure})
+	group.Parallel = append(group.Parallel, v1alpha1.ParallelStep{Template: step.Template, Target: step.Target,
+		OnFailure: step.OnFailure})
 }
 
 // evenGroups turns a last group with one request into a request without a group.
@@ -184,7 +188,8 @@ func (c *converter) delay() {
 			least = d
 		}
 	}
-	c.Warn("Scenarios[].interval-to-wait-before-start", "all scenarios wait; here the test begins when the first may start, %v earlier", least)
+	c.Warn("Scenarios[].interval-to-wait-before-start",
+		"all scenarios wait; here the test begins when the first may start, %v earlier", least)
 	for i := range chains {
 		if chains[i].StartDelay.Duration -= least; chains[i].StartDelay.Duration == 0 {
 			chains[i].StartDelay = nil

@@ -38,7 +38,8 @@ func (c *converter) target() {
 	t.Connections = new(clamp(c.clients))
 	t.MaxConcurrentStreams = clamp(top.whole("max-concurrent-streams", 1))
 	if !top.has("max-concurrent-streams") {
-		c.WarnAt("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams", "is not there; h2loadrunner takes 1 then, though its schema says 32")
+		c.WarnAt("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams",
+			"is not there; h2loadrunner takes 1 then, though its schema says 32")
 	}
 	c.followed = top.flag("open-new-connection-based-on-authority-header")
 	c.Origin("spec.targets[0]", "host")
@@ -80,7 +81,8 @@ func (c *converter) share() {
 		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load continues")
 	}
 	if back && (!retry || len(hosts) == 0) {
-		c.Warn("switch-back-after-connection-retry", "has no meaning without connection-retry and load-share-hosts and is left out")
+		c.Warn("switch-back-after-connection-retry",
+			"has no meaning without connection-retry and load-share-hosts and is left out")
 	}
 	if len(hosts) == 0 {
 		return
@@ -167,12 +169,14 @@ func (c *converter) http2() {
 	h.StreamWindow = c.window("window-bits")
 	h.ConnectionWindow = c.window("connection-window-bits")
 	if h.ConnectionWindow != nil && *h.ConnectionWindow < 65535 {
-		c.WarnAt("spec.targets[0].http2.connectionWindow", "connection-window-bits", "a connection's window cannot be below 65535 (RFC 9113 6.9.2), which is taken")
+		c.WarnAt("spec.targets[0].http2.connectionWindow", "connection-window-bits",
+			"a connection's window cannot be below 65535 (RFC 9113 6.9.2), which is taken")
 		*h.ConnectionWindow = 65535
 	}
 	if s := c.top.number("interval-between-ping-frames", 0); s > 0 {
 		h.PingInterval = c.seconds("interval-between-ping-frames", s)
-		c.WarnAt("spec.targets[0].http2.pingInterval", "interval-between-ping-frames", "a connection that does not answer the PING is closed here")
+		c.WarnAt("spec.targets[0].http2.pingInterval", "interval-between-ping-frames",
+			"a connection that does not answer the PING is closed here")
 	}
 	switch {
 	case h == (v1alpha1.HTTP2{}):
@@ -215,18 +219,21 @@ func (c *converter) connecting() {
 		if s := c.top.number("rate-period", 1); s != 1 {
 			n.Ramp.Period = c.seconds("rate-period", s)
 		}
-		c.WarnAt("spec.targets[0].connecting.ramp", "rate", "the load starts when all connections are open, not while they are opened")
+		c.WarnAt("spec.targets[0].connecting.ramp", "rate",
+			"the load starts when all connections are open, not while they are opened")
 	} else {
 		c.top.number("rate-period", 1)
 	}
 	if s := c.top.number("connection-active-timeout", 0); s > 0 {
 		n.MaxAge = c.seconds("connection-active-timeout", s)
-		c.WarnAt("spec.targets[0].connecting.maxAge", "connection-active-timeout", "connections that are so old are replaced, and their responses awaited; the number is taken for seconds, as h2loadrunner's code does")
+		c.WarnAt("spec.targets[0].connecting.maxAge", "connection-active-timeout",
+			"connections that are so old are replaced, and their responses awaited; the number is taken for seconds, as h2loadrunner's code does")
 	}
 	for _, name := range []string{"connection-inactivity-timeout", "connection-inactive-timeout"} {
 		if s := c.top.number(name, 0); s > 0 {
 			n.InactivityTimeout = c.seconds(name, s)
-			c.WarnAt("spec.targets[0].connecting.inactivityTimeout", name, "counts while requests are in flight only, and another connection takes the place of one that is closed")
+			c.WarnAt("spec.targets[0].connecting.inactivityTimeout", name,
+				"counts while requests are in flight only, and another connection takes the place of one that is closed")
 		}
 	}
 	if n.Ramp != nil || n.MaxAge != nil || n.InactivityTimeout != nil || t.Connecting != nil {

@@ -28,9 +28,11 @@ func (c *converter) tls() {
 	switch mode := c.top.whole("certVerificationMode", 0); mode {
 	case 0:
 		t.InsecureSkipVerify = true
-		c.WarnAt(at+".insecureSkipVerify", "certVerificationMode", "0 accepts any certificate; without insecureSkipVerify the server's is verified")
+		c.WarnAt(at+".insecureSkipVerify", "certVerificationMode",
+			"0 accepts any certificate; without insecureSkipVerify the server's is verified")
 	case 1:
-		c.WarnAt(at, "certVerificationMode", "1 verifies the chain of certificates only; here the name is verified too (tls.serverName says which one)")
+		c.WarnAt(at, "certVerificationMode",
+			"1 verifies the chain of certificates only; here the name is verified too (tls.serverName says which one)")
 	default:
 		c.Fail("certVerificationMode", "must be 0 or 1")
 	}
@@ -57,14 +59,16 @@ func (c *converter) authority(s string) *v1alpha1.ContentSource {
 	case s == "":
 		return nil
 	case !isPEM(s):
-		c.WarnAt("spec.targets[0].tls.caFrom", "caCert", "is a path where the runner runs: in a cluster use configMap or secret")
+		c.WarnAt("spec.targets[0].tls.caFrom", "caCert",
+			"is a path where the runner runs: in a cluster use configMap or secret")
 		return &v1alpha1.ContentSource{File: s}
 	}
 	source := c.Gather("caCert", "ca.crt", "", []byte(s))
 	if source.ConfigMapKeyRef == nil {
 		return nil
 	}
-	return &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: source.ConfigMapKeyRef.Name, Key: source.ConfigMapKeyRef.Key}}
+	return &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: source.ConfigMapKeyRef.Name,
+		Key: source.ConfigMapKeyRef.Key}}
 }
 
 func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientCertificate {
@@ -78,7 +82,8 @@ func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientC
 		c.Fail("privateKey", "is required with cert")
 		return nil
 	case !isPEM(certificate) && !isPEM(key):
-		c.WarnAt("spec.targets[0].tls.certificate", "cert", "and privateKey are paths where the runner runs: in a cluster use secret")
+		c.WarnAt("spec.targets[0].tls.certificate", "cert",
+			"and privateKey are paths where the runner runs: in a cluster use secret")
 		return &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: certificate, Key: key}}
 	}
 	pem := map[string]string{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}
@@ -92,6 +97,8 @@ func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientC
 		}
 		pem[k] = string(content)
 	}
-	c.WarnAt("spec.targets[0].tls.certificate", "privateKey", "the key stands in the Secret below; do not commit this file as it is")
-	return &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: c.GatherSecret("tls", corev1.SecretTypeTLS, pem)}}
+	c.WarnAt("spec.targets[0].tls.certificate", "privateKey",
+		"the key stands in the Secret below; do not commit this file as it is")
+	return &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: c.GatherSecret("tls",
+		corev1.SecretTypeTLS, pem)}}
 }

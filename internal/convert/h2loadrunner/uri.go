@@ -85,7 +85,8 @@ func (r *request) same(from string) {
 		return
 	}
 	name := r.Unique("variable", convert.WordName(p.template+"_path"))
-	p.capture(v1alpha1.Capture{Name: name, ValueSource: v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{Path: &v1alpha1.EmptySource{}}}})
+	p.capture(v1alpha1.Capture{Name: name,
+		ValueSource: v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{Path: &v1alpha1.EmptySource{}}}})
 	r.self().Path = "${" + name + "}"
 }
 

@@ -71,9 +71,11 @@ func (s *scenario) variables() {
 	explicit := in.has("user-id-range-slicing")
 	if sliced := in.flag("user-id-range-slicing"); !sliced && len(s.values) > 0 {
 		if explicit {
-			s.WarnAt("spec.variables", in.at("user-id-range-slicing"), "false starts at a random value on each connection; here the values are used in order, and each is used once before a value repeats")
+			s.WarnAt("spec.variables", in.at("user-id-range-slicing"),
+				"false starts at a random value on each connection; here the values are used in order, and each is used once before a value repeats")
 		} else {
-			s.WarnAt("spec.variables", in.at("user-id-range-slicing"), "is not there; here each worker has a part of the values to itself, whatever its connections")
+			s.WarnAt("spec.variables", in.at("user-id-range-slicing"),
+				"is not there; here each worker has a part of the values to itself, whatever its connections")
 		}
 	}
 }

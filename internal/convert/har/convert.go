@@ -37,7 +37,8 @@ func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error
 		return nil, nil, fmt.Errorf("the archive cannot be read: %w", err)
 	}
 	d := convert.New("Converted from an HTTP archive (HAR).", o.Options)
-	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{}, last: map[int]*entry{}, tooLong: map[int]int{}}
+	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{},
+		last: map[int]*entry{}, tooLong: map[int]int{}}
 	if a.Log == nil || len(a.Log.Entries) == 0 {
 		c.Fail("log.entries", "at least one is required")
 		return d.Manifest()
@@ -68,7 +69,8 @@ func (c *converter) pages(pages []page) {
 // chain adds an empty chain and returns its index.
 func (c *converter) chain(id, name string) int {
 	i := len(c.Spec().Chains)
-	c.Spec().Chains = append(c.Spec().Chains, v1alpha1.Chain{Name: c.Unique("chain", convert.DashName(name)), Cookies: true})
+	c.Spec().Chains = append(c.Spec().Chains, v1alpha1.Chain{Name: c.Unique("chain", convert.DashName(name)),
+		Cookies: true})
 	c.chains[id] = i
 	return i
 }
@@ -93,9 +95,11 @@ func (c *converter) entries(entries []entry) {
 		c.Fail("log.entries", "none of them can be sent")
 	}
 	if n := len(c.Spec().Chains); n > maxChains {
-		c.Fail("log.pages", "%d pages have requests, and a LoadTest has at most %d chains; remove pages from the archive", n, maxChains)
+		c.Fail("log.pages", "%d pages have requests, and a LoadTest has at most %d chains; remove pages from the archive", n,
+			maxChains)
 	}
-	c.WarnAt("spec.chains[0].cookies", "cookies", "Cookie headers are left out; cookies keeps what responses set, as a browser does")
+	c.WarnAt("spec.chains[0].cookies", "cookies",
+		"Cookie headers are left out; cookies keeps what responses set, as a browser does")
 }
 
 func (c *converter) entry(from string, e *entry) {
@@ -172,5 +176,6 @@ func (c *converter) target(from string, u convert.URL, version string) string {
 // rate adds a stage with a rate to begin with: an archive does not say how many users there are.
 func (c *converter) rate() {
 	c.WarnAt("spec.rates", "rates", "an archive has the requests of one user; set the rate that you want here")
-	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)),
+		Duration: convert.Given(time.Minute)}}
 }

@@ -30,7 +30,8 @@ func (c *converter) template(from string, e *entry, u convert.URL) string {
 	}
 	if s := e.Response.Status; s >= 400 && s < 600 {
 		t.Expect = &v1alpha1.Expect{Status: convert.Statuses(strconv.Itoa(s))}
-		c.WarnAt(at+".expect", from+".response.status", "was %d, which counts as a success here; remove expect if it was a mistake", s)
+		c.WarnAt(at+".expect", from+".response.status",
+			"was %d, which counts as a success here; remove expect if it was a mistake", s)
 	}
 	c.Spec().Templates = append(c.Spec().Templates, t)
 	return t.Name
@@ -53,7 +54,8 @@ func (c *converter) header(t *v1alpha1.Template, at, from string, h pair) {
 	lower := strings.ToLower(h.Name)
 	switch {
 	case strings.HasPrefix(lower, ":"):
-	case lower == "host" || lower == "cookie" || lower == "content-length" || lower == "connection" || lower == "keep-alive" ||
+	case lower == "host" || lower == "cookie" || lower == "content-length" || lower == "connection" ||
+		lower == "keep-alive" ||
 		lower == "proxy-connection" || lower == "transfer-encoding" || lower == "upgrade" || lower == "http2-settings":
 	case lower == "accept-encoding":
 		c.Warn("accept-encoding", "is left out, so that bodies come as they are and may be checked; their traffic is larger then")

@@ -150,7 +150,8 @@ func (c *converter) withoutCounterpart(top *object) {
 	if top.has("statistics-file") || top.has("statistics-interval") {
 		top.text("statistics-file")
 		top.number("statistics-interval", 0)
-		c.warn("statistics-file, statistics-interval", "have no counterpart; h2surge target --stats-listen shows counts of each rule")
+		c.warn("statistics-file, statistics-interval",
+			"have no counterpart; h2surge target --stats-listen shows counts of each rule")
 	}
 }
 

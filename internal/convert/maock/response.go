@@ -93,7 +93,8 @@ func (c *converter) header(o *object, t *texts, r *rules.Response) {
 		c.warn(o.at("header"), "%s is not a header field of a response; left out", name)
 	case name == "content-length":
 		c.warn(o.at("header"), "the target computes content-length; left out")
-	case name == "connection" || name == "keep-alive" || name == "transfer-encoding" || name == "upgrade" || name == "proxy-connection":
+	case name == "connection" || name == "keep-alive" || name == "transfer-encoding" || name == "upgrade" ||
+		name == "proxy-connection":
 		c.warn(o.at("header"), "%s has no place in HTTP/2; left out", name)
 	default:
 		r.Headers = append(r.Headers, rules.Header{Name: name, Value: strings.TrimSpace(value)})

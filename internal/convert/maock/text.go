@@ -68,7 +68,8 @@ func (t *texts) argument(o *object) string {
 	case "RawPayload":
 		return "${request.body" + filters + "}"
 	}
-	t.c.mistake(o.at("type-of-value"), "%q; allowed: JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload", kind)
+	t.c.mistake(o.at("type-of-value"), "%q; allowed: JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload",
+		kind)
 	return ""
 }
 

@@ -28,8 +28,8 @@ type callback struct {
 // failures matches names of callbacks after a failure, such as onN1N2TransferFailure (TS 29.518).
 var failures = lazy.Regexp(`(?i)fail|error`)
 
-// inBody is a runtime expression for a value of the request body. Several documents of 3GPP leave out the dollar sign, such
-// as Nudm_SDM of TS 29.503.
+// inBody is a runtime expression for a value of the request body. Several documents of 3GPP leave out the dollar sign,
+// such as Nudm_SDM of TS 29.503.
 var inBody = lazy.Regexp(`^\{?\$?request\.body#(/[^{}]*)\}?([^{}?#]*)$`)
 
 // callbacks returns the callbacks of an operation whose URI is a value of its body, those after a failure last.
@@ -40,7 +40,8 @@ func (c *converter) callbacks(op *operation) (out []callback) {
 		for _, expression := range one.names() {
 			m := inBody().FindStringSubmatch(expression)
 			if m == nil {
-				c.Warn(place(op.method, op.path), "the callback %s is left out, because its URI is not a value of the request body", name)
+				c.Warn(place(op.method, op.path), "the callback %s is left out, because its URI is not a value of the request body",
+					name)
 				continue
 			}
 			out = append(out, callback{name, m[1], convert.EscapePath(m[2]), failures().MatchString(name)})
@@ -58,8 +59,8 @@ func (c *converter) callbacks(op *operation) (out []callback) {
 	return out
 }
 
-// wanted has the members of a body on the way to the URI of the callback that a step awaits: they are made although they
-// are optional.
+// wanted has the members of a body on the way to the URI of the callback that a step awaits: they are made although
+// they are optional.
 func wanted(callbacks []callback) map[string]bool {
 	out := map[string]bool{}
 	if len(callbacks) > 0 && !callbacks[0].rare {
@@ -112,11 +113,13 @@ func (c *converter) callbackPath(name string) string {
 	return "/" + c.Unique("callback-path", convert.DashName(dashed(name))) + "/"
 }
 
-// instance returns the placeholder that differs between chain instances. The first call adds the listener and the variable.
+// instance returns the placeholder that differs between chain instances. The first call adds the listener and the
+// variable.
 func (c *converter) instance() string {
 	if c.callback == "" {
 		c.callback = c.Unique("variable", "callback")
-		c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: c.callback, Counter: &v1alpha1.Counter{Start: 1, Step: 1}})
+		c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: c.callback,
+			Counter: &v1alpha1.Counter{Start: 1, Step: 1}})
 		c.Spec().Listeners = []v1alpha1.Listener{{Name: listenerName}}
 	}
 	return "${" + c.callback + "}"
@@ -163,8 +166,8 @@ func escapePointer(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
-// markers are texts in place of values that are placeholders later. They have no character that JSON or a text of a request
-// escapes.
+// markers are texts in place of values that are placeholders later. They have no character that JSON or a text of a
+// request escapes.
 type markers struct {
 	count int
 	pairs []string

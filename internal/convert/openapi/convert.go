@@ -47,7 +47,8 @@ type converter struct {
 	location string
 	// callback is the name of the variable that callback URIs of chain instances differ by; empty: there are none.
 	callback string
-	// created has the members of the first body of a chain, which creates a resource, and createdMarkers the markers in it.
+	// created has the members of the first body of a chain, which creates a resource, and createdMarkers the markers in
+	// it.
 	created        []member
 	createdMarkers *markers
 }
@@ -56,7 +57,8 @@ type converter struct {
 // what it is about: an operation, or a part of the document.
 func Convert(input []byte, o Options) (out []byte, warnings []string, err error) {
 	d := convert.New("Converted from an OpenAPI description.", o.Options)
-	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}, varied: map[string]bool{}, prefixes: map[string]string{}, columns: map[string]string{}}
+	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{},
+		varied: map[string]bool{}, prefixes: map[string]string{}, columns: map[string]string{}}
 	c.root = value{file: o.File}
 	c.root = c.root.at(c.parse(o.File, input))
 	if !c.version() {
@@ -72,7 +74,8 @@ func Convert(input []byte, o Options) (out []byte, warnings []string, err error)
 	c.requests()
 	c.security()
 	c.WarnAt("spec.rates", "rates", "a description does not say how much load is meant; say it here")
-	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)),
+		Duration: convert.Given(time.Minute)}}
 	return d.Manifest()
 }
 
@@ -117,7 +120,8 @@ func (c *converter) target() {
 		path = path[:i]
 	}
 	c.Origin("spec.targets[0]", from)
-	c.Spec().Targets = []v1alpha1.Target{{Name: "target", URL: c.base.Base() + convert.Literal(strings.TrimRight(path, "/"))}}
+	c.Spec().Targets = []v1alpha1.Target{{Name: "target", URL: c.base.Base() + convert.Literal(strings.TrimRight(path,
+		"/"))}}
 	if c.o.Target == "" {
 		c.WarnAt("spec.targets[0].url", from, "is the description's; say where the service under test is")
 	}
@@ -150,7 +154,8 @@ func (c *converter) choose() {
 	}
 	var out []*operation
 	for _, id := range c.o.Operations {
-		i := slices.IndexFunc(c.operations, func(op *operation) bool { return op.id == id || place(op.method, op.path) == id })
+		i := slices.IndexFunc(c.operations,
+			func(op *operation) bool { return op.id == id || place(op.method, op.path) == id })
 		if i < 0 {
 			c.Fail("--operation", "%s is not in the description", id)
 			continue
@@ -172,7 +177,8 @@ func (c *converter) requests() {
 		groups = c.byResource()
 	}
 	if len(groups) > maxChains {
-		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones", len(groups), maxChains)
+		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones", len(groups),
+			maxChains)
 		return
 	}
 	for _, group := range groups {
@@ -211,11 +217,13 @@ func (c *converter) each() (out [][]*operation) {
 	return out
 }
 
-// lifetime is the order in which a resource is used: operations on the item, on what is below it, and those that end it.
-var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH", "below DELETE", "below POST", "end POST", "DELETE"}
+// lifetime is the order in which a resource is used: operations on the item, on what is below it, and those that end
+// it.
+var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH",
+	"below DELETE", "below POST", "end POST", "DELETE"}
 
-// ends are the last segments of paths whose POST ends a resource, such as /sm-contexts/{smContextRef}/release (TS 29.502) and
-// /sm-policies/{smPolicyId}/delete (TS 29.512).
+// ends are the last segments of paths whose POST ends a resource, such as /sm-contexts/{smContextRef}/release (TS
+// 29.502) and /sm-policies/{smPolicyId}/delete (TS 29.512).
 var ends = []string{"release", "delete"}
 
 // byResource puts the operations on an item, and one segment below it, behind the POST on its collection or behind the

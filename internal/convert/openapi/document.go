@@ -155,8 +155,8 @@ func (d *documents) get(v value, name string) value {
 	return out
 }
 
-// resolve returns the value of a reference: a file, if any, and a JSON Pointer (RFC 6901) into it. For a URL, it looks for
-// the file in the folder of the referring file.
+// resolve returns the value of a reference: a file, if any, and a JSON Pointer (RFC 6901) into it. For a URL, it looks
+// for the file in the folder of the referring file.
 func (d *documents) resolve(from, ref string) (value, bool) {
 	file, pointer, _ := strings.Cut(ref, "#")
 	name := from

@@ -278,8 +278,8 @@ const anyText = "string"
 // uriName ends the names of members that are URIs.
 var uriName = lazy.Regexp(`(?i)ur[il]s?(/0)?$`)
 
-// isURI reports whether a text is a URI by the name of its member, or of its schema, such as Uri of TS 29.571, which has no
-// format.
+// isURI reports whether a text is a URI by the name of its member, or of its schema, such as Uri of TS 29.571, which
+// has no format.
 func isURI(at, ref string) bool {
 	return strings.HasSuffix(ref, "/Uri") || strings.HasSuffix(ref, "/UriRm") || uriName().MatchString(at)
 }

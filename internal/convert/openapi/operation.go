@@ -97,7 +97,8 @@ func (c *converter) template(op *operation, captures, item, first bool) string {
 	i := len(c.Spec().Templates)
 	at := fmt.Sprintf("spec.templates[%d]", i)
 	c.Origin(at, place(op.method, op.path))
-	t := v1alpha1.Template{Name: c.Unique("template", op.name), Request: v1alpha1.Request{Method: op.method, Path: c.path(op, item)}}
+	t := v1alpha1.Template{Name: c.Unique("template", op.name), Request: v1alpha1.Request{Method: op.method,
+		Path: c.path(op, item)}}
 	c.parameters(&t, at, op)
 	op.callbacks = c.callbacks(op)
 	c.body(&t, at, op)
@@ -157,7 +158,8 @@ func (c *converter) variable(op *operation, name string) string {
 	if column := subscriberColumn(plainText(v)); column != "" && invented {
 		c.columns[our] = column
 		c.WarnAt(at, name, "the values are %d subscribers of the test network 00101; put those of your network in their place", manySubscribers)
-		c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Subscribers: &v1alpha1.Subscribers{Count: manySubscribers}})
+		c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our,
+			Subscribers: &v1alpha1.Subscribers{Count: manySubscribers}})
 		return our
 	}
 	if c.varied[name] {
@@ -167,7 +169,8 @@ func (c *converter) variable(op *operation, name string) string {
 	if invented {
 		c.WarnAt(at, name, "the value is made from the schema; put real ones in its place, as a range, list or csv")
 	}
-	c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Constant: &v1alpha1.Constant{Value: new(made)}})
+	c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our,
+		Constant: &v1alpha1.Constant{Value: new(made)}})
 	return our
 }
 
@@ -200,7 +203,8 @@ func (c *converter) parameters(t *v1alpha1.Template, at string, op *operation) {
 		}
 	}
 	if len(cookies) > 0 {
-		t.Headers = append(t.Headers, v1alpha1.Header{Name: "cookie", Value: new(convert.Literal(strings.Join(cookies, "; ")))})
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: "cookie",
+			Value: new(convert.Literal(strings.Join(cookies, "; ")))})
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // maxParts is that of a request.
 const maxParts = 8
 
-// parts makes the parts of a multipart/related content from the properties of its schema: the root, which is JSON, and the
-// binary parts that the root refers to. It returns false if the schema does not have a root.
+// parts makes the parts of a multipart/related content from the properties of its schema: the root, which is JSON, and
+// the binary parts that the root refers to. It returns false if the schema does not have a root.
 func (c *converter) parts(t *v1alpha1.Template, at string, op *operation, media value) bool {
 	from := place(op.method, op.path)
 	g := &generator{documents: c.documents, wanted: wanted(op.callbacks)}
@@ -57,12 +57,14 @@ func (c *converter) parts(t *v1alpha1.Template, at string, op *operation, media 
 		if replaced := replace(made, r.pointer+"/contentId", quote(id)); replaced != nil {
 			made = replaced
 		}
-		t.Parts = append(t.Parts, v1alpha1.BodyPart{ContentType: c.partType(encoding, name, "application/octet-stream"), ContentID: id, BodyHex: "00"})
+		t.Parts = append(t.Parts, v1alpha1.BodyPart{ContentType: c.partType(encoding, name, "application/octet-stream"),
+			ContentID: id, BodyHex: "00"})
 		c.WarnAt(at, from, "the part %s is one octet, because a schema does not say more; put a message in its place, as bodyHex or bodyFrom", name)
 	}
 	for _, r := range references {
 		if r.required && !slices.Contains(used, r) {
-			c.WarnAt(at, from, "%s refers to a part that the content does not have; add the part, or take the reference out", r.pointer)
+			c.WarnAt(at, from, "%s refers to a part that the content does not have; add the part, or take the reference out",
+				r.pointer)
 		}
 	}
 	body, m := c.mark(op, at, made)
@@ -114,7 +116,8 @@ func (g *generator) referencesIn(schema value) (out []*reference) {
 	var walk func(schema value, r reference, above []*yaml.Node)
 	walk = func(schema value, r reference, above []*yaml.Node) {
 		schema, ok := g.follow(schema)
-		if !ok || slices.Contains(above, schema.node) || len(r.names) > maxReferenceDepth || len(out) == maxReferencesInBody || !g.spend() {
+		if !ok || slices.Contains(above, schema.node) || len(r.names) > maxReferenceDepth ||
+			len(out) == maxReferencesInBody || !g.spend() {
 			return
 		}
 		above = append(slices.Clone(above), schema.node)
@@ -127,7 +130,8 @@ func (g *generator) referencesIn(schema value) (out []*reference) {
 			walk(s.keyword("items"), r, above)
 		default:
 			for _, name := range s.order {
-				walk(s.properties[name], reference{r.pointer + "/" + escapePointer(name), append(slices.Clone(r.names), name), r.required && s.required[name]}, above)
+				walk(s.properties[name], reference{r.pointer + "/" + escapePointer(name), append(slices.Clone(r.names), name),
+					r.required && s.required[name]}, above)
 			}
 		}
 	}
@@ -135,8 +139,8 @@ func (g *generator) referencesIn(schema value) (out []*reference) {
 	return out
 }
 
-// assign returns the reference of each binary part, or nil. A part belongs to the reference with the most similar names. The
-// other parts belong to the required references that are left.
+// assign returns the reference of each binary part, or nil. A part belongs to the reference with the most similar
+// names. The other parts belong to the required references that are left.
 func assign(parts []string, references []*reference) []*reference {
 	out := make([]*reference, len(parts))
 	take := func(i, at int) {
@@ -157,8 +161,8 @@ func assign(parts []string, references []*reference) []*reference {
 }
 
 // closest returns the index of the reference with a name that is most like the name of a part, such as n1SmMsg for
-// binaryDataN1SmMessage, or -1. Names are alike by the length of their common beginning and end. Of equal ones, a required
-// one comes first.
+// binaryDataN1SmMessage, or -1. Names are alike by the length of their common beginning and end. Of equal ones, a
+// required one comes first.
 func closest(part string, references []*reference) int {
 	part = strings.TrimPrefix(strings.ToLower(part), "binary")
 	if after, found := strings.CutPrefix(part, "data"); found {

@@ -15,8 +15,8 @@ func isPatch(kind string) bool {
 // none.
 var patchValues = []string{"/0/value", "/value"}
 
-// patch returns a JSON Patch with valid paths. A path that the schema does not determine becomes that of a member of the
-// created resource, and its value the value that the resource has. A path that begins with / stays.
+// patch returns a JSON Patch with valid paths. A path that the schema does not determine becomes that of a member of
+// the created resource, and its value the value that the resource has. A path that begins with / stays.
 func (c *converter) patch(at, from string, made json.RawMessage) json.RawMessage {
 	items, _ := itemsOf(made)
 	for i := range items {
@@ -51,8 +51,8 @@ func (c *converter) patch(at, from string, made json.RawMessage) json.RawMessage
 	return out
 }
 
-// patched returns the member of the created resource that a JSON Patch changes: the last one that is not an object or an
-// array. One that is the same in all chain instances is preferred, because it is not an identifier.
+// patched returns the member of the created resource that a JSON Patch changes: the last one that is not an object or
+// an array. One that is the same in all chain instances is preferred, because it is not an identifier.
 func (c *converter) patched() (out member, known bool) {
 	for _, sameForAll := range []bool{true, false} {
 		for _, m := range slices.Backward(c.created) {

@@ -45,7 +45,8 @@ func (c *converter) id(at, parameter, name string, schema value, example string)
 		out.Range = &v1alpha1.IntegerRange{Start: int64(max(0, least)), End: int64(most) + 1}
 	case s.kind() == "integer":
 		out.Counter = &v1alpha1.Counter{Start: int64(max(1, least)), Step: 1}
-	case s.keyword("format").text() == "uuid" || s.keyword("pattern").text() == "" && s.keyword("enum").text() == "" && digits == nil:
+	case s.keyword("format").text() == "uuid" || s.keyword("pattern").text() == "" && s.keyword("enum").text() == "" &&
+		digits == nil:
 		out.UUID = &v1alpha1.UUID{}
 	case digits != nil:
 		c.prefixes[name] = digits[1]
@@ -72,8 +73,8 @@ func (c *converter) placeholder(op *operation, parameter string) string {
 // manySubscribers is how many subscribers a variable has.
 const manySubscribers = 1000000
 
-// subscriberColumn returns the column of a variable with subscribers that has values like an example of a pattern, with its
-// dot, or an empty text.
+// subscriberColumn returns the column of a variable with subscribers that has values like an example of a pattern, with
+// its dot, or an empty text.
 func subscriberColumn(example string) string {
 	switch {
 	case strings.HasPrefix(example, "imsi-"):
@@ -84,8 +85,8 @@ func subscriberColumn(example string) string {
 	return ""
 }
 
-// mark replaces the values of members that have the name of a path parameter which differs between chain instances, such as
-// nfInstanceId in the profile of an NF, and the URIs of callbacks by markers.
+// mark replaces the values of members that have the name of a path parameter which differs between chain instances,
+// such as nfInstanceId in the profile of an NF, and the URIs of callbacks by markers.
 func (c *converter) mark(op *operation, at string, body json.RawMessage) (json.RawMessage, *markers) {
 	m := &markers{}
 	body = c.listen(op, at, body, m)

@@ -1,5 +1,5 @@
-// Package documents stores the JSON documents that a target's rules create: collections of documents by id, in the order
-// of their creation, with a bound on their number and their bytes.
+// Package documents stores the JSON documents that a target's rules create: collections of documents by id, in the
+// order of their creation, with a bound on their number and their bytes.
 package documents
 
 import "errors"

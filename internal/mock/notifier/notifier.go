@@ -73,8 +73,8 @@ type Sender struct {
 	flying int
 }
 
-// New returns a Sender of the notifications with these names. It sends HTTP/2: with prior knowledge to http URIs, over TLS
-// to https URIs.
+// New returns a Sender of the notifications with these names. It sends HTTP/2: with prior knowledge to http URIs, over
+// TLS to https URIs.
 func New(names []rules.NotificationName, how rules.Sending) *Sender {
 	return newSender(names, newTransport(how), how.Timeout)
 }
@@ -96,7 +96,8 @@ func newTransport(how rules.Sending) *http.Transport {
 	if how.Certificate != nil {
 		config.Certificates = []tls.Certificate{*how.Certificate}
 	}
-	return &http.Transport{Protocols: &protocols, TLSClientConfig: config, DisableCompression: true, IdleConnTimeout: time.Minute}
+	return &http.Transport{Protocols: &protocols, TLSClientConfig: config, DisableCompression: true,
+		IdleConnTimeout: time.Minute}
 }
 
 // Add takes notifications of a request that arrived now. It does not wait for other notifications to be sent.

@@ -126,9 +126,11 @@ func (s *source) decode(n *yaml.Node, v reflect.Value, path string) {
 	case reflect.Slice:
 		s.decodeSlice(n, v, path)
 	case reflect.String:
-		s.decodeScalar(n, path, "a text; put it in quotes", func(text string) error { v.SetString(text); return nil }, "!!str")
+		s.decodeScalar(n, path, "a text; put it in quotes", func(text string) error { v.SetString(text); return nil },
+			"!!str")
 	case reflect.Bool:
-		s.decodeScalar(n, path, "true or false", func(text string) error { v.SetBool(strings.EqualFold(text, "true")); return nil }, "!!bool")
+		s.decodeScalar(n, path, "true or false",
+			func(text string) error { v.SetBool(strings.EqualFold(text, "true")); return nil }, "!!bool")
 	case reflect.Int:
 		s.decodeScalar(n, path, "a whole number", func(text string) error {
 			x, err := strconv.ParseInt(text, 0, 64)

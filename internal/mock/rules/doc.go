@@ -2,6 +2,6 @@
 // of stored documents.
 //
 // Load reads and checks a file and returns a Set, which does not change. An Engine answers by a Set. It owns the
-// documents, the counters and the source of random numbers. Only one goroutine at a time may use it. It does no input or
-// output: a Call has the request and, afterwards, the answer.
+// documents, the counters and the source of random numbers. Only one goroutine at a time may use it. It does no input
+// or output: a Call has the request and, afterwards, the answer.
 package rules

@@ -7,10 +7,11 @@ const (
 	Kind       = "Target"
 )
 
-// File is a file with the rules of h2surge target. The command line reads it; there is no such kind in a cluster. Paths of files in it are relative
-// to the file.
+// File is a file with the rules of h2surge target. The command line reads it; there is no such kind in a cluster. Paths
+// of files in it are relative to the file.
 //
-// Its types mirror the text; Load checks it. "make manifests" makes a schema of them, with these comments, for "h2surge explain" and "h2surge schema".
+// Its types mirror the text; Load checks it. "make manifests" makes a schema of them, with these comments, for "h2surge
+// explain" and "h2surge schema".
 type File struct {
 	// apiVersion is h2surge.io/v1alpha1.
 	//
@@ -26,7 +27,8 @@ type File struct {
 	MaxDocuments *int `yaml:"maxDocuments,omitempty"`
 	// callbacks is how the target sends notifications.
 	Callbacks *Callbacks `yaml:"callbacks,omitempty"`
-	// rules are the rules for responses. The most specific rule that matches a request answers it; a request that no rule matches gets 404. Bounds: 1 to
+	// rules are the rules for responses. The most specific rule that matches a request answers it; a request that no rule
+	// matches gets 404. Bounds: 1 to
 	// 10000 rules.
 	Rules []Rule `yaml:"rules"`
 }
@@ -35,7 +37,8 @@ type File struct {
 type Callbacks struct {
 	// timeout is how long the target waits for the response to a notification. Default: 10s. Bounds: above 0s, at most 1h.
 	Timeout *Duration `yaml:"timeout,omitempty"`
-	// caFile is a PEM file with the certificates of the authorities that verify the servers of https URIs. Default: those of the system.
+	// caFile is a PEM file with the certificates of the authorities that verify the servers of https URIs. Default: those
+	// of the system.
 	CAFile string `yaml:"caFile,omitempty"`
 	// insecureSkipVerify accepts any certificate of a server. Default: false.
 	InsecureSkipVerify bool `yaml:"insecureSkipVerify,omitempty"`
@@ -47,15 +50,18 @@ type Callbacks struct {
 
 // Listen is how the target listens, and what it lets clients do.
 type Listen struct {
-	// address is the address to listen on, as HOST:PORT. Port 0 picks a free one. It is the flag --listen. Default: 127.0.0.1:8080.
+	// address is the address to listen on, as HOST:PORT. Port 0 picks a free one. It is the flag --listen. Default:
+	// 127.0.0.1:8080.
 	Address string `yaml:"address,omitempty"`
 	// statsAddress is the address to serve the counters on, as HOST:PORT. It is the flag --stats-listen. Default: none.
 	StatsAddress string `yaml:"statsAddress,omitempty"`
 	// cpu is the number of the CPU to pin the serving thread to, on Linux. It is the flag --cpu. Default: none.
 	CPU *int `yaml:"cpu,omitempty"`
-	// maxConcurrentStreams is how many streams a client may have open on a connection. It is the flag --max-concurrent-streams. Bounds: 1 to 2147483647.
+	// maxConcurrentStreams is how many streams a client may have open on a connection. It is the flag
+	// --max-concurrent-streams. Bounds: 1 to 2147483647.
 	MaxConcurrentStreams *int `yaml:"maxConcurrentStreams,omitempty"`
-	// resetsPerSecond is how many streams a client may reset each second on a connection, after a burst of 1000. It is the flag --resets-per-second. 0 is 33,
+	// resetsPerSecond is how many streams a client may reset each second on a connection, after a burst of 1000. It is the
+	// flag --resets-per-second. 0 is 33,
 	// -1 is unlimited. Default: 0.
 	ResetsPerSecond *int `yaml:"resetsPerSecond,omitempty"`
 	// seed is the seed of random selections and values. It is the flag --seed. Default: 0, a random seed.
@@ -70,10 +76,11 @@ type Rule struct {
 	Match Match `yaml:"match,omitempty"`
 	// resource is what the rule does to stored documents. Default: nothing; then responses is needed.
 	Resource *Resource `yaml:"resource,omitempty"`
-	// responses are the possible responses. The target picks one for each request at random, in proportion to weight. Default: the response of the
-	// resource.
+	// responses are the possible responses. The target picks one for each request at random, in proportion to weight.
+	// Default: the response of the resource.
 	Responses []Response `yaml:"responses,omitempty"`
-	// notify are the notifications that the target sends after a request that it answers with a status below 400. Default: none.
+	// notify are the notifications that the target sends after a request that it answers with a status below 400. Default:
+	// none.
 	Notify []Notify `yaml:"notify,omitempty"`
 }
 
@@ -81,8 +88,8 @@ type Rule struct {
 type Match struct {
 	// method is the method of the request. GET does not match HEAD. Default: any.
 	Method string `yaml:"method,omitempty"`
-	// path is the path of the request without its query: an exact path, a path with segments {name}, each of which stands for one segment, or a path that
-	// ends in /** and stands for all paths below it. Default: any.
+	// path is the path of the request without its query: an exact path, a path with segments {name}, each of which stands
+	// for one segment, or a path that ends in /** and stands for all paths below it. Default: any.
 	Path string `yaml:"path,omitempty"`
 	// headers are conditions on header fields. One of several fields with the same name must match.
 	Headers []Condition `yaml:"headers,omitempty"`
@@ -94,10 +101,11 @@ type Match struct {
 
 // Condition has one comparison.
 type Condition struct {
-	// name is the name of the header field, in lower case, or of the parameter. It can be :method, :path, :scheme or :authority in headers. It is needed in
-	// headers and query, and not allowed in body.
+	// name is the name of the header field, in lower case, or of the parameter. It can be :method, :path, :scheme or
+	// :authority in headers. It is needed in headers and query, and not allowed in body.
 	Name string `yaml:"name,omitempty"`
-	// jsonPointer is the place of a value in the JSON of the body (RFC 6901). It is allowed in body only. Default: the body as text.
+	// jsonPointer is the place of a value in the JSON of the body (RFC 6901). It is allowed in body only. Default: the
+	// body as text.
 	JSONPointer *string `yaml:"jsonPointer,omitempty"`
 	// equals is what the value must be.
 	Equals *string `yaml:"equals,omitempty"`
@@ -117,13 +125,14 @@ type Condition struct {
 type Resource struct {
 	// collection is the name of the collection of documents. All rules share the collections.
 	Collection string `yaml:"collection"`
-	// action is what the rule does: create stores the JSON of the request, put creates or replaces a document, read reads it, update replaces it, patch
-	// applies a JSON patch or a merge patch, delete deletes it, and list returns an array of documents.
+	// action is what the rule does: create stores the JSON of the request, put creates or replaces a document, read reads
+	// it, update replaces it, patch applies a JSON patch or a merge patch, delete deletes it, and list returns an array of
+	// documents.
 	//
 	// +kubebuilder:validation:Enum=create;put;read;update;patch;delete;list
 	Action string `yaml:"action"`
-	// id is the identifier of the document, a text that can have placeholders such as ${path.id}. It is needed except with create and list. Default: with
-	// create a new UUID.
+	// id is the identifier of the document, a text that can have placeholders such as ${path.id}. It is needed except with
+	// create and list. Default: with create a new UUID.
 	ID string `yaml:"id,omitempty"`
 	// absent is the response if the document does not exist. Default: 404 with the cause DATA_NOT_FOUND.
 	Absent *Problem `yaml:"absent,omitempty"`
@@ -133,8 +142,8 @@ type Resource struct {
 	Limit *int `yaml:"limit,omitempty"`
 }
 
-// Where selects documents whose value at the pointer equals or contains a text. It has one of both. An empty text selects
-// all documents.
+// Where selects documents whose value at the pointer equals or contains a text. It has one of both. An empty text
+// selects all documents.
 type Where struct {
 	// jsonPointer is the place of the value in a document (RFC 6901).
 	JSONPointer string `yaml:"jsonPointer"`
@@ -150,8 +159,8 @@ type Where struct {
 type Notify struct {
 	// name is the name of the notification in statistics.
 	Name string `yaml:"name,omitempty"`
-	// uri is the URI to send the notification to, a text that can have placeholders such as ${json:/notifyUri}. If its value is not an absolute http or https
-	// URI, the notification is not sent.
+	// uri is the URI to send the notification to, a text that can have placeholders such as ${json:/notifyUri}. If its
+	// value is not an absolute http or https URI, the notification is not sent.
 	URI string `yaml:"uri"`
 	// method is the method. Default: POST.
 	Method string `yaml:"method,omitempty"`
@@ -167,7 +176,8 @@ type Notify struct {
 	Delay *Delay `yaml:"delay,omitempty"`
 	// unsent is the share of the notifications that the target does not send, such as 0.03 or 3%. Default: 0.
 	Unsent *Ratio `yaml:"unsent,omitempty"`
-	// sentTwice is the share of the notifications that the target sends twice, one after another, such as 0.03 or 3%. Default: 0.
+	// sentTwice is the share of the notifications that the target sends twice, one after another, such as 0.03 or 3%.
+	// Default: 0.
 	SentTwice *Ratio `yaml:"sentTwice,omitempty"`
 	// forEach sends a notification for each stored document that it selects. Default: one notification.
 	ForEach *ForEach `yaml:"forEach,omitempty"`
@@ -200,13 +210,15 @@ type Problem struct {
 type Response struct {
 	// name is for readers of the file.
 	Name string `yaml:"name,omitempty"`
-	// weight is how often the target picks this response, in proportion to the weights of the others. Default: 1. Bounds: 0 to 1000000.
+	// weight is how often the target picks this response, in proportion to the weights of the others. Default: 1. Bounds:
+	// 0 to 1000000.
 	Weight *int `yaml:"weight,omitempty"`
 	// status is the status code. Default: that of the action of the resource, else 200. Bounds: 200 to 599.
 	Status *int `yaml:"status,omitempty"`
 	// headers are the header fields. The target sets content-length.
 	Headers []Header `yaml:"headers,omitempty"`
-	// body is the body, a text that can have placeholders. Default: the document of the resource, else none. An empty text sends none.
+	// body is the body, a text that can have placeholders. Default: the document of the resource, else none. An empty text
+	// sends none.
 	Body *string `yaml:"body,omitempty"`
 	// bodyFile is a file with the body, a text that can have placeholders. It is not allowed with body.
 	BodyFile string `yaml:"bodyFile,omitempty"`
@@ -216,11 +228,14 @@ type Response struct {
 	Problem *Problem `yaml:"problem,omitempty"`
 	// delay is the time from the arrival of the request until the response is sent. Default: none.
 	Delay *Delay `yaml:"delay,omitempty"`
-	// unanswered is the share of the requests that get no response and whose stream stays open, such as 0.03 or 3%. Default: 0.
+	// unanswered is the share of the requests that get no response and whose stream stays open, such as 0.03 or 3%.
+	// Default: 0.
 	Unanswered *Ratio `yaml:"unanswered,omitempty"`
-	// reset is the share of the requests whose stream the target resets with INTERNAL_ERROR, such as 0.03 or 3%. Default: 0.
+	// reset is the share of the requests whose stream the target resets with INTERNAL_ERROR, such as 0.03 or 3%. Default:
+	// 0.
 	Reset *Ratio `yaml:"reset,omitempty"`
-	// close is the share of the requests whose connection the target closes without GOAWAY, such as 0.03 or 3%. Default: 0.
+	// close is the share of the requests whose connection the target closes without GOAWAY, such as 0.03 or 3%. Default:
+	// 0.
 	Close *Ratio `yaml:"close,omitempty"`
 	// script is Lua code that can change the response. Default: none.
 	Script *Script `yaml:"script,omitempty"`

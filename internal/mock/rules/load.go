@@ -89,7 +89,8 @@ func Load(data []byte, dir string) (*Set, error) {
 
 func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
-	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments, sending: s.compileCallbacks(f.Callbacks, dir)}
+	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments, sending: s.compileCallbacks(f.Callbacks,
+		dir)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen
 	}

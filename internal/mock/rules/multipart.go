@@ -124,5 +124,6 @@ func (r *response) addType(value string) {
 		r.block = hpack.AppendLiteral(r.block, hpack.Without, contentTypeIndex, "content-type", value)
 		return
 	}
-	r.fields = append(r.fields, responseField{"content-type", literalPrefix("content-type"), text{pieces: []piece{{literal: value}}}})
+	r.fields = append(r.fields, responseField{"content-type", literalPrefix("content-type"),
+		text{pieces: []piece{{literal: value}}}})
 }

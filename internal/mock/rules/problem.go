@@ -67,13 +67,15 @@ const absentCause = "DATA_NOT_FOUND"
 var (
 	noMatch = ownProblem(http.StatusNotFound, "RESOURCE_URI_STRUCTURE_NOT_FOUND",
 		"no rule of this target matches ${request.method} ${request.path}")
-	drawnNotFound = ownProblem(http.StatusNotFound, "RESOURCE_URI_STRUCTURE_NOT_FOUND", "answered because of the target's --not-found")
-	tooLarge      = ownProblem(http.StatusRequestEntityTooLarge, "", "the body is larger than the target allows")
-	notJSON       = ownProblem(http.StatusBadRequest, "INVALID_MSG_FORMAT", "the body is not JSON")
-	badPatch      = ownProblem(http.StatusBadRequest, "INVALID_MSG_FORMAT", "the patch is malformed")
-	noID          = ownProblem(http.StatusBadRequest, "MANDATORY_IE_MISSING", "the request has no id for the resource")
-	conflict      = ownProblem(http.StatusConflict, "", "the patch does not fit the resource")
-	exists409     = ownProblem(http.StatusConflict, "", "the resource exists already")
-	full          = ownProblem(http.StatusInternalServerError, "INSUFFICIENT_RESOURCES", "the target cannot store another document")
-	failed        = ownProblem(http.StatusInternalServerError, "SYSTEM_FAILURE", "the target's rule failed")
+	drawnNotFound = ownProblem(http.StatusNotFound, "RESOURCE_URI_STRUCTURE_NOT_FOUND",
+		"answered because of the target's --not-found")
+	tooLarge  = ownProblem(http.StatusRequestEntityTooLarge, "", "the body is larger than the target allows")
+	notJSON   = ownProblem(http.StatusBadRequest, "INVALID_MSG_FORMAT", "the body is not JSON")
+	badPatch  = ownProblem(http.StatusBadRequest, "INVALID_MSG_FORMAT", "the patch is malformed")
+	noID      = ownProblem(http.StatusBadRequest, "MANDATORY_IE_MISSING", "the request has no id for the resource")
+	conflict  = ownProblem(http.StatusConflict, "", "the patch does not fit the resource")
+	exists409 = ownProblem(http.StatusConflict, "", "the resource exists already")
+	full      = ownProblem(http.StatusInternalServerError, "INSUFFICIENT_RESOURCES",
+		"the target cannot store another document")
+	failed = ownProblem(http.StatusInternalServerError, "SYSTEM_FAILURE", "the target's rule failed")
 )

@@ -85,8 +85,8 @@ func needsLocation(c *Call, r *rule, resp *response, status int) bool {
 	return r.resource.action == actionCreate || c.created
 }
 
-// appendLocation appends the path of a new resource: the path of the request and the id, unless the path ends with the id
-// already.
+// appendLocation appends the path of a new resource: the path of the request and the id, unless the path ends with the
+// id already.
 func appendLocation(dst []byte, c *Call) []byte {
 	path := bytes.TrimSuffix(c.path, []byte{'/'})
 	dst = append(dst, path...)

@@ -50,8 +50,8 @@ type where struct {
 	orAbsent bool
 }
 
-// defaultLimit is the default number of documents in a list. maxScanned is how many documents a list reads at most, from
-// the oldest, so that the time of a request is bounded.
+// defaultLimit is the default number of documents in a list. maxScanned is how many documents a list reads at most,
+// from the oldest, so that the time of a request is bounded.
 const (
 	defaultLimit = 100
 	maxScanned   = 100_000

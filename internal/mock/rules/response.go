@@ -90,7 +90,8 @@ func (s *source) compileFaults(path string, spec *Response, r *response) {
 }
 
 func (s *source) onlyProblem(path string, spec *Response) {
-	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Parts != nil || spec.Script != nil {
+	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Parts != nil ||
+		spec.Script != nil {
 		s.add(path+".problem", "cannot be used with status, headers, body, bodyFile, parts or script")
 	}
 }

@@ -105,8 +105,8 @@ func (d *Decoder) Limit(size uint32) {
 	d.owesUpdate = size < d.dyn.max
 }
 
-// Decode decodes one complete block and sets s. If sink is nil, it only updates the table and makes the summary. It does
-// not return a Summary, because a copy of one would wait for the stores of its narrow fields.
+// Decode decodes one complete block and sets s. If sink is nil, it only updates the table and makes the summary. It
+// does not return a Summary, because a copy of one would wait for the stores of its narrow fields.
 func (d *Decoder) Decode(s *Summary, p []byte, sink Sink) error {
 	*s = Summary{ContentLength: -1}
 	i, err := d.sizeUpdates(p)

@@ -17,7 +17,8 @@ const (
 // trailer is the name of the entry that ends an archive.
 const trailer = "TRAILER!!!"
 
-// Writer writes the entries of one archive. Close writes its end. The first error is kept and returned by every later call.
+// Writer writes the entries of one archive. Close writes its end. The first error is kept and returned by every later
+// call.
 type Writer struct {
 	w     io.Writer
 	inode int

@@ -19,8 +19,8 @@ import (
 // outcomes is the second serial port: the kernel writes to the first only, so lines are never mixed.
 const outcomes = "/dev/ttyS1"
 
-// boot is the life of the first process: it does the job and switches the machine off, whatever happens. The error shows on the
-// kernel's console.
+// boot is the life of the first process: it does the job and switches the machine off, whatever happens. The error
+// shows on the kernel's console.
 func boot() error {
 	defer unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) //nolint:errcheck // the test ends the emulator then
 	if err := work(); err != nil {

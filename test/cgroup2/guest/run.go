@@ -60,9 +60,10 @@ func execute(c *cgroup2.Check, o *cgroup2.Outcome) error {
 	return err
 }
 
-// command returns a command that begins its life in a group (clone3(2), CLONE_INTO_CGROUP), so that what it reads while it
-// initialises is that group's. The folder must stay open until it has started.
-func command(ctx context.Context, group string, view cgroup2.View, args []string) (cmd *exec.Cmd, folder io.Closer, err error) {
+// command returns a command that begins its life in a group (clone3(2), CLONE_INTO_CGROUP), so that what it reads while
+// it initialises is that group's. The folder must stay open until it has started.
+func command(ctx context.Context, group string, view cgroup2.View, args []string) (cmd *exec.Cmd, folder io.Closer,
+	err error) {
 	f, err := os.Open(cgroup2.Hierarchy + group)
 	if err != nil {
 		return nil, nil, err

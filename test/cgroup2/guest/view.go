@@ -12,8 +12,8 @@ import (
 	"github.com/h2surge/h2surge/test/cgroup2"
 )
 
-// enter makes the mounts of a view and becomes the command. The process has its own mount namespace already, and its own cgroup
-// namespace where the view has one.
+// enter makes the mounts of a view and becomes the command. The process has its own mount namespace already, and its
+// own cgroup namespace where the view has one.
 func enter(view cgroup2.View, args []string) error {
 	mount := mountNamespace
 	switch view {
@@ -33,12 +33,14 @@ func enter(view cgroup2.View, args []string) error {
 	return unix.Exec(args[0], args, os.Environ())
 }
 
-// mountNamespace replaces the machine's hierarchy by that of this process's cgroup namespace, as a container runtime does.
+// mountNamespace replaces the machine's hierarchy by that of this process's cgroup namespace, as a container runtime
+// does.
 func mountNamespace() error {
 	if err := unix.Unmount(cgroup2.Hierarchy, unix.MNT_DETACH); err != nil {
 		return err
 	}
-	return unix.Mount("cgroup2", cgroup2.Hierarchy, "cgroup2", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	return unix.Mount("cgroup2", cgroup2.Hierarchy, "cgroup2", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		"")
 }
 
 // mountOwnGroup replaces the machine's hierarchy by the part of it that is this process's own group.

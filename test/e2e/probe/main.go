@@ -111,7 +111,8 @@ func control(address, dir string) error {
 			}
 		}
 	}
-	return out.Encode(request(http.DefaultClient, "plaintext", http.MethodGet, "http://"+address, runnerv1.PathSnapshot, ""))
+	return out.Encode(request(http.DefaultClient, "plaintext", http.MethodGet, "http://"+address, runnerv1.PathSnapshot,
+		""))
 }
 
 // identity is who a stranger claims to be.

@@ -18,8 +18,8 @@ const Root = "../.."
 // OperatorNamespace is where the chart is rendered for.
 const OperatorNamespace = "h2surge-system"
 
-// Object renders the chart with all that is of Prometheus and reads the spec of its one object of a kind. It skips the test without
-// the pinned Helm.
+// Object renders the chart with all that is of Prometheus and reads the spec of its one object of a kind. It skips the
+// test without the pinned Helm.
 func Object(t *testing.T, kind string, spec any) {
 	t.Helper()
 	helm, err := filepath.Abs(Root + "/bin/tools/helm")

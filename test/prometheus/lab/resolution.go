@@ -24,8 +24,8 @@ func bucket(native bool, v float64) (low, high float64) {
 	return low, classicBounds[min(i, len(classicBounds)-1)]
 }
 
-// Agree is true when the value that Prometheus has computed, of native or of classic buckets, is in the bucket of the report's, in
-// seconds, which is at most Ours too high.
+// Agree is true when the value that Prometheus has computed, of native or of classic buckets, is in the bucket of the
+// report's, in seconds, which is at most Ours too high.
 func Agree(native bool, got, report float64) bool { return AgreeBetween(native, got, report, report) }
 
 // AgreeBetween is the same for a report's value that is known to lie between two.

@@ -15,8 +15,8 @@ import (
 // Server is a Prometheus of its own: a process, its data in a directory that goes with the test.
 type Server struct{ url string }
 
-// Programs to start: that of the distribution, which "make prometheus-test" installs as root, and the one of hack/tools, which knows
-// Kubernetes.
+// Programs to start: that of the distribution, which "make prometheus-test" installs as root, and the one of
+// hack/tools, which knows Kubernetes.
 const (
 	Packaged = "prometheus"
 	Built    = Root + "/bin/tools/prometheus"

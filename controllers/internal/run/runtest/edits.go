@@ -26,7 +26,8 @@ func value(r runnerv1alpha1.Rate) record.Value {
 
 // RateEdited is a change of the rate of a stage.
 func RateEdited(generation int64, field string, stage int, from, to runnerv1alpha1.Rate) record.Edit {
-	return record.Edit{Generation: generation, Time: metav1.NewMicroTime(Now), Field: field, Stage: &stage, From: value(from), To: value(to)}
+	return record.Edit{Generation: generation, Time: metav1.NewMicroTime(Now), Field: field, Stage: &stage,
+		From: value(from), To: value(to)}
 }
 
 // ShardsEdited is a change of the number of shards.

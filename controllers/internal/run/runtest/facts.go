@@ -45,7 +45,8 @@ func WithJob(f *run.Facts) {
 	f.Job.Name, f.Job.CreationTimestamp = "pcf-1", metav1.NewTime(Now)
 	f.Record = &record.Record{
 		Version: record.Version, State: record.Preparing, Attempt: 1, Plan: record.Plan{Hash: f.PlanHash, Generation: 1},
-		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(f.Plan.Shards), Rates: record.RatesOf(f.Plan.Rates), DecidedAt: metav1.NewMicroTime(Now)}},
+		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(f.Plan.Shards),
+			Rates: record.RatesOf(f.Plan.Rates), DecidedAt: metav1.NewMicroTime(Now)}},
 	}
 	f.Stored = true
 	for i := range 2 {
@@ -57,7 +58,8 @@ func WithJob(f *run.Facts) {
 func PodsRun(f *run.Facts) {
 	for _, pod := range f.Pods {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}},
+			Name:  desired.RunnerContainer,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}},
 		}}
 	}
 }
@@ -65,21 +67,24 @@ func PodsRun(f *run.Facts) {
 // Started decides the start.
 func Started(f *run.Facts) {
 	live := record.Live{Generation: 1, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
-	f.Record.State, f.Record.Live, f.Record.Start = record.Running, live, &record.Start{Time: metav1.NewMicroTime(Now), Job: f.Job.UID, Live: live}
+	f.Record.State, f.Record.Live, f.Record.Start = record.Running, live, &record.Start{Time: metav1.NewMicroTime(Now),
+		Job: f.Job.UID, Live: live}
 }
 
 // RunnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
 func RunnersAre(states ...runnerv1alpha1.State) func(*run.Facts) {
 	return func(f *run.Facts) {
 		for i, said := range states {
-			snap := &runnerv1alpha1.Snapshot{Protocol: runnerv1alpha1.ProtocolVersion, Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
+			snap := &runnerv1alpha1.Snapshot{Protocol: runnerv1alpha1.ProtocolVersion, Shard: i, Boot: "boot", Sequence: 1,
+				State: said, Clock: int64(time.Minute)}
 			switch said {
 			case runnerv1alpha1.StateConnecting, runnerv1alpha1.StateSettingUp, runnerv1alpha1.StateReady:
 			default:
 				snap.StartedAt = 1
-				snap.Counters = runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}}}
+				snap.Counters.Requests.Outcomes = runnerv1alpha1.Outcomes{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
-			f.View.Shards = append(f.View.Shards, shards.Shard{Index: i, Pod: shards.Pod{Name: "pod"}, Snapshot: snap, Member: true})
+			f.View.Shards = append(f.View.Shards, shards.Shard{Index: i, Pod: shards.Pod{Name: "pod"}, Snapshot: snap,
+				Member: true})
 			f.View.Members = append(f.View.Members, i)
 		}
 		Summarize(f)

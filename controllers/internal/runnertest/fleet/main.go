@@ -1,6 +1,6 @@
-// Command fleet simulates the Job controller, the kubelets and all runners of a cluster in one process, for measurements of
-// the operator. Each pod has its own loopback address, and the runner of the pod answers there on the control port, over
-// mutual TLS. A runner sends nothing: its counts follow from the time since its start.
+// Command fleet simulates the Job controller, the kubelets and all runners of a cluster in one process, for
+// measurements of the operator. Each pod has its own loopback address, and the runner of the pod answers there on the
+// control port, over mutual TLS. A runner sends nothing: its counts follow from the time since its start.
 package main
 
 import (
@@ -59,7 +59,8 @@ func run(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(discard{}, "", 0)}
+	server := &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(discard{},
+		"", 0)}
 	go func() {
 		_ = server.Serve(tls.NewListener(control, &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: f.tls}))
 	}()
@@ -204,7 +205,8 @@ func (f *fleet) job(ctx context.Context, of *batchv1.Job) (*job, error) {
 		switch {
 		case v.Secret != nil:
 			var secret corev1.Secret
-			if err := f.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: v.Secret.SecretName}, &secret); err != nil {
+			if err := f.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: v.Secret.SecretName},
+				&secret); err != nil {
 				return nil, err
 			}
 			cfg, err := runnertest.ServerTLS(secret.Data)
@@ -280,7 +282,8 @@ func (f *fleet) end(ctx context.Context, namespace, name string) error {
 	}
 	o.Status.Phase = corev1.PodSucceeded
 	for i := range o.Status.ContainerStatuses {
-		o.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}}
+		ended := corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}
+		o.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &ended}
 	}
 	return f.client.Status().Update(ctx, o)
 }

@@ -11,9 +11,9 @@ import (
 // variants is the number of different distributions that runners and steps have.
 const variants = 8
 
-// shape gives the snapshots of a plan's runners the size of real ones: each step has its counts and its distribution. The
-// responses of the last second are still in flight, so runners with the same rate report the same distributions and one
-// encoding serves many.
+// shape gives the snapshots of a plan's runners the size of real ones: each step has its counts and its distribution.
+// The responses of the last second are still in flight, so runners with the same rate report the same distributions and
+// one encoding serves many.
 type shape struct {
 	quantum int64 // requests that a runner sends in a second
 	series  [variants]series
@@ -47,7 +47,8 @@ func (s *shape) apply(out *runnerv1alpha1.Snapshot) {
 		delete(out.StatusCodes, "200")
 	}
 	v := out.Shard % variants
-	out.ResponseTime, out.ServiceTime, out.Lag = s.series[v].of(done), s.series[(v+1)%variants].of(done), s.series[(v+2)%variants].of(done)
+	out.ResponseTime, out.ServiceTime, out.Lag = s.series[v].of(done), s.series[(v+1)%variants].of(done),
+		s.series[(v+2)%variants].of(done)
 	if out.Histograms != nil {
 		out.ServiceTime, out.Lag = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
 		h := s.series[v].of(done)
@@ -60,7 +61,8 @@ func (s *shape) apply(out *runnerv1alpha1.Snapshot) {
 			of += done % n
 		}
 		step := &out.Steps[i]
-		*step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: of, Done: of, Succeeded: of}, OccupiedMicroseconds: of * 2000}
+		*step = runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: of, Done: of, Succeeded: of},
+			OccupiedMicroseconds: of * 2000}
 		if i == 0 {
 			step.Sent += sent - done
 			step.InFlightAtEnd = sent - done
