@@ -67,7 +67,9 @@ func (k *park) close() {
 func (k *park) wait(epfd int, timeout time.Duration) {
 	k.within = timeout
 	_ = k.raw.Read(k.ready) // an error ends the wait
-	_ = unix.EpollCtl(k.fd, unix.EPOLL_CTL_DEL, epfd, nil)
+	// While all goroutines were parked, sysmon slept, which asks Go's poller for the other goroutines when no thread
+	// does. A raw call does not wake it, and this call does: the worker may make raw calls only from now on.
+	_, _, _ = unix.Syscall6(unix.SYS_EPOLL_CTL, uintptr(k.fd), unix.EPOLL_CTL_DEL, uintptr(epfd), 0, 0, 0)
 	k.setTimer(0)
 }
 

@@ -3,8 +3,13 @@
 package poll
 
 import (
+	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestPark: events, Wake and the time end a wait; one that does not end hangs the test.
@@ -38,5 +43,37 @@ func TestPark(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { p.park.wait(p.epfd, time.Microsecond) }); n > 0 {
 		t.Errorf("%v allocations for each wait", n)
+	}
+}
+
+// TestOthersRunAfterPark: goroutines that wait for Go's poller run although the worker makes raw calls only after park.
+func TestOthersRunAfterPark(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p := newPoller(t)
+	a, b := pair(t)
+	fd, err := unix.Dup(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := os.NewFile(uintptr(fd), "other")
+	defer other.Close()
+	for range 10 {
+		var read atomic.Bool
+		go func() {
+			var buf [1]byte
+			_, _ = other.Read(buf[:])
+			read.Store(true)
+		}()
+		p.park.wait(p.epfd, 50*time.Millisecond) // all goroutines are parked, so sysmon sleeps
+		if n, errno := Send(b, []byte("x")); n != 1 {
+			t.Fatalf("Send = %d, %v", n, errno)
+		}
+		for i := 0; !read.Load(); i++ {
+			if i == 2000 {
+				t.Fatal("the other goroutine did not read for 2 s")
+			}
+			p.epoll(1, time.Millisecond)
+		}
 	}
 }
