@@ -33,7 +33,6 @@ const (
 )
 
 const (
-	notStarted    = "The test has not started; see condition RunnersReady"
 	pausedMessage = "No request is sent while spec.suspend is true"
 	editedMessage = "The spec changed after the test finished, which has no effect; apply it under another name to run it"
 )
@@ -52,7 +51,7 @@ func situationOf(f *run.Facts, st *v1alpha1.LoadTestStatus) situation {
 		return situation{v1alpha1.PhaseInvalid, cell{no, b.Reason, b.Message}, runners, is, not,
 			cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
 	}
-	phase, reason, message := live(f)
+	phase, reason, message := live(f, runners.message)
 	not, open := cell{no, reason, message}, cell{unknown, v1alpha1.ReasonInProgress, "The test has not finished"}
 	if b != nil { // a name is taken
 		return situation{phase, cell{no, b.Reason, b.Message}, runners, not, open, open, reconciling(f, cell{}),
@@ -80,16 +79,17 @@ func ended(e *record.End, runners, reconciling cell) situation {
 	return situation{v1alpha1.PhaseFailed, plan, runners, is, not, verdict, reconciling, is}
 }
 
-// live returns the phase of a test with a valid spec that has not ended, and its state as a reason and a message.
-func live(f *run.Facts) (phase v1alpha1.Phase, reason, message string) {
+// live returns the phase of a test with a valid spec that has not ended, and its state as a reason and a message. A test
+// that has not started waits for the runners.
+func live(f *run.Facts, runners string) (phase v1alpha1.Phase, reason, message string) {
 	tearingDown := run.RunnerIn(f.View, runnerv1alpha1.StateTearingDown)
 	switch {
 	case f.Held():
 		return v1alpha1.PhaseSuspended, v1alpha1.ReasonSuspended, "The test does not start while spec.suspend is true"
 	case !f.StartDecided() && f.Job == nil:
-		return v1alpha1.PhasePending, v1alpha1.ReasonNotStarted, notStarted
+		return v1alpha1.PhasePending, v1alpha1.ReasonNotStarted, "The test has not started: " + runners
 	case !f.StartDecided():
-		return v1alpha1.PhaseStarting, v1alpha1.ReasonNotStarted, notStarted
+		return v1alpha1.PhaseStarting, v1alpha1.ReasonNotStarted, "The test has not started: " + runners
 	case f.TakenOver() && f.LoadTest.Status.Phase == v1alpha1.PhaseSuspended, run.Loading(f) && run.Paused(f):
 		return v1alpha1.PhaseSuspended, v1alpha1.ReasonSuspended, pausedMessage
 	case run.Loading(f) && f.Plan != nil && f.Plan.Search != nil:
