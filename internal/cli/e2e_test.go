@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
@@ -191,7 +190,7 @@ spec:
 		t.Errorf("p99 %d, of the step %d, of the shard %d; want > 300ms, %d", above, r.Steps[0].ResponseTime.P99, r.Shards[0].ResponseTime.P99, rv.Above(300_000))
 	}
 	want := strings.ReplaceAll("fast: p99 of ResponseTime > TIME (no response), limit <= 20ms; slow: p99 of ResponseTime > TIME (no response), limit <= 10m",
-		"TIME", (time.Duration(above-rv.Above(0)) * time.Microsecond).String())
+		"TIME", result.FormatTime(above-rv.Above(0)))
 	if r.Verdict.Outcome != rv.OutcomeFailed || r.Verdict.Reason != "ThresholdsFailed" || r.Verdict.Message != want {
 		t.Errorf("the verdict is %+v, want %s", r.Verdict, want)
 	}
