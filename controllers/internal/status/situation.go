@@ -79,8 +79,8 @@ func ended(e *record.End, runners, reconciling cell) situation {
 	return situation{v1alpha1.PhaseFailed, plan, runners, is, not, verdict, reconciling, is}
 }
 
-// live returns the phase of a test with a valid spec that has not ended, and its state as a reason and a message. A test
-// that has not started waits for the runners.
+// live returns the phase of a test with a valid spec that has not ended, and its state as a reason and a message. A
+// test that has not started waits for the runners.
 func live(f *run.Facts, runners string) (phase v1alpha1.Phase, reason, message string) {
 	tearingDown := run.RunnerIn(f.View, runnerv1alpha1.StateTearingDown)
 	switch {
