@@ -23,6 +23,21 @@ type park struct {
 	ready  func(uintptr) bool
 	// within is the timeout of the wait that begins, and zero when Go's poller has begun it.
 	within time.Duration
+	// ended is when the last wait ended, and zero after sysmon was woken.
+	ended time.Time
+}
+
+// rawAfterPark is how long a worker may make raw calls only after a wait in park.
+const rawAfterPark = 25 * time.Millisecond
+
+// wakeSysmon ends a sleep of sysmon if the worker has not parked again soon. While all goroutines are parked, sysmon
+// sleeps, and only a call that is not raw wakes it. It asks Go's poller for the other goroutines when no thread does. A
+// worker that sends a few requests each second parks again before that, and a thread that has nothing to do asks then.
+func (k *park) wakeSysmon() {
+	if !k.ended.IsZero() && time.Since(k.ended) > rawAfterPark {
+		k.ended = time.Time{}
+		_, _, _ = unix.Syscall(unix.SYS_GETPID, 0, 0, 0)
+	}
 }
 
 // newPark returns a park that waits for the events of an epoll descriptor.
@@ -67,9 +82,8 @@ func (k *park) close() {
 func (k *park) wait(epfd int, timeout time.Duration) {
 	k.within = timeout
 	_ = k.raw.Read(k.ready) // an error ends the wait
-	// While all goroutines were parked, sysmon slept, which asks Go's poller for the other goroutines when no thread
-	// does. A raw call does not wake it, and this call does: the worker may make raw calls only from now on.
-	_, _, _ = unix.Syscall6(unix.SYS_EPOLL_CTL, uintptr(k.fd), unix.EPOLL_CTL_DEL, uintptr(epfd), 0, 0, 0)
+	_ = unix.EpollCtl(k.fd, unix.EPOLL_CTL_DEL, epfd, nil)
+	k.ended = time.Now()
 	k.setTimer(0)
 }
 

@@ -58,6 +58,7 @@ func TestOthersRunAfterPark(t *testing.T) {
 	}
 	other := os.NewFile(uintptr(fd), "other")
 	defer other.Close()
+	var out [1]Event
 	for range 10 {
 		var read atomic.Bool
 		go func() {
@@ -73,7 +74,7 @@ func TestOthersRunAfterPark(t *testing.T) {
 			if i == 2000 {
 				t.Fatal("the other goroutine did not read for 2 s")
 			}
-			p.epoll(1, time.Millisecond)
+			_, _, _ = p.Wait(out[:], time.Millisecond)
 		}
 	}
 }

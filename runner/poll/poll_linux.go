@@ -147,6 +147,7 @@ const (
 )
 
 func (p *Poller) wait(most int, timeout time.Duration) (int, unix.Errno) {
+	p.park.wakeSysmon()
 	if 0 <= timeout && timeout <= rawWait {
 		return p.epoll(most, timeout)
 	}
