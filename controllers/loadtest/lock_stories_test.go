@@ -70,6 +70,8 @@ func TestLock(t *testing.T) {
 	for _, job := range w.jobs() {
 		w.must(w.client.Delete(w.ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
+	// As the garbage collector does: the pod of c may not have ended.
+	w.must(w.client.DeleteAllOf(w.ctx, &corev1.Pod{}, client.InNamespace(w.ns), client.GracePeriodSeconds(0)))
 	w.awaitGone(&statev1alpha1.LoadTestLock{}, "core")
 }
 
