@@ -158,16 +158,17 @@ func TestReportRefused(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart=%v", restart), func(t *testing.T) {
 			w := newWorld(t)
-			w.apply(twoShards("refused", time.Second).Build())
+			w.apply(twoShards("refused", load).Build())
 			w.awaitLoad("refused", 1)
 			lift := w.refuseConfigMaps()
+			w.endLoad("refused")
 			lt := w.awaitMessage("refused", v1alpha1.ConditionFinished, v1alpha1.ReasonWriteRefused, "the API server refuses ConfigMap refused-report: ")
 			w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused)
 			if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReconciling); !strings.Contains(c.Message, quotaExceeded) {
 				t.Errorf("the message has no error of the API server: %s", c.Message)
 			}
-			if lt.Status.Phase != v1alpha1.PhaseFinishing || lt.Status.Results == nil || lt.Status.Results.Requests.Sent != 1000 {
-				t.Errorf("phase %s, results %+v; want Finishing and 1000 sent", lt.Status.Phase, lt.Status.Results)
+			if lt.Status.Phase != v1alpha1.PhaseFinishing || lt.Status.Results == nil || lt.Status.Results.Requests.Sent != 300_000 {
+				t.Errorf("phase %s, results %+v; want Finishing and 300000 sent", lt.Status.Phase, lt.Status.Results)
 			}
 			if restart {
 				w.wantEvents("refused", "PlanReady", "RunnersReady", "Started", "WriteRefused")
@@ -175,8 +176,8 @@ func TestReportRefused(t *testing.T) {
 			}
 			lift()
 			lt = w.awaitPhase("refused", v1alpha1.PhaseCompleted)
-			if n := lt.Status.Results.Requests.Sent; n != 1000 {
-				t.Errorf("sent %d, want 1000", n)
+			if n := lt.Status.Results.Requests.Sent; n != 300_000 {
+				t.Errorf("sent %d, want 300000", n)
 			}
 			if meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReconciling) != nil {
 				t.Errorf("conditions:\n%s", conditionsOf(lt))
