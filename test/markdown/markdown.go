@@ -1,10 +1,11 @@
-// Package markdown reads the pages of this project, so that tests can compile the manifests, check the commands and
+// Package markdown reads the pages of this project, so that tests can compile the manifests, check or run the commands and
 // follow the links that the pages print.
 //
 // A fenced block says what tests do with it by the words after its language:
 //
 //	```yaml run             a LoadTest that a test runs
 //	```console run          commands that a test runs, in the order of the page
+//	```yaml save=FILE       a file that the reader stores, for the commands of the page
 //
 // What a word means is in the test that looks for it. GitHub shows the language only.
 package markdown
