@@ -117,7 +117,7 @@ var laws = []law{
 	},
 	{
 		name: "what both halves share does not need one of them, nor Kubernetes",
-		of:   []string{"internal/histogram", "internal/shard", "internal/version", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/placeholder"},
+		of:   []string{"internal/histogram", "internal/load", "internal/version", "internal/report/build", "internal/report/verdict", "internal/report/compare", "internal/placeholder"},
 		deny: []string{"k8s.io", "sigs.k8s.io", module + "runner", module + "controllers", module + "internal/compile", module + "api/v1alpha1"},
 	},
 	{
@@ -235,7 +235,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"controllers/ttl", module + "controllers/internal/leadership", false},
 		{"controllers/lock", module + "controllers/loadtest", true},
 		{"controllers/loadtest", module + "runner/pace", true},
-		{"controllers/internal/storage", module + "internal/report", false},
+		{"controllers/internal/storage", module + "internal/report/render", false},
 		{"controllers/loadtest", module + "api/runner/v1alpha1", false},
 		{"api/runner/v1alpha1", "sigs.k8s.io/yaml", true},
 		{"api/runner/v1alpha1", "encoding/json", false},
@@ -256,7 +256,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/slots", module + "runner/chain", false},
 		{"runner/tally", module + "runner/netio", true},
 		{"runner/trial", module + "runner/loop", true},
-		{"internal/verdict", module + "runner/measure", true},
+		{"internal/report/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
 		{"cmd/h2surge", "k8s.io/client-go/rest", true},
 		{"internal/cli", module + "internal/cluster", true},
@@ -307,7 +307,7 @@ func TestPackages(t *testing.T) {
 // pure packages are functions: the same arguments give the same result, so their tests are tables
 // and the operator and the command line get the same verdict.
 var pure = []string{
-	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/placeholder", "runner/pace", "runner/book", "runner/tally",
+	"internal/histogram", "internal/load/split", "internal/report/build", "internal/report/verdict", "internal/report/compare", "internal/load/search", "internal/placeholder", "runner/pace", "runner/book", "runner/tally",
 	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
 	"controllers/internal/status",
 }

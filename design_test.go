@@ -9,7 +9,7 @@ import (
 )
 
 // TestDesignNamesTheCode: the names in docs/design are as in the code. A path exists below one of the bases of its page. A name of a package,
-// such as shard.Split, is declared there.
+// such as split.Split, is declared there.
 func TestDesignNamesTheCode(t *testing.T) {
 	all := packages(t)
 	for page, bases := range map[string][]string{

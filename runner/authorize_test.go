@@ -18,7 +18,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // nrf is a server that registers clients, grants tokens to those that are registered, and answers requests with a token that
@@ -111,7 +111,7 @@ func (n *nrf) plan(setup bool, rates ...rv.Rate) *rv.Plan {
 func TestTokenAfterSetup(t *testing.T) {
 	n := newNRF(t, time.Hour)
 	plan := n.plan(true, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30})
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestTokenOfAnotherShard(t *testing.T) {
 	t.Parallel()
 	n := newNRF(t, time.Hour)
 	plan := n.plan(true, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30})
-	share := shard.Whole(plan)
+	share := split.Whole(plan)
 	share.Once = false
 	r, err := New(plan, Options{Alone: true})
 	if err != nil {
@@ -158,7 +158,7 @@ func TestTokensExpire(t *testing.T) {
 	n := newNRF(t, 4*time.Second)
 	n.registered = true
 	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 5 * time.Second})
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestTokenEndpointFails(t *testing.T) {
 	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 3 * time.Second})
 	const refused = `: answered 400: "invalid_client": "who are you?"`
 	why := ""
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, func(s *rv.Snapshot) {
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, func(s *rv.Snapshot) {
 		if s.State == rv.StateRunning && (why == "" || strings.HasSuffix(s.Message, refused)) { // a slow machine may also have a timeout
 			why = s.Message
 		}
@@ -210,13 +210,13 @@ func TestClientAssertion(t *testing.T) {
 		Subject: "nf", Audience: []string{"UDM"}, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
 	}
 	plan.Targets[1].ConnectTimeout, plan.Targets[0].ConnectTimeout = 200*time.Millisecond, 200*time.Millisecond
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if want := "target udm: clientAssertion.certFile " + dir; err == nil || s.Problem != rv.ProblemAuthorization || !strings.HasPrefix(s.Message, want) {
 		t.Errorf("without files: %v, problem %s: %s", err, s.Problem, s.Message)
 	}
 	writePair(t, dir)
 	plan.Targets[1].ConnectTimeout, plan.Targets[0].ConnectTimeout = time.Minute, time.Minute
-	s, err = Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, nil)
+	s, err = Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

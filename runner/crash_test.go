@@ -11,7 +11,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // faultyLog panics on the goroutine of the worker that logs a message, and keeps what is logged later.
@@ -55,7 +55,7 @@ function on_response(req, resp) n = n + 1; if n == 50 then error("now") end retu
 	log := newFaultyLog("a script failed")
 	done := make(chan *rv.Snapshot, 1)
 	go func() {
-		got, err := Run(t.Context(), p, shard.Whole(p), Options{Workers: 2, Logger: slog.New(log)}, nil)
+		got, err := Run(t.Context(), p, split.Whole(p), Options{Workers: 2, Logger: slog.New(log)}, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -109,7 +109,7 @@ function on_response(req, resp) n = n + 1; if n == 50 then error("now") end retu
 		t.Fatal(err)
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(p)}); err != nil {
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(p)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.awaitReady(t.Context()); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 func TestIdleStrategy(t *testing.T) {
@@ -38,7 +38,7 @@ func TestIdleShows(t *testing.T) {
 	} {
 		plan := lifeCycle(newPeer(t, 0).address, rv.Rate{Name: "r", Count: 2000, Period: time.Second, Duration: 100 * time.Millisecond})
 		plan.IdleStrategy, plan.SleepInterval = tt.of, 5*time.Millisecond
-		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{NoPin: true}, nil)
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{NoPin: true}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

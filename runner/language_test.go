@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // witness is a server that keeps what it was asked.
@@ -81,7 +81,7 @@ func get(name string) rv.Step {
 
 func execute(t *testing.T, p *rv.Plan, workers int) *rv.Snapshot {
 	t.Helper()
-	s, err := Run(t.Context(), p, shard.Whole(p), Options{Workers: workers}, nil)
+	s, err := Run(t.Context(), p, split.Whole(p), Options{Workers: workers}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestNoTokenNoLoad(t *testing.T) {
 	p := plain(w, true, 20, get("a"))
 	p.Targets[0].ConnectTimeout = 200 * time.Millisecond
 	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: filepath.Join(t.TempDir(), "none")}}
-	_, err := Run(t.Context(), p, shard.Whole(p), Options{}, nil)
+	_, err := Run(t.Context(), p, split.Whole(p), Options{}, nil)
 	if err == nil || !strings.Contains(err.Error(), "tokenFile") || len(w.seen()) > 0 {
 		t.Errorf("error %v, the target has seen %v", err, w.seen())
 	}
@@ -235,7 +235,7 @@ func TestSetupFailureEndsTheRun(t *testing.T) {
 	})
 	p := plain(w, true, 300, get("load"))
 	p.Chains = append(p.Chains, rv.Chain{Name: "login", Phase: rv.PhaseSetup, Weight: 1, Steps: []rv.Step{get("login")}})
-	s, err := Run(t.Context(), p, shard.Whole(p), Options{Workers: 3}, nil)
+	s, err := Run(t.Context(), p, split.Whole(p), Options{Workers: 3}, nil)
 	if err == nil || s.Problem != rv.ProblemSetup || !strings.Contains(err.Error(), "step login: failed check status (status 403)") {
 		t.Errorf("error %v, problem %q", err, s.Problem)
 	}

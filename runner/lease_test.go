@@ -5,7 +5,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // TestLease: a runner whose lease has expired sends nothing until a renewal, and ends with its plan.
@@ -35,7 +35,7 @@ func TestLease(t *testing.T) {
 			p := newPeer(t, 0)
 			plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: 300 * time.Millisecond})
 			plan.LeaseDuration = time.Minute
-			r := ready(t, plan, shard.Whole(plan))
+			r := ready(t, plan, split.Whole(plan))
 			tt.start.At = rv.Clock()
 			if err := r.Start(tt.start); err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLeaseExpiredShows(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour})
 	plan.LeaseDuration = time.Minute
-	r := ready(t, plan, shard.Whole(plan))
+	r := ready(t, plan, split.Whole(plan))
 	if err := r.Start(rv.Start{At: rv.Clock(), LeaseUntil: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestLeaseExpiredShows(t *testing.T) {
 func TestLeaseWithoutDuration(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Second})
-	r := ready(t, plan, shard.Whole(plan))
+	r := ready(t, plan, split.Whole(plan))
 	if err := r.Start(rv.Start{At: rv.Clock(), LeaseUntil: rv.Clock()}); err == nil {
 		t.Error("a plan without leaseDuration takes a lease")
 	}

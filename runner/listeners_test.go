@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // TestMain lets tests that run in parallel wait at the same time: they wait for listenersKeep and for tokens, and use little CPU.
@@ -178,7 +178,7 @@ func TestListeners(t *testing.T) {
 // completeRun runs a plan to its end with some workers.
 func completeRun(t *testing.T, plan *rv.Plan, workers int) *rv.Snapshot {
 	t.Helper()
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: workers, NoPin: true, Alone: true}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: workers, NoPin: true, Alone: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

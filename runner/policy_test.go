@@ -7,7 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // TestPolicy: a name that resolves to a denied address ends the run before any request, also if the plan denies only the
@@ -34,7 +34,7 @@ func TestPolicy(t *testing.T) {
 			p.requests.Store(0)
 			plan := lifeCycle(net.JoinHostPort(tt.host, port), rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30})
 			plan.Policy = tt.policy
-			s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+			s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 			if tt.want == "" {
 				if err != nil || s.Problem != "" || s.Counters.Succeeded != 30 {
 					t.Errorf("%v, problem %s %s, %d succeeded", err, s.Problem, s.Message, s.Counters.Succeeded)
@@ -61,7 +61,7 @@ func TestPolicyOfTokenEndpoint(t *testing.T) {
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30})
 	plan.Targets[0].Auth = &rv.Auth{OAuth2: &rv.OAuth2{TokenURL: "http://localhost:" + port + "/token", HTTP2: true}}
 	plan.Policy = &rv.AddressPolicy{Denied: []rv.AddressRule{{Name: "tokens", Hosts: []string{"localhost"}}}}
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if err == nil || s.Problem != rv.ProblemPolicy || !strings.Contains(s.Message, "rule: tokens") || p.requests.Load() != 0 {
 		t.Errorf("%v, problem %s, message %q, %d requests", err, s.Problem, s.Message, p.requests.Load())
 	}
@@ -80,7 +80,7 @@ func TestPolicyOfAnotherAuthority(t *testing.T) {
 	p.mu.Unlock()
 	plan.Targets[0].FollowAuthority = true
 	plan.Policy = &rv.AddressPolicy{Denied: []rv.AddressRule{{Name: "elsewhere", Hosts: []string{"localhost"}}}}
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -73,8 +73,8 @@ func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
 		s.Message = "requests are sent without authorization: " + r.Lapsed
 	}
 	if s.State == rv.StateDone {
-		s.Samples = result.AddSamples(s.Samples, r.Samples)
-		s.Slowest = result.AddSlowest(s.Slowest, r.Slowest)
+		s.Samples = build.AddSamples(s.Samples, r.Samples)
+		s.Slowest = build.AddSlowest(s.Slowest, r.Slowest)
 	}
 	if r.TeardownFailure != "" {
 		s.TeardownFailure = r.TeardownFailure

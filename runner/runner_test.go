@@ -13,7 +13,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // peer is net/http's own HTTP/2 server over cleartext: a life cycle of resources, with counts.
@@ -101,7 +101,7 @@ func law(t *testing.T, s *rv.Snapshot) {
 func TestTotals(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30}, rv.Rate{Name: "wait", Count: 1, Period: time.Hour, Duration: time.Hour})
-	r := ready(t, plan, shard.Whole(plan))
+	r := ready(t, plan, split.Whole(plan))
 	if err := r.Start(rv.Start{At: rv.Clock()}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestRunCountsWhatThePeerCounts(t *testing.T) {
 		p.mu.Lock()
 		clear(p.bodies)
 		p.mu.Unlock()
-		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: workers}, nil)
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: workers}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestRunOverHTTP1(t *testing.T) {
 			rv.Rate{Name: "paced", Count: 3000, Period: time.Second, Requests: 600},
 			rv.Rate{Name: "fast", ClosedLoop: true, Requests: 600})
 		plan.Targets[0].Protocol, plan.Targets[0].HTTP1 = rv.ProtocolHTTP1, use
-		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestProtocolOfControl(t *testing.T) {
 	if err := r.Start(rv.Start{At: rv.Clock()}); !errors.Is(err, ErrConflict) {
 		t.Errorf("Start without a share: %v", err)
 	}
-	u := rv.Update{Revision: 2, Share: shard.Whole(plan)}
+	u := rv.Update{Revision: 2, Share: split.Whole(plan)}
 	for range 2 { // the same message twice is one
 		if err := r.Update(u); err != nil {
 			t.Fatal(err)
@@ -297,7 +297,7 @@ func TestShareIsChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := shard.Whole(plan)
+		s := split.Whole(plan)
 		tt.edit(&s)
 		if err := r.Update(rv.Update{Revision: 1, Share: s}); err == nil || err.Error() != tt.want {
 			t.Errorf("error %v, want %s", err, tt.want)
@@ -328,7 +328,7 @@ func TestUnreachableTarget(t *testing.T) {
 	_ = l.Close()
 	plan := lifeCycle(address, rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
 	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if !errors.Is(err, errUnreachable) || s == nil || s.Problem != rv.ProblemConnect {
 		t.Errorf("error %v, snapshot %+v", err, s)
 	}
@@ -343,7 +343,7 @@ func TestSilentListener(t *testing.T) {
 	defer l.Close() //nolint:errcheck // ends the test
 	plan := lifeCycle(l.Addr().String(), rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
 	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
-	_, err = Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	_, err = Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if !errors.Is(err, errUnreachable) {
 		t.Errorf("error %v", err)
 	}
@@ -354,7 +354,7 @@ func TestCancelDrainsAndReports(t *testing.T) {
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 200, Period: time.Second, Duration: time.Minute})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupted")
-	s, err := Run(ctx, plan, shard.Whole(plan), Options{}, func(s *rv.Snapshot) {
+	s, err := Run(ctx, plan, split.Whole(plan), Options{}, func(s *rv.Snapshot) {
 		law(t, s)
 		cancel(cause)
 	})
@@ -377,7 +377,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan)}); err != nil {
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Close(); err != nil {
@@ -387,7 +387,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if s := r.Snapshot(); s.State != rv.StateDone || s.Counters.Sent != 0 {
 		t.Errorf("snapshot %+v", s)
 	}
-	if err := r.Update(rv.Update{Revision: 2, Share: shard.Whole(plan)}); !errors.Is(err, ErrConflict) {
+	if err := r.Update(rv.Update{Revision: 2, Share: split.Whole(plan)}); !errors.Is(err, ErrConflict) {
 		t.Errorf("an update after the end: %v", err)
 	}
 }
@@ -396,7 +396,7 @@ func TestDeadlineIsTold(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
 	plan.Deadline = 100 * time.Millisecond
-	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +417,7 @@ func TestLiveRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	u := rv.Update{Revision: 1, Share: shard.Whole(plan)}
+	u := rv.Update{Revision: 1, Share: split.Whole(plan)}
 	if err := r.Update(u); err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 		"rates[0]: count must not be negative, and period must be positive": {{Name: "r", Count: 1, Duration: time.Minute}},
 		"rates[0]: a positive duration or number of requests is required":   {{Name: "r", Count: 1, Period: time.Second}},
 	} {
-		if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan), Rates: rates}); err == nil || err.Error() != want {
+		if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan), Rates: rates}); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -480,7 +480,7 @@ func TestShareChangesWhileRunning(t *testing.T) { inTime(t, rebalance) }
 func rebalance(t *testing.T, lead time.Duration) bool {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Duration: 1200 * time.Millisecond})
-	halves, err := shard.Split(plan, 2)
+	halves, err := split.Split(plan, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -498,7 +498,7 @@ func rebalance(t *testing.T, lead time.Duration) bool {
 		await(t, runners[i], rv.StateReady)
 	}
 	at := rv.Clock() + int64(lead)
-	whole := shard.Whole(plan)
+	whole := split.Whole(plan)
 	for i, r := range runners {
 		if err := r.Start(rv.Start{At: at}); err != nil {
 			t.Fatal(err)

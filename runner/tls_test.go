@@ -12,7 +12,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // newSecurePeer is the peer over TLS; the file holds its certificate.
@@ -52,7 +52,7 @@ func TestRunOverTLS(t *testing.T) {
 	} {
 		p.requests.Store(0)
 		plan := securePlan(p.address, tls, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500})
-		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func problem(t *testing.T, plan *rv.Plan, text string) (got string) {
 		return err.Error()
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan)}); err != nil {
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan)}); err != nil {
 		return err.Error()
 	}
 	eventually(func() bool {

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/slots"
@@ -71,7 +71,7 @@ func checkShare(p *rv.Plan, s *rv.Share) error {
 	switch {
 	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
 		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
-	case s.Slots.Of < 1 || len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
+	case s.Slots.Of < 1 || len(s.Slots.Residues) > 0 && !split.Valid(s.Slots):
 		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
 	case len(s.Connections) != n || len(s.FirstConnection) != n:
 		return fmt.Errorf("connections: the plan has %d targets", n)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // ready is a runner that has had a share and has connected.
@@ -50,11 +50,11 @@ func scale(t *testing.T, lead time.Duration) bool {
 	}
 	plan := lifeCycle(p.address, rate(500)...)
 	plan.Chains = append(plan.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: plan.Chains[0].Steps[:1], Captures: plan.Chains[0].Captures})
-	shares, err := shard.Distribute(plan, []int{0, 1})
+	shares, err := split.Distribute(plan, []int{0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stays := ready(t, plan, shard.Whole(plan))
+	stays := ready(t, plan, split.Whole(plan))
 	at := rv.Clock() + int64(lead)
 	must := func(err error) {
 		t.Helper()
@@ -65,7 +65,7 @@ func scale(t *testing.T, lead time.Duration) bool {
 	must(stays.Start(rv.Start{At: at}))
 	// 200 ms of 500/s, 600 of 1000/s, 400 of 500/s, a pause of 100, 400 of 500/s.
 	missed := rv.Update{Revision: 2, Generation: 5, At: 200 * ms, Rates: rate(1000)}
-	must(stays.Update(with(missed, shard.Whole(plan))))
+	must(stays.Update(with(missed, split.Whole(plan))))
 
 	idle := shares[1]
 	idle.Slots.Residues = nil
@@ -79,10 +79,10 @@ func scale(t *testing.T, lead time.Duration) bool {
 		must(r.Update(rv.Update{Revision: 3, At: 500 * ms, Members: members, Rates: rate(1000), Share: shares[i]}))
 		must(r.Update(rv.Update{Revision: 4, At: 800 * ms, Members: members, Rates: rate(500), Share: shares[i]}))
 	}
-	must(stays.Update(rv.Update{Revision: 5, At: 1000 * ms, Members: []int{0}, Share: shard.Whole(plan)}))
+	must(stays.Update(rv.Update{Revision: 5, At: 1000 * ms, Members: []int{0}, Share: split.Whole(plan)}))
 	must(joins.Update(rv.Update{Revision: 5, At: 1000 * ms, Members: []int{0}, Leave: true}))
-	must(stays.Update(rv.Update{Revision: 6, At: 1200 * ms, Share: shard.Whole(plan), Suspended: true}))
-	must(stays.Update(rv.Update{Revision: 7, At: 1300 * ms, Share: shard.Whole(plan)}))
+	must(stays.Update(rv.Update{Revision: 6, At: 1200 * ms, Share: split.Whole(plan), Suspended: true}))
+	must(stays.Update(rv.Update{Revision: 7, At: 1300 * ms, Share: split.Whole(plan)}))
 	if rv.Clock() >= at+500*ms {
 		return false
 	}
@@ -125,7 +125,7 @@ func takeLate(t *testing.T, lead time.Duration) bool {
 	lasts := 400*time.Millisecond + lead // 500 slots a second
 	plan := lifeCycle(p.address, rv.Rate{Name: "a", Count: 1000, Period: time.Second, Duration: 100 * time.Millisecond},
 		rv.Rate{Name: "b", Count: 500, Period: time.Second, Duration: lasts})
-	idle := shard.Whole(plan)
+	idle := split.Whole(plan)
 	idle.Slots.Residues = nil
 	r := ready(t, plan, idle)
 	at := rv.Clock() - int64(200*time.Millisecond)
@@ -135,7 +135,7 @@ func takeLate(t *testing.T, lead time.Duration) bool {
 	end := int64(100*time.Millisecond + lasts)
 	over := func() bool { return rv.Clock() >= at+end }
 	eventually(func() bool { return over() || r.Snapshot().State == rv.StateRunning })
-	err := r.Update(rv.Update{Revision: 2, At: int64(50 * time.Millisecond), Share: shard.Whole(plan)})
+	err := r.Update(rv.Update{Revision: 2, At: int64(50 * time.Millisecond), Share: split.Whole(plan)})
 	if over() {
 		return false
 	}
@@ -154,8 +154,8 @@ func takeLate(t *testing.T, lead time.Duration) bool {
 func TestMessagesOutOfPlace(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
-	whole := shard.Whole(plan)
-	other := shard.Whole(plan)
+	whole := split.Whole(plan)
+	other := split.Whole(plan)
 	other.Slots = rv.Slots{Of: 2, Residues: []int64{1}}
 	r, err := New(plan, Options{})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
@@ -60,7 +60,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	if r.opts.Trial != nil {
 		program.InspectAll(trialBody)
 	}
-	n := min(r.opts.Workers, shard.MaxWorkers(s))
+	n := min(r.opts.Workers, split.MaxWorkers(s))
 	urls, err := r.servers.listen(n)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
 	ws.dialer = newDialer(ctx, r.tls, r.policy, ws.deny)
-	for i, part := range shard.Workers(s, n) {
+	for i, part := range split.Workers(s, n) {
 		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
 		if err != nil {
 			cancel()
@@ -207,7 +207,7 @@ func (ws *workers) do(f func(*loop.Worker)) {
 // share is change with another share, which is divided among the workers. If there are more workers than connections to
 // a target, some get an empty share.
 func (ws *workers) share(change slots.Change, s *rv.Share) {
-	parts := shard.Workers(s, min(len(ws.all), shard.MaxWorkers(s)))
+	parts := split.Workers(s, min(len(ws.all), split.MaxWorkers(s)))
 	for i, w := range ws.all {
 		own := change
 		if i < len(parts) {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli"
-	"github.com/h2surge/h2surge/internal/compare"
+	"github.com/h2surge/h2surge/internal/report/compare"
 )
 
 func (k *kube) newCompare() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // kube is what the commands of the cluster share; tests replace its functions.

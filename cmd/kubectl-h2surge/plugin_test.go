@@ -24,7 +24,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // fakeCluster is an API server, a terminal and a user.

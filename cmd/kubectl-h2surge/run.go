@@ -19,7 +19,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 const kubeRunLong = `Run a load test in the cluster. The manifest has one LoadTest, and the ConfigMaps and

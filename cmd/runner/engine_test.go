@@ -8,9 +8,9 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/plan"
-	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // The whole way of a share: control endpoint, engine, a target, final snapshot, acknowledgement.
@@ -42,7 +42,7 @@ func TestRealEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startPod(t, nil, gz)
-	shares, err := shard.Split(work, 2)
+	shares, err := split.Split(work, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

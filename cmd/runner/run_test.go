@@ -23,8 +23,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/plan"
-	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // pod is a runner process of a test, and the operator's way to it.
@@ -218,7 +218,7 @@ func encoded(t *testing.T) []byte {
 func TestRun(t *testing.T) {
 	e := newFakeEngine()
 	p := startPod(t, e, encoded(t))
-	shares, err := shard.Split(smallPlan(), 2)
+	shares, err := split.Split(smallPlan(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/failure"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // adviceFlags says in flags what the advice of a runner says in fields of a manifest.
@@ -16,8 +16,8 @@ var adviceFlags = strings.NewReplacer(
 	string(failure.AdviceCA), "give the CA's certificate with --cacert",
 	string(failure.AdviceExpired), "renew the certificate, or use --insecure",
 	verdict.AdviceShards, "try -t ",
-	result.AdviceConnections, "set -c to ",
-	result.AdviceStreams, ", or -m to ",
+	build.AdviceConnections, "set -c to ",
+	build.AdviceStreams, ", or -m to ",
 )
 
 // advise puts flags in the place of fields when the plan was made of flags.

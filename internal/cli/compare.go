@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/internal/report"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/compare"
+	"github.com/h2surge/h2surge/internal/report/render"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // CompareLong is the help of the commands that compare two reports.
@@ -109,11 +109,11 @@ func (f *CompareFlags) save(write func(io.Writer) error) error {
 func writeComparison(w io.Writer, format string, c *compare.Comparison, a, b *rv.Report) error {
 	switch format {
 	case OutputText:
-		return report.CompareText(w, c)
+		return render.CompareText(w, c)
 	case outputMarkdown:
-		return report.CompareMarkdown(w, c)
+		return render.CompareMarkdown(w, c)
 	case outputHTML:
-		return report.CompareHTML(w, c, a, b)
+		return render.CompareHTML(w, c, a, b)
 	}
 	return WriteDocument(w, format, c)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // savedRun runs a test whose requests take the given time, and returns the file of its report.

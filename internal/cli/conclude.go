@@ -5,8 +5,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -22,16 +22,16 @@ type conclusion struct {
 
 // buildReport makes a report without a verdict of a snapshot and the windows so far. Now is the wall clock at the time
 // of the snapshot.
-func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.Report, error) {
+func buildReport(j *job, s *rv.Snapshot, windows *build.Windows, now time.Time) (*rv.Report, error) {
 	snapshots := []rv.Snapshot{*s}
-	in := result.Input{
+	in := build.Input{
 		Plan: j.plan, PlanHash: j.hash, Version: version.Get().Version,
-		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{{Shard: s.Shard, Boot: s.Boot}: 0},
+		Snapshots: snapshots, ClockOffsets: map[build.Runner]int64{{Shard: s.Shard, Boot: s.Boot}: 0},
 	}
 	if s.StartedAt > 0 {
 		in.StartWall, in.EndWall = onWall(s, s.StartedAt, now), onWall(s, s.EndedAt, now)
 	}
-	report, err := result.Build(in)
+	report, err := build.Build(in)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time)
 
 // soFar makes the report of a run that lasts. A request in flight is not an error, because it can still succeed. There
 // is no verdict before the first outcome.
-func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts, now time.Time) (*rv.Report, error) {
+func soFar(j *job, s *rv.Snapshot, windows *build.Windows, facts verdict.Facts, now time.Time) (*rv.Report, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func leaveOutInFlight(r *rv.Report) {
 }
 
 // conclude makes the judged report of a run of its last snapshot.
-func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, searched *rv.SearchResult,
+func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, searched *rv.SearchResult,
 	interrupted bool, now time.Time) (*conclusion, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
@@ -127,7 +127,7 @@ func needsMessage(r *rv.Report) bool {
 // checkSums fails the run when the counters do not add up: then nothing in the report can be
 // trusted, whatever the verdict says.
 func (c *conclusion) checkSums() {
-	err := result.Check(c.report)
+	err := build.Check(c.report)
 	if err == nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // asMain makes the test binary behave as h2surge: --demo starts its own executable.
@@ -99,7 +99,7 @@ func run(t *testing.T, stdin string, wantCode int, args ...string) *rv.Report {
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := result.Check(r); err != nil {
+	if err := build.Check(r); err != nil {
 		t.Error(err)
 	}
 	return r
@@ -114,7 +114,7 @@ func runAny(t *testing.T, stdin string, args ...string) *rv.Report {
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
 		t.Fatalf("%v\n%s", err, errors.String())
 	}
-	if err := result.Check(r); err != nil {
+	if err := build.Check(r); err != nil {
 		t.Error(err)
 	}
 	return r
@@ -190,7 +190,7 @@ spec:
 		t.Errorf("p99 %d, of the step %d, of the shard %d; want > 300ms, %d", above, r.Steps[0].ResponseTime.P99, r.Shards[0].ResponseTime.P99, rv.Above(300_000))
 	}
 	want := strings.ReplaceAll("fast: p99 of ResponseTime > TIME (no response), limit <= 20ms; slow: p99 of ResponseTime > TIME (no response), limit <= 10m",
-		"TIME", result.FormatTime(above-rv.Above(0)))
+		"TIME", build.FormatTime(above-rv.Above(0)))
 	if r.Verdict.Outcome != rv.OutcomeFailed || r.Verdict.Reason != "ThresholdsFailed" || r.Verdict.Message != want {
 		t.Errorf("the verdict is %+v, want %s", r.Verdict, want)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/lazy"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // flagHints are flags of other tools, and what to use in their place.

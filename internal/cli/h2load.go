@@ -9,7 +9,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // writeH2load writes the report in the form of h2load 1.52, for scripts that read that.
@@ -146,7 +146,7 @@ func writeHistogram(w io.Writer, r *rv.Report) error {
 		fmt.Fprintln(&b, line)
 	}
 	if n := h.Unanswered(); n > 0 {
-		fmt.Fprintf(&b, "  %10s %12d %7.2f%% %7.2f%% |\n", result.FormatTime(h.Quantile(1)), n, 100*float64(n)/float64(all),
+		fmt.Fprintf(&b, "  %10s %12d %7.2f%% %7.2f%% |\n", build.FormatTime(h.Quantile(1)), n, 100*float64(n)/float64(all),
 			100.0)
 	}
 	_, err = w.Write(b.Bytes())

@@ -20,7 +20,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -190,7 +190,7 @@ func runLess(t *testing.T, b markdown.Block, change *strings.Replacer, objects s
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
 		t.Fatalf("%s:%d: exit code %d, %v\n%s", b.File, b.Line, code, err, errors.String())
 	}
-	if err := result.Check(r); err != nil {
+	if err := build.Check(r); err != nil {
 		t.Error(err)
 	}
 	if code != 0 && code != 3 { // 3: this machine was busy

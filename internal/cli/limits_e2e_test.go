@@ -7,8 +7,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 const limitedManifest = `apiVersion: h2surge.io/v1alpha1
@@ -100,7 +100,7 @@ func TestEndToEndPhases(t *testing.T) {
 		if phase.Count == 0 {
 			t.Errorf("a phase has no times: %+v", times)
 		}
-		want = append(want, result.FormatTime(phase.Max))
+		want = append(want, build.FormatTime(phase.Max))
 	}
 	var got []string
 	for i := range r.Verdict.Thresholds {

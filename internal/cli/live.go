@@ -8,7 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // live changes a test while it runs: the rate of the active stage, a pause, or all rates of the
@@ -83,7 +83,7 @@ func (l *live) elapsed() time.Duration { return time.Duration(rv.Clock() - l.sta
 
 // stage is the index of the active stage; -1: there is not one.
 func (l *live) stage() int {
-	now, err := result.NewLive(l.job.plan, nil, []rv.Snapshot{*l.engine.Snapshot()})
+	now, err := build.NewLive(l.job.plan, nil, []rv.Snapshot{*l.engine.Snapshot()})
 	if err != nil || now.Stage == "" {
 		return -1
 	}
@@ -120,7 +120,7 @@ func (l *live) turn(by int) {
 
 // rateOf is how a stage's rate is shown.
 func (l *live) rateOf(i int) string {
-	return result.RateText(&l.rates[i]) + map[bool]string{true: ", paused"}[l.suspended]
+	return build.RateText(&l.rates[i]) + map[bool]string{true: ", paused"}[l.suspended]
 }
 
 func (l *live) pause() {
@@ -193,8 +193,8 @@ func (l *live) adopt(rates []rv.Rate) {
 	var changes []string
 	for i := range rates {
 		if was := l.rates[i]; !was.SameRate(&rates[i]) {
-			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, result.RateText(&rates[i]),
-				result.RateText(&was)))
+			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, build.RateText(&rates[i]),
+				build.RateText(&was)))
 		}
 	}
 	if len(changes) == 0 {
@@ -257,7 +257,7 @@ func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	out := r
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
-	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate())
+	return out, within && max(build.Asked(&out), build.AskedChains(&out)) <= float64(maxRate())
 }
 
 // steppedLoop changes the concurrency at both ends of a ramp by a tenth for each step, and by at least 1.

@@ -11,7 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // atLine calls a function at each line of a run's progress.
@@ -61,7 +61,7 @@ func TestEndToEndManifestReadAgain(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := result.Check(r); err != nil {
+	if err := build.Check(r); err != nil {
 		t.Error(err)
 	}
 	// 3 s at 200/s are 600; at least 1 s was at 200/s.

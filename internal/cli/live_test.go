@@ -13,7 +13,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // livePlan has a stage for each kind of rate.
@@ -122,7 +122,7 @@ func TestChangesAreShown(t *testing.T) {
 		}
 		asked := 0.0
 		if rates != nil {
-			asked = result.Asked(&rates[0])
+			asked = build.Asked(&rates[0])
 		}
 		slowed = append(slowed, asked)
 	}

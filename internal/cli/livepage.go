@@ -10,9 +10,9 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
-	"github.com/h2surge/h2surge/internal/report"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/render"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // LiveFlags are the flags of a live page.
@@ -43,14 +43,14 @@ type livePage struct {
 	server *livepage.Server
 	// mu guards windows, which another goroutine reads to render the page.
 	mu      sync.Mutex
-	windows *result.Windows
+	windows *build.Windows
 	job     *job
 	shown   *progress
 }
 
 // begin shows a page until there are figures.
 func (p *livePage) begin() {
-	first := livepage.View{Report: &rv.Report{Name: p.job.plan.Name}, Live: &report.Live{Phase: "Connecting"}}
+	first := livepage.View{Report: &rv.Report{Name: p.job.plan.Name}, Live: &render.Live{Phase: "Connecting"}}
 	p.server.Show(func() (livepage.View, error) { return first, nil })
 }
 
@@ -70,7 +70,7 @@ func (p *livePage) every(s *rv.Snapshot, limits *limits) {
 		if err != nil {
 			return livepage.View{}, err
 		}
-		state, err := result.NewLive(current, nil, []rv.Snapshot{*s})
+		state, err := build.NewLive(current, nil, []rv.Snapshot{*s})
 		if err != nil {
 			return livepage.View{}, err
 		}
@@ -95,13 +95,13 @@ func (p *livePage) report(plan *rv.Plan, s *rv.Snapshot, facts verdict.Facts, no
 }
 
 // liveOf returns what a page shows of a test that runs.
-func liveOf(l *result.Live, paused bool) *report.Live {
-	out := &report.Live{Phase: "Running"}
+func liveOf(l *build.Live, paused bool) *render.Live {
+	out := &render.Live{Phase: "Running"}
 	switch {
 	case l.State == rv.StateConnecting || l.State == rv.StateWaiting || l.State == rv.StateReady:
-		return &report.Live{Phase: "Connecting"}
+		return &render.Live{Phase: "Connecting"}
 	case l.State == rv.StateSettingUp:
-		return &report.Live{Phase: "Setting up"}
+		return &render.Live{Phase: "Setting up"}
 	case l.State == rv.StateDrained || l.State == rv.StateTearingDown:
 		out.Phase = "Tearing down"
 	case l.State != rv.StateRunning:

@@ -15,8 +15,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 var liveURL = regexp.MustCompile(`live report: (http://127\.0\.0\.1:[0-9]+/)\n`)
@@ -140,7 +140,7 @@ func TestSoFar(t *testing.T) {
 			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}, {}},
 			Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
 		}
-		r, err := soFar(&job{plan: plan}, s, result.NewWindows(plan, 1), verdict.Facts{}, time.Now())
+		r, err := soFar(&job{plan: plan}, s, build.NewWindows(plan, 1), verdict.Facts{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

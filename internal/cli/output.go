@@ -14,7 +14,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // Formats of the flag -o.
@@ -50,12 +50,12 @@ var DocumentFormats = []string{OutputText, OutputJSON, OutputYAML}
 // OutputUsage is the usage of -o of the commands that show a report.
 const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, stages, counts, hlog, hgrm, otlp or h2load"
 
-// writers are the formats of package report.
+// writers are the formats of package render.
 var writers = map[string]func(io.Writer, *rv.Report) error{
-	OutputText: report.Text, OutputJSON: report.JSON, outputHTML: report.HTML, outputMarkdown: report.Markdown,
-	outputJUnit: report.JUnit,
-	outputCSV:   report.CSV, outputStages: report.Stages, outputCounts: report.Counts,
-	outputHistogramLog: report.HistogramLog, outputPercentiles: report.Percentiles, outputOTLP: report.OTLP,
+	OutputText: render.Text, OutputJSON: render.JSON, outputHTML: render.HTML, outputMarkdown: render.Markdown,
+	outputJUnit: render.JUnit,
+	outputCSV:   render.CSV, outputStages: render.Stages, outputCounts: render.Counts,
+	outputHistogramLog: render.HistogramLog, outputPercentiles: render.Percentiles, outputOTLP: render.OTLP,
 	outputH2load: writeH2load,
 }
 
@@ -68,7 +68,7 @@ func WriteReport(w io.Writer, format string, r *rv.Report) error {
 		return writers[format](w, r)
 	}
 	var b bytes.Buffer
-	if err := report.JSON(&b, r); err != nil {
+	if err := render.JSON(&b, r); err != nil {
 		return err
 	}
 	return jsonAsYAML(w, b.Bytes())
@@ -103,7 +103,7 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 	if len(files) > 0 {
 		last = "Full report: " + OneLine(strings.Join(files, ", "))
 	}
-	return report.Summary(w, r, last, hasColours(w))
+	return render.Summary(w, r, last, hasColours(w))
 }
 
 // Reported returns whether a user sees the verdict in the report on w.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // progress shows a run while it lasts: one line a second and, on a terminal, a bar below them
@@ -15,7 +15,7 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	plan     *rv.Plan
-	line     func(result.Live) string
+	line     func(build.Live) string
 	// errs is for what must be seen, also when no progress is wanted.
 	errs io.Writer
 	// hint is shown first; empty: none.
@@ -35,7 +35,7 @@ const barWidth = 40
 
 func (p *progress) every(s *rv.Snapshot) {
 	current := []rv.Snapshot{*s}
-	live, err := result.NewLive(p.plan, p.previous, current)
+	live, err := build.NewLive(p.plan, p.previous, current)
 	if err != nil { // the report at the end has the error
 		return
 	}
@@ -54,7 +54,7 @@ func (p *progress) begin() {
 		fmt.Fprintln(p.w, p.hint)
 	}
 	if p.terminal {
-		p.bar = bar(result.Live{State: rv.StateConnecting}, false)
+		p.bar = bar(build.Live{State: rv.StateConnecting}, false)
 		fmt.Fprint(p.w, p.bar)
 	}
 }
@@ -90,13 +90,13 @@ func (p *progress) end() {
 	}
 }
 
-func bar(l result.Live, paused bool) string {
+func bar(l build.Live, paused bool) string {
 	full := int(min(1, max(0, l.Progress)) * barWidth)
 	return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), l.Progress*100,
 		doing(l, paused))
 }
 
-func doing(l result.Live, paused bool) string {
+func doing(l build.Live, paused bool) string {
 	switch l.State {
 	case rv.StateConnecting, rv.StateWaiting:
 		return "connecting"

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 func TestProgress(t *testing.T) {
@@ -27,7 +27,7 @@ func TestProgress(t *testing.T) {
 		},
 	} {
 		var w strings.Builder
-		p := &progress{w: &w, terminal: tc.terminal, plan: testPlan(), line: func(l result.Live) string { return string(l.State) + " " + l.Stage }}
+		p := &progress{w: &w, terminal: tc.terminal, plan: testPlan(), line: func(l build.Live) string { return string(l.State) + " " + l.Stage }}
 		p.begin()
 		s := &rv.Snapshot{State: rv.StateRunning, StartedAt: 1, Clock: 1 + int64(5*time.Second), Stages: []rv.StageCounters{{Sent: 50}}}
 		p.every(s)
@@ -44,7 +44,7 @@ func TestDoing(t *testing.T) {
 		rv.StateWaiting: "connecting", rv.StateConnecting: "connecting", rv.StateSettingUp: "setting up", rv.StateReady: "hold", rv.StateRunning: "hold",
 		rv.StateDraining: "awaiting the last responses", rv.StateDrained: "tearing down", rv.StateTearingDown: "tearing down",
 	} {
-		if got := doing(result.Live{State: state, Stage: "hold"}, false); got != want {
+		if got := doing(build.Live{State: state, Stage: "hold"}, false); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 	"github.com/h2surge/h2surge/internal/roots"
 )
 
@@ -109,7 +109,7 @@ func (p *Push) request(ctx context.Context, r *rv.Report) (*http.Request, error)
 	}
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
-	if err := report.OTLP(z, r); err != nil {
+	if err := render.OTLP(z, r); err != nil {
 		return nil, err
 	}
 	if err := z.Close(); err != nil {

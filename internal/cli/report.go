@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/compare"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // ReportFlags are the flags of the commands that show a report.
@@ -175,7 +175,7 @@ func ReadReport(in io.Reader) (*rv.Report, error) {
 		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind,
 			r.APIVersion, rv.ReportKind, rv.APIVersion)
 	}
-	if err := result.Check(r); err != nil {
+	if err := build.Check(r); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("its figures contradict each other: %s; the file is damaged, or has the format of an earlier version: %s wrote it", first, compare.Writer(r))
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 func TestReportExitCode(t *testing.T) {

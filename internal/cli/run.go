@@ -15,9 +15,9 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
-	"github.com/h2surge/h2surge/internal/report"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/render"
 	"github.com/h2surge/h2surge/runner/trial"
 	"github.com/h2surge/h2surge/runner/tune"
 )
@@ -226,10 +226,10 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	}
 	defer files.Discard()
 	j.cpus = len(allowed)
-	share := shard.Whole(j.plan)
+	share := split.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
 	writeWarnings(stderr, append(j.warnings, placed.warnings...))
-	page := &livePage{job: j, windows: result.NewWindows(j.plan, 1), shown: o.progress(j.plan, stderr)}
+	page := &livePage{job: j, windows: build.NewWindows(j.plan, 1), shown: o.progress(j.plan, stderr)}
 	if o.live.Address != "" {
 		if page.server, err = o.live.Listen(flagLive, stderr); err != nil {
 			return err
@@ -306,7 +306,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
-	p := &progress{w: stderr, plan: plan, line: report.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
+	p := &progress{w: stderr, plan: plan, line: render.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
 	if o.quiet {
 		p.w, p.terminal = io.Discard, false
 	}

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/search"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/load/search"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // searching runs the probes of a search. It belongs to the goroutine that runs the execution.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/auth"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
@@ -40,7 +40,7 @@ func (t *tried) dryRun(chains []int, at time.Time) error {
 	}
 	defer remove(dir)
 	t.dry = true
-	d := &dryRun{tried: t, placed: placed, share: shard.Whole(placed), wall: at.UnixNano()}
+	d := &dryRun{tried: t, placed: placed, share: split.Whole(placed), wall: at.UnixNano()}
 	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv,
 		ReadFile: os.ReadFile}); err != nil {
 		return t.job.refused(err, dir)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/runner/trial"
 )
 
@@ -88,7 +88,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 		return "", t.job.refused(err, dir) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
-	share := shard.Whole(placed)
+	share := split.Whole(placed)
 	share.Slots = rv.Slots{Of: 1}
 	wishes, release := parts.interrupts(false, func() {})
 	defer release()
@@ -105,7 +105,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 func (t *tried) keepProtocols(plan *rv.Plan, s *rv.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.protocols = result.Protocols(plan, []rv.Snapshot{*s})
+	t.protocols = build.Protocols(plan, []rv.Snapshot{*s})
 	for i := range t.protocols {
 		t.protocols[i].URL = t.mask.text(t.protocols[i].URL)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/runner/trial"
 )
 
@@ -271,7 +271,7 @@ func (r *triedResult) text() string {
 	}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
-		if wrong := result.NotificationErrors(&l.ListenerCounts,
+		if wrong := build.NotificationErrors(&l.ListenerCounts,
 			func(n int64) string { return strconv.FormatInt(n, 10) }); wrong != "" {
 			fmt.Fprintf(&b, "listener %s: %s\n", l.Name, wrong)
 		}

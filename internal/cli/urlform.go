@@ -17,7 +17,7 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/convert/curl"
 	"github.com/h2surge/h2surge/internal/lazy"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // urlForm holds the flags that are allowed with a URL. Names and meanings are those of h2load, and of curl for -X and

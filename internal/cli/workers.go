@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // placement says which CPUs make the load.
@@ -21,7 +21,7 @@ func place(plan *rv.Plan, share *rv.Share, threads int, allowed []int) placement
 	if threads > 0 {
 		wanted = threads
 	}
-	n := max(1, min(wanted, len(allowed), shard.MaxWorkers(share)))
+	n := max(1, min(wanted, len(allowed), split.MaxWorkers(share)))
 	p := placement{cpus: slices.Clone(allowed[:n])}
 	if threads > len(allowed) { // a manifest's shards are meant for more machines than this
 		p.warnings = append(p.warnings, fmt.Sprintf("-t: %d CPUs may be used, so there will be %d workers, not %d",

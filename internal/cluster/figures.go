@@ -12,7 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mask"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // plain returns a text in one line, without characters that a terminal would interpret. Some texts come from other
@@ -65,8 +65,8 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 		text += " of " + s.Lasts.Round(time.Second).String()
 	}
 	if from, to := r.RampFrom, planRate(r); from != nil && to.Period > 0 {
-		text += fmt.Sprintf(", ramp from %s/s to %s/s", result.FormatRate(float64(*from)/to.Period.Seconds()),
-			result.FormatRate(float64(to.Count)/to.Period.Seconds()))
+		text += fmt.Sprintf(", ramp from %s/s to %s/s", build.FormatRate(float64(*from)/to.Period.Seconds()),
+			build.FormatRate(float64(to.Count)/to.Period.Seconds()))
 	}
 	if r.WarmUp {
 		text += ", warm-up"
@@ -97,7 +97,7 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 		return "-"
 	}
 	r := &lt.Spec.Rates[s.Index]
-	rate := result.FormatRate(result.RateAt(planRate(r), s.Elapsed))
+	rate := build.FormatRate(build.RateAt(planRate(r), s.Elapsed))
 	switch {
 	case r.ClosedLoop != nil:
 		return "max"
@@ -124,7 +124,7 @@ func rateText(v float64) string {
 	if v == 0 {
 		return "max"
 	}
-	return result.FormatRate(v)
+	return build.FormatRate(v)
 }
 
 // achieved returns the rate of the last second while load is sent, else of the complete test.
@@ -139,18 +139,18 @@ func achieved(lt *v1alpha1.LoadTest) string {
 func timeText(us *int64, above int64) string {
 	switch {
 	case us == nil && above > 0:
-		return rv.AboveText(result.FormatTime(above))
+		return rv.AboveText(build.FormatTime(above))
 	case us == nil || *us == 0:
 		return "-"
 	}
-	return result.FormatTime(*us)
+	return build.FormatTime(*us)
 }
 
 // errorKinds returns the numbers of requests that did not succeed, the most frequent first.
-func errorKinds(r *v1alpha1.Results) []result.Named {
+func errorKinds(r *v1alpha1.Results) []build.Named {
 	counts := map[string]int64{}
 	q := &r.Requests
-	for _, k := range []result.Named{
+	for _, k := range []build.Named{
 		{Name: "failed checks", Count: q.FailedChecks}, {Name: "timed out", Count: q.TimedOut},
 		{Name: "reset", Count: q.Reset},
 		{Name: "connection lost", Count: q.ConnectionLost}, {Name: "dropped", Count: q.Dropped},
@@ -159,10 +159,10 @@ func errorKinds(r *v1alpha1.Results) []result.Named {
 			counts[k.Name] = k.Count
 		}
 	}
-	return result.MostFrequent(counts, len(counts))
+	return build.MostFrequent(counts, len(counts))
 }
 
-func namedText(all []result.Named) string {
+func namedText(all []build.Named) string {
 	parts := make([]string, 0, len(all))
 	for _, n := range all {
 		parts = append(parts, fmt.Sprintf("%s %d", plain(n.Name), n.Count))

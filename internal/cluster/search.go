@@ -5,8 +5,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/search"
+	"github.com/h2surge/h2surge/internal/load/search"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // searchText returns what a search does, in a few words; empty: the test has none, or it has ended.
@@ -24,7 +24,7 @@ func shareText(rate *float64) string {
 	if rate == nil {
 		return ""
 	}
-	return result.FormatPercent(*rate)
+	return build.FormatPercent(*rate)
 }
 
 // ProbeLines returns a line for each probe of a search from the one at an index on; see search.Words.

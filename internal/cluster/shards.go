@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // States that the operator sets, not the runner.
@@ -152,7 +152,7 @@ func rank(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
 // not have them.
 func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	if r.LagP99Microseconds > 0 || r.ThrottledMicroseconds > 0 {
-		return result.FormatTime(r.LagP99Microseconds), result.FormatTime(r.ThrottledMicroseconds)
+		return build.FormatTime(r.LagP99Microseconds), build.FormatTime(r.ThrottledMicroseconds)
 	}
 	lag, throttled = "-", "-"
 	if m.Report == nil {
@@ -160,7 +160,7 @@ func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	}
 	for i := range m.Report.Shards {
 		if s := &m.Report.Shards[i]; s.Shard == int(r.Shard) { // the last one is the newest runner of the shard
-			lag, throttled = result.FormatTime(s.LagP99Microseconds), result.FormatTime(s.ThrottledMicroseconds)
+			lag, throttled = build.FormatTime(s.LagP99Microseconds), build.FormatTime(s.ThrottledMicroseconds)
 		}
 	}
 	return lag, throttled
@@ -171,6 +171,6 @@ func healthText(g *v1alpha1.GeneratorStatus) string {
 	if g == nil || g.LagP99Microseconds+g.ThrottledMicroseconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lag p99 %s, throttled %s in all", result.FormatTime(g.LagP99Microseconds),
-		result.FormatTime(g.ThrottledMicroseconds))
+	return fmt.Sprintf("lag p99 %s, throttled %s in all", build.FormatTime(g.LagP99Microseconds),
+		build.FormatTime(g.ThrottledMicroseconds))
 }

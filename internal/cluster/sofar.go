@@ -6,7 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // SoFar makes Reports of the status of a test that runs. Status has no windows, so SoFar makes one of every two Looks
@@ -198,9 +198,9 @@ func counts(in []v1alpha1.NamedCount) map[string]int64 {
 }
 
 // Live returns the state of a test for a live page.
-func (l *Look) Live(now time.Time) *report.Live {
+func (l *Look) Live(now time.Time) *render.Live {
 	lt := l.Test
-	out := &report.Live{Phase: phase(lt), Detail: age(lt, now).String()}
+	out := &render.Live{Phase: phase(lt), Detail: age(lt, now).String()}
 	if stage := stageText(lt, now); stage != "" {
 		out.Detail = "stage " + stage
 	}

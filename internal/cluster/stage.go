@@ -5,7 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Stage is the active rate stage of a test.
@@ -47,7 +47,7 @@ func length(r *v1alpha1.Rate) time.Duration {
 	if r.ClosedLoop != nil && r.Requests != nil {
 		return 0 // it may end before its duration
 	}
-	return time.Duration(result.Nominal(planRate(r)) * float64(time.Second))
+	return time.Duration(build.Nominal(planRate(r)) * float64(time.Second))
 }
 
 // planRate returns a stage as in a plan, without its name and arrivals.

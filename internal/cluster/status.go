@@ -7,7 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Status returns a text about a test. Next returns the command line of one of the plugin's commands for this test.
@@ -77,7 +77,7 @@ func (t *statusText) results(lt *v1alpha1.LoadTest, now time.Time) {
 	t.add("rate", rateOf(lt, now))
 	t.add("times", timesText(&r.ResponseTime))
 	t.add("requests", fmt.Sprintf("%d sent, %d succeeded", r.Requests.Sent, r.Requests.Succeeded))
-	errs := result.FormatPercent(r.ErrorRate)
+	errs := build.FormatPercent(r.ErrorRate)
 	if kinds := errorKinds(r); len(kinds) > 0 {
 		errs += ": " + namedText(kinds)
 	}

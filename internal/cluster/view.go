@@ -12,7 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Frame is the input of View.
@@ -77,7 +77,7 @@ func header(m *Frame, size Size) []string {
 	return append(lines, "", rate,
 		"times    "+timesText(&r.ResponseTime),
 		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded,
-			r.Requests.InFlightAtEnd, result.FormatPercent(r.ErrorRate)))
+			r.Requests.InFlightAtEnd, build.FormatPercent(r.ErrorRate)))
 }
 
 // list is a title and rows. If there are few lines, not all rows are shown.
@@ -189,7 +189,7 @@ func first(counts []v1alpha1.NamedCount) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return namedText([]result.Named{result.Named(counts[0])})
+	return namedText([]build.Named{build.Named(counts[0])})
 }
 
 // listenerList has the notifications of each listener.
@@ -203,7 +203,7 @@ func listenerList(r *v1alpha1.Results) list {
 			p50, p99 = timeText(l.Time.P50Microseconds, l.Time.AboveMicroseconds),
 				timeText(l.Time.P99Microseconds, l.Time.AboveMicroseconds)
 		}
-		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), result.FormatPercent(l.ErrorRate), p50, p99)
+		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), build.FormatPercent(l.ErrorRate), p50, p99)
 	}
 	return out
 }
@@ -230,7 +230,7 @@ func stepList(r *v1alpha1.Results) list {
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
 	for _, s := range steps {
 		t := &s.ResponseTime
-		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, result.FormatPercent(s.ErrorRate),
+		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, build.FormatPercent(s.ErrorRate),
 			timeText(t.P50Microseconds, t.AboveMicroseconds), timeText(t.P99Microseconds, t.AboveMicroseconds),
 			first(s.FailedBy))
 	}
@@ -248,7 +248,7 @@ func healthList(m *Frame) list {
 	text := fmt.Sprintf("shards with exclusive CPUs %d of %d, ready %d of %d, lost %d", st.Generator.ExclusiveShards,
 		n.Desired, n.Ready, n.Desired, n.Lost)
 	if st.StartSkewMicroseconds != nil {
-		text += ", start skew " + result.FormatTime(*st.StartSkewMicroseconds)
+		text += ", start skew " + build.FormatTime(*st.StartSkewMicroseconds)
 	}
 	out.rows = []string{text}
 	if st.Results != nil {
@@ -257,8 +257,8 @@ func healthList(m *Frame) list {
 	if m.Report != nil {
 		g := &m.Report.Generator
 		out.rows = append(out.rows, fmt.Sprintf("lag p99 %s, throttled %s, collecting garbage %s, reconnects %d",
-			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds),
-			result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
+			build.FormatTime(g.LagP99Microseconds), build.FormatTime(g.ThrottledMicroseconds),
+			build.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
 	} else if health := healthText(st.Generator); health != "" {
 		out.rows = append(out.rows, health)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // unansweredShare is the share of unanswered requests that a test should be able to hold: the default limit
@@ -31,7 +31,7 @@ func (c *planner) capacity() {
 		each := streams / t.Connections
 		c.warn(specPath.Child("targets").Index(i).Child("connections"),
 			"%s; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
-			result.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open,
+			build.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open,
 			(open+each-1)/each)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // View is what the page shows.
 type View struct {
 	Report *rv.Report
 	// Live is the state of the test; nil: the report is final.
-	Live *report.Live
+	Live *render.Live
 }
 
 // Server serves one page.
@@ -205,10 +205,10 @@ func (s *Server) render() (document, error) {
 func write(v *View) (page, json []byte, err error) {
 	var p, j bytes.Buffer
 	if v.Live == nil {
-		err = report.HTML(&p, v.Report)
+		err = render.HTML(&p, v.Report)
 	} else {
-		err = report.LiveHTML(&p, v.Report, v.Live)
+		err = render.LiveHTML(&p, v.Report, v.Live)
 	}
-	err = errors.Join(err, report.JSON(&j, v.Report))
+	err = errors.Join(err, render.JSON(&j, v.Report))
 	return p.Bytes(), j.Bytes(), err
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 func TestAddress(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAddress(t *testing.T) {
 // running is the view of a test that has sent n requests.
 func running(n int64) func() (View, error) {
 	return func() (View, error) {
-		return View{Report: &rv.Report{Name: "default/t", Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n}}}, Live: &report.Live{Phase: "Running", Detail: "stage hold"}}, nil
+		return View{Report: &rv.Report{Name: "default/t", Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n}}}, Live: &render.Live{Phase: "Running", Detail: "stage hold"}}, nil
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // TestRing compares a ring with a slice. Each octet is an operation: a appends, b inserts at the front, p pops.

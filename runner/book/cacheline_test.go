@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 func TestSourcesShareNoCacheLine(t *testing.T) {

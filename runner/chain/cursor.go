@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // cursor walks over the spans of a sequence that one worker owns. After the last value it restarts with the first.
@@ -63,7 +63,7 @@ func (c *cursor) setSpans(spans []rv.Span, drawn int64, fresh bool) {
 			return
 		}
 	}
-	n.leaveOut(drawn % shard.Values(n.spans))
+	n.leaveOut(drawn % split.Values(n.spans))
 	*c = n
 }
 

@@ -2,7 +2,7 @@ package chain
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // WeightedRoundRobin picks load chains in proportion to their weights, evenly spread and always in the same order. Each

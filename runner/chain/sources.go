@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/location"
 )
@@ -200,7 +200,7 @@ func newSource(v *variable, share *rv.Share, index, worker int) source {
 		s.rand = newRand(v.seed, share, worker)
 	case drawSlot, drawTrace:
 		s.slots = share.Slots
-		if !shard.Valid(s.slots) {
+		if !split.Valid(s.slots) {
 			s.slots = rv.Slots{Of: 1, Residues: []int64{0}}
 		}
 	case drawConstant, drawTime:
@@ -250,7 +250,7 @@ func (s *source) slot() int64 {
 		return s.number - 1
 	}
 	s.taken++
-	return shard.Nth(s.slots, s.taken-1)
+	return split.Nth(s.slots, s.taken-1)
 }
 
 // settle draws the value of a variable of scope worker, once.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // drawPlan has one chain whose body is a text.
@@ -27,13 +27,13 @@ func variableText(i int) rv.Text { return rv.Text{{Variable: i}} }
 // workersOf are the sources of all workers of a test.
 func workersOf(t *testing.T, p *rv.Plan, g *Program, shards, workers int) []*Sources {
 	t.Helper()
-	shares, err := shard.Split(p, shards)
+	shares, err := split.Split(p, shards)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []*Sources
 	for i := range shares {
-		for w, part := range shard.Workers(&shares[i], workers) {
+		for w, part := range split.Workers(&shares[i], workers) {
 			out = append(out, NewSources(g, &part, w))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // traced is a plan whose steps send a traceparent.
@@ -58,14 +58,14 @@ func TestTraceparentsAreUnique(t *testing.T) {
 	for range 20 {
 		p := traced(random.Uint64(), random.Float64())
 		p.Shards, p.Targets[0].Connections = 1+random.IntN(5), 64
-		shares, err := shard.Split(p, p.Shards)
+		shares, err := split.Split(p, p.Shards)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g, seen := program(t, p), map[string]bool{}
 		for i := range shares {
 			workers := 1 + random.IntN(3)
-			for w, share := range shard.Workers(&shares[i], workers) {
+			for w, share := range split.Workers(&shares[i], workers) {
 				began := time.Unix(random.Int64N(2e9), random.Int64N(1e9))
 				for _, v := range traces(t, g, &share, w, 1000, began) {
 					id, parent := v[3:35], v[36:52]

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // TestWorkersShareNoCacheLine checks all that is written for each request: nothing else may be on its cache lines.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -53,7 +53,7 @@ func newFlow(t *testing.T, p *rv.Plan, h *host) *Flow {
 		t.Fatal(err)
 	}
 	h.program = program
-	share := shard.Whole(p)
+	share := split.Whole(p)
 	f := New(Config{
 		Program: program, Sources: chain.NewSources(program, &share, 0), Share: &share, Chains: []int{0}, Targets: 2, Host: h,
 		Unsent: func(a chain.Activation, skipped bool, why string) {

@@ -1,8 +1,8 @@
 package flow
 
 import (
-	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/pace"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -194,7 +194,7 @@ func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w, err := New(Config{Program: g, Rates: p.Rates, Selections: selected(p), Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
+	w, err := New(Config{Program: g, Rates: p.Rates, Selections: selected(p), Share: split.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -50,14 +50,14 @@ func TestConcurrencyIsExact(t *testing.T) {
 		}
 		p := gets(rate)
 		p.Targets[0].Connections = 12
-		parts, err := shard.Split(p, shards)
+		parts, err := split.Split(p, shards)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var most, sent int64
 		name := fmt.Sprintf("%+v over %d shards", rate, shards)
 		for i := range parts {
-			for _, part := range shard.Workers(&parts[i], 1+r.IntN(3)) {
+			for _, part := range split.Workers(&parts[i], 1+r.IntN(3)) {
 				b := newBenchOf(t, p, part, ok(answer))
 				sent += b.run().Sent
 				if f := b.inFlight(answer, time.Hour); len(f) > 0 {
@@ -78,7 +78,7 @@ func TestConcurrencyChanges(t *testing.T) {
 	const ms, answer = time.Millisecond, 10 * time.Millisecond
 	limit := func(n int64) rv.Rate { return atMost(n, 400*ms, 0) }
 	whole := func(of int64, residues ...int64) *rv.Share {
-		s := shard.Whole(gets(limit(1)))
+		s := split.Whole(gets(limit(1)))
 		s.Slots = rv.Slots{Of: of, Residues: residues}
 		return &s
 	}
@@ -124,13 +124,13 @@ func TestConcurrencyRamps(t *testing.T) {
 			rate.RampFrom = &tt.from
 			p := gets(rate)
 			p.Targets[0].Connections = 6
-			parts, err := shard.Split(p, 3)
+			parts, err := split.Split(p, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := make([]int64, 5)
 			for i := range parts {
-				for _, part := range shard.Workers(&parts[i], 1+i%2) {
+				for _, part := range split.Workers(&parts[i], 1+i%2) {
 					b := newBenchOf(t, p, part, ok(answer))
 					b.run()
 					for k, n := range b.inFlight(answer, 100*ms) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -182,7 +182,7 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	if err := n.work(p, g, shard.Whole(p)); err != nil {
+	if err := n.work(p, g, split.Whole(p)); err != nil {
 		n.t.Fatal(err)
 	}
 	b := &bench{sim: &sim{t: n.t}, w: n.w}

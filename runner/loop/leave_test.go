@@ -5,7 +5,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -65,7 +65,7 @@ func TestEmptyShareLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := gets(rates...)
-			share := shard.Whole(p)
+			share := split.Whole(p)
 			share.Slots.Residues = nil
 			b := newBenchOf(t, p, share, ok(0))
 			if got := b.run(); got.Sent != 0 || b.w.Read().EndedAt-b.startAt != int64(2*time.Second) {

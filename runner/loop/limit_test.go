@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -27,7 +27,7 @@ func (b *bench) mostInASecond() (most int) {
 
 // onHalf is a share of every second slot.
 func onHalf(p *rv.Plan) rv.Share {
-	s := shard.Whole(p)
+	s := split.Whole(p)
 	s.Slots = rv.Slots{Of: 2, Residues: []int64{0}}
 	return s
 }
@@ -92,7 +92,7 @@ func TestRequestLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.share == nil {
-				tt.share = shard.Whole
+				tt.share = split.Whole
 			}
 			if tt.serve == nil {
 				tt.serve = ok(time.Millisecond)
@@ -140,7 +140,7 @@ func TestRequestLimitFollowsTheShare(t *testing.T) {
 	p.RequestLimit = 100
 	b := newBenchOf(t, p, onHalf(p), func(*simRequest) reply { return reply{status: 500} })
 	b.onStart = append(b.onStart, func() {
-		whole := shard.Whole(p)
+		whole := split.Whole(p)
 		b.w.Change(slots.Change{At: b.startAt + int64(2*time.Second), Rates: p.Rates, Share: &whole})
 	})
 	b.run()

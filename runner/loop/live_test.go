@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
@@ -143,8 +143,8 @@ func TestChangesKeepAllSlots(t *testing.T) {
 		b.run()
 		return len(b.served)
 	}
-	want := run(shard.Whole(p), 0)
-	shares, err := shard.Split(p, 3)
+	want := run(split.Whole(p), 0)
+	shares, err := split.Split(p, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +174,11 @@ func TestSharesAreRebalanced(t *testing.T) {
 			p.Chains[0].Steps[0].Path = rv.Text{{Literal: "/"}, {Variable: 1}, {Literal: "/"}, {Variable: 2}}
 			p.Variables = []rv.Variable{{Name: "v", Range: &rv.Range{End: 1_000_000, Step: 1}}, {Name: "n", Counter: &rv.Counter{Step: 1}}}
 			const at = 403 * time.Millisecond
-			shares, err := shard.Split(p, 3)
+			shares, err := split.Split(p, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
-			survivors, err := shard.Distribute(p, []int{0, 2})
+			survivors, err := split.Distribute(p, []int{0, 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestSharesAreRebalanced(t *testing.T) {
 func TestConnectionsFollowTheShare(t *testing.T) {
 	p := gets(perSecond(200, time.Second))
 	p.Targets[0].Connections = 2
-	more, fewer := shard.Whole(p), shard.Whole(p)
+	more, fewer := split.Whole(p), split.Whole(p)
 	more.Connections, fewer.Connections = []int{5}, []int{1}
 	b := newBench(t, p, ok(time.Millisecond))
 	b.onStart = append(b.onStart, func() {
@@ -255,7 +255,7 @@ func TestClosedLoopIsRebalanced(t *testing.T) {
 	rate := rv.Rate{Name: "r", ClosedLoop: true, Requests: 3000}
 	p := gets(rate)
 	p.Targets[0].Connections = 2
-	shares, err := shard.Split(p, 2)
+	shares, err := split.Split(p, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestClosedLoopIsRebalanced(t *testing.T) {
 		b.run()
 		return len(b.served)
 	}
-	all := run(func(*bench) rv.Share { return shard.Whole(p) })
+	all := run(func(*bench) rv.Share { return split.Whole(p) })
 	none := run(func(*bench) rv.Share {
 		return rv.Share{Shards: 2, Slots: rv.Slots{Of: 1}, Connections: []int{0}, FirstConnection: []int{0}}
 	})

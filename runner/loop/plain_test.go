@@ -10,7 +10,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -58,7 +58,7 @@ func TestPlainNet(t *testing.T) {
 	n := netio.NewPlain()
 	var w *Worker
 	w, err = New(Config{
-		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n,
+		Program: g, Rates: p.Rates, Share: split.Whole(p), MaxWait: p.Drain, Net: n,
 		Dialer: plainDialer{l.Addr().String()}, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			if w.Phase() == Ready {

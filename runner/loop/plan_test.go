@@ -9,8 +9,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/plan"
-	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -157,7 +157,7 @@ func executePlan(t *testing.T, p *rv.Plan) (refused error, steps int, err error)
 	if refused != nil {
 		return refused, 0, nil
 	}
-	share := shard.Whole(p)
+	share := split.Whole(p)
 	for i, n := range share.Connections {
 		share.Connections[i] = min(max(n, 1), 3)
 	}

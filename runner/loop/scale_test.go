@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/slots"
 )
@@ -91,7 +91,7 @@ func (f *fleet) run() {
 
 func (f *fleet) share(members []int, id int) *rv.Share {
 	f.t.Helper()
-	shares, err := shard.Distribute(f.plan, members)
+	shares, err := split.Distribute(f.plan, members)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func (f *fleet) live(id, from int) {
 	if from >= 0 {
 		share.Slots.Residues = nil
 	}
-	for k, part := range shard.Workers(share, workersEach) {
+	for k, part := range split.Workers(share, workersEach) {
 		f.work(id, k, from, part)
 	}
 }
@@ -137,7 +137,7 @@ func (f *fleet) work(id, k, from int, part rv.Share) {
 			if share := f.share(s.members, id); share == nil {
 				c.Leave, gone = true, true
 			} else {
-				c.Share = &shard.Workers(share, workersEach)[k]
+				c.Share = &split.Workers(share, workersEach)[k]
 			}
 		}
 		b.announce(c, s.at, s.late[id])

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
@@ -553,7 +553,7 @@ type bench struct {
 
 func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 	t.Helper()
-	return newBenchOf(t, p, shard.Whole(p), serve)
+	return newBenchOf(t, p, split.Whole(p), serve)
 }
 
 // selected returns the selections that a runner gives its workers.

@@ -5,9 +5,9 @@ package measure
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // Recorder counts the requests of measured stages. Durations are given in nanoseconds and kept in

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // firstRevision is the revision of a share without changes. Its rate is that of the plan.
@@ -13,7 +13,7 @@ const firstRevision = 1
 // askedOf returns the desired rate of this runner. After a change of the load, the rates and the share differ from the
 // plan. Then askedOf returns the rate of the slots since the snapshot base, without pauses. If base is not of the same
 // stage, it counts from the start of the stage.
-func askedOf(plan *runnerv1alpha1.Plan, base, s *runnerv1alpha1.Snapshot, live *result.Live) float64 {
+func askedOf(plan *runnerv1alpha1.Plan, base, s *runnerv1alpha1.Snapshot, live *build.Live) float64 {
 	i := slices.IndexFunc(plan.Rates, func(r runnerv1alpha1.Rate) bool { return r.Name == live.Stage })
 	if i < 0 || live.Asked == 0 {
 		return 0

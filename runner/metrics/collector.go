@@ -11,7 +11,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -106,8 +106,8 @@ func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 		exhausted = 1
 	}
 	gauge(to, descExhausted, exhausted)
-	counters(to, descCauses, result.Causes(s.Causes))
-	for _, f := range result.Failures(s.Failures) {
+	counters(to, descCauses, build.Causes(s.Causes))
+	for _, f := range build.Failures(s.Failures) {
 		counter(to, descFailures, float64(f.Count), string(f.Of), string(f.Cause), f.Detail, f.Address)
 	}
 }
@@ -135,7 +135,7 @@ func (c *Collector) collectRate(to chan<- prometheus.Metric, s *runnerv1alpha1.S
 	if base != nil {
 		previous = append(previous, *base)
 	}
-	live, err := result.NewLive(c.plan, previous, []runnerv1alpha1.Snapshot{*s})
+	live, err := build.NewLive(c.plan, previous, []runnerv1alpha1.Snapshot{*s})
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(descAchieved, err)
 		return

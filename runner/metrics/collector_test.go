@@ -16,7 +16,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 func metricsPlan() *runnerv1alpha1.Plan {
@@ -424,7 +424,7 @@ func TestAskedRateFollowsChanges(t *testing.T) {
 		"another process":         {other, at(30, 300, 0), 10},
 		"no stage":                {nil, ended, 0},
 	} {
-		live, err := result.NewLive(metricsPlan(), nil, []runnerv1alpha1.Snapshot{*tc.s})
+		live, err := build.NewLive(metricsPlan(), nil, []runnerv1alpha1.Snapshot{*tc.s})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of internal/report,
+// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of internal/report/render,
 // because the command line does not need the Prometheus library, whose initialisation takes more than a millisecond.
 package metrics
 
@@ -7,7 +7,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/metric"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // own are the metrics of a runner.
@@ -136,7 +136,7 @@ var (
 func stepEvents() map[string]*prometheus.Desc {
 	out, events := map[string]*prometheus.Desc{}, runnerv1alpha1.StepEvents{}
 	for _, n := range events.Counts() {
-		of := result.StepEvents[n.Name]
+		of := build.StepEvents[n.Name]
 		out[n.Name] = own.Counter("step_"+of.Metric+"_total", of.Help, "chain", "step")
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // operationLabels are the labels of descOperations: target, operation, outcome, status and cause.
@@ -16,13 +16,13 @@ type operationLabels [5]string
 // collectOperations counts the requests of each service operation that have an outcome. It has no series if no request
 // of the plan has an operation.
 func collectOperations(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
-	if !result.HasOperations(plan) {
+	if !build.HasOperations(plan) {
 		return
 	}
 	counts := map[operationLabels]int64{}
 	plan.EachStep(func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
 		if i < len(s.Steps) && step.Await == nil && chain.Phase == runnerv1alpha1.PhaseLoad {
-			countOperation(counts, operationLabels{plan.Targets[step.Target].Name, result.OperationOf(chain, step)}, &s.Steps[i])
+			countOperation(counts, operationLabels{plan.Targets[step.Target].Name, build.OperationOf(chain, step)}, &s.Steps[i])
 		}
 	})
 	for labels, n := range counts {
@@ -43,7 +43,7 @@ func countOperation(counts map[operationLabels]int64, of operationLabels, s *run
 		add(n, "response", code, "")
 	}
 	for name, n := range s.Problems {
-		if status, cause, ok := result.ProblemOf(name); ok {
+		if status, cause, ok := build.ProblemOf(name); ok {
 			add(-n, "response", strconv.Itoa(status), "")
 			add(n, "response", strconv.Itoa(status), cause)
 		}

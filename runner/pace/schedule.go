@@ -4,7 +4,7 @@ import (
 	"math"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // Schedule says which slots a worker takes, and when. The worker takes them in the order of their numbers, stage after
@@ -110,7 +110,7 @@ func (s *Schedule) share(g *segment, at int64) {
 		case i == g.stage:
 			from = g.before(at)
 		}
-		if shard.CountBelow(g.slots, s.position[i]) > shard.CountBelow(g.slots, from) {
+		if split.CountBelow(g.slots, s.position[i]) > split.CountBelow(g.slots, from) {
 			s.taken = append(s.taken, taken{stage: i, slots: g.slots, from: from, to: s.position[i]})
 		}
 		s.position[i] = from
@@ -177,9 +177,9 @@ func (s *Schedule) enter(n int) {
 			s.takenBelow = max(s.takenBelow, t.to)
 		}
 	}
-	below := shard.CountBelow(g.own, s.position[g.stage])
+	below := split.CountBelow(g.own, s.position[g.stage])
 	s.residue = int(below % int64(len(g.own.Residues)))
-	s.next = shard.Nth(g.own, below)
+	s.next = split.Nth(g.own, below)
 	s.find()
 }
 
@@ -240,7 +240,7 @@ func (s *Schedule) Drop(until int64) (n int64) {
 	}
 	g := &s.segments[s.current]
 	to := min(g.limit(), g.before(min(until, g.end)))
-	n += shard.CountBelow(g.slots, to) - shard.CountBelow(g.slots, s.next)
+	n += split.CountBelow(g.slots, to) - split.CountBelow(g.slots, s.next)
 	s.next = to
 	s.leave()
 	s.enter(s.current)
@@ -280,11 +280,11 @@ func (s *Schedule) Concurrency(now int64) (limit, rises int64) {
 	if g.rate.Count == 0 {
 		return Never, Never
 	}
-	limit = shard.CountBelow(g.slots, g.concurrency(now))
+	limit = split.CountBelow(g.slots, g.concurrency(now))
 	if !g.rises() {
 		return limit, Never
 	}
-	return limit, g.reaches(shard.Nth(g.slots, limit) + 1)
+	return limit, g.reaches(split.Nth(g.slots, limit) + 1)
 }
 
 // Since returns the instant of the last change or of the begin of the current stage, whichever is later.

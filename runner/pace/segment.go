@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // segment is a time in which nothing of the schedule changes. It ends where the next segment begins. Its instants are
@@ -73,7 +73,7 @@ func (g *segment) change(c *Change) segment {
 }
 
 // maxOwners is more than the number of workers of all shards can be.
-const maxOwners = shard.MaxShards*shard.MaxShards + 1
+const maxOwners = split.MaxShards*split.MaxShards + 1
 
 // ownSlots returns which of the worker's slots it takes in a stage. In a closed loop that ends by requests, a worker
 // that may have no request in flight must have no slot. With a concurrency of n, the owner of slot k is therefore the
@@ -84,8 +84,8 @@ func ownSlots(r *rv.Rate, slots rv.Slots) rv.Slots {
 		return slots
 	}
 	own := rv.Slots{Of: r.Count}
-	for j := range shard.CountBelow(slots, r.Count) {
-		own.Residues = append(own.Residues, shard.Nth(slots, j))
+	for j := range split.CountBelow(slots, r.Count) {
+		own.Residues = append(own.Residues, split.Nth(slots, j))
 	}
 	return own
 }

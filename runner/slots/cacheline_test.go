@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // TestLeaseSharesNoCacheLine checks that nothing that workers write is on the cache line of the lease, which all workers read.

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cacheline"
+	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
 // Lease is how long workers may send requests. The zero Lease has no end. One goroutine at a time sets it; workers read

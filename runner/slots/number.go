@@ -3,11 +3,11 @@ package slots
 import (
 	"math"
 
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // maxResidues bounds Slots.Of of a worker: there are at most as many shards, and as many workers of each.
-const maxResidues = shard.MaxShards * shard.MaxShards
+const maxResidues = split.MaxShards * split.MaxShards
 
 // afterShare is the first number that follows from a slot in a test with several schedules. No worker draws so many
 // numbers before the first change of a share. JSON can represent larger numbers exactly (RFC 8259 6).

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -43,7 +43,7 @@ func TestSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := shard.Whole(plan)
+	half := split.Whole(plan)
 	half.Slots = rv.Slots{Of: 2, Residues: []int64{1}}
 	take := func(until int64) func(*Slots, *taken) {
 		return func(s *Slots, k *taken) { s.Take(until*ms, until*ms, k) }
@@ -86,7 +86,7 @@ func TestSlots(t *testing.T) {
 		"the load ends in a pause": {[]func(*Slots, *taken){take(1001), lease(1160, ends), func(s *Slots, k *taken) { s.Pass(1600*ms, k) }}, "slot 0 of stage 0 due at 1000, pause, 2 of stage 0 dropped, 4 of stage 1 dropped, over"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(program, plan.Rates, shard.Whole(plan).Slots, 1)
+			s := New(program, plan.Rates, split.Whole(plan).Slots, 1)
 			s.Start(1000*ms, nil)
 			var got taken
 			for _, f := range tt.do {

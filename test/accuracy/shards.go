@@ -11,9 +11,9 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/tune"
 	"github.com/h2surge/h2surge/test/harness"
@@ -120,7 +120,7 @@ func shardsMain(args []string) error {
 
 // runShards runs one runner for each shard, all from the same instant.
 func runShards(plan *rv.Plan) (*rv.Report, error) {
-	shares, err := shard.Split(plan, plan.Shards)
+	shares, err := split.Split(plan, plan.Shards)
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +149,10 @@ func runShards(plan *rv.Plan) (*rv.Report, error) {
 			return nil, err
 		}
 	}
-	in := result.Input{Plan: plan}
+	in := build.Input{Plan: plan}
 	for _, r := range runners {
 		<-r.Done()
 		in.Snapshots = append(in.Snapshots, *r.Snapshot())
 	}
-	return result.Build(in)
+	return build.Build(in)
 }

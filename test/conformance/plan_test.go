@@ -9,7 +9,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner"
 )
 
@@ -70,7 +70,7 @@ func run(ctx context.Context, plan *rv.Plan) (*rv.Snapshot, error) {
 		return nil, err
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan)}); err != nil {
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan)}); err != nil {
 		return nil, err
 	}
 	ready := time.After(plan.Targets[0].ConnectWithin() * 5 / 4)

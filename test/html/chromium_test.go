@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/compare"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // chromium is the browser's command, or the test is skipped.
@@ -69,7 +69,7 @@ func reportPage(t *testing.T) (page, dist string) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := report.HTML(&b, r); err != nil {
+	if err := render.HTML(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	page = filepath.Join(dist, "report.html")
@@ -123,7 +123,7 @@ func TestComparison(t *testing.T) {
 	c := compare.Reports(compare.Input{Source: "a.json", Report: r}, compare.Input{Source: "b.json", Report: r}, compare.Options{})
 	_, dist := reportPage(t)
 	var b bytes.Buffer
-	if err := report.CompareHTML(&b, c, r, r); err != nil {
+	if err := render.CompareHTML(&b, c, r, r); err != nil {
 		t.Fatal(err)
 	}
 	page, picture := filepath.Join(dist, "compare.html"), filepath.Join(dist, "compare.png")

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/compare"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/compare"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // frames shows a page in frames of several widths, because no window of Chromium is as narrow as a phone, and writes what it finds
@@ -156,11 +156,11 @@ func pages(t *testing.T) (dist string, names []string) {
 		names = append(names, name)
 	}
 	var a, b, c, d bytes.Buffer
-	write("report", report.HTML(&a, r), &a)
-	write("hard", report.HTML(&b, hard), &b)
-	write("running", report.LiveHTML(&c, hard, &report.Live{Phase: "Running", Detail: "stage hold"}), &c)
+	write("report", render.HTML(&a, r), &a)
+	write("hard", render.HTML(&b, hard), &b)
+	write("running", render.LiveHTML(&c, hard, &render.Live{Phase: "Running", Detail: "stage hold"}), &c)
 	of := compare.Reports(compare.Input{Source: "a.json", Report: r}, compare.Input{Source: "b.json", Report: hard}, compare.Options{})
-	write("compare", report.CompareHTML(&d, of, r, hard), &d)
+	write("compare", render.CompareHTML(&d, of, r, hard), &d)
 	return dist, names
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/livepage"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // begun is how many windows a test that runs has at first: the warm-up, which has no response times, and what follows.
@@ -42,7 +42,7 @@ func liveServer(t *testing.T, windows int, ends bool) (server *livepage.Server, 
 		} else {
 			server.Show(next)
 		}
-		return livepage.View{Report: &so, Live: &report.Live{Phase: "Running", Detail: "stage hold"}}, nil
+		return livepage.View{Report: &so, Live: &render.Live{Phase: "Running", Detail: "stage hold"}}, nil
 	}
 	server.Show(next)
 	return server, shown
@@ -113,7 +113,7 @@ func TestLivePageIsLost(t *testing.T) {
 		shown.Add(1)
 		go server.Close()
 		r, err := canned()
-		return livepage.View{Report: r, Live: &report.Live{Phase: "Running"}}, err
+		return livepage.View{Report: r, Live: &render.Live{Phase: "Running"}}, err
 	}
 	server.Show(view)
 	dom, _ := visit(t, browser, server.URL(), "--virtual-time-budget=8000", "--dump-dom")

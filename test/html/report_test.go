@@ -10,7 +10,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // shards and seconds of the test that never was.
@@ -181,21 +181,21 @@ func plan() *runnerv1alpha1.Plan {
 // canned is the report of the test that never was, made as real ones are.
 func canned() (*runnerv1alpha1.Report, error) {
 	p := plan()
-	windows := result.NewWindows(p, shards)
+	windows := build.NewWindows(p, shards)
 	changed := plan().Rates
 	changed[1].Count = 6000
 	windows.Change(joins*time.Second, changed)
 	windows.Change(pauses*time.Second, make([]runnerv1alpha1.Rate, len(changed)))
 	windows.Change(resumes*time.Second, changed)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	in := result.Input{
-		Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[result.Runner]int64{},
+	in := build.Input{
+		Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[build.Runner]int64{},
 		StartWall: start, EndWall: start.Add(seconds * time.Second),
 	}
 	var members []*member
 	for i := range shards {
 		members = append(members, newMember(i))
-		in.ClockOffsets[result.Runner{Shard: i, Boot: "b"}] = 0
+		in.ClockOffsets[build.Runner{Shard: i, Boot: "b"}] = 0
 	}
 	for second := range seconds {
 		switch second {
@@ -215,7 +215,7 @@ func canned() (*runnerv1alpha1.Report, error) {
 	for _, m := range members {
 		in.Snapshots = append(in.Snapshots, m.done(seconds))
 	}
-	r, err := result.Build(in)
+	r, err := build.Build(in)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func canned() (*runnerv1alpha1.Report, error) {
 	r.Verdict = runnerv1alpha1.Verdict{
 		Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.3% > 0.1%",
 		Thresholds: []runnerv1alpha1.ThresholdResult{
-			{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: result.FormatTime(r.ResponseTime.P99), Passed: true},
+			{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: build.FormatTime(r.ResponseTime.P99), Passed: true},
 			{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.1%", Observed: runnerv1alpha1.FormatPercentage(float64(r.ErrorRate), 3)},
 		},
 	}

@@ -12,11 +12,11 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/metrics"
 	"github.com/h2surge/h2surge/test/prometheus/lab"
@@ -33,7 +33,7 @@ type execution struct {
 func prepare(t *testing.T) *execution {
 	t.Helper()
 	x := &execution{plan: compiled(t, startTarget(t))}
-	shares, err := shard.Split(x.plan, x.plan.Shards)
+	shares, err := split.Split(x.plan, x.plan.Shards)
 	must(t, err)
 	for i := range shares {
 		r, err := runner.New(x.plan, runner.Options{Workers: 1, NoPin: true})
@@ -117,7 +117,7 @@ func (x *execution) snapshots() (out []rv.Snapshot) {
 
 func (x *execution) report(t *testing.T) *rv.Report {
 	t.Helper()
-	r, err := result.Build(result.Input{Plan: x.plan, Snapshots: x.snapshots()})
+	r, err := build.Build(build.Input{Plan: x.plan, Snapshots: x.snapshots()})
 	must(t, err)
 	return r
 }

@@ -67,7 +67,7 @@ type StepEvents struct {
 	ResponsesTruncated int64 `json:"responsesTruncated,omitempty"`
 }
 
-// Counts returns all counts, in the order of the fields. Package result says how each is shown.
+// Counts returns all counts, in the order of the fields. internal/report/build says how each is shown.
 func (e *StepEvents) Counts() [5]Count {
 	return [...]Count{
 		{"retries", &e.Retries}, {"redirects", &e.Redirects}, {"overloadControl", &e.OverloadControl},

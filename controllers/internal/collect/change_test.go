@@ -11,7 +11,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // patch is what a user's edit comes to: the rate of the only stage, and whether it is suspended.
@@ -53,7 +53,7 @@ func TestChangeOfARate(t *testing.T) {
 		if d := at.Sub(told); d < 750*time.Millisecond || d > 2*time.Second {
 			t.Errorf("it came into force after %v, want at least 750 ms and less than 2 s", d)
 		}
-		want := []shards.Applied{{Generation: 2, Members: shard.All(3), At: at}}
+		want := []shards.Applied{{Generation: 2, Members: split.All(3), At: at}}
 		if diff := cmp.Diff(want, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
@@ -112,7 +112,7 @@ func TestChangesThatOneHearsLate(t *testing.T) {
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
 		first, second := f.wantOneInstant(2), f.wantOneInstant(3)
-		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: shard.All(3), At: first}, {Generation: 3, Members: shard.All(3), At: second}}, v.Applied); diff != "" || v.Generation != 3 {
+		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: split.All(3), At: first}, {Generation: 3, Members: split.All(3), At: second}}, v.Applied); diff != "" || v.Generation != 3 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		if len(losses(v)) != 0 {
@@ -133,7 +133,7 @@ func TestTwoChangesShortlyAfterEachOther(t *testing.T) {
 		if second := f.wantOneInstant(2); third.Sub(second) < 0 || third.Sub(second) > 100*time.Millisecond {
 			t.Errorf("instants %v and %v", second, third)
 		}
-		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], shards.Applied{Generation: 4, Members: shard.All(2), At: third}) {
+		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], shards.Applied{Generation: 4, Members: split.All(2), At: third}) {
 			t.Errorf("revision %d, applied %v", v.Generation, v.Applied)
 		}
 	})
@@ -151,7 +151,7 @@ func TestTakeOverAfterAChange(t *testing.T) {
 		if diff := cmp.Diff(calls, f.runners[0].Calls()); diff != "" {
 			t.Errorf("the successor told a runner something anew (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: shard.All(3), At: at}}, v.Applied); diff != "" || v.Generation != 2 {
+		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: split.All(3), At: at}}, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("generation %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		f.patch(3, 500, false)
@@ -170,11 +170,11 @@ func TestTakeOverInTheMiddleOfAChange(t *testing.T) {
 		s, _ := f.runners[1].Snapshot(t.Context())
 		rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 		rates[0].Count = 3000
-		shares, err := shard.Distribute(f.plan, shard.All(3))
+		shares, err := split.Distribute(f.plan, split.All(3))
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := runnerv1alpha1.Update{Revision: 2, Generation: 2, At: s.Clock - s.StartAt + int64(time.Second), Members: shard.All(3), Rates: rates}
+		u := runnerv1alpha1.Update{Revision: 2, Generation: 2, At: s.Clock - s.StartAt + int64(time.Second), Members: split.All(3), Rates: rates}
 		f.stored.Append(record.Change{Revision: 2, Generation: 2, At: u.At, Members: u.Members, Rates: record.RatesOf(rates)})
 		u.Share = shares[1]
 		if err := f.runners[1].Update(t.Context(), u); err != nil {

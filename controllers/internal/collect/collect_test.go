@@ -23,8 +23,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
-	"github.com/h2surge/h2surge/internal/search"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/search"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 const (
@@ -64,7 +64,7 @@ type fleet struct {
 func newFleet(t *testing.T, n int) *fleet {
 	f := &fleet{t: t, plan: testPlan(n)}
 	f.desired = shards.Desired{Name: name, UID: uid, Plan: f.plan, Shards: n, Policy: v1alpha1.ShardLostFail, Pods: map[int]shards.Pod{}}
-	f.stored = record.Record{Attempt: 1, Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(n)}}}
+	f.stored = record.Record{Attempt: 1, Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: split.All(n)}}}
 	for i := range n {
 		// Clocks an hour apart, and calls that take a while.
 		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // Registry has the runs that are under way. It is a Runnable of the manager; its methods are
@@ -66,7 +66,7 @@ func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 		have.want(d)
 		return have.view.Load(), nil
 	}
-	if _, err := shard.Split(d.Plan, d.Plan.Shards); err != nil {
+	if _, err := split.Split(d.Plan, d.Plan.Shards); err != nil {
 		return nil, fmt.Errorf("splitting the plan: %w", err)
 	}
 	if have != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/search"
+	"github.com/h2surge/h2surge/internal/load/search"
 )
 
 // search makes the run look for a rate from 1000/s on. A target that is asked for more than its knee answers none of the requests of that

@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // maxChanges bounds Record.Edits and status.changes.
@@ -93,8 +93,8 @@ func distributedTo(f *run.Facts, members []int, edits []record.Edit) bool {
 			continue
 		}
 		beyond := slices.ContainsFunc(members, func(m int) bool { return m >= n })
-		missing := slices.ContainsFunc(shard.All(n), func(m int) bool {
-			return !slices.Contains(members, m) && !slices.ContainsFunc(lost, func(r result.Runner) bool { return r.Shard == m })
+		missing := slices.ContainsFunc(split.All(n), func(m int) bool {
+			return !slices.Contains(members, m) && !slices.ContainsFunc(lost, func(r build.Runner) bool { return r.Shard == m })
 		})
 		if !beyond && !missing {
 			return true

@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/plan"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -36,7 +36,7 @@ func EmptyReport(f *run.Facts, why *run.Blocker) (*runnerv1alpha1.Report, error)
 	if why.Reason == v1alpha1.ReasonStopped {
 		outcome = runnerv1alpha1.OutcomeStopped
 	}
-	report, err := result.Build(result.Input{Plan: f.Plan, PlanHash: f.PlanHash, Version: version.Get().Version})
+	report, err := build.Build(build.Input{Plan: f.Plan, PlanHash: f.PlanHash, Version: version.Get().Version})
 	if err != nil {
 		return nil, fmt.Errorf("building an empty report: %w", err)
 	}

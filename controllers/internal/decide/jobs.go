@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // Attempt returns the number of the Job that the run needs, and how many Jobs before it lost a runner; false: it has
@@ -48,7 +48,7 @@ func Prepare(f *run.Facts, next *record.Record, attempt, losses int, template st
 		}
 		next.Changes = nil
 		next.Append(record.Change{
-			Revision: 1, Generation: f.LoadTest.Generation, Members: shard.All(f.Plan.Shards),
+			Revision: 1, Generation: f.LoadTest.Generation, Members: split.All(f.Plan.Shards),
 			Rates: record.RatesOf(f.Plan.Rates), DecidedAt: f.MicroTime(),
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/internal/search"
+	"github.com/h2surge/h2surge/internal/load/search"
 )
 
 // probe takes over what the probe showed that has ended, and decides with the last one that the search ends the load.

@@ -9,8 +9,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/plan"
-	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // StartedGeneration is the generation of the spec that started; zero: the test has not started.
@@ -99,7 +99,7 @@ func distributionError(plan *runnerv1alpha1.Plan, shards int) string {
 				plan.Shards, i)
 		}
 	}
-	if _, err := shard.Split(plan, shards); err != nil {
+	if _, err := split.Split(plan, shards); err != nil {
 		return fmt.Sprintf("spec.runner.shards: cannot distribute the load over %d shards: %v", shards, err)
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Remaining returns the number of shards that have a share of the load and are not lost.
@@ -75,8 +75,8 @@ func sentAll(state runnerv1alpha1.State) bool {
 }
 
 // runnerOf identifies a runner and its process.
-func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
-	who := result.Runner{Shard: shard}
+func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) build.Runner {
+	who := build.Runner{Shard: shard}
 	if snap != nil {
 		who.Boot = snap.Boot
 	}
@@ -84,8 +84,8 @@ func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
 }
 
 // Lost are the runners that had a part of the load and were lost.
-func (f *Facts) Lost() []result.Runner {
-	var out []result.Runner
+func (f *Facts) Lost() []build.Runner {
+	var out []build.Runner
 	for i := range f.Ended {
 		if rec := &f.Ended[i]; rec.Loss != nil && rec.Member {
 			out = append(out, runnerOf(rec.Index, rec.Snapshot))

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // Options are the times of a run.
@@ -31,7 +31,7 @@ type Group struct {
 	// runners are the present ones by shard, former those whose shard has another one since.
 	runners runners
 	former  runners
-	merge   *result.Merge
+	merge   *build.Merge
 	limits  *verdict.Live
 	startAt int64 // in our clock, of the test; zero: not chosen yet
 	steps   int   // of all chains
@@ -53,10 +53,10 @@ type Group struct {
 // New returns the group of a run whose clock begins now.
 func New(d Desired, opts Options, now time.Time) *Group {
 	g := &Group{
-		d: d, opts: opts, now: now, zero: now, merge: result.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan,
+		d: d, opts: opts, now: now, zero: now, merge: build.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan,
 			d.Plan.Shards),
 		// until there is a record
-		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}}},
+		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: split.All(d.Plan.Shards)}}},
 	}
 	g.members = members{shares: shares{plan: d.Plan}, changes: &g.changes}
 	g.probing = probing{plan: d.Plan, changes: &g.changes}

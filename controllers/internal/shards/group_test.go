@@ -12,7 +12,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // driven is a group whose time and runners are variables of a test.
@@ -32,7 +32,7 @@ func drive(t *testing.T, shards int) *driven {
 	}
 	d := &driven{T: t, now: time.Unix(1000, 0), desired: Desired{
 		Plan: plan, Shards: shards, Policy: v1alpha1.ShardLostFail, Pods: map[int]Pod{}, Record: &record.Record{
-			Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(shards)}},
+			Live: record.Live{Generation: 1}, Changes: []record.Change{{Revision: 1, Generation: 1, Members: split.All(shards)}},
 		},
 	}}
 	for i := range shards {

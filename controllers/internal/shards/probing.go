@@ -7,8 +7,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/internal/search"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/load/search"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // probing is a search: what the record has of it, and what this process saw. An operator that takes over saw nothing,

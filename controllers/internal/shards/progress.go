@@ -5,14 +5,14 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
 // Summarize sets Progress from the snapshots of the view alone.
 func (v *View) Summarize(plan *runnerv1alpha1.Plan, lossTolerated bool) error {
-	m := result.NewMerge(plan, plan.Shards)
+	m := build.NewMerge(plan, plan.Shards)
 	for s := range v.runners() {
 		if s.Snapshot == nil {
 			continue
@@ -25,9 +25,9 @@ func (v *View) Summarize(plan *runnerv1alpha1.Plan, lossTolerated bool) error {
 }
 
 // summarize sets Progress from a sum of all snapshots of the view.
-func (v *View) summarize(m *result.Merge, lossTolerated bool) (err error) {
-	in := result.Input{
-		Version: version.Get().Version, Snapshots: v.Snapshots(lossTolerated), ClockOffsets: map[result.Runner]int64{},
+func (v *View) summarize(m *build.Merge, lossTolerated bool) (err error) {
+	in := build.Input{
+		Version: version.Get().Version, Snapshots: v.Snapshots(lossTolerated), ClockOffsets: map[build.Runner]int64{},
 		StartWall: v.StartedAt, Lost: v.lost(lossTolerated),
 	}
 	in.EndWall = v.lastRequest(in.Snapshots)
@@ -80,8 +80,8 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 
 // lost are the runners that had a share of the load and were lost. If losses are tolerated, a runner that was reached
 // again and has final counts is not among them: nothing is missing.
-func (v *View) lost(lossTolerated bool) []result.Runner {
-	var out []result.Runner
+func (v *View) lost(lossTolerated bool) []build.Runner {
+	var out []build.Runner
 	for s := range v.runners() {
 		if s.Lost != nil && s.Member && (!lossTolerated || s.State != Recovered) {
 			out = append(out, s.runner())
@@ -91,8 +91,8 @@ func (v *View) lost(lossTolerated bool) []result.Runner {
 }
 
 // runner identifies the runner in a report.
-func (s *Shard) runner() result.Runner {
-	out := result.Runner{Shard: s.Index}
+func (s *Shard) runner() build.Runner {
+	out := build.Runner{Shard: s.Index}
 	if s.Snapshot != nil {
 		out.Boot = s.Snapshot.Boot
 	}
@@ -108,7 +108,7 @@ func (v *View) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
 			continue
 		}
 		// All shards start at the same time, within the skew.
-		if end := v.StartedAt.Add(result.SinceStart(s, s.EndedAt)); end.After(last) {
+		if end := v.StartedAt.Add(build.SinceStart(s, s.EndedAt)); end.After(last) {
 			last = end
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // shares computes the shares of members. It keeps the last result: each member needs it, and most changes have the same
@@ -20,7 +20,7 @@ func (c *shares) of(members []int) ([]runnerv1alpha1.Share, error) {
 	if c.last != nil && slices.Equal(members, c.members) {
 		return c.last, nil
 	}
-	last, err := shard.Distribute(c.plan, members)
+	last, err := split.Distribute(c.plan, members)
 	if err != nil {
 		return nil, err
 	}

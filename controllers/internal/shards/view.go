@@ -5,8 +5,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
-	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // View is what is known of a run. It is immutable.
@@ -41,7 +41,7 @@ type View struct {
 	Rate float64
 	// Progress sums up all runners; nil: the test has not started, or nothing is known. It must not be changed. It is
 	// complete when the view is Over.
-	Progress *result.Progress
+	Progress *build.Progress
 	// Thresholds are compared with the figures so far. Seen are the worst windows of those on windows, and Failed those of
 	// them that failed. Abort is the threshold that must end the test; nil: none.
 	Thresholds   []runnerv1alpha1.ThresholdResult

@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Bounds of status.protocols. The names of targets have theirs in the spec.
@@ -31,7 +31,7 @@ func protocols(plan *runnerv1alpha1.Plan, view *shards.View) []v1alpha1.FoundPro
 		return nil
 	}
 	var out []v1alpha1.FoundProtocol
-	for _, f := range result.Protocols(plan, snapshots) {
+	for _, f := range build.Protocols(plan, snapshots) {
 		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL),
 			Protocol: shorten.To(string(f.Protocol), maxProtocol)})
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // rate rounds a rate to six decimals, and share a share to nine, so that status has no digits that mean nothing.
@@ -91,7 +91,7 @@ const (
 )
 
 func mostFrequent(counts map[string]int64, limit int) (out []v1alpha1.NamedCount) {
-	for _, c := range result.MostFrequent(counts, limit) {
+	for _, c := range build.MostFrequent(counts, limit) {
 		out = append(out, v1alpha1.NamedCount(c))
 	}
 	return out
@@ -176,12 +176,12 @@ func summary(n *v1alpha1.ShardCounts, view *shards.View, r *runnerv1alpha1.Repor
 	if r == nil || !view.Over() && view.StartedAt.IsZero() {
 		return out
 	}
-	out.Rate, out.Errors = result.FormatRate(view.Rate), result.FormatPercent(view.Progress.ErrorRate)
+	out.Rate, out.Errors = build.FormatRate(view.Rate), build.FormatPercent(view.Progress.ErrorRate)
 	if view.Over() {
-		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(float64(r.ErrorRate))
+		out.Rate, out.Errors = build.FormatRate(r.Rate.Achieved), build.FormatPercent(float64(r.ErrorRate))
 	}
 	if r.ResponseTime.Count > 0 {
-		out.P50, out.P99 = result.FormatTime(r.ResponseTime.P50), result.FormatTime(r.ResponseTime.P99)
+		out.P50, out.P99 = build.FormatTime(r.ResponseTime.P50), build.FormatTime(r.ResponseTime.P99)
 	}
 	return out
 }

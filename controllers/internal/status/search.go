@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
-	"github.com/h2surge/h2surge/internal/search"
+	"github.com/h2surge/h2surge/internal/load/search"
 )
 
 // searchMessage describes the probe that runs, or the wait for the next one.

@@ -13,7 +13,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/report"
+	"github.com/h2surge/h2surge/internal/report/render"
 )
 
 // Storage is a bucket of an object storage.
@@ -69,10 +69,10 @@ func (s *Storage) Upload(ctx context.Context, run configv1alpha1.ResultRun, enco
 
 func filesOf(encoded []byte, decoded *runnerv1alpha1.Report) ([]file, error) {
 	var page, table bytes.Buffer
-	if err := report.HTML(&page, decoded); err != nil {
+	if err := render.HTML(&page, decoded); err != nil {
 		return nil, fmt.Errorf("writing the HTML report: %w", err)
 	}
-	if err := report.CSV(&table, decoded); err != nil {
+	if err := render.CSV(&table, decoded); err != nil {
 		return nil, fmt.Errorf("writing the CSV: %w", err)
 	}
 	return []file{

@@ -15,7 +15,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
-	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // Now is the time of the pass.
@@ -45,7 +45,7 @@ func WithJob(f *run.Facts) {
 	f.Job.Name, f.Job.CreationTimestamp = "pcf-1", metav1.NewTime(Now)
 	f.Record = &record.Record{
 		Version: record.Version, State: record.Preparing, Attempt: 1, Plan: record.Plan{Hash: f.PlanHash, Generation: 1},
-		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(f.Plan.Shards),
+		Changes: []record.Change{{Revision: 1, Generation: 1, Members: split.All(f.Plan.Shards),
 			Rates: record.RatesOf(f.Plan.Rates), DecidedAt: metav1.NewMicroTime(Now)}},
 	}
 	f.Stored = true

@@ -8,7 +8,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
-	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // TestShape: the snapshots of simulated runners are ones that the operator accepts, and their distributions only grow.
@@ -25,7 +25,7 @@ func TestShape(t *testing.T) {
 		if err := r.Update(ctx, runnerv1alpha1.Update{Revision: 1, Members: []int{0}, Share: share}); err != nil {
 			t.Fatal(err)
 		}
-		windows := result.NewWindows(plan, 1)
+		windows := build.NewWindows(plan, 1)
 		for i, want := range []struct {
 			after      time.Duration
 			sent, done int64
@@ -50,7 +50,7 @@ func TestShape(t *testing.T) {
 			if steps != want.sent {
 				t.Errorf("after %s: the steps sent %d, want %d", want.after, steps, want.sent)
 			}
-			if err := result.NewMerge(plan, 1).Add(s); err != nil {
+			if err := build.NewMerge(plan, 1).Add(s); err != nil {
 				t.Errorf("after %s: %v", want.after, err)
 			}
 			if err := windows.Add(s); err != nil {

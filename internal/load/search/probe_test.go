@@ -1,0 +1,53 @@
+package search
+
+import (
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/verdict"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		outcome rv.Outcome
+		reason  string
+		lag     int64
+		want    rv.ProbeOutcome
+	}{
+		{"passed", rv.OutcomePassed, verdict.ReasonPassed, 0, rv.ProbeHeld},
+		{"passed although it lagged", rv.OutcomePassed, verdict.ReasonPassed, verdict.MaxLag + 1, rv.ProbeHeld},
+		{"a threshold failed", rv.OutcomeFailed, verdict.ReasonThresholdsFailed, verdict.MaxLag, rv.ProbeFailed},
+		{"a threshold failed, half of the requests were late", rv.OutcomeFailed, verdict.ReasonThresholdsFailed, verdict.MaxLag + 1, rv.ProbeGeneratorBound},
+		{"the generator is the cause", rv.OutcomeInconclusive, verdict.ReasonGeneratorBound, 0, rv.ProbeGeneratorBound},
+		{"no success", rv.OutcomeError, verdict.ReasonNoSuccess, 0, rv.ProbeFailed},
+		{"a lost shard", rv.OutcomeInconclusive, verdict.ReasonPartialResult, 0, rv.ProbeInvalid},
+	} {
+		if got := outcomeOf(&rv.Verdict{Outcome: tt.outcome, Reason: tt.reason}, tt.lag); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	failed := []rv.ThresholdResult{{Name: "fast"}, {Name: "much", Passed: true}, {Name: "clean"}}
+	for _, tt := range []struct {
+		name, want string
+		probe      rv.ProbeResult
+	}{
+		{"held", "", rv.ProbeResult{Outcome: rv.ProbeHeld}},
+		{"thresholds", "fast, clean", rv.ProbeResult{Outcome: rv.ProbeFailed, Message: "fast: p99", Thresholds: failed}},
+		{"the default limit on errors", "the error rate is 12.5%", rv.ProbeResult{Outcome: rv.ProbeFailed, Message: "the error rate is 12.5%, above the default limit of 1%: of 8 requests, 1 x status 503; set"}},
+		{"late", "generator late", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "the generator was the bottleneck, it lagged (p99 40ms): fast", Thresholds: failed}},
+		{"late for most requests", "generator late", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "clean: ErrorRate 12% > 1%", Thresholds: failed}},
+		{"throttled", "generator throttled", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: "the generator was the bottleneck, " + verdict.Throttled + "2s: fast"}},
+		{"connections", "too few connections", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: verdict.ConnectionsBound + ", and the generator can be another, it lagged (p99 40ms): fast"}},
+		{"the operator's limit", "operator's limit", rv.ProbeResult{Outcome: rv.ProbeGeneratorBound, Message: verdict.HeldBack + ": 100 were due"}},
+		{"repeated", "runner 1 was lost during the probe", rv.ProbeResult{Outcome: rv.ProbeInvalid, Message: "runner 1 was lost during the probe"}},
+		{"repeated because of leases", "the leases of 1 of 2 shards expired", rv.ProbeResult{Outcome: rv.ProbeInvalid, Message: "the leases of 1 of 2 shards expired, because the operator could not reach them; they"}},
+	} {
+		if got := Reason(&tt.probe); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

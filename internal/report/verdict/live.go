@@ -1,0 +1,155 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/build"
+)
+
+// Live compares thresholds while a test runs. It is not safe for concurrent use.
+type Live struct {
+	plan  *runnerv1alpha1.Plan
+	watch *build.Watch
+	// windows is the worst window of each threshold so far.
+	windows []comparison
+	// failed are the first failures of thresholds on windows.
+	failed map[string]Observation
+}
+
+// NewLive returns the comparisons of a run that begins with so many shards.
+func NewLive(plan *runnerv1alpha1.Plan, shards int) *Live {
+	l := &Live{plan: plan, watch: build.NewWatch(plan, shards), windows: make([]comparison, len(plan.Thresholds)),
+		failed: map[string]Observation{}}
+	for i := range l.windows {
+		l.windows[i], _ = begin(&plan.Thresholds[i]) // an error is one of the plan, which Judge returns
+		l.windows[i].result.Observed = runnerv1alpha1.ObservedNone
+	}
+	return l
+}
+
+// Restore notes that a threshold on windows failed before. It has failed, also if later windows pass.
+func (l *Live) Restore(name string, o Observation) { l.failed[name] = o }
+
+// Add adds a snapshot. It returns an error if the snapshot does not fit the plan or the one before.
+func (l *Live) Add(s *runnerv1alpha1.Snapshot) error {
+	if len(l.plan.Thresholds) == 0 {
+		return nil
+	}
+	moved, err := l.watch.Add(s)
+	if err != nil || !moved {
+		return err
+	}
+	for i := range l.plan.Thresholds {
+		t := &l.plan.Thresholds[i]
+		f, whole := l.watch.Window(i)
+		if !whole {
+			continue
+		}
+		c, err := begin(t)
+		if err == nil {
+			err = c.compare(t, &f)
+		}
+		if err != nil {
+			return fmt.Errorf("threshold %s: %w", t.Name, err)
+		}
+		l.window(i, &c)
+	}
+	return nil
+}
+
+// window notes a window. A window without a value, such as one without responses, does not count.
+func (l *Live) window(i int, c *comparison) {
+	if c.result.Observed == runnerv1alpha1.ObservedNone {
+		return
+	}
+	worst, name := &l.windows[i], c.result.Name
+	if worst.result.Observed == runnerv1alpha1.ObservedNone || worse(c, worst) {
+		*worst = *c
+	}
+	if o, before := l.failed[name]; !c.result.Passed {
+		if !before {
+			o.After = l.watch.Elapsed()
+		}
+		o.Observed = worst.result.Observed
+		l.failed[name] = o
+	}
+}
+
+func worse(c, than *comparison) bool {
+	if c.isMinimum {
+		return c.value < than.value
+	}
+	return c.value > than.value
+}
+
+// Results returns what each threshold observed so far: in the worst window, or since the start. A value that is not
+// known yet is ObservedNone.
+func (l *Live) Results() []runnerv1alpha1.ThresholdResult {
+	out := make([]runnerv1alpha1.ThresholdResult, 0, len(l.plan.Thresholds))
+	for i := range l.plan.Thresholds {
+		out = append(out, l.look(i))
+	}
+	return out
+}
+
+func (l *Live) look(i int) runnerv1alpha1.ThresholdResult {
+	t := &l.plan.Thresholds[i]
+	if t.Window > 0 {
+		out := l.windows[i].result
+		if o, failed := l.failed[t.Name]; failed {
+			out.Observed, out.Passed = o.Observed, false
+		}
+		return out
+	}
+	c, err := begin(t)
+	if err == nil {
+		f := l.watch.SoFar(i)
+		err = c.compare(t, &f)
+	}
+	if err != nil {
+		c.result.Observed = runnerv1alpha1.ObservedNone
+	}
+	return c.result
+}
+
+// Failed returns the thresholds on windows that failed so far, by name.
+func (l *Live) Failed() map[string]Observation { return l.failed }
+
+// Seen returns what Judge needs of the windows: the worst window of each threshold.
+func (l *Live) Seen() map[string]Observation {
+	out := map[string]Observation{}
+	for i := range l.plan.Thresholds {
+		t := &l.plan.Thresholds[i]
+		r := l.look(i)
+		if t.Window == 0 || r.Observed == runnerv1alpha1.ObservedNone {
+			continue
+		}
+		out[t.Name] = Observation{Observed: r.Observed, Passed: r.Passed, After: l.failed[t.Name].After}
+	}
+	return out
+}
+
+// Abort returns the first threshold that failed and ends the test, and false if no threshold does.
+func (l *Live) Abort() (runnerv1alpha1.ThresholdResult, Observation, bool) {
+	for i := range l.plan.Thresholds {
+		t := &l.plan.Thresholds[i]
+		if !t.AbortOnFail {
+			continue
+		}
+		began, ok := l.watch.Begun(t.Of.Stage)
+		if !ok || l.watch.Elapsed() < began+t.AbortAfter {
+			continue
+		}
+		if r := l.look(i); !r.Passed && r.Observed != runnerv1alpha1.ObservedNone {
+			return r, Observation{Observed: r.Observed, After: l.watch.Elapsed()}, true
+		}
+	}
+	return runnerv1alpha1.ThresholdResult{}, Observation{}, false
+}
+
+// AbortReason is the reason of a stop because of a threshold: "threshold fast failed after 1m20s (abortOnFail)".
+func AbortReason(name string, after time.Duration) string {
+	return fmt.Sprintf("threshold %s failed after %s (abortOnFail)", name, after.Round(time.Second))
+}
