@@ -88,6 +88,23 @@ type Decoder struct {
 	limit      uint32 // what the peer may set the table to
 	owesUpdate bool   // the next block must begin with a size update
 	maxList    uint64
+	last       decoded
+}
+
+// decoded is a block that has not changed the table, and its summary. It is valid for one version of the table: an
+// equal block then has the same fields. Most responses of a server are such blocks.
+type decoded struct {
+	block   [64]byte
+	n       int // octets of block; 0: none
+	version uint64
+	sum     Summary
+}
+
+// keep stores a block and its summary, unless the block is too long.
+func (l *decoded) keep(p []byte, version uint64, s *Summary) {
+	if l.n = 0; len(p) <= len(l.block) {
+		l.n, l.version, l.sum = copy(l.block[:], p), version, *s
+	}
 }
 
 // Init makes the decoder one whose table may take the default 4096 octets.
@@ -108,6 +125,12 @@ func (d *Decoder) Limit(size uint32) {
 // Decode decodes one complete block and sets s. If sink is nil, it only updates the table and makes the summary. It
 // does not return a Summary, because a copy of one would wait for the stores of its narrow fields.
 func (d *Decoder) Decode(s *Summary, p []byte, sink Sink) error {
+	version := d.dyn.version
+	if l := &d.last; sink == nil && len(p) == l.n && l.n > 0 && l.version == version && !d.owesUpdate &&
+		string(l.block[:l.n]) == string(p) {
+		*s = l.sum
+		return nil
+	}
 	*s = Summary{ContentLength: -1}
 	i, err := d.sizeUpdates(p)
 	for err == nil && i < len(p) {
@@ -126,6 +149,9 @@ func (d *Decoder) Decode(s *Summary, p []byte, sink Sink) error {
 	}
 	if cap(d.scratch) > scratchKept {
 		d.scratch = nil
+	}
+	if err == nil && sink == nil && d.dyn.version == version {
+		d.last.keep(p, version, s)
 	}
 	return err
 }

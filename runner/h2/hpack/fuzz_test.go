@@ -17,6 +17,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(append([]byte{11}, AppendLiteral(nil, Incremental, 0, "name", "value")...))
 	f.Add([]byte("\x02\x20\x88\x03\x3f\xe1\x1f"))
 	f.Add([]byte("\x06\x40\x01a\x01b\xbe\x05\x7e\x01c\xbe\xbf"))
+	f.Add([]byte("\x06\x40\x01a\x01b\x03\x88\xbe\x03\x88\xbe\x06\x40\x01c\x01d\x03\x88\xbe")) // equal blocks, another table
 	f.Fuzz(func(t *testing.T, in []byte) {
 		d, blind := newDecoder(1<<20), newDecoder(1<<20)
 		var theirs []field

@@ -18,6 +18,8 @@ type table struct {
 	count uint32
 	size  uint32 // as RFC 7541 4.1 counts it
 	max   uint32
+	// version changes with the entries.
+	version uint64
 }
 
 // at is the i-th entry, 0 the newest, or nil.
@@ -38,6 +40,7 @@ func (t *table) value(e *entry) []byte {
 // resize applies a new maximum (RFC 7541 4.3).
 func (t *table) resize(max uint32) {
 	t.max = max
+	t.version++
 	t.evict(max)
 }
 
@@ -54,6 +57,7 @@ func (t *table) evict(limit uint32) {
 // the dynamic index nameAt too (else -1), and is copied before the entry which
 // holds it can be evicted.
 func (t *table) insert(name []byte, nameAt int, value []byte, j judgement) {
+	t.version++
 	if j.size > t.max {
 		t.evict(0) // not an error: the table is emptied and nothing added
 		return
