@@ -108,12 +108,6 @@ func (b *LoadTest) Threshold(t v1alpha1.Threshold) *LoadTest {
 	return b
 }
 
-// Stopped asks for the end.
-func (b *LoadTest) Stopped() *LoadTest {
-	b.lt.Spec.Stop = true
-	return b
-}
-
 // Suspended keeps it from starting.
 func (b *LoadTest) Suspended() *LoadTest {
 	b.lt.Spec.Suspend = true
@@ -141,13 +135,6 @@ func (b *LoadTest) Edit(edit func(*v1alpha1.LoadTestSpec)) *LoadTest {
 // PerSecond is a measured stage.
 func PerSecond(name string, rate int64, d time.Duration) v1alpha1.Rate {
 	return v1alpha1.Rate{Name: name, RequestsPerSecond: ptr.To(rate), Duration: &v1alpha1.Duration{Duration: d}}
-}
-
-// WarmUp is a stage that counts for nothing.
-func WarmUp(rate int64, d time.Duration) v1alpha1.Rate {
-	r := PerSecond("warm-up", rate, d)
-	r.WarmUp = true
-	return r
 }
 
 // ClosedLoop is a closed loop of a number of requests.
@@ -194,49 +181,10 @@ func (b *LoadTest) WeightBy(by v1alpha1.WeightBy) *LoadTest {
 	return b
 }
 
-// Seed decides what is random.
-func (b *LoadTest) Seed(seed int64) *LoadTest {
-	b.lt.Spec.Seed = &seed
-	return b
-}
-
-// Chain changes the chain with a name.
-func (b *LoadTest) Chain(name string, edit func(*v1alpha1.Chain)) *LoadTest {
-	for i := range b.lt.Spec.Chains {
-		if c := &b.lt.Spec.Chains[i]; c.Name == name {
-			edit(c)
-		}
-	}
-	return b
-}
-
-// Step changes a step of any chain, by its name or that of its template.
-func (b *LoadTest) Step(name string, edit func(*v1alpha1.Step)) *LoadTest {
-	for i := range b.lt.Spec.Chains {
-		steps := b.lt.Spec.Chains[i].Steps
-		for j := range steps {
-			if steps[j].Name == name || steps[j].Name == "" && steps[j].Template == name {
-				edit(&steps[j])
-			}
-		}
-	}
-	return b
-}
-
 // Capture adds one to the template with a name.
 func (b *LoadTest) Capture(template, name string, from v1alpha1.ValueSource) *LoadTest {
 	return b.template(template, func(t *v1alpha1.Template) {
 		t.Capture = append(t.Capture, v1alpha1.Capture{Name: name, ValueSource: from})
-	})
-}
-
-// Check adds one to the template with a name.
-func (b *LoadTest) Check(template string, check v1alpha1.Check) *LoadTest {
-	return b.template(template, func(t *v1alpha1.Template) {
-		if t.Expect == nil {
-			t.Expect = &v1alpha1.Expect{}
-		}
-		t.Expect.Checks = append(t.Expect.Checks, check)
 	})
 }
 

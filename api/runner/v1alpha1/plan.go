@@ -420,9 +420,6 @@ func (v *Variable) Size() int64 {
 	return int64(len(v.List))
 }
 
-// HasColumns returns whether each part that reads the variable has a column.
-func (v *Variable) HasColumns() bool { return v.CSV != nil || v.Subscribers != nil }
-
 // Range is Start, Start+Step, ... below End, padded with zeros to Width digits.
 type Range struct {
 	Start int64 `json:"start"`
