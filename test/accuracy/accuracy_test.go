@@ -140,7 +140,7 @@ func TestVerdicts(t *testing.T) {
 // TestTables: each row has a name of its own, and a row that fails gives a line as wide as its table.
 func TestTables(t *testing.T) {
 	seen := map[string]bool{}
-	err := each(nil, func(tb *table, r row) error {
+	err := each(func(tb *table, r row) error {
 		if seen[r.name] {
 			t.Errorf("two rows are named %s", r.name)
 		}

@@ -69,7 +69,7 @@ func (b *lab) measureDelays(name, delay string) ([]line, error) {
 
 // delayed runs against a target with delays, which it logs.
 func (b *lab) delayed(delay string) ([]run, error) {
-	rules := filepath.Join(b.dir, "rules.yaml")
+	rules := filepath.Join(b.Dir, "rules.yaml")
 	if err := os.WriteFile(rules, []byte(delayRules(delay)), 0o600); err != nil {
 		return nil, err
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,55 +11,17 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/test/harness"
 )
 
-// lab has the CPUs, a folder for files, and the program under test.
-type lab struct {
-	ctx     context.Context
-	cpus    []int
-	dir     string // removed by close
-	h2surge string
-	self    string // this program
-}
-
-func newLab(ctx context.Context, h2surge string) (*lab, error) {
-	b := &lab{ctx: ctx}
-	var err error
-	if b.cpus, err = harness.AllowedCPUs(); err != nil {
-		return nil, err
-	}
-	if len(b.cpus) < 2 {
-		return nil, errors.New("generator and target each need a CPU of their own; there is only one")
-	}
-	if b.h2surge, err = exec.LookPath(h2surge); err != nil {
-		return nil, fmt.Errorf("%w (make build makes it)", err)
-	}
-	if b.h2surge, err = filepath.Abs(b.h2surge); err != nil {
-		return nil, err
-	}
-	if b.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	b.dir, err = os.MkdirTemp("", "h2surge-accuracy")
-	return b, err
-}
-
-func (b *lab) close() { _ = os.RemoveAll(b.dir) }
-
-// The target and the generator are on the first and on the last CPU.
-func (b *lab) targetCPUs() []int    { return b.cpus[:1] }
-func (b *lab) generatorCPUs() []int { return b.cpus[len(b.cpus)-1:] }
+// lab is where the rows are measured.
+type lab struct{ harness.Lab }
 
 // about describes the machine and the program.
 func (b *lab) about() (out [][]string) {
-	lines := harness.Machine(b.cpus, b.targetCPUs()[0], b.generatorCPUs()[0])
-	version := harness.Unknown
-	if f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "version"}, CPUs: b.cpus},
-		10*time.Second); err == nil {
-		version = harness.Match(f.Stdout, `^h2surge (\S+)`)
-	}
-	for _, l := range append(lines, [2]string{"h2surge", version}, [2]string{"Go", runtime.Version()}) {
+	for _, l := range append(b.Machine(), [2]string{"h2surge", b.Version(b.H2surge, "version", `^h2surge (\S+)`)},
+		[2]string{"Go", runtime.Version()}) {
 		out = append(out, l[:])
 	}
 	return out
@@ -83,17 +42,17 @@ func (b *lab) serve(record bool, flags ...string) (*target, error) {
 		return nil, err
 	}
 	t := &target{url: harness.Loopback("http", ports[0]), stats: harness.Loopback("http", ports[1]) + "/stats"}
-	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]), "--stats-listen",
+	argv := []string{b.H2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]), "--stats-listen",
 		"127.0.0.1:" + strconv.Itoa(ports[1])}
 	if record {
-		t.record = filepath.Join(b.dir, "record-"+strconv.Itoa(ports[0]))
+		t.record = filepath.Join(b.Dir, "record-"+strconv.Itoa(ports[0]))
 		argv = append(argv, "--record", t.record)
 	}
-	if t.process, err = harness.Start(harness.Command{Argv: append(argv, flags...), CPUs: b.targetCPUs()}); err != nil {
+	if t.process, err = harness.Start(harness.Command{Argv: append(argv, flags...), CPUs: b.ServerCPUs()}); err != nil {
 		return nil, err
 	}
 	for _, p := range ports {
-		if err := t.process.Await(b.ctx, p); err != nil {
+		if err := t.process.Await(b.Ctx, p); err != nil {
 			t.process.Stop()
 			return nil, err
 		}
@@ -137,24 +96,18 @@ func (t *target) delays() ([]int64, error) {
 	return out, nil
 }
 
-// Exit codes of "h2surge run" that come with a complete report.
-const (
-	codePassed       = 0
-	codeInconclusive = 3
-)
-
 // generate runs a LoadTest with "h2surge run".
 func (b *lab) generate(manifest string) (*rv.Report, error) {
-	return b.report([]string{b.h2surge, "run", "-q", "-o", "json", "-f", "-"}, manifest)
+	return b.report([]string{b.H2surge, "run", "-q", "-o", "json", "-f", "-"}, manifest)
 }
 
 // report runs a program that reads a LoadTest and prints a report.
 func (b *lab) report(argv []string, manifest string) (*rv.Report, error) {
-	f, err := harness.Run(b.ctx, harness.Command{Argv: argv, Stdin: manifest, CPUs: b.generatorCPUs()}, time.Minute)
+	f, err := harness.Run(b.Ctx, harness.Command{Argv: argv, Stdin: manifest, CPUs: b.ClientCPUs()}, time.Minute)
 	if err != nil {
 		return nil, err
 	}
-	if f.Code != codePassed && f.Code != codeInconclusive {
+	if f.Code != verdict.ExitPassed && f.Code != verdict.ExitInconclusive {
 		return nil, fmt.Errorf("%s %s: exit code %d: %s", filepath.Base(argv[0]), argv[1], f.Code, harness.LastLine(f.Stderr))
 	}
 	r := &rv.Report{}

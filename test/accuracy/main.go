@@ -9,99 +9,40 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"regexp"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/h2surge/h2surge/test/harness"
 )
 
-func init() {
-	runtime.LockOSThread() // see package harness
-}
-
-type options struct {
-	only    *regexp.Regexp // rows to run; nil: all
-	write   string         // file whose tables to replace; empty: none
-	h2surge string         // the program under test
-	list    bool
-}
-
 // marks are around the tables of the page.
 var marks = harness.MarksOf("make accuracy")
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == shardsRole {
-		exit(shardsMain(os.Args[2:]))
-	}
-	o, err := parseFlags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		os.Exit(0)
-	}
-	if err != nil {
-		exit(err)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(check(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "accuracy:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func parseFlags(args []string) (options, error) {
-	var o options
-	fl := flag.NewFlagSet("accuracy", flag.ContinueOnError)
-	only := fl.String("run", "", "run only the rows whose name matches `regexp`; see -list")
-	fl.StringVar(&o.write, "write", "", "replace the tables in `file`; needs all rows")
-	fl.StringVar(&o.h2surge, "h2surge", "bin/h2surge", "`program` under test")
-	fl.BoolVar(&o.list, "list", false, "list the rows and end")
-	if err := fl.Parse(args); err != nil {
-		return o, err
-	}
-	if fl.NArg() > 0 {
-		return o, errors.New("arguments are not allowed")
-	}
-	if *only == "" {
-		return o, nil
-	}
-	if o.write != "" {
-		return o, errors.New("-write needs all rows: leave -run out")
-	}
-	var err error
-	if o.only, err = regexp.Compile(*only); err != nil {
-		return o, fmt.Errorf("-run: %w", err)
-	}
-	return o, nil
+	harness.Main(map[string]func([]string) error{shardsRole: shardsMain}, check)
 }
 
 // check runs the rows one after another and shows each result. It returns an error if a row missed its mark.
-func check(ctx context.Context, o options) error {
-	if o.list {
-		return each(nil, func(_ *table, r row) error { fmt.Println(r.name); return nil })
+func check(ctx context.Context, args []string) error {
+	var o harness.Options
+	if err := o.Parse(flag.NewFlagSet("accuracy", flag.ContinueOnError), args, marks); err != nil {
+		return err
 	}
-	if o.write != "" {
-		if err := marks.Check(o.write); err != nil {
-			return err
-		}
+	if o.List {
+		return each(func(_ *table, r row) error { fmt.Println(r.name); return nil })
 	}
-	b, err := newLab(ctx, o.h2surge)
+	shared, err := o.NewLab(ctx)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	b := &lab{Lab: shared}
+	defer b.Close()
 	about := b.about()
 	done, total, missed := map[*table][]line{}, 0, 0
-	err = each(o.only, func(t *table, r row) error {
+	err = each(func(t *table, r row) error {
+		if !o.Wants(r.name) {
+			return nil
+		}
 		lines := b.measure(r)
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
@@ -119,10 +60,8 @@ func check(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.write != "" {
-		if err := marks.Write(o.write, page(about, done)); err != nil {
-			return err
-		}
+	if err := marks.Write(o.Write, page(about, done)); err != nil {
+		return err
 	}
 	switch {
 	case total == 0:
@@ -133,13 +72,10 @@ func check(ctx context.Context, o options) error {
 	return nil
 }
 
-// each calls f for each row whose name matches.
-func each(only *regexp.Regexp, f func(*table, row) error) error {
+// each calls f for each row.
+func each(f func(*table, row) error) error {
 	for i := range tables {
 		for _, r := range tables[i].rows {
-			if only != nil && !only.MatchString(r.name) {
-				continue
-			}
 			if err := f(&tables[i], r); err != nil {
 				return err
 			}

@@ -79,7 +79,7 @@ func shardsLine(shards int, runs []run, got, one []percentile) line {
 
 // sharded runs postManifest in a process of its own.
 func (b *lab) sharded(shards int) (run, error) {
-	rules := filepath.Join(b.dir, "rules.yaml")
+	rules := filepath.Join(b.Dir, "rules.yaml")
 	if err := os.WriteFile(rules, []byte(delayRules("exponential: {mean: 5ms, max: 100ms}")), 0o600); err != nil {
 		return run{}, err
 	}
@@ -88,7 +88,7 @@ func (b *lab) sharded(shards int) (run, error) {
 		return run{}, err
 	}
 	return b.against(t, func(url string) (*rv.Report, error) {
-		return b.report([]string{b.self, shardsRole}, postManifest(url, shards))
+		return b.report([]string{b.Self, shardsRole}, postManifest(url, shards))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/test/harness"
 )
 
@@ -127,12 +128,12 @@ func (b *lab) sequence(manifest string, log *serverLog) (time.Duration, error) {
 
 // tried is sequence with "h2surge try".
 func (b *lab) tried(manifest string, log *serverLog) (time.Duration, error) {
-	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "try", "-f", "-"}, Stdin: manifest,
-		CPUs: b.generatorCPUs()}, time.Minute)
+	f, err := harness.Run(b.Ctx, harness.Command{Argv: []string{b.H2surge, "try", "-f", "-"}, Stdin: manifest,
+		CPUs: b.ClientCPUs()}, time.Minute)
 	if err != nil {
 		return 0, err
 	}
-	if f.Code != codePassed {
+	if f.Code != verdict.ExitPassed {
 		return 0, fmt.Errorf("try: exit code %d: %s", f.Code, harness.LastLine(f.Stderr))
 	}
 	return log.between()

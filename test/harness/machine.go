@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// Unknown is what could not be found out.
-const Unknown = "unknown"
+// unknown is what could not be found out.
+const unknown = "unknown"
 
-// Machine describes the machine in pairs of name and value. The CPUs are those of servers and clients.
-func Machine(cpus []int, server, client int) [][2]string {
+// Machine describes the machine before a run, in pairs of name and value.
+func (b *Lab) Machine() [][2]string {
 	return [][2]string{
-		{"CPU", Match(readFile("/proc/cpuinfo"), `(?m)^model name\s*:\s*(.*)$`)},
-		{"CPUs", fmt.Sprintf("%d; servers on CPU %d, clients on CPU %d", len(cpus), server, client)},
+		{"CPU", match(readFile("/proc/cpuinfo"), `(?m)^model name\s*:\s*(.*)$`)},
+		{"CPUs", fmt.Sprintf("%d; servers on CPU %d, clients on CPU %d", len(b.CPUs), b.ServerCPUs()[0],
+			b.ClientCPUs()[0])},
 		{"kernel", runtime.GOOS + " " + strings.TrimSpace(readFile("/proc/sys/kernel/osrelease"))},
-		{"system", Match(readFile("/etc/os-release"), `(?m)^PRETTY_NAME="?([^"\n]*)`)},
-		{"load average before", Match(readFile("/proc/loadavg"), `^(\S+)`)},
+		{"system", match(readFile("/etc/os-release"), `(?m)^PRETTY_NAME="?([^"\n]*)`)},
+		{"load average before", match(readFile("/proc/loadavg"), `^(\S+)`)},
 	}
 }
 
@@ -30,12 +31,12 @@ func readFile(name string) string {
 	return string(text)
 }
 
-// Match returns the first group of a pattern that is not empty.
-func Match(text, pattern string) string {
+// match returns the first group of a pattern that is not empty.
+func match(text, pattern string) string {
 	for i, m := range regexp.MustCompile(pattern).FindStringSubmatch(text) {
 		if i > 0 && m != "" {
 			return m
 		}
 	}
-	return Unknown
+	return unknown
 }

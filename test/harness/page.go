@@ -26,8 +26,11 @@ func (m Marks) Check(file string) error {
 	return err
 }
 
-// Write replaces what is between the marks of a file.
+// Write replaces what is between the marks of a file; "": of none.
 func (m Marks) Write(file, tables string) error {
+	if file == "" {
+		return nil
+	}
 	fresh, err := m.replaceIn(file, tables)
 	if err != nil {
 		return err

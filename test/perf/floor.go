@@ -53,14 +53,14 @@ func (floor) read(s *scan) measured {
 // floorFile is one program for TLS and one without OpenSSL, which takes milliseconds to load.
 func (b *lab) floorFile(p protocol) string {
 	if p == h2 {
-		return b.dir + "/floor-tls"
+		return b.Dir + "/floor-tls"
 	}
-	return b.dir + "/floor"
+	return b.Dir + "/floor"
 }
 
 // buildFloor compiles the floor. Rows that need what cannot be compiled have a word in its place.
 func (b *lab) buildFloor() error {
-	source := b.dir + "/floor.c"
+	source := b.Dir + "/floor.c"
 	if err := os.WriteFile(source, floorSource, 0o600); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (b *lab) buildFloor() error {
 	}
 	for p, flags := range map[protocol][]string{h2c: nil, h2: {"-DTLS", "-lssl", "-lcrypto"}} {
 		argv := append([]string{"cc", "-O2", "-o", b.floorFile(p), source}, flags...)
-		if _, err := harness.Run(b.ctx, harness.Command{Argv: argv, CPUs: b.cpus}, time.Minute); err != nil {
+		if _, err := harness.Run(b.Ctx, harness.Command{Argv: argv, CPUs: b.CPUs}, time.Minute); err != nil {
 			return err
 		}
 	}

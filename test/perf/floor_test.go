@@ -399,7 +399,7 @@ func testFloorArguments(t *testing.T, program string) {
 }
 
 func TestLacksFloor(t *testing.T) {
-	b := &lab{ctx: t.Context(), dir: t.TempDir()}
+	b := &lab{Lab: harness.Lab{Ctx: t.Context(), Dir: t.TempDir()}}
 	t.Setenv("PATH", "")
 	if err := b.buildFloor(); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (goClient) needs() tool  { return tool{} }
 func (goClient) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
 	work, err := json.Marshal(goWork{URL: s.url(l), Seconds: seconds, Parallel: l.inFlight(), Requests: l.bound,
 		Padding: l.padding, Unread: l.unread})
-	argv := []string{b.self, "go-client", string(work)}
+	argv := []string{b.Self, "go-client", string(work)}
 	return harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/test/harness"
 )
 
@@ -18,7 +19,7 @@ func (h2surge) name() string { return "h2surge" }
 func (h2surge) needs() tool  { return tool{} }
 
 func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
-	c := harness.Command{Argv: []string{b.h2surge, "run", "-q", "-o", "json"}}
+	c := harness.Command{Argv: []string{b.H2surge, "run", "-q", "-o", "json"}}
 	if l.manifest != nil {
 		c.Argv = append(c.Argv, "-f", "-")
 		c.Stdin = l.manifest(s.urls(l.protocol), seconds)
@@ -30,7 +31,7 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 	case http1:
 		c.Argv = append(c.Argv, "--h1")
 	case h2:
-		c.Env = append(c.Env, "SSL_CERT_FILE="+b.dir+"/cert.pem") // it verifies certificates
+		c.Env = append(c.Env, "SSL_CERT_FILE="+b.Dir+"/cert.pem") // it verifies certificates
 	}
 	if l.noKeepAlive {
 		c.Argv = append(c.Argv, "--no-keepalive")
@@ -48,17 +49,11 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 	return c, nil
 }
 
-// Exit codes of "h2surge run" with figures in the report.
-const (
-	codePassed       = 0
-	codeInconclusive = 3
-)
-
 func (c h2surge) parse(f harness.Finished) (measured, error) {
 	var r rv.Report
 	err := json.Unmarshal([]byte(f.Stdout), &r)
 	switch {
-	case f.Code != codePassed && f.Code != codeInconclusive:
+	case f.Code != verdict.ExitPassed && f.Code != verdict.ExitInconclusive:
 		f.Stdout = r.Verdict.Message
 		return measured{}, exited(c, f)
 	case err != nil:
@@ -80,7 +75,7 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 		},
 		connections: r.Generator.Connects + r.Generator.Reconnects,
 	}
-	if f.Code == codeInconclusive {
+	if f.Code == verdict.ExitInconclusive {
 		m.remark = "inconclusive: " + r.Verdict.Message
 	}
 	return m, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -21,16 +20,16 @@ type findings struct {
 // survey asks the machine. What cannot be found out is told as unknown.
 func (b *lab) survey() findings {
 	f := findings{when: time.Now().UTC()}
-	f.lines = harness.Machine(b.cpus, b.serverCPUs()[0], b.clientCPUs()[0])
+	f.lines = b.Machine()
 	f.programs = [][2]string{
-		{"h2surge", b.version(b.h2surge, "version", `^h2surge (\S+)`)},
+		{"h2surge", b.Version(b.H2surge, "version", `^h2surge (\S+)`)},
 		{"Go", runtime.Version()},
-		{"h2load", b.version("h2load", "--version", `nghttp2/(\S+)`)},
-		{"nghttpd", b.version("nghttpd", "--version", `nghttp2/(\S+)`)},
-		{"wrk", b.version("wrk", "-v", `^wrk (\S+)`)},
-		{"ab", b.version("ab", "-V", `Version (\S+)`)},
-		{"C compiler of the floor", b.version("cc", "--version", `\) (\S+)`)},
-		{"nginx", b.version("nginx", "-v", `nginx/(\S+)`)},
+		{"h2load", b.Version("h2load", "--version", `nghttp2/(\S+)`)},
+		{"nghttpd", b.Version("nghttpd", "--version", `nghttp2/(\S+)`)},
+		{"wrk", b.Version("wrk", "-v", `^wrk (\S+)`)},
+		{"ab", b.Version("ab", "-V", `Version (\S+)`)},
+		{"C compiler of the floor", b.Version("cc", "--version", `\) (\S+)`)},
+		{"nginx", b.Version("nginx", "-v", `nginx/(\S+)`)},
 	}
 	f.starts = b.starts()
 	return f
@@ -43,10 +42,10 @@ func (b *lab) starts() [][2]string {
 		name string
 		argv []string
 	}{
-		{"h2surge", []string{b.h2surge, "run", "-q", "-o", "json", "-n", "1"}},
+		{"h2surge", []string{b.H2surge, "run", "-q", "-o", "json", "-n", "1"}},
 		{"h2load", []string{"h2load", "-n", "1"}},
 	}
-	s, err := target.start(b, b.serverCPUs())
+	s, err := target.start(b, b.ServerCPUs())
 	if err != nil {
 		return nil
 	}
@@ -54,7 +53,7 @@ func (b *lab) starts() [][2]string {
 	for _, c := range clients {
 		var costs []float64
 		for range 5 {
-			f, err := harness.Run(b.ctx, harness.Command{Argv: append(c.argv, s.urls(h2c)[0]+"/"), CPUs: b.clientCPUs()},
+			f, err := harness.Run(b.Ctx, harness.Command{Argv: append(c.argv, s.urls(h2c)[0]+"/"), CPUs: b.ClientCPUs()},
 				graceAtEnd)
 			if err == nil && f.Code == 0 {
 				costs = append(costs, f.CPU.Seconds()*1e3)
@@ -65,19 +64,6 @@ func (b *lab) starts() [][2]string {
 		}
 	}
 	return all
-}
-
-// version runs a program for its version. Some end with a code other than 0 all the same.
-func (b *lab) version(program, flag, pattern string) string {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "not installed"
-	}
-	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{path, flag}, CPUs: b.cpus}, 10*time.Second)
-	if err != nil {
-		return harness.Unknown
-	}
-	return harness.Match(f.Stdout+f.Stderr, pattern)
 }
 
 func (f findings) text() string {

@@ -35,7 +35,7 @@ type result struct {
 
 // measure runs a row: its servers, a run of each side that does not count, then the rounds.
 func (b *lab) measure(r row) result {
-	res := result{row: r, state: stateMeasured, cpus: len(b.cpus)}
+	res := result{row: r, state: stateMeasured, cpus: len(b.CPUs)}
 	if packages := missing(r); len(packages) > 0 {
 		res.state, res.why = stateSkipped, "apt-get install "+strings.Join(packages, " ")
 		return res
@@ -52,7 +52,7 @@ func (b *lab) measure(r row) result {
 }
 
 func (b *lab) serveAndRun(res *result) error {
-	cpus := b.serverCPUs()
+	cpus := b.ServerCPUs()
 	if res.row.serverCPUs != nil {
 		cpus = res.row.serverCPUs(b)
 	}
@@ -147,7 +147,7 @@ func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	c.CPUs = b.clientCPUs()
+	c.CPUs = b.ClientCPUs()
 	if sd.cpus != nil {
 		c.CPUs = sd.cpus(b)
 	}
@@ -155,7 +155,7 @@ func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	f, err := harness.Run(b.ctx, c, time.Duration(seconds)*time.Second+graceAtEnd)
+	f, err := harness.Run(b.Ctx, c, time.Duration(seconds)*time.Second+graceAtEnd)
 	if err != nil {
 		return measured{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/test/harness"
 )
 
@@ -108,7 +109,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestInconclusive(t *testing.T) {
-	m, err := h2surge{}.parse(harness.Finished{Code: codeInconclusive, Stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
+	m, err := h2surge{}.parse(harness.Finished{Code: verdict.ExitInconclusive, Stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
 	if err != nil || m.remark != "inconclusive: late" || m.rejected != 1 {
 		t.Errorf("remark %q, rejected %d, error %v", m.remark, m.rejected, err)
 	}

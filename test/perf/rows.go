@@ -120,7 +120,7 @@ func choiceRows() []row {
 	spread := side{client: h2surge{}, load: l, label: "Spread"}
 	return []row{{
 		name: "choice", group: groupChoice, work: "GET h2c at a fixed 20 000/s, 16 connections", server: goTwoThreads,
-		serverCPUs: func(b *lab) []int { return b.cpus }, ours: batch, peer: &spread,
+		serverCPUs: func(b *lab) []int { return b.CPUs }, ours: batch, peer: &spread,
 	}}
 }
 
@@ -246,7 +246,7 @@ func goRow(name, id, what string, p protocol, w goSizes) row {
 		r.work += ", GOMAXPROCS=" + strconv.Itoa(w.procs)
 	}
 	if w.procs > 1 { // as published, the client is not kept to one CPU then
-		r.peer.cpus = func(b *lab) []int { return b.cpus }
+		r.peer.cpus = func(b *lab) []int { return b.CPUs }
 	}
 	return r
 }

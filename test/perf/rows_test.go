@@ -7,6 +7,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // TestRows holds the marks against those the project set itself.
@@ -129,12 +130,12 @@ func TestChainBody(t *testing.T) {
 // TestCommands: what each client is told, for a row of each kind.
 func TestCommands(t *testing.T) {
 	s := &served{bases: map[protocol][]string{http1: {"http://127.0.0.1:1"}, h2c: {"http://127.0.0.1:2"}, h2: {"https://127.0.0.1:3"}}}
-	b := &lab{h2surge: "h2surge", self: "perf"}
+	b := &lab{Lab: harness.Lab{H2surge: "h2surge", Self: "perf"}}
 	byName := map[string]row{}
 	for _, r := range rows() {
 		byName[r.name] = r
 	}
-	b.dir = "dir"
+	b.Dir = "dir"
 	for row, want := range map[string]string{
 		"h2c-m100":            "dir/floor h2c 127.0.0.1 2 / 10 100 0 3000",
 		"tls-m100":            "dir/floor-tls h2 127.0.0.1 3 / 10 100 0 3000",
@@ -188,8 +189,8 @@ func TestPlaces(t *testing.T) {
 		{[]int{2, 4, 6}, []int{2}, []int{4}, []int{6}, []int{2, 4}, []int{2, 4}},
 		{[]int{0, 1, 2, 3}, []int{0}, []int{1}, []int{3}, []int{0, 1}, []int{2, 3}},
 	} {
-		b := &lab{cpus: tc.cpus}
-		got := [][]int{b.serverCPUs(), b.gatewayCPUs(), b.clientCPUs(), b.pair(0), b.pair(1)}
+		b := &lab{Lab: harness.Lab{CPUs: tc.cpus}}
+		got := [][]int{b.ServerCPUs(), b.gatewayCPUs(), b.ClientCPUs(), b.pair(0), b.pair(1)}
 		for i, want := range [][]int{tc.server, tc.gateway, tc.client, tc.first, tc.second} {
 			if !slices.Equal(got[i], want) {
 				t.Errorf("%v: place %d is %v, want %v", tc.cpus, i, got[i], want)
@@ -205,7 +206,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	o, err := parseFlags([]string{"-run", "^S1"})
-	if err != nil || o.rounds != 5 || o.seconds != 3 || o.only.String() != "^S1" {
+	if err != nil || o.rounds != 5 || o.seconds != 3 || !o.Wants("S14") || o.Wants("chain-S1") {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

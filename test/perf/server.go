@@ -90,8 +90,8 @@ func serve(ports int, build func(s *served, ports []int) error) (*served, error)
 func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 	return serve(1, func(s *served, ports []int) error {
 		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
-		argv := []string{"nghttpd", "-n1", "--no-tls", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0])}
-		return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
+		argv := []string{"nghttpd", "-n1", "--no-tls", "-a", "127.0.0.1", "-d", b.Dir + "/www", strconv.Itoa(ports[0])}
+		return s.launch(b.Ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 	})
 }
 
@@ -100,9 +100,9 @@ func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 func startNghttpdTLS(b *lab, cpus []int) (*served, error) {
 	return serve(1, func(s *served, ports []int) error {
 		s.bases[h2] = []string{harness.Loopback("https", ports[0])}
-		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]),
-			b.dir + "/key.pem", b.dir + "/cert.pem"}
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"},
+		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.Dir + "/www", strconv.Itoa(ports[0]),
+			b.Dir + "/key.pem", b.Dir + "/cert.pem"}
+		return s.launch(b.Ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.Dir + "/openssl.cnf"},
 			CPUs: cpus}, ports...)
 	})
 }
@@ -141,10 +141,10 @@ func (s *served) addTarget(b *lab, cpus, ports []int, flags ...string) error {
 		others, err := before()
 		return n + others, err
 	}
-	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]),
+	argv := []string{b.H2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]),
 		"--stats-listen", "127.0.0.1:" + strconv.Itoa(ports[1])}
 	argv = append(argv, flags...)
-	return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
+	return s.launch(b.Ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 }
 
 func targetCount(url string) (int64, error) {
@@ -165,12 +165,12 @@ func startGo(b *lab, cpus []int, procs int) (*served, error) {
 		s.bases[h2c] = s.bases[http1]
 		s.bases[h2] = []string{harness.Loopback("https", ports[1])}
 		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[2])) }
-		argv := []string{b.self, "go-server"}
+		argv := []string{b.Self, "go-server"}
 		for _, p := range ports {
 			argv = append(argv, "127.0.0.1:"+strconv.Itoa(p))
 		}
-		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus},
+		argv = append(argv, b.Dir+"/cert.pem", b.Dir+"/key.pem")
+		return s.launch(b.Ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus},
 			ports...)
 	})
 }
@@ -180,8 +180,8 @@ func startNotifier(b *lab, cpus []int) (*served, error) {
 	return serve(2, func(s *served, ports []int) error {
 		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
 		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[1])) }
-		argv := []string{b.self, "notifier", "127.0.0.1:" + strconv.Itoa(ports[0]), "127.0.0.1:" + strconv.Itoa(ports[1])}
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=1"}, CPUs: cpus}, ports...)
+		argv := []string{b.Self, "notifier", "127.0.0.1:" + strconv.Itoa(ports[0]), "127.0.0.1:" + strconv.Itoa(ports[1])}
+		return s.launch(b.Ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=1"}, CPUs: cpus}, ports...)
 	})
 }
 
@@ -200,7 +200,7 @@ func startNginx(b *lab, cpus []int) (*served, error) {
 		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
 		s.bases[h2c] = []string{harness.Loopback("http", ports[1])}
 		s.count = countNginx(harness.Loopback("http", ports[2]) + "/")
-		return s.addNginx(b, cpus, nginxOrigin(b.dir, ports), ports...)
+		return s.addNginx(b, cpus, nginxOrigin(b.Dir, ports), ports...)
 	})
 }
 
@@ -208,7 +208,7 @@ func startNginx(b *lab, cpus []int) (*served, error) {
 // three. Requests are counted at the origin.
 func startGateway(b *lab, cpus []int) (*served, error) {
 	return serve(4, func(s *served, ports []int) error {
-		if err := s.addNginx(b, cpus, nginxOrigin(b.dir, ports[:3]), ports[:3]...); err != nil {
+		if err := s.addNginx(b, cpus, nginxOrigin(b.Dir, ports[:3]), ports[:3]...); err != nil {
 			return err
 		}
 		s.bases[http1] = []string{harness.Loopback("http", ports[3])}
@@ -219,7 +219,7 @@ func startGateway(b *lab, cpus []int) (*served, error) {
 
 // addNginx gives each nginx a folder of its own for what it writes.
 func (s *served) addNginx(b *lab, cpus []int, servers string, ports ...int) error {
-	dir, err := os.MkdirTemp(b.dir, "nginx")
+	dir, err := os.MkdirTemp(b.Dir, "nginx")
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *served) addNginx(b *lab, cpus []int, servers string, ports ...int) erro
 		return err
 	}
 	argv := []string{"nginx", "-p", dir, "-e", dir + "/error.log", "-c", dir + "/nginx.conf"}
-	return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
+	return s.launch(b.Ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 }
 
 // nginxConfig raises the limits that would end connections or refuse streams in mid-run: 1000
