@@ -94,6 +94,7 @@ func (w *Worker) turn() error {
 	w.conns.Fire()
 	w.choose()
 	w.write()
+	w.rec.Flush()
 	w.advance()
 	return nil
 }

@@ -6,8 +6,8 @@ type Codes struct {
 	classes [10]*[100]int64
 }
 
-// Add counts a status code.
-func (c *Codes) Add(code int) { c.class(code / 100)[code%100]++ }
+// Add counts a status code n times.
+func (c *Codes) Add(code int, n int64) { c.class(code / 100)[code%100] += n }
 
 func (c *Codes) class(i int) *[100]int64 {
 	if c.classes[i] == nil {
@@ -32,7 +32,7 @@ func (c *Codes) Each(f func(code int, n int64)) {
 
 // foldInto adds everything to total and sets the counts to zero.
 func (c *Codes) foldInto(total *Codes) {
-	c.Each(func(code int, n int64) { total.class(code / 100)[code%100] += n })
+	c.Each(total.Add)
 	for _, class := range c.classes {
 		if class != nil {
 			clear(class[:])

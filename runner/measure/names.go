@@ -5,24 +5,8 @@ type Names struct {
 	counts map[string]*int64
 }
 
-// Add counts one.
-func (n *Names) Add(name string) { n.add(name, 1) }
-
-// AddBytes counts one by the name, or by otherwise when the name is new and there are limit names
-// already.
-func (n *Names) AddBytes(name []byte, limit int, otherwise string) {
-	if c, ok := n.counts[string(name)]; ok {
-		*c++
-		return
-	}
-	if len(n.counts) >= limit {
-		n.add(otherwise, 1)
-		return
-	}
-	n.add(string(name), 1)
-}
-
-func (n *Names) add(name string, by int64) {
+// Add counts a number under a name.
+func (n *Names) Add(name string, by int64) {
 	if c, ok := n.counts[name]; ok {
 		*c += by
 		return
@@ -33,6 +17,20 @@ func (n *Names) add(name string, by int64) {
 	c := new(int64)
 	*c = by
 	n.counts[name] = c
+}
+
+// AddBytes counts one by the name, or by otherwise when the name is new and there are limit names
+// already.
+func (n *Names) AddBytes(name []byte, limit int, otherwise string) {
+	if c, ok := n.counts[string(name)]; ok {
+		*c++
+		return
+	}
+	if len(n.counts) >= limit {
+		n.Add(otherwise, 1)
+		return
+	}
+	n.Add(string(name), 1)
 }
 
 // Counts returns what is above zero, or nil.
@@ -60,9 +58,9 @@ func (n *Names) foldBounded(total *Names, limit int, otherwise string) {
 			continue
 		}
 		if _, known := total.counts[name]; !known && len(total.counts) >= limit {
-			total.add(otherwise, *c)
+			total.Add(otherwise, *c)
 		} else {
-			total.add(name, *c)
+			total.Add(name, *c)
 		}
 		*c = 0
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// Recorder counts what a worker does. Swap replaces the measure.Recorder.
+// Recorder counts what a worker does. Swap replaces the measure.Recorder, which is complete after Flush.
 type Recorder struct {
 	*measure.Recorder
+	sent    sameSent
+	done    sameDone
 	program *chain.Program
 	// warmUp is true for the stages that are not measured.
 	warmUp     []bool
@@ -63,6 +65,7 @@ func New(p *chain.Program, rates []rv.Rate, of []rv.Selection) Recorder {
 
 // Swap returns what was recorded. From now on, spare gets what is recorded.
 func (r *Recorder) Swap(spare *measure.Recorder) (full *measure.Recorder) {
+	r.Flush()
 	full, r.Recorder = r.Recorder, spare
 	return full
 }
@@ -113,7 +116,7 @@ func (r *Recorder) Ended(chain int32, why string) {
 		return
 	}
 	c.Aborted++
-	c.AbortedBy.Add(why)
+	c.AbortedBy.Add(why, 1)
 }
 
 // Nap counts a nap.
@@ -135,31 +138,25 @@ func (r *Recorder) Sent(q *book.Request, over, allOver bool, down int64) {
 		r.once(q.Stage).Sent++
 		return
 	}
-	st := &r.Stages[q.Stage]
-	st.Sent++
-	if over {
-		st.SentInDrain++
-	}
 	if q.Starts {
 		r.Started(int(q.Stage), over)
 	}
-	if r.IsWarm(q) {
-		r.WarmUpSent++
-		return
+	if !r.IsWarm(q) {
+		if r.selections.ofRequests() {
+			r.selectSent(q, allOver)
+		}
+		switch {
+		case q.Hop > 0:
+			r.Steps[q.Step].Redirects++
+		case q.Attempt > 0:
+			r.Steps[q.Step].Retries++
+		}
 	}
-	r.Steps[q.Step].Sent++
-	if r.selections.ofRequests() {
-		r.selectSent(q, allOver)
+	if blocked := q.Sent - q.Picked - down; !r.sent.covers(q, over, down, blocked) {
+		r.flushSent()
+		r.sent = sameSent{step: q.Step, stage: q.Stage, over: over, down: down, blocked: blocked}
 	}
-	switch {
-	case q.Hop > 0:
-		r.Steps[q.Step].Redirects++
-	case q.Attempt > 0:
-		r.Steps[q.Step].Retries++
-	}
-	t := &r.Targets[r.program.Steps[q.Step].Target]
-	t.Reconnecting.Record(down / 1000)
-	t.Blocked.Record((q.Sent - q.Picked - down) / 1000)
+	r.sent.n++
 }
 
 // Done counts a whole response. Its times are those of the measured stages only.
@@ -178,32 +175,30 @@ func (r *Recorder) Done(q *book.Request, failed string, now int64) {
 		}
 		return
 	}
-	st := &r.Steps[q.Step]
-	st.Occupied += now - q.Sent
-	st.Done++
-	if failed == "" {
-		st.Succeeded++
-	} else {
-		st.FailedChecks++
-		st.FailedBy.Add(failed)
-		st.FailedResponseTime.Record((now - q.Due) / 1000)
+	if q.Control != 0 {
+		r.countControl(q)
 	}
-	st.Codes.Add(int(q.Status))
+	if x := q.Exchange; x != nil && x.Cut && r.program.Steps[q.Step].WantBody {
+		r.Steps[q.Step].ResponsesTruncated++
+	}
+	if r.selections.ofRequests() {
+		r.selectDone(q, failed == "", now)
+	}
+	if !r.done.covers(q, failed, now) {
+		r.flushDone()
+		r.done = sameDone{step: q.Step, status: q.Status, due: q.Due, sent: q.Sent, first: q.First, now: now, failed: failed}
+	}
+	r.done.n++
+}
+
+// countControl counts which information about load a response has.
+func (r *Recorder) countControl(q *book.Request) {
+	st := &r.Steps[q.Step]
 	if q.Control&fiveg.OverloadControl != 0 {
 		st.OverloadControl++
 	}
 	if q.Control&fiveg.LoadControl != 0 {
 		st.LoadControl++
-	}
-	if x := q.Exchange; x != nil && x.Cut && r.program.Steps[q.Step].WantBody {
-		st.ResponsesTruncated++
-	}
-	st.ResponseTime.Record((now - q.Due) / 1000)
-	st.ServiceTime.Record((now - q.Sent) / 1000)
-	st.TimeToFirstByte.Record((q.First - q.Sent) / 1000)
-	r.Targets[r.program.Steps[q.Step].Target].Body.Record((now - q.First) / 1000)
-	if r.selections.ofRequests() {
-		r.selectDone(q, failed == "", now)
 	}
 }
 
@@ -302,7 +297,7 @@ func (r *Recorder) Notified(listener int, took int64, failed string) {
 	l.InTime++
 	if failed != "" {
 		l.FailedChecks++
-		l.FailedBy.Add(failed)
+		l.FailedBy.Add(failed, 1)
 	}
 }
 

@@ -29,7 +29,8 @@ func TestOutcomes(t *testing.T) {
 		stage int16
 		want  counts
 	}{
-		{"a measured stage", measured, counts{Sent: 5, Done: 2, Succeeded: 1, TimedOut: 1, Reset: 1, Lost: 1, Retried: 1, Abandoned: 1, Dropped: 3}},
+		{"a measured stage", measured, counts{Sent: 5, Done: 2, Succeeded: 1, TimedOut: 1, Reset: 1, Lost: 1, Retried: 1,
+			Abandoned: 1, Dropped: 3}},
 		{"a warm-up stage", warmUp, counts{WarmUp: 5, WarmUpDone: 5, WarmUpSucceeded: 1}},
 		{"setup", book.StageSetup, counts{Setup: [2]int64{5, 1}}},
 		{"teardown", book.StageTeardown, counts{Teardown: [2]int64{5, 1}}},
@@ -52,6 +53,7 @@ func TestOutcomes(t *testing.T) {
 			if tt.stage >= 0 {
 				r.Drop(int(tt.stage), failure.Cause{}, 3)
 			}
+			r.Flush()
 			s := &r.Steps[0]
 			got := counts{
 				Sent: s.Sent, Done: s.Done, Succeeded: s.Succeeded, TimedOut: s.TimedOut, Reset: s.Reset, Lost: s.ConnectionLost,
@@ -63,7 +65,8 @@ func TestOutcomes(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if last := r.Last(); tt.stage < 0 && (last.Failed != rv.CheckStatus || last.Status != 200 || last.Cause.Kind != rv.CauseClosed) {
+			if last := r.Last(); tt.stage < 0 && (last.Failed != rv.CheckStatus || last.Status != 200 ||
+				last.Cause.Kind != rv.CauseClosed) {
 				t.Errorf("last outcome %+v", last)
 			}
 		})
