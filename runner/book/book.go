@@ -117,7 +117,8 @@ func (b *Book) Outstanding(f func(*Request)) {
 // Add makes the record of a request whose slot was picked up now.
 func (b *Book) Add(a chain.Activation, target int32, due, now int64, stage int16) (id ID) {
 	id = b.alloc()
-	b.all[id] = Request{Activation: a, Target: target, Due: due, Picked: now, Stage: stage}
+	r := &b.all[id] // a free record is zero; a copy of a literal would wait for the stores of its narrow fields
+	r.Activation, r.Target, r.Due, r.Picked, r.Stage = a, target, due, now, stage
 	return id
 }
 

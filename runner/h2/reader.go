@@ -55,8 +55,10 @@ func (r *reader) next(p []byte) (h FrameHeader, payload []byte, n int, ok bool) 
 	case h.Length > r.maxFrame:
 		r.oversize = true
 		return h, nil, 0, false
-	case h.Type == http2.FrameData:
+	case h.Type == http2.FrameData && (len(p) < end || h.Flags.Has(http2.FlagDataPadded)):
 		return r.beginData(h, p)
+	case h.Type == http2.FrameData: // most are complete
+		r.data.size, r.data.first = h.Length, true
 	case len(p) < end:
 		r.keep(p, end)
 		return h, nil, len(p), false
