@@ -22,6 +22,8 @@ export GOFLAGS := -trimpath -buildvcs=false
 export CGO_ENABLED := 0
 LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSION)
 TOOLS := bin/tools
+# Writes the modules of a program. The same program gives the same bytes.
+SBOM := $(TOOLS)/cyclonedx-gomod bin -json -std -noserial -notimestamp
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 
@@ -79,8 +81,8 @@ lint: $(TOOLS)/golangci-lint ## Run golangci-lint, also on tests with build tags
 	$(TOOLS)/golangci-lint run
 
 .PHONY: licences
-licences: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge $(TOOLS)/sbom ## Fail if a module in a program has a licence that hack/tools/sbom does not allow.
-	$(TOOLS)/sbom -check bin/manager bin/runner bin/h2surge bin/kubectl-h2surge
+licences: ## Fail if a module in a program has a licence that hack/licences.sh does not allow.
+	hack/licences.sh
 
 .PHONY: vulncheck
 vulncheck: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is called; VULNCHECK=required fails if the database cannot be reached.
@@ -205,18 +207,18 @@ bin/manager bin/runner bin/h2surge bin/kubectl-h2surge: bin/%:
 	go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: rootfs
-rootfs: $(TOOLS)/sbom ## Build the files of the image: dist/root/OS/ARCH, with an SPDX document of its modules.
+rootfs: $(TOOLS)/cyclonedx-gomod ## Build the files of the image: dist/root/OS/ARCH, with a CycloneDX document of each program's modules.
 	@for p in $(PLATFORMS); do \
-	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
+	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc dist/root/$$p/sbom && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
 	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge kubectl-h2surge=kubectl-h2surge; do \
-	    GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
+	    GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} && \
+	    $(SBOM) -version $(VERSION) -output dist/root/$$p/sbom/$${c%%=*}.cdx.json dist/root/$$p/$${c%%=*} || exit 1; \
 	  done; \
-	  $(TOOLS)/sbom -o dist/root/$$p/sbom.spdx.json -version $(VERSION) dist/root/$$p/h2surge-manager dist/root/$$p/h2surge-runner dist/root/$$p/h2surge dist/root/$$p/kubectl-h2surge || exit 1; \
 	done
 
 .PHONY: image
-image: rootfs $(TOOLS)/image ## Build the image without a container engine: dist/h2surge.tar.
-	$(TOOLS)/image -o dist/h2surge.tar -t $(IMG) -version $(VERSION) -entrypoint /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
+image: rootfs $(TOOLS)/crane ## Build the image without a container engine: dist/h2surge.tar.
+	hack/image.sh dist/h2surge $(IMG) $(VERSION) /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
 
 .PHONY: image-test
 image-test: image ## Build the Dockerfile without Docker (buildah, installed as root) and compare its image with the image of "make image".
@@ -279,14 +281,12 @@ cluster-down: ## Stop the cluster of hack/cluster; its binaries stay.
 
 # Tools, pinned in modules of their own.
 .PHONY: tools
-tools: $(addprefix $(TOOLS)/,image sbom helm prometheus) ## Build the tools that several tests need and that take long to build.
+tools: $(addprefix $(TOOLS)/,crane cyclonedx-gomod helm prometheus) ## Build the tools that several tests need and that take long to build.
 
 $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
-$(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)
-	cd hack/tools && go build -o $(CURDIR)/$@ ./image
-$(TOOLS)/sbom: hack/tools/go.mod $(wildcard hack/tools/sbom/*.go)
-	cd hack/tools && go build -o $(CURDIR)/$@ ./sbom
+$(TOOLS)/crane $(TOOLS)/cyclonedx-gomod $(TOOLS)/actionlint: hack/tools/release/go.mod
+	cd hack/tools/release && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/govulncheck: hack/tools/vuln/go.mod
 	cd hack/tools/vuln && go build -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 $(TOOLS)/helm: hack/tools/helm/go.mod

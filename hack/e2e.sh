@@ -108,7 +108,7 @@ images() {
   go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
   mkdir -p dist/e2e/bin
   ln -sfn "$PWD/dist/root/linux/$(go env GOARCH)/kubectl-h2surge" dist/e2e/bin/kubectl-h2surge # the image's own program, for kubectl to find
-  bin/tools/image -o dist/e2e/probe.tar -t "$probe" -entrypoint /probe "linux/$(go env GOARCH)=dist/e2e/root"
+  hack/image.sh dist/e2e/probe "$probe" dev /probe "linux/$(go env GOARCH)=dist/e2e/root"
 }
 
 deploy() {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // machine is a PATH of its own: all programs of this machine but some, and an id program that names a user.
@@ -74,6 +76,38 @@ func TestWhatIsMissing(t *testing.T) {
 			}
 			if !slices.Contains(strings.Split(string(out), "\n"), tc.want) {
 				t.Errorf("printed\n%swant the line\n%s", out, tc.want)
+			}
+		})
+	}
+}
+
+func TestLicences(t *testing.T) {
+	apache, err := os.ReadFile("../LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, file, text, want string
+	}{
+		{"Apache", "LICENSE", string(apache), "Apache-2.0: 1 modules\n"},
+		{"in another file", "README", string(apache), ""},
+		{"not a licence", "LICENSE", "Ask us.", ""},
+		{"with a condition", "License.txt", string(apache) + "\nCommons Clause License Condition v1.0\n", ""},
+		{"only the GPL", "COPYING", "GNU GENERAL PUBLIC LICENSE Version 3", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, tc.file), []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "./licences.sh", "-")
+			cmd.Stdin = strings.NewReader("example.com/m@v1.0.0 " + dir + "\n")
+			out, err := cmd.Output()
+			if (err == nil) != (tc.want != "") {
+				t.Errorf("ended with %v", err)
+			}
+			if diff := cmp.Diff(tc.want, string(out)); tc.want != "" && diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

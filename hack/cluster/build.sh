@@ -66,10 +66,10 @@ build_src() {
   done
 }
 
-# build_image_tool: the project's own image builder; its module is apart from ours
-build_image_tool() {
-  local src=$HERE/../tools
-  [ "$BIN/image" -nt "$src/image/main.go" ] || (cd "$src" && gobuild -o "$BIN/image" ./image)
+# build_crane: what hack/image.sh packs images with; its module is apart from ours
+build_crane() {
+  local src=$HERE/../tools/release
+  [ "$BIN/crane" -nt "$src/go.mod" ] || (cd "$src" && gobuild -o "$BIN/crane" github.com/google/go-containerregistry/cmd/crane)
 }
 
 # pack NAME UID:GID: images/NAME.tar as localhost/NAME:1, with the program NAME alone in it
@@ -78,6 +78,6 @@ pack() {
   [ "$IMAGES/$1.tar" -nt "$BIN/$1" ] && return
   root=$(mktemp -d)
   cp "$BIN/$1" "$root/"
-  image -o "$IMAGES/$1.tar" -t "localhost/$1:1" -entrypoint "/$1" -user "$2" "linux/$(go env GOARCH)=$root" >&2
+  CRANE=$BIN/crane IMAGE_USER=$2 "$HERE/../image.sh" "$IMAGES/$1" "localhost/$1:1" 1 "/$1" "linux/$(go env GOARCH)=$root" >&2
   rm -rf "$root"
 }
