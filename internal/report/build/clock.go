@@ -20,6 +20,8 @@ type clock[T any] struct {
 // looked is a runner: at the beginning of the open interval, and now. Neither snapshot has distributions.
 type looked[T any] struct {
 	base, last runnerv1alpha1.Snapshot
+	// gap is the time between the last two looks.
+	gap time.Duration
 	// silent: it did not answer in the last interval, so the next ones do not wait for it.
 	silent bool
 	// resumed is true if what the runner did before was not watched.
@@ -64,6 +66,7 @@ func (c *clock[T]) find(s *runnerv1alpha1.Snapshot) (p *looked[T], isNew bool) {
 
 // look notes a snapshot of a runner that find has returned.
 func (c *clock[T]) look(p *looked[T], s *runnerv1alpha1.Snapshot) {
+	p.gap = offset(s) - max(offset(&p.base), offset(&p.last))
 	p.last, p.silent = slim(s), false
 	c.runners[runnerOf(s)] = p
 }
@@ -78,19 +81,20 @@ func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	}
 }
 
-// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or one of them so
-// late that the others are not waited for.
+// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or the others are too
+// late. They are if one was looked at twice the length after its last look in the interval before, and the interval is
+// longer by the length than the gap between two looks at it. With many runners, the gap is longer than the length.
 func (c *clock[T]) isDue(length time.Duration) bool {
-	all := len(c.runners) >= c.expected || c.hasClosed
+	all, lasts := len(c.runners) >= c.expected || c.hasClosed, c.end()-c.from
 	for _, p := range c.runners {
-		if p.span() >= 2*length {
-			return c.end() > c.from
+		if p.span() >= 2*length && lasts >= p.gap+length-early {
+			return true
 		}
 		if !p.silent && p.last.State != runnerv1alpha1.StateDone && p.span() < length-early {
 			all = false
 		}
 	}
-	return all && c.end()-c.from >= length-early
+	return all && lasts >= length-early
 }
 
 // end is how far the runners are.

@@ -168,17 +168,19 @@ func (t *tallies) addRun(s *runnerv1alpha1.Snapshot) {
 }
 
 // close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that ended, or a runner
-// that did not answer is in no window.
+// that did not answer is in no window. An interval lasts as long as it is between two looks at a runner, on average: in
+// the first one, the looks at different runners can be seconds apart.
 func (w *Watch) close() {
-	end := w.end()
 	start, measured := w.Begun("")
 	steady := measured && w.from >= start
-	loaded := false
+	var spans time.Duration // of the loaded runners
+	loaded := 0
 	for _, p := range w.runners {
 		if p.base.EndedAt != 0 || p.isOver() { // its load ended before the interval
 			continue
 		}
-		loaded = true
+		loaded++
+		spans += p.span()
 		steady = steady && p.isSteady()
 	}
 	for i, s := range w.sliding {
@@ -186,11 +188,11 @@ func (w *Watch) close() {
 			continue
 		}
 		part := &w.parts[w.of[i]]
-		if !steady || !loaded {
+		if !steady || loaded == 0 {
 			s.reset()
 			continue
 		}
-		s.add(end-w.from, &part.since, &part.timeSince)
+		s.add(spans/time.Duration(loaded), &part.since, &part.timeSince)
 	}
 	for i := range w.parts {
 		w.parts[i].since = tallies{}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -83,7 +84,8 @@ func windowSums(t *testing.T, f Figures) windowFigures {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return windowFigures{f.Requests.Sent, f.Requests.Succeeded, h.Quantile(0.99), h.Quantile(0.5), f.Seconds}
+	seconds := math.Round(f.Seconds*1e6) / 1e6 // the first turn is a nanosecond after the start
+	return windowFigures{f.Requests.Sent, f.Requests.Succeeded, h.Quantile(0.99), h.Quantile(0.5), seconds}
 }
 
 // windows returns the window after each second, and the figures so far; nil: there is no whole window.
@@ -204,6 +206,33 @@ func TestWatchInterruptions(t *testing.T) {
 				t.Errorf("seconds with a whole window (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWatchOfSlowPolls: with many runners, the operator asks each of them less often than each interval. All of them are
+// in each interval nevertheless, so that there are whole windows.
+func TestWatchOfSlowPolls(t *testing.T) {
+	const every, shards = 2900 * time.Millisecond, 10
+	r := newWatchRun(5*time.Second, shards)
+	r.random(3, 30)
+	w := NewWatch(r.plan, shards)
+	whole := 0
+	for i := 1; i <= 10*shards; i++ {
+		moved, err := w.Add(r.snapshot(i%shards, time.Duration(i)*every/shards))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, ok := w.Window(0)
+		if !moved || !ok {
+			continue
+		}
+		whole++
+		if got := float64(f.Requests.Sent); got < 98*f.Seconds || got > 102*f.Seconds {
+			t.Errorf("poll %d: %v requests in %v s, want 100 a second", i, got, f.Seconds)
+		}
+	}
+	if whole < 7 {
+		t.Errorf("%d whole windows of 5 s in 29 s", whole)
 	}
 }
 

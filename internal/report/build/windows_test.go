@@ -172,6 +172,30 @@ func TestWindowsDoNotWaitForALostShard(t *testing.T) {
 	}
 }
 
+// TestWindowsOfSlowPolls: if each shard is looked at less often than each second, a window has all of them.
+func TestWindowsOfSlowPolls(t *testing.T) {
+	const every, shards = 2900 * time.Millisecond, 10
+	w := NewWindows(windowPlan(), shards)
+	all := make([]*simulated, shards)
+	for i := range 8 * shards {
+		if i < shards {
+			all[i] = newSimulated(i, 2)
+		}
+		s := all[i%shards]
+		s.do(290, 1000)
+		feed(t, w, s.at(time.Duration(i+1)*every/shards))
+	}
+	windows, _ := list(t, w)
+	for i, x := range windows {
+		if x.Shards != shards || x.Sent != 290*shards {
+			t.Errorf("window %d from %d to %d ms has %d requests of %d shards", i, x.From, x.To, x.Sent, x.Shards)
+		}
+	}
+	if len(windows) != 8 {
+		t.Errorf("%d windows in 23 s, want 8", len(windows))
+	}
+}
+
 // TestWindowsOfALongRun: there are never more than MaxWindows, nothing is lost when they are merged,
 // and their percentiles are those of the merged distributions.
 func TestWindowsOfALongRun(t *testing.T) {
