@@ -117,12 +117,25 @@ func (r *run) loop(ctx context.Context) {
 		case <-r.signal:
 			r.accept()
 		case o := <-r.outcomes:
-			r.group.Heard(o.of, o.answer, time.Now())
-			r.links[o.of].Release()
+			r.hear(o)
 		case <-timer.C:
 		}
 		if now := time.Now(); r.group.Due(now) {
 			timer.Reset(r.round(ctx, now))
+		}
+	}
+}
+
+// hear takes over an answer and all others that wait, so that one round follows from all of them: a round looks at all
+// runners, and at the end of a test all of them answer at the same time.
+func (r *run) hear(o outcome) {
+	for more := true; more; {
+		r.group.Heard(o.of, o.answer, time.Now())
+		r.links[o.of].Release()
+		select {
+		case o = <-r.outcomes:
+		default:
+			more = false
 		}
 	}
 }

@@ -25,6 +25,7 @@ const (
 type Authority struct {
 	current  *ca
 	previous *ca // nil: none
+	roots    *x509.CertPool
 	now      func() time.Time
 
 	mu       sync.Mutex
@@ -32,7 +33,12 @@ type Authority struct {
 }
 
 func newAuthority(current, previous *ca, now func() time.Time) *Authority {
-	return &Authority{current: current, previous: previous, now: now, operator: map[*ca]*tls.Certificate{}}
+	a := &Authority{current: current, previous: previous, roots: x509.NewCertPool(), now: now,
+		operator: map[*ca]*tls.Certificate{}}
+	for _, c := range a.all() {
+		a.roots.AddCert(c.cert)
+	}
+	return a
 }
 
 // RunName is the name in the server certificate of one run's runners.
@@ -54,13 +60,9 @@ func (a *Authority) RunnerFiles(uid types.UID) (map[string][]byte, error) {
 
 // ClientConfig is how the operator speaks to the runners of one run.
 func (a *Authority) ClientConfig(uid types.UID) *tls.Config {
-	roots := x509.NewCertPool()
-	for _, c := range a.all() {
-		roots.AddCert(c.cert)
-	}
 	return &tls.Config{
 		MinVersion:           tls.VersionTLS13,
-		RootCAs:              roots,
+		RootCAs:              a.roots,
 		ServerName:           RunName(uid),
 		GetClientCertificate: a.clientCertificate,
 		Time:                 a.now,

@@ -74,6 +74,8 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 		g.happen(s, reported(n))
 	case s.state == Lost && !wasFinal: // otherwise it ended early, and its load is missing
 		g.happen(s, Ended)
+	default:
+		g.slim(s)
 	}
 	if before == nil || n.State != before.State || n.Revision != before.Revision {
 		s.pollAt = time.Time{} // the next step need not wait

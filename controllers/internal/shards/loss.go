@@ -12,7 +12,7 @@ import (
 
 // findEnds finds the runners that are lost, and those whose counts are final.
 func (g *Group) findEnds(m *round) {
-	for i, s := range g.runners {
+	for _, s := range g.runners {
 		if s.state.Final() || s.state.Over() {
 			continue
 		}
@@ -23,9 +23,7 @@ func (g *Group) findEnds(m *round) {
 			g.happen(s, GaveUp)
 		case s.final() && (g.d.Record.Start != nil || g.d.Record.End != nil):
 			g.happen(s, Ended)
-			if slices.Contains(g.changes.newest().Members, i) {
-				s.slim()
-			}
+			g.slim(s)
 		}
 	}
 }

@@ -103,11 +103,18 @@ func (s *runner) see(p Pod, now time.Time) {
 	}
 }
 
-// slim takes the distributions out of a final snapshot. The run's sum has them, and its report is the only one that
-// needs them. The response time stays: it is part of the shard's result.
-func (s *runner) slim() {
+// slim takes the distributions out of the final snapshot of a member that ended in time. The run's sum has them, and its
+// report is the only one that needs them: the snapshots of other runners are stored. The response time stays, because it
+// is part of the shard's result, and so do those of thresholds and listeners.
+func (g *Group) slim(s *runner) {
+	begun := g.d.Record.Start != nil || g.d.Record.End != nil
+	if !s.final() || s.state.Over() || !begun || g.d.Record.End == nil && s.early(&g.d) != "" ||
+		!slices.Contains(g.changes.newest().Members, s.index) {
+		return
+	}
 	slim := *s.snapshot
-	slim.Histograms, slim.Steps, slim.StageSelections = nil, slices.Clone(slim.Steps), slices.Clone(slim.StageSelections)
+	slim.Histograms, slim.Targets = nil, nil
+	slim.Steps, slim.StageSelections = slices.Clone(slim.Steps), slices.Clone(slim.StageSelections)
 	for i := range slim.Steps {
 		for _, h := range slim.Steps[i].Distributions() {
 			*h = runnerv1alpha1.Histogram{}
