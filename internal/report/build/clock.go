@@ -42,13 +42,13 @@ func newClock[T any](shards int) clock[T] {
 }
 
 // find returns the runner of a snapshot, and whether it is new. A new one is not in runners yet. It returns nil for a
-// snapshot that was overtaken, or of a runner that has not begun.
+// snapshot that was overtaken, or of a runner that has not begun. Those after the final one are the same.
 func (c *clock[T]) find(s *runnerv1alpha1.Snapshot) (p *looked[T], isNew bool) {
 	if s.StartedAt == 0 || offset(s) < 0 {
 		return nil, false
 	}
 	if p = c.runners[runnerOf(s)]; p != nil {
-		if s.Sequence <= p.last.Sequence {
+		if s.Sequence <= p.last.Sequence || p.last.State == runnerv1alpha1.StateDone {
 			return nil, false
 		}
 		return p, false

@@ -103,6 +103,9 @@ func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
 			return false, err
 		}
 	}
+	if s.State == runnerv1alpha1.StateDone {
+		p.own = watchedCounts{} // nothing follows
+	}
 	w.look(p, s)
 	if !w.isDue(interval) {
 		return false, nil

@@ -82,7 +82,9 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 		w.runners[runnerOf(s)] = p // its response time was added
 		return fmt.Errorf("lag: %w", err)
 	}
-	p.own.lag = lag
+	if p.own.lag = lag; s.State == runnerv1alpha1.StateDone {
+		p.own = watched{} // nothing follows
+	}
 	w.look(p, s)
 	if w.isDue(widths(w.width)) {
 		w.close()

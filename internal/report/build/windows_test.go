@@ -365,3 +365,27 @@ func TestWindowsIgnore(t *testing.T) {
 		t.Error("a distribution that cannot be read is no error")
 	}
 }
+
+// TestFinalSnapshotAgain: the final snapshot of a runner that is asked again counts once.
+func TestFinalSnapshotAgain(t *testing.T) {
+	s := newSimulated(0, 2)
+	windows, watch := NewWindows(windowPlan(), 1), NewWatch(&runnerv1alpha1.Plan{
+		Rates: windowPlan().Rates, Thresholds: []runnerv1alpha1.Threshold{{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Max: "1s"}},
+	}, 1)
+	s.do(100, 1000)
+	s.Snapshot.State = runnerv1alpha1.StateDone
+	for i := range 3 {
+		now := s.at(time.Second + time.Duration(i)*time.Second)
+		feed(t, windows, now)
+		if _, err := watch.Add(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, _ := windows.List(); len(all) != 1 || all[0].ResponseTime.Count != 100 || all[0].Sent != 100 {
+		t.Errorf("windows: %+v", all)
+	}
+	h, err := watch.SoFar(0).time("")
+	if err != nil || h.Count() != 100 || watch.SoFar(0).Requests.Sent != 100 {
+		t.Errorf("%d times of %d requests, want 100; %v", h.Count(), watch.SoFar(0).Requests.Sent, err)
+	}
+}
