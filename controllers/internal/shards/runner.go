@@ -103,9 +103,9 @@ func (s *runner) see(p Pod, now time.Time) {
 	}
 }
 
-// slim takes the distributions out of the final snapshot of a member that ended in time. The run's sum has them, and its
-// report is the only one that needs them: the snapshots of other runners are stored. The response time stays, because it
-// is part of the shard's result, and so do those of thresholds and listeners.
+// slim takes the distributions out of the final snapshot of a member that ended in time. The run's sum has them, and
+// its report is the only one that needs them: the snapshots of other runners are stored. The response time stays,
+// because it is part of the shard's result, and so do those of thresholds and listeners.
 func (g *Group) slim(s *runner) {
 	begun := g.d.Record.Start != nil || g.d.Record.End != nil
 	if !s.final() || s.state.Over() || !begun || g.d.Record.End == nil && s.early(&g.d) != "" ||

@@ -81,9 +81,9 @@ func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	}
 }
 
-// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or the others are too
-// late. They are if one was looked at twice the length after its last look in the interval before, and the interval is
-// longer by the length than the gap between two looks at it. With many runners, the gap is longer than the length.
+// isDue returns whether an interval of a length ends: all runners that are awaited were looked at, or the others are
+// too late. They are if one was looked at twice the length after its last look in the interval before, and the interval
+// is longer by the length than the gap between two looks at it. With many runners, the gap is longer than the length.
 func (c *clock[T]) isDue(length time.Duration) bool {
 	all, lasts := len(c.runners) >= c.expected || c.hasClosed, c.end()-c.from
 	for _, p := range c.runners {
