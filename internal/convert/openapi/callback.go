@@ -139,21 +139,15 @@ func replace(v json.RawMessage, pointer string, with json.RawMessage) json.RawMe
 		if err != nil || i < 0 || i >= len(items) {
 			return nil
 		}
-		if items[i] = replace(items[i], rest, with); items[i] == nil {
-			return nil
-		}
-		out, _ := json.Marshal(items) // valid JSON always can be written
-		return out
+		items[i] = replace(items[i], rest, with)
+		return list(items)
 	}
 	members, _ := membersOf(v)
 	for i := range members {
-		if members[i].name != unescapePointer(step) {
-			continue
+		if members[i].name == unescapePointer(step) {
+			members[i].value = replace(members[i].value, rest, with)
+			return join(members)
 		}
-		if members[i].value = replace(members[i].value, rest, with); members[i].value == nil {
-			return nil
-		}
-		return join(members)
 	}
 	return nil
 }

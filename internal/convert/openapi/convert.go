@@ -141,10 +141,7 @@ func (c *converter) server() string {
 	for _, name := range variables.names() {
 		raw = strings.ReplaceAll(raw, "{"+name+"}", variables.raw(name).raw("default").text())
 	}
-	if after, found := strings.CutPrefix(raw, "{apiRoot}"); found { // TS 29.501 4.4.1, where it has no default
-		raw = after
-	}
-	return raw
+	return strings.TrimPrefix(raw, "{apiRoot}") // TS 29.501 4.4.1, where it has no default
 }
 
 // choose keeps what --operation says.
@@ -172,10 +169,7 @@ const maxChains = 32
 
 // requests makes templates and chains.
 func (c *converter) requests() {
-	groups := c.each()
-	if c.o.Resources {
-		groups = c.byResource()
-	}
+	groups := c.groups()
 	if len(groups) > maxChains {
 		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones", len(groups),
 			maxChains)
@@ -210,13 +204,6 @@ func lastWord(path string) string {
 	return segments[len(segments)-1]
 }
 
-func (c *converter) each() (out [][]*operation) {
-	for _, op := range c.operations {
-		out = append(out, []*operation{op})
-	}
-	return out
-}
-
 // lifetime is the order in which a resource is used: operations on the item, on what is below it, and those that end
 // it.
 var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH",
@@ -226,9 +213,9 @@ var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET",
 // 29.502) and /sm-policies/{smPolicyId}/delete (TS 29.512).
 var ends = []string{"release", "delete"}
 
-// byResource puts the operations on an item, and one segment below it, behind the POST on its collection or behind the
-// PUT that creates the item.
-func (c *converter) byResource() (out [][]*operation) {
+// groups returns the operations of each chain. With Resources, the operations on an item, and one segment below it, are
+// behind the POST on its collection or behind the PUT that creates the item.
+func (c *converter) groups() (out [][]*operation) {
 	taken := map[*operation]bool{}
 	collect := func(first *operation, isItem func(path string) bool) {
 		group := []*operation{first}
@@ -248,12 +235,12 @@ func (c *converter) byResource() (out [][]*operation) {
 		out = append(out, group)
 	}
 	for _, post := range c.operations {
-		if post.method == http.MethodPost && !taken[post] {
+		if c.o.Resources && post.method == http.MethodPost && !taken[post] {
 			collect(post, func(path string) bool { return isItem(post.path, path) })
 		}
 	}
 	for _, put := range c.operations {
-		if put.method == http.MethodPut && !taken[put] && slices.Contains(c.statuses(put), "201") {
+		if c.o.Resources && put.method == http.MethodPut && !taken[put] && slices.Contains(c.statuses(put), "201") {
 			c.vary(put.path)
 			collect(put, func(path string) bool { return path == put.path })
 		}

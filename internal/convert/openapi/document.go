@@ -184,7 +184,7 @@ func (d *documents) resolve(from, ref string) (value, bool) {
 		if pointer == "" {
 			break
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = unescapePointer(step)
 		next := v.raw(step)
 		if i, err := strconv.Atoi(step); err == nil && v.kind(yaml.SequenceNode) && i >= 0 && i < len(v.node.Content) {
 			next = v.at(v.node.Content[i])

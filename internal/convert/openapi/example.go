@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -91,7 +92,7 @@ func (g *generator) given(s *shape) json.RawMessage {
 	}
 	for _, name := range []string{"example", "const", "default"} {
 		if v := s.keyword(name); v.is() && !isNull(v) {
-			if out := g.literal(v); out != nil {
+			if out := g.documents.literal(v); out != nil {
 				return out
 			}
 		}
@@ -99,7 +100,7 @@ func (g *generator) given(s *shape) json.RawMessage {
 	for _, name := range []string{"examples", "enum"} {
 		for _, v := range s.keyword(name).items() {
 			if !isNull(v) {
-				return g.literal(v)
+				return g.documents.literal(v)
 			}
 		}
 	}
@@ -107,64 +108,41 @@ func (g *generator) given(s *shape) json.RawMessage {
 }
 
 // literal is a node as JSON; nil: it has no place in JSON, or is too large.
-func (d *documents) literal(v value) json.RawMessage {
-	g := &generator{documents: d}
-	var b bytes.Buffer
-	if !g.append(&b, v, 0) {
-		return nil
-	}
-	return b.Bytes()
-}
+func (d *documents) literal(v value) json.RawMessage { return (&generator{documents: d}).literal(v, 0) }
 
-func (g *generator) append(b *bytes.Buffer, v value, depth int) bool {
+func (g *generator) literal(v value, depth int) json.RawMessage {
 	if !v.is() || depth > 100 || !g.spend() {
-		return false
+		return nil
 	}
 	switch v.node.Kind {
 	case yaml.MappingNode:
-		b.WriteByte('{')
+		var members []member
 		for i, name := range v.names() {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.Write(quote(name))
-			b.WriteByte(':')
-			if !g.append(b, v.at(v.node.Content[2*i+1]), depth+1) {
-				return false
-			}
+			members = append(members, member{name, g.literal(v.at(v.node.Content[2*i+1]), depth+1)})
 		}
-		b.WriteByte('}')
+		return join(members)
 	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, item := range v.items() {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if !g.append(b, item, depth+1) {
-				return false
-			}
+		var items []json.RawMessage
+		for _, item := range v.items() {
+			items = append(items, g.literal(item, depth+1))
 		}
-		b.WriteByte(']')
-	default:
-		return scalar(b, v.node)
+		return list(items)
 	}
-	return true
+	return scalar(v.node)
 }
 
-// scalar writes numbers and the like as JSON has them; all else, dates too, is a string.
-func scalar(b *bytes.Buffer, n *yaml.Node) bool {
+// scalar returns numbers and the like as JSON has them; all else, dates too, is a string.
+func scalar(n *yaml.Node) json.RawMessage {
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool", "!!null":
 		var v any
 		if n.Decode(&v) == nil {
 			if out, err := json.Marshal(v); err == nil {
-				b.Write(out)
-				return true
+				return out
 			}
 		}
 	}
-	b.Write(quote(n.Value))
-	return true
+	return quote(n.Value)
 }
 
 func quote(s string) json.RawMessage {
@@ -176,36 +154,27 @@ func quote(s string) json.RawMessage {
 }
 
 func (g *generator) object(s *shape, above []*yaml.Node) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	count := 0
-	add := func(name string, v json.RawMessage) {
-		if v == nil {
-			return
+	var out []member
+	add := func(name string, schema value) {
+		if v := g.member(name, schema, above); v != nil {
+			out = append(out, member{name, v})
 		}
-		if count++; count > 1 {
-			b.WriteByte(',')
-		}
-		b.Write(quote(name))
-		b.WriteByte(':')
-		b.Write(v)
 	}
 	least, _ := s.keyword("minProperties").number()
 	for _, name := range s.order {
 		if p := s.properties[name]; (s.required[name] || g.wants(name)) && !g.readOnly(p) {
-			add(name, g.member(name, p, above))
+			add(name, p)
 		}
 	}
 	for _, name := range s.order { // minProperties wants more than required has
-		if p := s.properties[name]; float64(count) < least && !s.required[name] && !g.wants(name) && !g.readOnly(p) {
-			add(name, g.member(name, p, above))
+		if p := s.properties[name]; float64(len(out)) < least && !s.required[name] && !g.wants(name) && !g.readOnly(p) {
+			add(name, p)
 		}
 	}
-	if more := s.keyword("additionalProperties"); float64(count) < least && more.kind(yaml.MappingNode) {
-		add("key", g.member("key", more, above))
+	if more := s.keyword("additionalProperties"); float64(len(out)) < least && more.kind(yaml.MappingNode) {
+		add("key", more)
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return join(out)
 }
 
 // member makes the value of a member, or of an item of an array.
@@ -235,21 +204,18 @@ func (g *generator) array(s *shape, above []*yaml.Node) json.RawMessage {
 	if most, has := s.keyword("maxItems").number(); has && most < 1 {
 		n = 0
 	}
-	items := make([][]byte, n)
-	for i := range items {
-		items[i] = item
-	}
+	items := slices.Repeat([]json.RawMessage{item}, n)
 	if s.keyword("uniqueItems").yes() {
 		items = g.different(s.keyword("items"), items)
 	}
-	return append(append([]byte("["), bytes.Join(items, []byte(","))...), ']')
+	return list(items)
 }
 
 // different puts the values of an enumeration in place of items that must differ from each other.
-func (g *generator) different(schema value, items [][]byte) [][]byte {
+func (g *generator) different(schema value, items []json.RawMessage) []json.RawMessage {
 	values := g.shapeOf(schema).keyword("enum").items()
 	for i := 1; i < len(items) && i < len(values); i++ {
-		if v := g.literal(values[i]); v != nil {
+		if v := g.documents.literal(values[i]); v != nil {
 			items[i] = v
 		}
 	}

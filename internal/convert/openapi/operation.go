@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -34,7 +35,7 @@ func (c *converter) list() {
 			continue
 		}
 		for _, key := range item.names() {
-			if in := item.raw(key); isMethod(key) && in.is() {
+			if in := item.raw(key); slices.Contains(methods, key) && in.is() {
 				c.add(strings.ToUpper(key), path, in, item)
 			}
 		}
@@ -42,15 +43,6 @@ func (c *converter) list() {
 	if c.root.raw("webhooks").is() {
 		c.Warn("webhooks", "are requests to us, and left out")
 	}
-}
-
-func isMethod(key string) bool {
-	for _, m := range methods {
-		if m == key {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *converter) add(method, path string, in, item value) {

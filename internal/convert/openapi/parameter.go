@@ -139,19 +139,27 @@ func membersOf(v json.RawMessage) (out []member, is bool) {
 }
 
 // join returns an object with the members.
-func join(members []member) []byte {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range members {
-		if i > 0 {
-			b.WriteByte(',')
+func join(members []member) json.RawMessage {
+	var parts []string
+	for _, m := range members {
+		if m.value == nil {
+			return nil
 		}
-		b.Write(quote(m.name))
-		b.WriteByte(':')
-		b.Write(m.value)
+		parts = append(parts, string(quote(m.name))+":"+string(m.value))
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+}
+
+// list is the JSON of an array; nil: an item has none.
+func list(items []json.RawMessage) json.RawMessage {
+	var parts []string
+	for _, item := range items {
+		if item == nil {
+			return nil
+		}
+		parts = append(parts, string(item))
+	}
+	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
 }
 
 // form is application/x-www-form-urlencoded of an object.

@@ -47,8 +47,7 @@ func (c *converter) patch(at, from string, made json.RawMessage) json.RawMessage
 	if len(items) == 0 {
 		return made
 	}
-	out, _ := json.Marshal(items) // valid JSON always can be written
-	return out
+	return list(items)
 }
 
 // patched returns the member of the created resource that a JSON Patch changes: the last one that is not an object or
