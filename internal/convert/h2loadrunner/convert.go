@@ -1,7 +1,6 @@
 package h2loadrunner
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -9,9 +8,11 @@ import (
 )
 
 // converter is what the parts of a conversion share.
+var format = &convert.Format{Unknown: "is not a field of h2loadrunner; left out, as h2loadrunner does"}
+
 type converter struct {
 	*convert.Draft
-	top *object
+	top *convert.Object
 	// origin of the main target.
 	scheme, host string
 	port         string
@@ -26,17 +27,17 @@ type converter struct {
 // Convert turns a configuration into a manifest. Each warning is a line that begins with the path of
 // a field; so is each line of the error.
 func Convert(config []byte, o convert.Options) (yaml []byte, warnings []string, err error) {
-	if !json.Valid(config) {
-		var v any
-		return nil, nil, fmt.Errorf("the configuration is not JSON: %w", json.Unmarshal(config, &v))
-	}
 	d := convert.New("Converted from a configuration of h2loadrunner.", o)
-	c := &converter{Draft: d, top: newObject(d, "", config), others: map[string]string{}}
+	top, err := format.Parse(d, config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the configuration is not JSON: %w", err)
+	}
+	c := &converter{Draft: d, top: top, others: map[string]string{}}
 	c.target()
 	c.load()
 	c.scenarios()
 	c.withoutCounterpart()
-	c.top.end()
+	c.top.End()
 	return d.Manifest()
 }
 
@@ -53,7 +54,7 @@ func (c *converter) withoutCounterpart() {
 		{"socket-receive-buffer-size", "is left to the system"},
 		{"socket-send-buffer-size", "is left to the system"},
 	} {
-		if raw := c.top.take(f[0]); raw != nil && string(raw) != `""` {
+		if raw := c.top.Take(f[0]); raw != nil && string(raw) != `""` {
 			c.Warn(f[0], "has no counterpart: %s", f[1])
 		}
 	}

@@ -16,23 +16,23 @@ var anyStatus = convert.Statuses("2xx", "3xx", "4xx", "5xx")
 // expect makes what is a success. There one thing decides: the script, else response-match, else
 // the status.
 func (r *request) expect() {
-	status := r.in.whole("expected-status-code", 0)
+	status := r.in.Whole("expected-status-code", 0)
 	checks, matched := r.checks()
 	if status > 999 {
-		r.Fail(r.in.at("expected-status-code"), "is not a status code")
+		r.Fail(r.in.At("expected-status-code"), "is not a status code")
 		return
 	}
 	switch {
 	case r.judged:
 		r.self().Expect = &v1alpha1.Expect{Status: anyStatus}
 		if matched || status > 0 {
-			r.WarnAt(r.at+".expect", r.in.at("luaScript"),
+			r.WarnAt(r.at+".expect", r.in.At("luaScript"),
 				"validate_response alone decides, so response-match and expected-status-code are left out")
 		}
 	case matched:
 		r.self().Expect = &v1alpha1.Expect{Status: anyStatus, Checks: checks}
 		if status > 0 {
-			r.WarnAt(r.at+".expect", r.in.at("expected-status-code"), "is ignored with response-match and left out")
+			r.WarnAt(r.at+".expect", r.in.At("expected-status-code"), "is ignored with response-match and left out")
 		}
 	case status > 0:
 		r.self().Expect = &v1alpha1.Expect{Status: convert.Statuses(strconv.FormatInt(status, 10))}
@@ -41,40 +41,37 @@ func (r *request) expect() {
 
 // checks are those of response-match. matched says that there are some, also if none can be kept.
 func (r *request) checks() (out []v1alpha1.Check, matched bool) {
-	match := r.in.child("response-match")
-	if match == nil {
-		return nil, false
-	}
-	for i, rule := range match.list("headers") {
+	match := r.in.Child("response-match")
+	for i, rule := range match.List("headers") {
 		matched = true
-		name := strings.ToLower(rule.text("header-name"))
+		name := strings.ToLower(rule.Text("header-name"))
 		check := v1alpha1.Check{Name: fmt.Sprintf("header-%d", i+1)}
 		switch {
 		case name == ":status":
 			check.Status = &v1alpha1.EmptySource{}
 		case name == "" || strings.HasPrefix(name, ":"):
-			r.Fail(rule.at("header-name"), "must be the name of a response header or :status")
+			r.Fail(rule.At("header-name"), "must be the name of a response header or :status")
 		default:
 			check.Header = name
 		}
 		out = r.compared(out, rule, check)
 	}
-	for i, rule := range match.list("payload") {
+	for i, rule := range match.List("payload") {
 		matched = true
-		pointer := rule.text("JsonPointer")
+		pointer := rule.Text("JsonPointer")
 		check := v1alpha1.Check{Name: fmt.Sprintf("payload-%d", i+1)}
 		check.JSONPointer = &pointer
 		if extended(pointer) {
-			r.WarnAt(r.at+".expect", rule.at("JsonPointer"),
+			r.WarnAt(r.at+".expect", rule.At("JsonPointer"),
 				"%s is not a JSON Pointer of RFC 6901 (it selects the name or value of a member by its number); the check is left out", pointer)
-			rule.text("matchType")
-			rule.text("input")
-			rule.end()
+			rule.Text("matchType")
+			rule.Text("input")
+			rule.End()
 			continue
 		}
 		out = r.compared(out, rule, check)
 	}
-	match.end()
+	match.End()
 	return out, matched
 }
 
@@ -82,9 +79,9 @@ func (r *request) checks() (out []v1alpha1.Check, matched bool) {
 func extended(pointer string) bool { return strings.Contains(pointer, "~#") }
 
 // compared adds the check with the comparison of a rule.
-func (r *request) compared(list []v1alpha1.Check, rule *object, check v1alpha1.Check) []v1alpha1.Check {
-	input := convert.Literal(rule.text("input"))
-	switch kind := rule.text("matchType"); kind {
+func (r *request) compared(list []v1alpha1.Check, rule *convert.Object, check v1alpha1.Check) []v1alpha1.Check {
+	input := convert.Literal(rule.Text("input"))
+	switch kind := rule.Text("matchType"); kind {
 	case "EqualsTo":
 		check.Equals = &input
 	case "StartsWith":
@@ -94,16 +91,16 @@ func (r *request) compared(list []v1alpha1.Check, rule *object, check v1alpha1.C
 	case "Contains":
 		check.Contains = &input
 	case "RegexMatch":
-		pattern := "^(?:" + rule.text("input") + ")$"
-		if !r.expressible(rule.at("input"), rule.text("input"), "check") {
-			rule.end()
+		pattern := "^(?:" + rule.Text("input") + ")$"
+		if !r.expressible(rule.At("input"), rule.Text("input"), "check") {
+			rule.End()
 			return list
 		}
 		check.Matches = pattern
 	default:
-		r.Fail(rule.at("matchType"), "%q is not known; EqualsTo, StartsWith, EndsWith, Contains and RegexMatch are", kind)
+		r.Fail(rule.At("matchType"), "%q is not known; EqualsTo, StartsWith, EndsWith, Contains and RegexMatch are", kind)
 	}
-	rule.end()
+	rule.End()
 	return append(list, check)
 }
 
@@ -121,15 +118,15 @@ func (r *request) expressible(from, pattern, what string) bool {
 
 // pick converts value-pickers to captures. Later requests of the chain can use the values.
 func (r *request) pick() {
-	for _, p := range r.in.list("value-pickers") {
+	for _, p := range r.in.List("value-pickers") {
 		source, ok := r.sourceOf(p)
-		name, pattern := p.text("save-to-variable"), p.text("regexp")
-		p.end()
+		name, pattern := p.Text("save-to-variable"), p.Text("regexp")
+		p.End()
 		if name == "" {
-			r.Fail(p.at("save-to-variable"), "is needed")
+			r.Fail(p.At("save-to-variable"), "is needed")
 			continue
 		}
-		if !ok || pattern != "" && !r.expressible(p.at("regexp"), pattern, "capture") {
+		if !ok || pattern != "" && !r.expressible(p.At("regexp"), pattern, "capture") {
 			continue
 		}
 		if pattern != "" {
@@ -146,14 +143,14 @@ func (r *request) pick() {
 }
 
 // sourceOf says where one picker takes its value from.
-func (r *request) sourceOf(p *object) (s v1alpha1.ValueSource, ok bool) {
-	source := p.text("source")
-	from := p.at("source")
-	if source == "" && !strings.HasPrefix(p.text("where-to-pickup-from"), "Json") {
+func (r *request) sourceOf(p *convert.Object) (s v1alpha1.ValueSource, ok bool) {
+	source := p.Text("source")
+	from := p.At("source")
+	if source == "" && !strings.HasPrefix(p.Text("where-to-pickup-from"), "Json") {
 		r.Fail(from, "is needed")
 		return s, false
 	}
-	switch where := p.text("where-to-pickup-from"); where {
+	switch where := p.Text("where-to-pickup-from"); where {
 	case "Response-Header":
 		s.Header = strings.ToLower(source)
 		if s.Header == ":status" {
@@ -170,7 +167,7 @@ func (r *request) sourceOf(p *object) (s v1alpha1.ValueSource, ok bool) {
 			s = v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{JSONPointer: &source}}
 		}
 	default:
-		r.Fail(p.at("where-to-pickup-from"), "%q is not known", where)
+		r.Fail(p.At("where-to-pickup-from"), "%q is not known", where)
 		return s, false
 	}
 	return s, true

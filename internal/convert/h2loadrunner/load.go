@@ -14,7 +14,7 @@ const noDuration = time.Minute
 // load makes rates and runner.
 func (c *converter) load() {
 	warmUp, duration := c.span("warm-up-time"), c.span("duration")
-	requests := c.top.whole("total-requests", 0)
+	requests := c.top.Whole("total-requests", 0)
 	switch {
 	case duration > 0 && requests > 0:
 		c.Warn("total-requests", "is ignored with duration and left out")
@@ -27,7 +27,7 @@ func (c *converter) load() {
 		warmUp = 0
 	}
 	rates := stages(warmUp, duration, requests)
-	each := c.top.number("request-per-second", 0)
+	each := c.top.Number("request-per-second", 0)
 	for i := range rates {
 		if !convert.SetRate(&rates[i], each*float64(c.clients)) {
 			c.Fail("request-per-second", "%g for each of %d connections is a rate that no stage can have", each, c.clients)
@@ -46,19 +46,19 @@ func (c *converter) load() {
 	if duration == 0 {
 		c.Origin(fmt.Sprintf("spec.rates[%d].requests", last), "total-requests")
 	}
-	if threads := c.top.whole("threads", 1); threads > 1 {
+	if threads := c.top.Whole("threads", 1); threads > 1 {
 		c.Spec().Runner = v1alpha1.Runner{CPUsPerShard: new(clamp(threads))}
 		c.WarnAt("spec.runner", "threads", "are workers on CPUs of their own, which the pod asks for")
 		c.Origin("spec.runner", "threads")
 	}
-	c.timeout = c.top.whole("stream-timeout", 0)
+	c.timeout = c.top.Whole("stream-timeout", 0)
 	if c.timeout > 0 && c.main().Protocol == v1alpha1.ProtocolHTTP1 {
 		c.Warn("stream-timeout", "holds for HTTP/1.1 here too")
 	}
 }
 
 func (c *converter) span(name string) time.Duration {
-	d, ok := convert.Seconds(c.top.number(name, 0))
+	d, ok := convert.Seconds(c.top.Number(name, 0))
 	if !ok {
 		c.Fail(name, "is too long")
 	}

@@ -11,7 +11,7 @@ import (
 // request is one of a scenario, which becomes a template.
 type request struct {
 	*scenario
-	in       *object
+	in       *convert.Object
 	index    int
 	slot     int    // among the templates
 	at       string // of the template in the LoadTest
@@ -34,16 +34,16 @@ func (r *request) otherTarget() string {
 // self is the template. Pointers to it do not outlive the next request.
 func (r *request) self() *v1alpha1.Template { return &r.Spec().Templates[r.slot] }
 
-func (s *scenario) request(in *object, index int, parallel bool) *request {
+func (s *scenario) request(in *convert.Object, index int, parallel bool) *request {
 	r := &request{scenario: s, in: in, index: index, parallel: parallel, target: mainTarget, slot: len(s.Spec().Templates)}
 	r.at = fmt.Sprintf("spec.templates[%d]", r.slot)
-	s.Origin(r.at, in.path)
+	s.Origin(r.at, in.Path)
 	// The names of results there are the scenario's and the number of the request.
 	short := strings.TrimRight(s.chain.Name[:min(len(s.chain.Name), 44)], "-")
 	r.template = s.Unique("template", fmt.Sprintf("%s-%d", short, index))
-	t := v1alpha1.Template{Name: r.template, Request: v1alpha1.Request{Method: in.text("method")}}
+	t := v1alpha1.Template{Name: r.template, Request: v1alpha1.Request{Method: in.Text("method")}}
 	if t.Method == "" {
-		s.Warn(in.at("method"), "is not there; GET is taken")
+		s.Warn(in.At("method"), "is not there; GET is taken")
 		t.Method = "GET"
 	}
 	if s.timeout > 0 {
@@ -55,19 +55,19 @@ func (s *scenario) request(in *object, index int, parallel bool) *request {
 	r.headers()
 	r.payload()
 	r.expect()
-	r.clearCookies = in.flag("clear-old-cookies")
+	r.clearCookies = in.Flag("clear-old-cookies")
 	r.pick()
 	s.previous = r
 	return r
 }
 
 func (r *request) headers() {
-	at := r.in.at("additonalHeaders")
-	list := r.in.texts("additonalHeaders")
-	if r.in.has("additionalHeaders") {
-		at = r.in.at("additionalHeaders")
+	at := r.in.At("additonalHeaders")
+	list := r.in.Texts("additonalHeaders")
+	if r.in.Has("additionalHeaders") {
+		at = r.in.At("additionalHeaders")
 		r.Warn(at, "h2loadrunner knows additonalHeaders only, so it does not send these; here they are sent")
-		list = append(list, r.in.texts("additionalHeaders")...)
+		list = append(list, r.in.Texts("additionalHeaders")...)
 	}
 	for i, line := range list {
 		from := fmt.Sprintf("%s[%d]", at, i)
@@ -107,8 +107,8 @@ func (r *request) pseudo(from, name, value string) {
 }
 
 func (r *request) payload() {
-	from := r.in.at("payload")
-	payload := r.in.text("payload")
+	from := r.in.At("payload")
+	payload := r.in.Text("payload")
 	if payload == "" {
 		return
 	}
@@ -134,8 +134,8 @@ func (r *request) payload() {
 
 // script reads luaScript, which is inline or a path.
 func (r *request) script() {
-	from := r.in.at("luaScript")
-	source := r.in.text("luaScript")
+	from := r.in.At("luaScript")
+	source := r.in.Text("luaScript")
 	if source == "" {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // scenario is one of theirs, which becomes a chain.
 type scenario struct {
 	*converter
-	in    *object
+	in    *convert.Object
 	name  string
 	at    string // of the chain in the LoadTest
 	chain v1alpha1.Chain
@@ -27,16 +27,16 @@ type scenario struct {
 }
 
 func (c *converter) scenarios() {
-	list := c.top.list("Scenarios")
+	list := c.top.List("Scenarios")
 	if len(list) == 0 {
 		c.Fail("Scenarios", "at least one is required")
 		return
 	}
 	weights := make([]int64, 0, len(list))
 	for _, in := range list {
-		weight := in.whole("weight", 100)
+		weight := in.Whole("weight", 100)
 		if weight == 0 {
-			c.Warn(in.at("weight"), "is 0, so the scenario is never run; it is left out")
+			c.Warn(in.At("weight"), "is 0, so the scenario is never run; it is left out")
 			continue
 		}
 		c.scenario(in)
@@ -53,22 +53,22 @@ func (c *converter) scenarios() {
 	}
 }
 
-func (c *converter) scenario(in *object) {
-	s := &scenario{converter: c, in: in, name: in.text("name"), values: map[string]value{}, picked: map[string]string{}}
+func (c *converter) scenario(in *convert.Object) {
+	s := &scenario{converter: c, in: in, name: in.Text("name"), values: map[string]value{}, picked: map[string]string{}}
 	if s.name == "" {
-		c.Fail(in.at("name"), "is needed")
+		c.Fail(in.At("name"), "is needed")
 	}
 	s.at = fmt.Sprintf("spec.chains[%d]", len(c.Spec().Chains))
-	c.Origin(s.at, in.path)
+	c.Origin(s.at, in.Path)
 	s.chain = v1alpha1.Chain{Name: c.Unique("chain", convert.DashName(s.name)), Target: mainTarget}
-	if ms := in.whole("interval-to-wait-before-start", 0); ms > 0 {
+	if ms := in.Whole("interval-to-wait-before-start", 0); ms > 0 {
 		s.chain.StartDelay = convert.Given(milliseconds(ms))
 	}
 	s.variables()
-	parallel := in.flag("run-requests-in-parallel")
-	requests := in.list("Requests")
+	parallel := in.Flag("run-requests-in-parallel")
+	requests := in.List("Requests")
 	if len(requests) == 0 {
-		c.Fail(in.at("Requests"), "at least one is required")
+		c.Fail(in.At("Requests"), "at least one is required")
 	}
 	if len(requests) > 1 {
 		s.chain.Cookies = true
@@ -76,7 +76,7 @@ func (c *converter) scenario(in *object) {
 			"h2loadrunner keeps cookies always, so this is set; remove it where no response sets any")
 	}
 	s.requests(requests, parallel && len(requests) > 1)
-	in.end()
+	in.End()
 	c.Spec().Chains = append(c.Spec().Chains, s.chain)
 }
 
@@ -90,7 +90,7 @@ func milliseconds(ms int64) time.Duration {
 // maxGroup is the most steps of one parallel step.
 const maxGroup = 16
 
-func (s *scenario) requests(list []*object, parallel bool) {
+func (s *scenario) requests(list []*convert.Object, parallel bool) {
 	think := time.Duration(0)
 	for i, in := range list {
 		r := s.request(in, i, parallel)
@@ -102,33 +102,33 @@ func (s *scenario) requests(list []*object, parallel bool) {
 		if think > 0 && !parallel {
 			step.ThinkTime = &v1alpha1.ThinkTime{Fixed: convert.Given(think)}
 		}
-		think = milliseconds(in.whole("delay-before-executing-next", 0))
-		in.end()
+		think = milliseconds(in.Whole("delay-before-executing-next", 0))
+		in.End()
 		if !parallel {
 			s.chain.Steps = append(s.chain.Steps, step)
 			continue
 		}
 		if think > 0 {
-			s.Warn(in.at("delay-before-executing-next"), "is left out: all requests of the scenario are sent at once")
+			s.Warn(in.At("delay-before-executing-next"), "is left out: all requests of the scenario are sent at once")
 		}
 		s.sideBySide(in, step, i)
 	}
 	if think > 0 && !parallel {
-		s.Warn(list[len(list)-1].at("delay-before-executing-next"), "is left out: there is no request after it")
+		s.Warn(list[len(list)-1].At("delay-before-executing-next"), "is left out: there is no request after it")
 	}
 	s.evenGroups(parallel)
 }
 
 // sideBySide adds a request to the parallel step, or begins another one when it is full.
-func (s *scenario) sideBySide(in *object, step v1alpha1.Step, i int) {
+func (s *scenario) sideBySide(in *convert.Object, step v1alpha1.Step, i int) {
 	if step.ClearCookies {
-		s.Warn(in.at("clear-old-cookies"), "is left out: requests that are sent at once share their cookies")
+		s.Warn(in.At("clear-old-cookies"), "is left out: requests that are sent at once share their cookies")
 	}
 	if i%maxGroup == 0 {
 		s.chain.Steps = append(s.chain.Steps, v1alpha1.Step{})
 	}
 	if i == maxGroup {
-		s.WarnAt(s.at+".steps", s.in.at("run-requests-in-parallel"),
+		s.WarnAt(s.at+".steps", s.in.At("run-requests-in-parallel"),
 			"%d requests are sent at once at most; the next ones follow when these have ended", maxGroup)
 	}
 	group := &s.chain.Steps[len(s.chain.Steps)-1]

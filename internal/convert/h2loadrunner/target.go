@@ -14,7 +14,7 @@ import (
 func (c *converter) target() {
 	top := c.top
 	t := v1alpha1.Target{Name: c.Unique("target", mainTarget)}
-	c.scheme = strings.ToLower(top.text("schema"))
+	c.scheme = strings.ToLower(top.Text("schema"))
 	switch c.scheme {
 	case "http", "https":
 	case "":
@@ -24,24 +24,24 @@ func (c *converter) target() {
 		c.Fail("schema", "must be http or https")
 		c.scheme = "http"
 	}
-	c.host = strings.Trim(top.text("host"), "[]")
+	c.host = strings.Trim(top.Text("host"), "[]")
 	if c.host == "" {
 		c.Fail("host", "is needed")
 		c.host = "localhost"
 	}
-	if c.scheme == "https" && !top.has("port") {
+	if c.scheme == "https" && !top.Has("port") {
 		c.WarnAt("spec.targets[0].url", "port", "is not there; h2loadrunner takes 80 then, also for https")
 	}
 	c.port = c.portOf(top, "port", 80)
 	t.URL = c.scheme + "://" + convert.Authority(c.scheme, c.host, c.port)
-	c.clients = top.whole("clients", 1)
+	c.clients = top.Whole("clients", 1)
 	t.Connections = new(clamp(c.clients))
-	t.MaxConcurrentStreams = clamp(top.whole("max-concurrent-streams", 1))
-	if !top.has("max-concurrent-streams") {
+	t.MaxConcurrentStreams = clamp(top.Whole("max-concurrent-streams", 1))
+	if !top.Has("max-concurrent-streams") {
 		c.WarnAt("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams",
 			"is not there; h2loadrunner takes 1 then, though its schema says 32")
 	}
-	c.followed = top.flag("open-new-connection-based-on-authority-header")
+	c.followed = top.Flag("open-new-connection-based-on-authority-header")
 	c.Origin("spec.targets[0]", "host")
 	c.Origin("spec.targets[0].connections", "clients")
 	c.Origin("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams")
@@ -60,11 +60,11 @@ func (c *converter) target() {
 // clamp leaves what is too large for compile to complain about.
 func clamp(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 
-func (c *converter) portOf(o *object, name string, absent int64) string {
-	n := o.whole(name, absent)
+func (c *converter) portOf(o *convert.Object, name string, absent int64) string {
+	n := o.Whole(name, absent)
 	switch {
 	case n > math.MaxUint16:
-		c.Fail(o.at(name), "must be at most 65535")
+		c.Fail(o.At(name), "must be at most 65535")
 		return ""
 	case n == 0:
 		return ""
@@ -74,10 +74,10 @@ func (c *converter) portOf(o *object, name string, absent int64) string {
 
 // share makes the load-share group.
 func (c *converter) share() {
-	retry := c.top.flag("connection-retry")
-	back := c.top.flag("switch-back-after-connection-retry")
-	hosts := c.top.list("load-share-hosts")
-	if !retry && c.top.has("connection-retry") {
+	retry := c.top.Flag("connection-retry")
+	back := c.top.Flag("switch-back-after-connection-retry")
+	hosts := c.top.List("load-share-hosts")
+	if !retry && c.top.Has("connection-retry") {
 		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load continues")
 	}
 	if back && (!retry || len(hosts) == 0) {
@@ -90,12 +90,12 @@ func (c *converter) share() {
 	t := c.main()
 	t.URLs, t.URL = []string{t.URL}, ""
 	for _, h := range hosts {
-		host := h.text("host")
+		host := h.Text("host")
 		if host == "" {
-			c.Fail(h.at("host"), "is needed")
+			c.Fail(h.At("host"), "is needed")
 		}
 		t.URLs = append(t.URLs, c.scheme+"://"+convert.Authority(c.scheme, host, c.portOf(h, "port", 0)))
-		h.end()
+		h.End()
 	}
 	n := &v1alpha1.Connecting{}
 	t.Connecting = n
@@ -113,8 +113,8 @@ func (c *converter) share() {
 
 func (c *converter) protocol() {
 	t := c.main()
-	clear := c.top.text("no-tls-proto")
-	list := c.top.text("npn-list")
+	clear := c.top.Text("no-tls-proto")
+	list := c.top.Text("npn-list")
 	if c.scheme == "http" {
 		if clear != "" && clear != "h2c" {
 			t.Protocol = v1alpha1.ProtocolHTTP1
@@ -162,8 +162,8 @@ func (c *converter) http2() {
 		name string
 		to   **int32
 	}{{"header-table-size", &h.HeaderTableSize}, {"encoder-header-table-size", &h.EncoderTableSize}} {
-		if c.top.has(f.name) {
-			*f.to = new(clamp(c.top.whole(f.name, 0)))
+		if c.top.Has(f.name) {
+			*f.to = new(clamp(c.top.Whole(f.name, 0)))
 		}
 	}
 	h.StreamWindow = c.window("window-bits")
@@ -173,7 +173,7 @@ func (c *converter) http2() {
 			"a connection's window cannot be below 65535 (RFC 9113 6.9.2), which is taken")
 		*h.ConnectionWindow = 65535
 	}
-	if s := c.top.number("interval-between-ping-frames", 0); s > 0 {
+	if s := c.top.Number("interval-between-ping-frames", 0); s > 0 {
 		h.PingInterval = c.seconds("interval-between-ping-frames", s)
 		c.WarnAt("spec.targets[0].http2.pingInterval", "interval-between-ping-frames",
 			"a connection that does not answer the PING is closed here")
@@ -188,10 +188,10 @@ func (c *converter) http2() {
 }
 
 func (c *converter) window(name string) *int32 {
-	if !c.top.has(name) {
+	if !c.top.Has(name) {
 		return nil
 	}
-	n, ok := window(c.top.whole(name, 30))
+	n, ok := window(c.top.Whole(name, 30))
 	if !ok {
 		c.Fail(name, "must be 1 to 31")
 		return nil
@@ -214,23 +214,23 @@ func (c *converter) connecting() {
 	if t.Connecting != nil {
 		n = *t.Connecting
 	}
-	if rate := c.top.whole("rate", 0); rate > 0 {
+	if rate := c.top.Whole("rate", 0); rate > 0 {
 		n.Ramp = &v1alpha1.ConnectionRamp{Connections: clamp(rate)}
-		if s := c.top.number("rate-period", 1); s != 1 {
+		if s := c.top.Number("rate-period", 1); s != 1 {
 			n.Ramp.Period = c.seconds("rate-period", s)
 		}
 		c.WarnAt("spec.targets[0].connecting.ramp", "rate",
 			"the load starts when all connections are open, not while they are opened")
 	} else {
-		c.top.number("rate-period", 1)
+		c.top.Number("rate-period", 1)
 	}
-	if s := c.top.number("connection-active-timeout", 0); s > 0 {
+	if s := c.top.Number("connection-active-timeout", 0); s > 0 {
 		n.MaxAge = c.seconds("connection-active-timeout", s)
 		c.WarnAt("spec.targets[0].connecting.maxAge", "connection-active-timeout",
 			"connections that are so old are replaced, and their responses awaited; the number is taken for seconds, as h2loadrunner's code does")
 	}
 	for _, name := range []string{"connection-inactivity-timeout", "connection-inactive-timeout"} {
-		if s := c.top.number(name, 0); s > 0 {
+		if s := c.top.Number(name, 0); s > 0 {
 			n.InactivityTimeout = c.seconds(name, s)
 			c.WarnAt("spec.targets[0].connecting.inactivityTimeout", name,
 				"counts while requests are in flight only, and another connection takes the place of one that is closed")

@@ -13,7 +13,7 @@ var tlsFields = []string{"ciphers", "caCert", "cert", "privateKey", "certVerific
 
 func (c *converter) noTLS() {
 	for _, name := range tlsFields {
-		if raw := c.top.take(name); raw != nil && string(raw) != `""` && string(raw) != "0" && name != "max-tls-version" {
+		if raw := c.top.Take(name); raw != nil && string(raw) != `""` && string(raw) != "0" && name != "max-tls-version" {
 			c.Warn(name, "is left out: schema is http")
 		}
 	}
@@ -25,7 +25,7 @@ func (c *converter) tls() {
 		t = &v1alpha1.TLS{}
 	}
 	at := "spec.targets[0].tls"
-	switch mode := c.top.whole("certVerificationMode", 0); mode {
+	switch mode := c.top.Whole("certVerificationMode", 0); mode {
 	case 0:
 		t.InsecureSkipVerify = true
 		c.WarnAt(at+".insecureSkipVerify", "certVerificationMode",
@@ -36,18 +36,18 @@ func (c *converter) tls() {
 	default:
 		c.Fail("certVerificationMode", "must be 0 or 1")
 	}
-	switch version := c.top.text("max-tls-version"); version {
+	switch version := c.top.Text("max-tls-version"); version {
 	case "", "TLSv1.3":
 	case "TLSv1.2":
 		t.MaxVersion = v1alpha1.TLS12
 	default:
 		c.WarnAt(at, "max-tls-version", "%s is not possible and left out; 1.2 and 1.3 are", version)
 	}
-	if c.top.text("ciphers") != "" {
+	if c.top.Text("ciphers") != "" {
 		c.WarnAt(at, "ciphers", "names of OpenSSL are not converted; tls.cipherSuites takes IANA's, and Go's choice is offered without it")
 	}
-	t.CAFrom = c.authority(c.top.text("caCert"))
-	t.Certificate = c.clientCertificate(c.top.text("cert"), c.top.text("privateKey"))
+	t.CAFrom = c.authority(c.top.Text("caCert"))
+	t.Certificate = c.clientCertificate(c.top.Text("cert"), c.top.Text("privateKey"))
 	c.main().TLS = t
 }
 

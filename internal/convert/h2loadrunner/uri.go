@@ -14,36 +14,36 @@ func isText(s string) bool { return utf8.ValidString(s) }
 
 // uri makes path and target.
 func (r *request) uri() {
-	in := r.in.child("uri")
-	if in == nil {
-		r.Fail(r.in.at("uri"), "is needed")
+	if !r.in.Has("uri") {
+		r.Fail(r.in.At("uri"), "is needed")
 		return
 	}
-	input := in.text("input")
-	from := in.at("input")
-	switch action := in.text("typeOfAction"); action {
+	in := r.in.Child("uri")
+	input := in.Text("input")
+	from := in.At("input")
+	switch action := in.Text("typeOfAction"); action {
 	case "input", "":
 		r.path(from, input)
 	case "sameWithLastOne":
-		r.same(in.path)
+		r.same(in.Path)
 	case "fromResponseHeader":
 		r.location(from, v1alpha1.ValueSource{Header: strings.ToLower(input)}, input)
 	case "fromLuaScript":
 		r.self().Path = "/"
 		if !r.scripted {
-			r.Fail(in.path, "there is no luaScript with make_request, which should make the path")
+			r.Fail(in.Path, "there is no luaScript with make_request, which should make the path")
 		}
 	case "fromJsonPointer", "fromXPath":
-		r.Warn(in.at("typeOfAction"), "%s is not done by h2loadrunner, which sends an empty path; here it is", action)
+		r.Warn(in.At("typeOfAction"), "%s is not done by h2loadrunner, which sends an empty path; here it is", action)
 		source := v1alpha1.ValueSource{JSONPointer: &input}
 		if action == "fromXPath" {
 			source = v1alpha1.ValueSource{XPath: input}
 		}
 		r.location(from, source, "location")
 	default:
-		r.Fail(in.at("typeOfAction"), "%q is not known", action)
+		r.Fail(in.At("typeOfAction"), "%q is not known", action)
 	}
-	in.end()
+	in.End()
 }
 
 // path is one that is written, alone or in a whole URI.

@@ -44,37 +44,37 @@ func (s *scenario) free(from, name string) bool {
 func (s *scenario) variables() {
 	in := s.in
 	s.deprecated()
-	for _, v := range in.list("range-based-variables") {
-		name := v.text("variable-name")
-		start, end := v.whole("variable-range-start", 0), v.whole("variable-range-end", 0)
-		v.end()
-		s.rangeOf(v.path, name, start, end)
+	for _, v := range in.List("range-based-variables") {
+		name := v.Text("variable-name")
+		start, end := v.Whole("variable-range-start", 0), v.Whole("variable-range-end", 0)
+		v.End()
+		s.rangeOf(v.Path, name, start, end)
 	}
-	for _, v := range in.list("two-dimensional-variables") {
-		name, file := v.text("variable-name"), v.text("file-name")
-		v.end()
-		if !s.free(v.at("variable-name"), name) {
+	for _, v := range in.List("two-dimensional-variables") {
+		name, file := v.Text("variable-name"), v.Text("file-name")
+		v.End()
+		if !s.free(v.At("variable-name"), name) {
 			continue
 		}
-		if t := s.table(v.at("file-name"), name, file); t != nil {
+		if t := s.table(v.At("file-name"), name, file); t != nil {
 			s.values[name] = t.diagonal()
 		}
 	}
-	if file := in.text("user-variables-input-file"); file != "" {
-		at := in.at("user-variables-input-file")
+	if file := in.Text("user-variables-input-file"); file != "" {
+		at := in.At("user-variables-input-file")
 		if t := s.table(at, "users", file); t != nil {
 			for i, name := range t.names {
 				s.define(at, name, t.column(i))
 			}
 		}
 	}
-	explicit := in.has("user-id-range-slicing")
-	if sliced := in.flag("user-id-range-slicing"); !sliced && len(s.values) > 0 {
+	explicit := in.Has("user-id-range-slicing")
+	if sliced := in.Flag("user-id-range-slicing"); !sliced && len(s.values) > 0 {
 		if explicit {
-			s.WarnAt("spec.variables", in.at("user-id-range-slicing"),
+			s.WarnAt("spec.variables", in.At("user-id-range-slicing"),
 				"false starts at a random value on each connection; here the values are used in order, and each is used once before a value repeats")
 		} else {
-			s.WarnAt("spec.variables", in.at("user-id-range-slicing"),
+			s.WarnAt("spec.variables", in.At("user-id-range-slicing"),
 				"is not there; here each worker has a part of the values to itself, whatever its connections")
 		}
 	}
@@ -95,21 +95,21 @@ func (s *scenario) rangeOf(from, name string, start, end int64) {
 // deprecated reads the fields of one variable that stand for itself in path and payload.
 func (s *scenario) deprecated() {
 	in := s.in
-	s.token = in.text("user-id-variable-in-path-and-data")
-	file := in.text("user-id-list-file")
-	start, end := in.whole("user-id-range-start", 0), in.whole("user-id-range-end", 0)
+	s.token = in.Text("user-id-variable-in-path-and-data")
+	file := in.Text("user-id-list-file")
+	start, end := in.Whole("user-id-range-start", 0), in.Whole("user-id-range-end", 0)
 	if s.token == "" {
 		if file != "" || end > 0 {
-			s.Warn(in.at("user-id-variable-in-path-and-data"), "is not there, so the user-id fields are left out")
+			s.Warn(in.At("user-id-variable-in-path-and-data"), "is not there, so the user-id fields are left out")
 		}
 		return
 	}
-	from := in.at("user-id-variable-in-path-and-data")
+	from := in.At("user-id-variable-in-path-and-data")
 	if file == "" {
 		s.rangeOf(from, s.token, start, end)
 		return
 	}
-	if t := s.table(in.at("user-id-list-file"), s.token, file); t != nil {
+	if t := s.table(in.At("user-id-list-file"), s.token, file); t != nil {
 		s.define(from, s.token, t.diagonal())
 	}
 }

@@ -2,8 +2,6 @@ package maock
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,25 +10,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // header stands above what is converted.
 const header = "# Converted from a configuration of maock. Rules are in the order in which maock tries them.\n"
 
+var format = &convert.Format{Unknown: "is not a field of maock; left out", Negative: true}
+
 // converter collects what is wrong with a configuration and what is lost.
 type converter struct {
-	dir      string
-	warnings []string
-	mistakes []error
-}
-
-func (c *converter) warn(path, format string, args ...any) {
-	c.warnings = append(c.warnings, path+": "+fmt.Sprintf(format, args...))
-}
-
-func (c *converter) mistake(path, format string, args ...any) {
-	c.mistakes = append(c.mistakes, fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...)))
+	*convert.Draft
+	dir string
 }
 
 // Convert turns a configuration (JSON) into a file of rules. Files that it names, of payloads and
@@ -38,23 +30,23 @@ func (c *converter) mistake(path, format string, args ...any) {
 // counterpart, each with its path. The error has everything that is wrong with the configuration,
 // a line each.
 func Convert(config []byte, dir string) (yaml []byte, warnings []string, err error) {
-	if !json.Valid(config) {
-		var v any
-		return nil, nil, fmt.Errorf("maock: %w", json.Unmarshal(config, &v))
+	c := &converter{Draft: convert.New("", convert.Options{}), dir: dir}
+	top, err := format.Parse(c.Draft, config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("maock: %w", err)
 	}
-	c := &converter{dir: dir}
-	file := c.file(c.object("", config))
-	if len(c.mistakes) > 0 {
-		return nil, c.warnings, fmt.Errorf("maock: %w", errors.Join(c.mistakes...))
+	file := c.file(top)
+	if err := c.Err(); err != nil {
+		return nil, c.Warnings(), fmt.Errorf("maock: %w", err)
 	}
 	text, err := encode(file)
 	if err != nil {
-		return nil, c.warnings, fmt.Errorf("maock: %w", err)
+		return nil, c.Warnings(), fmt.Errorf("maock: %w", err)
 	}
 	if _, err := rules.Load(text, dir); err != nil {
-		return nil, c.warnings, fmt.Errorf("maock: what it says cannot be a file of rules: %w", err)
+		return nil, c.Warnings(), fmt.Errorf("maock: what it says cannot be a file of rules: %w", err)
 	}
-	return text, c.warnings, nil
+	return text, c.Warnings(), nil
 }
 
 func encode(file *rules.File) ([]byte, error) {
@@ -70,18 +62,18 @@ func encode(file *rules.File) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (c *converter) file(top *object) *rules.File {
+func (c *converter) file(top *convert.Object) *rules.File {
 	file := &rules.File{APIVersion: rules.APIVersion, Kind: rules.Kind, Listen: c.listen(top)}
 	c.withoutCounterpart(top)
 	var services []*service
-	for _, s := range top.list("Service") {
+	for _, s := range top.List("Service") {
 		if one := c.service(s); one != nil {
 			services = append(services, one)
 		}
 	}
-	top.end()
+	top.End()
 	if len(services) == 0 {
-		c.mistake("Service", "at least one entry that can be converted is required")
+		c.Fail("Service", "at least one entry that can be converted is required")
 	}
 	rank(services)
 	c.uniqueNames(services)
@@ -107,50 +99,50 @@ const (
 	defaultPort    = 80
 )
 
-func (c *converter) listen(top *object) *rules.Listen {
-	address := top.text("address")
+func (c *converter) listen(top *convert.Object) *rules.Listen {
+	address := top.Text("address")
 	if address == "" {
 		address = defaultAddress
 	}
-	l := &rules.Listen{Address: net.JoinHostPort(address, strconv.Itoa(top.whole("port", defaultPort)))}
-	if n := top.whole("max-concurrent-streams", 0); n > 0 {
+	l := &rules.Listen{Address: net.JoinHostPort(address, strconv.Itoa(int(top.Whole("port", defaultPort))))}
+	if n := int(top.Whole("max-concurrent-streams", 0)); n > 0 {
 		l.MaxConcurrentStreams = &n
 	}
 	return l
 }
 
 // withoutCounterpart names what the target has no like of.
-func (c *converter) withoutCounterpart(top *object) {
-	if n := top.whole("threads", 1); n != 1 {
-		c.warn("threads", "the target has one serving thread")
+func (c *converter) withoutCounterpart(top *convert.Object) {
+	if n := top.Whole("threads", 1); n != 1 {
+		c.Warn("threads", "the target has one serving thread")
 	}
 	for _, name := range []string{"private-key-file", "cert-file", "caCert-file", "ciphers"} {
-		if top.text(name) != "" {
-			c.warn(name, "the target has no TLS; left out")
+		if top.Text(name) != "" {
+			c.Warn(name, "the target has no TLS; left out")
 		}
 	}
-	if top.flag("mTLS") {
-		c.warn("mTLS", "the target has no TLS; left out")
+	if top.Flag("mTLS") {
+		c.Warn("mTLS", "the target has no TLS; left out")
 	}
-	if p := top.text("no-tls-proto"); p != "" && p != "h2c" {
-		c.warn("no-tls-proto", "the target speaks HTTP/2 with prior knowledge (h2c) only")
+	if p := top.Text("no-tls-proto"); p != "" && p != "h2c" {
+		c.Warn("no-tls-proto", "the target speaks HTTP/2 with prior knowledge (h2c) only")
 	}
 	for _, name := range []string{
 		"header-table-size", "encoder-header-table-size", "window-bits", "connection-window-bits",
 		"socket-receive-buffer-size", "socket-send-buffer-size",
 	} {
-		if top.has(name) {
-			top.whole(name, 0)
-			c.warn(name, "has no counterpart; left out")
+		if top.Has(name) {
+			top.Whole(name, 0)
+			c.Warn(name, "has no counterpart; left out")
 		}
 	}
-	if top.flag("verbose") {
-		c.warn("verbose", "has no counterpart; h2surge target --record shows requests")
+	if top.Flag("verbose") {
+		c.Warn("verbose", "has no counterpart; h2surge target --record shows requests")
 	}
-	if top.has("statistics-file") || top.has("statistics-interval") {
-		top.text("statistics-file")
-		top.number("statistics-interval", 0)
-		c.warn("statistics-file, statistics-interval",
+	if top.Has("statistics-file") || top.Has("statistics-interval") {
+		top.Text("statistics-file")
+		top.Number("statistics-interval", 0)
+		c.Warn("statistics-file, statistics-interval",
 			"have no counterpart; h2surge target --stats-listen shows counts of each rule")
 	}
 }

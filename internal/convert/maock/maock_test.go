@@ -81,7 +81,7 @@ func TestMistakes(t *testing.T) {
 			{"weight":1,"payload":{"msg-payload":"VV","placeholder":"V","arguments":[{"type-of-value":"Header"},{"type-of-value":"X"}]}}]},
 		5]}`
 	const want = `maock: port: must be a whole number
-Service[2]: is not an object
+Service[2]: must be an object
 Service[0].Request.headers[0].matchType: "Like"; allowed: EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
 Service[0].Responses: at least one is required
 Service[1].Responses[0].throttle-ratio: is not between 0 and 100

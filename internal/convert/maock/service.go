@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
@@ -29,13 +30,13 @@ type condition struct {
 
 // service returns nil, and says why, when a condition cannot be expressed: without it the rule
 // would be for other requests.
-func (c *converter) service(o *object) *service {
-	s := &service{path: o.path}
-	req := o.object("Request")
-	s.name = req.text("name")
+func (c *converter) service(o *convert.Object) *service {
+	s := &service{path: o.Path}
+	req := o.Child("Request")
+	s.name = req.Text("name")
 	good := true
 	for _, kind := range []string{"headers", "payload"} {
-		for _, one := range req.list(kind) {
+		for _, one := range req.List(kind) {
 			cond, ok := c.condition(one, kind == "headers")
 			good = good && ok
 			if !slices.ContainsFunc(s.conditions, func(other condition) bool { return compareConditions(cond, other) == 0 }) {
@@ -43,18 +44,18 @@ func (c *converter) service(o *object) *service {
 			}
 		}
 	}
-	req.end()
-	responses := o.list("Responses")
+	req.End()
+	responses := o.List("Responses")
 	if len(responses) == 0 {
-		c.mistake(o.at("Responses"), "at least one is required")
+		c.Fail(o.At("Responses"), "at least one is required")
 	}
 	for _, one := range responses {
 		s.responses = append(s.responses, c.response(one))
 	}
-	c.checkWeights(o.at("Responses"), s.responses)
-	o.end()
+	c.checkWeights(o.At("Responses"), s.responses)
+	o.End()
 	if !good {
-		c.warn(o.path, "the rule %q is left out: one of its conditions has no counterpart", s.name)
+		c.Warn(o.Path, "the rule %q is left out: one of its conditions has no counterpart", s.name)
 		return nil
 	}
 	return s
@@ -63,22 +64,22 @@ func (c *converter) service(o *object) *service {
 // matchTypes are in maock's order, on which the rank of a service depends.
 var matchTypes = []string{"EqualsTo", "StartsWith", "EndsWith", "Contains", "RegexMatch"}
 
-func (c *converter) condition(o *object, header bool) (cond condition, ok bool) {
-	defer o.end()
-	kind, input := o.text("matchType"), o.text("input")
+func (c *converter) condition(o *convert.Object, header bool) (cond condition, ok bool) {
+	defer o.End()
+	kind, input := o.Text("matchType"), o.Text("input")
 	number := slices.Index(matchTypes, kind)
 	if number < 0 {
-		c.mistake(o.at("matchType"), "%q; allowed: %s", kind, strings.Join(matchTypes, ", "))
+		c.Fail(o.At("matchType"), "%q; allowed: %s", kind, strings.Join(matchTypes, ", "))
 		return cond, false
 	}
 	cond = condition{header: header, equals: number == 0}
 	at := ""
 	ok = true
 	if header {
-		at = strings.ToLower(o.text("header-name"))
+		at = strings.ToLower(o.Text("header-name"))
 		cond.spec.Name = at
-	} else if at = o.text("JsonPointer"); at != "" {
-		ok = c.checkPointer(o.at("JsonPointer"), at)
+	} else if at = o.Text("JsonPointer"); at != "" {
+		ok = c.checkPointer(o.At("JsonPointer"), at)
 		cond.spec.JSONPointer = &at
 	}
 	cond.text = fmt.Sprint(number) + at + input
@@ -86,11 +87,11 @@ func (c *converter) condition(o *object, header bool) (cond condition, ok bool) 
 		&cond.spec.Equals, &cond.spec.StartsWith, &cond.spec.EndsWith, &cond.spec.Contains, &cond.spec.Matches,
 	}[number] = &input
 	if input == "" && !header && at != "" {
-		c.warn(o.at("input"), "is empty: maock takes a value that is absent for an empty one, the target does not")
+		c.Warn(o.At("input"), "is empty: maock takes a value that is absent for an empty one, the target does not")
 	}
 	if cond.spec.Matches != nil {
 		if _, err := regexp.Compile(input); err != nil {
-			c.warn(o.at("input"), "%v", err)
+			c.Warn(o.At("input"), "%v", err)
 			return cond, false
 		}
 	}
@@ -99,11 +100,11 @@ func (c *converter) condition(o *object, header bool) (cond condition, ok bool) 
 
 func (c *converter) checkPointer(path, text string) bool {
 	if strings.Contains(text, "/~#") {
-		c.warn(path, "%q: the n-th member of an object (/~#) has no counterpart", text)
+		c.Warn(path, "%q: the n-th member of an object (/~#) has no counterpart", text)
 		return false
 	}
 	if _, err := jsontext.ParsePointer(text); err != nil {
-		c.warn(path, "%v", err)
+		c.Warn(path, "%v", err)
 		return false
 	}
 	return true
@@ -150,7 +151,7 @@ func (c *converter) uniqueNames(services []*service) {
 		}
 		seen[unique] = true
 		if unique != s.name {
-			c.warn(s.path+".Request.name", "%q is not a name of its own; the rule is called %q", s.name, unique)
+			c.Warn(s.path+".Request.name", "%q is not a name of its own; the rule is called %q", s.name, unique)
 		}
 		s.name = unique
 	}
