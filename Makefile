@@ -195,6 +195,11 @@ accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithme
 bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) ./runner/... ./internal/...
 
+.PHONY: pictures
+pictures: bin/h2surge ## Make the pictures of docs/images from real runs, with headless Chromium, installed as root; 2 minutes, on a machine with nothing else to do.
+	hack/install.sh chromium=chromium
+	go run ./test/pictures
+
 ##@ Build
 
 .PHONY: build

@@ -104,7 +104,7 @@ func TestShardsToTry(t *testing.T) {
 		"a manifest":          {[]string{"-f", file(t, "loadtest.yaml", strings.Replace(manifest, "Second: 100", "Second: 60", 1))}, "; try spec.runner.shards: 2"},
 		"flags":               {[]string{"http://a.example", "-c", "8", "-D", "1s", "--rps", "60"}, "; try -t 2"},
 		"too few connections": {[]string{"http://a.example", "-D", "1s", "--rps", "60"}, "; try -t 2, with at least 2 connections for each target"},
-		"too few CPUs":        {[]string{"http://a.example", "-c", "8", "-D", "1s", "--rps", "100"}, "; it needs about 3 workers, and this machine has 2 CPUs for them: run the test in a cluster with 3 shards"},
+		"too few CPUs":        {[]string{"http://a.example", "-c", "8", "-D", "1s", "--rps", "100"}, "; it needs about 3 workers with a CPU each, and this machine has 2: run the test in a cluster with 3 shards"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := h2surge(t, newFakeEngine(late), nil, append([]string{"run", "-o", "json"}, tc.args...)...)

@@ -29,7 +29,7 @@ func advice(in *input) string {
 	n := workersFor(in.load())
 	shards := min((n+perShard-1)/perShard, split.MaxShards)
 	if cpus := in.facts.CPUs; cpus > 0 && n > cpus {
-		return fmt.Sprintf("it needs about %d workers, and this machine has %d CPUs for them: run the test in a cluster with %d shards", n, cpus, shards)
+		return fmt.Sprintf("it needs about %d workers with a CPU each, and this machine has %d: run the test in a cluster with %d shards", n, cpus, shards)
 	}
 	out := AdviceShards + strconv.Itoa(shards)
 	if fewestConnections(in.plan) < shards*perShard {

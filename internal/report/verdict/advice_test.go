@@ -55,7 +55,7 @@ func TestAdvice(t *testing.T) {
 		{"too few connections", func(r *run) { r.saturated(2); r.plan.Targets[1].Connections = 5 }, "; try spec.runner.shards: 6, with at least 6 connections for each target"},
 		{"more shards than there can be", func(r *run) { r.saturated(200) }, "; try spec.runner.shards: 256, with at least 256 connections for each target"},
 		{"the command line, enough CPUs", func(r *run) { r.saturated(2); r.facts.CPUs = 6 }, "; try spec.runner.shards: 6"},
-		{"the command line, too few CPUs", func(r *run) { r.saturated(2); r.facts.CPUs = 5 }, "; it needs about 6 workers, and this machine has 5 CPUs for them: run the test in a cluster with 6 shards"},
+		{"the command line, too few CPUs", func(r *run) { r.saturated(2); r.facts.CPUs = 5 }, "; it needs about 6 workers with a CPU each, and this machine has 5: run the test in a cluster with 6 shards"},
 		{"the highest rate counts", func(r *run) {
 			r.saturated(2)
 			r.report.Stages = append(r.report.Stages, runnerv1alpha1.StageResult{Name: "low", Asked: 10, Achieved: 1, Sent: 9})
