@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -252,7 +253,7 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 
 func (r *kubeRun) progress(l cluster.Look) {
 	if l.Trouble != nil {
-		fmt.Fprintln(r.stderr, "no answer from the API server: "+cli.OneLine(l.Trouble.Error()))
+		fmt.Fprintln(r.stderr, "no answer from the API server: "+mask.Line(l.Trouble.Error()))
 		return
 	}
 	for _, line := range cluster.ProbeLines(l.Test, r.probes) {
@@ -285,7 +286,7 @@ func (r *kubeRun) stops(ctx context.Context) bool {
 	}
 	text, err := r.cluster.Stop(ctx, r.test.Name)
 	if err != nil {
-		text = "could not stop the test: " + cli.OneLine(err.Error())
+		text = "could not stop the test: " + mask.Line(err.Error())
 	}
 	fmt.Fprintln(r.stderr, text)
 	r.stopped = err == nil

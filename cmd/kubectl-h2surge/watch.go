@@ -13,6 +13,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 func (k *kube) newWatch() *cobra.Command {
@@ -120,7 +121,7 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 	if !v.terminal {
 		text := cluster.Line(l.Test, v.kube.now())
 		if l.Trouble != nil {
-			text = "no answer from the API server: " + cli.OneLine(l.Trouble.Error())
+			text = "no answer from the API server: " + mask.Line(l.Trouble.Error())
 		}
 		for _, line := range cluster.ProbeLines(l.Test, v.probes) {
 			v.probes++

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -71,7 +72,7 @@ func (o *convertOptions) named(name string, read convert.Reader) convert.Options
 // finish writes warnings and the manifest, or what is wrong.
 func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []string, err error) error {
 	for _, w := range warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), OneLine(w))
+		fmt.Fprintln(cmd.ErrOrStderr(), mask.Line(w))
 	}
 	if err != nil {
 		return &exitError{code: verdict.ExitUsage, lines: strings.Split(err.Error(), "\n")}

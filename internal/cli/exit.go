@@ -56,18 +56,14 @@ func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 	exit, file := new(exitError), new(fs.PathError)
 	if !errors.As(err, &exit) {
 		if errors.As(err, &file) && file.Op == "write" {
-			fmt.Fprintln(w, "standard output: "+OneLine(err.Error()))
+			fmt.Fprintln(w, "standard output: "+mask.Line(err.Error()))
 			return verdict.ExitError
 		}
-		fmt.Fprintln(w, argumentProblem(OneLine(err.Error()))+seeHelp(cmd))
+		fmt.Fprintln(w, argumentProblem(mask.Line(err.Error()))+seeHelp(cmd))
 		return verdict.ExitUsage
 	}
 	for _, line := range exit.lines {
-		fmt.Fprintln(w, OneLine(line))
+		fmt.Fprintln(w, mask.Line(line))
 	}
 	return exit.code
 }
-
-// OneLine replaces each sequence of white space by a blank, and makes other characters visible that would steer a
-// terminal.
-func OneLine(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 // explain is the text about a field.
@@ -145,7 +146,7 @@ func number(n *int64) string {
 // summary is the first sentence, cut at the width of a line.
 func summary(description string) string {
 	first, _, _ := strings.Cut(description, "\n\n")
-	first = OneLine(first)
+	first = mask.Line(first)
 	if i := strings.Index(first, ". "); i > 0 {
 		first = first[:i+1]
 	}

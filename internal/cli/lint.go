@@ -16,6 +16,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -187,7 +188,7 @@ func (l *linter) compiled(warnings []string) {
 			w = l.under + w
 		}
 		path, _, _ := strings.Cut(w, ": ")
-		l.add(mistake{line: l.at.Line(path), level: isWarning, text: OneLine(w)})
+		l.add(mistake{line: l.at.Line(path), level: isWarning, text: mask.Line(w)})
 	}
 }
 
@@ -220,7 +221,7 @@ func lintManifest(r io.Reader) []mistake {
 		l.compiled(wrong.Warnings)
 		return l.sorted()
 	case err != nil:
-		return []mistake{{text: OneLine(err.Error())}}
+		return []mistake{{text: mask.Line(err.Error())}}
 	}
 	l.loadTest(m)
 	return l.sorted()
@@ -239,7 +240,7 @@ func (l *linter) loadTest(m *compile.Manifest) {
 		l.uris(compiled, places)
 		for _, err := range []error{l.program(compiled, places, files), l.size(compiled)} {
 			if err != nil {
-				l.add(mistake{text: OneLine(err.Error())})
+				l.add(mistake{text: mask.Line(err.Error())})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -95,7 +96,7 @@ func (r *linted) every(text *manifestText) []mistake {
 	l := &linter{}
 	all, err := compile.LoadEvery(bytes.NewReader(text.content))
 	if err != nil {
-		return []mistake{{text: OneLine(err.Error())}}
+		return []mistake{{text: mask.Line(err.Error())}}
 	}
 	l.at = all.Positions
 	l.errors(all.Errors)
@@ -133,7 +134,7 @@ func (l *linter) twins(all []compile.Test) {
 		if name := t.Name(); seen[name] {
 			l.add(mistake{
 				line: t.Positions.Line("metadata.name"),
-				text: OneLine("metadata.name: " + name +
+				text: mask.Line("metadata.name: " + name +
 					" is the name of another LoadTest of the manifest; kubectl apply stores the last one only"),
 			})
 		} else {
@@ -148,7 +149,7 @@ func (l *linter) target(t compile.Target, dir string) {
 	var wrong rules.Mistakes
 	if errors.As(err, &wrong) {
 		for _, m := range wrong {
-			l.add(mistake{line: t.Line - 1 + max(m.Line, 1), text: OneLine(strings.TrimPrefix(m.Path+": "+m.Text, ": "))})
+			l.add(mistake{line: t.Line - 1 + max(m.Line, 1), text: mask.Line(strings.TrimPrefix(m.Path+": "+m.Text, ": "))})
 		}
 	}
 }
@@ -171,7 +172,7 @@ func (l *linter) others(all []compile.Other) {
 	if len(kinds) > mostKinds {
 		kinds = append(kinds[:mostKinds], "...")
 	}
-	l.add(mistake{line: all[0].Line, level: isNote, text: OneLine(fmt.Sprintf("%s of other kinds: not checked (%s)",
+	l.add(mistake{line: all[0].Line, level: isNote, text: mask.Line(fmt.Sprintf("%s of other kinds: not checked (%s)",
 		plural(len(all), "object"), strings.Join(kinds, ", ")))})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -176,7 +177,7 @@ func (l *live) took(c recompiled) {
 		return
 	}
 	for line := range strings.SplitSeq(c.err.Error(), "\n") {
-		l.shown.warn(OneLine(line))
+		l.shown.warn(mask.Line(line))
 	}
 	l.shown.warn("the test continues unchanged")
 }
@@ -216,7 +217,7 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 	at := max(rv.Clock()-l.startAt, 1)
 	u := rv.Update{Revision: l.revision + 1, At: at, Share: l.share, Rates: rates, Suspended: suspended}
 	if err := l.engine.Update(u); err != nil { // such as that the run has just ended
-		l.shown.warn("not changed: " + OneLine(err.Error()))
+		l.shown.warn("not changed: " + mask.Line(err.Error()))
 		return false
 	}
 	l.revision, l.rates, l.suspended = u.Revision, rates, suspended

@@ -19,6 +19,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -41,7 +42,7 @@ func addTargets(flags *pflag.FlagSet, overrides *[]string, demo *bool) {
 // writeWarnings writes one line for each warning.
 func writeWarnings(w io.Writer, warnings []string) {
 	for _, warning := range warnings {
-		fmt.Fprintln(w, "warning: "+OneLine(warning))
+		fmt.Fprintln(w, "warning: "+mask.Line(warning))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/render"
 )
 
@@ -101,7 +102,7 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 	}
 	last := "Full report: --full, or --output-file report.html"
 	if len(files) > 0 {
-		last = "Full report: " + OneLine(strings.Join(files, ", "))
+		last = "Full report: " + mask.Line(strings.Join(files, ", "))
 	}
 	return render.Summary(w, r, last, hasColours(w))
 }

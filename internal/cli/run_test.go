@@ -16,6 +16,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -140,7 +141,7 @@ func TestInterruptWithoutResponses(t *testing.T) {
 		signals <- os.Interrupt
 	}()
 	got := h2surge(t, e, signals, "run", "-f", "-")
-	if got.code != 4 || !strings.Contains(OneLine(got.out), "none of 10 requests succeeded: 10 timed out") {
+	if got.code != 4 || !strings.Contains(mask.Line(got.out), "none of 10 requests succeeded: 10 timed out") {
 		t.Errorf("exit code %d, want 4\n%s%s", got.code, got.out, got.errors)
 	}
 }

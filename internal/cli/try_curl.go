@@ -3,12 +3,14 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 // curl is a command line that sends the request of the exchange. Its first lines are a comment, in which the title may
 // quote the peer.
 func (e *triedExchange) curl() string {
-	out := "# " + strings.Join(append([]string{OneLine(e.title())}, e.Notes...), "\n# ") + "\n"
+	out := "# " + strings.Join(append([]string{mask.Line(e.title())}, e.Notes...), "\n# ") + "\n"
 	r := e.Request
 	if r == nil {
 		return out

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/trial"
 )
@@ -302,7 +303,7 @@ func (t *tried) checks(s *rv.Step, e *trial.Exchange) (out []triedCheck) {
 func (t *tried) check(out *triedCheck, in *rv.Check, f *chain.Finding) {
 	if in.Schema != nil {
 		if out.Want = "a body that jsonSchema allows"; f.HasFound {
-			out.Found = t.mask.text(OneLine(string(f.Found)))
+			out.Found = t.mask.text(mask.Line(string(f.Found)))
 		}
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/runner/trial"
 )
@@ -74,7 +75,7 @@ func scriptWords(e *trial.Exchange) string {
 	if e.Script == "" {
 		return "on_response rejected the response"
 	}
-	return OneLine(e.Script)
+	return mask.Line(e.Script)
 }
 
 // statusWords are ranges of status codes as the manifest writes them.
@@ -137,7 +138,7 @@ func (e *triedExchange) text() string {
 	e.Notification.text(&b, "< ", e.full)
 	for _, c := range e.Captures {
 		if c.Found {
-			fmt.Fprintf(&b, "capture %s = %s\n", c.Name, OneLine(c.Value))
+			fmt.Fprintf(&b, "capture %s = %s\n", c.Name, mask.Line(c.Value))
 		} else {
 			fmt.Fprintf(&b, "capture %s: no value\n", c.Name)
 		}

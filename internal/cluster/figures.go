@@ -15,10 +15,6 @@ import (
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
-// plain returns a text in one line, without characters that a terminal would interpret. Some texts come from other
-// machines.
-func plain(s string) string { return mask.Visible(strings.Join(strings.Fields(s), " ")) }
-
 // since returns the time from an instant until now in whole seconds. It is never negative, even if clocks differ.
 func since(t, now time.Time) time.Duration { return max(0, now.Sub(t)).Round(time.Second) }
 
@@ -38,7 +34,7 @@ func phase(lt *v1alpha1.LoadTest) string {
 	if lt.Status.Phase == "" {
 		return "no status from the operator yet"
 	}
-	return plain(string(lt.Status.Phase))
+	return mask.Line(string(lt.Status.Phase))
 }
 
 // sending reports whether the load has begun and has not ended.
@@ -60,7 +56,8 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 		return ""
 	}
 	r := &lt.Spec.Rates[s.Index]
-	text := fmt.Sprintf("%s (%d of %d), %s", plain(r.Name), s.Index+1, len(lt.Spec.Rates), s.Elapsed.Round(time.Second))
+	text := fmt.Sprintf("%s (%d of %d), %s", mask.Line(r.Name), s.Index+1, len(lt.Spec.Rates),
+		s.Elapsed.Round(time.Second))
 	if s.Lasts > 0 {
 		text += " of " + s.Lasts.Round(time.Second).String()
 	}
@@ -130,7 +127,7 @@ func rateText(v float64) string {
 // achieved returns the rate of the last second while load is sent, else of the complete test.
 func achieved(lt *v1alpha1.LoadTest) string {
 	if s := lt.Status.Summary; s != nil && s.Rate != "" {
-		return plain(s.Rate)
+		return mask.Line(s.Rate)
 	}
 	return "-"
 }
@@ -165,7 +162,7 @@ func errorKinds(r *v1alpha1.Results) []build.Named {
 func namedText(all []build.Named) string {
 	parts := make([]string, 0, len(all))
 	for _, n := range all {
-		parts = append(parts, fmt.Sprintf("%s %d", plain(n.Name), n.Count))
+		parts = append(parts, fmt.Sprintf("%s %d", mask.Line(n.Name), n.Count))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -200,7 +197,7 @@ func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 func startProblem(lt *v1alpha1.LoadTest) string {
 	for _, kind := range []string{v1alpha1.ConditionPlanReady, v1alpha1.ConditionRunnersReady} {
 		if c := meta.FindStatusCondition(lt.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
-			return plain(c.Message)
+			return mask.Line(c.Message)
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 // Line returns one line about a test, without a newline:
@@ -28,7 +29,7 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	s := lt.Status.Summary
 	stage := strings.ToLower(phase(lt))
 	if at := StageAt(lt, now); lt.Status.Phase == v1alpha1.PhaseRunning && at.Known {
-		stage = plain(lt.Spec.Rates[at.Index].Name)
+		stage = mask.Line(lt.Spec.Rates[at.Index].Name)
 	}
 	if text := searchText(lt); text != "" && lt.Status.Phase == v1alpha1.PhaseRunning {
 		stage = text
@@ -38,7 +39,7 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	}
 	for i := range lt.Status.Thresholds {
 		if th := &lt.Status.Thresholds[i]; !th.Passed && th.Observed != rv.ObservedNone {
-			stage += "  FAILED " + plain(th.Name)
+			stage += "  FAILED " + mask.Line(th.Name)
 		}
 	}
 	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  %-21s errors %-6s %s", elapsed, achieved(lt),
@@ -51,7 +52,7 @@ func lineTimes(lt *v1alpha1.LoadTest, now time.Time) string {
 	s, r, at := lt.Status.Summary, lt.Status.Results, StageAt(lt, now)
 	switch {
 	case s.P50 != "":
-		return fmt.Sprintf("p50 %-6s p99 %-6s", plain(s.P50), orDash(s.P99))
+		return fmt.Sprintf("p50 %-6s p99 %-6s", mask.Line(s.P50), orDash(s.P99))
 	case r != nil && r.WarmUpSent > 0, at.Known && lt.Spec.Rates[at.Index].WarmUp:
 		return "warm-up"
 	}
@@ -62,5 +63,5 @@ func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return plain(s)
+	return mask.Line(s)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 // ParseShards reads a number of shards.
@@ -34,7 +35,7 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 	}
 	begun := lt.Status.StartTime != nil
 	if stage := unscalable(lt); begun && stage != "" {
-		return "", fmt.Errorf("stage %s is a closed loop with a number of requests, which the operator distributes at the start: %s keeps its %d shards", plain(stage), name, old)
+		return "", fmt.Errorf("stage %s is a closed loop with a number of requests, which the operator distributes at the start: %s keeps its %d shards", mask.Line(stage), name, old)
 	}
 	text := fmt.Sprintf("%s: %d -> %d shards", name, old, shards)
 	switch {

@@ -6,6 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/search"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -15,7 +16,7 @@ func searchText(lt *v1alpha1.LoadTest) string {
 	if s == nil || s.Outcome != "" {
 		return ""
 	}
-	text := plain(s.Message)
+	text := mask.Line(s.Message)
 	return strings.ToLower(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
@@ -39,7 +40,7 @@ func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 			Number: i + 1, Load: of.Text(p.Load), Outcome: rv.ProbeOutcome(p.Outcome),
 			P50:    timeText(p.ResponseTime.P50Microseconds, p.ResponseTime.AboveMicroseconds),
 			P99:    timeText(p.ResponseTime.P99Microseconds, p.ResponseTime.AboveMicroseconds),
-			Errors: shareText(p.ErrorRate), Why: plain(p.Message),
+			Errors: shareText(p.ErrorRate), Why: mask.Line(p.Message),
 		}.String())
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -85,7 +86,7 @@ func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
 	if word != "" && r.Message != "" {
 		word += ": "
 	}
-	return word + plain(r.Message)
+	return word + mask.Line(r.Message)
 }
 
 // podAndNode returns the pod and the node of a shard, such as " (pcf-1-0 on worker-a)", as far as they are known.
@@ -94,9 +95,9 @@ func podAndNode(r *v1alpha1.RunnerStatus) string {
 	case r.Pod == "":
 		return ""
 	case r.Node == "":
-		return " (" + plain(r.Pod) + ")"
+		return " (" + mask.Line(r.Pod) + ")"
 	}
-	return " (" + plain(r.Pod) + " on " + plain(r.Node) + ")"
+	return " (" + mask.Line(r.Pod) + " on " + mask.Line(r.Node) + ")"
 }
 
 // shardList returns the shards with problems first, then the shards that join or leave. The shards that have left are
@@ -118,7 +119,7 @@ func shardList(m *Frame) list {
 			cpus += " exclusive"
 		}
 		lag, throttled := m.health(r)
-		out.add(r.Shard, orDash(state), orDash(r.Node), orDash(cpus), lag, throttled, plain(r.Message))
+		out.add(r.Shard, orDash(state), orDash(r.Node), orDash(cpus), lag, throttled, mask.Line(r.Message))
 	}
 	if more := unlisted(m.Test); more > 0 {
 		out.rows = append(out.rows, fmt.Sprintf("%d more have a problem", more))

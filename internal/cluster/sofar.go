@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/render"
 )
 
@@ -205,10 +206,10 @@ func (l *Look) Live(now time.Time) *render.Live {
 		out.Detail = "stage " + stage
 	}
 	for _, c := range notable(lt) {
-		out.Trouble += c.Type + " " + plain(c.Reason) + ": " + plain(c.Message) + ". "
+		out.Trouble += c.Type + " " + mask.Line(c.Reason) + ": " + mask.Line(c.Message) + ". "
 	}
 	if l.Trouble != nil {
-		out.Trouble += "No answer from the API server: " + plain(l.Trouble.Error())
+		out.Trouble += "No answer from the API server: " + mask.Line(l.Trouble.Error())
 	}
 	return out
 }

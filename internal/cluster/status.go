@@ -7,6 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -26,9 +27,9 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	}
 	for _, c := range notable(lt) {
 		first, rest, _ := strings.Cut(c.Message, "\n")
-		t.add("condition", fmt.Sprintf("%s %s, %s: %s", c.Type, c.Status, plain(c.Reason), plain(first)))
+		t.add("condition", fmt.Sprintf("%s %s, %s: %s", c.Type, c.Status, mask.Line(c.Reason), mask.Line(first)))
 		for line := range strings.Lines(rest) {
-			t.add("condition", "  "+plain(line))
+			t.add("condition", "  "+mask.Line(line))
 		}
 	}
 	for i := range st.Runners {
@@ -92,12 +93,12 @@ func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 	if v == nil {
 		return
 	}
-	t.add("verdict", fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
+	t.add("verdict", fmt.Sprintf("%s, %s: %s", mask.Line(v.Outcome), mask.Line(v.Reason), mask.Line(v.Message)))
 	t.thresholds(v.Thresholds, "passed")
 	if ref := lt.Status.Report; ref != nil {
-		text := "ConfigMap " + plain(ref.ConfigMapRef.Name)
+		text := "ConfigMap " + mask.Line(ref.ConfigMapRef.Name)
 		if len(ref.Dropped) > 0 {
-			text += ", without " + plain(strings.Join(ref.Dropped, ", "))
+			text += ", without " + mask.Line(strings.Join(ref.Dropped, ", "))
 		}
 		t.add("report", text)
 	}
@@ -119,8 +120,8 @@ func thresholdText(t *v1alpha1.ThresholdStatus, passed string) string {
 	case !t.Passed:
 		word = "FAILED"
 	}
-	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(plain(t.Name), plain(t.Figure), plain(t.Observed),
-		plain(t.Limit), t.Passed)
+	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(mask.Line(t.Name), mask.Line(t.Figure), mask.Line(t.Observed),
+		mask.Line(t.Limit), t.Passed)
 }
 
 // okSoFar is the word for a threshold that has not failed while the test runs.
@@ -148,8 +149,8 @@ func timesText(t *v1alpha1.Times) string {
 }
 
 func changeText(c *v1alpha1.Change) string {
-	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), plain(c.Field), plain(c.From),
-		plain(c.To))
+	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), mask.Line(c.Field), mask.Line(c.From),
+		mask.Line(c.To))
 	if c.AppliedAt == nil {
 		return text + ", not active yet"
 	}

@@ -12,6 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -55,13 +56,13 @@ func header(m *Frame, size Size) []string {
 	}
 	lines := []string{title}
 	if m.Trouble != nil {
-		lines = append(lines, "no answer from the API server: "+plain(m.Trouble.Error()))
+		lines = append(lines, "no answer from the API server: "+mask.Line(m.Trouble.Error()))
 	}
 	if v := lt.Status.Verdict; v != nil {
-		lines = append(lines, fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
+		lines = append(lines, fmt.Sprintf("%s, %s: %s", mask.Line(v.Outcome), mask.Line(v.Reason), mask.Line(v.Message)))
 	}
 	for _, c := range notable(lt) {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Type, plain(c.Reason), plain(c.Message)))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Type, mask.Line(c.Reason), mask.Line(c.Message)))
 	}
 	if n := countShards(lt); n.unsettled() {
 		lines = append(lines, "shards   "+n.String())
@@ -143,10 +144,10 @@ func errorList(r *v1alpha1.Results) list {
 	}
 	for _, f := range r.Failures {
 		why := failure.Words(rv.Failure{Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address})
-		out.add(plain(f.Of+": "+why), f.Count)
+		out.add(mask.Line(f.Of+": "+why), f.Count)
 	}
 	for _, c := range r.Causes {
-		out.add("cause "+plain(c.Name), c.Count)
+		out.add("cause "+mask.Line(c.Name), c.Count)
 	}
 	return out
 }
@@ -178,7 +179,7 @@ func chainList(r *v1alpha1.Results) list {
 	out := table("%-26.26v %11v %11v %9v  %v", "CHAIN", "STARTED", "COMPLETED", "ABORTED", "ABORTED BY")
 	for i := range r.Chains {
 		if c := &r.Chains[i]; len(c.Steps) == 0 {
-			out.add(plain(c.Name), c.Started, c.Completed, c.Aborted, first(c.AbortedBy))
+			out.add(mask.Line(c.Name), c.Started, c.Completed, c.Aborted, first(c.AbortedBy))
 		}
 	}
 	return out
@@ -203,7 +204,7 @@ func listenerList(r *v1alpha1.Results) list {
 			p50, p99 = timeText(l.Time.P50Microseconds, l.Time.AboveMicroseconds),
 				timeText(l.Time.P99Microseconds, l.Time.AboveMicroseconds)
 		}
-		out.add(plain(l.Name), l.InTime, l.Missing, noStep(l), build.FormatPercent(l.ErrorRate), p50, p99)
+		out.add(mask.Line(l.Name), l.InTime, l.Missing, noStep(l), build.FormatPercent(l.ErrorRate), p50, p99)
 	}
 	return out
 }
@@ -230,7 +231,7 @@ func stepList(r *v1alpha1.Results) list {
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
 	for _, s := range steps {
 		t := &s.ResponseTime
-		out.add(plain(s.chain+"/"+s.Name), s.Sent, s.Failed, build.FormatPercent(s.ErrorRate),
+		out.add(mask.Line(s.chain+"/"+s.Name), s.Sent, s.Failed, build.FormatPercent(s.ErrorRate),
 			timeText(t.P50Microseconds, t.AboveMicroseconds), timeText(t.P99Microseconds, t.AboveMicroseconds),
 			first(s.FailedBy))
 	}
