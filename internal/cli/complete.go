@@ -10,17 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// CompleteFlag makes shell completion offer values for a flag.
-func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
-	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the command has no such flag
-	}
-}
-
 // completePath offers the fields of the object that a path is in, and the kinds that a path can begin with.
 func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
@@ -67,10 +56,6 @@ func (s *source) completeNames(names func(*job) []string, directive cobra.ShellC
 func notStored(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !info.Mode().IsRegular() && !info.IsDir()
-}
-
-func starting(values []string, start string) []string {
-	return slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(v, start) })
 }
 
 // targetPrefixes are what --target-url can begin with.

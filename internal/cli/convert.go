@@ -75,7 +75,7 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		fmt.Fprintln(cmd.ErrOrStderr(), mask.Line(w))
 	}
 	if err != nil {
-		return &exitError{code: verdict.ExitUsage, lines: strings.Split(err.Error(), "\n")}
+		return Exit(verdict.ExitUsage, strings.Split(err.Error(), "\n")...)
 	}
 	if o.output == "" {
 		_, err := cmd.OutOrStdout().Write(out)

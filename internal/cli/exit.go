@@ -47,6 +47,14 @@ func Failf(format string, args ...any) error {
 	return &exitError{code: verdict.ExitError, lines: []string{fmt.Sprintf(format, args...)}}
 }
 
+// Failed returns an error of Exit, Usagef or Failf as it is, and another one as a failure without a verdict.
+func Failed(err error) error {
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		return exit
+	}
+	return Failf("%v", err)
+}
+
 // reportError writes an error to standard error, one line each, and returns the exit code. An error of another type
 // than exitError is one of standard output, or comes from cobra and is about the command line.
 func reportError(err error, cmd *cobra.Command, w io.Writer) int {

@@ -118,7 +118,7 @@ func noField(root *openAPI, parent explained, name string) error {
 		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)],
 			", ")))
 	}
-	return &exitError{code: 1, lines: lines}
+	return Exit(1, lines...)
 }
 
 // elsewhere returns the fields with a name, those of other kinds only if the kind has none.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/internal/compile"
-	"github.com/h2surge/h2surge/internal/lazy"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -72,7 +71,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		line = typed(missing.GetFlag()) + ": a value is missing"
 	}
-	return &exitError{code: verdict.ExitUsage, lines: []string{line + seeHelp(cmd)}}
+	return Exit(verdict.ExitUsage, line+seeHelp(cmd))
 }
 
 // otherLetters are flags of a URL whose letter is another flag of curl.
@@ -152,72 +151,4 @@ func OneOf(output string, allowed ...string) error {
 		return nil
 	}
 	return Usagef("-o: %q is not a format; allowed: %s", output, strings.Join(allowed, ", "))
-}
-
-// ExactArgs allows one argument for each name, such as NAME. A name in brackets is optional.
-func ExactArgs(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.HasPrefix(n, "[") })
-		switch {
-		case len(args) < len(required):
-			return Usagef("%s: the argument is missing%s", required[len(args)], seeHelp(cmd))
-		case len(args) > len(names):
-			return Usagef("%s: unexpected argument%s", args[len(names)], seeHelp(cmd))
-		}
-		return nil
-	}
-}
-
-// unknownCommand is how cobra reports a command that does not exist.
-var unknownCommand = lazy.Regexp(`^unknown command "([^"]*)" for "[^"]*"(?: Did you mean this\? (\S+))?`)
-
-// argumentProblem rewrites what cobra reports about arguments.
-func argumentProblem(line string) string {
-	m := unknownCommand().FindStringSubmatch(line)
-	if m == nil {
-		return line
-	}
-	name := m[1]
-	switch {
-	case isURL(name) || isManifestName(name):
-		return fmt.Sprintf("%s: unknown command; write h2surge run %s", name, name)
-	case m[2] != "":
-		return name + ": unknown command; did you mean " + m[2] + "?"
-	}
-	return name + ": unknown command"
-}
-
-// notConverted are the tools for which convert has no command, with what to do in its place.
-var notConverted = map[string]string{
-	"k6":        "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
-	"locust":    "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
-	"gatling":   "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
-	"jmeter":    "test plans cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
-	"artillery": "scenarios cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
-	"wrk":       "use h2surge run URL with the flags -c and -D",
-	"wrk2":      "use h2surge run URL with the flags -c, -D and --rps",
-	"hey":       "use h2surge run URL with the flags -n, -c and -D",
-	"oha":       "use h2surge run URL with the flags -n, -c and -D",
-	"vegeta":    "use h2surge run URL with the flags --rps and -D",
-}
-
-// group makes a command that only has subcommands refuse arguments.
-func group(cmd *cobra.Command) {
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		line := args[0] + ": unknown command"
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		if hint := notConverted[args[0]]; hint != "" && cmd.Name() == "convert" {
-			line += "; " + hint
-		} else if near := compile.Nearest(args[0], names); near != "" {
-			line += "; did you mean " + near + "?"
-		}
-		return Usagef("%s%s", line, seeHelp(cmd))
-	}
 }

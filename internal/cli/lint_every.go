@@ -68,7 +68,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if r.failed {
-		return &exitError{code: verdict.ExitUsage}
+		return Exit(verdict.ExitUsage)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,7 +104,7 @@ func (s *source) compile() (*job, error) {
 		j.places, j.files, j.manifest, j.loadTest = places, files, m, m.LoadTest
 		text := s.text
 		j.mistakes = func(errs field.ErrorList) error {
-			return &exitError{code: verdict.ExitUsage, lines: text.errorLines(m.Positions, errs)}
+			return Exit(verdict.ExitUsage, text.errorLines(m.Positions, errs)...)
 		}
 	}
 	return j, err
@@ -123,7 +121,7 @@ func (s *source) generate(meta *metav1.ObjectMeta) {
 
 func (s *source) compileURL() (*job, error) {
 	if wrong := s.form.check(); len(wrong) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: wrong}
+		return nil, Exit(verdict.ExitUsage, wrong...)
 	}
 	if s.form.input != "" {
 		urls, err := readURLFile(s.form.input, s.stdin)
@@ -177,7 +175,7 @@ func (s *source) manifest() (*compile.Manifest, error) {
 
 // mistakes returns errors with their files and lines.
 func (s *source) mistakes(at *compile.Positions, errs field.ErrorList) error {
-	return &exitError{code: verdict.ExitUsage, lines: s.text.errorLines(at, errs)}
+	return Exit(verdict.ExitUsage, s.text.errorLines(at, errs)...)
 }
 
 // arguments decides by the first argument whether the arguments are URLs or the files of a manifest.
@@ -199,17 +197,6 @@ func (s *source) arguments(args []string) error {
 	}
 	s.files = append(s.files, args...)
 	return nil
-}
-
-// isURL reports whether an argument has a scheme.
-func isURL(arg string) bool { return strings.Contains(arg, "://") }
-
-// isManifestName reports whether an argument names a file that exists, or looks like the name of a manifest.
-func isManifestName(arg string) bool {
-	if _, err := os.Stat(arg); err == nil || arg == stdinName {
-		return true
-	}
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
 // fieldsOfFlags are the fields of a manifest that have the meaning of a flag of the URL form.

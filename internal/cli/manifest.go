@@ -23,9 +23,6 @@ import (
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
-// stdinName is the argument that stands for standard input.
-const stdinName = "-"
-
 // AddFilename adds -f. Commands take the same names as arguments, too.
 func AddFilename(flags *pflag.FlagSet, names *[]string) {
 	flags.StringArrayVarP(names, "filename", "f", nil,
@@ -107,7 +104,7 @@ func shownName(file string) string {
 func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 	texts, unreadable := readManifests(names, stdin)
 	if len(unreadable) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: unreadable}
+		return nil, Exit(verdict.ExitUsage, unreadable...)
 	}
 	if len(texts) > 1 {
 		tests := make([]string, 0, len(texts))

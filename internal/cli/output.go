@@ -2,27 +2,21 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/render"
 )
 
-// Formats of the flag -o.
+// Formats of the flag -o for reports; the other formats of it are OutputText, OutputJSON and OutputYAML.
 const (
-	OutputText   = "text"
-	OutputJSON   = "json"
-	OutputYAML   = "yaml"
 	outputH2load = "h2load"
 	outputHTML   = "html"
 	// outputMarkdown is for the page of a pipeline, outputJUnit for its list of tests.
@@ -44,9 +38,6 @@ var reportFormats = []string{
 	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputStages, outputCounts,
 	outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
-
-// DocumentFormats are the formats of results that are not reports.
-var DocumentFormats = []string{OutputText, OutputJSON, OutputYAML}
 
 // OutputUsage is the usage of -o of the commands that show a report.
 const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, stages, counts, hlog, hgrm, otlp or h2load"
@@ -113,41 +104,6 @@ func Reported(w io.Writer, format string) bool { return format == OutputText && 
 // hasColours returns whether w is a terminal with colours whose user wants them (no-color.org).
 func hasColours(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-// WriteDocument writes v as YAML or else as JSON. Both have the fields in the order of the type.
-func WriteDocument(w io.Writer, format string, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	if format == OutputYAML {
-		return jsonAsYAML(w, b.Bytes())
-	}
-	_, err := b.WriteTo(w)
-	return err
-}
-
-// jsonAsYAML writes YAML with the fields in the order of the JSON.
-func jsonAsYAML(w io.Writer, text []byte) error {
-	document, err := convert.ParseJSON(text)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer // the encoder hides the type of an error of w
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(document); err != nil {
-		return err
-	}
-	if err := e.Close(); err != nil {
-		return err
-	}
-	_, err = b.WriteTo(w)
-	return err
 }
 
 // writeLoadTest writes a manifest of one LoadTest.

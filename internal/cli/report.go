@@ -122,10 +122,9 @@ func AsVerdict(r *rv.Report, reported bool) error {
 		return nil
 	}
 	if reported {
-		return &exitError{code: code}
+		return Exit(code)
 	}
-	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason,
-		r.Verdict.Message)}}
+	return Exit(code, fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message))
 }
 
 // maxReport bounds a report, in bytes, before and after decompression. The largest there can be,

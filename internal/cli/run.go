@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -137,9 +136,6 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 // flagLive is the name of the flag for a live page.
 const flagLive = "live"
 
-// UsageWidth is where help is wrapped, in columns.
-const UsageWidth = 88
-
 // usage lists the flags of the URL form apart from the others.
 func (o *runOptions) usage(cmd *cobra.Command) error {
 	common := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -238,10 +234,8 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		page.begin()
 	}
 	c, err := o.execute(j, share, placed.cpus, parts, page)
-	if usage := (*exitError)(nil); errors.As(err, &usage) {
-		return usage
-	} else if err != nil {
-		return Failf("%v", err)
+	if err != nil {
+		return Failed(err)
 	}
 	if d != nil {
 		if err := d.compare(c.report, stderr); err != nil {
@@ -354,5 +348,5 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if c.code == 0 {
 		return nil
 	}
-	return &exitError{code: c.code, lines: c.shown(Reported(stdout, o.output))}
+	return Exit(c.code, c.shown(Reported(stdout, o.output))...)
 }

@@ -185,15 +185,15 @@ func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 func (t *tried) exit(problem string) error {
 	switch {
 	case t.interrupted:
-		return &exitError{code: verdict.ExitStopped, lines: []string{"interrupted"}}
+		return Exit(verdict.ExitStopped, "interrupted")
 	case problem != "" && t.failed == 0:
 		return Failf("%s", problem)
 	case t.failed > 0 && t.dry: // the output has the error of the script
-		return &exitError{code: verdict.ExitUsage}
+		return Exit(verdict.ExitUsage)
 	case t.failed > 0 && t.answered == 0:
-		return &exitError{code: verdict.ExitError}
+		return Exit(verdict.ExitError)
 	case t.failed > 0:
-		return &exitError{code: verdict.ExitFailed}
+		return Exit(verdict.ExitFailed)
 	}
 	return nil
 }

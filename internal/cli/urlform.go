@@ -248,7 +248,7 @@ func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
 // mistakes names the flags that errors in fields come from.
 func (u *urlForm) mistakes(errs field.ErrorList) error {
-	return &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(u.onFlags(errs))}
+	return Exit(verdict.ExitUsage, compile.ErrorLines(u.onFlags(errs))...)
 }
 
 // warnings of the compiler begin with the path of a field.

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+// Execute runs a command line without the program's name and returns the exit code. A command whose result could not be
+// written fails.
+func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+	root.SetArgs(args)
+	root.SetIn(in)
+	stdout := &output{Writer: out}
+	root.SetOut(stdout)
+	root.SetErr(errs)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && stdout.failed != nil {
+		err = Failf("standard output: %v", stdout.failed)
+	}
+	return reportError(err, cmd, errs)
+}
+
+// NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.
+func NewRootCommand(short, long string) *cobra.Command {
+	root := &cobra.Command{Use: "h2surge", Short: short, Long: long, SilenceErrors: true, SilenceUsage: true,
+		Version: version.Get().String()}
+	root.SetVersionTemplate("h2surge {{.Version}}\n")
+	root.SetFlagErrorFunc(FlagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ",
+		UsageWidth)))
+	return root
+}
+
+// UsageWidth is where help is wrapped, in columns.
+const UsageWidth = 88
