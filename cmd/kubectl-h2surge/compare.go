@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/compare"
 )
 
@@ -16,7 +17,7 @@ func (k *kube) newCompare() *cobra.Command {
 		Long:  "Compare the reports of two tests of a namespace that have ended: A is the baseline.\n\n" + cli.CompareLong,
 		Example: `  kubectl h2surge compare pcf-1 pcf-2 -n core
   kubectl h2surge compare pcf-1 pcf-2 --tolerance 5% --output-file compare.html`,
-		Args: cli.ExactArgs("A", "B"),
+		Args: command.ExactArgs("A", "B"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := show.Check(); err != nil {
 				return err

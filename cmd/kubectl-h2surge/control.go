@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
@@ -46,7 +46,7 @@ func (k *kube) newResume() *cobra.Command {
 func (k *kube) control(change func(*cluster.Cluster, context.Context, string) (string, error),
 	cmd *cobra.Command) *cobra.Command {
 	w := &where{}
-	cmd.Args = cli.ExactArgs("NAME")
+	cmd.Args = command.ExactArgs("NAME")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := w.connect(k, cmd)
 		if err != nil {
@@ -92,7 +92,7 @@ warm-up. The command fails if another user changed the rate at the same time.`,
 			if len(args) > 2 {
 				names = []string{"NAME", "STAGE", "RATE"}
 			}
-			if err := cli.ExactArgs(names...)(cmd, args); err != nil {
+			if err := command.ExactArgs(names...)(cmd, args); err != nil {
 				return err
 			}
 			stage := ""
@@ -101,7 +101,7 @@ warm-up. The command fails if another user changed the rate at the same time.`,
 			}
 			change, err := cluster.ParseRate(args[len(args)-1])
 			if err != nil {
-				return cli.Usagef("%v", err)
+				return command.Usagef("%v", err)
 			}
 			c, err := w.connect(k, cmd)
 			if err != nil {
@@ -126,11 +126,11 @@ the test is running, a new shard gets its share of the load when it is ready. A 
 that is removed waits for its responses, and its counters are kept. "watch" and "status"
 show the shards that join and leave.`,
 		Example: `  kubectl h2surge scale pcf 4 -n core`,
-		Args:    cli.ExactArgs("NAME", "SHARDS"),
+		Args:    command.ExactArgs("NAME", "SHARDS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shards, err := cluster.ParseShards(args[1])
 			if err != nil {
-				return cli.Usagef("%v", err)
+				return command.Usagef("%v", err)
 			}
 			c, err := w.connect(k, cmd)
 			if err != nil {
@@ -156,7 +156,7 @@ func parseSigned(cmd *cobra.Command, line []string) (args []string, help bool, e
 		}
 	}
 	if err := cmd.Flags().Parse(line); err != nil {
-		return nil, false, cli.FlagError(cmd, err)
+		return nil, false, command.FlagError(cmd, err)
 	}
 	for _, arg := range cmd.Flags().Args() {
 		args = append(args, strings.TrimPrefix(arg, mark))

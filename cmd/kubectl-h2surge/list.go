@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 )
 
 func (k *kube) newList() *cobra.Command {
 	w := &where{}
-	output, all := cli.OutputText, false
+	output, all := command.OutputText, false
 	selector := ""
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -23,9 +23,9 @@ the response times, the errors, the verdict and the age.`,
 		Example: `  kubectl h2surge list -n core
   kubectl h2surge list -A
   kubectl h2surge list -l app=pcf -o json`,
-		Args: cli.ExactArgs(),
+		Args: command.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.OneOf(output, cli.DocumentFormats...); err != nil {
+			if err := command.OneOf(output, command.DocumentFormats...); err != nil {
 				return err
 			}
 			c, err := w.connect(k, cmd)
@@ -36,7 +36,7 @@ the response times, the errors, the verdict and the age.`,
 			if err != nil {
 				return kubeError(err)
 			}
-			if output == cli.OutputText {
+			if output == command.OutputText {
 				for _, line := range cluster.Table(tests, all, k.now()) {
 					fmt.Fprintln(cmd.OutOrStdout(), line)
 				}
@@ -45,13 +45,13 @@ the response times, the errors, the verdict and the age.`,
 				}
 				return nil
 			}
-			return cli.WriteDocument(cmd.OutOrStdout(), output, listDocument(tests))
+			return command.WriteDocument(cmd.OutOrStdout(), output, listDocument(tests))
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the tests of all namespaces")
 	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` that the tests must have, such as app=pcf")
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
-	cli.CompleteFlag(cmd, "output", cli.DocumentFormats...)
+	command.CompleteFlag(cmd, "output", command.DocumentFormats...)
 	w.register(cmd)
 	return cmd
 }

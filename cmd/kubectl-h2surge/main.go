@@ -6,12 +6,12 @@ import (
 	"context"
 	"os"
 
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/roots"
 )
 
 func main() {
 	roots.Use() // for an API server whose certificate the roots of the system verify
 	root := newRootCommand(newKube())
-	os.Exit(cli.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -41,7 +42,7 @@ func newKube() *kube {
 }
 
 func terminalSize(w io.Writer) (cluster.Size, bool) {
-	f, ok := cli.File(w)
+	f, ok := command.File(w)
 	if !ok {
 		return cluster.Size{}, false
 	}
@@ -60,7 +61,7 @@ const ofKubectl = "kubectl h2surge"
 
 func newRootCommand(k *kube) *cobra.Command {
 	const inCluster, local = "cluster", "local"
-	root := cli.NewRootCommand("Load-test HTTP services in a cluster", pluginLong)
+	root := command.NewRootCommand("Load-test HTTP services in a cluster", pluginLong)
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: ofKubectl}
 	root.AddGroup(&cobra.Group{ID: inCluster, Title: "In the cluster:"}, &cobra.Group{ID: local,
 		Title: "Without a cluster:"})
@@ -99,7 +100,7 @@ func (w *where) connect(k *kube, cmd *cobra.Command) (*cluster.Cluster, error) {
 	w.options.Warnings = cmd.ErrOrStderr()
 	c, err := k.connect(w.options)
 	if err != nil {
-		return nil, cli.Usagef("%v", err)
+		return nil, command.Usagef("%v", err)
 	}
 	return c, nil
 }
@@ -139,7 +140,7 @@ func kubeError(err error) error {
 	var status apierrors.APIStatus
 	var network *url.Error
 	if errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500 {
-		return cli.Failf("%v", err)
+		return command.Failf("%v", err)
 	}
-	return cli.Exit(verdict.ExitUsage, err.Error())
+	return command.Exit(verdict.ExitUsage, err.Error())
 }

@@ -23,6 +23,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -107,7 +108,7 @@ func (f *fakeCluster) kube() *kube {
 // kubectl runs a command of the plugin.
 func (f *fakeCluster) kubectl(in string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = cli.Execute(f.t.Context(), newRootCommand(f.kube()), args, strings.NewReader(in), &out, &errs)
+	code = command.Execute(f.t.Context(), newRootCommand(f.kube()), args, strings.NewReader(in), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 )
 
@@ -23,7 +24,7 @@ func (k *kube) newReport() *cobra.Command {
 		Example: `  kubectl h2surge report pcf -n core
   kubectl h2surge report pcf -o json
   kubectl h2surge report pcf --output-file report.html`,
-		Args: cli.ExactArgs("NAME"),
+		Args: command.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := show.Check(); err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
@@ -108,7 +109,7 @@ func (k *kube) newRun() *cobra.Command {
 	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
 	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
-	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
+	flags.StringVarP(&r.output, "output", "o", command.OutputText, cli.OutputUsage)
 	cli.CompleteOutput(cmd)
 	r.full.Register(flags)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
@@ -161,7 +162,7 @@ func (r *kubeRun) manifest(cmd *cobra.Command) (m *compile.Manifest, err error) 
 	}
 	if r.from == "" {
 		if err := r.cluster.Place(m, content); err != nil {
-			return nil, cli.Usagef("%v", err)
+			return nil, command.Usagef("%v", err)
 		}
 		return m, nil
 	}
@@ -179,18 +180,18 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case r.from != "" && len(r.files) > 0:
-		return cli.Usagef("--from: not allowed with -f")
+		return command.Usagef("--from: not allowed with -f")
 	case r.from == "" && len(r.files) == 0:
-		return cli.Usagef("-f FILE: the argument is missing")
+		return command.Usagef("-f FILE: the argument is missing")
 	case r.wait && r.follow:
-		return cli.Usagef("--wait: not allowed with --follow")
+		return command.Usagef("--wait: not allowed with --follow")
 	case r.timeout < 0:
-		return cli.Usagef("--timeout: must not be negative")
+		return command.Usagef("--timeout: must not be negative")
 	}
 	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "otlp-endpoint": r.push.Given(),
 		"timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
 		if given && !r.wait && !r.follow {
-			return cli.Usagef("--%s: allowed only with --follow or --wait", name)
+			return command.Usagef("--%s: allowed only with --follow or --wait", name)
 		}
 	}
 	most := maxTestName
@@ -199,7 +200,7 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	}
 	if r.name != "" {
 		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
-			return cli.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters",
+			return command.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters",
 				r.name, most)
 		}
 	}
@@ -244,9 +245,10 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	}, func() bool { return r.nextLook(ctx, ticks, wishes) })
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return cli.Failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout, r.again("stop"))
+		return command.Failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout,
+			r.again("stop"))
 	case err == nil && r.left:
-		return cli.Exit(verdict.ExitStopped, r.farewell())
+		return command.Exit(verdict.ExitStopped, r.farewell())
 	}
 	return kubeError(err)
 }
@@ -310,7 +312,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 				lines = append(lines, strings.Split(c.Message, "\n")...)
 			}
 		}
-		return cli.Exit(verdict.ExitUsage, lines...)
+		return command.Exit(verdict.ExitUsage, lines...)
 	}
 	if st.Report == nil {
 		return r.withoutReport()
@@ -323,7 +325,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 		return err
 	}
 	if err := r.full.Print(r.stdout, r.output, report, r.outputFiles); err != nil {
-		return cli.Failf("standard output: %v", err)
+		return command.Failf("standard output: %v", err)
 	}
 	if err := r.push.Send(ctx, report); err != nil {
 		return err
@@ -336,7 +338,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 func (r *kubeRun) withoutReport() error {
 	v := r.test.Status.Verdict
 	if v == nil {
-		return cli.Failf("%s ended without a verdict; for details: %s", r.test.Name, r.again("status"))
+		return command.Failf("%s ended without a verdict; for details: %s", r.test.Name, r.again("status"))
 	}
 	judged := rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
 	judged.Thresholds = slices.Grow(judged.Thresholds, len(v.Thresholds))

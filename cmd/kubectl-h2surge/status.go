@@ -8,28 +8,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 )
 
 func (k *kube) newStatus() *cobra.Command {
 	w := &where{}
-	output := cli.OutputText
+	output := command.OutputText
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show the state of a test, and what to do next",
 		Example: `  kubectl h2surge status pcf -n core
   kubectl h2surge status pcf -o json`,
-		Args: cli.ExactArgs("NAME"),
+		Args: command.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.OneOf(output, cli.DocumentFormats...); err != nil {
+			if err := command.OneOf(output, command.DocumentFormats...); err != nil {
 				return err
 			}
 			c, lt, err := w.get(k, cmd, args[0])
 			if err != nil {
 				return err
 			}
-			if output != cli.OutputText {
+			if output != command.OutputText {
 				return writeStatus(cmd.OutOrStdout(), output, lt)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.Join(cluster.Status(lt, k.now(), w.again(cmd, c, lt.Name)), "\n"))
@@ -37,7 +37,7 @@ func (k *kube) newStatus() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
-	cli.CompleteFlag(cmd, "output", cli.DocumentFormats...)
+	command.CompleteFlag(cmd, "output", command.DocumentFormats...)
 	w.register(cmd)
 	return cmd
 }
@@ -65,5 +65,5 @@ func statusOf(lt *v1alpha1.LoadTest) statusDocument {
 }
 
 func writeStatus(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	return cli.WriteDocument(w, format, statusOf(lt))
+	return command.WriteDocument(w, format, statusOf(lt))
 }

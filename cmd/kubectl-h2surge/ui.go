@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/livepage"
 )
@@ -24,7 +25,7 @@ every second. After the end it is the final report. h2surge reads the LoadTest a
 report with your own credentials. The page is read-only.`,
 		Example: `  kubectl h2surge ui pcf -n core
   kubectl h2surge ui pcf --address 8089`,
-		Args: cli.ExactArgs("NAME"),
+		Args: command.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := w.connect(k, cmd)
 			if err != nil {

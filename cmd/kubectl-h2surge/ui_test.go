@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 var pageURL = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
@@ -43,7 +43,7 @@ func TestKubeUI(t *testing.T) {
 	errs, stderr := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- cli.Execute(t.Context(), newRootCommand(f.kube()), []string{"ui", "pcf"}, strings.NewReader(""), io.Discard, stderr)
+		done <- command.Execute(t.Context(), newRootCommand(f.kube()), []string{"ui", "pcf"}, strings.NewReader(""), io.Discard, stderr)
 	}()
 	lines := bufio.NewScanner(errs)
 	lines.Scan()

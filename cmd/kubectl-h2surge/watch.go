@@ -12,6 +12,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/mask"
 )
@@ -26,7 +27,7 @@ ends the view, and the test continues. If standard output is not a terminal, h2s
 prints a line per second.`,
 		Example: `  kubectl h2surge watch pcf -n core
   kubectl h2surge watch pcf > pcf.log`,
-		Args: cli.ExactArgs("NAME"),
+		Args: command.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := w.connect(k, cmd)
 			if err != nil {

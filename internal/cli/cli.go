@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -17,7 +18,7 @@ import (
 
 // Main runs the program h2surge and returns its exit code.
 func Main() int {
-	return Execute(context.Background(), newRootCommand(parts()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return command.Execute(context.Background(), newRootCommand(parts()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // parts are the real parts; tests use others.
@@ -36,7 +37,7 @@ func parts() linked {
 }
 
 func newRootCommand(l linked) *cobra.Command {
-	root := NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
+	root := command.NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
 	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(),
 		newCompareCommand(), newDemoTargetCommand())
@@ -44,7 +45,7 @@ operator runs in a cluster, or by a URL and the flags of h2load.`)
 	root.InitDefaultCompletionCmd("completion")
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			group(cmd)
+			command.Group(cmd)
 		}
 	}
 	return root

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/compare"
 	"github.com/h2surge/h2surge/internal/report/render"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -27,7 +28,7 @@ Exit codes:
   5  the comparison could not be written`
 
 // compareFormats are the formats of a comparison.
-var compareFormats = []string{OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown}
+var compareFormats = []string{command.OutputText, command.OutputJSON, command.OutputYAML, outputHTML, outputMarkdown}
 
 // CompareFlags are the flags of the commands that compare two reports.
 type CompareFlags struct {
@@ -60,8 +61,8 @@ func (f *CompareFlags) Register(cmd *cobra.Command) {
 	flags.Var(&f.tolerance, "tolerance",
 		"`percentage` of the value of A by which a rate may be lower, and a response time higher")
 	flags.Var(&f.errorTolerance, "error-tolerance", "`percentage` points by which an error rate may be higher")
-	flags.StringVarP(&f.output, "output", "o", OutputText, "`format`: text, json, yaml, html or markdown")
-	CompleteFlag(cmd, "output", compareFormats...)
+	flags.StringVarP(&f.output, "output", "o", command.OutputText, "`format`: text, json, yaml, html or markdown")
+	command.CompleteFlag(cmd, "output", compareFormats...)
 	flags.StringVar(&f.file, "output-file", "",
 		"`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON; -o overrides the ending")
 }
@@ -71,7 +72,7 @@ func (f *CompareFlags) Check() error {
 	if f.file != "" && !f.flags.Changed("output") {
 		f.output = formatOf(f.file)
 	}
-	return OneOf(f.output, compareFormats...)
+	return command.OneOf(f.output, compareFormats...)
 }
 
 // Show writes the comparison, and ends as its outcome says.
@@ -89,7 +90,7 @@ func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 		return err
 	}
 	if code := verdict.ExitCode(rv.Verdict{Outcome: c.Outcome}, true); code != verdict.ExitPassed {
-		return Exit(code, c.Message)
+		return command.Exit(code, c.Message)
 	}
 	return nil
 }
@@ -97,25 +98,25 @@ func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 func (f *CompareFlags) save(write func(io.Writer) error) error {
 	file, err := openReportFile(f.file)
 	if err != nil {
-		return Usagef("--output-file: %v", err)
+		return command.Usagef("--output-file: %v", err)
 	}
 	defer file.discard()
 	if err := file.save(write); err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	return nil
 }
 
 func writeComparison(w io.Writer, format string, c *compare.Comparison, a, b *rv.Report) error {
 	switch format {
-	case OutputText:
+	case command.OutputText:
 		return render.CompareText(w, c)
 	case outputMarkdown:
 		return render.CompareMarkdown(w, c)
 	case outputHTML:
 		return render.CompareHTML(w, c, a, b)
 	}
-	return WriteDocument(w, format, c)
+	return command.WriteDocument(w, format, c)
 }
 
 func newCompareCommand() *cobra.Command {
@@ -130,19 +131,19 @@ func newCompareCommand() *cobra.Command {
 		Example: `  h2surge compare before.json after.json
   h2surge compare before.json after.json --tolerance 5% --output-file compare.html
   kubectl h2surge report pcf -o json | h2surge compare before.json -`,
-		Args: ExactArgs("A", "B"),
+		Args: command.ExactArgs("A", "B"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := show.Check(); err != nil {
 				return err
 			}
-			if args[0] == stdinName && args[1] == stdinName {
-				return Usagef("B: only one of the two reports can be standard input")
+			if args[0] == command.StdinName && args[1] == command.StdinName {
+				return command.Usagef("B: only one of the two reports can be standard input")
 			}
 			var in [2]compare.Input
 			for i, name := range args {
 				r, err := readReportFile(name, cmd.InOrStdin())
 				if err != nil {
-					return Usagef("%v", err)
+					return command.Usagef("%v", err)
 				}
 				in[i] = compare.Input{Source: name, Report: r}
 			}

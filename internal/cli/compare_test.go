@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -125,7 +126,7 @@ func TestFormatsOfReport(t *testing.T) {
 		if got.code != 0 || len(got.out) < 40 {
 			t.Errorf("%s: %+v", format, got)
 		}
-		if format == OutputJSON && !json.Valid([]byte(got.out)) {
+		if format == command.OutputJSON && !json.Valid([]byte(got.out)) {
 			t.Errorf("%s is not JSON", format)
 		}
 	}

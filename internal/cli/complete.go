@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 // completePath offers the fields of the object that a path is in, and the kinds that a path can begin with.
@@ -29,7 +30,7 @@ func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra
 	if object == "" {
 		out = append(out, kindNames()...)
 	}
-	return starting(out, path), directive
+	return command.WithPrefix(out, path), directive
 }
 
 // completeNames offers names of the manifest that the command line has. A manifest with mistakes has none.
@@ -47,7 +48,7 @@ func (s *source) completeNames(names func(*job) []string, directive cobra.ShellC
 		if err != nil {
 			return nil, directive
 		}
-		return starting(names(j), start), directive
+		return command.WithPrefix(names(j), start), directive
 	}
 }
 

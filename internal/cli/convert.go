@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -52,7 +53,7 @@ func newConvertCommand() *cobra.Command {
 		Long:    convertLong,
 		Example: convertExample,
 	}
-	group(cmd)
+	command.Group(cmd)
 	flags := cmd.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&o.output, "output-file", "", "`file` to write to, instead of standard output")
@@ -75,7 +76,7 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		fmt.Fprintln(cmd.ErrOrStderr(), mask.Line(w))
 	}
 	if err != nil {
-		return Exit(verdict.ExitUsage, strings.Split(err.Error(), "\n")...)
+		return command.Exit(verdict.ExitUsage, strings.Split(err.Error(), "\n")...)
 	}
 	if o.output == "" {
 		_, err := cmd.OutOrStdout().Write(out)
@@ -86,7 +87,7 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		mode = 0o600
 	}
 	if err := os.WriteFile(o.output, out, mode); err != nil {
-		return Failf("--output-file: %v", err)
+		return command.Failf("--output-file: %v", err)
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ const maxInput = 64 << 20
 func input(cmd *cobra.Command, name string) ([]byte, error) {
 	content, err := readFile(cmd.InOrStdin(), "", name)
 	if err != nil {
-		return nil, Usagef("%v", err)
+		return nil, command.Usagef("%v", err)
 	}
 	return content, nil
 }

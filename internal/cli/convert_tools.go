@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/curl"
 	"github.com/h2surge/h2surge/internal/convert/h2loadrunner"
@@ -58,7 +59,7 @@ func (o *convertOptions) curl() *cobra.Command {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 			name = strings.Repeat("-", min(2, len(unknown.GetSpecifiedName()))) + unknown.GetSpecifiedName() + ": unknown flag"
 		}
-		return Usagef("%s; write the flags of curl after --%s", name, seeHelp(cmd))
+		return command.Usagef("%s; write the flags of curl after --%s", name, command.SeeHelp(cmd))
 	})
 	return cmd
 }
@@ -78,7 +79,7 @@ func curlArguments(cmd *cobra.Command, args []string) ([]string, error) {
 	}
 	words, err := curl.Words(line)
 	if err != nil {
-		return nil, Usagef("curl: %v", err)
+		return nil, command.Usagef("curl: %v", err)
 	}
 	return words, nil
 }
@@ -123,7 +124,7 @@ func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, [
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  ExactArgs("FILE"),
+		Args:  command.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := input(cmd, args[0])
 			if err != nil {

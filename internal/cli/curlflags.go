@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/convert/curl"
 )
 
@@ -82,7 +83,7 @@ func (c *curlFlags) read(base string, stdin io.Reader) (r curl.Request, warnings
 		for i := range lines {
 			lines[i] = c.typed(lines[i])
 		}
-		return r, nil, Exit(1, lines...)
+		return r, nil, command.Exit(1, lines...)
 	}
 	return r, warnings, nil
 }
@@ -91,7 +92,7 @@ func (c *curlFlags) read(base string, stdin io.Reader) (r curl.Request, warnings
 func (c *curlFlags) typed(message string) string {
 	name, rest, _ := strings.Cut(message, ": ")
 	if f := c.own.Lookup(strings.TrimPrefix(name, "--")); f != nil && strings.HasPrefix(name, "--") {
-		return typed(f) + ": " + rest
+		return command.Typed(f) + ": " + rest
 	}
 	return message
 }
@@ -111,7 +112,7 @@ func (c *curlFlags) bodyFlag() string {
 func (c *curlFlags) secrets() (out []string) {
 	for _, f := range []struct{ flag, instead string }{{"user", "auth.basic"}, {"oauth2-bearer", "auth.bearer"}} {
 		if c.own.Changed(f.flag) {
-			out = append(out, typed(c.own.Lookup(f.flag))+
+			out = append(out, command.Typed(c.own.Lookup(f.flag))+
 				": the manifest contains the value, which every reader of the manifest can see; use "+f.instead+" of the target")
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mock"
 )
 
@@ -46,7 +47,7 @@ func serveDemo(ctx context.Context, cpu int, in io.Reader, out io.Writer) error 
 	}
 	server, err := mock.New(options)
 	if err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	fmt.Fprintln(out, server.Addr())
 	ctx, cancel := context.WithCancel(ctx)
@@ -55,7 +56,7 @@ func serveDemo(ctx context.Context, cpu int, in io.Reader, out io.Writer) error 
 		cancel()
 	}()
 	if err := server.Serve(ctx); err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	return json.NewEncoder(out).Encode(server.Stats())
 }

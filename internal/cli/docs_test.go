@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -29,13 +30,13 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	}, 50)
 }
 
-// TestFlagsOfOtherToolsInDocs: the page has each flag of urlFlagHints, in a row with the flag that the message says to use.
+// TestFlagsOfOtherToolsInDocs: the page has each flag of URLFlagHints, in a row with the flag that the message says to use.
 func TestFlagsOfOtherToolsInDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/words-of-other-tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, hint := range urlFlagHints {
+	for name, hint := range command.URLFlagHints {
 		typed := "`--" + name + "`"
 		if len(name) == 1 {
 			typed = "`-" + name + "`"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
@@ -29,7 +30,7 @@ func newExplainCommand() *cobra.Command {
   h2surge explain spec.chains --recursive
   h2surge explain LoadTestSchedule.spec.schedule
   h2surge explain Target.rules.match`,
-		Args:              ExactArgs("[PATH]"),
+		Args:              command.ExactArgs("[PATH]"),
 		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := findField(strings.Join(args, ""))
@@ -68,7 +69,7 @@ func findField(path string) (explained, error) {
 	}
 	root, err := k.schema()
 	if err != nil {
-		return explained{}, Failf("%v", err)
+		return explained{}, command.Failf("%v", err)
 	}
 	return k.find(root, names)
 }
@@ -103,9 +104,9 @@ func noField(root *openAPI, parent explained, name string) error {
 	}
 	if len(inside.Properties) == 0 {
 		if inside.Open {
-			return Usagef("%s has the fields of Kubernetes: use kubectl explain", where)
+			return command.Usagef("%s has the fields of Kubernetes: use kubectl explain", where)
 		}
-		return Usagef("%s has no fields: its type is %s", where, parent.typeName())
+		return command.Usagef("%s has no fields: its type is %s", where, parent.typeName())
 	}
 	names := slices.Sorted(maps.Keys(inside.Properties))
 	lines := []string{fmt.Sprintf("%s has no field %q; allowed: %s", where, name, strings.Join(names, ", "))}
@@ -118,7 +119,7 @@ func noField(root *openAPI, parent explained, name string) error {
 		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)],
 			", ")))
 	}
-	return Exit(1, lines...)
+	return command.Exit(1, lines...)
 }
 
 // elsewhere returns the fields with a name, those of other kinds only if the kind has none.

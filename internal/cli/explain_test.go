@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 func TestExplain(t *testing.T) {
@@ -29,7 +30,7 @@ func TestExplain(t *testing.T) {
 		}
 		clitest.Golden(t, "explain/"+name+".txt", got.out)
 		for line := range strings.Lines(got.out) {
-			if len(line) > UsageWidth+1 && !strings.Contains(line, "matches ") && !strings.Contains(line, "one of ") {
+			if len(line) > command.UsageWidth+1 && !strings.Contains(line, "matches ") && !strings.Contains(line, "one of ") {
 				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mask"
 )
 
@@ -18,7 +19,7 @@ func (f explained) explain(recursive bool) string {
 		fmt.Fprintf(&b, "FIELD: %s <%s>%s\n\n", f.path, f.typeName(), mark(f.required))
 	}
 	section(&b, "VALUES", f.bounds())
-	section(&b, "DESCRIPTION", wrapped(f.Description, UsageWidth-4))
+	section(&b, "DESCRIPTION", wrapped(f.Description, command.UsageWidth-4))
 	section(&b, "RULES", f.rules())
 	inside := f.inside()
 	if len(inside.Properties) == 0 {
@@ -52,7 +53,7 @@ func (f explained) rules() (out []string) {
 		if slices.Contains(messages[:i], message) {
 			continue
 		}
-		for i, line := range wrapped(message, UsageWidth-6) {
+		for i, line := range wrapped(message, command.UsageWidth-6) {
 			out = append(out, [2]string{"- ", "  "}[min(i, 1)]+line)
 		}
 	}
@@ -150,7 +151,7 @@ func summary(description string) string {
 	if i := strings.Index(first, ". "); i > 0 {
 		first = first[:i+1]
 	}
-	if width := UsageWidth - 4; len(first) > width {
+	if width := command.UsageWidth - 4; len(first) > width {
 		cut := strings.LastIndex(first[:width-3], " ")
 		first = strings.TrimRight(first[:cut], ",;: ") + " ..."
 	}

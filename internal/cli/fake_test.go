@@ -12,6 +12,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
@@ -196,7 +197,7 @@ type outcome struct {
 
 // execute runs a command line, the name of the program first.
 func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, l linked) int {
-	return Execute(ctx, newRootCommand(l), args[1:], in, out, errs)
+	return command.Execute(ctx, newRootCommand(l), args[1:], in, out, errs)
 }
 
 // h2surge runs a command line with an engine. It may be nil: then the command must not make one.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
@@ -185,10 +186,10 @@ func (u *urlForm) flagOf(field string) (flag string) {
 		for _, f := range u.flags {
 			own := u.own.Lookup(f.name)
 			if f.field == field {
-				flag = typed(own)
+				flag = command.Typed(own)
 			}
 			if own.Changed && (f.field == at || strings.HasPrefix(f.field, at+".")) {
-				given = append(given, typed(own))
+				given = append(given, command.Typed(own))
 			}
 		}
 		if len(given) > 0 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 // TestFlagsSetTheirFields: the field of each row is one that the flag sets, so that errors in the field name the flag.
@@ -38,7 +40,7 @@ func TestFlagsSetTheirFields(t *testing.T) {
 		if !hasField(t, lt.Spec, path) {
 			t.Errorf("%v do not set %s", args, path)
 		}
-		want := typed(form.own.Lookup(row.name))
+		want := command.Typed(form.own.Lookup(row.name))
 		if got := form.flagOf("spec." + strings.ReplaceAll(path, ".0", "[0]")); got != want {
 			t.Errorf("%s is set by %q, want %q", path, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 func TestHelp(t *testing.T) {
@@ -16,7 +17,7 @@ func TestHelp(t *testing.T) {
 // TestHelpHasExitCodes: the help has each exit code of package verdict.
 func TestHelpHasExitCodes(t *testing.T) {
 	for _, code := range []string{"  0  ", "  1  ", "  2  ", "  3  ", "  4  ", "  5  "} {
-		if !strings.Contains(exitCodes, "\n"+code) {
+		if !strings.Contains(command.ExitCodes, "\n"+code) {
 			t.Errorf("no code %s", code)
 		}
 	}

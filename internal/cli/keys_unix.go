@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 // Keyboard makes a terminal deliver each key as it is pressed and unseen, if keys are read from one and
@@ -18,7 +20,7 @@ import (
 // the process is stopped, and when a signal ends it.
 func Keyboard(in io.Reader, errs io.Writer) (pressed <-chan byte, restore func()) {
 	f, ok := in.(*os.File)
-	if !ok || !isTerminal(f) || !isTerminal(errs) {
+	if !ok || !command.IsTerminal(f) || !command.IsTerminal(errs) {
 		return nil, func() {}
 	}
 	t := &terminal{File: f, fd: int(f.Fd()), signals: make(chan os.Signal, 4), done: make(chan struct{})}

@@ -15,6 +15,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/plan"
@@ -40,7 +41,7 @@ Exit codes:
   1  there are errors; with --strict, errors or warnings`
 
 func newLintCommand() *cobra.Command {
-	o := lintOptions{output: OutputText}
+	o := lintOptions{output: command.OutputText}
 	cmd := &cobra.Command{
 		Use:   "lint {-f FILE | FILE...}",
 		Short: "Check manifests and print each mistake with its line",
@@ -52,15 +53,15 @@ func newLintCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = append(o.files, args...)
 			if len(o.files) == 0 {
-				return Usagef("-f FILE: the argument is missing")
+				return command.Usagef("-f FILE: the argument is missing")
 			}
 			return o.run(cmd)
 		},
 	}
 	AddFilename(cmd.Flags(), &o.files)
-	cmd.Flags().StringVarP(&o.output, "output", "o", OutputText,
+	cmd.Flags().StringVarP(&o.output, "output", "o", command.OutputText,
 		"`format`: text, json, github (annotations of GitHub Actions) or sarif")
-	CompleteFlag(cmd, "output", slices.Sorted(maps.Keys(lintFormats))...)
+	command.CompleteFlag(cmd, "output", slices.Sorted(maps.Keys(lintFormats))...)
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	return cmd
 }
@@ -106,7 +107,7 @@ func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile
 		}
 	}
 	if len(lines) > 0 {
-		return nil, nil, Exit(verdict.ExitUsage, bounded(lines)...)
+		return nil, nil, command.Exit(verdict.ExitUsage, bounded(lines)...)
 	}
 	shown, more := mostImportant(found)
 	for _, m := range shown {
@@ -117,7 +118,7 @@ func LoadManifest(names []string, stdin io.Reader, warnings io.Writer) (*compile
 	}
 	m, err := compile.Load(bytes.NewReader(text.content))
 	if err != nil {
-		return nil, nil, Usagef("%s: %v", text.name(), err)
+		return nil, nil, command.Usagef("%s: %v", text.name(), err)
 	}
 	return m, text.content, nil
 }

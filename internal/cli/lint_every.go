@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/mock/rules"
@@ -51,7 +52,7 @@ func (r *linted) add(f finding) {
 
 // run checks all files, prints the findings, and fails if one of them is an error.
 func (o *lintOptions) run(cmd *cobra.Command) error {
-	if err := OneOf(o.output, slices.Sorted(maps.Keys(lintFormats))...); err != nil {
+	if err := command.OneOf(o.output, slices.Sorted(maps.Keys(lintFormats))...); err != nil {
 		return err
 	}
 	r := &linted{checked: map[string]int{}, seen: map[finding]bool{}}
@@ -68,7 +69,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if r.failed {
-		return Exit(verdict.ExitUsage)
+		return command.Exit(verdict.ExitUsage)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/version"
@@ -15,7 +16,8 @@ import (
 
 // lintFormats write the result of lint.
 var lintFormats = map[string]func(io.Writer, *linted) error{
-	OutputText: writeLintText, OutputJSON: writeLintJSON, "github": writeLintGitHub, "sarif": writeLintSARIF,
+	command.OutputText: writeLintText, command.OutputJSON: writeLintJSON, "github": writeLintGitHub,
+	"sarif": writeLintSARIF,
 }
 
 func writeLintText(w io.Writer, r *linted) error {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/runner/chain"
 )
@@ -57,7 +58,7 @@ func planError(at *field.Path, e *rv.PlanError, dir string) *field.Error {
 func (j *job) refused(err error, dir string) error {
 	var all chain.Errors
 	if !errors.As(err, &all) {
-		return Usagef("%v", err)
+		return command.Usagef("%v", err)
 	}
 	var errs field.ErrorList
 	for _, e := range all {

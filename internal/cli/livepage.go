@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/render"
@@ -32,7 +33,7 @@ func (f *LiveFlags) RegisterAddress(flags *pflag.FlagSet, name, usage string) {
 func (f *LiveFlags) Listen(name string, stderr io.Writer) (*livepage.Server, error) {
 	server, err := livepage.Listen(f.Address, f.Remote)
 	if err != nil {
-		return nil, Usagef("--%s: %v", name, err)
+		return nil, command.Usagef("--%s: %v", name, err)
 	}
 	fmt.Fprintf(stderr, "live report: %s\n", server.URL())
 	return server, nil

@@ -14,6 +14,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -104,7 +105,7 @@ func (s *source) compile() (*job, error) {
 		j.places, j.files, j.manifest, j.loadTest = places, files, m, m.LoadTest
 		text := s.text
 		j.mistakes = func(errs field.ErrorList) error {
-			return Exit(verdict.ExitUsage, text.errorLines(m.Positions, errs)...)
+			return command.Exit(verdict.ExitUsage, text.errorLines(m.Positions, errs)...)
 		}
 	}
 	return j, err
@@ -121,12 +122,12 @@ func (s *source) generate(meta *metav1.ObjectMeta) {
 
 func (s *source) compileURL() (*job, error) {
 	if wrong := s.form.check(); len(wrong) > 0 {
-		return nil, Exit(verdict.ExitUsage, wrong...)
+		return nil, command.Exit(verdict.ExitUsage, wrong...)
 	}
 	if s.form.input != "" {
 		urls, err := readURLFile(s.form.input, s.stdin)
 		if err != nil {
-			return nil, Usagef("-i: %v", err)
+			return nil, command.Usagef("-i: %v", err)
 		}
 		s.urls = urls
 	}
@@ -152,7 +153,7 @@ func (s *source) compileURL() (*job, error) {
 func newJob(p *rv.Plan, warnings []string) (*job, error) {
 	hash, err := plan.Hash(p)
 	if err != nil {
-		return nil, Usagef("%v", err)
+		return nil, command.Usagef("%v", err)
 	}
 	return &job{plan: p, hash: hash, warnings: warnings}, nil
 }
@@ -168,14 +169,14 @@ func (s *source) manifest() (*compile.Manifest, error) {
 		return nil, s.mistakes(wrong.Positions, wrong.Errors)
 	}
 	if err != nil {
-		return nil, Usagef("%s: %v", text.name(), err)
+		return nil, command.Usagef("%s: %v", text.name(), err)
 	}
 	return m, nil
 }
 
 // mistakes returns errors with their files and lines.
 func (s *source) mistakes(at *compile.Positions, errs field.ErrorList) error {
-	return Exit(verdict.ExitUsage, s.text.errorLines(at, errs)...)
+	return command.Exit(verdict.ExitUsage, s.text.errorLines(at, errs)...)
 }
 
 // arguments decides by the first argument whether the arguments are URLs or the files of a manifest.
@@ -183,16 +184,16 @@ func (s *source) arguments(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if isURL(args[0]) {
+	if command.IsURL(args[0]) {
 		s.urls = args
 		return nil
 	}
-	if !isManifestName(args[0]) {
-		return Usagef("%s: the argument is not a file, and not a URL: a URL starts with http:// or https://", args[0])
+	if !command.IsManifestName(args[0]) {
+		return command.Usagef("%s: the argument is not a file, and not a URL: a URL starts with http:// or https://", args[0])
 	}
 	for _, arg := range args {
-		if isURL(arg) {
-			return Usagef("%s: a URL is not allowed with a manifest", arg)
+		if command.IsURL(arg) {
+			return command.Usagef("%s: a URL is not allowed with a manifest", arg)
 		}
 	}
 	s.files = append(s.files, args...)
@@ -217,25 +218,26 @@ var fieldsOfFlags = map[string]string{
 func (s *source) check(urlFlags []string) error {
 	switch {
 	case len(s.files) == 0 && len(s.urls) == 0 && s.form.input == "":
-		return Usagef("-f FILE or URL: the argument is missing")
-	case slices.ContainsFunc(s.files, isURL):
-		return Usagef("-f: is the file of a manifest; write the URL without -f, which sets the exit code in curl")
+		return command.Usagef("-f FILE or URL: the argument is missing")
+	case slices.ContainsFunc(s.files, command.IsURL):
+		return command.Usagef("-f: is the file of a manifest; write the URL without -f, which sets the exit code in curl")
 	case len(s.files) > 0 && len(s.urls) > 0:
-		return Usagef("-f: not allowed with a URL")
+		return command.Usagef("-f: not allowed with a URL")
 	case s.form.input != "" && len(s.urls) > 0:
-		return Usagef("-i: not allowed with URLs on the command line")
+		return command.Usagef("-i: not allowed with URLs on the command line")
 	case len(s.urls) > maxURLs:
-		return Usagef("URL: %d URLs were given; allowed: at most %d", len(s.urls), maxURLs)
+		return command.Usagef("URL: %d URLs were given; allowed: at most %d", len(s.urls), maxURLs)
 	case len(s.files) > 0 && len(urlFlags) > 0:
-		return Usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0], cmp.Or(fieldsOfFlags[urlFlags[0]],
-			"a field for it"))
+		return command.Usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0],
+			cmp.Or(fieldsOfFlags[urlFlags[0]],
+				"a field for it"))
 	case len(s.files) == 0 && len(s.overrides) > 0:
-		return Usagef("--target-url: allowed only with a manifest (-f)")
+		return command.Usagef("--target-url: allowed only with a manifest (-f)")
 	}
 	return nil
 }
 
 // reread reports whether the manifest can be read again: standard input cannot.
 func (s *source) reread() bool {
-	return len(s.files) > 0 && !slices.Contains(s.files, stdinName)
+	return len(s.files) > 0 && !slices.Contains(s.files, command.StdinName)
 }

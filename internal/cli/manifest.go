@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -94,7 +95,7 @@ func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) [
 
 // shownName is the name of a file in messages.
 func shownName(file string) string {
-	if file == stdinName {
+	if file == command.StdinName {
 		return "stdin"
 	}
 	return file
@@ -104,7 +105,7 @@ func shownName(file string) string {
 func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 	texts, unreadable := readManifests(names, stdin)
 	if len(unreadable) > 0 {
-		return nil, Exit(verdict.ExitUsage, unreadable...)
+		return nil, command.Exit(verdict.ExitUsage, unreadable...)
 	}
 	if len(texts) > 1 {
 		tests := make([]string, 0, len(texts))
@@ -115,7 +116,8 @@ func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 		if len(tests) > most {
 			tests = append(tests[:most], "...")
 		}
-		return nil, Usagef("-f: %d files have a LoadTest (%s); name one of them", len(texts), strings.Join(tests, ", "))
+		return nil, command.Usagef("-f: %d files have a LoadTest (%s); name one of them", len(texts),
+			strings.Join(tests, ", "))
 	}
 	return texts[0], nil
 }
@@ -155,7 +157,7 @@ func readManifests(names []string, stdin io.Reader) (texts []*manifestText, unre
 // expand returns the manifests of a directory in the order of their names, or the name itself if it is not a directory.
 func expand(name string) ([]string, error) {
 	info, err := os.Stat(name)
-	if name == stdinName || err != nil || !info.IsDir() {
+	if name == command.StdinName || err != nil || !info.IsDir() {
 		return []string{name}, nil
 	}
 	entries, err := os.ReadDir(name)
@@ -171,14 +173,14 @@ func expand(name string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, Usagef("%s: the directory has no .yaml, .yml or .json files", name)
+		return nil, command.Usagef("%s: the directory has no .yaml, .yml or .json files", name)
 	}
 	return files, nil
 }
 
 // readManifestFile reads one byte more than a manifest may have, so that compile.Load reports the excess.
 func readManifestFile(name string, stdin io.Reader) ([]byte, error) {
-	if name == stdinName {
+	if name == command.StdinName {
 		return io.ReadAll(io.LimitReader(stdin, compile.MaxManifest+1))
 	}
 	f, err := os.Open(name)
@@ -194,7 +196,7 @@ func cannotRead(name string, err error) error {
 	if cause := (*os.PathError)(nil); errors.As(err, &cause) {
 		err = cause.Err
 	}
-	return Usagef("%s: %v", shownName(name), err)
+	return command.Usagef("%s: %v", shownName(name), err)
 }
 
 // onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that

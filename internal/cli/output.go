@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/render"
 )
@@ -35,7 +36,8 @@ const (
 
 // reportFormats are the formats of a report.
 var reportFormats = []string{
-	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputStages, outputCounts,
+	command.OutputText, command.OutputJSON, command.OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV,
+	outputStages, outputCounts,
 	outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
 
@@ -44,26 +46,27 @@ const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, j
 
 // writers are the formats of package render.
 var writers = map[string]func(io.Writer, *rv.Report) error{
-	OutputText: render.Text, OutputJSON: render.JSON, outputHTML: render.HTML, outputMarkdown: render.Markdown,
-	outputJUnit: render.JUnit,
-	outputCSV:   render.CSV, outputStages: render.Stages, outputCounts: render.Counts,
+	command.OutputText: render.Text, command.OutputJSON: render.JSON, outputHTML: render.HTML,
+	outputMarkdown: render.Markdown,
+	outputJUnit:    render.JUnit,
+	outputCSV:      render.CSV, outputStages: render.Stages, outputCounts: render.Counts,
 	outputHistogramLog: render.HistogramLog, outputPercentiles: render.Percentiles, outputOTLP: render.OTLP,
 	outputH2load: writeH2load,
 }
 
 // CompleteOutput makes shell completion offer reportFormats for -o.
-func CompleteOutput(cmd *cobra.Command) { CompleteFlag(cmd, "output", reportFormats...) }
+func CompleteOutput(cmd *cobra.Command) { command.CompleteFlag(cmd, "output", reportFormats...) }
 
 // WriteReport writes a report in one of reportFormats.
 func WriteReport(w io.Writer, format string, r *rv.Report) error {
-	if format != OutputYAML {
+	if format != command.OutputYAML {
 		return writers[format](w, r)
 	}
 	var b bytes.Buffer
 	if err := render.JSON(&b, r); err != nil {
 		return err
 	}
-	return jsonAsYAML(w, b.Bytes())
+	return command.JSONAsYAML(w, b.Bytes())
 }
 
 // Full is the flag of the commands that print a report.
@@ -76,11 +79,11 @@ func (f *Full) Register(flags *pflag.FlagSet) {
 
 // Check reports a format of -o that is not one of reportFormats, and a flag without effect.
 func (f Full) Check(format string) error {
-	if err := OneOf(format, reportFormats...); err != nil {
+	if err := command.OneOf(format, reportFormats...); err != nil {
 		return err
 	}
-	if f && format != OutputText {
-		return Usagef("--full: allowed only with -o text; the other formats have the whole report")
+	if f && format != command.OutputText {
+		return command.Usagef("--full: allowed only with -o text; the other formats have the whole report")
 	}
 	return nil
 }
@@ -88,7 +91,7 @@ func (f Full) Check(format string) error {
 // Print writes a report to standard output. As text, it is the summary unless f is true. Files are those that have the
 // whole report.
 func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) error {
-	if f || format != OutputText {
+	if f || format != command.OutputText {
 		return WriteReport(w, format, r)
 	}
 	last := "Full report: --full, or --output-file report.html"
@@ -99,16 +102,18 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 }
 
 // Reported returns whether a user sees the verdict in the report on w.
-func Reported(w io.Writer, format string) bool { return format == OutputText && isTerminal(w) }
+func Reported(w io.Writer, format string) bool {
+	return format == command.OutputText && command.IsTerminal(w)
+}
 
 // hasColours returns whether w is a terminal with colours whose user wants them (no-color.org).
 func hasColours(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return command.IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // writeLoadTest writes a manifest of one LoadTest.
 func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	return WriteDocument(w, format, struct {
+	return command.WriteDocument(w, format, struct {
 		APIVersion string            `json:"apiVersion"`
 		Kind       string            `json:"kind"`
 		Metadata   map[string]string `json:"metadata"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
@@ -32,7 +33,7 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 		if name, url, ok := strings.Cut(o.url, ":"); ok && strings.Contains(url, "://") {
 			like = name + "=" + url
 		}
-		return Usagef("--target-url: %q is not a URL; allowed: URL or NAME=URL, such as %s", o.url, like)
+		return command.Usagef("--target-url: %q is not a URL; allowed: URL or NAME=URL, such as %s", o.url, like)
 	}
 	found := false
 	for i := range spec.Targets {
@@ -47,7 +48,7 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 		}
 	}
 	if !found && o.target != "" {
-		return Usagef("--target-url: %q is not a target of the manifest; allowed: %s", o.target, targetNames(spec))
+		return command.Usagef("--target-url: %q is not a target of the manifest; allowed: %s", o.target, targetNames(spec))
 	}
 	return nil
 }

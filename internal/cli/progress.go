@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -81,7 +82,7 @@ func (p *progress) ask(rates []rv.Rate) {
 }
 
 // gone reports whether the terminal has closed.
-func (p *progress) gone() bool { return p.terminal && !isTerminal(p.errs) }
+func (p *progress) gone() bool { return p.terminal && !command.IsTerminal(p.errs) }
 
 // end takes the bar away, so that what follows begins in the first column.
 func (p *progress) end() {

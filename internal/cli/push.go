@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/render"
 	"github.com/h2surge/h2surge/internal/roots"
 )
@@ -46,7 +47,7 @@ func (p *Push) Check() error {
 	}
 	u, err := url.Parse(p.endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return Usagef("--otlp-endpoint: %q is not a URL that starts with http:// or https://", p.endpoint)
+		return command.Usagef("--otlp-endpoint: %q is not a URL that starts with http:// or https://", p.endpoint)
 	}
 	_, err = pushHeaders()
 	return err
@@ -62,7 +63,7 @@ func pushHeaders() (http.Header, error) {
 		name, value, ok := strings.Cut(pair, "=")
 		text, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			return nil, Usagef("%s: must be NAME=VALUE,NAME=VALUE with percent-encoded values", headersVariable)
+			return nil, command.Usagef("%s: must be NAME=VALUE,NAME=VALUE with percent-encoded values", headersVariable)
 		}
 		out.Add(name, text)
 	}
@@ -75,7 +76,7 @@ func (p *Push) Send(ctx context.Context, r *rv.Report) error {
 		return nil
 	}
 	if err := p.send(ctx, r); err != nil {
-		return Failf("--otlp-endpoint: %v", err)
+		return command.Failf("--otlp-endpoint: %v", err)
 	}
 	return nil
 }

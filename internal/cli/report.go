@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/compare"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -33,7 +34,7 @@ type ReportFlags struct {
 func (f *ReportFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flags = flags
-	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
+	flags.StringVarP(&f.output, "output", "o", command.OutputText, OutputUsage)
 	CompleteOutput(cmd)
 	f.full.Register(flags)
 	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too",
@@ -45,7 +46,7 @@ func (f *ReportFlags) Register(cmd *cobra.Command) {
 // Check reports a mistake in the flags.
 func (f *ReportFlags) Check() error {
 	if len(f.files) > 1 && f.flags.Changed("output") {
-		return Usagef("-o: not allowed with several --output-file")
+		return command.Usagef("-o: not allowed with several --output-file")
 	}
 	if err := f.push.Check(); err != nil {
 		return err
@@ -98,14 +99,14 @@ no report.`,
   h2surge report result.json -o markdown >> "$GITHUB_STEP_SUMMARY"
   kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
     base64 -d | h2surge report - --exit-code`,
-		Args: ExactArgs("FILE"),
+		Args: command.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := show.Check(); err != nil {
 				return err
 			}
 			r, err := readReportFile(args[0], cmd.InOrStdin())
 			if err != nil {
-				return Usagef("%v", err)
+				return command.Usagef("%v", err)
 			}
 			return show.Show(cmd, r)
 		},
@@ -122,9 +123,9 @@ func AsVerdict(r *rv.Report, reported bool) error {
 		return nil
 	}
 	if reported {
-		return Exit(code)
+		return command.Exit(code)
 	}
-	return Exit(code, fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message))
+	return command.Exit(code, fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message))
 }
 
 // maxReport bounds a report, in bytes, before and after decompression. The largest there can be,

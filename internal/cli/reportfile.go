@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 // ReportFile is where a report will be saved. It is opened before the run, so that a long test
@@ -36,7 +37,7 @@ func OpenReportFiles(names []string) (ReportFiles, error) {
 		f, err := openReportFile(name)
 		if err != nil {
 			all.Discard()
-			return nil, Usagef("--output-file: %v", err)
+			return nil, command.Usagef("--output-file: %v", err)
 		}
 		all = append(all, f)
 	}
@@ -47,7 +48,7 @@ func OpenReportFiles(names []string) (ReportFiles, error) {
 func (all ReportFiles) Save(r *rv.Report) error {
 	for _, f := range all {
 		if err := f.save(func(w io.Writer) error { return WriteReport(w, f.format, r) }); err != nil {
-			return Failf("%v", err)
+			return command.Failf("%v", err)
 		}
 	}
 	return nil
@@ -78,14 +79,15 @@ func openReportFile(name string) (*ReportFile, error) {
 
 // endings are the endings of names that select another format than JSON.
 var endings = map[string]string{
-	".html": outputHTML, ".yaml": OutputYAML, ".yml": OutputYAML, ".txt": OutputText, ".md": outputMarkdown,
+	".html": outputHTML, ".yaml": command.OutputYAML, ".yml": command.OutputYAML, ".txt": command.OutputText,
+	".md":  outputMarkdown,
 	".xml": outputJUnit, ".csv": outputCSV,
 	".hlog": outputHistogramLog, ".hgrm": outputPercentiles,
 }
 
 // formatOf returns the format that the name of a file selects.
 func formatOf(name string) string {
-	return cmp.Or(endings[filepath.Ext(strings.TrimSuffix(name, ".gz"))], OutputJSON)
+	return cmp.Or(endings[filepath.Ext(strings.TrimSuffix(name, ".gz"))], command.OutputJSON)
 }
 
 // save writes the document, compressed when the name ends in .gz, and puts it in its place.

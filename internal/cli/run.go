@@ -13,6 +13,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/report/build"
@@ -43,7 +44,7 @@ in flight. The second one does not wait. Both write the report. On a terminal, +
 change the rate of the current stage, p pauses and resumes, q interrupts. SIGHUP reads
 the manifest again and applies its rates; nothing else in it may have changed.
 
-` + exitCodes
+` + command.ExitCodes
 
 const runExample = `  h2surge run -f loadtest.yaml
   h2surge run loadtest.yaml --target-url http://127.0.0.1:8080 -o json
@@ -109,7 +110,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
-	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
+	flags.StringVarP(&o.output, "output", "o", command.OutputText, OutputUsage)
 	o.full.Register(flags)
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
 	o.push.Register(flags)
@@ -126,9 +127,10 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
 	CompleteOutput(cmd)
-	CompleteFlag(cmd, "idle-strategy", idleStrategies...)
-	CompleteFlag(cmd, "connection-choice", string(v1alpha1.ConnectionChoiceSpread), string(v1alpha1.ConnectionChoiceBatch))
-	completeFlag(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
+	command.CompleteFlag(cmd, "idle-strategy", idleStrategies...)
+	command.CompleteFlag(cmd, "connection-choice", string(v1alpha1.ConnectionChoiceSpread),
+		string(v1alpha1.ConnectionChoiceBatch))
+	command.CompleteFlagFunc(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
 	cmd.SetUsageFunc(o.usage)
 	return cmd
 }
@@ -148,7 +150,8 @@ func (o *runOptions) usage(cmd *cobra.Command) error {
 	_, err := fmt.Fprintf(cmd.OutOrStderr(),
 		"Usage:\n  %s -f FILE [flags]\n  %s FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
 		cmd.CommandPath(), cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ",
-			"  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(UsageWidth), o.form.own.FlagUsagesWrapped(UsageWidth))
+			"  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(command.UsageWidth),
+		o.form.own.FlagUsagesWrapped(command.UsageWidth))
 	return err
 }
 
@@ -163,9 +166,9 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	if o.dryRun {
 		if !cmd.Flags().Changed("output") {
-			o.output = OutputYAML
+			o.output = command.OutputYAML
 		}
-		if err := OneOf(o.output, OutputYAML, OutputJSON); err != nil {
+		if err := command.OneOf(o.output, command.OutputYAML, command.OutputJSON); err != nil {
 			return err
 		}
 	}
@@ -174,23 +177,23 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.demo && len(o.source.files) == 0:
-		return Usagef("--demo: allowed only with a manifest (-f)")
-	case o.histogram && o.output != OutputText && o.output != outputH2load:
-		return Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
+		return command.Usagef("--demo: allowed only with a manifest (-f)")
+	case o.histogram && o.output != command.OutputText && o.output != outputH2load:
+		return command.Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
 	case o.live.Address == "" && (o.keep || o.live.Remote):
-		return Usagef("--live-keep, --live-remote: allowed only with --live")
+		return command.Usagef("--live-keep, --live-remote: allowed only with --live")
 	case o.dryRun && o.live.Address != "":
-		return Usagef("--live: not allowed with --dry-run")
+		return command.Usagef("--live: not allowed with --dry-run")
 	case o.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
-		return Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
+		return command.Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
 	}
 	return o.push.Check()
 }
 
 // run runs the test, or prints its LoadTest.
 func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
-	if len(o.outputFiles) == 0 && !o.push.Given() && lost(cmd.OutOrStdout()) {
-		return Usagef("standard output: is closed, or is /dev/null opened for reading and writing, so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
+	if len(o.outputFiles) == 0 && !o.push.Given() && command.Lost(cmd.OutOrStdout()) {
+		return command.Usagef("standard output: is closed, or is /dev/null opened for reading and writing, so the report would be lost; redirect it to a file, use --output-file, or open /dev/null for writing only")
 	}
 	tune.Heap()
 	stderr := cmd.ErrOrStderr()
@@ -200,7 +203,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		var on int
 		on, allowed = divide(allowed)
 		if d, err = startDemo(on); err != nil {
-			return Failf("%v", err)
+			return command.Failf("%v", err)
 		}
 		defer d.close()
 		o.source.demo = d.url
@@ -210,7 +213,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		return err
 	}
 	if o.form.search != nil && j.plan.Search == nil {
-		return Usagef("-f: the manifest has no spec.search; h2surge run runs it")
+		return command.Usagef("-f: the manifest has no spec.search; h2surge run runs it")
 	}
 	if o.dryRun {
 		writeWarnings(stderr, append(j.warnings, o.form.curl.secrets()...))
@@ -235,11 +238,11 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	}
 	c, err := o.execute(j, share, placed.cpus, parts, page)
 	if err != nil {
-		return Failed(err)
+		return command.Failed(err)
 	}
 	if d != nil {
 		if err := d.compare(c.report, stderr); err != nil {
-			return Failf("%v", err)
+			return command.Failf("%v", err)
 		}
 	}
 	if page.server != nil {
@@ -300,7 +303,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
-	p := &progress{w: stderr, plan: plan, line: render.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
+	p := &progress{w: stderr, plan: plan, line: render.ProgressLine, terminal: command.IsTerminal(stderr), errs: stderr}
 	if o.quiet {
 		p.w, p.terminal = io.Discard, false
 	}
@@ -335,11 +338,11 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 		return err
 	}
 	if err := o.full.Print(stdout, o.output, c.report, o.outputFiles); err != nil {
-		return Failf("standard output: %v", err)
+		return command.Failf("standard output: %v", err)
 	}
 	if o.histogram {
 		if err := writeHistogram(stdout, c.report); err != nil {
-			return Failf("standard output: %v", err)
+			return command.Failf("standard output: %v", err)
 		}
 	}
 	if err := o.push.Send(ctx, c.report); err != nil {
@@ -348,5 +351,5 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if c.code == 0 {
 		return nil
 	}
-	return Exit(c.code, c.shown(Reported(stdout, o.output))...)
+	return command.Exit(c.code, c.shown(Reported(stdout, o.output))...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
@@ -35,19 +36,19 @@ func newSchemaCommand() *cobra.Command {
 		Long:  schemaLong,
 		Example: `  h2surge schema > manifest.json
   h2surge schema Target > target.json`,
-		Args: ExactArgs("[KIND]"),
+		Args: command.ExactArgs("[KIND]"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return starting(kindNames(), start), cobra.ShellCompDirectiveNoFileComp
+			return command.WithPrefix(kindNames(), start), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := kinds
 			for _, name := range args {
 				k := kindOf(name)
 				if k == nil {
-					return Usagef("KIND: %q is not known; allowed: %s", name, strings.Join(kindNames(), ", "))
+					return command.Usagef("KIND: %q is not known; allowed: %s", name, strings.Join(kindNames(), ", "))
 				}
 				of = []*kind{k}
 			}
@@ -59,7 +60,7 @@ func newSchemaCommand() *cobra.Command {
 func writeSchema(w io.Writer, of ...*kind) error {
 	schema, err := manifestSchema(of)
 	if err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

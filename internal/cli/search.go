@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 const searchLong = `Find the highest rate or concurrency at which all thresholds pass.
@@ -62,7 +63,7 @@ func newSearchCommand(parts linked) *cobra.Command {
 	for _, name := range searched {
 		_ = cmd.Flags().MarkHidden(name)
 	}
-	CompleteFlag(cmd, "load", string(v1alpha1.SearchRequestsPerSecond), string(v1alpha1.SearchConcurrency))
+	command.CompleteFlag(cmd, "load", string(v1alpha1.SearchRequestsPerSecond), string(v1alpha1.SearchConcurrency))
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
@@ -74,7 +75,7 @@ func newTargetCommand() *cobra.Command {
   h2surge target --latency 5ms --stall 500ms/10s
   h2surge target --capacity 5000
   h2surge target -f config/samples/targets/nrf.yaml --record requests.jsonl`,
-		Args: ExactArgs(),
+		Args: command.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(cmd); err != nil {
 				return err
@@ -189,7 +190,7 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 	if f.record != "" {
 		file, err := os.Create(f.record)
 		if err != nil {
-			return Failf("--record: %v", err)
+			return command.Failf("--record: %v", err)
 		}
 		defer file.Close() // written without a buffer; the server reports errors
 		f.opts.Record = file
@@ -207,7 +208,7 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 	defer stopStats()
 	fmt.Fprintf(out, "listening on %s\n", srv.Addr())
 	if err := srv.Serve(ctx); err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 // flags.
 func unlessUsage(err error) error {
 	if refused := (*net.OpError)(nil); errors.As(err, &refused) {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -58,7 +59,7 @@ type tryOptions struct {
 // outputCurl is a format: a command of curl for each request.
 const outputCurl = "curl"
 
-var tryFormats = append(slices.Clone(DocumentFormats), outputCurl)
+var tryFormats = append(slices.Clone(command.DocumentFormats), outputCurl)
 
 func newTryCommand(parts linked) *cobra.Command {
 	o := &tryOptions{}
@@ -82,10 +83,10 @@ func newTryCommand(parts linked) *cobra.Command {
 	addTargets(flags, &o.source.overrides, &o.demo)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the requests and send nothing")
 	o.listen.register(flags)
-	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json, yaml or curl")
-	CompleteFlag(cmd, "output", tryFormats...)
-	completeFlag(cmd, "chain", o.source.completeNames(loadChains, 0))
-	completeFlag(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
+	flags.StringVarP(&o.output, "output", "o", command.OutputText, "`format`: text, json, yaml or curl")
+	command.CompleteFlag(cmd, "output", tryFormats...)
+	command.CompleteFlagFunc(cmd, "chain", o.source.completeNames(loadChains, 0))
+	command.CompleteFlagFunc(cmd, "target-url", o.source.completeNames(targetPrefixes, cobra.ShellCompDirectiveNoSpace))
 	flags.BoolVar(&o.full, "full", false, "show bodies whole")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not mask secrets")
 	return cmd
@@ -96,20 +97,20 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	o.source.files = append(o.source.files, args...)
 	for _, name := range o.source.files {
 		if strings.Contains(name, "://") {
-			return Usagef("%s: try reads a manifest; to send requests to a URL, use h2surge run -n 1 URL", name)
+			return command.Usagef("%s: try reads a manifest; to send requests to a URL, use h2surge run -n 1 URL", name)
 		}
 	}
 	if len(o.source.files) == 0 {
-		return Usagef("-f FILE: the argument is missing")
+		return command.Usagef("-f FILE: the argument is missing")
 	}
-	return OneOf(o.output, tryFormats...)
+	return command.OneOf(o.output, tryFormats...)
 }
 
 func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	if o.demo {
 		d, err := startDemo(-1)
 		if err != nil {
-			return Failf("%v", err)
+			return command.Failf("%v", err)
 		}
 		defer d.close()
 		o.source.demo = d.url
@@ -125,7 +126,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	}
 	t := newTried(j, o.full || o.output == outputCurl, o.showSecrets)
 	switch o.output {
-	case OutputText:
+	case command.OutputText:
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), mask.Visible(e.text())+"\n") }
 	case outputCurl:
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.curl()+"\n") }
@@ -164,7 +165,7 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 	}
 	for _, name := range names {
 		if wanted[name] {
-			return nil, Usagef("--chain: there is no load chain %q; allowed: %s", name, strings.Join(all, ", "))
+			return nil, command.Usagef("--chain: there is no load chain %q; allowed: %s", name, strings.Join(all, ", "))
 		}
 	}
 	return chains, nil
@@ -172,28 +173,28 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 
 func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 	switch {
-	case o.output == OutputText && !o.dryRun:
+	case o.output == command.OutputText && !o.dryRun:
 		_, err := fmt.Fprint(w, mask.Visible(r.text()))
 		return err
-	case o.output == OutputText, o.output == outputCurl:
+	case o.output == command.OutputText, o.output == outputCurl:
 		return nil
 	}
-	return WriteDocument(w, o.output, r)
+	return command.WriteDocument(w, o.output, r)
 }
 
 // exit is nil when every step succeeded. The output has the failures already; problem is what it has not.
 func (t *tried) exit(problem string) error {
 	switch {
 	case t.interrupted:
-		return Exit(verdict.ExitStopped, "interrupted")
+		return command.Exit(verdict.ExitStopped, "interrupted")
 	case problem != "" && t.failed == 0:
-		return Failf("%s", problem)
+		return command.Failf("%s", problem)
 	case t.failed > 0 && t.dry: // the output has the error of the script
-		return Exit(verdict.ExitUsage)
+		return command.Exit(verdict.ExitUsage)
 	case t.failed > 0 && t.answered == 0:
-		return Exit(verdict.ExitError)
+		return command.Exit(verdict.ExitError)
 	case t.failed > 0:
-		return Exit(verdict.ExitFailed)
+		return command.Exit(verdict.ExitFailed)
 	}
 	return nil
 }

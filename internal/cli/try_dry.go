@@ -10,6 +10,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/auth"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -36,7 +37,7 @@ type dryRun struct {
 func (t *tried) dryRun(chains []int, at time.Time) error {
 	placed, dir, err := materialise(t.plan, t.job.files)
 	if err != nil {
-		return Failf("%v", err)
+		return command.Failf("%v", err)
 	}
 	defer remove(dir)
 	t.dry = true
@@ -80,13 +81,13 @@ func (d *dryRun) prepare() (err error) {
 		}
 		value, err := d.authorization(t)
 		if err != nil {
-			return Usagef("target %s: auth.%v", t.Name, err)
+			return command.Usagef("target %s: auth.%v", t.Name, err)
 		}
 		d.sources.SetCredential(d.program.Authorization(i), value)
 	}
 	if len(d.program.Scripts) > 0 {
 		if d.scripts, err = script.NewHost(d.program.Scripts, script.Limits{Seed: d.program.Seed}); err != nil {
-			return Usagef("%v", err)
+			return command.Usagef("%v", err)
 		}
 	}
 	return nil

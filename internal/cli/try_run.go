@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -77,7 +78,7 @@ func largestGroup(p *rv.Plan) int {
 func (t *tried) run(chains []int, listen string, parts linked) (problem string, err error) {
 	placed, dir, err := materialise(t.plan, t.job.files)
 	if err != nil {
-		return "", Failf("%v", err)
+		return "", command.Failf("%v", err)
 	}
 	defer remove(dir)
 	if errs := certificateErrors(placed); len(errs) > 0 {
@@ -94,7 +95,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	defer release()
 	s, err := t.drive(e, share, wishes)
 	if err != nil {
-		return "", Failf("%v", err)
+		return "", command.Failf("%v", err)
 	}
 	t.keepProtocols(placed, s)
 	t.keepListeners(s)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/convert/curl"
 	"github.com/h2surge/h2surge/internal/lazy"
@@ -137,7 +138,7 @@ func (u *urlForm) check() []string {
 		wrong.add(strings.HasPrefix(h, ":") && !strings.HasPrefix(h, ":method:"),
 			"-H: of the pseudo-header fields only :method is allowed")
 	}
-	wrong.add(isURL(u.input), "-i: is the file with URLs; in curl, -i prints header fields: leave it out")
+	wrong.add(command.IsURL(u.input), "-i: is the file with URLs; in curl, -i prints header fields: leave it out")
 	if u.search != nil {
 		wrong = append(wrong, u.search.check(u.given())...)
 	}
@@ -248,7 +249,7 @@ func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
 // mistakes names the flags that errors in fields come from.
 func (u *urlForm) mistakes(errs field.ErrorList) error {
-	return Exit(verdict.ExitUsage, compile.ErrorLines(u.onFlags(errs))...)
+	return command.Exit(verdict.ExitUsage, compile.ErrorLines(u.onFlags(errs))...)
 }
 
 // warnings of the compiler begin with the path of a field.

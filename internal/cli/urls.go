@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
 const (
@@ -67,7 +68,8 @@ func paths(urls []string) (base string, out []string, err error) {
 		case strings.HasPrefix(raw, "/"):
 			path, _, _ = strings.Cut(raw, "#")
 		case !strings.EqualFold(at, base):
-			return "", nil, Usagef("URL: URL %d must have the scheme, host and port of URL 1; use a manifest for several targets", i+1)
+			return "", nil, command.Usagef(
+				"URL: URL %d must have the scheme, host and port of URL 1; use a manifest for several targets", i+1)
 		}
 		out = append(out, path)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -18,25 +19,26 @@ type versionInfo struct {
 }
 
 func newVersionCommand() *cobra.Command {
-	output := OutputText
+	output := command.OutputText
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  ExactArgs(),
+		Args:  command.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := OneOf(output, DocumentFormats...); err != nil {
+			if err := command.OneOf(output, command.DocumentFormats...); err != nil {
 				return err
 			}
 			v := version.Get()
-			if output == OutputText {
+			if output == command.OutputText {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
 				return err
 			}
-			return WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go,
-				Platform: runtime.GOOS + "/" + runtime.GOARCH})
+			return command.WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit,
+				GoVersion: v.Go,
+				Platform:  runtime.GOOS + "/" + runtime.GOARCH})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
-	CompleteFlag(cmd, "output", DocumentFormats...)
+	command.CompleteFlag(cmd, "output", command.DocumentFormats...)
 	return cmd
 }

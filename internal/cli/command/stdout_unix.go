@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package command
 
 import (
 	"io"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lost reports whether w is the file that Go's runtime opens in the place of a standard output that was closed:
+// Lost reports whether w is the file that Go's runtime opens in the place of a standard output that was closed:
 // /dev/null, for reading and writing. A shell opens /dev/null for writing only.
-func lost(w io.Writer) bool {
+func Lost(w io.Writer) bool {
 	f, ok := File(w)
 	if !ok {
 		return false

@@ -1,4 +1,6 @@
-package cli
+// Package command is what the commands of h2surge and of its kubectl plugin share: errors and exit codes, arguments,
+// flags and their completion, and documents on standard output.
+package command
 
 import (
 	"context"

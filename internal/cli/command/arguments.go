@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -19,9 +19,9 @@ func ExactArgs(names ...string) cobra.PositionalArgs {
 		required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.HasPrefix(n, "[") })
 		switch {
 		case len(args) < len(required):
-			return Usagef("%s: the argument is missing%s", required[len(args)], seeHelp(cmd))
+			return Usagef("%s: the argument is missing%s", required[len(args)], SeeHelp(cmd))
 		case len(args) > len(names):
-			return Usagef("%s: unexpected argument%s", args[len(names)], seeHelp(cmd))
+			return Usagef("%s: unexpected argument%s", args[len(names)], SeeHelp(cmd))
 		}
 		return nil
 	}
@@ -38,7 +38,7 @@ func argumentProblem(line string) string {
 	}
 	name := m[1]
 	switch {
-	case isURL(name) || isManifestName(name):
+	case IsURL(name) || IsManifestName(name):
 		return fmt.Sprintf("%s: unknown command; write h2surge run %s", name, name)
 	case m[2] != "":
 		return name + ": unknown command; did you mean " + m[2] + "?"
@@ -60,8 +60,8 @@ var notConverted = map[string]string{
 	"vegeta":    "use h2surge run URL with the flags --rps and -D",
 }
 
-// group makes a command that only has subcommands refuse arguments.
-func group(cmd *cobra.Command) {
+// Group makes a command that only has subcommands refuse arguments.
+func Group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -77,20 +77,20 @@ func group(cmd *cobra.Command) {
 		} else if near := compile.Nearest(args[0], names); near != "" {
 			line += "; did you mean " + near + "?"
 		}
-		return Usagef("%s%s", line, seeHelp(cmd))
+		return Usagef("%s%s", line, SeeHelp(cmd))
 	}
 }
 
-// isURL reports whether an argument has a scheme.
-func isURL(arg string) bool { return strings.Contains(arg, "://") }
+// IsURL reports whether an argument has a scheme.
+func IsURL(arg string) bool { return strings.Contains(arg, "://") }
 
-// isManifestName reports whether an argument names a file that exists, or looks like the name of a manifest.
-func isManifestName(arg string) bool {
-	if _, err := os.Stat(arg); err == nil || arg == stdinName {
+// IsManifestName reports whether an argument names a file that exists, or looks like the name of a manifest.
+func IsManifestName(arg string) bool {
+	if _, err := os.Stat(arg); err == nil || arg == StdinName {
 		return true
 	}
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
-// stdinName is the argument that stands for standard input.
-const stdinName = "-"
+// StdinName is the argument that stands for standard input.
+const StdinName = "-"

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
-// exitCodes is for the help of commands; the codes are those of package verdict.
-const exitCodes = `Exit codes:
+// ExitCodes is for the help of commands; the codes are those of package verdict.
+const ExitCodes = `Exit codes:
   0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
      requests failed; at least one chain was completed
   1  bad manifest or command line; h2surge sent nothing
@@ -67,7 +67,7 @@ func reportError(err error, cmd *cobra.Command, w io.Writer) int {
 			fmt.Fprintln(w, "standard output: "+mask.Line(err.Error()))
 			return verdict.ExitError
 		}
-		fmt.Fprintln(w, argumentProblem(mask.Line(err.Error()))+seeHelp(cmd))
+		fmt.Fprintln(w, argumentProblem(mask.Line(err.Error()))+SeeHelp(cmd))
 		return verdict.ExitUsage
 	}
 	for _, line := range exit.lines {

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"slices"
@@ -9,15 +9,15 @@ import (
 
 // CompleteFlag makes shell completion offer values for a flag.
 func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
-	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlagFunc(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+func CompleteFlagFunc(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the command has no such flag
 	}
 }
 
-func starting(values []string, start string) []string {
+func WithPrefix(values []string, start string) []string {
 	return slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(v, start) })
 }

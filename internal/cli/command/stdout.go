@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"io"
@@ -31,7 +31,7 @@ func File(w io.Writer) (*os.File, bool) {
 	return f, is
 }
 
-func isTerminal(w io.Writer) bool {
+func IsTerminal(w io.Writer) bool {
 	f, ok := File(w)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

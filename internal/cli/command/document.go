@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"bytes"
@@ -30,14 +30,14 @@ func WriteDocument(w io.Writer, format string, v any) error {
 		return err
 	}
 	if format == OutputYAML {
-		return jsonAsYAML(w, b.Bytes())
+		return JSONAsYAML(w, b.Bytes())
 	}
 	_, err := b.WriteTo(w)
 	return err
 }
 
-// jsonAsYAML writes YAML with the fields in the order of the JSON.
-func jsonAsYAML(w io.Writer, text []byte) error {
+// JSONAsYAML writes YAML with the fields in the order of the JSON.
+func JSONAsYAML(w io.Writer, text []byte) error {
 	document, err := convert.ParseJSON(text)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"cmp"
@@ -34,8 +34,8 @@ var flagHints = map[string]string{
 	"url":                   "write the URL without a flag",
 }
 
-// urlFlagHints are the flags of other load generators for what the flags of a URL do.
-var urlFlagHints = map[string]string{
+// URLFlagHints are the flags of other load generators for what the flags of a URL do.
+var URLFlagHints = map[string]string{
 	"R":       "use --rps N",
 	"z":       "use -D TIME",
 	"vus":     "use --concurrency N for requests in flight, and -c N for connections",
@@ -67,11 +67,11 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		line = unknownFlag(cmd, unknown)
 	case errors.As(err, &invalid):
-		line = typed(invalid.GetFlag()) + ": " + cause(invalid.Unwrap()) + otherLetter(cmd, invalid)
+		line = Typed(invalid.GetFlag()) + ": " + cause(invalid.Unwrap()) + otherLetter(cmd, invalid)
 	case errors.As(err, &missing):
-		line = typed(missing.GetFlag()) + ": a value is missing"
+		line = Typed(missing.GetFlag()) + ": a value is missing"
 	}
-	return Exit(verdict.ExitUsage, line+seeHelp(cmd))
+	return Exit(verdict.ExitUsage, line+SeeHelp(cmd))
 }
 
 // otherLetters are flags of a URL whose letter is another flag of curl.
@@ -95,8 +95,8 @@ func otherLetter(cmd *cobra.Command, wrong *pflag.InvalidValueError) string {
 	return fmt.Sprintf("; in curl, -%s is %s", flag.Shorthand, means)
 }
 
-// seeHelp is the end of messages about the command line.
-func seeHelp(cmd *cobra.Command) string { return fmt.Sprintf(" (see %s --help)", cmd.CommandPath()) }
+// SeeHelp is the end of messages about the command line.
+func SeeHelp(cmd *cobra.Command) string { return fmt.Sprintf(" (see %s --help)", cmd.CommandPath()) }
 
 // cause is the error of a flag's value. Those of the standard library name a function first.
 func cause(err error) string {
@@ -112,7 +112,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
 	name, dashes := err.GetSpecifiedName(), "--"
 	hint := flagHints[name]
 	if cmd.Flags().Lookup("rps") != nil && hint == "" {
-		hint = cmp.Or(urlFlagHints[name], curlHints[name])
+		hint = cmp.Or(URLFlagHints[name], curlHints[name])
 	}
 	if err.GetSpecifiedShortnames() != "" {
 		dashes = "-"
@@ -137,8 +137,8 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
 	return fmt.Sprintf("--%s: unknown flag", name)
 }
 
-// typed is a flag as users write it.
-func typed(f *pflag.Flag) string {
+// Typed is a flag as users write it.
+func Typed(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand
 	}
