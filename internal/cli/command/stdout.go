@@ -31,6 +31,7 @@ func File(w io.Writer) (*os.File, bool) {
 	return f, is
 }
 
+// IsTerminal reports whether a writer of a command writes to a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := File(w)
 	return ok && term.IsTerminal(int(f.Fd()))
