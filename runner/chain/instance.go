@@ -5,13 +5,15 @@ import "slices"
 // Instance has the values of the variables and the captures of one run through a chain. It belongs to one worker. Start
 // uses it again for another run.
 type Instance struct {
+	src   *Sources
 	Chain int32
 	// Step is the position of the next step in the chain.
 	Step int16
 	// phase of the chain.
 	phase phase
+	// plain is true if the fields below are empty, and stay so until the next Start.
+	plain bool
 
-	src *Sources
 	// cells are the drawn values: one for each variable of scope instance, and one for each variable
 	// of scope step in each step.
 	cells      []int64
@@ -31,10 +33,15 @@ type captured struct {
 const MaxCaptured = 64 << 10
 
 // Start begins a new run of a chain and draws its variables. wall is the time in nanoseconds since 1970. The instance
-// uses src from now on.
-func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
+// uses src from now on. It returns true if this run and the one before are of plain chains: there are no values to
+// forget, and Start has changed one cache line only.
+func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) (plain bool) {
 	c := &g.Chains[chain]
 	in.Chain, in.Step, in.src, in.phase = int32(chain), 0, src, phaseOf(c.Phase)
+	if in.plain && c.plain {
+		return true
+	}
+	in.plain = c.plain
 	in.cells = slices.Grow(in.cells[:0], c.cells)[:c.cells]
 	clear(in.cells)
 	in.draw(c.draws, wall)
@@ -42,6 +49,7 @@ func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 		src.variables[v].settle(wall)
 	}
 	in.forget(c.Captures)
+	return false
 }
 
 // BeginStep draws the variables of scope step for a request, which keeps them until the next

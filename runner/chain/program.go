@@ -69,6 +69,8 @@ type Chain struct {
 	settles []int
 	stops   []int
 	cells   int
+	// plain: an instance has nothing that differs from that of others: no values, cookies or redirects.
+	plain bool
 }
 
 // Step is one request and what is expected of its response, or a wait for a notification.

@@ -79,13 +79,16 @@ func (f *Flow) beginNext(c int, measured bool) (a chain.Activation, t int32) {
 
 // begin returns a new instance of a chain.
 func (f *Flow) begin(c int) int32 {
-	i, next := f.take(), int64(0)
+	i := f.take()
+	in, next := f.all[i], int64(0)
 	if f.numbered {
 		next = f.number + maxBegins + 1
 	}
 	f.live[c]++
-	f.all[i].Start(f.program, c, f.sources, f.wall)
-	f.all[i].begin(f.now, next)
+	if plain := in.Start(f.program, c, f.sources, f.wall); !plain || f.numbered {
+		in.forget(next)
+	}
+	in.begin(f.now)
 	return i
 }
 

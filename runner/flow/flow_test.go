@@ -140,3 +140,29 @@ func take(f *Flow, h *host, first bool) (a chain.Activation, ok bool) {
 	}
 	return a, true
 }
+
+// TestInstanceForgets: the record of an instance is used again, and nothing is left of the values of the one before.
+func TestInstanceForgets(t *testing.T) {
+	const plain, keeps = 0, 1
+	capture := rv.Capture{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}}
+	f := newFlow(t, &rv.Plan{Chains: []rv.Chain{
+		{Name: "plain", Weight: 1, Steps: []rv.Step{step("a")}},
+		{Name: "keeps", Weight: 1, Cookies: true, Captures: []string{"value"}, Steps: []rv.Step{step("b", func(s *rv.Step) {
+			s.MaxRedirects, s.Capture = 1, []rv.Capture{capture}
+		})}},
+	}}, &host{})
+	for k, c := range []int{keeps, plain, plain, keeps, keeps, plain} {
+		i := f.begin(c)
+		in := f.At(i)
+		cookies := in.Cookies.AppendHeader(nil, 1, false, []byte("t"), []byte("/"))
+		if i != 0 || len(cookies) > 0 || len(in.redirects) > 0 || c == keeps && in.Has(0) {
+			t.Errorf("instance %d, in place %d, has cookies %q, %d redirects", k, i, cookies, len(in.redirects))
+		}
+		if c == keeps {
+			in.Cookies.Set(1, false, []byte("t"), []byte("/"), []byte("a=b"))
+			in.RedirectOf(1)
+			in.Capture(0, []byte("x"))
+		}
+		f.end(i, "")
+	}
+}

@@ -8,25 +8,28 @@ import (
 // Instance is a chain instance with the worker's bookkeeping. Only this package writes its fields, except for the
 // cookies.
 type Instance struct {
-	chain.Instance
-	// Stage is not negative in an instance of the load. The others run once for the whole test, and need no slots.
-	Stage int16
-	// outstanding counts the activations; see chain.Activation.
-	outstanding int16
-	// Repeated counts how often the present step has succeeded and been repeated.
-	Repeated int32
+	// The fields of this cache line change in each instance.
+
 	// SentAt is when the last request was sent, or else when the instance began.
 	SentAt int64
 	// Began is when the instance began.
 	Began int64
+	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
+	aborted string
+	// Repeated counts how often the present step has succeeded and been repeated.
+	Repeated int32
+	// Stage is not negative in an instance of the load. The others run once for the whole test, and need no slots.
+	Stage int16
+	// outstanding counts the activations; see chain.Activation.
+	outstanding int16
 	// Measured is true if the instance started in a measured stage.
 	Measured bool
 	// begun is true after the first request of the instance.
 	begun bool
 	// Late is true after the first request of the instance that was sent after the load.
-	Late bool
-	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
-	aborted string
+	Late           bool
+	chain.Instance // without its values, which are on other lines
+
 	Cookies cookie.Jar
 	// next is the next number for values that occur once in the test, for requests that need no slot; see nextNumber.
 	next int64
@@ -62,12 +65,16 @@ func (s *instances) take() int32 {
 // release makes an instance free.
 func (s *instances) release(i int32) { s.free = append(s.free, i) }
 
-// begin makes the instance one that begins now, after Start. Its first number for requests that need no slot is next;
-// zero: it has none.
-func (in *Instance) begin(now, next int64) {
-	in.Cookies.Clear()
+// begin makes the instance one that begins now, after Start.
+func (in *Instance) begin(now int64) {
 	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
-	in.next, in.Began, in.SentAt, in.redirects = next, now, now, in.redirects[:0]
+	in.Began, in.SentAt = now, now
+}
+
+// forget forgets the run before. The first number for requests that need no slot is next; zero: there is none.
+func (in *Instance) forget(next int64) {
+	in.Cookies.Clear()
+	in.next, in.redirects = next, in.redirects[:0]
 }
 
 // Outstanding returns how many activations the instance has.
