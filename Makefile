@@ -60,13 +60,13 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for progr
 	hack/chart.sh
 
 .PHONY: docs
-docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the JSON Schemas for editors.
-	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/api.md --log-level=ERROR
-	@mkdir -p dist docs/schema
+docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/reference/api.md, docs/reference/metrics.md and the JSON Schemas for editors.
+	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/reference/api.md --log-level=ERROR
+	@mkdir -p dist docs/reference/schema
 	for k in manifest loadtest loadtestschedule target; do \
-	  go run ./cmd/h2surge schema $${k#manifest} > dist/$$k.json.new && mv dist/$$k.json.new docs/schema/$$k.json || exit 1; \
+	  go run ./cmd/h2surge schema $${k#manifest} > dist/$$k.json.new && mv dist/$$k.json.new docs/reference/schema/$$k.json || exit 1; \
 	done
-	go run ./hack/metrics > dist/metrics.md.new && mv dist/metrics.md.new docs/metrics.md
+	go run ./hack/metrics > dist/metrics.md.new && mv dist/metrics.md.new docs/reference/metrics.md
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -182,14 +182,14 @@ fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
-bench: bin/h2surge ## Compare with h2load, wrk, ab, Go's client and the floor and write docs/benchmarks.md and the table of docs/how-to/sizing.md; 19 minutes.
+bench: bin/h2surge ## Compare with h2load, wrk, ab, Go's client and the floor and write docs/project/benchmarks.md and the table of docs/how-to/sizing.md; 19 minutes.
 	@go build -o bin/perf ./test/perf
-	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md -sizing docs/how-to/sizing.md
+	bin/perf -h2surge bin/h2surge -write docs/project/benchmarks.md -sizing docs/how-to/sizing.md
 
 .PHONY: accuracy
-accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithmetic and write docs/accuracy.md; 6 minutes.
+accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithmetic and write docs/project/accuracy.md; 6 minutes.
 	@go build -o bin/accuracy ./test/accuracy
-	bin/accuracy -h2surge bin/h2surge -write docs/accuracy.md
+	bin/accuracy -h2surge bin/h2surge -write docs/project/accuracy.md
 
 .PHONY: bench-go
 bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.

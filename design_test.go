@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestDesignNamesTheCode: the names in docs/design are as in the code. A path exists below one of the bases of its page. A name of a package,
+// TestDesignNamesTheCode: the names in docs/project/design are as in the code. A path exists below one of the bases of its page. A name of a package,
 // such as split.Split, is declared there.
 func TestDesignNamesTheCode(t *testing.T) {
 	all := packages(t)
 	for page, bases := range map[string][]string{
-		"docs/design/engine.md":  {"", "runner"},
-		"docs/design/control.md": {"", "controllers", "controllers/internal"},
+		"docs/project/design/engine.md":  {"", "runner"},
+		"docs/project/design/control.md": {"", "controllers", "controllers/internal"},
 	} {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -161,7 +161,7 @@ if grep -x TestInstall <<<"$wanted" >/dev/null; then
   stories -test.run "$installs" || rc=1
 fi
 if grep -x TestGettingStarted <<<"$wanted" >/dev/null; then
-  step "docs/getting-started.md, on a cluster without h2surge"
+  step "docs/tutorials/on-a-cluster.md, on a cluster without h2surge"
   clear_cluster
   stories -test.run '^TestGettingStarted$' || rc=1
 fi

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
 
-generated=(api config/crd config/rbac charts/h2surge/templates/{crd.yaml,_rules.tpl} docs/api.md docs/metrics.md docs/schema internal/mock/rules/schema.json internal/compile/zz_generated.schema.go)
+generated=(api config/crd config/rbac charts/h2surge/templates/{crd.yaml,_rules.tpl} docs/reference/api.md docs/reference/metrics.md docs/reference/schema internal/mock/rules/schema.json internal/compile/zz_generated.schema.go)
 if ! git diff --exit-code -- "${generated[@]}" || [ -n "$(git ls-files -o --exclude-standard -- "${generated[@]}")" ]; then
   git ls-files -o --exclude-standard -- "${generated[@]}"
   echo "generated files differ from the committed ones: commit what make generate manifests docs made"

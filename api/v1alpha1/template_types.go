@@ -138,7 +138,7 @@ type Request struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16
 	MaxRedirects *int32 `json:"maxRedirects,omitempty"`
-	// script is Lua code that changes the request or judges the response. docs/lua.md describes it.
+	// script is Lua code that changes the request or judges the response. docs/reference/lua.md describes it.
 	// Default: none.
 	// +optional
 	Script *Script `json:"script,omitempty"`

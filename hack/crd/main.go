@@ -70,7 +70,7 @@ func write(name string) error {
 	if read {
 		root := schemas(crd)[0]
 		root["description"] = root["description"].(string) +
-			" h2surge explain and docs/api.md have the complete descriptions of the fields."
+			" h2surge explain and docs/reference/api.md have the complete descriptions of the fields."
 	}
 	out, err := yaml.Marshal(crd)
 	if err != nil {

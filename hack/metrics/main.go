@@ -1,4 +1,4 @@
-// Command metrics writes docs/metrics.md to its standard output, from the metric descriptions in the code. "make docs"
+// Command metrics writes docs/reference/metrics.md to its standard output, from the metric descriptions in the code. "make docs"
 // runs it.
 package main
 
@@ -37,14 +37,14 @@ var labels = []struct{ name, values string }{
 	{"listener", "a listener of the spec, at most 8"},
 	{"operation", "a service operation of the spec, or CHAIN/STEP for a step without one; at most 256"},
 	{"status", "status code of a response; empty without a response"},
-	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of operations: at most 32 for each step; empty for the rest and for responses without problem details. Of failures: a cause of docs/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
+	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of operations: at most 32 for each step; empty for the rest and for responses without problem details. Of failures: a cause of docs/reference/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
 	{"of", "what failed: `connect`, `connection`, `reset`, `connectionLost`, `dropped`"},
 	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
 	{"address", "address of the target; can be empty"},
 	{"target", "a target of the spec, at most 64"},
 	{"protocol", "`http1`, `h2c`"},
 	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`; of times: `name_resolution`, " +
-		"`tcp_connect`, `tls_handshake`, `settings`, `reconnecting`, `blocked`, `first_byte`, `body`, as in docs/report.md"},
+		"`tcp_connect`, `tls_handshake`, `settings`, `reconnecting`, `blocked`, `first_byte`, `body`, as in docs/reference/report.md"},
 	{"state", "state of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},
 	{"rule", "a built-in rule: `APIServer`, `Nodes`"},
 	{"percentile", "`50`, `90`, `95`, `99`, `99.9`, `100`"},

@@ -13,12 +13,12 @@ func TestPageIsThatOfTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("../../docs/metrics.md")
+	want, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Error("docs/metrics.md is not what the code says: make docs")
+		t.Error("docs/reference/metrics.md is not what the code says: make docs")
 	}
 	if strings.Contains(got, "{{") {
 		t.Error("a table has no place")

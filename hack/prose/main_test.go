@@ -40,7 +40,7 @@ rules:
 		"no tags":            {"cmd/a/a.go", "package a\n\ntype a struct {\n\tB string `json:\"deal\"`\n}\n", nil},
 		"tests are the rest": {"cmd/a/a_test.go", "package a\n\nvar a = \"is dealt\"\n", nil},
 		"script":             {"hack/a.sh", "# It is dealt.\necho dealt # dealt\n", []string{"hack/a.sh:2 dealt: distribute"}},
-		"generated":          {"docs/api.md", "It is dealt.\n", nil},
+		"generated":          {"docs/reference/api.md", "It is dealt.\n", nil},
 		"other files":        {"a.bin", "It is dealt.\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

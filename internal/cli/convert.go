@@ -21,7 +21,7 @@ const convertLong = `Convert the configuration of another tool into a manifest.
 h2surge writes the manifest to standard output or to --output-file: a LoadTest, and the
 ConfigMaps and Secrets that it refers to, as "h2surge run -f" reads them. Where the
 meaning changes, the manifest has a comment, and standard error has a line: the field or
-flag, a colon, and the change. docs/convert.md lists every field.
+flag, a colon, and the change. docs/reference/convert.md lists every field.
 
 Write the flags of curl after --, so that h2surge does not read them as its own.
 "convert curl -" reads a line that a browser copied ("copy as cURL"). For a command line

@@ -32,7 +32,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 
 // TestFlagsOfOtherToolsInDocs: the page has each flag of URLFlagHints, in a row with the flag that the message says to use.
 func TestFlagsOfOtherToolsInDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/words-of-other-tools.md")
+	page, err := os.ReadFile("../../docs/explanation/words-of-other-tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestFlagsOfOtherToolsInDocs(t *testing.T) {
 			found = found || strings.Contains(line, typed) && strings.Contains(line, use)
 		}
 		if !found {
-			t.Errorf("docs/words-of-other-tools.md has no row for %s with %s`", typed, use)
+			t.Errorf("docs/explanation/words-of-other-tools.md has no row for %s with %s`", typed, use)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
-// schemaURL is where the files of docs/schema are.
-const schemaURL = "https://raw.githubusercontent.com/h2surge/h2surge/main/docs/schema/"
+// schemaURL is where the files of docs/reference/schema are.
+const schemaURL = "https://raw.githubusercontent.com/h2surge/h2surge/main/docs/reference/schema/"
 
 const schemaLong = `Print the JSON Schema (draft-07) of manifests. With the schema, an editor completes
 names, shows descriptions and marks mistakes. Without KIND, the schema is for files with

@@ -25,15 +25,15 @@ func TestSchemaFiles(t *testing.T) {
 		"manifest.json": {}, "loadtest.json": {"LoadTest"}, "loadtestschedule.json": {"loadtestschedule"}, "target.json": {"Target"},
 	} {
 		got := h2surge(t, nil, nil, append([]string{"schema"}, args...)...)
-		want, err := os.ReadFile("../../docs/schema/" + file)
+		want, err := os.ReadFile("../../docs/reference/schema/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.code != 0 || got.out != string(want) {
-			t.Errorf("exit code %d; docs/schema/%s differs from what the command prints: make docs", got.code, file)
+			t.Errorf("exit code %d; docs/reference/schema/%s differs from what the command prints: make docs", got.code, file)
 		}
 		if !strings.Contains(got.out, "\n \"$id\": \""+schemaURL+file+"\",\n") {
-			t.Errorf("docs/schema/%s has another $id", file)
+			t.Errorf("docs/reference/schema/%s has another $id", file)
 		}
 	}
 	if got := h2surge(t, nil, nil, "schema", "Pod"); got.code != 1 || got.errors != "KIND: \"Pod\" is not known; allowed: LoadTest, LoadTestSchedule, Target\n" {
@@ -95,7 +95,7 @@ func TestSchemaTakesSamples(t *testing.T) {
 			}
 		}
 		first, _, _ := strings.Cut(string(raw), "\n")
-		if filepath.Base(filepath.Dir(name)) == "samples" && first != "# yaml-language-server: $schema=../../docs/schema/loadtest.json" {
+		if filepath.Base(filepath.Dir(name)) == "samples" && first != "# yaml-language-server: $schema=../../docs/reference/schema/loadtest.json" {
 			t.Errorf("%s does not name the schema in its first line", name)
 		}
 	}
@@ -171,7 +171,7 @@ func TestSchemaOfTargets(t *testing.T) {
 	one, every := compiledSchema(t, kindOf(rules.Kind)), compiledSchema(t, kinds...)
 	for _, name := range files {
 		document := string(must(os.ReadFile(name)))
-		if first, _, _ := strings.Cut(document, "\n"); first != "# yaml-language-server: $schema=../../../docs/schema/target.json" {
+		if first, _, _ := strings.Cut(document, "\n"); first != "# yaml-language-server: $schema=../../../docs/reference/schema/target.json" {
 			t.Errorf("%s does not name the schema in its first line", name)
 		}
 		if err := errors.Join(validate(t, one, document), validate(t, every, document)); err != nil {

@@ -35,10 +35,10 @@ against --max-concurrent-streams. Over HTTP/1.1, its connection stays open until
 client closes it.
 
 With -f, a file of rules defines the responses, so that the target can simulate a
-network function: docs/target.md describes the format, and config/samples/targets has
-files for NRF, UDM, PCF, SMF, AUSF and AMF. A rule can send notifications to the
-callbacks of subscribers. The faults of the flags apply in addition to the rules. Flags
-override the listen options of the file.
+network function: docs/reference/target.md describes the format, and
+config/samples/targets has files for NRF, UDM, PCF, SMF, AUSF and AMF. A rule can send
+notifications to the callbacks of subscribers. The faults of the flags apply in addition
+to the rules. Flags override the listen options of the file.
 
 --record writes each request as a line of JSON.
 

@@ -178,7 +178,7 @@ func TestPlain(t *testing.T) {
 
 // The manual shows what is shown.
 func TestManual(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/kubectl.md")
+	manual, err := os.ReadFile("../../docs/reference/kubectl.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestManual(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(manual), string(output)) {
-			t.Errorf("docs/kubectl.md does not have testdata/%s.txt", name)
+			t.Errorf("docs/reference/kubectl.md does not have testdata/%s.txt", name)
 		}
 	}
 }

@@ -12,7 +12,7 @@ var firstToWrite = regexp.MustCompile(`^\w+(: (\{.*?\}|\w+))?`)
 
 // TestWordsOfOtherToolsInDocs: the page has each word of the tables, in a row with what the message says to write.
 func TestWordsOfOtherToolsInDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/words-of-other-tools.md")
+	page, err := os.ReadFile("../../docs/explanation/words-of-other-tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestWordsOfOtherToolsInDocs(t *testing.T) {
 			found = found || strings.Contains(cells[0], "`"+pair[0]+"`") && strings.Contains(cells[2], "`"+pair[1]+"`")
 		}
 		if !found {
-			t.Errorf("docs/words-of-other-tools.md has no row for %s with %s", pair[0], pair[1])
+			t.Errorf("docs/explanation/words-of-other-tools.md has no row for %s with %s", pair[0], pair[1])
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package metric lists the metrics of a program, for those who collect them and for docs/metrics.md, so that neither
+// Package metric lists the metrics of a program, for those who collect them and for docs/reference/metrics.md, so that neither
 // can have one that the other has not.
 package metric
 

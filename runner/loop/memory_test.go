@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 )
 
-// TestWaitingRequestsTakeMemory: docs/runbook.md says how much.
+// TestWaitingRequestsTakeMemory: docs/operate/runbook.md says how much.
 func TestWaitingRequestsTakeMemory(t *testing.T) {
 	const n = 150_000
 	p := gets(perSecond(n, time.Second))

@@ -12,7 +12,7 @@ import (
 
 // TestWalkNamesExist checks that the page that follows a request names the files and functions as they are.
 func TestWalkNamesExist(t *testing.T) {
-	page, err := os.ReadFile("../../docs/design/engine.md")
+	page, err := os.ReadFile("../../docs/project/design/engine.md")
 	if err != nil {
 		t.Fatal(err)
 	}

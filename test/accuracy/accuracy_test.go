@@ -17,7 +17,7 @@ import (
 
 // TestPageHasMarks: "make accuracy" finds its place in the page that is committed.
 func TestPageHasMarks(t *testing.T) {
-	if err := marks.Check("../../docs/accuracy.md"); err != nil {
+	if err := marks.Check("../../docs/project/accuracy.md"); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command accuracy is behind "make accuracy". It compares what h2surge reports with arithmetic and with what the target
-// counted and logged, and writes the tables of docs/accuracy.md.
+// counted and logged, and writes the tables of docs/project/accuracy.md.
 //
 // It is a program and not a Go test because it measures times of real processes on CPUs of their own.
 package main

@@ -118,7 +118,7 @@ func readings() []row {
 		read("pod with the host's hierarchy mounted too", HostMount, inKubelet, kubelet...),
 		read("pod without a cgroup namespace", BindView, inKubelet, kubelet...),
 		read("limits of the pod only, seen from the node", HostView, ofPod, podOnly...),
-		// What is above the root of the namespace cannot be seen, as docs/install.md says.
+		// What is above the root of the namespace cannot be seen, as docs/operate/install.md says.
 		read("limits of the pod only, seen from its container", ContainerView, Reading{}, podOnly...),
 	}
 }

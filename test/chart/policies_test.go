@@ -102,7 +102,7 @@ func TestNotes(t *testing.T) {
 
 // TestRunbook: each alert links to a heading of the runbook, or to nothing if the values have no runbook.
 func TestRunbook(t *testing.T) {
-	page, err := markdown.Parse("docs/runbook.md", read(t, "docs/runbook.md"))
+	page, err := markdown.Parse("docs/operate/runbook.md", read(t, "docs/operate/runbook.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestRunbook(t *testing.T) {
 	all := urls("metrics: {prometheusRule: {enabled: true}}")
 	for alert, url := range all {
 		file, anchor, _ := strings.Cut(url.(string), "#")
-		if !strings.HasSuffix(file, "/docs/runbook.md") || anchor != strings.ToLower(alert) || !page.Anchors[anchor] {
+		if !strings.HasSuffix(file, "/docs/operate/runbook.md") || anchor != strings.ToLower(alert) || !page.Anchors[anchor] {
 			t.Errorf("%s links to %s", alert, url)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/conformance.md")
+var update = flag.Bool("update", false, "write docs/project/conformance.md")
 
 // page is the list of all behaviours that the tests of this package have a server show.
-const page = "../../docs/conformance.md"
+const page = "../../docs/project/conformance.md"
 
 // behaviour is a line of the page.
 type behaviour struct{ protocol, does, origin, want, test string }
@@ -95,13 +95,13 @@ func comparePage() int {
 	failed := 0
 	for _, l := range lines(want) {
 		if !slices.Contains(lines(string(have)), l) {
-			fmt.Println("FAIL: docs/conformance.md lacks the line\n\t" + l)
+			fmt.Println("FAIL: docs/project/conformance.md lacks the line\n\t" + l)
 			failed = 1
 		}
 	}
 	for _, l := range lines(string(have)) {
 		if !slices.Contains(lines(want), l) {
-			fmt.Println("FAIL: no test is after this line of docs/conformance.md\n\t" + l)
+			fmt.Println("FAIL: no test is after this line of docs/project/conformance.md\n\t" + l)
 			failed = 1
 		}
 	}
@@ -122,7 +122,7 @@ and that the run ends.
 It also sends requests of a 5G core (3GPP TS 29.500) through haproxy as a service communication proxy.
 
 - *origin* is the section of the RFC that defines the behaviour, or *observed*: servers do it, and no RFC covers it.
-- *h2surge* is what h2surge sends and counts: an error code, and counters of [the report](report.md). *reconnects*: it replaces the connection.
+- *h2surge* is what h2surge sends and counts: an error code, and counters of [the report](../reference/report.md). *reconnects*: it replaces the connection.
 - *test* runs with ` + "`go test ./test/conformance -run 'TEST'`" + `.
 
 `

@@ -11,7 +11,7 @@ import (
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
-// TestGettingStarted runs the commands of README.md and docs/getting-started.md in their order, in one shell, as a reader does, and
+// TestGettingStarted runs the commands of README.md and docs/tutorials/on-a-cluster.md in their order, in one shell, as a reader does, and
 // compares what they print with what the page prints. It comes after TestInstall: the cluster has no h2surge, and the page ends without
 // one.
 func TestGettingStarted(t *testing.T) {
@@ -26,7 +26,7 @@ func TestGettingStarted(t *testing.T) {
 	})
 	sh := markdown.NewShell(t, root)
 	runPage(t, sh, "README.md", 2)
-	runPage(t, sh, "docs/getting-started.md", 20)
+	runPage(t, sh, "docs/tutorials/on-a-cluster.md", 20)
 }
 
 // runPage runs a page, which must have so many commands at least.

@@ -194,7 +194,7 @@ func (c *charts) wantTestPasses() {
 	}
 }
 
-// wantUninstalled: the CRD and the LoadTests stay, and what docs/install.md names; all else is gone.
+// wantUninstalled: the CRD and the LoadTests stay, and what docs/operate/install.md names; all else is gone.
 func (c *charts) wantUninstalled() {
 	c.Helper()
 	label := "app.kubernetes.io/instance=" + release

@@ -18,7 +18,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// wantPolicies gives the operator limits and denied targets, and the namespace of the story the limits of a tenant: docs/limits.md.
+// wantPolicies gives the operator limits and denied targets, and the namespace of the story the limits of a tenant: docs/operate/limits.md.
 func (c *charts) wantPolicies() {
 	c.Helper()
 	service, err := core.CoreV1().Services(c.ns).Get(c.ctx, "target", metav1.GetOptions{})

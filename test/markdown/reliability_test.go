@@ -64,10 +64,10 @@ func tests(t *testing.T) map[string]string {
 	return out
 }
 
-// TestFailureMatrix: each row of the failure matrix of docs/reliability.md names a test that exists, at the level where
+// TestFailureMatrix: each row of the failure matrix of docs/operate/reliability.md names a test that exists, at the level where
 // it runs, and a case only if the test's file has its name.
 func TestFailureMatrix(t *testing.T) {
-	const page, least = "docs/reliability.md", 30
+	const page, least = "docs/operate/reliability.md", 30
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)

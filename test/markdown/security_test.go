@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const securityPage = "docs/security.md"
+const securityPage = "docs/operate/security.md"
 
 // rowsOf returns the cells of the rows of the table in a section, without its head.
 func rowsOf(t *testing.T, section string) (rows [][]string) {

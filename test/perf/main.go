@@ -1,6 +1,6 @@
 // Command perf is the harness behind "make bench". It compares h2surge with h2load, wrk, ab, Go's
 // own client and a client in C that does as little as possible, each against the same server with
-// the same work, and writes the tables of docs/benchmarks.md.
+// the same work, and writes the tables of docs/project/benchmarks.md.
 //
 // It is a program and not a Go benchmark because what it measures is the CPU time of whole client
 // processes, its own start included, as the kernel counts it for a process that has ended.

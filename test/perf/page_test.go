@@ -8,7 +8,7 @@ import (
 
 // TestPageHasMarks: "make bench" finds its place in the page that is committed.
 func TestPageHasMarks(t *testing.T) {
-	for _, page := range []string{"../../docs/benchmarks.md", "../../docs/how-to/sizing.md"} {
+	for _, page := range []string{"../../docs/project/benchmarks.md", "../../docs/how-to/sizing.md"} {
 		if err := marks.Check(page); err != nil {
 			t.Error(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// What two structures hold at most, as docs/runbook.md states it. The report's windows have no more distinct response
+// What two structures hold at most, as docs/operate/runbook.md states it. The report's windows have no more distinct response
 // times and lags than there are requests, at most 5 bytes each; the rest of a second's window is less than a KiB.
 // Histograms have 184 KiB each: one for each of two steps and six more, twice for the worker and once for the runner.
 const (

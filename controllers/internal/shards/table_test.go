@@ -7,7 +7,7 @@ import (
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
-const doc = "../../../docs/design/control.md"
+const doc = "../../../docs/project/design/control.md"
 
 // TestStatesTable compares the table of states in the docs with the one that runs. UPDATE=1 writes it.
 func TestStatesTable(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package converttest has the common tests of all converters: golden files, errors in the input, docs/convert.md, and
+// Package converttest has the common tests of all converters: golden files, errors in the input, docs/reference/convert.md, and
 // fuzzing.
 package converttest
 
@@ -56,8 +56,8 @@ func Below(dir string) convert.Reader {
 	}
 }
 
-// Docs is docs/convert.md, for the test of a package of internal/convert.
+// Docs is docs/reference/convert.md, for the test of a package of internal/convert.
 func Docs(t *testing.T) string {
 	t.Helper()
-	return read(t, "../../../docs/convert.md")
+	return read(t, "../../../docs/reference/convert.md")
 }

@@ -68,7 +68,7 @@ func (c commandLine) of(split func(string) []string, name string) converttest.Co
 	}
 }
 
-// documented finds each flag in docs/convert.md.
+// documented finds each flag in docs/reference/convert.md.
 func (c commandLine) documented(t *testing.T) {
 	t.Helper()
 	_, section, found := strings.Cut(converttest.Docs(t), "\n## curl\n")
@@ -76,7 +76,7 @@ func (c commandLine) documented(t *testing.T) {
 	for _, f := range known {
 		long, short := f.long != "" && strings.Contains(section, "`--"+f.long+"`"), f.short != 0 && strings.Contains(section, "`-"+string(f.short)+"`")
 		if !found || !long && !short {
-			t.Errorf("--%s, -%c is not in docs/convert.md", f.long, f.short)
+			t.Errorf("--%s, -%c is not in docs/reference/convert.md", f.long, f.short)
 		}
 	}
 }

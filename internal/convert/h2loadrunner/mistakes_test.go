@@ -62,14 +62,14 @@ var fields = map[string]string{
 		value-pickers delay-before-executing-next`,
 }
 
-// Each of them is read, and in docs/convert.md.
+// Each of them is read, and in docs/reference/convert.md.
 func TestEveryField(t *testing.T) {
 	docs := converttest.Docs(t)
 	for path, names := range fields {
 		for name := range strings.FieldsSeq(names) {
 			if short := strings.TrimPrefix(name, "user-id-range"); name != "Scenarios" && name != "Requests" &&
 				!strings.Contains(docs, "`"+name+"`") && !strings.Contains(docs, "`"+short+"`") {
-				t.Errorf("%s is not in docs/convert.md", name)
+				t.Errorf("%s is not in docs/reference/convert.md", name)
 			}
 			field := fmt.Sprintf("%q:null", name)
 			config := map[string]string{"": "{" + field + "}", "Scenarios[0].": `{"Scenarios":[{` + field + `}]}`, "Scenarios[0].Requests[0].": `{"Scenarios":[{"Requests":[{` + field + `}]}]}`}[path]

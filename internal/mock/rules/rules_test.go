@@ -522,7 +522,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 // TestDocumentation: the file that the docs show is one.
 func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/target.md")
+	text, err := os.ReadFile("../../../docs/reference/target.md")
 	if err != nil {
 		t.Fatal(err)
 	}

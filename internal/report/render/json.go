@@ -8,7 +8,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// JSON writes the report as one indented JSON document with a newline at its end. docs/report.md
+// JSON writes the report as one indented JSON document with a newline at its end. docs/reference/report.md
 // describes the fields.
 func JSON(w io.Writer, r *runnerv1alpha1.Report) error {
 	e := json.NewEncoder(w)
