@@ -1,5 +1,5 @@
-// Command metrics writes docs/reference/metrics.md to its standard output, from the metric descriptions in the code. "make docs"
-// runs it.
+// Command metrics writes docs/reference/metrics.md to its standard output, from the metric descriptions in the code.
+// "make docs" runs it.
 package main
 
 import (

@@ -47,7 +47,9 @@ const (
 
 // generated lists files whose sources are checked instead.
 var generated = []string{
-	"docs/reference/api.md", "docs/reference/schema", "config/crd/bases", "config/crd/loadtest.json", "config/crd/loadtestschedule.json",
+	"docs/reference/api.md", "docs/reference/schema", "config/crd/bases",
+	"config/crd/loadtest.json",
+	"config/crd/loadtestschedule.json",
 	"internal/mock/rules/schema.json", "config/rbac/role.yaml", "charts/h2surge/templates/crd.yaml",
 	"charts/h2surge/templates/_rules.tpl",
 }

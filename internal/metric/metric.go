@@ -1,5 +1,5 @@
-// Package metric lists the metrics of a program, for those who collect them and for docs/reference/metrics.md, so that neither
-// can have one that the other has not.
+// Package metric lists the metrics of a program, for those who collect them and for docs/reference/metrics.md, so that
+// neither can have one that the other has not.
 package metric
 
 import (

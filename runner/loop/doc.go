@@ -6,6 +6,6 @@
 // are due, renders and sends requests for which a stream is free, and ends requests whose timeout has passed. Other
 // goroutines reach the worker through its inbox.
 //
-// docs/project/design/engine.md follows a request through the files. A type has those that it uses, and none has the one that
-// uses it.
+// docs/project/design/engine.md follows a request through the files. A type has those that it uses, and none has the
+// one that uses it.
 package loop

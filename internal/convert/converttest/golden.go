@@ -1,5 +1,5 @@
-// Package converttest has the common tests of all converters: golden files, errors in the input, docs/reference/convert.md, and
-// fuzzing.
+// Package converttest has the common tests of all converters: golden files, errors in the input,
+// docs/reference/convert.md, and fuzzing.
 package converttest
 
 import (

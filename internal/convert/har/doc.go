@@ -1,3 +1,3 @@
-// Package har turns HTTP archives (HAR 1.2), as browsers save them, into LoadTests. docs/reference/convert.md lists the result of
-// each field.
+// Package har turns HTTP archives (HAR 1.2), as browsers save them, into LoadTests. docs/reference/convert.md lists the
+// result of each field.
 package har
