@@ -7,7 +7,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -100,132 +99,97 @@ func (s *source) parse(data []byte, into *File) {
 	s.decode(doc.Content[0], reflect.ValueOf(into).Elem(), "")
 }
 
-// parser is a scalar with a notation of its own.
-type parser interface{ parse(string) error }
+// readable is what a value must be.
+type readable struct {
+	want string
+	kind yaml.Kind
+	tags []string // of a scalar
+}
+
+var (
+	// readables are what the values of Go's kinds must be.
+	readables = map[reflect.Kind]readable{
+		reflect.Struct: {"a mapping", yaml.MappingNode, []string{"!!map"}},
+		reflect.Slice:  {"a list", yaml.SequenceNode, []string{"!!seq"}},
+		reflect.String: {"a text; put it in quotes", yaml.ScalarNode, []string{"!!str"}},
+		reflect.Bool:   {"true or false", yaml.ScalarNode, []string{"!!bool"}},
+		reflect.Int:    {"a whole number", yaml.ScalarNode, []string{"!!int"}},
+		reflect.Uint64: {"a whole number", yaml.ScalarNode, []string{"!!int"}},
+	}
+	// notation is that of a scalar with a notation of its own.
+	notation = readable{"a text or a number", yaml.ScalarNode, []string{"!!str", "!!int", "!!float"}}
+)
 
 func (s *source) decode(n *yaml.Node, v reflect.Value, path string) {
 	s.lines[path] = n.Line
-	if n.Kind == yaml.AliasNode {
+	of := readables[v.Kind()]
+	if _, ok := v.Addr().Interface().(yaml.Unmarshaler); ok {
+		of = notation
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
 		s.misread(path, "aliases are not supported")
-		return
-	}
-	if p, ok := v.Addr().Interface().(parser); ok {
-		s.decodeScalar(n, path, "a text or a number", p.parse, "!!str", "!!int", "!!float")
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if n.Tag == "!!null" {
-			s.misread(path, "has no value")
-			return
-		}
+	case v.Kind() == reflect.Pointer && n.Tag == "!!null":
+		s.misread(path, "has no value")
+	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		s.decode(n, v.Elem(), path)
-	case reflect.Struct:
+	case n.Kind != of.kind || !slices.Contains(of.tags, n.Tag):
+		s.misread(path, "must be %s", of.want)
+	case n.Kind == yaml.MappingNode:
 		s.decodeStruct(n, v, path)
-	case reflect.Slice:
-		s.decodeSlice(n, v, path)
-	case reflect.String:
-		s.decodeScalar(n, path, "a text; put it in quotes", func(text string) error { v.SetString(text); return nil },
-			"!!str")
-	case reflect.Bool:
-		s.decodeScalar(n, path, "true or false",
-			func(text string) error { v.SetBool(strings.EqualFold(text, "true")); return nil }, "!!bool")
-	case reflect.Int:
-		s.decodeScalar(n, path, "a whole number", func(text string) error {
-			x, err := strconv.ParseInt(text, 0, 64)
-			v.SetInt(x)
-			return numberError(text, err)
-		}, "!!int")
-	case reflect.Uint64:
-		s.decodeScalar(n, path, "a whole number", func(text string) error {
-			x, err := strconv.ParseUint(text, 0, 64)
-			v.SetUint(x)
-			return numberError(text, err)
-		}, "!!int")
+	case n.Kind == yaml.SequenceNode:
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		for i, item := range n.Content {
+			s.decode(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		}
 	default:
-		panic("rules: no way to decode " + v.Type().String())
+		s.decodeScalar(n, v, path)
 	}
 }
 
-func numberError(text string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%q is out of range", text)
-	}
-	return nil
-}
-
-func (s *source) decodeScalar(n *yaml.Node, path, want string, set func(string) error, tags ...string) {
-	if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.Tag) {
-		s.misread(path, "must be %s", want)
-		return
-	}
-	if err := set(n.Value); err != nil {
+func (s *source) decodeScalar(n *yaml.Node, v reflect.Value, path string) {
+	err := n.Decode(v.Addr().Interface())
+	var large *yaml.TypeError
+	switch {
+	case errors.As(err, &large):
+		s.misread(path, "%q is out of range", n.Value)
+	case err != nil:
 		s.misread(path, "%v", err)
 	}
 }
 
-func (s *source) decodeSlice(n *yaml.Node, v reflect.Value, path string) {
-	if n.Kind != yaml.SequenceNode {
-		s.misread(path, "must be a list")
-		return
-	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-	for i, item := range n.Content {
-		s.decode(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
-	}
-}
-
 func (s *source) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
-	if n.Kind != yaml.MappingNode {
-		s.misread(path, "must be a mapping")
-		return
-	}
 	fields := fieldsOf(v.Type())
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := strings.TrimPrefix(path+"."+key.Value, ".")
-		index, known := fields[key.Value]
+		index := slices.Index(fields, key.Value)
 		first, twice := seen[key.Value]
 		seen[key.Value] = key.Line
 		switch {
-		case !known:
+		case index < 0:
 			s.lines[at] = key.Line
-			s.misread(at, "unknown field; allowed: %s", strings.Join(names(v.Type()), ", "))
+			s.misread(at, "unknown field; allowed: %s", strings.Join(fields, ", "))
 		case twice:
 			s.add(at, "is a duplicate in line %d; first in line %d", key.Line, first)
 		default:
 			s.decode(value, v.Field(index), at)
 		}
 	}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if name := fieldName(f); seen[name] == 0 && !optional(f) {
+	for i, name := range fields {
+		if seen[name] == 0 && !strings.HasSuffix(v.Type().Field(i).Tag.Get("yaml"), ",omitempty") {
 			s.misread(strings.TrimPrefix(path+"."+name, "."), "is missing")
 		}
 	}
 }
 
-func fieldName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return name
-}
-
-// optional fields are those that are left out of the text when empty.
-func optional(f reflect.StructField) bool { return strings.HasSuffix(f.Tag.Get("yaml"), ",omitempty") }
-
-func fieldsOf(t reflect.Type) map[string]int {
-	fields := map[string]int{}
-	for i := range t.NumField() {
-		fields[fieldName(t.Field(i))] = i
+// fieldsOf returns the names of the fields of a type.
+func fieldsOf(t reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		names = append(names, name)
 	}
-	return fields
-}
-
-func names(t reflect.Type) (all []string) {
-	for i := range t.NumField() {
-		all = append(all, fieldName(t.Field(i)))
-	}
-	return all
+	return names
 }

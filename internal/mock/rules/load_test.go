@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 func write(t testing.TB, name, text string) {
@@ -147,16 +148,16 @@ func TestScalars(t *testing.T) {
 	var d Duration
 	var r Ratio
 	for _, s := range []string{"", "5", "x", "5 ms"} {
-		if d.parse(s) == nil {
+		if d.UnmarshalYAML(&yaml.Node{Value: s}) == nil {
 			t.Errorf("%q was taken for a duration", s)
 		}
 	}
 	for _, s := range []string{"", "x", "-1", "1.01", "101%", "NaN", "%"} {
-		if r.parse(s) == nil {
+		if r.UnmarshalYAML(&yaml.Node{Value: s}) == nil {
 			t.Errorf("%q was taken for a ratio", s)
 		}
 	}
-	if d.parse("1.5s") != nil || d != Duration(1500*time.Millisecond) || r.parse("3%") != nil || r != 0.03 {
+	if d.UnmarshalYAML(&yaml.Node{Value: "1.5s"}) != nil || d != Duration(1500*time.Millisecond) || r.UnmarshalYAML(&yaml.Node{Value: "3%"}) != nil || r != 0.03 {
 		t.Error(d, r)
 	}
 }
