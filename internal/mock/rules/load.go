@@ -3,11 +3,13 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/h2surge/h2surge/internal/mock/documents"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -89,16 +91,10 @@ func Load(data []byte, dir string) (*Set, error) {
 
 func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
-	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments, sending: s.compileCallbacks(f.Callbacks,
-		dir)}
+	set := &Set{exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
+		maxDocuments: s.bounded("maxDocuments", f.MaxDocuments, documents.DefaultMax, 0, math.MaxInt)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen
-	}
-	if n := f.MaxDocuments; n != nil {
-		set.maxDocuments = *n
-		if *n < 0 {
-			s.add("maxDocuments", "is negative")
-		}
 	}
 	if len(f.Rules) > maxRules {
 		s.add("rules", "%d entries; allowed: at most %d", len(f.Rules), maxRules)
@@ -150,12 +146,22 @@ func (s *source) compileHead(f *File) {
 	}
 	s.checkAddress("listen.address", l.Address)
 	s.checkAddress("listen.statsAddress", l.StatsAddress)
-	if l.CPU != nil && *l.CPU < 0 {
-		s.add("listen.cpu", "is negative")
+	s.bounded("listen.cpu", l.CPU, 0, 0, math.MaxInt)
+	s.bounded("listen.maxConcurrentStreams", l.MaxConcurrentStreams, 1, 1, math.MaxInt32)
+}
+
+// bounded returns a number, or what it is if the file does not have it.
+func (s *source) bounded(path string, n *int, otherwise, least, most int) int {
+	if n == nil {
+		return otherwise
 	}
-	if n := l.MaxConcurrentStreams; n != nil && (*n < 1 || *n > 1<<31-1) {
-		s.add("listen.maxConcurrentStreams", "is not between 1 and %d", 1<<31-1)
+	switch {
+	case *n < 0 && most == math.MaxInt:
+		s.add(path, "is negative")
+	case *n < least || *n > most:
+		s.add(path, "%d is not between %d and %d", *n, least, most)
 	}
+	return *n
 }
 
 func (s *source) checkAddress(path, address string) {

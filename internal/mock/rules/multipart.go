@@ -8,7 +8,6 @@ import (
 
 	"github.com/h2surge/h2surge/internal/multipart"
 	"github.com/h2surge/h2surge/internal/octet"
-	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
 // jsonBody returns the JSON of the request: its content or, in multipart content, the first part that is JSON (3GPP TS
@@ -42,32 +41,6 @@ func (c *Call) jsonPart() []byte {
 		if bytes.Contains(p.MediaType(), []byte("json")) && json.Valid(p.Body) {
 			return p.Body
 		}
-	}
-}
-
-// compileParts sets the body and the content-type of the response.
-func (s *source) compileParts(path string, spec *Response, r *response, sc scope, dir string) {
-	switch {
-	case spec.Body != nil || spec.BodyFile != "":
-		s.add(path+".parts", "cannot be used with body or bodyFile")
-	case r.hasType:
-		s.add(path+".headers", "content-type is set from the parts; remove it, or set contentType of the parts")
-	case noContent(r.status):
-		s.add(path+".parts", "a response with status %d has no body (RFC 9110 section 6.4.1)", r.status)
-	default:
-		s.checkParts(path, spec.Parts)
-	}
-	if len(spec.Parts) == 0 {
-		return
-	}
-	body, kind := s.joinParts(path, spec.Parts, sc, dir)
-	r.body = &body
-	r.addType(kind)
-}
-
-func (s *source) checkParts(path string, parts []Part) {
-	if len(parts) == 0 || len(parts) > multipart.MaxParts {
-		s.add(path+".parts", "must have 1 to %d entries", multipart.MaxParts)
 	}
 }
 
@@ -115,15 +88,4 @@ func (s *source) compilePart(path string, spec *Part, sc scope, dir string) text
 	t, err := parseText(content, sc)
 	s.addAll(path+".body", err)
 	return t
-}
-
-// addType adds a constant content-type. With a script, all fields are in r.fields.
-func (r *response) addType(value string) {
-	r.hasType = true
-	if r.script == noScript {
-		r.block = hpack.AppendLiteral(r.block, hpack.Without, contentTypeIndex, "content-type", value)
-		return
-	}
-	r.fields = append(r.fields, responseField{"content-type", literalPrefix("content-type"),
-		text{pieces: []piece{{literal: value}}}})
 }

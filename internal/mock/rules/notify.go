@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -48,17 +47,12 @@ type notify struct {
 	number  int // index into Set.notifications
 	uri     text
 	method  string
-	fields  []notifyField
+	fields  []field
 	body    text
 	delay   distribution
 	unsent  float64
 	twice   float64 // cumulative: a draw x selects unsent if x < unsent, else twice if x < twice
 	forEach *forEach
-}
-
-type notifyField struct {
-	name  string
-	value text
 }
 
 // forEach is a compiled ForEach.
@@ -83,49 +77,23 @@ func (s *source) compileNotify(path string, spec *Notify, sc scope, dir string) 
 	s.compileURI(path+".uri", spec.URI, n, sc)
 	s.compileShares(path, spec, n)
 	n.delay = s.compileDelay(path+".delay", spec.Delay)
-	kind := s.compileNotifyFields(path, spec, n, sc)
-	if spec.Parts != nil {
-		s.compileNotifyParts(path, spec, n, sc, kind, dir)
-		return n
-	}
+	fields, kind := s.compileFields(path, spec.Headers, notificationFieldProblem, sc)
 	if kind == "" && (spec.Body != nil || spec.BodyFile != "") {
 		kind = "application/json"
-		n.addType(kind)
 	}
-	sc.json = strings.Contains(kind, "json")
-	s.compileNotifyBody(path, spec, n, sc, dir)
+	body, kind := s.compileContent(path, content{spec.Body, spec.BodyFile, spec.Parts}, kind, 0, sc, dir)
+	n.fields = withType(fields, kind)
+	if body != nil {
+		n.body = *body
+	}
 	return n
 }
 
-func (n *notify) addType(value string) {
-	n.fields = append(n.fields, notifyField{"content-type", text{pieces: []piece{{literal: value}}}})
-}
-
-func (s *source) compileNotifyParts(path string, spec *Notify, n *notify, sc scope, kind, dir string) {
-	switch {
-	case spec.Body != nil || spec.BodyFile != "":
-		s.add(path+".parts", "cannot be used with body or bodyFile")
-	case kind != "":
-		s.add(path+".headers", "content-type is set from the parts; remove it, or set contentType of the parts")
-	default:
-		s.checkParts(path, spec.Parts)
-	}
-	if len(spec.Parts) > 0 {
-		n.body, kind = s.joinParts(path, spec.Parts, sc, dir)
-		n.addType(kind)
-	}
-}
-
 func (s *source) compileForEach(path string, spec *ForEach, sc scope) *forEach {
-	f := &forEach{collection: spec.Collection, limit: maxListed, where: s.compileWhere(path, spec.Where, sc)}
+	f := &forEach{collection: spec.Collection, limit: s.bounded(path+".limit", spec.Limit, maxListed, 1, maxListed),
+		where: s.compileWhere(path, spec.Where, sc)}
 	if spec.Collection == "" {
 		s.add(path+".collection", "is empty")
-	}
-	if spec.Limit != nil {
-		f.limit = *spec.Limit
-		if f.limit < 1 || f.limit > maxListed {
-			s.add(path+".limit", "is not between 1 and %d", maxListed)
-		}
 	}
 	return f
 }
@@ -162,37 +130,6 @@ func (s *source) compileShares(path string, spec *Notify, n *notify) {
 	if n.twice > 1+1e-9 {
 		s.add(path, "unsent and sentTwice: their sum is above 1")
 	}
-}
-
-// compileNotifyFields returns the content type, or "" if the file has none. One with placeholders is "?".
-func (s *source) compileNotifyFields(path string, spec *Notify, n *notify, sc scope) (kind string) {
-	for i := range spec.Headers {
-		h := &spec.Headers[i]
-		value := s.compileHeader(fmt.Sprintf("%s.headers[%d]", path, i), h, notificationFieldProblem, sc)
-		if h.Name == "content-type" {
-			constant, _ := value.constant()
-			kind = cmp.Or(constant, "?")
-		}
-		n.fields = append(n.fields, notifyField{h.Name, value})
-	}
-	return kind
-}
-
-func (s *source) compileNotifyBody(path string, spec *Notify, n *notify, sc scope, dir string) {
-	content := ""
-	switch {
-	case spec.Body != nil && spec.BodyFile != "":
-		s.add(path+".bodyFile", "cannot be used with body")
-		return
-	case spec.Body != nil:
-		content, path = *spec.Body, path+".body"
-	case spec.BodyFile != "":
-		path += ".bodyFile"
-		content, _ = s.readText(path, spec.BodyFile, dir)
-	}
-	var err error
-	n.body, err = parseText(content, sc)
-	s.addAll(path, err)
 }
 
 // maxNotified bounds the memory for the notifications of one request, in bytes.

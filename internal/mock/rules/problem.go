@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 )
@@ -23,12 +24,8 @@ type problemDetails struct {
 
 // compileProblem takes status where the file gives none; 0 means that it has to.
 func (s *source) compileProblem(path string, spec *Problem, status int, sc scope) *problem {
-	if spec.Status != 0 {
-		status = spec.Status
-	}
-	if status < 400 || status > 599 {
-		s.add(path+".status", "%d is not between 400 and 599", status)
-	}
+	status = cmp.Or(spec.Status, status)
+	s.bounded(path+".status", &status, 0, 400, 599)
 	sc.json = true
 	details := *spec
 	details.Status = status

@@ -12,8 +12,6 @@ import (
 	"github.com/h2surge/h2surge/internal/mock/documents"
 )
 
-const defaultMaxDocuments = documents.DefaultMax
-
 // action is what a rule does to a collection.
 type action uint8
 
@@ -58,7 +56,7 @@ const (
 )
 
 func (s *source) compileResource(path string, spec *Resource, sc scope) *resource {
-	r := &resource{collection: spec.Collection, limit: defaultLimit}
+	r := &resource{collection: spec.Collection, limit: s.bounded(path+".limit", spec.Limit, defaultLimit, 1, maxListed)}
 	if spec.Collection == "" {
 		s.add(path+".collection", "is empty")
 	}
@@ -79,12 +77,6 @@ func (s *source) compileResource(path string, spec *Resource, sc scope) *resourc
 	r.absent = s.compileProblem(path+".absent", &absent, http.StatusNotFound, sc)
 	if r.action != actionList && (spec.Where != nil || spec.Limit != nil) {
 		s.add(path, "where and limit are allowed with list only")
-	}
-	if spec.Limit != nil {
-		r.limit = *spec.Limit
-		if r.limit < 1 || r.limit > maxListed {
-			s.add(path+".limit", "is not between 1 and %d", maxListed)
-		}
 	}
 	sc.state = false
 	r.where = s.compileWhere(path, spec.Where, sc)

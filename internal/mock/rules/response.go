@@ -2,9 +2,7 @@ package rules
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
@@ -16,7 +14,7 @@ type response struct {
 	status int
 	// block has the encoded constant fields, fields the other ones. With a script, fields has all fields.
 	block  []byte
-	fields []responseField
+	fields []field
 	// hasLocation and hasType are true if the file has these fields.
 	hasLocation, hasType bool
 	// body is nil if the resource's document is the body. constant is the body if it has no placeholders.
@@ -33,23 +31,11 @@ type response struct {
 
 const noScript = -1
 
-type responseField struct {
-	name   string
-	prefix []byte // the encoded name
-	value  text
-}
-
 // changes returns true if the request changes documents. A request that gets an error changes none.
 func (r *response) changes() bool { return r.problem == nil && r.status < 400 }
 
 func (s *source) compileResponse(path string, spec *Response, sc scope, dir string) *response {
-	r := &response{weight: 1, script: noScript}
-	if spec.Weight != nil {
-		r.weight = *spec.Weight
-		if r.weight < 0 || r.weight > maxWeight {
-			s.add(path+".weight", "is not between 0 and %d", maxWeight)
-		}
-	}
+	r := &response{weight: s.bounded(path+".weight", spec.Weight, 1, 0, maxWeight), script: noScript}
 	s.compileFaults(path, spec, r)
 	r.delay = s.compileDelay(path+".delay", spec.Delay)
 	if spec.Problem != nil {
@@ -57,21 +43,32 @@ func (s *source) compileResponse(path string, spec *Response, sc scope, dir stri
 		r.problem = s.compileProblem(path+".problem", spec.Problem, 0, sc)
 		return r
 	}
-	if spec.Status != nil {
-		r.status = *spec.Status
-		if r.status < 200 || r.status > 599 {
-			s.add(path+".status", "%d is not between 200 and 599", r.status)
-		}
-	} else if !sc.state {
+	if !sc.state {
 		r.status = 200
 	}
+	r.status = s.bounded(path+".status", spec.Status, r.status, 200, 599)
 	if spec.Script != nil {
 		if number, ok := s.compileScript(path+".script", spec.Script, dir); ok {
 			r.script = number
 		}
 	}
-	json := s.compileHeaders(path, spec, r, sc)
-	s.compileBody(path, spec, r, sc, json, dir)
+	fields, kind := s.compileFields(path, spec.Headers, responseFieldProblem, sc)
+	r.body, kind = s.compileContent(path, content{spec.Body, spec.BodyFile, spec.Parts}, kind, r.status, sc, dir)
+	fields = withType(fields, kind)
+	for _, f := range fields {
+		r.hasLocation = r.hasLocation || f.name == "location"
+		r.hasType = r.hasType || f.name == "content-type"
+		if constant, ok := f.value.constant(); ok && r.script == noScript {
+			r.block = hpack.AppendString(append(r.block, f.prefix...), []byte(constant))
+		} else {
+			r.fields = append(r.fields, f)
+		}
+	}
+	if r.body != nil {
+		if constant, ok := r.body.constant(); ok {
+			r.constant = []byte(constant)
+		}
+	}
 	return r
 }
 
@@ -96,30 +93,6 @@ func (s *source) onlyProblem(path string, spec *Response) {
 	}
 }
 
-// compileHeaders reports whether the body is JSON: the content type says so, or nothing does and
-// the body is a stored document.
-func (s *source) compileHeaders(path string, spec *Response, r *response, sc scope) (json bool) {
-	for i := range spec.Headers {
-		h, at := &spec.Headers[i], fmt.Sprintf("%s.headers[%d]", path, i)
-		value := s.compileHeader(at, h, responseFieldProblem, sc)
-		constant, ok := value.constant()
-		switch h.Name {
-		case "location":
-			r.hasLocation = true
-		case "content-type":
-			r.hasType = true
-			json = strings.Contains(constant, "json")
-		}
-		if ok && r.script == noScript {
-			_, index := hpack.StaticIndex(h.Name, "")
-			r.block = hpack.AppendLiteral(r.block, hpack.Without, index, h.Name, constant)
-			continue
-		}
-		r.fields = append(r.fields, responseField{h.Name, literalPrefix(h.Name), value})
-	}
-	return json
-}
-
 // compileHeader returns the value of a header field. nameProblem returns the error in a name, or "".
 func (s *source) compileHeader(path string, h *Header, nameProblem func(string) string, sc scope) text {
 	if problem := nameProblem(h.Name); problem != "" {
@@ -142,39 +115,6 @@ func (s *source) addAll(path string, err error) {
 		}
 	} else if err != nil {
 		s.add(path, "%v", err)
-	}
-}
-
-func (s *source) compileBody(path string, spec *Response, r *response, sc scope, json bool, dir string) {
-	content := ""
-	switch {
-	case spec.Parts != nil:
-		s.compileParts(path, spec, r, sc, dir)
-		return
-	case spec.Body != nil && spec.BodyFile != "":
-		s.add(path+".bodyFile", "cannot be used with body")
-		return
-	case spec.Body != nil:
-		content = *spec.Body
-	case spec.BodyFile != "":
-		path += ".bodyFile"
-		data, ok := s.readText(path, spec.BodyFile, dir)
-		if !ok {
-			return
-		}
-		content = data
-	case sc.state && !noContent(r.status):
-		return // the document
-	}
-	if content != "" && noContent(r.status) {
-		s.add(path, "a response with status %d has no body (RFC 9110 section 6.4.1)", r.status)
-	}
-	sc.json = json
-	t, err := parseText(content, sc)
-	s.addAll(path, err)
-	r.body = &t
-	if constant, ok := t.constant(); ok {
-		r.constant = []byte(constant)
 	}
 }
 

@@ -26,12 +26,9 @@ func (s *source) compileScript(path string, spec *Script, dir string) (number in
 		path += ".lua"
 	default:
 		path += ".luaFile"
-		data, err := readBounded(under(dir, spec.LuaFile), maxBodyFile)
-		if err != nil {
-			s.add(path, "%v", err)
+		if text, ok = s.readText(path, spec.LuaFile, dir); !ok {
 			return 0, false
 		}
-		text = string(data)
 	}
 	compiled, err := script.CompileCustomizer(path, text)
 	if err != nil {
