@@ -19,4 +19,8 @@ if hack/install.sh shellcheck=shellcheck; then
 elif [ -n "${CI:-}" ]; then
   failed=1
 fi
+if [ -n "$(git tag --list 'v*')" ] && grep -q '<!-- until the first tag -->' README.md; then
+  echo "README.md: a version has a tag: install what it published; the lines are in a comment of the page"
+  failed=1
+fi
 exit $failed
