@@ -106,7 +106,7 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 func (t *tried) keepProtocols(plan *rv.Plan, s *rv.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.protocols = build.Protocols(plan, []rv.Snapshot{*s})
+	t.protocols = build.Protocols(plan, s)
 	for i := range t.protocols {
 		t.protocols[i].URL = t.mask.text(t.protocols[i].URL)
 	}

@@ -10,7 +10,7 @@ import (
 // collectProtocols has a series for each protocol of a target. The URLs of the target can differ.
 func collectProtocols(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 	seen := map[runnerv1alpha1.FoundProtocol]bool{}
-	for _, f := range build.Protocols(plan, []runnerv1alpha1.Snapshot{*s}) {
+	for _, f := range build.Protocols(plan, s) {
 		if f.URL = ""; !seen[f] {
 			seen[f] = true
 			gauge(to, descProtocol, 1, f.Target, string(f.Protocol))

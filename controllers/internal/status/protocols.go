@@ -21,17 +21,17 @@ const (
 
 // protocols returns what the runners found at http URLs, first those at which shards found different protocols.
 func protocols(plan *runnerv1alpha1.Plan, view *shards.View) []v1alpha1.FoundProtocol {
-	var snapshots []runnerv1alpha1.Snapshot
+	var snapshots []*runnerv1alpha1.Snapshot
 	for i := range view.Shards {
 		if snap := view.Shards[i].Snapshot; snap != nil && len(snap.Protocols) > 0 {
-			snapshots = append(snapshots, runnerv1alpha1.Snapshot{Protocols: snap.Protocols})
+			snapshots = append(snapshots, snap)
 		}
 	}
 	if plan == nil || len(snapshots) == 0 {
 		return nil
 	}
 	var out []v1alpha1.FoundProtocol
-	for _, f := range build.Protocols(plan, snapshots) {
+	for _, f := range build.Protocols(plan, snapshots...) {
 		out = append(out, v1alpha1.FoundProtocol{Target: f.Target, URL: shorten.To(f.URL, maxFoundURL),
 			Protocol: shorten.To(string(f.Protocol), maxProtocol)})
 	}

@@ -67,7 +67,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Failures:   sum.failures.List(),
 
 		Authorizations:  authorizations(in.Plan, snapshots),
-		Protocols:       Protocols(in.Plan, snapshots),
+		Protocols:       Protocols(in.Plan, pointersTo(snapshots)...),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),
 		StatusCodes:     n.StatusCodes,
@@ -166,6 +166,14 @@ func authorizations(plan *runnerv1alpha1.Plan,
 			}
 		}
 		out = append(out, sum)
+	}
+	return out
+}
+
+func pointersTo(snapshots []runnerv1alpha1.Snapshot) []*runnerv1alpha1.Snapshot {
+	out := make([]*runnerv1alpha1.Snapshot, len(snapshots))
+	for i := range out {
+		out[i] = &snapshots[i]
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 
 // Protocols returns what shards found at the http URLs of the plan, in its order. A URL has two entries if shards found
 // different protocols there.
-func Protocols(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.FoundProtocol) {
+func Protocols(plan *runnerv1alpha1.Plan, snapshots ...*runnerv1alpha1.Snapshot) (out []runnerv1alpha1.FoundProtocol) {
 	seen := map[runnerv1alpha1.FoundProtocol]bool{}
 	for i := range plan.Targets {
 		t := &plan.Targets[i]
@@ -15,8 +15,8 @@ func Protocols(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (
 		}
 		for k := range t.Endpoints {
 			base := t.Endpoints[k].Base()
-			for j := range snapshots {
-				p := snapshots[j].Found(i, k)
+			for _, s := range snapshots {
+				p := s.Found(i, k)
 				found := runnerv1alpha1.FoundProtocol{Target: t.Name, URL: base, Protocol: p.Protocol}
 				if len(t.Endpoints[k].URL) > 0 {
 					found.URL = p.URL

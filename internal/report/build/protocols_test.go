@@ -17,12 +17,11 @@ func TestProtocols(t *testing.T) {
 		{Name: "own", Protocol: rv.ProtocolDiscovered, Endpoints: []rv.Endpoint{{Scheme: "http", URL: rv.Text{{Literal: "http://"}, {Variable: 1}}}}},
 	}}
 	const h1, h2 = rv.ProtocolHTTP1, rv.ProtocolH2C
-	snapshot := func(a, b, own rv.Protocol, url string) rv.Snapshot {
-		return rv.Snapshot{Protocols: [][]rv.EndpointProtocol{nil, {{Protocol: a}, {Protocol: b}}, {{Protocol: own, URL: url}}}}
+	snapshot := func(a, b, own rv.Protocol, url string) *rv.Snapshot {
+		return &rv.Snapshot{Protocols: [][]rv.EndpointProtocol{nil, {{Protocol: a}, {Protocol: b}}, {{Protocol: own, URL: url}}}}
 	}
-	got := Protocols(plan, []rv.Snapshot{
-		snapshot(h1, "", h1, "http://c.example"), snapshot(h1, h2, h1, "http://d.example"), snapshot(h2, "", h1, "http://c.example"), {},
-	})
+	got := Protocols(plan, snapshot(h1, "", h1, "http://c.example"), snapshot(h1, h2, h1, "http://d.example"),
+		snapshot(h2, "", h1, "http://c.example"), &rv.Snapshot{})
 	want := []rv.FoundProtocol{
 		{Target: "web", URL: "http://a.example/v1", Protocol: h1},
 		{Target: "web", URL: "http://a.example/v1", Protocol: h2},

@@ -13,7 +13,7 @@ import (
 // shards has one entry for each runner that is known of, in the order of their shards and, of one shard,
 // of their coming. They have response times if times is true.
 func shards(in *Input, snapshots []runnerv1alpha1.Snapshot, times bool) ([]runnerv1alpha1.ShardResult, error) {
-	var out []runnerv1alpha1.ShardResult
+	out := make([]runnerv1alpha1.ShardResult, 0, len(snapshots))
 	silent := map[Runner]bool{}
 	for _, r := range in.Lost {
 		silent[r] = true
