@@ -1,34 +1,17 @@
 package loadtest
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-)
 
-func encodeGzip(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a %T: %w", v, err)
-	}
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	if _, err := z.Write(raw); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
-}
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+)
 
 // fit encodes v in at most limit bytes, taking details away in order until it fits. It returns
 // the names of those.
 func fit[T any](v T, limit int, details []detail[T]) (gz []byte, dropped []string, err error) {
 	for i := 0; ; i++ {
-		if gz, err = encodeGzip(v); err != nil {
-			return nil, nil, err
+		if gz, err = checkpoint.Compress(v); err != nil {
+			return nil, nil, fmt.Errorf("encoding a %T: %w", v, err)
 		}
 		if len(gz) <= limit {
 			return gz, dropped, nil

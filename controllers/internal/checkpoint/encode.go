@@ -190,7 +190,7 @@ func Encode(snapshot *runnerv1alpha1.Snapshot, limit int) (Encoded, error) {
 	for i := 0; ; i++ {
 		if atLeast <= limit || i == len(parts) {
 			var err error
-			if out.Gzip, err = compress(&s); err != nil {
+			if out.Gzip, err = Compress(&s); err != nil {
 				return Encoded{}, fmt.Errorf("encoding the snapshot of shard %d: %w", s.Shard, err)
 			}
 			if len(out.Gzip) <= limit {
@@ -218,12 +218,13 @@ func lacksStepTimes(s *runnerv1alpha1.Snapshot) bool {
 // writers are reused, because a gzip.Writer has several hundred KiB.
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
-func compress(s *runnerv1alpha1.Snapshot) ([]byte, error) {
+// Compress returns a value as JSON, compressed.
+func Compress(v any) ([]byte, error) {
 	var out bytes.Buffer
 	w := writers.Get().(*gzip.Writer)
 	defer writers.Put(w)
 	w.Reset(&out)
-	if err := json.NewEncoder(w).Encode(s); err != nil {
+	if err := json.NewEncoder(w).Encode(v); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
