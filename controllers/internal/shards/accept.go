@@ -6,6 +6,9 @@ import "time"
 func (g *Group) Accept(d Desired, now time.Time) {
 	before := g.d
 	g.d, g.now, g.probing.stored = d, now, d.Record.Search
+	if d.Record.End != nil && before.Record.End == nil {
+		g.clear()
+	}
 	for i := range d.Pods {
 		g.at(i)
 	}

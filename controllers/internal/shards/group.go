@@ -31,6 +31,7 @@ type Group struct {
 	// runners are the present ones by shard, former those whose shard has another one since.
 	runners runners
 	former  runners
+	// merge and limits are empty after the report of the run was stored.
 	merge   *build.Merge
 	limits  *verdict.Live
 	startAt int64 // in our clock, of the test; zero: not chosen yet
@@ -53,11 +54,11 @@ type Group struct {
 // New returns the group of a run whose clock begins now.
 func New(d Desired, opts Options, now time.Time) *Group {
 	g := &Group{
-		d: d, opts: opts, now: now, zero: now, merge: build.NewMerge(d.Plan, d.Plan.Shards), limits: verdict.NewLive(d.Plan,
-			d.Plan.Shards),
+		d: d, opts: opts, now: now, zero: now,
 		// until there is a record
 		changes: changes{list: []runnerv1alpha1.Update{{Revision: 1, Members: split.All(d.Plan.Shards)}}},
 	}
+	g.clear()
 	g.members = members{shares: shares{plan: d.Plan}, changes: &g.changes}
 	g.probing = probing{plan: d.Plan, changes: &g.changes}
 	for name, o := range d.Record.Failed() {
@@ -67,6 +68,11 @@ func New(d Desired, opts Options, now time.Time) *Group {
 		g.steps += len(d.Plan.Chains[i].Steps)
 	}
 	return g
+}
+
+// clear makes the sums of the run empty.
+func (g *Group) clear() {
+	g.merge, g.limits = build.NewMerge(g.d.Plan, g.d.Plan.Shards), verdict.NewLive(g.d.Plan, g.d.Plan.Shards)
 }
 
 // Moment is what a round depends on beside the runners.

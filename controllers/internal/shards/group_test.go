@@ -122,6 +122,9 @@ func TestGroup(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("step %d, %s (-want +got):\n%s", i, step.what, diff)
 		}
+		if r := d.desired.Record; (v.Progress != nil) != (r.Start != nil && r.End == nil) {
+			t.Errorf("step %d, %s: progress %+v; want some between the start and the end", i, step.what, v.Progress)
+		}
 		for _, s := range v.Shards {
 			if s.State != step.states {
 				t.Errorf("step %d, %s: shard %d is %s, want %s", i, step.what, s.Index, s.State, step.states)

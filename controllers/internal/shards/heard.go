@@ -56,11 +56,8 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	if before != nil && n.Sequence < before.Sequence {
 		return nil // overtaken
 	}
-	if err := g.merge.Add(n); err != nil {
+	if err := g.add(n); err != nil {
 		return err
-	}
-	if err := g.limits.Add(n); err != nil {
-		g.note(err, "Cannot compare the thresholds while the test runs", "shard", s.index)
 	}
 	s.meter.add(n)
 	if n.Globals != nil {
@@ -80,6 +77,20 @@ func (g *Group) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	if before == nil || n.State != before.State || n.Revision != before.Revision {
 		s.pollAt = time.Time{} // the next step need not wait
 		g.news = true
+	}
+	return nil
+}
+
+// add adds a snapshot to the sum of the run, until its report is stored.
+func (g *Group) add(n *runnerv1alpha1.Snapshot) error {
+	if g.d.Record.End != nil {
+		return nil
+	}
+	if err := g.merge.Add(n); err != nil {
+		return err
+	}
+	if err := g.limits.Add(n); err != nil {
+		g.note(err, "Cannot compare the thresholds while the test runs", "shard", n.Shard)
 	}
 	return nil
 }

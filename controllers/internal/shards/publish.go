@@ -34,7 +34,7 @@ func (g *Group) view() *View {
 			}
 		}
 	}
-	if g.d.Record.Start != nil {
+	if g.d.Record.Start != nil && g.d.Record.End == nil {
 		if err := v.summarize(g.merge, g.d.Policy != v1alpha1.ShardLostFail); err != nil {
 			g.note(err, "Cannot merge the snapshots of the runners")
 		}

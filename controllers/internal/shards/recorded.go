@@ -58,12 +58,9 @@ func (e *Recorded) events() []Event {
 // restore takes over the stored snapshot of a runner that is over. It can be newer than the last one that this process
 // got: a former operator polls runners until it knows that it is replaced.
 func (g *Group) restore(s *runner, n *runnerv1alpha1.Snapshot) {
-	if err := g.merge.Add(n); err != nil {
+	if err := g.add(n); err != nil {
 		g.note(err, "Cannot use the stored counts of a runner", "shard", s.index)
 		return
-	}
-	if err := g.limits.Add(n); err != nil {
-		g.note(err, "Cannot compare the thresholds with the stored counts of a runner", "shard", s.index)
 	}
 	s.snapshot = n
 }

@@ -39,8 +39,8 @@ type View struct {
 	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
 	Rate float64
-	// Progress sums up all runners; nil: the test has not started, or nothing is known. It must not be changed. It is
-	// complete when the view is Over.
+	// Progress sums up all runners; nil: the test has not started, its report is stored, or nothing is known. It must not
+	// be changed. It is complete when the view is Over.
 	Progress *build.Progress
 	// Thresholds are compared with the figures so far. Seen are the worst windows of those on windows, and Failed those of
 	// them that failed. Abort is the threshold that must end the test; nil: none.
