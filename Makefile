@@ -61,8 +61,9 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRDs, the schemas for progr
 
 .PHONY: docs
 docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/reference/api.md, docs/reference/metrics.md and the JSON Schemas for editors.
-	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/reference/api.md --log-level=ERROR
 	@mkdir -p dist docs/reference/schema
+	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/reference/api.md --log-level=ERROR
+	sed 's/\\x\\{b5\\}/µ/g' docs/reference/api.md > dist/api.md.new && mv dist/api.md.new docs/reference/api.md
 	for k in manifest loadtest loadtestschedule target; do \
 	  go run ./cmd/h2surge schema $${k#manifest} > dist/$$k.json.new && mv dist/$$k.json.new docs/reference/schema/$$k.json || exit 1; \
 	done
@@ -163,6 +164,12 @@ delivery-test: ## Check the examples of config/delivery against the API types of
 html: ## Test the HTML report in headless Chromium, installed as root; pictures go to dist/html.
 	hack/install.sh chromium=chromium || [ -z "$$CI" ]
 	go test -json -tags html -count=1 ./test/html | $(GOTEST)
+
+.PHONY: site
+site: ## Build the site of the docs in dist/site, strict: links, anchors, and nothing from elsewhere; needs PyPI the first time.
+	hack/site/venv.sh bin/site
+	NO_MKDOCS_2_WARNING=1 bin/site/bin/mkdocs build -q
+	go test -json -tags site -count=1 ./test/site | $(GOTEST)
 
 .PHONY: cgroup2-test
 cgroup2-test: ## Check CPUs, throttling and memory limits on cgroup v2, in an emulated machine (qemu, installed as root); a minute.

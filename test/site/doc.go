@@ -1,0 +1,2 @@
+// Package site checks the pages that "make site" has built.
+package site
