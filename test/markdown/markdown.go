@@ -1,5 +1,5 @@
-// Package markdown reads the pages of this project, so that tests can compile the manifests, check or run the commands and
-// follow the links that the pages print.
+// Package markdown reads the pages of this project, so that tests can compile the manifests, check or run the commands
+// and follow the links that the pages print.
 //
 // A fenced block says what tests do with it by the words after its language:
 //

@@ -38,7 +38,8 @@ func NewShell(t *testing.T, dir string, env ...string) *Shell {
 	cmd := exec.Command("bash")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, in, out, out
 	// A reader's make is not called by another make, which would print the directories that it enters.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") })
+	cmd.Env = slices.DeleteFunc(os.Environ(),
+		func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") })
 	cmd.Env = append(cmd.Env, env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -53,8 +54,9 @@ func NewShell(t *testing.T, dir string, env ...string) *Shell {
 	return &Shell{t: t, dir: dir, in: stdin, out: stdout}
 }
 
-// Page runs the blocks of a page in their order, and returns the number of its commands. A block with "save=FILE" is stored in the file. The
-// commands of a block with "console run" print what the page prints, and succeed, unless the next command of the block is "echo $?".
+// Page runs the blocks of a page in their order, and returns the number of its commands. A block with "save=FILE" is
+// stored in the file. The commands of a block with "console run" print what the page prints, and succeed, unless the
+// next command of the block is "echo $?".
 func (s *Shell) Page(p *Page) int {
 	s.t.Helper()
 	n := 0
@@ -98,8 +100,9 @@ func (s *Shell) command(file string, c Command, mayFail bool) {
 	}
 }
 
-// run returns what a command wrote, and its exit status, which the next command has in $?. No command reads the shell's own input. A
-// command that ends in & continues in the background; run returns when it has written what the page prints.
+// run returns what a command wrote, and its exit status, which the next command has in $?. No command reads the shell's
+// own input. A command that ends in & continues in the background; run returns when it has written what the page
+// prints.
 func (s *Shell) run(c Command) (out, status string) {
 	s.t.Helper()
 	s.n++
@@ -126,8 +129,9 @@ func (s *Shell) run(c Command) (out, status string) {
 	}
 }
 
-// Unlike says where printed, which is a page's, has another shape than got. A line "..." in printed stands for any lines. Words with a
-// digit in them, how many follow one another, and the width of blanks, may differ. A page that prints nothing leaves everything open.
+// Unlike says where printed, which is a page's, has another shape than got. A line "..." in printed stands for any
+// lines. Words with a digit in them, how many follow one another, and the width of blanks, may differ. A page that
+// prints nothing leaves everything open.
 func Unlike(printed, got string) string {
 	want, have := shapes(printed), shapes(got)
 	if len(want) == 0 {
