@@ -9,6 +9,7 @@ func TestUnlike(t *testing.T) {
 	}{
 		"nothing printed":  {"", "a\nb\n", true},
 		"other numbers":    {"a 1  2.5ms  b\n", "a 22 b\n", true},
+		"no percentiles":   {"a 1ms errors 0%\n", "a no response errors 0%\n", true},
 		"another word":     {"a 1\n", "b 1\n", false},
 		"more lines":       {"a\n", "a\nb\n", false},
 		"fewer lines":      {"a\nb\n", "a\n", false},
@@ -34,5 +35,18 @@ func TestPage(t *testing.T) {
 	}
 	if n := NewShell(t, t.TempDir()).Page(page); n != 7 {
 		t.Errorf("%d commands, want 7", n)
+	}
+}
+
+// TestBusy: a command that a busy machine disturbed runs again.
+func TestBusy(t *testing.T) {
+	page, err := Parse("p.md", "```console run\n$ echo x >> n; test $(wc -l < n) = 2 && echo fine || ! echo busy\nfine\n$ echo $?\n0\n$ ! echo busy\nfine\n$ echo $?\n0\n```\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := NewShell(t, t.TempDir())
+	sh.Busy = func(_, got string) bool { return got == "busy\n" }
+	if n := sh.Page(page); n != 4 {
+		t.Errorf("%d commands, want 4", n)
 	}
 }
