@@ -16,6 +16,10 @@ SOAK ?= 20m
 BENCHCOUNT ?= 6
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Name and tag of IMG, and the version of the chart: that of the tag, or a pre-release.
+TAG = $(lastword $(subst :, ,$(IMG)))
+REPOSITORY = $(patsubst %:$(TAG),%,$(IMG))
+CHART_VERSION = $(if $(filter v%,$(VERSION)),$(VERSION:v%=%),0.0.0-g$(VERSION))
 
 # One set of flags everywhere: they are part of the build cache's key. Only the race detector needs C (hack/race.sh).
 export GOFLAGS := -trimpath -buildvcs=false
@@ -37,7 +41,7 @@ SHELL := /bin/bash -o pipefail
 
 .PHONY: help
 help: ## List the targets.
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9.-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: bin/h2surge ## Run the quickstart against the embedded target; no cluster.
@@ -94,7 +98,7 @@ prose: ## Count the words that hack/prose/rules.yaml replaces in comments and id
 	@go run ./hack/prose -rest $(PKG)
 
 .PHONY: verify
-verify: generate manifests docs fmt-check lint licences vulncheck ## Regenerate all generated files and fail if one differs; format, lint, shellcheck, words, licences, vulnerabilities, macOS build.
+verify: generate manifests docs fmt-check lint licences vulncheck $(TOOLS)/actionlint ## Regenerate all generated files and fail if one differs; format, lint, shellcheck, actionlint, words, licences, vulnerabilities, macOS build.
 	cd hack/tools && go test ./...
 	hack/verify.sh
 
@@ -177,6 +181,22 @@ cgroup2-test: ## Check CPUs, throttling and memory limits on cgroup v2, in an em
 	test/cgroup2/kernel.sh dist/cgroup2 || [ -z "$$CI" ]
 	go test -json -tags cgroup2 -count=1 ./test/cgroup2 | $(GOTEST)
 
+.PHONY: release-test
+release-test: $(TOOLS)/crane $(TOOLS)/helm bin/h2surge ## Install from the archive of "make airgap" for this platform: local registry, Helm, envtest; run the scripts of the actions.
+	rm -f dist/h2surge-airgap-*.tar.gz
+	$(MAKE) -s airgap PLATFORMS=linux/$$(go env GOARCH) IMG=registry.example/h2surge:v0.1.0 VERSION=v0.1.0 KUBECTL=$$(hack/envtest-assets.sh)/kubectl
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags release -count=1 ./test/release | $(GOTEST)
+
+.PHONY: release-check
+release-check: $(addprefix $(TOOLS)/,actionlint goreleaser) ## Check the workflows and the configuration of a release; the first run builds GoReleaser, about 4 minutes of CPU.
+	$(TOOLS)/actionlint
+	$(TOOLS)/goreleaser check
+
+.PHONY: release-snapshot
+release-snapshot: release-check install.yaml $(addprefix $(TOOLS)/,cyclonedx-gomod validate-krew-manifest) ## Make the files of a release in dist/release, without publishing, and check krew's manifest; about 10 minutes of CPU.
+	PATH=$(CURDIR)/$(TOOLS):$$PATH goreleaser release --snapshot --clean --skip=publish,sign
+	$(TOOLS)/validate-krew-manifest -manifest dist/release/krew/h2surge.yaml -skip-install
+
 .PHONY: cover
 cover: ## Measure test coverage by function, also in dist/cover.html.
 	@mkdir -p dist
@@ -242,8 +262,20 @@ reproducible: ## Build the image of the last commit twice, in different places w
 	hack/reproducible.sh
 
 .PHONY: chart
-chart: $(TOOLS)/helm ## Package the Helm chart: dist/h2surge-VERSION.tgz.
-	$(TOOLS)/helm package charts/h2surge --destination dist
+chart: $(TOOLS)/helm ## Package the Helm chart of the image IMG: dist/h2surge-VERSION.tgz.
+	rm -rf dist/chart dist/h2surge-*.tgz && mkdir -p dist/chart && cp -r charts/h2surge dist/chart/
+	sed -i 's|^  repository: h2surge$$|  repository: $(REPOSITORY)|' dist/chart/h2surge/values.yaml
+	$(TOOLS)/helm package dist/chart/h2surge --version $(CHART_VERSION) --app-version $(TAG) --destination dist
+
+.PHONY: install.yaml
+install.yaml: ## Write all that "make deploy" applies, with the image IMG, into one file: dist/install.yaml.
+	hack/overlay.sh $(IMG) dist/install
+	$(KUBECTL) kustomize dist/install >dist/install.yaml.new && mv dist/install.yaml.new dist/install.yaml
+
+.PHONY: airgap
+airgap: PLATFORMS := linux/amd64 linux/arm64
+airgap: image chart install.yaml ## Pack image, chart, install.yaml and programs of IMG for a network without internet: dist/h2surge-airgap-VERSION.tar.gz.
+	hack/airgap.sh $(IMG) $(CHART_VERSION) $(PLATFORMS)
 
 .PHONY: docker-build
 docker-build: rootfs ## Build the image with Docker.
@@ -299,6 +331,10 @@ $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/crane $(TOOLS)/cyclonedx-gomod $(TOOLS)/actionlint: hack/tools/release/go.mod
 	cd hack/tools/release && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
+$(TOOLS)/goreleaser: hack/tools/goreleaser/go.mod
+	cd hack/tools/goreleaser && go build -o $(CURDIR)/$@ github.com/goreleaser/goreleaser/v2
+$(TOOLS)/validate-krew-manifest: hack/tools/krew/go.mod
+	cd hack/tools/krew && go build -o $(CURDIR)/$@ sigs.k8s.io/krew/cmd/validate-krew-manifest
 $(TOOLS)/govulncheck: hack/tools/vuln/go.mod
 	cd hack/tools/vuln && go build -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 $(TOOLS)/helm: hack/tools/helm/go.mod

@@ -14,7 +14,7 @@ fi
 GOOS=darwin GOARCH=arm64 go build ./runner/... ./internal/mock/... || failed=1
 go run ./hack/prose || failed=1
 if hack/install.sh shellcheck=shellcheck; then
-  mapfile -t scripts < <(git grep -l '^#!/bin/bash' -- hack test .ci)
+  mapfile -t scripts < <(git grep -l '^#!/bin/bash' -- hack test .ci .github)
   shellcheck -x -S warning "${scripts[@]}" || failed=1
 elif [ -n "${CI:-}" ]; then
   failed=1
@@ -23,4 +23,5 @@ if [ -n "$(git tag --list 'v*')" ] && grep -q '<!-- until the first tag -->' REA
   echo "README.md: a version has a tag: install what it published; the lines are in a comment of the page"
   failed=1
 fi
+bin/tools/actionlint -shellcheck "$(command -v shellcheck || true)" || failed=1
 exit $failed
