@@ -15,6 +15,7 @@ type Merge struct {
 	windows *Windows
 	times   times
 	runners map[Runner]*added
+	of      []oneTime // memory of Add
 }
 
 // added is a runner whose distributions are part of a Merge.
@@ -51,13 +52,14 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	if err := m.windows.add(s, &m.times.responseTime); err != nil {
 		return err
 	}
-	all := m.times.of(s)
-	for i, d := range all {
+	m.of = m.times.of(s, m.of[:0])
+	defer func() { clear(m.of) }() // it points into the snapshot
+	for i, d := range m.of {
 		if d.now == nil || d.now.Count == 0 { // a runner can leave it out
 			continue
 		}
 		if known.last == nil {
-			known.last = make([]runnerv1alpha1.Histogram, len(all)) // many leave all out until their end
+			known.last = make([]runnerv1alpha1.Histogram, len(m.of)) // many leave all out until their end
 		}
 		if err := m.windows.adder.AddSince(*d.now, known.last[i], d.total, nil); err != nil {
 			return d.failed(err)

@@ -18,18 +18,20 @@ func shards(in *Input, snapshots []runnerv1alpha1.Snapshot, times bool) ([]runne
 	for _, r := range in.Lost {
 		silent[r] = true
 	}
+	var h histogram.H
+	var adder histogram.Adder
 	first, last := firstStart(snapshots, in.ClockOffsets), lastEnd(snapshots)
 	for i := range snapshots {
 		s := &snapshots[i]
 		one := shardResult(s)
 		one.Lost = in.isLost(runnerOf(s))
 		if times {
-			h, err := histogram.Decode(s.ResponseTime)
-			if err != nil {
+			h.Reset()
+			if err := adder.AddSince(s.ResponseTime, runnerv1alpha1.Histogram{}, &h, nil); err != nil {
 				return nil, fmt.Errorf("snapshot of shard %d: response time: %w", s.Shard, err)
 			}
 			none := unansweredOf(in.Plan, s, drained(s) || one.Lost)
-			none.addTo(h)
+			none.addTo(&h)
 			one.ResponseTime = h.Times()
 		}
 		delete(silent, runnerOf(s))

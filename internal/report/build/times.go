@@ -67,8 +67,8 @@ func (t *oneTime) failed(err error) error {
 	return fmt.Errorf("%s of %s %d: %w", t.name, t.part, t.i, err)
 }
 
-// of returns all distributions but the response time. Their order does not depend on the snapshot.
-func (t *times) of(s *runnerv1alpha1.Snapshot) (out []oneTime) {
+// of appends all distributions but the response time. Their order does not depend on the snapshot.
+func (t *times) of(s *runnerv1alpha1.Snapshot, out []oneTime) []oneTime {
 	for i := range t.steps {
 		var now [runnerv1alpha1.StepDistributions]*runnerv1alpha1.Histogram
 		if i < len(s.Steps) {
@@ -123,7 +123,7 @@ func (t *times) final(h *runnerv1alpha1.Histograms) []oneTime {
 
 // merge adds the distributions of a snapshot.
 func (t *times) merge(s *runnerv1alpha1.Snapshot) error {
-	for _, d := range append(t.of(s), oneTime{name: "response time", total: &t.responseTime, now: &s.ResponseTime}) {
+	for _, d := range append(t.of(s, nil), oneTime{name: "response time", total: &t.responseTime, now: &s.ResponseTime}) {
 		if d.now == nil {
 			continue
 		}
