@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -42,6 +43,9 @@ const (
 	patience          = 2 * time.Minute
 )
 
+// anyUser is the row in which operator and runners have a random user and group, as under OpenShift's restricted-v2.
+const anyUser = "any user"
+
 // TestSkew: an operator and runners of different builds run a test together, and every request counts. A row that needs what the previous
 // build lacks wants VersionMismatch: then the test ends before the start and says why.
 func TestSkew(t *testing.T) {
@@ -61,10 +65,11 @@ func TestSkew(t *testing.T) {
 		{"previous runner, Spin", "new", "old", v1alpha1.ShardLostFail, v1alpha1.IdleStrategySpin, v1alpha1.ReasonCompleted},
 		{"previous operator", "old", "new", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
 		{"previous operator, Rebalance", "old", "new", v1alpha1.ShardLostRebalance, "", v1alpha1.ReasonCompleted},
+		{anyUser, "new", "new", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			served, url := target(t)
-			w := newWorld(t, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"))
+			w := newWorld(t, tt.name == anyUser, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"))
 			lt := builder.Minimal("mixed").Namespace(namespace).TargetURL(url).Shards(2).Connections(2).
 				Rates(builder.PerSecond("steady", 100, 3*time.Second)).
 				Edit(func(s *v1alpha1.LoadTestSpec) {
@@ -131,6 +136,8 @@ type world struct {
 	kubeconfig string
 	runner     string
 	pods       map[string]*pod
+	// user of the processes; nil: that of the test.
+	user *syscall.Credential
 }
 
 // pod is the process of a runner.
@@ -141,9 +148,13 @@ type pod struct {
 }
 
 // newWorld starts the operator that is in a directory, with its CRDs. The target is on a loopback address, which the default rules deny.
-func newWorld(t *testing.T, operator, runner string) *world {
+func newWorld(t *testing.T, anyUser bool, operator, runner string) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), dir: t.TempDir(), runner: runner, pods: map[string]*pod{}}
+	manager := filepath.Join(operator, "manager")
+	if anyUser {
+		manager, w.runner = w.asAnyUser(manager), w.asAnyUser(runner)
+	}
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join(operator, "crd")}, ErrorIfCRDPathMissing: true}
 	config, err := env.Start()
 	w.must(err)
@@ -163,8 +174,28 @@ func newWorld(t *testing.T, operator, runner string) *world {
 	}
 	text := fmt.Sprintf("apiVersion: config.h2surge.io/v1alpha1\nkind: OperatorConfig\noperatorNamespace: %s\n"+
 		"metrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\nrunner: {image: \"h2surge:skew\"}\ntargets: {deniedByDefault: []}\n", operatorNamespace)
-	w.spawn(exec.Command(filepath.Join(operator, "manager"), "-config", w.file("config.yaml", []byte(text))), "KUBECONFIG="+w.kubeconfig)
+	w.spawn(exec.Command(manager, "-config", w.file("config.yaml", []byte(text))), "KUBECONFIG="+w.kubeconfig)
 	return w
+}
+
+// asAnyUser makes all processes run as a random user, and returns a copy of a program that this user can execute. A folder of testing.T is
+// for the user of the test only.
+func (w *world) asAnyUser(program string) string {
+	w.t.Helper()
+	if os.Geteuid() != 0 {
+		w.t.Skip("SKIPPED: only root starts processes of other users")
+	}
+	if w.user == nil {
+		id := 1_000_000_000 + rand.Uint32N(1_000_000_000)
+		w.t.Logf("user and group %d", id)
+		w.user = &syscall.Credential{Uid: id, Gid: id}
+		w.must(os.Chmod(filepath.Dir(w.dir), 0o755))
+	}
+	content, err := os.ReadFile(program)
+	w.must(err)
+	program = w.file(filepath.Base(program), content)
+	w.must(os.Chmod(program, 0o755))
+	return program
 }
 
 func (w *world) must(err error) {
@@ -177,8 +208,8 @@ func (w *world) must(err error) {
 func (w *world) file(name string, content []byte) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
-	w.must(os.MkdirAll(filepath.Dir(path), 0o700))
-	w.must(os.WriteFile(path, content, 0o600))
+	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	w.must(os.WriteFile(path, content, 0o644)) // as in volumes of Secrets and ConfigMaps
 	return path
 }
 
@@ -187,7 +218,7 @@ func (w *world) spawn(cmd *exec.Cmd, env ...string) *pod {
 	w.t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: w.user}
 	w.must(cmd.Start())
 	p := &pod{cmd: cmd, done: make(chan struct{})}
 	go func() { _ = cmd.Wait(); close(p.done) }()
