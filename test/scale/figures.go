@@ -12,7 +12,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -87,51 +87,30 @@ func (w *world) sample(ctx context.Context) (*sample, error) {
 
 // ownCosts reads /proc.
 func (w *world) ownCosts(s *sample) error {
-	const tick = 10 * time.Millisecond // USER_HZ is 100 on all architectures of Linux that Go has
-	dir := fmt.Sprintf("/proc/%d/", w.operator.Process.Pid)
-	stat, err := os.ReadFile(dir + "stat")
+	seconds := func(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
+	proc, err := procfs.NewProc(w.operator.Process.Pid)
 	if err != nil {
 		return err
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	for _, f := range fields[11:13] {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return err
-		}
-		s.cpu += time.Duration(n) * tick
-	}
-	status, err := os.ReadFile(dir + "status")
+	stat, err := proc.Stat()
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(status)) {
-		f := strings.Fields(line)
-		switch f[0] {
-		case "VmRSS:":
-			s.rss, err = strconv.ParseInt(f[1], 10, 64)
-		case "VmHWM:":
-			s.peak, err = strconv.ParseInt(f[1], 10, 64)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	all, err := os.ReadFile("/proc/stat")
+	status, err := proc.NewStatus()
 	if err != nil {
 		return err
 	}
-	first, _, _ := strings.Cut(string(all), "\n")
-	for i, f := range strings.Fields(first) {
-		if i == 0 || i == 4 || i == 5 || i > 8 { // the name, idle, iowait, guests
-			continue
-		}
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return err
-		}
-		s.machine += time.Duration(n) * tick
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return err
 	}
+	all, err := fs.Stat()
+	if err != nil {
+		return err
+	}
+	s.cpu, s.rss, s.peak = seconds(stat.CPUTime()), int64(status.VmRSS>>10), int64(status.VmHWM>>10)
+	of := &all.CPUTotal
+	s.machine = seconds(of.User + of.Nice + of.System + of.IRQ + of.SoftIRQ + of.Steal)
 	return nil
 }
 
