@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jsonNodes parses JSON to YAML nodes with their lines; nil: it is not JSON. The YAML parser does not accept all JSON:
-// it does not know surrogate pairs, and its keys have at most 1024 characters.
-func jsonNodes(source []byte) *yaml.Node {
+// JSONNodes parses JSON to YAML nodes with their lines; nil: it is not JSON. The YAML parser does not accept all JSON:
+// it does not know surrogate pairs, and its keys have at most 1024 characters. Texts and null have tags.
+func JSONNodes(source []byte) *yaml.Node {
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(source)), source: source, line: 1}
 	r.dec.UseNumber()
 	n, err := r.value()
@@ -42,13 +42,17 @@ func (r *jsonReader) value() (*yaml.Node, error) {
 		return nil, err
 	}
 	n := &yaml.Node{Line: r.line, Kind: yaml.ScalarNode}
-	switch t {
-	case json.Delim('{'):
-		n.Kind = yaml.MappingNode
-	case json.Delim('['):
-		n.Kind = yaml.SequenceNode
+	switch v := t.(type) {
+	case nil:
+		n.Tag = "!!null"
+		return n, nil
+	case json.Delim:
+		n.Kind = map[json.Delim]yaml.Kind{'{': yaml.MappingNode, '[': yaml.SequenceNode}[v]
+	case string:
+		n.Tag, n.Value = "!!str", v
+		return n, nil
 	default:
-		n.Value = fmt.Sprint(t)
+		n.Value = fmt.Sprint(v)
 		return n, nil
 	}
 	for r.dec.More() {

@@ -180,7 +180,7 @@ func (d *document) node() *yaml.Node {
 	}
 	d.parsed = true
 	if d.json {
-		d.root = jsonNodes(d.source)
+		d.root = JSONNodes(d.source)
 		return d.root
 	}
 	var n yaml.Node

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/lazy"
 )
 
@@ -22,12 +20,7 @@ func ordered(v any) (*yaml.Node, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(&b)
-	dec.UseNumber()
-	n, err := node(dec)
-	if errors.Is(err, io.EOF) {
-		return nil, io.ErrUnexpectedEOF
-	}
+	n, err := ParseJSON(b.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -42,65 +35,31 @@ func ParseJSON(text []byte) (*yaml.Node, error) {
 	if !json.Valid(text) { // which bounds the depth, too
 		return nil, errors.New("is not JSON")
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return node(dec)
+	return styled(compile.JSONNodes(text)), nil
 }
 
-// node reads one value; nil is null.
-func node(dec *json.Decoder) (*yaml.Node, error) {
-	token, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		if v == '{' {
-			return mapping(dec)
+// styled returns a value in the style of a manifest; nil: it is null.
+func styled(n *yaml.Node) *yaml.Node {
+	out := &yaml.Node{Kind: n.Kind, Value: n.Value}
+	switch {
+	case n.Tag == "!!null":
+		return nil
+	case n.Tag == "!!str":
+		return scalar(n.Value)
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if value := styled(n.Content[i+1]); value != nil {
+				out.Content = append(out.Content, styled(n.Content[i]), value)
+			}
 		}
-		return sequence(dec)
-	case string:
-		return scalar(v), nil
-	case json.Number:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}, nil
-	case bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(v)}, nil
-	}
-	return nil, nil
-}
-
-func mapping(dec *json.Decoder) (*yaml.Node, error) {
-	out := &yaml.Node{Kind: yaml.MappingNode}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		value, err := node(dec)
-		if err != nil {
-			return nil, err
-		}
-		if value != nil {
-			out.Content = append(out.Content, scalar(fmt.Sprint(key)), value)
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			if value := styled(item); value != nil {
+				out.Content = append(out.Content, value)
+			}
 		}
 	}
-	_, err := dec.Token()
-	return out, err
-}
-
-func sequence(dec *json.Decoder) (*yaml.Node, error) {
-	out := &yaml.Node{Kind: yaml.SequenceNode}
-	for dec.More() {
-		value, err := node(dec)
-		if err != nil {
-			return nil, err
-		}
-		if value != nil {
-			out.Content = append(out.Content, value)
-		}
-	}
-	_, err := dec.Token()
-	return out, err
+	return out
 }
 
 var (

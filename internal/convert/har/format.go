@@ -1,6 +1,7 @@
 package har
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -40,25 +41,16 @@ type pair struct {
 }
 
 type postData struct {
-	MimeType string  `json:"mimeType"`
-	Text     string  `json:"text"`
-	Params   []param `json:"params"`
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text"`
+	Params   []pair `json:"params"`
 	// Encoding is not in HAR 1.2 for requests, but some write it, as for responses.
 	Encoding string `json:"encoding"`
 }
 
-type param struct {
-	Name     string `json:"name"`
-	Value    string `json:"value"`
-	FileName string `json:"fileName"`
-}
-
 // begin returns when the request was sent. It is zero if the entry has no valid time.
 func (e *entry) begin() time.Time {
-	t, err := time.Parse(time.RFC3339Nano, e.StartedDateTime)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339Nano, e.StartedDateTime)
 	return t
 }
 
@@ -70,15 +62,6 @@ func (e *entry) end() time.Time {
 
 func parse(input []byte) (*archive, error) {
 	a := &archive{}
-	if err := json.Unmarshal(trimBOM(input), a); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-func trimBOM(b []byte) []byte {
-	if len(b) >= 3 && b[0] == 0xef && b[1] == 0xbb && b[2] == 0xbf {
-		return b[3:]
-	}
-	return b
+	err := json.Unmarshal(bytes.TrimPrefix(input, []byte("\xef\xbb\xbf")), a)
+	return a, err
 }
