@@ -3,35 +3,12 @@ package cli
 import (
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
 )
-
-// completePath offers the fields of the object that a path is in, and the kinds that a path can begin with.
-func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	object := path[:strings.LastIndex(path, ".")+1]
-	parent, err := findField(object)
-	if err != nil {
-		return nil, directive
-	}
-	fields := parent.inside()
-	var out []string
-	for _, name := range fields.names {
-		out = append(out, cobra.CompletionWithDesc(object+name, summary(fields.Properties[name].Description)))
-	}
-	if object == "" {
-		out = append(out, kindNames()...)
-	}
-	return command.WithPrefix(out, path), directive
-}
 
 // completeNames offers names of the manifest that the command line has. A manifest with mistakes has none.
 func (s *source) completeNames(names func(*job) []string, directive cobra.ShellCompDirective) cobra.CompletionFunc {

@@ -1,4 +1,4 @@
-package cli
+package schema
 
 import (
 	"fmt"
@@ -19,7 +19,8 @@ spec.chains.steps. If it begins with LoadTestSchedule or Target, it is the path 
 object of this kind; a Target is a file of h2surge target. A path from an error message
 works too: h2surge ignores indices.`
 
-func newExplainCommand() *cobra.Command {
+// NewExplainCommand returns the command explain.
+func NewExplainCommand() *cobra.Command {
 	recursive := false
 	cmd := &cobra.Command{
 		Use:   "explain [PATH]",
@@ -149,4 +150,26 @@ func pathsTo(root *openAPI, name string) (out []string) {
 	}
 	walk(root, "")
 	return out
+}
+
+// completePath offers the fields of the object that a path is in, and the kinds that a path can begin with.
+func completePath(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	object := path[:strings.LastIndex(path, ".")+1]
+	parent, err := findField(object)
+	if err != nil {
+		return nil, directive
+	}
+	fields := parent.inside()
+	var out []string
+	for _, name := range fields.names {
+		out = append(out, cobra.CompletionWithDesc(object+name, summary(fields.Properties[name].Description)))
+	}
+	if object == "" {
+		out = append(out, kindNames()...)
+	}
+	return command.WithPrefix(out, path), directive
 }

@@ -1,4 +1,5 @@
-package cli
+// Package schema has the commands that describe manifests: schema prints the JSON Schema, explain prints a field.
+package schema
 
 import (
 	"encoding/json"
@@ -29,7 +30,8 @@ Editors that use yaml-language-server read this line. Without a network, save th
 and name its file: $schema=manifest.json. The schema does not have the rules between
 fields: use "h2surge lint" for them.`
 
-func newSchemaCommand() *cobra.Command {
+// NewCommand returns the command schema.
+func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of manifests",

@@ -1,10 +1,11 @@
-package cli
+package schema
 
 import (
 	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,33 +14,6 @@ import (
 
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
-
-// TestSchemaFiles: editors use the files, whose place is their $id.
-func TestSchemaFiles(t *testing.T) {
-	module := string(must(os.ReadFile("../../go.mod")))
-	repository, _, _ := strings.Cut(strings.TrimPrefix(schemaURL, "https://raw.githubusercontent.com/"), "/main/")
-	if !strings.HasPrefix(module, "module github.com/"+repository+"\n") {
-		t.Errorf("%s is not in the repository of the module", schemaURL)
-	}
-	for file, args := range map[string][]string{
-		"manifest.json": {}, "loadtest.json": {"LoadTest"}, "loadtestschedule.json": {"loadtestschedule"}, "target.json": {"Target"},
-	} {
-		got := h2surge(t, nil, nil, append([]string{"schema"}, args...)...)
-		want, err := os.ReadFile("../../docs/reference/schema/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.code != 0 || got.out != string(want) {
-			t.Errorf("exit code %d; docs/reference/schema/%s differs from what the command prints: make docs", got.code, file)
-		}
-		if !strings.Contains(got.out, "\n \"$id\": \""+schemaURL+file+"\",\n") {
-			t.Errorf("docs/reference/schema/%s has another $id", file)
-		}
-	}
-	if got := h2surge(t, nil, nil, "schema", "Pod"); got.code != 1 || got.errors != "KIND: \"Pod\" is not known; allowed: LoadTest, LoadTestSchedule, Target\n" {
-		t.Errorf("exit code %d: %s", got.code, got.errors)
-	}
-}
 
 // compiledSchema compiles the schema of some kinds.
 func compiledSchema(t *testing.T, of ...*kind) *jsonschema.Schema {
@@ -84,7 +58,9 @@ func validate(t *testing.T, s *jsonschema.Schema, document string) error {
 
 func TestSchemaTakesSamples(t *testing.T) {
 	s, every := compiledSchema(t, kinds[0]), compiledSchema(t, kinds...)
-	for _, name := range append(samples(t), "../../test/builder/full.yaml") {
+	samples := must(filepath.Glob("../../../config/samples/*.yaml"))
+	samples = slices.DeleteFunc(samples, func(name string) bool { return filepath.Base(name) == "kustomization.yaml" })
+	for _, name := range append(samples, "../../../test/builder/full.yaml") {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +78,7 @@ func TestSchemaTakesSamples(t *testing.T) {
 }
 
 func TestSchemaRefuses(t *testing.T) {
-	sound := string(must(os.ReadFile("testdata/lint/sound.yaml")))
+	sound := string(must(os.ReadFile("../testdata/lint/sound.yaml")))
 	s := compiledSchema(t, kinds[0])
 	if err := validate(t, s, sound); err != nil {
 		t.Fatal(err)
@@ -164,7 +140,7 @@ spec:
 
 // TestSchemaOfTargets: the samples are taken, and what the target would refuse is refused.
 func TestSchemaOfTargets(t *testing.T) {
-	files, err := filepath.Glob("../../config/samples/targets/*.yaml")
+	files, err := filepath.Glob("../../../config/samples/targets/*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatal(files, err)
 	}
