@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/convert"
 	"github.com/h2surge/h2surge/internal/cli/schema"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
@@ -54,6 +55,6 @@ operator runs in a cluster, or by a URL and the flags of h2load.`)
 
 // WithoutCluster returns the commands of h2surge that the plugin of kubectl has, too. They need no cluster.
 func WithoutCluster() []*cobra.Command {
-	return []*cobra.Command{newLintCommand(), schema.NewExplainCommand(), schema.NewCommand(), newConvertCommand(),
+	return []*cobra.Command{newLintCommand(), schema.NewExplainCommand(), schema.NewCommand(), convert.NewCommand(),
 		newVersionCommand()}
 }

@@ -67,20 +67,20 @@ func (t *manifestText) at(line int) (file string, inFile int) {
 	if line == 0 || i < 0 {
 		return t.name(), line
 	}
-	return shownName(t.files[i].name), line - t.files[i].first + 1
+	return command.ShownName(t.files[i].name), line - t.files[i].first + 1
 }
 
 // name is what messages about the whole manifest call it: its only file, or all of them.
 func (t *manifestText) name() string {
 	names := make([]string, 0, len(t.files))
 	for _, f := range t.files {
-		names = append(names, shownName(f.name))
+		names = append(names, command.ShownName(f.name))
 	}
 	return strings.Join(names, ", ")
 }
 
 // first is the name of the first file.
-func (t *manifestText) first() string { return shownName(t.files[0].name) }
+func (t *manifestText) first() string { return command.ShownName(t.files[0].name) }
 
 // errorLines returns the errors to print, each after its file and line, in the order of the lines.
 func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
@@ -93,14 +93,6 @@ func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) [
 	return bounded(lines)
 }
 
-// shownName is the name of a file in messages.
-func shownName(file string) string {
-	if file == command.StdinName {
-		return "stdin"
-	}
-	return file
-}
-
 // readManifest reads the files of exactly one LoadTest.
 func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 	texts, unreadable := readManifests(names, stdin)
@@ -110,7 +102,7 @@ func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 	if len(texts) > 1 {
 		tests := make([]string, 0, len(texts))
 		for _, t := range texts {
-			tests = append(tests, shownName(t.files[0].name))
+			tests = append(tests, command.ShownName(t.files[0].name))
 		}
 		const most = 5
 		if len(tests) > most {
@@ -134,7 +126,7 @@ func readManifests(names []string, stdin io.Reader) (texts []*manifestText, unre
 		for _, name := range files {
 			content, err := readManifestFile(name, stdin)
 			if err != nil {
-				unreadable = append(unreadable, cannotRead(name, err).Error())
+				unreadable = append(unreadable, command.CannotRead(name, err).Error())
 				continue
 			}
 			f := manifestFile{name: name, content: content}
@@ -162,7 +154,7 @@ func expand(name string) ([]string, error) {
 	}
 	entries, err := os.ReadDir(name)
 	if err != nil {
-		return nil, cannotRead(name, err)
+		return nil, command.CannotRead(name, err)
 	}
 	var files []string
 	for _, e := range entries {
@@ -189,14 +181,6 @@ func readManifestFile(name string, stdin io.Reader) ([]byte, error) {
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	return io.ReadAll(io.LimitReader(f, compile.MaxManifest+1))
-}
-
-// cannotRead is an error about a file. It names the file once: a PathError has it as well.
-func cannotRead(name string, err error) error {
-	if cause := (*os.PathError)(nil); errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return command.Usagef("%s: %v", shownName(name), err)
 }
 
 // onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that

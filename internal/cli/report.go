@@ -138,7 +138,7 @@ func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, cannotRead(name, err)
+		return nil, command.CannotRead(name, err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	r, err := ReadReport(f)

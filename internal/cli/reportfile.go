@@ -66,13 +66,13 @@ func openReportFile(name string) (*ReportFile, error) {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, cannotRead(name, err)
+			return nil, command.CannotRead(name, err)
 		}
 		return &ReportFile{name: name, format: formatOf(name), file: f}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return nil, cannotRead(name, err)
+		return nil, command.CannotRead(name, err)
 	}
 	return &ReportFile{name: name, format: formatOf(name), file: f, temp: true}, nil
 }

@@ -47,7 +47,7 @@ func readURLFile(name string, stdin io.Reader) ([]string, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, cannotRead(name, err)
+		return nil, command.CannotRead(name, err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	urls, err := readURLs(f)

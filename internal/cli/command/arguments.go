@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,3 +95,19 @@ func IsManifestName(arg string) bool {
 
 // StdinName is the argument that stands for standard input.
 const StdinName = "-"
+
+// ShownName is the name of a file in messages.
+func ShownName(file string) string {
+	if file == StdinName {
+		return "stdin"
+	}
+	return file
+}
+
+// CannotRead is an error about a file. It names the file once: a PathError has it as well.
+func CannotRead(name string, err error) error {
+	if cause := (*os.PathError)(nil); errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return Usagef("%s: %v", ShownName(name), err)
+}

@@ -1,4 +1,5 @@
-package cli
+// Package convert has the command convert. The converters are in internal/convert.
+package convert
 
 import (
 	"errors"
@@ -45,7 +46,8 @@ type convertOptions struct {
 	name   string
 }
 
-func newConvertCommand() *cobra.Command {
+// NewCommand returns the command convert.
+func NewCommand() *cobra.Command {
 	o := &convertOptions{}
 	cmd := &cobra.Command{
 		Use:     "convert",
