@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cli/convert"
 	"github.com/h2surge/h2surge/internal/cli/schema"
+	"github.com/h2surge/h2surge/internal/cli/target"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -41,7 +42,7 @@ func parts() linked {
 func newRootCommand(l linked) *cobra.Command {
 	root := command.NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
-	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(),
+	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), target.NewCommand(), newReportCommand(),
 		newCompareCommand(), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
 	root.InitDefaultCompletionCmd("completion")

@@ -1,4 +1,5 @@
-package cli
+// Package target has the command target, which serves the target of internal/mock.
+package target
 
 import (
 	"context"
@@ -63,8 +64,8 @@ type targetFlags struct {
 	record      string
 }
 
-// newTargetCommand returns "h2surge target". Its errors are usage errors or failures to listen.
-func newTargetCommand() *cobra.Command {
+// NewCommand returns "h2surge target". Its errors are usage errors or failures to listen.
+func NewCommand() *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "target",
