@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mock"
 )
 
@@ -146,10 +147,10 @@ func TestColours(t *testing.T) {
 	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", tc.noColour)
 		t.Setenv("TERM", tc.term)
-		if got := hasColours(line); got != tc.want {
+		if got := command.HasColours(line); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}
-		if hasColours(&strings.Builder{}) {
+		if command.HasColours(&strings.Builder{}) {
 			t.Errorf("%+v: colours in a pipe", tc)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
@@ -224,4 +225,15 @@ func joined(files []manifestFile) *manifestText {
 		line += bytes.Count(content, []byte("\n"))
 	}
 	return t
+}
+
+// writeLoadTest writes a manifest of one LoadTest.
+func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
+	return command.WriteDocument(w, format, struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   map[string]string `json:"metadata"`
+		// Spec is that of the LoadTest.
+		Spec *v1alpha1.LoadTestSpec `json:"spec"`
+	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
 }

@@ -3,14 +3,12 @@ package cli
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/render"
@@ -51,7 +49,7 @@ var writers = map[string]func(io.Writer, *rv.Report) error{
 	outputJUnit:    render.JUnit,
 	outputCSV:      render.CSV, outputStages: render.Stages, outputCounts: render.Counts,
 	outputHistogramLog: render.HistogramLog, outputPercentiles: render.Percentiles, outputOTLP: render.OTLP,
-	outputH2load: writeH2load,
+	outputH2load: render.H2load,
 }
 
 // CompleteOutput makes shell completion offer reportFormats for -o.
@@ -98,26 +96,10 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 	if len(files) > 0 {
 		last = "Full report: " + mask.Line(strings.Join(files, ", "))
 	}
-	return render.Summary(w, r, last, hasColours(w))
+	return render.Summary(w, r, last, command.HasColours(w))
 }
 
 // Reported returns whether a user sees the verdict in the report on w.
 func Reported(w io.Writer, format string) bool {
 	return format == command.OutputText && command.IsTerminal(w)
-}
-
-// hasColours returns whether w is a terminal with colours whose user wants them (no-color.org).
-func hasColours(w io.Writer) bool {
-	return command.IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-// writeLoadTest writes a manifest of one LoadTest.
-func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	return command.WriteDocument(w, format, struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Metadata   map[string]string `json:"metadata"`
-		// Spec is that of the LoadTest.
-		Spec *v1alpha1.LoadTestSpec `json:"spec"`
-	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
 }

@@ -63,7 +63,7 @@ func TestPush(t *testing.T) {
 		{"unauthorized", 401, `{"code": 16, "message": "no token"}`, verdict.ExitError, "--otlp-endpoint: the receiver answered with status 401: no token\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv(headersVariable, "Authorization=Bearer%20secret,x=y")
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20secret,x=y")
 			r := newReceiver(t, tt.status, tt.body)
 			got := h2surge(t, nil, nil, "report", saved, "--otlp-endpoint", r.URL+"/api/")
 			if got.code != tt.code || got.errors != tt.want || !strings.Contains(got.out, "Verdict: Passed") {
@@ -97,9 +97,9 @@ func TestPushMistakes(t *testing.T) {
 			t.Errorf("%s: %+v", endpoint, got)
 		}
 	}
-	t.Setenv(headersVariable, "secret")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "secret")
 	got := h2surge(t, nil, nil, "run", "-q", "-f", "-", "--otlp-endpoint", "http://collector:4318")
-	if got.code != verdict.ExitUsage || !strings.HasPrefix(got.errors, headersVariable+": must be NAME=VALUE") || strings.Contains(got.errors, "secret") {
+	if got.code != verdict.ExitUsage || !strings.HasPrefix(got.errors, "OTEL_EXPORTER_OTLP_HEADERS: must be NAME=VALUE") || strings.Contains(got.errors, "secret") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -341,7 +341,7 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 		return command.Failf("standard output: %v", err)
 	}
 	if o.histogram {
-		if err := writeHistogram(stdout, c.report); err != nil {
+		if err := render.Histogram(stdout, c.report); err != nil {
 			return command.Failf("standard output: %v", err)
 		}
 	}

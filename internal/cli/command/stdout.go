@@ -36,3 +36,8 @@ func IsTerminal(w io.Writer) bool {
 	f, ok := File(w)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// HasColours returns whether w is a terminal with colours whose user wants them (no-color.org).
+func HasColours(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"bytes"
@@ -12,10 +12,10 @@ import (
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
-// writeH2load writes the report in the form of h2load 1.52, for scripts that read that.
+// H2load writes the report in the form of h2load 1.52, for scripts that read that.
 // docs/reference/cli.md has the meaning of each figure. Figures that h2surge does not count are left
 // out.
-func writeH2load(w io.Writer, r *rv.Report) error {
+func H2load(w io.Writer, r *rv.Report) error {
 	var b bytes.Buffer
 	q := &r.Requests
 	errored := q.TimedOut + q.Reset + q.ConnectionLost + q.Dropped
@@ -69,25 +69,23 @@ func h2loadTimes(b *bytes.Buffer, in *rv.ReportHistograms) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", row.name, err)
 		}
-		sd, within := deviation(h)
+		sd, within := sampleDeviation(h)
 		fmt.Fprintf(b, "%s: %10s  %10s  %10s  %10s%9.2f%%\n", row.name,
 			h2loadTime(float64(h.Min())), h2loadTime(float64(h.Max())), h2loadTime(h.Mean()), h2loadTime(sd), within*100)
 	}
 	return nil
 }
 
-// deviation is the standard deviation of a sample, in microseconds, and the share of the values
+// sampleDeviation is the standard deviation of a sample, in microseconds, and the share of the values
 // within one standard deviation of the mean. Values are those of buckets, three digits.
-func deviation(h *histogram.H) (sd, within float64) {
-	mean, squares := h.Mean(), 0.0
-	h.Each(func(us, n int64) { squares += float64(n) * (float64(us) - mean) * (float64(us) - mean) })
-	if h.Count() > 1 {
-		sd = math.Sqrt(squares / float64(h.Count()-1))
+func sampleDeviation(h *histogram.H) (sd, within float64) {
+	if n := float64(h.Count()); n > 1 {
+		sd = deviation(h) * math.Sqrt(n/(n-1))
 	}
 	near := int64(0)
 	h.Each(func(us, n int64) {
 		// A bucket of one value is that value, which rounding must not put outside.
-		if math.Abs(float64(us)-mean) <= sd+0.5 {
+		if math.Abs(float64(us)-h.Mean()) <= sd+0.5 {
 			near += n
 		}
 	})
@@ -122,9 +120,9 @@ const (
 	histogramBar  = 40
 )
 
-// writeHistogram draws the distribution of response times. The limits of the rows grow by the same
+// Histogram draws the distribution of response times. The limits of the rows grow by the same
 // factor from the smallest time to the greatest, because times of several magnitudes are the rule.
-func writeHistogram(w io.Writer, r *rv.Report) error {
+func Histogram(w io.Writer, r *rv.Report) error {
 	if r.Histograms == nil || r.Histograms.ResponseTime.Count+r.Histograms.ResponseTime.Unanswered == 0 {
 		_, err := fmt.Fprint(w, "\nResponse time: nothing was measured\n")
 		return err
