@@ -3,18 +3,18 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/report/compare"
 )
 
 func (k *kube) newCompare() *cobra.Command {
 	w := &where{}
-	show := cli.CompareFlags{}
+	show := report.CompareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare the reports of two tests that have ended",
-		Long:  "Compare the reports of two tests of a namespace that have ended: A is the baseline.\n\n" + cli.CompareLong,
+		Long:  "Compare the reports of two tests of a namespace that have ended: A is the baseline.\n\n" + report.CompareLong,
 		Example: `  kubectl h2surge compare pcf-1 pcf-2 -n core
   kubectl h2surge compare pcf-1 pcf-2 --tolerance 5% --output-file compare.html`,
 		Args: command.ExactArgs("A", "B"),

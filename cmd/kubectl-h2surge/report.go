@@ -9,14 +9,14 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/cluster"
 )
 
 func (k *kube) newReport() *cobra.Command {
 	w := &where{}
-	show := cli.ReportFlags{}
+	show := report.Flags{}
 	cmd := &cobra.Command{
 		Use:   "report NAME",
 		Short: "Show or save the report of a test that has ended",
@@ -50,7 +50,7 @@ func fetchReport(ctx context.Context, c *cluster.Cluster, lt *v1alpha1.LoadTest)
 	if err != nil {
 		return nil, err
 	}
-	r, err := cli.ReadReport(bytes.NewReader(b))
+	r, err := report.Read(bytes.NewReader(b))
 	if err != nil {
 		return nil, fmt.Errorf("the report of %s: %w", lt.Name, err)
 	}

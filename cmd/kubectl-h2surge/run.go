@@ -18,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
@@ -71,9 +72,9 @@ type kubeRun struct {
 	wait, follow    bool
 	timeout         time.Duration
 	output          string
-	full            cli.Full
+	full            report.Full
 	outputFiles     []string
-	push            cli.Push
+	push            report.Push
 	stopOnInterrupt bool
 	stdin           io.Reader
 	stdout, stderr  io.Writer
@@ -82,7 +83,7 @@ type kubeRun struct {
 	test            *v1alpha1.LoadTest // the last known state
 	// probes is the number of probes of a search that were printed.
 	probes      int
-	reportFiles cli.ReportFiles
+	reportFiles report.Files
 	// left: the user stopped following before the end. stopped: the user stopped the test.
 	left, stopped bool
 }
@@ -109,10 +110,10 @@ func (k *kube) newRun() *cobra.Command {
 	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
 	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
-	flags.StringVarP(&r.output, "output", "o", command.OutputText, cli.OutputUsage)
-	cli.CompleteOutput(cmd)
+	flags.StringVarP(&r.output, "output", "o", command.OutputText, report.OutputUsage)
+	report.CompleteOutput(cmd)
 	r.full.Register(flags)
-	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
+	flags.StringArrayVar(&r.outputFiles, "output-file", nil, report.OutputFileUsage)
 	r.push.Register(flags)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false,
 		"stop the test on Ctrl-C, wait for its end and show the report")
@@ -128,7 +129,7 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if r.reportFiles, err = cli.OpenReportFiles(r.outputFiles); err != nil {
+	if r.reportFiles, err = report.OpenFiles(r.outputFiles); err != nil {
 		return err
 	}
 	defer r.reportFiles.Discard()
@@ -317,20 +318,20 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	if st.Report == nil {
 		return r.withoutReport()
 	}
-	report, err := fetchReport(ctx, r.cluster, r.test)
+	result, err := fetchReport(ctx, r.cluster, r.test)
 	if err != nil {
 		return kubeError(err)
 	}
-	if err := r.reportFiles.Save(report); err != nil {
+	if err := r.reportFiles.Save(result); err != nil {
 		return err
 	}
-	if err := r.full.Print(r.stdout, r.output, report, r.outputFiles); err != nil {
+	if err := r.full.Print(r.stdout, r.output, result, r.outputFiles); err != nil {
 		return command.Failf("standard output: %v", err)
 	}
-	if err := r.push.Send(ctx, report); err != nil {
+	if err := r.push.Send(ctx, result); err != nil {
 		return err
 	}
-	return cli.AsVerdict(report, cli.Reported(r.stdout, r.output))
+	return report.AsVerdict(result, report.Reported(r.stdout, r.output))
 }
 
 // withoutReport ends as the verdict in status says: it is all there is of a test of which nothing was
@@ -346,5 +347,5 @@ func (r *kubeRun) withoutReport() error {
 		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed,
 			Passed: t.Passed})
 	}
-	return cli.AsVerdict(&rv.Report{Verdict: judged}, false)
+	return report.AsVerdict(&rv.Report{Verdict: judged}, false)
 }

@@ -12,6 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cli/convert"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/cli/schema"
 	"github.com/h2surge/h2surge/internal/cli/target"
 	"github.com/h2surge/h2surge/runner"
@@ -42,8 +43,8 @@ func parts() linked {
 func newRootCommand(l linked) *cobra.Command {
 	root := command.NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
-	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), target.NewCommand(), newReportCommand(),
-		newCompareCommand(), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), target.NewCommand(), report.NewCommand(),
+		report.NewCompareCommand(), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
 	root.InitDefaultCompletionCmd("completion")
 	for _, cmd := range root.Commands() {

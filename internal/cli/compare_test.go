@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -121,7 +122,7 @@ func TestOneFileFails(t *testing.T) {
 // TestFormatsOfReport: each format of -o writes something, and JSON can be read again.
 func TestFormatsOfReport(t *testing.T) {
 	saved := savedRun(t, 100, 0, 1000)
-	for _, format := range reportFormats {
+	for _, format := range report.Formats {
 		got := h2surge(t, nil, nil, "report", saved, "-o", format)
 		if got.code != 0 || len(got.out) < 40 {
 			t.Errorf("%s: %+v", format, got)

@@ -14,6 +14,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/report/build"
@@ -76,8 +77,8 @@ type runOptions struct {
 	output string
 	// outputFiles are the files of --output-file.
 	outputFiles []string
-	push        Push
-	full        Full
+	push        report.Push
+	full        report.Full
 	listen      listenAddress
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
@@ -110,9 +111,9 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
-	flags.StringVarP(&o.output, "output", "o", command.OutputText, OutputUsage)
+	flags.StringVarP(&o.output, "output", "o", command.OutputText, report.OutputUsage)
 	o.full.Register(flags)
-	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
+	flags.StringArrayVar(&o.outputFiles, "output-file", nil, report.OutputFileUsage)
 	o.push.Register(flags)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
@@ -126,7 +127,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.BoolVar(&o.keep, flagLive+"-keep", false, "serve the final report until an interrupt")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
-	CompleteOutput(cmd)
+	report.CompleteOutput(cmd)
 	command.CompleteFlag(cmd, "idle-strategy", idleStrategies...)
 	command.CompleteFlag(cmd, "connection-choice", string(v1alpha1.ConnectionChoiceSpread),
 		string(v1alpha1.ConnectionChoiceBatch))
@@ -178,7 +179,7 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.demo && len(o.source.files) == 0:
 		return command.Usagef("--demo: allowed only with a manifest (-f)")
-	case o.histogram && o.output != command.OutputText && o.output != outputH2load:
+	case o.histogram && o.output != command.OutputText && o.output != report.H2load:
 		return command.Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
 	case o.live.Address == "" && (o.keep || o.live.Remote):
 		return command.Usagef("--live-keep, --live-remote: allowed only with --live")
@@ -219,7 +220,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		writeWarnings(stderr, append(j.warnings, o.form.curl.secrets()...))
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
-	files, err := OpenReportFiles(o.outputFiles)
+	files, err := report.OpenFiles(o.outputFiles)
 	if err != nil {
 		return err
 	}
@@ -333,7 +334,7 @@ func connectTimeout(plan *rv.Plan) time.Duration {
 }
 
 // publish writes the report, and ends with the verdict's exit code.
-func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFiles, stdout io.Writer) error {
+func (o *runOptions) publish(ctx context.Context, c *conclusion, files report.Files, stdout io.Writer) error {
 	if err := files.Save(c.report); err != nil {
 		return err
 	}
@@ -351,5 +352,5 @@ func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFil
 	if c.code == 0 {
 		return nil
 	}
-	return command.Exit(c.code, c.shown(Reported(stdout, o.output))...)
+	return command.Exit(c.code, c.shown(report.Reported(stdout, o.output))...)
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/internal/cli/report"
 )
 
 // Cutting a URL loses nothing of it but the fragment, and both halves are what they are taken
@@ -41,7 +43,7 @@ func FuzzReadReport(f *testing.F) {
 	f.Add("\x1f\x8b")
 	f.Add("null")
 	f.Fuzz(func(t *testing.T, s string) {
-		if r, err := ReadReport(strings.NewReader(s)); (r == nil) == (err == nil) {
+		if r, err := report.Read(strings.NewReader(s)); (r == nil) == (err == nil) {
 			t.Fatalf("%v, %v", r, err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
@@ -29,7 +29,7 @@ func TestOTLP(t *testing.T) {
 		ResponseTime: h.Times(), Histograms: &rv.ReportHistograms{ResponseTime: h.Encode()},
 		Verdict: rv.Verdict{Outcome: rv.OutcomeFailed, Reason: "ThresholdsFailed"},
 	}
-	var push cli.Push
+	var push report.Push
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	push.Register(flags)
 	must(t, flags.Set("otlp-endpoint", server.URL()+"/api/v1/otlp"))

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -96,7 +96,7 @@ func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 }
 
 func (f *CompareFlags) save(write func(io.Writer) error) error {
-	file, err := openReportFile(f.file)
+	file, err := openFile(f.file)
 	if err != nil {
 		return command.Usagef("--output-file: %v", err)
 	}
@@ -119,7 +119,8 @@ func writeComparison(w io.Writer, format string, c *compare.Comparison, a, b *rv
 	return command.WriteDocument(w, format, c)
 }
 
-func newCompareCommand() *cobra.Command {
+// NewCompareCommand returns the command compare.
+func NewCompareCommand() *cobra.Command {
 	show := CompareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B",
@@ -141,7 +142,7 @@ func newCompareCommand() *cobra.Command {
 			}
 			var in [2]compare.Input
 			for i, name := range args {
-				r, err := readReportFile(name, cmd.InOrStdin())
+				r, err := readFile(name, cmd.InOrStdin())
 				if err != nil {
 					return command.Usagef("%v", err)
 				}

@@ -1,4 +1,6 @@
-package cli
+// Package report has the commands that read reports, report and compare, and what commands that make a report share
+// with them: its formats, its files and its transfer to an OTLP endpoint.
+package report
 
 import (
 	"bufio"
@@ -20,8 +22,8 @@ import (
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
-// ReportFlags are the flags of the commands that show a report.
-type ReportFlags struct {
+// Flags are the flags of the commands that show a report.
+type Flags struct {
 	output   string
 	files    []string
 	push     Push
@@ -31,7 +33,7 @@ type ReportFlags struct {
 }
 
 // Register adds the flags to a command.
-func (f *ReportFlags) Register(cmd *cobra.Command) {
+func (f *Flags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flags = flags
 	flags.StringVarP(&f.output, "output", "o", command.OutputText, OutputUsage)
@@ -44,7 +46,7 @@ func (f *ReportFlags) Register(cmd *cobra.Command) {
 }
 
 // Check reports a mistake in the flags.
-func (f *ReportFlags) Check() error {
+func (f *Flags) Check() error {
 	if len(f.files) > 1 && f.flags.Changed("output") {
 		return command.Usagef("-o: not allowed with several --output-file")
 	}
@@ -55,7 +57,7 @@ func (f *ReportFlags) Check() error {
 }
 
 // Show writes the report, and ends as its verdict says if --exit-code was given.
-func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
+func (f *Flags) Show(cmd *cobra.Command, r *rv.Report) error {
 	var err error
 	if len(f.files) == 0 {
 		err = f.full.Print(cmd.OutOrStdout(), f.output, r, nil)
@@ -72,8 +74,8 @@ func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 }
 
 // save writes the report in the format of -o, or else in the format of the file's name.
-func (f *ReportFlags) save(r *rv.Report) error {
-	files, err := OpenReportFiles(f.files)
+func (f *Flags) save(r *rv.Report) error {
+	files, err := OpenFiles(f.files)
 	if err != nil {
 		return err
 	}
@@ -84,8 +86,9 @@ func (f *ReportFlags) save(r *rv.Report) error {
 	return files.Save(r)
 }
 
-func newReportCommand() *cobra.Command {
-	show := ReportFlags{}
+// NewCommand returns the command report.
+func NewCommand() *cobra.Command {
+	show := Flags{}
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a saved report",
@@ -104,7 +107,7 @@ no report.`,
 			if err := show.Check(); err != nil {
 				return err
 			}
-			r, err := readReportFile(args[0], cmd.InOrStdin())
+			r, err := readFile(args[0], cmd.InOrStdin())
 			if err != nil {
 				return command.Usagef("%v", err)
 			}
@@ -132,25 +135,25 @@ func AsVerdict(r *rv.Report, reported bool) error {
 // of 256 steps and six histograms, has some hundred kilobytes.
 const maxReport = 64 << 20
 
-func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
+func readFile(name string, stdin io.Reader) (*rv.Report, error) {
 	if name == "-" {
-		return ReadReport(stdin)
+		return Read(stdin)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, command.CannotRead(name, err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	r, err := ReadReport(f)
+	r, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
 }
 
-// ReadReport reads a report and checks its figures. It accepts fields that it does not know: a newer h2surge may have
+// Read reads a report and checks its figures. It accepts fields that it does not know: a newer h2surge may have
 // added some.
-func ReadReport(in io.Reader) (*rv.Report, error) {
+func Read(in io.Reader) (*rv.Report, error) {
 	buffered := bufio.NewReader(in)
 	var plain io.Reader = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) { // RFC 1952 2.3.1

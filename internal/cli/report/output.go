@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 
 // Formats of the flag -o for reports; the other formats of it are OutputText, OutputJSON and OutputYAML.
 const (
-	outputH2load = "h2load"
-	outputHTML   = "html"
+	H2load     = "h2load"
+	outputHTML = "html"
 	// outputMarkdown is for the page of a pipeline, outputJUnit for its list of tests.
 	outputMarkdown = "markdown"
 	outputJUnit    = "junit"
@@ -32,11 +32,11 @@ const (
 	outputOTLP         = "otlp"
 )
 
-// reportFormats are the formats of a report.
-var reportFormats = []string{
+// Formats are the formats of a report.
+var Formats = []string{
 	command.OutputText, command.OutputJSON, command.OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV,
 	outputStages, outputCounts,
-	outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
+	outputHistogramLog, outputPercentiles, outputOTLP, H2load,
 }
 
 // OutputUsage is the usage of -o of the commands that show a report.
@@ -49,14 +49,14 @@ var writers = map[string]func(io.Writer, *rv.Report) error{
 	outputJUnit:    render.JUnit,
 	outputCSV:      render.CSV, outputStages: render.Stages, outputCounts: render.Counts,
 	outputHistogramLog: render.HistogramLog, outputPercentiles: render.Percentiles, outputOTLP: render.OTLP,
-	outputH2load: render.H2load,
+	H2load: render.H2load,
 }
 
-// CompleteOutput makes shell completion offer reportFormats for -o.
-func CompleteOutput(cmd *cobra.Command) { command.CompleteFlag(cmd, "output", reportFormats...) }
+// CompleteOutput makes shell completion offer Formats for -o.
+func CompleteOutput(cmd *cobra.Command) { command.CompleteFlag(cmd, "output", Formats...) }
 
-// WriteReport writes a report in one of reportFormats.
-func WriteReport(w io.Writer, format string, r *rv.Report) error {
+// Write writes a report in one of Formats.
+func Write(w io.Writer, format string, r *rv.Report) error {
 	if format != command.OutputYAML {
 		return writers[format](w, r)
 	}
@@ -75,9 +75,9 @@ func (f *Full) Register(flags *pflag.FlagSet) {
 	flags.BoolVar((*bool)(f), "full", false, "print the whole report instead of its summary; files always have it")
 }
 
-// Check reports a format of -o that is not one of reportFormats, and a flag without effect.
+// Check reports a format of -o that is not one of Formats, and a flag without effect.
 func (f Full) Check(format string) error {
-	if err := command.OneOf(format, reportFormats...); err != nil {
+	if err := command.OneOf(format, Formats...); err != nil {
 		return err
 	}
 	if f && format != command.OutputText {
@@ -90,7 +90,7 @@ func (f Full) Check(format string) error {
 // whole report.
 func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) error {
 	if f || format != command.OutputText {
-		return WriteReport(w, format, r)
+		return Write(w, format, r)
 	}
 	last := "Full report: --full, or --output-file report.html"
 	if len(files) > 0 {

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"cmp"
@@ -13,10 +13,10 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 )
 
-// ReportFile is where a report will be saved. It is opened before the run, so that a long test
+// File is where a report will be saved. It is opened before the run, so that a long test
 // does not end with "permission denied", and a file that is there already is only replaced by a
 // whole report.
-type ReportFile struct {
+type File struct {
 	name   string
 	format string
 	file   *os.File
@@ -27,14 +27,14 @@ type ReportFile struct {
 // OutputFileUsage is the usage of --output-file of the commands that run a test.
 const OutputFileUsage = "`file` to save the report in, too; you can repeat it. The ending of the name selects the format: .html, .txt, .yaml, .md, .xml (JUnit), .csv, .hlog, .hgrm, otherwise JSON; compressed if .gz follows"
 
-// ReportFiles are the files of --output-file.
-type ReportFiles []*ReportFile
+// Files are the files of --output-file.
+type Files []*File
 
-// OpenReportFiles opens the files that a report will be saved in.
-func OpenReportFiles(names []string) (ReportFiles, error) {
-	var all ReportFiles
+// OpenFiles opens the files that a report will be saved in.
+func OpenFiles(names []string) (Files, error) {
+	var all Files
 	for _, name := range names {
-		f, err := openReportFile(name)
+		f, err := openFile(name)
 		if err != nil {
 			all.Discard()
 			return nil, command.Usagef("--output-file: %v", err)
@@ -45,9 +45,9 @@ func OpenReportFiles(names []string) (ReportFiles, error) {
 }
 
 // Save writes the report to each file.
-func (all ReportFiles) Save(r *rv.Report) error {
+func (all Files) Save(r *rv.Report) error {
 	for _, f := range all {
-		if err := f.save(func(w io.Writer) error { return WriteReport(w, f.format, r) }); err != nil {
+		if err := f.save(func(w io.Writer) error { return Write(w, f.format, r) }); err != nil {
 			return command.Failf("%v", err)
 		}
 	}
@@ -55,26 +55,26 @@ func (all ReportFiles) Save(r *rv.Report) error {
 }
 
 // Discard leaves nothing behind when there is no report. After Save it does nothing.
-func (all ReportFiles) Discard() {
+func (all Files) Discard() {
 	for _, f := range all {
 		f.discard()
 	}
 }
 
-func openReportFile(name string) (*ReportFile, error) {
+func openFile(name string) (*File, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, command.CannotRead(name, err)
 		}
-		return &ReportFile{name: name, format: formatOf(name), file: f}, nil
+		return &File{name: name, format: formatOf(name), file: f}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return nil, command.CannotRead(name, err)
 	}
-	return &ReportFile{name: name, format: formatOf(name), file: f, temp: true}, nil
+	return &File{name: name, format: formatOf(name), file: f, temp: true}, nil
 }
 
 // endings are the endings of names that select another format than JSON.
@@ -91,7 +91,7 @@ func formatOf(name string) string {
 }
 
 // save writes the document, compressed when the name ends in .gz, and puts it in its place.
-func (r *ReportFile) save(write func(io.Writer) error) error {
+func (r *File) save(write func(io.Writer) error) error {
 	err := r.write(write)
 	if closing := r.file.Close(); err == nil {
 		err = closing
@@ -106,7 +106,7 @@ func (r *ReportFile) save(write func(io.Writer) error) error {
 	return nil
 }
 
-func (r *ReportFile) write(write func(io.Writer) error) error {
+func (r *File) write(write func(io.Writer) error) error {
 	if r.temp {
 		// CreateTemp makes it for the owner alone; a report is as public as what a shell's
 		// redirection would make.
@@ -124,7 +124,7 @@ func (r *ReportFile) write(write func(io.Writer) error) error {
 	return z.Close()
 }
 
-func (r *ReportFile) discard() {
+func (r *File) discard() {
 	if r.saved {
 		return
 	}
