@@ -13,8 +13,9 @@ import (
 )
 
 // Windows makes a series of windows from the snapshots of a run. A window lasts a second, or longer if the run has
-// more than MaxWindows seconds. Each window keeps its distributions (spectrum, at most 5 bytes for each distinct
-// time), so that windows are joined without a loss. Each distribution of a snapshot is decoded once.
+// more than MaxWindows seconds, or if snapshots come less often. Each window keeps its distributions (spectrum, at most
+// 5 bytes for each distinct time), so that windows are joined without a loss. Each distribution of a snapshot is
+// decoded once.
 //
 // It is not safe for concurrent use.
 type Windows struct {
