@@ -193,7 +193,7 @@ release-check: $(addprefix $(TOOLS)/,actionlint goreleaser) ## Check the workflo
 	$(TOOLS)/goreleaser check
 
 .PHONY: release-snapshot
-release-snapshot: release-check install.yaml $(addprefix $(TOOLS)/,cyclonedx-gomod validate-krew-manifest) ## Make the files of a release in dist/release, without publishing, and check krew's manifest; about 10 minutes of CPU.
+release-snapshot: release-check airgap $(addprefix $(TOOLS)/,cyclonedx-gomod validate-krew-manifest) ## Make the files of a release in dist/release, without publishing, and check krew's manifest; about 10 minutes of CPU.
 	PATH=$(CURDIR)/$(TOOLS):$$PATH goreleaser release --snapshot --clean --skip=publish,sign
 	$(TOOLS)/validate-krew-manifest -manifest dist/release/krew/h2surge.yaml -skip-install
 
@@ -249,7 +249,7 @@ rootfs: $(TOOLS)/cyclonedx-gomod ## Build the files of the image: dist/root/OS/A
 	done
 
 .PHONY: image
-image: rootfs $(TOOLS)/crane ## Build the image without a container engine: dist/h2surge.tar.
+image: rootfs $(TOOLS)/crane ## Build the image without a container engine: dist/h2surge.tar, and the OCI layout dist/h2surge.oci.
 	hack/image.sh dist/h2surge $(IMG) $(VERSION) /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
 
 .PHONY: image-test
