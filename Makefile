@@ -28,8 +28,8 @@ LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSIO
 TOOLS := bin/tools
 # Writes the modules of a program. The same program gives the same bytes.
 SBOM := $(TOOLS)/cyclonedx-gomod bin -json -std -noserial -notimestamp
-# Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
-GOTEST := go run ./hack/gotest -skips hack/skips.txt
+# Shows "go test -json" with gotestsum; in CI, fails on a skipped test that hack/skips.txt does not name.
+GOTEST := hack/gotest.sh
 
 # What gofmt formats and checks.
 SOURCES := *.go api cmd controllers hack internal runner test
@@ -329,7 +329,7 @@ tools: $(addprefix $(TOOLS)/,crane cyclonedx-gomod helm prometheus) ## Build the
 
 $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
-$(TOOLS)/crane $(TOOLS)/cyclonedx-gomod $(TOOLS)/actionlint: hack/tools/release/go.mod
+$(TOOLS)/crane $(TOOLS)/cyclonedx-gomod $(TOOLS)/actionlint $(TOOLS)/gotestsum: hack/tools/release/go.mod
 	cd hack/tools/release && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/goreleaser: hack/tools/goreleaser/go.mod
 	cd hack/tools/goreleaser && go build -o $(CURDIR)/$@ github.com/goreleaser/goreleaser/v2

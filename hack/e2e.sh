@@ -126,7 +126,7 @@ deploy() {
 # stories ARGUMENT...: runs them as "go test -v" does, with arguments of the test's program.
 stories() {
   (cd test/e2e && go tool test2json -p github.com/h2surge/h2surge/test/e2e ../../dist/e2e/stories -test.v=test2json -test.timeout ${LONG:+1h}30m -test.parallel 4 "$@") |
-    go run ./hack/gotest -v -skips hack/skips.txt
+    hack/gotest.sh -v
 }
 
 cluster=$(choose)

@@ -15,4 +15,4 @@ KUBEBUILDER_ASSETS=$(hack/envtest-assets.sh)
 export KUBEBUILDER_ASSETS
 mapfile -t packages < <(git grep -lE --untracked '^\s+go [a-zA-Z(]|t\.Parallel\(\)|httptest\.New|"sync"|"sync/atomic"' -- cmd controllers internal runner |
   xargs -n 1 dirname | sort -u | grep -vx cmd/manager | sed 's|^|./|')
-go test -race -vet=off -json -timeout 20m -p 4 ./controllers/loadtest "${packages[@]}" | go run ./hack/gotest -skips hack/skips.txt
+go test -race -vet=off -json -timeout 20m -p 4 ./controllers/loadtest "${packages[@]}" | hack/gotest.sh

@@ -12,5 +12,5 @@ echo "==> envtest's programs took $SECONDS s; they are built once and stay in $K
 # time than there are CPUs. "make check" and "make verify" vet the code.
 SECONDS=0
 go test -vet=off -json -timeout 20m -p 4 ./controllers/loadtest ./internal/cli ./test/integration ./controllers/... ./runner/... ./... |
-  go run ./hack/gotest -skips hack/skips.txt
+  hack/gotest.sh
 echo "==> the tests took $SECONDS s"
