@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/runner/bitmap"
 	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/message"
@@ -49,7 +50,7 @@ const (
 // New returns a book without requests, which waits for streams to so many targets at most.
 func New(p *chain.Program, targets int, maxWait time.Duration) Book {
 	s := Book{
-		slab:      slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
+		slab:      slab{ids: bitmap.New()},
 		program:   p,
 		maxWait:   int64(maxWait),
 		waiting:   make([]ring.Ring[ID], targets),
@@ -66,7 +67,7 @@ func New(p *chain.Program, targets int, maxWait time.Duration) Book {
 func (b *Book) BeginTurn() { b.doneInTurn = 0 }
 
 // InUse returns how many requests have no outcome.
-func (b *Book) InUse() int { return b.inUse }
+func (b *Book) InUse() int { return b.ids.Len() }
 
 // DoneInTurn returns how many responses this turn has completed.
 func (b *Book) DoneInTurn() int { return b.doneInTurn }

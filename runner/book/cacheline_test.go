@@ -19,8 +19,6 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"Exchange": unsafe.Sizeof(Exchange{}),
 		"all":      bytesOf(b.all),
-		"used":     bytesOf(b.used),
-		"full":     bytesOf(b.full),
 		"waiting":  bytesOf(b.waiting),
 		"expiries": bytesOf(b.expiries),
 	} {

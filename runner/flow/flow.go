@@ -5,7 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/ring"
-	"github.com/h2surge/h2surge/runner/cacheline"
+	"github.com/h2surge/h2surge/runner/bitmap"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -62,14 +62,14 @@ type Flow struct {
 	// from the numbers of slots. number is the first number of the slot that was numbered last.
 	numbered bool
 	number   int64
-	_        [8]byte // whole cache lines
+	_        [40]byte // whole cache lines
 }
 
 // New returns what a worker knows of its chains before the load.
 func New(cfg Config) *Flow {
 	p := cfg.Program
 	f := &Flow{
-		instances: instances{free: cacheline.Make[int32](0)}, host: cfg.Host, unsent: cfg.Unsent,
+		instances: instances{inUse: bitmap.New()}, host: cfg.Host, unsent: cfg.Unsent,
 		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)),
 		direct: make([]bool, len(p.Chains)),
 	}

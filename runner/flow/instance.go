@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"github.com/h2surge/h2surge/runner/bitmap"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
 )
@@ -41,29 +42,34 @@ type Instance struct {
 // instances are those of a worker. They are used again, with their buffers.
 type instances struct {
 	all []*Instance
-	// free has the indexes of those that have ended.
-	free []int32
+	// inUse are the indexes of those that have not ended.
+	inUse bitmap.Set
 }
 
 // At returns an instance.
 func (s *instances) At(i int32) *Instance { return s.all[i] }
 
 // All returns all instances, and the indexes of those that have ended.
-func (s *instances) All() (all []*Instance, ended []int32) { return s.all, s.free }
+func (s *instances) All() (all []*Instance, ended []int32) {
+	for i := range s.all {
+		if !s.inUse.Has(i) {
+			ended = append(ended, int32(i))
+		}
+	}
+	return s.all, ended
+}
 
 // take returns the index of an instance that is free.
 func (s *instances) take() int32 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free = s.free[:n-1]
-		return i
+	i := s.inUse.Take()
+	if i == len(s.all) {
+		s.all = append(s.all, &Instance{})
 	}
-	s.all = append(s.all, &Instance{})
-	return int32(len(s.all) - 1)
+	return int32(i)
 }
 
 // release makes an instance free.
-func (s *instances) release(i int32) { s.free = append(s.free, i) }
+func (s *instances) release(i int32) { s.inUse.Release(int(i)) }
 
 // begin makes the instance one that begins now, after Start.
 func (in *Instance) begin(now int64) {
