@@ -223,9 +223,10 @@ bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) ./runner/... ./internal/...
 
 .PHONY: pictures
-pictures: bin/h2surge ## Make the pictures of docs/images from real runs, with headless Chromium, installed as root; 2 minutes, on a machine with nothing else to do.
+pictures: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge ## Make the pictures of docs/images from real runs, with headless Chromium, installed as root, and envtest; 3 minutes, on a machine with nothing else to do.
 	hack/install.sh chromium=chromium
 	go run ./test/pictures
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -tags pictures -count=1 ./test/pictures
 
 ##@ Build
 

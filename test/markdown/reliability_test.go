@@ -32,6 +32,8 @@ func level(file, test string, apiServer bool) string {
 	return "unit"
 }
 
+var startsAPIServer = regexp.MustCompile(`"(sigs.k8s.io/controller-runtime/pkg/envtest|github.com/h2surge/h2surge/test/world)"`)
+
 // tests returns the text of the files that declare each test, by level and name.
 func tests(t *testing.T) map[string]string {
 	t.Helper()
@@ -49,7 +51,9 @@ func tests(t *testing.T) map[string]string {
 		}
 		text, err := os.ReadFile(file)
 		texts[file] = string(text)
-		apiServer[filepath.Dir(file)] = apiServer[filepath.Dir(file)] || strings.Contains(string(text), "controller-runtime/pkg/envtest")
+		if dir := filepath.Dir(file); startsAPIServer.Match(text) {
+			apiServer[dir] = true
+		}
 		return err
 	})
 	if err != nil {

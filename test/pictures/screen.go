@@ -18,6 +18,8 @@ type screen struct {
 	lines [][]cell
 	x, y  int
 	sgr   string
+	// before is the screen behind the alternate one.
+	before *screen
 }
 
 func (s *screen) write(text string) {
@@ -56,10 +58,17 @@ func (s *screen) put(r rune) {
 	s.x++
 }
 
-// control is a control sequence: SGR, EL from the cursor, CUP to the first cell, or ED from the cursor. Others change
-// nothing.
+// control is a control sequence: the alternate screen of xterm, SGR, CUP to the first cell, EL or ED from the cursor.
+// Others change nothing.
 func (s *screen) control(final rune, parameters string) {
 	switch final {
+	case 'h', 'l':
+		if parameters == "?1049" && final == 'h' {
+			before := *s
+			*s = screen{before: &before}
+		} else if parameters == "?1049" && s.before != nil {
+			*s = *s.before
+		}
 	case 'm':
 		s.sgr = strings.TrimPrefix(parameters, "0")
 	case 'H':

@@ -37,6 +37,7 @@ func TestScreenHome(t *testing.T) {
 	var s screen
 	s.write("one\r\ntwo\r\nthree")
 	s.write("\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J")
+	s.write("\x1b[?1049hother\x1b[?1049l")
 	if len(s.lines) != 2 || len(s.lines[0]) != 1 || s.lines[1][0].r != 'b' {
 		t.Errorf("%v", s.lines)
 	}

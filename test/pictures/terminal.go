@@ -15,16 +15,22 @@ import (
 
 const columns = 88
 
-// terminal runs a command on a pseudo-terminal and draws its screen.
+// terminal draws the screen of a command that runs in the directory of the studio.
 func (s *studio) terminal(name, command string) error {
+	words := strings.Fields(command)
+	cmd := exec.CommandContext(s.ctx, s.path(words[0]), words[1:]...)
+	cmd.Dir = s.dir
+	return draw(filepath.Join(s.out, name), command, cmd)
+}
+
+// draw runs a command on a pseudo-terminal until it ends, and draws its screen below a line with the command.
+func draw(file, command string, cmd *exec.Cmd) error {
 	person, line, err := openTerminal()
 	if err != nil {
 		return err
 	}
-	words := strings.Fields(command)
-	cmd := exec.CommandContext(s.ctx, s.path(words[0]), words[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.dir, line, line, line
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = line, line, line
+	cmd.Env = append(cmd.Environ(), "TERM=xterm-256color")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := errors.Join(cmd.Start(), line.Close()); err != nil {
 		return err
@@ -39,7 +45,7 @@ func (s *studio) terminal(name, command string) error {
 	var c screen
 	c.write("\x1b[1m$ " + command + "\x1b[0m\r\n")
 	c.write(string(output))
-	return os.WriteFile(filepath.Join(s.out, name), []byte(c.svg(command)), 0o644)
+	return os.WriteFile(file, []byte(c.svg(command)), 0o644)
 }
 
 // openTerminal returns the person's side and the program's side of a new pseudo-terminal.
