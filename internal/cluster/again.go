@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -57,12 +58,7 @@ var notCopied = []string{
 func kept(all map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(key, _ string) bool {
-		for _, prefix := range notCopied {
-			if strings.HasPrefix(key, prefix) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(notCopied, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 	})
 	return out
 }

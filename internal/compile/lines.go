@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,10 +18,7 @@ func ErrorLines(errs field.ErrorList) []string {
 }
 
 func errorLine(err *field.Error) string {
-	detail := err.Detail
-	if detail == "" {
-		detail = err.Type.String()
-	}
+	detail := cmp.Or(err.Detail, err.Type.String())
 	if err.Field != "" {
 		detail = err.Field + ": " + detail
 	}

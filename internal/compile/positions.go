@@ -42,15 +42,6 @@ func (p *Positions) add(source []byte, line int, json bool) {
 	p.documents = append(p.documents, &document{source: source, line: line, json: json})
 }
 
-// ErrorLines renders errors as ErrorLines does, each with the name of the file and the line before it.
-func (p *Positions) ErrorLines(file string, errs field.ErrorList) []string {
-	lines := make([]string, 0, len(errs))
-	for _, err := range errs {
-		lines = append(lines, Place(file, p.OfError(err))+errorLine(err))
-	}
-	return lines
-}
-
 // Place returns the beginning of a message about a line of a file.
 func Place(file string, line int) string {
 	if line == 0 {

@@ -7,9 +7,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/internal/compile"
 )
+
+// atLines renders errors with their lines.
+func atLines(p *compile.Positions, errs field.ErrorList) []string {
+	lines := compile.ErrorLines(errs)
+	for i, err := range errs {
+		lines[i] = compile.Place("f", p.OfError(err)) + lines[i]
+	}
+	return lines
+}
 
 // placed loads and compiles a manifest and returns all that is wrong with it.
 func placed(t testing.TB, manifest string) []string {
@@ -17,13 +27,13 @@ func placed(t testing.TB, manifest string) []string {
 	m, err := compile.Load(strings.NewReader(manifest))
 	var broken *compile.ManifestError
 	if errors.As(err, &broken) {
-		return broken.Positions.ErrorLines("f", broken.Errors)
+		return atLines(broken.Positions, broken.Errors)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
-	return m.Positions.ErrorLines("f", errs)
+	return atLines(m.Positions, errs)
 }
 
 const firstDocument = `# a comment
@@ -120,7 +130,7 @@ func FuzzPositions(f *testing.F) {
 		switch {
 		case errors.As(err, &broken):
 			p = broken.Positions
-			for _, line := range p.ErrorLines("f", broken.Errors) {
+			for _, line := range atLines(p, broken.Errors) {
 				if strings.Contains(line, "\n") {
 					t.Errorf("not a line: %q", line)
 				}

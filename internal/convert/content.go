@@ -1,10 +1,12 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,12 +52,7 @@ func (d *Draft) Gather(from, name, file string, content []byte) v1alpha1.Content
 // fileKey is one whose content is the same, or a new one.
 func (d *Draft) fileKey(name string, content []byte) string {
 	base := mapped(name, '-', func(c byte) bool { return placeholder.IsNameOctet(c) || c == '.' || c == '-' })
-	for len(base) > 0 && base[0] == '.' {
-		base = base[1:]
-	}
-	if base == "" {
-		base = "file"
-	}
+	base = cmp.Or(strings.TrimLeft(base, "."), "file")
 	base = base[:min(len(base), 200)]
 	key := base
 	for n := 2; ; n++ {
@@ -91,11 +88,7 @@ func (d *Draft) Body(t *v1alpha1.Template, from, file string, content []byte) {
 		t.BodyBase64 = base64.StdEncoding.EncodeToString(content)
 		return
 	}
-	name := file
-	if name == "" {
-		name = t.Name + ".body"
-	}
-	source := d.Gather(from, name, file, content)
+	source := d.Gather(from, cmp.Or(file, t.Name+".body"), file, content)
 	t.BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File,
 		Encoding: v1alpha1.EncodingBinary}
 }

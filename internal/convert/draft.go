@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,12 +62,8 @@ func New(title string, o Options) *Draft {
 	if d.read == nil {
 		d.read = func(string) ([]byte, error) { return nil, errors.New("files cannot be read here") }
 	}
-	name := o.Name
-	if name == "" {
-		name = "converted"
-	}
 	d.LoadTest.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTest"}
-	d.LoadTest.Name = DashName(name)
+	d.LoadTest.Name = DashName(cmp.Or(o.Name, "converted"))
 	return d
 }
 

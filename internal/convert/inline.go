@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,9 +26,7 @@ func (d *Draft) inline() {
 		}
 		moved[old] = use.at + ".request"
 		use.step.Request, use.step.Template = t.Request.DeepCopy(), ""
-		if use.step.Name == "" {
-			use.step.Name = t.Name
-		}
+		use.step.Name = cmp.Or(use.step.Name, t.Name)
 	}
 	spec.Templates = kept
 	d.move(moved)

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -71,12 +72,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Listen == "" {
-		o.Listen = DefaultListen
-	}
-	if o.MaxConcurrentStreams == 0 {
-		o.MaxConcurrentStreams = DefaultMaxConcurrentStreams
-	}
+	o.Listen = cmp.Or(o.Listen, DefaultListen)
+	o.MaxConcurrentStreams = cmp.Or(o.MaxConcurrentStreams, DefaultMaxConcurrentStreams)
 	return o
 }
 

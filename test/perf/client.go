@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -99,9 +100,6 @@ func exited(c client, f harness.Finished) error {
 	if f.Code == 0 {
 		return nil
 	}
-	told := harness.LastLine(f.Stderr)
-	if told == "" {
-		told = harness.LastLine(f.Stdout)
-	}
+	told := cmp.Or(harness.LastLine(f.Stderr), harness.LastLine(f.Stdout))
 	return fmt.Errorf("%s: exit code %d: %s", c.name(), f.Code, told)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -20,10 +21,7 @@ func chainBody() string {
 // chainManifest has what a user of chains would have: a variable, a capture, checks, timeouts. The mode is closedLoop,
 // or a rate.
 func chainManifest(l load, url, mode string, seconds int) string {
-	choice := l.choice
-	if choice == "" {
-		choice = v1alpha1.ConnectionChoiceSpread
-	}
+	choice := cmp.Or(l.choice, v1alpha1.ConnectionChoiceSpread)
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: chain}

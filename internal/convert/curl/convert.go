@@ -1,6 +1,7 @@
 package curl
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"strings"
@@ -106,10 +107,7 @@ func (c *converter) tls() *v1alpha1.TLS {
 		if password != "" {
 			c.Warn("--cert", "the password is left out; keys with passwords are not supported")
 		}
-		key := c.last["--key"]
-		if key == "" {
-			key = file
-		}
+		key := cmp.Or(c.last["--key"], file)
 		t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: file, Key: key}}
 		c.WarnSaved("spec.targets[0].tls.certificate", "--cert",
 			"is a path on the machine of the runner: in a cluster, use secretRef")

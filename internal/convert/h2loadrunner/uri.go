@@ -1,6 +1,7 @@
 package h2loadrunner
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"strings"
@@ -166,11 +167,7 @@ func (c *converter) other(from string, u convert.URL) string {
 	}
 	at := "spec.targets[" + strconv.Itoa(len(c.Spec().Targets)) + "]"
 	if !c.followed {
-		port := c.port
-		if port == "" {
-			port = convert.DefaultPort(c.scheme)
-		}
-		t.ConnectTo = net.JoinHostPort(c.host, port)
+		t.ConnectTo = net.JoinHostPort(c.host, cmp.Or(c.port, convert.DefaultPort(c.scheme)))
 		c.WarnAt(at, from, "%s has connections of its own to the same host; h2loadrunner sends both over one without open-new-connection-based-on-authority-header", u.Authority)
 	} else {
 		c.WarnAt(at, from, "the connections to %s are all opened before the test, not on demand", u.Authority)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,12 +92,8 @@ func (c *converter) body(t *v1alpha1.Template, from string, p *postData) {
 }
 
 func typed(t *v1alpha1.Template) bool {
-	for _, h := range t.Headers {
-		if strings.EqualFold(h.Name, "content-type") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Headers,
+		func(h v1alpha1.Header) bool { return strings.EqualFold(h.Name, "content-type") })
 }
 
 // form is application/x-www-form-urlencoded of the parameters, which an archive has as they were typed.

@@ -2,6 +2,7 @@ package maock
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -100,10 +101,7 @@ const (
 )
 
 func (c *converter) listen(top *convert.Object) *rules.Listen {
-	address := top.Text("address")
-	if address == "" {
-		address = defaultAddress
-	}
+	address := cmp.Or(top.Text("address"), defaultAddress)
 	l := &rules.Listen{Address: net.JoinHostPort(address, strconv.Itoa(int(top.Whole("port", defaultPort))))}
 	if n := int(top.Whole("max-concurrent-streams", 0)); n > 0 {
 		l.MaxConcurrentStreams = &n

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,10 +142,7 @@ func (c *converter) variable(op *operation, name string) string {
 		}
 	}
 	v, invented := c.parameterValue(parameter)
-	made := simple(v, escape)
-	if made == "" {
-		made = "1"
-	}
+	made := cmp.Or(simple(v, escape), "1")
 	at := fmt.Sprintf("spec.variables[%d]", len(c.Spec().Variables))
 	c.Origin(at, place(op.method, op.path))
 	if column := subscriberColumn(plainText(v)); column != "" && invented {

@@ -35,9 +35,7 @@ func (s *source) compileProblem(path string, spec *Problem, status int, sc scope
 }
 
 func newProblem(spec Problem, sc scope) (*problem, error) {
-	if spec.Title == "" {
-		spec.Title = http.StatusText(spec.Status)
-	}
+	spec.Title = cmp.Or(spec.Title, http.StatusText(spec.Status))
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false) // a placeholder with < in it stays one

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -71,9 +72,7 @@ func (s *source) compileResource(path string, spec *Resource, sc scope) *resourc
 	if spec.Absent != nil {
 		absent = *spec.Absent
 	}
-	if absent.Cause == "" {
-		absent.Cause = absentCause
-	}
+	absent.Cause = cmp.Or(absent.Cause, absentCause)
 	r.absent = s.compileProblem(path+".absent", &absent, http.StatusNotFound, sc)
 	if r.action != actionList && (spec.Where != nil || spec.Limit != nil) {
 		s.add(path, "where and limit are allowed with list only")
