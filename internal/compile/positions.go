@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"testing/iotest"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
@@ -108,34 +109,20 @@ const lookAhead = 4
 // rejected is the line, from 1, that the parser reads when it fails; 0: it does not fail. Of an unexpected token the
 // parser's message has the line where the list or the object around the token begins, or the line above the token.
 // inFlow: the token is inside { } or [ ]. After a token that may be a key, the parser reads until the line ends and
-// looks a few bytes ahead in the next line.
+// looks a few bytes ahead in the next line. It gets one byte at a time, so that it reads no more than it needs.
 func (d *document) rejected(inFlow bool) int {
-	r := &byteReader{rest: d.source}
+	r := bytes.NewReader(d.source)
 	var v any
-	if err := yamlv2.NewDecoder(r).Decode(&v); err == nil || errors.Is(err, io.EOF) {
+	if err := yamlv2.NewDecoder(iotest.OneByteReader(r)).Decode(&v); err == nil || errors.Is(err, io.EOF) {
 		return 0
 	}
-	read := bytes.TrimRight(d.source[:len(d.source)-len(r.rest)], " \r\n")
+	read := bytes.TrimRight(d.source[:len(d.source)-r.Len()], " \r\n")
 	line := 1 + bytes.Count(read, []byte("\n"))
 	last := bytes.TrimLeft(read[bytes.LastIndexByte(read, '\n')+1:], " ")
 	if len(last) <= lookAhead && inFlow && line > 1 {
 		line--
 	}
 	return line
-}
-
-// byteReader returns one byte at a time, so that a parser reads no more than it needs.
-type byteReader struct{ rest []byte }
-
-func (r *byteReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		return 0, io.EOF
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	p[0], r.rest = r.rest[0], r.rest[1:]
-	return 1, nil
 }
 
 // lineText returns line n of the document, from 1.
