@@ -33,7 +33,7 @@ func TestKubeCompare(t *testing.T) {
 		want string // of either stream
 	}{
 		{"compare a a", 0, "Comparison: Passed"},
-		{"compare a b", 2, "response time p50 1ms -> 1.2ms (+20%)"},
+		{"compare a b", 2, "7 of 9 judged figures are worse in B than in A"},
 		{"compare a b --tolerance 20%", 0, "A  a: default/a, Passed\nB  b: default/b, Passed\n"},
 		{"compare b a -o html", 0, "<!doctype html>"},
 		{"compare a pcf", 1, "pcf has no report: it has not ended (Running)"},

@@ -31,7 +31,7 @@ func TestCompareCommand(t *testing.T) {
 		name string
 		args []string
 		code int
-		want string // in the standard output, or in the standard error if the code is not 0
+		want string // in the standard output, or in the standard error if the code is ExitUsage; the other one is empty
 	}{
 		{"equal", []string{base, base}, verdict.ExitPassed, "Comparison: Passed"},
 		{"within the tolerance", []string{base, slower}, verdict.ExitPassed, "Comparison: Passed"},
@@ -55,23 +55,24 @@ func TestCompareCommand(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := h2surge(t, nil, nil, append([]string{"compare"}, tt.args...)...)
-			where := got.out
-			if tt.code != verdict.ExitPassed {
-				where = got.errors
+			where, other := strings.Join(strings.Fields(got.out), " "), got.errors
+			if tt.code == verdict.ExitUsage {
+				where, other = got.errors, got.out
 			}
-			if got.code != tt.code || !strings.Contains(where, tt.want) {
-				t.Errorf("exit code %d, want %d; no %q in\n%s\n%s", got.code, tt.code, tt.want, got.out, got.errors)
+			if got.code != tt.code || !strings.Contains(where, tt.want) || other != "" {
+				t.Errorf("exit code %d, want %d; no %q, or more than that, in\n%s\n%s", got.code, tt.code, tt.want, got.out, got.errors)
 			}
 		})
 	}
 }
 
-// TestCompareFile: a comparison that failed is saved, too.
+// TestCompareFile: a comparison that failed is saved, too, and the message is on standard error, because the terminal shows nothing else.
 func TestCompareFile(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "c.md")
 	got := h2surge(t, nil, nil, "compare", savedRun(t, 1000, 0, 1000), savedRun(t, 1000, 0, 2000), "--output-file", saved)
 	b, err := os.ReadFile(saved)
-	if err != nil || got.code != verdict.ExitFailed || got.out != "" || !strings.HasPrefix(string(b), "## Comparison: Failed") {
+	if err != nil || got.code != verdict.ExitFailed || got.out != "" || !strings.Contains(got.errors, "worse in B") ||
+		!strings.HasPrefix(string(b), "## Comparison: Failed") {
 		t.Errorf("%+v, %v\n%s", got, err, b)
 	}
 }

@@ -75,7 +75,8 @@ func (f *CompareFlags) Check() error {
 	return command.OneOf(f.output, compareFormats...)
 }
 
-// Show writes the comparison, and ends as its outcome says.
+// Show writes the comparison, and ends as its outcome says. Standard error has the message unless standard output has it
+// as text.
 func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 	c := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate),
 		ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
@@ -89,10 +90,14 @@ func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 	if err != nil {
 		return err
 	}
-	if code := verdict.ExitCode(rv.Verdict{Outcome: c.Outcome}, true); code != verdict.ExitPassed {
+	switch code := verdict.ExitCode(rv.Verdict{Outcome: c.Outcome}, true); {
+	case code == verdict.ExitPassed:
+		return nil
+	case f.file == "" && f.output == command.OutputText:
+		return command.Exit(code)
+	default:
 		return command.Exit(code, c.Message)
 	}
-	return nil
 }
 
 func (f *CompareFlags) save(write func(io.Writer) error) error {
