@@ -19,9 +19,9 @@ type Shell struct {
 	dir     string
 	in, out *os.File
 	n       int
-	// Busy reports whether the output shows that the machine was busy, unless the page prints that too. The shell then
-	// runs the command again. It does not compare the last of the attempts if that was disturbed, too.
-	Busy func(printed, got string) bool
+	// Busy reports whether the output, which is not the page's, shows that the machine was busy. The shell then runs the
+	// command again. It does not compare the last of the attempts if that was disturbed, too.
+	Busy func(out string) bool
 	// disturbed is set after such a last attempt: its status is not compared.
 	disturbed bool
 }
@@ -94,29 +94,28 @@ const showStatus = "echo $?"
 // attempts is how often a command runs on a busy machine.
 const attempts = 3
 
-// command runs one of a page.
+// command runs one of a page. The commands after one that failed are not run.
 func (s *Shell) command(file string, c Command, mayFail bool) {
 	s.t.Helper()
-	var out, status string
-	busy := s.Busy != nil
-	for i := 0; i == 0 || busy && i < attempts; i++ {
+	wrong, failed, busy := "", false, true
+	for i := 0; i < attempts && busy; i++ {
 		begun := time.Now()
-		out, status = s.run(c)
+		out, status := s.run(c)
 		s.t.Logf("$ %s (%v)\n%s", c.Text, time.Since(begun).Round(100*time.Millisecond), out)
-		busy = busy && s.Busy(c.Output, out)
+		failed, wrong = status != "0" && !mayFail, Unlike(c.Output, out)
+		if c.Text == showStatus && out != c.Output && !s.disturbed {
+			wrong = fmt.Sprintf("the status is %q, and the page prints %q", out, c.Output)
+		}
+		busy = (failed || wrong != "") && s.Busy != nil && s.Busy(out)
 	}
-	wrong := Unlike(c.Output, out)
-	switch {
-	case busy || c.Text == showStatus && s.disturbed:
+	switch s.disturbed = busy; {
+	case busy:
 		s.t.Logf("%s:%d: not compared: the machine is busy", file, c.Line)
-	case status != "0" && !mayFail:
-		s.t.Fatalf("%s:%d: %s: status %s", file, c.Line, c.Text, status)
-	case c.Text == showStatus && out != c.Output:
-		s.t.Errorf("%s:%d: the status is %q, and the page prints %q", file, c.Line, out, c.Output)
+	case failed:
+		s.t.Fatalf("%s:%d: %s: it failed", file, c.Line, c.Text)
 	case wrong != "":
 		s.t.Errorf("%s:%d: %s: %s", file, c.Line, c.Text, wrong)
 	}
-	s.disturbed = busy
 }
 
 // run returns what a command wrote, and its exit status, which the next command has in $?. No command reads the shell's
@@ -128,9 +127,9 @@ func (s *Shell) run(c Command) (out, status string) {
 	mark := fmt.Sprintf("@end-of-command-%d@", s.n)
 	// The subshell ends with the command's status, for the next command.
 	fmt.Fprintf(s.in, "{ %s\n} </dev/null\nstatus=$?; echo \"%s$status@\"; (exit $status)\n", c.Text, mark)
-	background, timeout := strings.HasSuffix(c.Text, "&"), longest
+	background, timeout, ready := strings.HasSuffix(c.Text, "&"), longest, c.Output
 	if background {
-		timeout = longestStart
+		timeout, ready = longestStart, "...\n"+c.Output+"...\n"
 	}
 	if err := s.out.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		s.t.Fatal(err)
@@ -142,7 +141,7 @@ func (s *Shell) run(c Command) (out, status string) {
 		got = append(got, b[:n]...)
 		before, rest, marked := bytes.Cut(got, []byte(mark))
 		code, after, ended := bytes.Cut(rest, []byte("@\n"))
-		if all := string(before) + string(after); marked && ended && (!background || Unlike(c.Output, all) == "") {
+		if all := string(before) + string(after); marked && ended && (!background || Unlike(ready, all) == "") {
 			return all, string(code)
 		}
 		if err != nil {

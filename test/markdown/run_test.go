@@ -45,7 +45,7 @@ func TestBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh := NewShell(t, t.TempDir())
-	sh.Busy = func(_, got string) bool { return got == "busy\n" }
+	sh.Busy = func(out string) bool { return out == "busy\n" }
 	if n := sh.Page(page); n != 4 {
 		t.Errorf("%d commands, want 4", n)
 	}
