@@ -75,8 +75,8 @@ func (f *CompareFlags) Check() error {
 	return command.OneOf(f.output, compareFormats...)
 }
 
-// Show writes the comparison, and ends as its outcome says. Standard error has the message unless standard output has it
-// as text.
+// Show writes the comparison, and ends as its outcome says. Standard error has the message unless standard output has
+// it as text.
 func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 	c := compare.Reports(a, b, compare.Options{Tolerance: float64(f.tolerance.ErrorRate),
 		ErrorTolerance: float64(f.errorTolerance.ErrorRate)})
