@@ -13,8 +13,9 @@ import (
 func TestDesignNamesTheCode(t *testing.T) {
 	all := packages(t)
 	for page, bases := range map[string][]string{
-		"docs/project/design/engine.md":  {"", "runner"},
-		"docs/project/design/control.md": {"", "controllers", "controllers/internal"},
+		"docs/project/design/engine.md":    {"", "runner"},
+		"docs/project/design/decisions.md": {"", "runner"},
+		"docs/project/design/control.md":   {"", "controllers", "controllers/internal"},
 	} {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Condition types of a LoadTest. docs/reference/loadtest/README.md has the truth table. PlanReady, RunnersReady,
+// Condition types of a LoadTest. docs/reference/loadtest/status.md has the truth table. PlanReady, RunnersReady,
 // Finished, Succeeded and Passed are always present. Reconciling and Stalled are present only while they
 // are True.
 const (

@@ -44,7 +44,7 @@ type LoadTestStatus struct {
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// conditions are PlanReady, RunnersReady, Finished, Succeeded, Passed, Reconciling and Stalled.
-	// docs/reference/loadtest/README.md lists their values in each state. Wait for Finished: it is True when the test has
+	// docs/reference/loadtest/status.md lists their values in each state. Wait for Finished: it is True when the test has
 	// ended, for any reason. Each condition has an observedGeneration.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16

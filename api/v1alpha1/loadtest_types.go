@@ -910,7 +910,7 @@ type Runner struct {
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// podTemplate is any part of a Kubernetes PodTemplateSpec. The operator merges it into the runner
 	// pods: node selectors, tolerations, labels, sidecars. Its container named runner is merged with
-	// the runner's own container. docs/reference/loadtest/README.md lists the fields that the operator overrides.
+	// the runner's own container. docs/reference/loadtest/runner.md lists the fields that the operator overrides.
 	// Condition PlanReady reports unknown fields. Default: nothing is merged.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields

@@ -37,7 +37,7 @@ var labels = []struct{ name, values string }{
 	{"listener", "a listener of the spec, at most 8"},
 	{"operation", "a service operation of the spec, or CHAIN/STEP for a step without one; at most 256"},
 	{"status", "status code of a response; empty without a response"},
-	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of operations: at most 32 for each step; empty for the rest and for responses without problem details. Of failures: a cause of docs/reference/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
+	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of operations: at most 32 for each step; empty for the rest and for responses without problem details. Of failures: a cause of docs/reference/report-failures.md; a runner has at most 64 different failures and counts the rest as `other`"},
 	{"of", "what failed: `connect`, `connection`, `reset`, `connectionLost`, `dropped`"},
 	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
 	{"address", "address of the target; can be empty"},

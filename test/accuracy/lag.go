@@ -25,7 +25,7 @@ func lagMark(s v1alpha1.IdleStrategy, rate int) float64 {
 func lagTable() table {
 	t := table{
 		title: "Lag",
-		intro: "How late requests leave, over 2 seconds, by [idle strategy](../reference/loadtest/README.md#idle-strategies). `Auto` chooses `Spin` on an exclusive CPU, and `Sleep` elsewhere. `added` is the 50th percentile of the response time minus that of the service time: what the generator adds to the median. The CPU time includes the start of the process.",
+		intro: "How late requests leave, over 2 seconds, by [idle strategy](../reference/loadtest/runner.md#idle-strategies). `Auto` chooses `Spin` on an exclusive CPU, and `Sleep` elsewhere. `added` is the 50th percentile of the response time minus that of the service time: what the generator adds to the median. The CPU time includes the start of the process.",
 		head:  []string{"asked, 1/s", "strategy", "lag p50, ms", "lag p99, ms", "added, ms", "CPU"},
 	}
 	for _, rate := range []int{1000, 10_000, 60_000, 200_000} {

@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// situation is a row of the truth table in docs/reference/loadtest/README.md, with a field for each column.
+// situation is a row of the truth table in docs/reference/loadtest/status.md, with a field for each column.
 type situation struct {
 	phase                                                                      v1alpha1.Phase
 	planReady, runnersReady, finished, succeeded, passed, reconciling, stalled cell

@@ -149,7 +149,7 @@ func TestStatusIsAsStored(t *testing.T) {
 	}
 }
 
-// states are those of the truth table in docs/reference/loadtest/README.md, by its first column. Where a
+// states are those of the truth table in docs/reference/loadtest/status.md, by its first column. Where a
 // cell has two values, there is a scope for each.
 func states() map[string][]*run.Facts {
 	started := func(f ...func(*run.Facts)) *run.Facts {
@@ -250,13 +250,13 @@ func TestTruthTable(t *testing.T) {
 // documented reads the table: the names of the columns behind the first, and the cells by state.
 func documented(t *testing.T) (header []string, rows map[string][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/reference/loadtest/README.md")
+	text, err := os.ReadFile("../../../docs/reference/loadtest/status.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "| state |")
 	if !found {
-		t.Fatal("docs/reference/loadtest/README.md has no truth table")
+		t.Fatal("docs/reference/loadtest/status.md has no truth table")
 	}
 	lines := strings.Split(table, "\n")
 	header = split(lines[0])

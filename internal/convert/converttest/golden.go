@@ -56,8 +56,8 @@ func Below(dir string) convert.Reader {
 	}
 }
 
-// Docs is docs/reference/convert.md, for the test of a package of internal/convert.
+// Docs is the pages of the converters, for the test of a package of internal/convert.
 func Docs(t *testing.T) string {
 	t.Helper()
-	return read(t, "../../../docs/reference/convert.md")
+	return read(t, "../../../docs/reference/convert.md") + read(t, "../../../docs/reference/convert-appendix.md")
 }

@@ -112,15 +112,15 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// TestDocsOfOTLP: docs/reference/report.md has each metric.
+// TestDocsOfOTLP: docs/reference/report-formats.md has each metric.
 func TestDocsOfOTLP(t *testing.T) {
-	docs, err := os.ReadFile("../../../docs/reference/report.md")
+	docs, err := os.ReadFile("../../../docs/reference/report-formats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range otlpMetrics(t, measuredReport("core/a", 1)) {
 		if !strings.Contains(string(docs), "`"+name+"`") {
-			t.Errorf("docs/reference/report.md does not have %s", name)
+			t.Errorf("docs/reference/report-formats.md does not have %s", name)
 		}
 	}
 }
