@@ -87,7 +87,7 @@ type LoadTest struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the load to apply. While the test runs, only stop, suspend, the rates of stages, runner.shards,
-	// ttlSecondsAfterFinished and ttlSecondsByOutcome can change.
+	// runner.podDisruptionBudget, ttlSecondsAfterFinished and ttlSecondsByOutcome can change.
 	// +required
 	Spec LoadTestSpec `json:"spec"`
 	// status is the observed state. Only the operator writes it, and it overwrites changes by other clients.

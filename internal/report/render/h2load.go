@@ -13,7 +13,7 @@ import (
 )
 
 // H2load writes the report in the form of h2load 1.52, for scripts that read that.
-// docs/reference/cli.md has the meaning of each figure. Figures that h2surge does not count are left
+// docs/reference/cli-url.md has the meaning of each figure. Figures that h2surge does not count are left
 // out.
 func H2load(w io.Writer, r *rv.Report) error {
 	var b bytes.Buffer
