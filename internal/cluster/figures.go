@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -145,17 +146,10 @@ func timeText(us *int64, above int64) string {
 
 // errorKinds returns the numbers of requests that did not succeed, the most frequent first.
 func errorKinds(r *v1alpha1.Results) []build.Named {
-	counts := map[string]int64{}
 	q := &r.Requests
-	for _, k := range []build.Named{
-		{Name: "failed checks", Count: q.FailedChecks}, {Name: "timed out", Count: q.TimedOut},
-		{Name: "reset", Count: q.Reset},
-		{Name: "connection lost", Count: q.ConnectionLost}, {Name: "dropped", Count: q.Dropped},
-	} {
-		if k.Count > 0 {
-			counts[k.Name] = k.Count
-		}
-	}
+	counts := map[string]int64{"failed checks": q.FailedChecks, "timed out": q.TimedOut, "reset": q.Reset,
+		"connection lost": q.ConnectionLost, "dropped": q.Dropped}
+	maps.DeleteFunc(counts, func(_ string, n int64) bool { return n == 0 })
 	return build.MostFrequent(counts, len(counts))
 }
 

@@ -180,17 +180,8 @@ func collectChain(to chan<- prometheus.Metric, chain string, c *runnerv1alpha1.C
 
 func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alpha1.StepCounters) {
 	counter(to, descSent, float64(s.Sent), chain, step)
-	for _, o := range []struct {
-		name string
-		n    int64
-	}{
-		{"succeeded", s.Succeeded},
-		{"failed_checks", s.FailedChecks},
-		{"timed_out", s.TimedOut},
-		{"reset", s.Reset},
-		{"connection_lost", s.ConnectionLost},
-	} {
-		counter(to, descOutcomes, float64(o.n), chain, step, o.name)
+	for _, c := range append(s.Failures(), runnerv1alpha1.Count{Name: "succeeded", N: &s.Succeeded}) {
+		counter(to, descOutcomes, float64(*c.N), chain, step, c.Words("_"))
 	}
 	for i, class := range classes {
 		counter(to, descResponses, float64(s.StatusClasses[i]), chain, step, class)

@@ -48,9 +48,9 @@ func countOperation(counts map[operationLabels]int64, of operationLabels, s *run
 			add(n, "response", strconv.Itoa(status), cause)
 		}
 	}
-	add(s.TimedOut, "timed_out", "", "")
-	add(s.Reset, "reset", "", "")
-	add(s.ConnectionLost, "connection_lost", "", "")
+	for _, c := range s.Failures()[1:] { // without a response
+		add(*c.N, c.Words("_"), "", "")
+	}
 }
 
 // collectNotifications has the counts and the times of each listener.

@@ -1,9 +1,23 @@
 package v1alpha1
 
+import "unicode"
+
 // Count is a counter and its name in JSON.
 type Count struct {
 	Name string
 	N    *int64
+}
+
+// Words returns the words of the name with a separator between them: "timed_out" for timedOut and "_".
+func (c Count) Words(separator string) string {
+	out := ""
+	for _, r := range c.Name {
+		if unicode.IsUpper(r) {
+			out += separator
+		}
+		out += string(unicode.ToLower(r))
+	}
+	return out
 }
 
 // Outcomes count requests. Each sent request is in exactly one of the terms of these equations:
@@ -32,6 +46,19 @@ func (o *Outcomes) Counts() [8]Count {
 	}
 }
 
+// Ends returns the counts that add up to Sent: one for each way in which a request can end, success first, and
+// InFlightAtEnd.
+func (o *Outcomes) Ends() []Count {
+	counts := o.Counts()
+	return counts[2:]
+}
+
+// Failures returns the counts of the ways in which a request can fail.
+func (o *Outcomes) Failures() []Count {
+	ends := o.Ends()
+	return ends[1 : len(ends)-1]
+}
+
 // Add adds the counts of another runner or step if sign is 1. If sign is -1, it subtracts those of an earlier snapshot.
 func (o *Outcomes) Add(from *Outcomes, sign int64) {
 	counts := from.Counts()
@@ -52,6 +79,9 @@ type Requests struct {
 	// them.
 	Abandoned int64 `json:"abandoned"`
 }
+
+// Errors returns the counts that add up to the errors of the error rate: failures and Dropped.
+func (r *Requests) Errors() []Count { return append(r.Failures(), Count{"dropped", &r.Dropped}) }
 
 // StepEvents count requests and responses of a step that are of interest apart from their outcome.
 type StepEvents struct {

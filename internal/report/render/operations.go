@@ -29,8 +29,7 @@ func (c *outcomeCount) words() string {
 	case c.status != "":
 		return c.status
 	}
-	return map[string]string{"timedOut": "timed out", "reset": "reset", "connectionLost": "connection lost",
-		"inFlightAtEnd": "in flight at end"}[c.outcome]
+	return runnerv1alpha1.Count{Name: c.outcome}.Words(" ")
 }
 
 // outcomesOf returns the outcomes of an operation. Their counts add up to Sent.
@@ -49,12 +48,9 @@ func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
 		}
 		out = append(out, named...)
 	}
-	for _, c := range []outcomeCount{
-		{outcome: "timedOut", count: o.TimedOut}, {outcome: "reset", count: o.Reset},
-		{outcome: "connectionLost", count: o.ConnectionLost}, {outcome: "inFlightAtEnd", count: o.InFlightAtEnd},
-	} {
-		if c.count > 0 {
-			out = append(out, c)
+	for _, c := range o.Ends()[2:] { // without a response
+		if *c.N > 0 {
+			out = append(out, outcomeCount{outcome: c.Name, count: *c.N})
 		}
 	}
 	return out

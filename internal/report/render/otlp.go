@@ -192,12 +192,8 @@ func (p *points) outcomes(r *runnerv1alpha1.Report) (out []otlpPoint) {
 		if s.Phase != runnerv1alpha1.PhaseLoad {
 			continue // it counts nothing
 		}
-		for _, of := range []struct {
-			name string
-			n    int64
-		}{{"succeeded", s.Succeeded}, {"failed_checks", s.FailedChecks}, {"timed_out", s.TimedOut},
-			{"reset", s.Reset}, {"connection_lost", s.ConnectionLost}, {"in_flight_at_end", s.InFlightAtEnd}} {
-			out = append(out, p.count(of.n, "chain", s.Chain, "step", s.Step, "outcome", of.name))
+		for _, c := range s.Ends() {
+			out = append(out, p.count(*c.N, "chain", s.Chain, "step", s.Step, "outcome", c.Words("_")))
 		}
 	}
 	return append(out, p.count(r.Requests.Dropped, "outcome", "dropped"))

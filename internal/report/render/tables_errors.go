@@ -14,18 +14,16 @@ import (
 // errorKinds are the outcomes that count against the error rate.
 func errorKinds(r *runnerv1alpha1.Report) []errorKind {
 	q := &r.Requests
-	out := []errorKind{
-		{Name: "failed checks", Class: "c2", Count: q.FailedChecks, Meaning: "the response was not as expected"},
-		{Name: "timed out", Class: "c3", Count: q.TimedOut, Meaning: "no complete response within the timeout"},
-		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the stream ended without a complete response"},
-		{Name: "connection lost", Class: "c5", Count: q.ConnectionLost,
-			Meaning: "the connection closed with the request in flight"},
-		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "scheduled, but never sent"},
-	}
-	out = slices.DeleteFunc(out, func(k errorKind) bool { return k.Count == 0 })
+	meanings := [...]string{"the response was not as expected", "no complete response within the timeout",
+		"the stream ended without a complete response", "the connection closed with the request in flight",
+		"scheduled, but never sent"}
+	var out []errorKind
 	var most int64
-	for i := range out {
-		most = max(most, out[i].Count)
+	for i, c := range q.Errors() {
+		if *c.N > 0 {
+			out = append(out, errorKind{Name: c.Words(" "), Class: fmt.Sprintf("c%d", i+2), Count: *c.N, Meaning: meanings[i]})
+			most = max(most, *c.N)
+		}
 	}
 	for i := range out {
 		out[i].Share = build.FormatPercent(part(out[i].Count, q.Sent+q.Dropped))
