@@ -74,7 +74,7 @@ func TestTLSProblemsAreTold(t *testing.T) {
 		{rv.TLS{CAFile: ca, ServerName: "wrong.test", MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "set tls.serverName"},
 		{rv.TLS{CAFile: ca, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"http/1.1"}}, `by ALPN: "", not h2 (RFC 9113 3.3)`},
 		{rv.TLS{CAFile: other, MinVersion: "1.2", MaxVersion: "1.3"}, "targets[0].tls.caFile: open "},
-		{rv.TLS{MinVersion: "1.3", MaxVersion: "1.2"}, "targets[0].tls.minVersion 1.3 is above maxVersion 1.2"},
+		{rv.TLS{MinVersion: "1.3", MaxVersion: "1.2"}, "targets[0].tls.minVersion: 1.3 is above maxVersion 1.2"},
 		{rv.TLS{MinVersion: "1.1", MaxVersion: "1.2"}, `targets[0].tls.minVersion: "1.1" is neither 1.2 nor 1.3`},
 		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.2", CipherSuites: []string{"x"}}, `targets[0].tls.cipherSuites: "x" is not known`},
 		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", CipherSuites: []string{"TLS_AES_128_GCM_SHA256"}}, "belongs to TLS 1.3, whose suites cannot be chosen"},

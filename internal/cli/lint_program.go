@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // program builds the program of a plan as runners do before they connect, to check what only the content of files
@@ -23,15 +24,13 @@ func (l *linter) program(plan *rv.Plan, places compile.Places, files []compile.F
 		return err
 	}
 	defer remove(dir)
-	l.errors(certificateErrors(placed))
-	if _, err = chain.Load(placed, chain.Resources{Env: os.LookupEnv, ReadFile: os.ReadFile}); err == nil {
-		return nil
-	}
 	var all chain.Errors
-	if !errors.As(err, &all) {
+	_, err = chain.Load(placed, chain.Resources{Env: os.LookupEnv, ReadFile: os.ReadFile})
+	if err != nil && !errors.As(err, &all) {
 		return err
 	}
-	for _, e := range all {
+	_, wrong := dial.ClientConfigs(placed, nil)
+	for _, e := range append(all, wrong...) {
 		switch at := places.Of(e.Place); {
 		case errors.Is(e, fs.ErrNotExist): // files reports it
 		case errors.Is(e, chain.ErrUnset):

@@ -264,9 +264,6 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 		return nil, err
 	}
 	defer remove(dir) // not before the end: secrets of token endpoints are read again
-	if errs := certificateErrors(plan); len(errs) > 0 {
-		return nil, j.mistakes(errs)
-	}
 	e, err := parts.newEngine(plan, cpus, o.listen.String())
 	if err != nil {
 		return nil, j.refused(err, dir) // it only reads the plan and the files that the plan names

@@ -22,7 +22,10 @@ func (c *compiler) targets() {
 		t := &c.spec.Targets[i]
 		at := path.Index(i)
 		c.targetIndex[t.Name] = i
-		c.place(runnerv1alpha1.Place{List: runnerv1alpha1.PlaceTargets, Index: i}, at)
+		place := runnerv1alpha1.Place{List: runnerv1alpha1.PlaceTargets, Index: i}
+		c.place(place, at)
+		c.place(place.In("tls.caFile", -1), at.Child("tls", "caFrom"))
+		c.place(place.In("tls.certFile", -1), at.Child("tls", "certificate"))
 		c.plan.Targets = append(c.plan.Targets, c.target(at, t))
 	}
 }

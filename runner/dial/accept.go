@@ -27,7 +27,7 @@ func ServerConfig(t *rv.ListenerTLS, host string) (*tls.Config, error) {
 	}
 	if t.ClientCAFile != "" {
 		if c.ClientCAs, err = authorities(t.ClientCAFile); err != nil {
-			return nil, fmt.Errorf("clientCAFile%w", err)
+			return nil, rv.InField("clientCAFile", err)
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
@@ -45,7 +45,7 @@ func serverCertificate(t *rv.ListenerTLS, host string) (tls.Certificate, error) 
 	}
 	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 	if err != nil {
-		return pair, fmt.Errorf("certFile, keyFile: %w", err)
+		return pair, rv.InField("certFile", err)
 	}
 	return pair, nil
 }

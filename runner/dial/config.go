@@ -3,6 +3,7 @@ package dial
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,25 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/roots"
 )
+
+// ClientConfigs returns the TLS configurations of the targets of a plan; nil: the target has none. It reports the
+// mistakes of all targets.
+func ClientConfigs(plan *rv.Plan, keyLog io.Writer) (out []*tls.Config, errs []*rv.PlanError) {
+	out = make([]*tls.Config, len(plan.Targets))
+	for i := range plan.Targets {
+		t := plan.Targets[i].TLS
+		if t == nil {
+			continue
+		}
+		var err error
+		if out[i], err = ClientConfig(t, keyLog); err != nil {
+			e := rv.InField("tls", err).(*rv.PlanError) //nolint:errorlint // InField returns one
+			e.List, e.Index = rv.PlaceTargets, i
+			errs = append(errs, e)
+		}
+	}
+	return out, errs
+}
 
 // ClientConfig makes the TLS configuration of a target. It reads the files that the plan names, so
 // that a missing or broken one is an error before any load. keyLog gets the session keys that decrypt
@@ -26,19 +46,19 @@ func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
 	}
 	var err error
 	if c.MinVersion, err = version(t.MinVersion); err != nil {
-		return nil, fmt.Errorf("minVersion: %w", err)
+		return nil, rv.InField("minVersion", err)
 	}
 	if c.MaxVersion, err = version(t.MaxVersion); err != nil {
-		return nil, fmt.Errorf("maxVersion: %w", err)
+		return nil, rv.InField("maxVersion", err)
 	}
 	if c.MinVersion > c.MaxVersion {
-		return nil, fmt.Errorf("minVersion %s is above maxVersion %s", t.MinVersion, t.MaxVersion)
+		return nil, rv.InField("minVersion", fmt.Errorf("%s is above maxVersion %s", t.MinVersion, t.MaxVersion))
 	}
 	if c.CipherSuites, err = suites(t.CipherSuites); err != nil {
-		return nil, fmt.Errorf("cipherSuites: %w", err)
+		return nil, rv.InField("cipherSuites", err)
 	}
 	if c.CurvePreferences, err = curves(t.Curves); err != nil {
-		return nil, fmt.Errorf("curves: %w", err)
+		return nil, rv.InField("curves", err)
 	}
 	if t.SessionResumption {
 		c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
@@ -50,7 +70,7 @@ func files(c *tls.Config, t *rv.TLS) error {
 	if t.CAFile != "" {
 		var err error
 		if c.RootCAs, err = authorities(t.CAFile); err != nil {
-			return fmt.Errorf("caFile%w", err)
+			return rv.InField("caFile", err)
 		}
 	} else if !t.InsecureSkipVerify {
 		roots.Use()
@@ -60,21 +80,21 @@ func files(c *tls.Config, t *rv.TLS) error {
 	}
 	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 	if err != nil {
-		return fmt.Errorf("certFile, keyFile: %w", err)
+		return rv.InField("certFile", err)
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return nil
 }
 
-// authorities reads certificates to trust. Its errors follow the name of the field.
+// authorities reads certificates to trust.
 func authorities(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf(": %w", err)
+		return nil, err
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf(" %s: contains no certificate", file)
+		return nil, errors.New("contains no certificate")
 	}
 	return pool, nil
 }
