@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -33,7 +34,7 @@ type kube struct {
 
 func newKube() *kube {
 	return &kube{
-		connect: cluster.Connect, interrupts: cli.Interrupts, keyboard: cli.Keyboard, now: time.Now, size: terminalSize,
+		connect: cluster.Connect, interrupts: terminal.Interrupts, keyboard: terminal.Keyboard, now: time.Now, size: terminalSize,
 		ticks: func(d time.Duration) (<-chan time.Time, func()) {
 			t := time.NewTicker(d)
 			return t.C, t.Stop

@@ -22,8 +22,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
@@ -395,7 +395,7 @@ func TestKubeWatch(t *testing.T) {
 		f.size, f.objects = cluster.Size{Width: 60, Height: 20}, []client.Object{loadTest(begins)}
 		if f.keys != nil {
 			f.keys <- 'x'
-			f.keys <- cli.KeyEnd
+			f.keys <- terminal.KeyEnd
 		} else {
 			f.wishes <- os.Interrupt
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/mask"
 )
@@ -96,7 +96,7 @@ func nextLook(ctx context.Context, ticks <-chan time.Time, wishes <-chan os.Sign
 		case <-wishes:
 			return false
 		case key := <-keys:
-			if key == cli.KeyEnd {
+			if key == terminal.KeyEnd {
 				return false
 			}
 		case <-ticks:

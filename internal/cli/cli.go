@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/cli/schema"
 	"github.com/h2surge/h2surge/internal/cli/target"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -34,8 +35,8 @@ func parts() linked {
 		newTrial: func(plan *rv.Plan, trial *trial.Config, listen string) (engine, error) {
 			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial, ListenAddress: listen})
 		},
-		interrupts: Interrupts,
-		keyboard:   Keyboard,
+		interrupts: terminal.Interrupts,
+		keyboard:   terminal.Keyboard,
 		allowed:    cpu.Allowed,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
@@ -213,7 +214,7 @@ func (x *execution) signal(s os.Signal) error {
 }
 
 func (x *execution) press(key byte) error {
-	if key == KeyEnd {
+	if key == terminal.KeyEnd {
 		return x.interrupt()
 	}
 	x.live.press(key)

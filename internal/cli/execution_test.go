@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 )
 
 func testPlan() *rv.Plan {
@@ -208,7 +209,7 @@ func TestSetupFailureIsReported(t *testing.T) {
 
 func TestInterruptsDeliversSignals(t *testing.T) {
 	last := make(chan struct{})
-	wish, release := Interrupts(false, func() { close(last) })
+	wish, release := terminal.Interrupts(false, func() { close(last) })
 	defer release()
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		select {

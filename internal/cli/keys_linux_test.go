@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/mock"
 )
 
@@ -160,7 +161,7 @@ func TestKeysOnATerminal(t *testing.T) {
 	waits(t)
 	name, args := self(t)
 	p := onTerminal(t, name, args...)
-	p.sees(keysHint)
+	p.sees(terminal.KeysHint)
 	p.sees(loading)
 	if p.isCooked() {
 		t.Error("keys wait for Enter")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
@@ -63,19 +64,19 @@ func (l *live) begin(at int64) {
 
 // press does what a key asks for.
 func (l *live) press(key byte) {
-	if l.job.plan.Search != nil && key != keyHelp {
+	if l.job.plan.Search != nil && key != terminal.KeyHelp {
 		l.shown.show("not changed: the search chooses the rates")
 		return
 	}
 	switch key {
-	case keyFaster:
+	case terminal.KeyFaster:
 		l.turn(1)
-	case keySlower:
+	case terminal.KeySlower:
 		l.turn(-1)
-	case keyPause:
+	case terminal.KeyPause:
 		l.pause()
-	case keyHelp:
-		l.shown.show(keysHelp)
+	case terminal.KeyHelp:
+		l.shown.show(terminal.KeysHelp)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
@@ -85,7 +86,7 @@ func TestKeysChangeTheRun(t *testing.T) {
 		{"pause in a closed loop", 4, "pp", "paused\nresumed, closed loop\n", "0/0! 0/0"},
 		{"before the start", -1, "+p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
 		{"after the last stage", 8, "-p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
-		{"help, and other keys", 0, "?xQ\r", keysHelp + "\n", ""},
+		{"help, and other keys", 0, "?xQ\r", terminal.KeysHelp + "\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var said strings.Builder
@@ -126,8 +127,8 @@ func TestChangesAreShown(t *testing.T) {
 		}
 		slowed = append(slowed, asked)
 	}
-	l.press(keyFaster)
-	l.press(keyPause)
+	l.press(terminal.KeyFaster)
+	l.press(terminal.KeyPause)
 	if diff := cmp.Diff([]float64{5500, 0}, slowed); diff != "" {
 		t.Errorf("slowed (-want +got):\n%s", diff)
 	}
@@ -135,7 +136,7 @@ func TestChangesAreShown(t *testing.T) {
 		t.Errorf("shown %d, the plan has %d", got, l.job.plan.Rates[0].Count)
 	}
 	e.refuse = errors.New("the runner\nhas ended")
-	l.press(keyFaster)
+	l.press(terminal.KeyFaster)
 	if want := "not changed: the runner has ended\n"; !strings.HasSuffix(said.String(), want) || !l.suspended || l.steps[0] != 1 {
 		t.Errorf("%q, suspended %v, %d steps", said.String(), l.suspended, l.steps[0])
 	}
@@ -194,7 +195,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.begin(1)
-			l.press(keyFaster)
+			l.press(terminal.KeyFaster)
 			said.Reset()
 			if err := os.WriteFile(s.files[0], []byte(tc.manifest), 0o600); err != nil {
 				t.Fatal(err)

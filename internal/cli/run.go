@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cli/report"
+	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/report/build"
@@ -316,7 +317,7 @@ func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
 	}
 	keys, restore := parts.keyboard(o.source.stdin, shown.errs)
 	if keys != nil {
-		shown.hint = keysHint
+		shown.hint = terminal.KeysHint
 	}
 	return keys, restore
 }

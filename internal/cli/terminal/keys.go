@@ -1,19 +1,21 @@
-package cli
+// Package terminal reads the keys and the signals of the user while a command runs.
+package terminal
 
 import "io"
 
 // Keys during a run. Ctrl-C and Ctrl-Z are the terminal's.
 const (
-	keyFaster = '+'
-	keySlower = '-'
-	keyPause  = 'p'
+	KeyFaster = '+'
+	KeySlower = '-'
+	KeyPause  = 'p'
 	KeyEnd    = 'q'
-	keyHelp   = '?'
+	KeyHelp   = '?'
 )
 
+// Texts about the keys: KeysHint is shown at the start, KeysHelp after KeyHelp.
 const (
-	keysHint = "keys: + - rate, p pause, q end, ? help"
-	keysHelp = "keys: + and - change the rate or concurrency of this stage by a tenth; p pauses and resumes;\n" +
+	KeysHint = "keys: + - rate, p pause, q end, ? help"
+	KeysHelp = "keys: + and - change the rate or concurrency of this stage by a tenth; p pauses and resumes;\n" +
 		"      q stops and writes the report, a second q does not wait for responses; ? shows this"
 )
 
