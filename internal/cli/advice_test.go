@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -146,9 +147,11 @@ spec:
 
 func TestWarningsNameFlags(t *testing.T) {
 	bad := file(t, "bad.pem", "this is not a certificate")
-	got := h2surge(t, nil, nil, "run", "-H", ":method: post", "--cacert", bad, "https://127.0.0.1:1")
+	var errs strings.Builder
+	args := []string{"h2surge", "run", "-H", ":method: post", "--cacert", bad, "https://127.0.0.1:1"}
+	code := execute(t.Context(), args, strings.NewReader(""), io.Discard, &errs, parts())
 	want := "warning: -H: methods are case-sensitive, and this one is not all upper case\n--cacert: contains no certificate\n"
-	if got.errors != want || got.code != 1 {
-		t.Errorf("exit code %d\n%s, want\n%s", got.code, got.errors, want)
+	if errs.String() != want || code != 1 {
+		t.Errorf("exit code %d\n%s, want\n%s", code, errs.String(), want)
 	}
 }
