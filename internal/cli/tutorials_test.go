@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/h2surge/h2surge/test/markdown"
@@ -62,12 +63,12 @@ func TestTutorials(t *testing.T) {
 // runTutorial runs a page in a folder with the project's config, and with h2surge in PATH.
 func runTutorial(t *testing.T, file, text string, least int) {
 	t.Helper()
-	addresses := map[string]string{}
+	here := map[string]string{}
 	text = local.ReplaceAllStringFunc(text, func(address string) string {
-		if addresses[address] == "" {
-			addresses[address] = free(t)
+		if here[address] == "" {
+			here[address] = free(t)
 		}
-		return addresses[address]
+		return here[address]
 	})
 	limit := "30s"
 	if path.Base(file) == "find-the-limit.md" {
@@ -98,12 +99,16 @@ func runTutorial(t *testing.T, file, text string, least int) {
 	}
 }
 
-// free returns an address with a free port. On Linux, the IP address belongs to this process: nothing else takes the port.
+// addresses counts the addresses that free returned.
+var addresses atomic.Int32
+
+// free returns an address with a free port. On Linux, each has an IP address of its own, so that nothing else takes the port.
 func free(t *testing.T) string {
 	t.Helper()
 	ip := "127.0.0.1"
-	if pid := os.Getpid(); runtime.GOOS == "linux" {
-		ip = fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&63, pid>>8&255, pid&255)
+	if runtime.GOOS == "linux" {
+		n := os.Getpid()<<4 + int(addresses.Add(1))
+		ip = fmt.Sprintf("127.%d.%d.%d", 64+n>>16&63, n>>8&255, n&255)
 	}
 	l, err := net.Listen("tcp", ip+":0")
 	if err != nil {
