@@ -45,8 +45,8 @@
 //   - A stage with a rate reached less than minAchieved of it: the outcome is Inconclusive, GeneratorBound.
 //   - A minimum of the rate failed: the outcome is Inconclusive, GeneratorBound, and not Failed.
 //   - A maximum of a time failed: likewise, because response times contain the delay of the generator. But if the time
-//     is above its maximum by more than twice the largest lag, and the generator was not throttled, the target is the
-//     cause.
+//     is above its maximum by more than twice the largest lag, and the generator was not throttled and used less than
+//     MaxBusy of its CPUs, the target is the cause.
 //
 // The message then recommends a number of shards that is likely to be enough. It follows from the rate asked for, the
 // rate achieved and the CPU time of a request; see workersFor. If the report has a bound of connections or streams

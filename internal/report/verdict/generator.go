@@ -72,10 +72,17 @@ func (in *input) excused(c *comparison) bool {
 
 // beyondLag returns whether a time is so far above its maximum that lag cannot be the cause. A pause of the generator
 // makes the requests of that time late by at most its length, and then they arrive at the target together, which
-// delays them by as much again. The largest lag is the length of the longest pause.
+// delays them by as much again. The largest lag is the length of the longest pause. That does not hold for a generator
+// without idle CPU: it also reads responses late, one after another.
 func (in *input) beyondLag(c *comparison) bool {
 	longest := max(in.report.Lag.Max, worstLag(in.report))
-	return throttled(in.report) <= MaxThrottled && c.above > 2*float64(longest)
+	return throttled(in.report) <= MaxThrottled && !saturated(in.report) && c.above > 2*float64(longest)
+}
+
+// saturated returns whether the workers used at least MaxBusy of their CPUs. Workers that spin always do.
+func saturated(r *runnerv1alpha1.Report) bool {
+	available := r.Rate.WindowSeconds * float64(r.Generator.Workers)
+	return available > 0 && r.Generator.Idle.SpinShards == 0 && r.CPUSeconds >= MaxBusy*available
 }
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate,

@@ -18,6 +18,8 @@ const (
 	// MaxThrottled is the largest share of the measured window without a CPU because of a quota. A share of 0.01 is
 	// one of 100 quota periods of 100 ms, the kernel's default, and the 99th percentile shows it.
 	MaxThrottled = 0.01
+	// MaxBusy is the share of its CPUs from which on a generator that lags is late with responses, too.
+	MaxBusy = 0.9
 	// minAchieved is the smallest share of the requested rate. A healthy generator reaches it: the end of a stage and
 	// the bound on waiting cut off fewer requests.
 	minAchieved = 0.99

@@ -157,6 +157,9 @@ func (r *run) noThresholds() { r.plan.Thresholds = nil }
 
 func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
 
+// isBusy uses so many seconds of the ten that its worker has.
+func (r *run) isBusy(seconds float64) { r.report.CPUSeconds, r.report.Generator.Workers = seconds, 1 }
+
 func (r *run) closedLoop() {
 	r.plan.Rates[0] = runnerv1alpha1.Rate{Name: "hold", ClosedLoop: true, Duration: 10 * time.Second}
 	r.report.Stages[0].Asked, r.report.Rate.Asked = 0, 0
@@ -387,6 +390,14 @@ func TestJudge(t *testing.T) {
 			r.judgesListener("other", "100%")
 		}, failed, ReasonNotificationErrors, "listener l", 2},
 		{"far beyond the lag", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_500) }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"far beyond the lag, without idle CPU", func(r *run) { r.lags(); r.isBusy(9); r.respondsIn(1_000_000) }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"far beyond the lag, with idle CPU", func(r *run) { r.lags(); r.isBusy(8.9); r.respondsIn(1_000_000) }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"far beyond the lag, spinning", func(r *run) {
+			r.lags()
+			r.isBusy(10)
+			r.report.Generator.Idle.SpinShards = 1
+			r.respondsIn(1_000_000)
+		}, failed, ReasonThresholdsFailed, "fast", 2},
 		{"far beyond the lag, throttled", func(r *run) {
 			r.lags()
 			r.report.Generator.ThrottledMicroseconds = 200_001
