@@ -274,8 +274,8 @@ type Results struct {
 	// rate compares the asked with the achieved rate.
 	// +required
 	Rate RateStatus `json:"rate"`
-	// errorRate is 1 - succeeded / (sent + dropped), such as 0.0002 for 0.02%. It is 0 if the runners
-	// sent nothing.
+	// errorRate is 1 - succeeded / (sent + dropped), such as 0.0002 for 0.02%. While the test runs, it leaves out what is
+	// in flight. It is 0 if the runners sent nothing.
 	// +required
 	ErrorRate float64 `json:"errorRate"`
 	// responseTime has the response times of all steps. A response time starts at the scheduled time of a request
@@ -606,7 +606,7 @@ type StepResult struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	FailedBy []NamedCount `json:"failedBy,omitempty"`
-	// errorRate is 1 - succeeded / sent, such as 0.0002 for 0.02%.
+	// errorRate is 1 - succeeded / sent, such as 0.0002 for 0.02%. While the test runs, it leaves out what is in flight.
 	// +required
 	ErrorRate float64 `json:"errorRate"`
 	// responseTime has the times from the scheduled time of a request to the end of its response.

@@ -43,13 +43,21 @@ func results(f *run.Facts) *v1alpha1.Results {
 		Failures:     failures(r.Failures),
 		Exhausted:    r.Exhausted,
 		Rate:         rateStatus(&r.Rate),
-		ErrorRate:    share(float64(r.ErrorRate)),
+		ErrorRate:    errorRate(q.Sent+q.Dropped, q.Succeeded, q.InFlightAtEnd, f.View.Over()),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Stages:       stageResults(r.Stages),
-		Chains:       chainResults(f.Plan.Chains, f.View.Progress.Chains, r.Steps),
+		Chains:       chainResults(f.Plan.Chains, f.View.Progress.Chains, r.Steps, f.View.Over()),
 		Listeners:    listenerResults(r.Listeners, f.View.Over()),
 		Partial:      f.Incomplete(),
 	}
+}
+
+// errorRate is 1 - succeeded / all. While the test runs, what is in flight is not an error yet.
+func errorRate(all, succeeded, inFlight int64, over bool) float64 {
+	if !over {
+		all -= inFlight
+	}
+	return share(float64(all-succeeded) / float64(max(1, all)))
 }
 
 // stageResults are the stages with figures, which the report has after the end.
@@ -146,7 +154,7 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 
 // chainResults relies on the report's steps and the counts of chains being in the order of the plan's.
 func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.ChainCounters,
-	steps []runnerv1alpha1.StepResult) (out []v1alpha1.ChainResult) {
+	steps []runnerv1alpha1.StepResult, over bool) (out []v1alpha1.ChainResult) {
 	for i := range chains {
 		chain := v1alpha1.ChainResult{
 			Name: chains[i].Name, Started: counters[i].Started,
@@ -160,7 +168,7 @@ func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.Chain
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
 				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
 				FailedBy:     mostFrequent(step.FailedBy, maxFailedBy),
-				ErrorRate:    share(float64(step.ErrorRate)),
+				ErrorRate:    errorRate(step.Sent, step.Succeeded, step.InFlightAtEnd, over),
 				ResponseTime: compactTimes(&step.ResponseTime),
 			})
 		}

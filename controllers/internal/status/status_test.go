@@ -325,6 +325,9 @@ func TestLiveFigures(t *testing.T) {
 	if r := st.Results.Requests; r.Sent != 200 || r.InFlightAtEnd != 20 {
 		t.Errorf("requests %+v, want those of both shards", r)
 	}
+	if step := st.Results.Chains[0].Steps[0]; st.Results.ErrorRate != 0 || step.ErrorRate != 0 {
+		t.Errorf("error rate %v, of a step %v; want 0, because what is in flight is not an error yet", st.Results.ErrorRate, step.ErrorRate)
+	}
 	if !st.StartTime.Time.Equal(now) || st.StartedGeneration != 1 {
 		t.Errorf("start %v of generation %d", st.StartTime, st.StartedGeneration)
 	}
