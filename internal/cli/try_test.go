@@ -42,7 +42,7 @@ func tries(t *testing.T, stdin string, args ...string) outcome {
 	return outcome{code: code, out: out.String(), errors: errors.String()}
 }
 
-var varying = regexp.MustCompile(`127\.0\.0\.1:\d+|\bin [\d.]+(µs|ms|s)\b`)
+var varying = regexp.MustCompile(`127\.0\.0\.1:\d+|\bin [\d.]+(us|ms|s)\b`)
 
 // steady replaces what differs from one trial to the next.
 func steady(s string) string {

@@ -177,7 +177,7 @@ func (e *triedExchange) title() string {
 	case outcomeNotSent:
 		return s + ": not sent"
 	case outcomeRedirected:
-		return fmt.Sprintf("%s: redirected: %d in %s", s, e.Response.Status, shortTime(e.took))
+		return fmt.Sprintf("%s: redirected: %d in %s", s, e.Response.Status, build.FormatTime(e.took.Microseconds()))
 	case outcomeFailed:
 		if s += ": failed: " + e.Reason; e.Next != "" {
 			s += "; " + e.Next
@@ -185,19 +185,9 @@ func (e *triedExchange) title() string {
 		return s
 	}
 	if e.Notification != nil {
-		return fmt.Sprintf("%s: passed: received %s after the request", s, shortTime(e.took))
+		return fmt.Sprintf("%s: passed: received %s after the request", s, build.FormatTime(e.took.Microseconds()))
 	}
-	return fmt.Sprintf("%s: passed: %d in %s", s, e.Response.Status, shortTime(e.took))
-}
-
-// shortTime rounds to three digits or so.
-func shortTime(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if d >= unit {
-			return d.Round(unit / 100).String()
-		}
-	}
-	return d.String()
+	return fmt.Sprintf("%s: passed: %d in %s", s, e.Response.Status, build.FormatTime(e.took.Microseconds()))
 }
 
 func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
