@@ -18,11 +18,12 @@ func (c *simConn) parse1() {
 		}
 		c.streams++
 		r := &simRequest{at: time.Duration(c.s.clock), conn: c.index, stream: c.streams, fields: map[string]string{}}
-		for _, line := range strings.Split(string(head), "\r\n")[1:] {
+		lines := strings.Split(string(head), "\r\n")
+		for _, line := range lines[1:] {
 			name, value, _ := strings.Cut(line, ": ")
 			r.fields[strings.ToLower(name)] = value
 		}
-		r.fields[":authority"] = r.fields["host"]
+		r.fields[":authority"], r.fields[":path"] = r.fields["host"], strings.Fields(lines[0])[1]
 		c.in.Next(len(head) + 4)
 		c.open[r.stream] = r
 		c.request(r)
