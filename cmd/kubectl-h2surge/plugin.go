@@ -34,7 +34,8 @@ type kube struct {
 
 func newKube() *kube {
 	return &kube{
-		connect: cluster.Connect, interrupts: terminal.Interrupts, keyboard: terminal.Keyboard, now: time.Now, size: terminalSize,
+		connect: cluster.Connect, interrupts: terminal.Interrupts, keyboard: terminal.Keyboard,
+		now: time.Now, size: terminalSize,
 		ticks: func(d time.Duration) (<-chan time.Time, func()) {
 			t := time.NewTicker(d)
 			return t.C, t.Stop
