@@ -173,7 +173,7 @@ const (
 )
 
 // manifests are files of the guest. The slow one asks for what an emulated CPU can do, the fast one for far more than a fifth of it
-// can. What is due and not sent waits for the timeout, so that of the fast one is far above the 5 s that it
+// can. What is due and not sent waits for the timeout, so that of the fast one is far above what it
 // takes: no request may be dropped, even if the machine around the emulated one is busy.
 var manifests = map[string]string{
 	slowManifest: loadTest("slow", "30s", "{name: hold, duration: 2s, requestsPerSecond: 50}", ""),

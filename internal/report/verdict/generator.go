@@ -76,13 +76,13 @@ func (in *input) excused(c *comparison) bool {
 // without idle CPU: it also reads responses late, one after another.
 func (in *input) beyondLag(c *comparison) bool {
 	longest := max(in.report.Lag.Max, worstLag(in.report))
-	return throttled(in.report) <= MaxThrottled && !saturated(in.report) && c.above > 2*float64(longest)
+	return throttled(in.report) <= MaxThrottled && !in.saturated() && c.above > 2*float64(longest)
 }
 
 // saturated returns whether the workers used at least MaxBusy of their CPUs. Workers that spin always do.
-func saturated(r *runnerv1alpha1.Report) bool {
-	available := r.Rate.WindowSeconds * float64(r.Generator.Workers)
-	return available > 0 && r.Generator.Idle.SpinShards == 0 && r.CPUSeconds >= MaxBusy*available
+func (in *input) saturated() bool {
+	l := in.load()
+	return in.report.Generator.Idle.SpinShards == 0 && l.busy >= MaxBusy*float64(l.workers)
 }
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate,
