@@ -6,6 +6,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/process"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -14,24 +15,24 @@ func TestParseConfig(t *testing.T) {
 		name string
 		args []string
 		env  map[string]string
-		want config
+		want process.Config
 		bad  bool
 	}{
 		{
 			name: "defaults", args: []string{"--plan", "f", "--tls-dir", "d"},
-			want: config{plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: rv.DefaultResultRetention, index: -1},
+			want: process.Config{Plan: "f", TLSDir: "d", ControlAddress: ":8443", MetricsAddress: ":9090", AckGrace: rv.DefaultResultRetention, Index: -1},
 		},
 		{
 			name: "all", env: env,
 			args: []string{"--plan=f", "--tls-dir=d", "--control-address=:1", "--metrics-address=:2", "--ack-grace=3s"},
-			want: config{plan: "f", planDigest: "abc", tlsDir: "d", controlAddress: ":1", metricsAddress: ":2", ackGrace: 3 * time.Second, index: 3, pod: "p", node: "n"},
+			want: process.Config{Plan: "f", PlanDigest: "abc", TLSDir: "d", ControlAddress: ":1", MetricsAddress: ":2", AckGrace: 3 * time.Second, Index: 3, Pod: "p", Node: "n"},
 		},
 		{
 			name: "listeners", args: []string{"--plan", "f", "--tls-dir", "d"},
 			env: map[string]string{"JOB_COMPLETION_INDEX": "3", "POD_IP": "192.0.2.1", "JOB_NAME": "pcf-1", "LISTENER_DOMAIN": "listeners-pcf.core.svc"},
-			want: config{
-				plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: rv.DefaultResultRetention, index: 3,
-				ip: "192.0.2.1", name: "pcf-1-3.listeners-pcf.core.svc",
+			want: process.Config{
+				Plan: "f", TLSDir: "d", ControlAddress: ":8443", MetricsAddress: ":9090", AckGrace: rv.DefaultResultRetention, Index: 3,
+				IP: "192.0.2.1", Name: "pcf-1-3.listeners-pcf.core.svc",
 			},
 		},
 		{name: "no plan", args: []string{"--tls-dir", "d"}, bad: true},

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/h2surge/h2surge/runner/process"
 )
 
 func main() { os.Exit(start(os.Args[1:])) }
@@ -30,7 +32,7 @@ func start(args []string) int {
 	// A second signal ends the process at once: stop removes the handler after the first.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	if err := run(ctx, c, linked(log, c.ip, c.name)); err != nil {
+	if err := process.Run(ctx, c, process.Linked(log, c.IP, c.Name)); err != nil {
 		log.Error("Runner failed", "err", err)
 		return 1
 	}

@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"bytes"
@@ -100,13 +100,13 @@ func startPod(t *testing.T, e engine, planFile []byte, digest ...string) *pod {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	p.terminate = cancel
-	c := config{plan: name, tlsDir: p.dir, controlAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0", ackGrace: time.Minute, index: 1, pod: "pod-1", node: "node-1"}
-	c.planDigest = strings.Join(digest, "")
-	parts := linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "", "")
+	c := Config{Plan: name, TLSDir: p.dir, ControlAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", AckGrace: time.Minute, Index: 1, Pod: "pod-1", Node: "node-1"}
+	c.PlanDigest = strings.Join(digest, "")
+	parts := Linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "", "")
 	if e != nil {
 		parts.newEngine = func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil }
 	}
-	go func() { p.ended <- run(ctx, c, parts) }()
+	go func() { p.ended <- Run(ctx, c, parts) }()
 	waits := p.log.await(t, "Runner waits for its share")
 	p.control, p.metrics = waits["control"].(string), waits["metrics"].(string)
 	return p
@@ -303,7 +303,7 @@ func TestPlanIsRejected(t *testing.T) {
 }
 
 func TestNoCertificates(t *testing.T) {
-	err := run(t.Context(), config{tlsDir: t.TempDir()}, parts{log: slog.New(slog.DiscardHandler)})
+	err := Run(t.Context(), Config{TLSDir: t.TempDir()}, Parts{log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}

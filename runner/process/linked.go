@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"log/slog"
@@ -8,10 +8,10 @@ import (
 	"github.com/h2surge/h2surge/runner/metrics"
 )
 
-// linked returns the real parts. Listeners listen on the address ip, and have the name in https URLs unless it is
+// Linked returns the real parts. Listeners listen on the address ip, and have the name in https URLs unless it is
 // empty.
-func linked(log *slog.Logger, ip, name string) parts {
-	return parts{
+func Linked(log *slog.Logger, ip, name string) Parts {
+	return Parts{
 		newEngine: func(plan *rv.Plan, log *slog.Logger) (engine, error) {
 			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log, ListenAddress: ip,
 				ListenName: name})

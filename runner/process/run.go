@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/h2surge/h2surge/runner/tune"
 )
 
-// parts are the dependencies of run, which tests replace.
-type parts struct {
+// Parts are the dependencies of Run, which tests replace.
+type Parts struct {
 	newEngine func(*rv.Plan, *slog.Logger) (engine, error)
 	// conflict is what the engine's errors wrap when messages contradict each other.
 	conflict error
@@ -23,20 +23,20 @@ type parts struct {
 	log      *slog.Logger
 }
 
-// run is the life of a runner process. It returns when the operator has the result, or some time after terminated ends.
-func run(terminated context.Context, c config, p parts) error {
-	tls, err := control.LoadTLS(c.tlsDir)
+// Run is the life of a runner process. It returns when the operator has the result, or some time after terminated ends.
+func Run(terminated context.Context, c Config, p Parts) error {
+	tls, err := control.LoadTLS(c.TLSDir)
 	if err != nil {
 		return err
 	}
 	plan, e := p.load(c)
 	defer e.Close() //nolint:errcheck // never fails
 
-	controlListener, err := net.Listen("tcp", c.controlAddress)
+	controlListener, err := net.Listen("tcp", c.ControlAddress)
 	if err != nil {
 		return fmt.Errorf("control endpoint: %w", err)
 	}
-	metricsListener, err := net.Listen("tcp", c.metricsAddress)
+	metricsListener, err := net.Listen("tcp", c.MetricsAddress)
 	if err != nil {
 		_ = controlListener.Close() // the other error is returned
 		return fmt.Errorf("metrics endpoint: %w", err)
@@ -49,7 +49,7 @@ func run(terminated context.Context, c config, p parts) error {
 	go func() { failed <- endpoint.Serve(controlListener) }()
 	go func() { failed <- metrics.Serve(metricsListener) }()
 	p.log.Info("Runner waits for its share", "control", controlListener.Addr().String(),
-		"metrics", metricsListener.Addr().String(), "shard", c.index, "pod", c.pod, "node", c.node)
+		"metrics", metricsListener.Addr().String(), "shard", c.Index, "pod", c.Pod, "node", c.Node)
 
 	// The operator cannot stop a runner whose endpoint has failed, so the runner ends as if terminated.
 	alive, cancel := context.WithCancelCause(terminated)
@@ -59,7 +59,7 @@ func run(terminated context.Context, c config, p parts) error {
 			cancel(err)
 		}
 	}()
-	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.ackGrace,
+	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.AckGrace,
 		log: p.log}).wait(alive)
 
 	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
@@ -73,9 +73,9 @@ func run(terminated context.Context, c config, p parts) error {
 }
 
 // load makes the engine, or one that reports the error of the plan. The plan is never nil.
-func (p parts) load(c config) (*rv.Plan, engine) {
+func (p Parts) load(c Config) (*rv.Plan, engine) {
 	heap := tune.Heap()
-	plan, err := readPlan(c.plan, c.planDigest)
+	plan, err := readPlan(c.Plan, c.PlanDigest)
 	var e engine
 	if err == nil {
 		p.log.Info("Plan read", "name", plan.Name, "gcPercent", heap.GCPercent,
@@ -86,5 +86,5 @@ func (p parts) load(c config) (*rv.Plan, engine) {
 		p.log.Error("Plan rejected", "err", err)
 		plan, e = &rv.Plan{}, newRejected(err)
 	}
-	return plan, identified{engine: e, index: c.index, pod: c.pod, node: c.node}
+	return plan, identified{engine: e, index: c.Index, pod: c.Pod, node: c.Node}
 }
