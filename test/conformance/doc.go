@@ -5,7 +5,7 @@
 // violation on its first connection and behaves afterwards, so that a row sees the RFC's error
 // code, the outcome that was counted, and that the worker lives on.
 //
-// Each row is a line of docs/project/conformance.md, which the tests compare with what they have run:
+// docs/project/conformance.md lists each row. The tests compare the page with what they have run:
 // "go test ./test/conformance -update" writes it.
 //
 // "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that

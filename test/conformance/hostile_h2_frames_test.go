@@ -248,7 +248,7 @@ func openBlock(name string, t http2.FrameType, flags http2.Flags, id uint32, pay
 func TestEveryFrameTypeCut(t *testing.T) {
 	var rows []h2row
 	for ft := range http2.FrameType(12) {
-		rows = append(rows, h2row{name: "4.1 closes within a frame: " + ft.String(), want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
+		rows = append(rows, h2row{name: "4.1 closes within " + ft.String(), want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
 			c.headers(id, false, ":status", "200")
 			c.bytes([]byte{0, 0, 200, byte(ft), 0, 0, 0, 0, 1, 1, 2, 3})
 			_ = c.Close()

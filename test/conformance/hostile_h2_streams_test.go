@@ -286,15 +286,15 @@ func TestMaxConcurrentStreams(t *testing.T) {
 	}
 	limit := func(v uint32) http2.Setting { return http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: v} }
 	runH2Rows(t, []h2row{
-		{name: "5.1.2 one", plan: many, settings: []http2.Setting{limit(1)}, want: tolerated, commit: func(c *h2conn, id uint32) {
+		{name: "5.1.2 MAX_CONCURRENT_STREAMS 1", plan: many, settings: []http2.Setting{limit(1)}, want: tolerated, commit: func(c *h2conn, id uint32) {
 			time.Sleep(10 * time.Millisecond)
 			c.ok(id)
 		}},
-		{name: "5.1.2 three", plan: many, settings: []http2.Setting{limit(3)}, want: tolerated, commit: func(c *h2conn, id uint32) {
+		{name: "5.1.2 MAX_CONCURRENT_STREAMS 3", plan: many, settings: []http2.Setting{limit(3)}, want: tolerated, commit: func(c *h2conn, id uint32) {
 			time.Sleep(10 * time.Millisecond)
 			c.ok(id)
 		}},
-		{name: "6.5.2 none, later two", plan: many, want: tolerated, preface: func(c *h2conn) {
+		{name: "6.5.2 MAX_CONCURRENT_STREAMS 0 in the first SETTINGS, later 2", plan: many, want: tolerated, preface: func(c *h2conn) {
 			c.greet(limit(0))
 			time.Sleep(30 * time.Millisecond)
 			if len(c.requests) > 0 {
@@ -303,7 +303,7 @@ func TestMaxConcurrentStreams(t *testing.T) {
 			c.expect(limit(2))
 			_ = c.fr.WriteSettings(limit(2))
 		}},
-		{name: "6.5.2 lowered while streams are open", plan: many, want: tolerated, commit: func(c *h2conn, id uint32) {
+		{name: "6.5.2 MAX_CONCURRENT_STREAMS 1 while ten streams are open", plan: many, want: tolerated, commit: func(c *h2conn, id uint32) {
 			_ = c.fr.WriteSettings(limit(1))
 			_ = c.fr.WritePing(false, [8]byte{1})
 			ids := []uint32{id}
@@ -337,31 +337,31 @@ func TestGoAway(t *testing.T) {
 		}
 	}
 	runH2Rows(t, []h2row{
-		row("all are processed", 0, 0, 0, func(c *h2conn) { leave(c, 7, 0); answer(c, 1, 3, 5, 7) }),
-		row("two are processed", 2, 0, 0, func(c *h2conn) { leave(c, 3, 0); answer(c, 1, 3) }),
-		row("none is processed", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0) }),
-		row("last id 2^31-1", 0, 0, 0, func(c *h2conn) { leave(c, 1<<31-1, 0); answer(c, 7, 5, 3, 1) }),
-		row("last id with the reserved bit", 2, 0, 0, func(c *h2conn) {
+		row("GOAWAY, all requests are answered", 0, 0, 0, func(c *h2conn) { leave(c, 7, 0); answer(c, 1, 3, 5, 7) }),
+		row("GOAWAY, two of four requests are answered", 2, 0, 0, func(c *h2conn) { leave(c, 3, 0); answer(c, 1, 3) }),
+		row("GOAWAY with last id 0", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0) }),
+		row("GOAWAY with last id 2^31-1", 0, 0, 0, func(c *h2conn) { leave(c, 1<<31-1, 0); answer(c, 7, 5, 3, 1) }),
+		row("GOAWAY with the reserved bit", 2, 0, 0, func(c *h2conn) {
 			c.frame(http2.FrameGoAway, 0, 0, join(u32(1<<31|3), u32(0)))
 			answer(c, 1, 3)
 		}),
-		row("2^31-1, then lowered", 2, 0, 0, func(c *h2conn) { leave(c, 1<<31-1, 0); leave(c, 3, 0); answer(c, 1, 3) }),
-		row("raised, which is not allowed", 2, 0, 0, func(c *h2conn) { leave(c, 3, 0); leave(c, 7, 0); answer(c, 1, 3) }),
-		row("an even last id", 2, 0, 0, func(c *h2conn) { leave(c, 4, 0); answer(c, 1, 3) }),
-		row("processed and not answered", 2, 2, 0, func(c *h2conn) { leave(c, 3, http2.ErrCodeInternal); _ = c.Close() }),
-		row("not processed and answered anyway", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0); answer(c, 1, 3, 5, 7) }),
-		row("processed and reset", 3, 0, 1, func(c *h2conn) { leave(c, 1, 0); _ = c.fr.WriteRSTStream(1, http2.ErrCodeInternal) }),
-		row("ENHANCE_YOUR_CALM", 4, 0, 0, func(c *h2conn) { leave(c, 0, enhanceYourCalm); _ = c.Close() }),
-		row("an unknown code and 16 KiB of debug data", 4, 0, 0, func(c *h2conn) {
+		row("GOAWAY with last id 2^31-1, then a lower one", 2, 0, 0, func(c *h2conn) { leave(c, 1<<31-1, 0); leave(c, 3, 0); answer(c, 1, 3) }),
+		row("GOAWAY, then a higher last id", 2, 0, 0, func(c *h2conn) { leave(c, 3, 0); leave(c, 7, 0); answer(c, 1, 3) }),
+		row("GOAWAY with an even last id", 2, 0, 0, func(c *h2conn) { leave(c, 4, 0); answer(c, 1, 3) }),
+		row("GOAWAY, closes without answering two of four requests", 2, 2, 0, func(c *h2conn) { leave(c, 3, http2.ErrCodeInternal); _ = c.Close() }),
+		row("GOAWAY with last id 0, and answers", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0); answer(c, 1, 3, 5, 7) }),
+		row("GOAWAY, resets one of four requests", 3, 0, 1, func(c *h2conn) { leave(c, 1, 0); _ = c.fr.WriteRSTStream(1, http2.ErrCodeInternal) }),
+		row("GOAWAY ENHANCE_YOUR_CALM", 4, 0, 0, func(c *h2conn) { leave(c, 0, enhanceYourCalm); _ = c.Close() }),
+		row("GOAWAY with an unknown code and 16 KiB of debug data", 4, 0, 0, func(c *h2conn) {
 			_ = c.fr.WriteGoAway(0, 0xdeadbeef, bytes.Repeat([]byte("d"), 16376))
 		}),
-		row("processed, and refused", 4, 0, 0, func(c *h2conn) {
+		row("GOAWAY, then REFUSED_STREAM for all requests", 4, 0, 0, func(c *h2conn) {
 			leave(c, 7, 0)
 			for _, id := range []uint32{1, 3, 5, 7} {
 				_ = c.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream)
 			}
 		}),
-		row("closed without GOAWAY", 0, 4, 0, func(c *h2conn) { _ = c.Close() }),
+		row("closes without GOAWAY", 0, 4, 0, func(c *h2conn) { _ = c.Close() }),
 	})
 }
 
