@@ -1,0 +1,141 @@
+package simulate
+
+import "github.com/h2surge/h2surge/test/simulate/trial"
+
+// Arguments that many actions have. An index is modulo the number of what exists. Each fault has its duration, so that
+// an event that is left out leaves out the end of its fault, too.
+var (
+	anyRunner   = trial.Arg{Name: "runner", High: 7}
+	anyOperator = trial.Arg{Name: "operator", High: 2}
+	anyTest     = trial.Arg{Name: "test", High: 2}
+	lasts       = trial.Arg{Name: "ms", Low: 50, High: 40_000}
+	times       = trial.Arg{Name: "times", Low: 1, High: 4}
+)
+
+// Kinds are the kinds of objects that the argument kind of actions means.
+var Kinds = []string{"ConfigMap", "LoadTestCheckpoint", "LoadTestRun", "Job", "Pod", "Secret", "LoadTest",
+	"PodDisruptionBudget"}
+
+// anyKind is an index of Kinds.
+var anyKind = trial.Arg{Name: "kind", High: int64(len(Kinds)) - 1}
+
+func args(all ...trial.Arg) []trial.Arg { return all }
+
+// Actions are what can happen.
+var Actions = []trial.Action{
+	{Group: "system", Name: "operators", Args: args(trial.Arg{Name: "replicas", Low: 1, High: 3}, trial.Arg{Name: "skew",
+		High: 5000}),
+		Doc: "the replicas of the operator; their clocks and those of the runners differ by up to skew ms"},
+	{Group: "system", Name: "links", Args: args(trial.Arg{Name: "delay", High: 30}, trial.Arg{Name: "loss", High: 20}),
+		Doc: "delay in ms one way, and the packets of 1000 that are lost"},
+	{Group: "user", Name: "test", Args: shape(), Doc: shapeDoc},
+
+	{Group: "runner", Name: "kill", Weight: 4, Args: args(anyRunner),
+		Doc: "the kernel kills the process of a runner (OOM)"},
+	{Group: "runner", Name: "evict", Weight: 3, Args: args(anyRunner),
+		Doc: "the kubelet evicts the pod: SIGTERM, and SIGKILL after its grace"},
+	{Group: "runner", Name: "freeze", Weight: 15, Args: args(anyRunner, lasts), Doc: "the process gets no CPU"},
+	{Group: "runner", Name: "step", Weight: 5, Args: args(anyRunner, lasts),
+		Doc: "the wall clock of the node steps forward"},
+	{Group: "cluster", Name: "node", Weight: 3, Args: args(anyRunner, lasts),
+		Doc: "kubelet and runner are cut off, the target excepted"},
+	{Group: "cluster", Name: "force", Weight: 3, Args: args(anyRunner, lasts),
+		Doc: "as node, and the pod object is deleted by force"},
+	{Group: "cluster", Name: "hold", Weight: 8, Args: args(lasts), Doc: "the Job controller does nothing"},
+	{Group: "cluster", Name: "starting", Weight: 5, Args: args(lasts), Doc: "containers start this late"},
+
+	{Group: "network", Name: "cut", Weight: 25, Args: args(anyRunner, lasts),
+		Doc: "no packets between the operators and a runner"},
+	{Group: "network", Name: "deafen", Weight: 8, Args: args(anyRunner, lasts),
+		Doc: "no packets from the operators to a runner"},
+	{Group: "network", Name: "mute", Weight: 15, Args: args(anyRunner, lasts),
+		Doc: "no packets from a runner to the operators"},
+	{Group: "network", Name: "cutAll", Weight: 7, Args: args(lasts),
+		Doc: "no packets between the operators and all runners"},
+	{Group: "network", Name: "reset", Weight: 10, Args: args(anyRunner),
+		Doc: "the connections of a runner's control port are reset"},
+	{Group: "network", Name: "slow", Weight: 10, Args: args(anyRunner, lasts, trial.Arg{Name: "delay", Low: 50,
+		High: 6000}),
+		Doc: "packets between the operators and a runner are delayed by delay ms"},
+	{Group: "network", Name: "cutTarget", Weight: 6, Args: args(anyRunner, lasts),
+		Doc: "no packets between a runner and the target"},
+
+	{Group: "API server", Name: "refuse", Weight: 20, Args: args(times), Doc: "the next writes get an internal error"},
+	{Group: "API server", Name: "conflict", Weight: 10, Args: args(times),
+		Doc: "another client changes the object before the next updates"},
+	{Group: "API server", Name: "loseAnswer", Weight: 25, Args: args(times),
+		Doc: "the next writes are made, and their answers are lost"},
+	{Group: "API server", Name: "away", Weight: 8, Args: args(lasts), Doc: "no answer at all"},
+	{Group: "API server", Name: "quota", Weight: 8, Args: args(anyKind, lasts),
+		Doc: "a quota refuses new objects of a kind"},
+	{Group: "API server", Name: "admission", Weight: 4, Args: args(anyKind, lasts),
+		Doc: "an admission webhook refuses changes of a kind"},
+	{Group: "API server", Name: "forbid", Weight: 3, Args: args(anyKind, lasts), Doc: "RBAC forbids the operator a kind"},
+	{Group: "API server", Name: "slowWatch", Weight: 15, Args: args(anyOperator, lasts),
+		Doc: "the events of watches come late"},
+	{Group: "API server", Name: "endWatch", Weight: 8, Args: args(anyOperator), Doc: "watches end"},
+	{Group: "API server", Name: "gone", Weight: 3, Args: args(anyOperator),
+		Doc: "watches end, and their versions are too old (410)"},
+
+	{Group: "operator", Name: "killOperator", Weight: 20, Args: args(anyOperator),
+		Doc: "a process is killed and starts again"},
+	{Group: "operator", Name: "stopOperator", Weight: 5, Args: args(anyOperator),
+		Doc: "SIGTERM, as in an upgrade, and it starts again"},
+	{Group: "operator", Name: "freezeOperator", Weight: 8, Args: args(anyOperator, lasts), Doc: "the process gets no CPU"},
+	{Group: "operator", Name: "cutOperator", Weight: 15, Args: args(anyOperator, lasts),
+		Doc: "no packets to the API server"},
+
+	{Group: "user", Name: "rate", Weight: 40, Args: args(anyTest, trial.Arg{Name: "rate", Low: 5, High: 45},
+		trial.Arg{Name: "ramp", High: 40}), Doc: "changes the rate, and the start of a ramp"},
+	{Group: "user", Name: "suspend", Weight: 20, Args: args(anyTest), Doc: "suspends the test, or resumes it"},
+	{Group: "user", Name: "scale", Weight: 40, Args: args(anyTest, trial.Arg{Name: "shards", Low: 1, High: 5}),
+		Doc: "changes the shards"},
+	{Group: "user", Name: "template", Weight: 4, Args: args(anyTest),
+		Doc: "changes a path, which the API server accepts before the start only"},
+	{Group: "user", Name: "label", Weight: 3, Args: args(anyTest), Doc: "changes a label"},
+	{Group: "user", Name: "stop", Weight: 2, Args: args(anyTest), Doc: "stops the test"},
+	{Group: "user", Name: "delete", Weight: 2, Args: args(anyTest), Doc: "deletes the test"},
+	{Group: "user", Name: "replace", Weight: 2, Args: args(anyTest),
+		Doc: "deletes the test and creates it again under its name"},
+	{Group: "user", Name: "another", Weight: 3, Args: shape(),
+		Doc: "creates another test; its arguments are those of test"},
+	{Group: "user", Name: "deletePod", Weight: 3, Args: args(anyRunner), Doc: "deletes a runner pod"},
+	{Group: "user", Name: "deleteObject", Weight: 3, Args: args(anyTest, anyKind), Doc: "deletes an object of a test"},
+
+	{Group: "tenant", Name: "forge", Weight: 8, Args: args(anyTest, anyKind),
+		Doc: "creates an object with the name of one that the test may need"},
+	{Group: "tenant", Name: "replaceObject", Weight: 3, Args: args(anyTest, anyKind),
+		Doc: "deletes an object of a test and creates another one"},
+
+	{Group: "schedule", Name: "schedule", Weight: 2, Args: args(trial.Arg{Name: "policy", High: 2}),
+		Doc: "creates a LoadTestSchedule of each minute"},
+	{Group: "schedule", Name: "unschedule", Weight: 1, Doc: "deletes the LoadTestSchedules"},
+	{Group: "lock", Name: "deleteLock", Weight: 1, Doc: "deletes the LoadTestLocks"},
+
+	{Group: "target", Name: "late", Weight: 8, Args: args(lasts, trial.Arg{Name: "delay", Low: 10, High: 9000}),
+		Doc: "responses come delay ms late"},
+	{Group: "target", Name: "silent", Weight: 4, Args: args(lasts), Doc: "no responses"},
+	{Group: "target", Name: "errors", Weight: 5, Args: args(lasts, trial.Arg{Name: "permille", Low: 1, High: 1000}),
+		Doc: "responses with status 503"},
+	{Group: "target", Name: "resetStreams", Weight: 4, Args: args(lasts, trial.Arg{Name: "permille", Low: 1, High: 1000}),
+		Doc: "RST_STREAM"},
+	{Group: "target", Name: "goAway", Weight: 5, Doc: "GOAWAY on all connections"},
+	{Group: "target", Name: "close", Weight: 5, Doc: "closes all connections"},
+	{Group: "target", Name: "refuseConnections", Weight: 4, Args: args(lasts),
+		Doc: "closes all connections and accepts no others"},
+	{Group: "target", Name: "lie", Weight: 3, Args: args(lasts), Doc: "responses break their protocol"},
+}
+
+const shapeDoc = "creates a test; lost: onShardLost is Fail, Continue, Rebalance; lease in seconds; profile: constant, ramp, bursts, a pause, a " +
+	"closed loop; once: setup chain (1), teardown chain (2); protocol: h2c, http1; extra: lock (1), sidecar (2), deadline (4)"
+
+// shape returns the arguments of a new test.
+func shape() []trial.Arg {
+	return args(
+		trial.Arg{Name: "shards", Low: 1, High: 5}, trial.Arg{Name: "minShards", High: 2}, trial.Arg{Name: "rate", Low: 5,
+			High: 100},
+		trial.Arg{Name: "seconds", Low: 5, High: 75}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 5,
+			High: 20},
+		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
+		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7})
+}

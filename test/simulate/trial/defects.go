@@ -1,0 +1,115 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var flagDefects = flag.String("defects", "",
+	"search for the former defects whose names match, each for at most -time (10m)")
+
+// Defects checks that each patch of a folder, which puts a former defect back, fits today's code. With -defects, it
+// runs new seeds with each patch until one fails that passes without it. test is the name of the test that calls Seeds.
+func (s Simulation) Defects(t *testing.T, root, patches, test string) {
+	files, err := filepath.Glob(filepath.Join(patches, "*.patch"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no patches in %s: %v", patches, err)
+	}
+	root, err = filepath.Abs(root)
+	must(t, err)
+	p := s.process(t)
+	p.test = test
+	var table strings.Builder
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".patch")
+		t.Run(name, func(t *testing.T) {
+			d := applyPatch(t, root, file)
+			if *flagDefects != "" && regexp.MustCompile(*flagDefects).MatchString(name) {
+				d.build(t)
+				fmt.Fprintf(&table, "| %s | %s | %s |\n", name, d.what, p.find(d.binary))
+			}
+		})
+	}
+	if table.Len() > 0 {
+		t.Logf("FIGURE defects:\n| defect | what it was | found by |\n|---|---|---|\n%s", table.String())
+	}
+}
+
+// defect is a patch with the files that it changes.
+type defect struct {
+	what    string // the first line of the patch
+	dir     string
+	replace map[string]string // the overlay: patched files by the original ones
+	binary  string
+}
+
+var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
+
+// applyPatch applies a patch to copies of the files that it changes.
+func applyPatch(t *testing.T, root, file string) defect {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	d := defect{dir: t.TempDir(), replace: map[string]string{}}
+	d.what, _, _ = strings.Cut(string(text), "\n")
+	for _, m := range patched.FindAllStringSubmatch(string(text), -1) {
+		original, target := filepath.Join(root, m[1]), filepath.Join(d.dir, m[1])
+		content, err := os.ReadFile(original)
+		must(t, err)
+		must(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		must(t, os.WriteFile(target, content, 0o644))
+		d.replace[original] = target
+	}
+	git := exec.Command("git", "apply", "-")
+	git.Dir, git.Stdin = d.dir, strings.NewReader(string(text))
+	git.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(d.dir))
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Fatalf("%s does not fit the code any more: write it again, so that the defect is back: %s", file, out)
+	}
+	return d
+}
+
+// build compiles the tests of the current folder with the patch.
+func (d *defect) build(t *testing.T) {
+	t.Helper()
+	overlay, err := json.Marshal(map[string]any{"Replace": d.replace})
+	must(t, err)
+	list := filepath.Join(d.dir, "overlay.json")
+	must(t, os.WriteFile(list, overlay, 0o644))
+	d.binary = filepath.Join(d.dir, "simulate.test")
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", d.binary,
+		".").CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+}
+
+// find runs seeds with the binary of a defect until one fails that passes without the defect. It says after how much
+// time of a core.
+func (p process) find(binary string) string {
+	with := p
+	with.binary = binary
+	within := cmp.Or(*flagTime, 10*time.Minute)
+	var cpu, simulated time.Duration
+	seeds := 0
+	for seed := uint64(0); cpu < within; seed++ {
+		events := Generate(p.Actions, seed, p.Horizon)
+		r := with.run(context.Background(), seed, events)
+		seeds, cpu, simulated = seeds+1, cpu+r.CPU, simulated+r.Simulated
+		if r.Outcome != Passed && !p.run(context.Background(), seed, events).same(r) {
+			message, _, _ := strings.Cut(r.Message, "\n")
+			return fmt.Sprintf("%s %s: %s (seed %d, after %.0f s of a core)", r.Outcome, r.Law, message, seed, cpu.Seconds())
+		}
+	}
+	return fmt.Sprintf("not found in %d seeds, %.1f simulated hours, %.0f s of a core", seeds, simulated.Hours(),
+		cpu.Seconds())
+}

@@ -1,0 +1,182 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	flagSeed   = flag.Int64("seed", -1, "run this seed in this process; -1: fixed seeds")
+	flagEvents = flag.String("events", "", "the events of -seed, instead of those that it draws")
+)
+
+// World is the system of a trial. It lives in a bubble of testing/synctest: its time is virtual.
+type World interface {
+	// Do lets an event happen. It returns before the time of the next event.
+	Do(Event)
+	// End ends all faults, waits for the end of what runs, checks it, and stops all goroutines of the world.
+	End()
+}
+
+// Simulation is a World with the events that happen in it.
+type Simulation struct {
+	Actions []Action
+	// Horizon is the time in which events happen.
+	Horizon time.Duration
+	// Limit is the real time after which a trial hangs.
+	Limit time.Duration
+	New   func(*testing.T, *Run) World
+}
+
+// Run is a trial as its world sees it.
+type Run struct {
+	Seed  uint64
+	start time.Time
+	mu    sync.Mutex // guards the lines of the log
+}
+
+// Rand returns the random numbers of a part of the world.
+func (r *Run) Rand(part string) *rand.Rand { return Rand(r.Seed, part) }
+
+// Log adds a line to the log. A failure is reported with the last ones.
+func (r *Run) Log(format string, args ...any) { r.write(fmt.Sprintf(format, args...)) }
+
+func (r *Run) write(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Printf("%10.3f %s\n", time.Since(r.start).Seconds(), line)
+}
+
+// Broken reports that a law does not hold, and ends the process: what follows may be a consequence.
+func (r *Run) Broken(law, format string, args ...any) {
+	r.Log("LAW %s: "+format, append([]any{law}, args...)...)
+	r.end(Result{Outcome: "law", Law: law, Message: fmt.Sprintf(format, args...)})
+	os.Exit(1)
+}
+
+func (r *Run) end(result Result) {
+	result.Simulated = time.Since(r.start)
+	line, _ := json.Marshal(result)
+	fmt.Printf("\n%s%s\n", resultMark, line)
+}
+
+const resultMark = "@result "
+
+// here runs the trial of the flags in this process.
+func (s Simulation) here(t *testing.T) {
+	seed := uint64(*flagSeed)
+	events := Generate(s.Actions, seed, s.Horizon)
+	if *flagEvents != "" {
+		var err error
+		events, err = Parse(*flagEvents)
+		must(t, err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &Run{Seed: seed, start: time.Now()}
+		w := s.New(t, r)
+		for _, e := range events {
+			time.Sleep(time.Until(r.start.Add(e.At)))
+			r.write("EVENT " + e.String())
+			w.Do(e)
+		}
+		w.End()
+		if !t.Failed() {
+			r.end(Result{Outcome: Passed})
+		}
+	})
+}
+
+// Passed is the outcome of a trial without a failure.
+const Passed = "passed"
+
+// Result is how a trial ended.
+type Result struct {
+	// Outcome is passed, law, panic, deadlock (all goroutines of the bubble wait), hang (real time ran out) or failed
+	// (another failure).
+	Outcome string
+	// Law is the name of the law, or where the process panicked.
+	Law, Message string
+	Simulated    time.Duration
+	// CPU is the time of the process.
+	CPU time.Duration `json:"-"`
+	Log string        `json:"-"`
+}
+
+func (r Result) same(o Result) bool { return r.Outcome == o.Outcome && r.Law == o.Law }
+
+// process runs trials as processes of a test binary.
+type process struct {
+	Simulation
+	binary, test string
+}
+
+// run runs a trial. With one thread that nothing interrupts, goroutines run in nearly the same order each time.
+func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
+	ctx, cancel := context.WithTimeout(ctx, p.Limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.binary, "-test.run", "^"+p.test+"$", "-test.timeout", "0",
+		"-seed", strconv.FormatUint(seed, 10), "-events", Join(events, ";"))
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // shows the goroutines
+	cmd.WaitDelay = 10 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	result := read(out.String(), err, ctx.Err())
+	if cmd.ProcessState != nil {
+		result.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return result
+}
+
+var (
+	panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)$`)
+	place     = regexp.MustCompile(`(?m)^github\.com/h2surge/h2surge/(\S+)\(`)
+)
+
+// read returns the result of a process from what it printed.
+func read(out string, exit, stopped error) (r Result) {
+	before, after, found := strings.Cut(out, "\n"+resultMark)
+	line, _, _ := strings.Cut(after, "\n")
+	switch p := panicLine.FindStringSubmatchIndex(out); {
+	case stopped != nil && exit != nil:
+		r = Result{Outcome: "hang", Message: "it did not end in time"}
+	case p != nil:
+		before, after = out[:p[0]], out[p[0]:]
+		r = Result{Outcome: "panic", Message: out[p[2]:p[3]]}
+		if strings.HasPrefix(r.Message, "deadlock") {
+			r.Outcome = "deadlock"
+		} else if m := place.FindStringSubmatch(after); m != nil {
+			r.Law = m[1]
+		}
+	case found && json.Unmarshal([]byte(line), &r) == nil && (r.Outcome != Passed || exit == nil):
+	default:
+		r = Result{Outcome: "failed", Message: errors.Join(errors.New("no result"), exit).Error()}
+	}
+	r.Log = tail(before, 60)
+	if r.Outcome == "panic" || r.Outcome == "deadlock" {
+		r.Log += after[:min(len(after), 20_000)]
+	}
+	return r
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.SplitAfter(text, "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "")
+}
