@@ -736,7 +736,7 @@ type Threshold struct {
 	// those of warm-up stages.
 	// +required
 	Metric ThresholdMetric `json:"metric"`
-	// percentile is the percentile of a time: p99.9 is the time that 99.9 % of the requests do not exceed, and
+	// percentile is the percentile of a time: p99.9 is the time that 99.9% of the requests do not exceed, and
 	// p100 is the longest time. It is above p0 and at most p100. The times need it; other metrics refuse it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

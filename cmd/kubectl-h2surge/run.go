@@ -51,7 +51,7 @@ const kubeRunExample = `  kubectl h2surge run -f loadtest.yaml
 
 // kubeExitCodes are those of "h2surge run" for a test in a cluster.
 const kubeExitCodes = `Exit codes:
-  0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
+  0  passed: all thresholds passed; without a threshold on errors, at most 1% of the
      requests failed; at least one chain was completed
   1  bad manifest or command line, or the operator reports that the spec is invalid
   2  failed: a threshold or the default limit on errors was exceeded, no chain was

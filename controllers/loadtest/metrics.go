@@ -61,7 +61,7 @@ var (
 	descAsked = gauge("asked_requests_per_second", "Average rate that the measured stages ask for; 0 in a closed loop.")
 	descRate  = gauge("rate_requests_per_second", "Requests sent per second since the start of the measured stages.")
 	descTimes = gauge("response_time_seconds",
-		"Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.", "percentile")
+		"Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1%.", "percentile")
 	descErrors = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
 )
 

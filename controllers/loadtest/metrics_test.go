@@ -137,7 +137,7 @@ h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="failed_
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="reset"} 4
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="succeeded"} 80
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="timed_out"} 5
-# HELP h2surge_loadtest_response_time_seconds Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.
+# HELP h2surge_loadtest_response_time_seconds Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1%.
 # TYPE h2surge_loadtest_response_time_seconds gauge
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="50"} 0.0011
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="90"} 0.002

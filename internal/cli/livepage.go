@@ -110,7 +110,7 @@ func liveOf(l *build.Live, paused bool) *render.Live {
 	case paused:
 		out.Phase = "Paused"
 	}
-	out.Detail = fmt.Sprintf("%.0f %% of the plan, %v after the start", l.Progress*100, l.Elapsed.Round(time.Second))
+	out.Detail = fmt.Sprintf("%.0f%% of the plan, %v after the start", l.Progress*100, l.Elapsed.Round(time.Second))
 	if l.Stage != "" {
 		out.Detail = "stage " + l.Stage + ", " + out.Detail
 	}

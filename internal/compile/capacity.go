@@ -30,7 +30,7 @@ func (c *planner) capacity() {
 		}
 		each := streams / t.Connections
 		c.warn(specPath.Child("targets").Index(i).Child("connections"),
-			"%s; if 1 %% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
+			"%s; if 1%% of %.0f requests a second get no response within their timeout of %v, %d are open: set connections: %d, or lower the timeout",
 			build.Carry(t.Connections, int64(streams)), load.requests, load.timeout().Round(time.Millisecond), open,
 			(open+each-1)/each)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-// TestCapacity: streams that cannot hold 1 % of unanswered requests until their timeout are warned of.
+// TestCapacity: streams that cannot hold 1% of unanswered requests until their timeout are warned of.
 func TestCapacity(t *testing.T) {
 	for _, tc := range []struct {
 		name                 string
@@ -21,9 +21,9 @@ func TestCapacity(t *testing.T) {
 		timeout              time.Duration
 		want                 string
 	}{
-		{"too few", 60_000, 16, 64, 2 * time.Second, "16 connections carry 1024 requests at a time; if 1 % of 60000 requests a second get no response within their timeout of 2s, 1200 are open: set connections: 19, or lower the timeout"},
+		{"too few", 60_000, 16, 64, 2 * time.Second, "16 connections carry 1024 requests at a time; if 1% of 60000 requests a second get no response within their timeout of 2s, 1200 are open: set connections: 19, or lower the timeout"},
 		{"what the message says is enough", 60_000, 19, 64, 2 * time.Second, ""},
-		{"one connection", 1000, 1, 4, time.Second, "1 connection carries 4 requests at a time; if 1 % of 1000 requests a second get no response within their timeout of 1s, 10 are open: set connections: 3, or lower the timeout"},
+		{"one connection", 1000, 1, 4, time.Second, "1 connection carries 4 requests at a time; if 1% of 1000 requests a second get no response within their timeout of 1s, 10 are open: set connections: 3, or lower the timeout"},
 		{"just enough", 60_000, 12, 100, 2 * time.Second, ""},
 		{"a short timeout", 60_000, 16, 64, 200 * time.Millisecond, ""},
 		{"a low rate", 100, 1, 100, 10 * time.Second, ""},

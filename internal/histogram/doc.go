@@ -1,7 +1,7 @@
 // Package histogram holds distributions of integer microseconds.
 //
 // A value goes to the bucket that HdrHistogram uses for 1 us to 1 h at 3 significant digits, so
-// each quantile is at most 0.1 % above the value that was recorded, and histograms of all workers
+// each quantile is at most 0.1% above the value that was recorded, and histograms of all workers
 // and shards merge exactly: adding counts loses nothing. The encoded form is the HdrHistogram V2
 // compressed payload, which other tools read.
 //

@@ -31,7 +31,7 @@ const (
 	// queueSlack is how much idle time the queue makes up for. Without it, a server that the operating system wakes late
 	// would have a lower capacity than asked for.
 	queueSlack = 10 * time.Millisecond
-	// maxCapacity bounds the error of a service time, which is in nanoseconds, to 0.1 %.
+	// maxCapacity bounds the error of a service time, which is in nanoseconds, to 0.1%.
 	maxCapacity = 1_000_000
 )
 

@@ -20,8 +20,8 @@ func TestQueue(t *testing.T) {
 		wantRefused float64
 	}{
 		{"far below", 1000, 5000, 9 * time.Millisecond, 0},
-		{"1 % below", 4950, 5000, 9 * time.Millisecond, 0},
-		{"3 % above", 5150, 5000, 300 * time.Millisecond, 0},
+		{"1% below", 4950, 5000, 9 * time.Millisecond, 0},
+		{"3% above", 5150, 5000, 300 * time.Millisecond, 0},
 		{"twice", 10000, 5000, MaxQueue, 0.475}, // half of them, but for a queue of 500 ms
 		{"no limit", 100000, 0, 0, 0},
 	} {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestRecoveryOfAHungPeer: a peer that does not answer for 3 s is sent the full rate within a second of its recovery, or 90 %
-// of it while 5 % of its responses come too late. Connections and resets do not flood it meanwhile.
+// TestRecoveryOfAHungPeer: a peer that does not answer for 3 s is sent the full rate within a second of its recovery, or 90%
+// of it while 5% of its responses come too late. Connections and resets do not flood it meanwhile.
 func TestRecoveryOfAHungPeer(t *testing.T) {
 	const ms = time.Millisecond
 	const recovery = 4 * time.Second
@@ -71,7 +71,7 @@ func TestRecoveryOfAHungPeer(t *testing.T) {
 	}
 }
 
-// TestUnansweredShare: 3 % of the requests are never answered, far more than may be reset. The rate holds.
+// TestUnansweredShare: 3% of the requests are never answered, far more than may be reset. The rate holds.
 func TestUnansweredShare(t *testing.T) {
 	p := gets(perSecond(10_000, 10*time.Second))
 	p.Targets[0].MaxConcurrentStreams = 200

@@ -529,10 +529,10 @@ func TestListenerBoundsNotifications(t *testing.T) {
 			})
 			b.run()
 			if took := 100 * (during - before) / listen.MaxIncoming; took > int64(tt.most) || took < int64(tt.least) {
-				t.Errorf("the notifications took %d %% of the limit, want %d to %d %%", took, tt.least, tt.most)
+				t.Errorf("the notifications took %d%% of the limit, want %d to %d%%", took, tt.least, tt.most)
 			}
 			if left := 100 * (after - before) / listen.MaxIncoming; left > 15 {
-				t.Errorf("%d %% of the limit are left after the last one", left)
+				t.Errorf("%d%% of the limit are left after the last one", left)
 			}
 			if got := b.w.Read().Listeners[0]; got.Received < 3 || got.Unexpected+got.Duplicate != got.Received {
 				t.Errorf("counters %+v", got)

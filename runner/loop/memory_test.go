@@ -83,7 +83,7 @@ func TestBodiesHaveABudget(t *testing.T) {
 	})
 	totals := b.run()
 	if took := 100 * (during - before) / book.MaxBodies; took > 115 || took < 85 {
-		t.Errorf("%d bodies of 2 MiB took %d %% of the limit, want 85 to 115 %%", responses, took)
+		t.Errorf("%d bodies of 2 MiB took %d%% of the limit, want 85 to 115%%", responses, took)
 	}
 	failed := b.w.rec.Steps[0].FailedBy.Counts()
 	if n := failed[rv.CheckBody]; n == 0 || n == responses || totals.Succeeded != responses+10-n {

@@ -360,7 +360,7 @@ func TestNativeResolution(t *testing.T) {
 		buckets, _ := native(h)
 		for i := range buckets {
 			low, high := math.Exp2(float64(i-1)/8), math.Exp2(float64(i)/8)
-			// A bucket of ours that has a bound of theirs in it counts above: it is 0.1 % wide.
+			// A bucket of ours that has a bound of theirs in it counts above: it is 0.1% wide.
 			if s := micros(us); s > high || s*1.001 <= low {
 				t.Errorf("%v s is in (%v, %v]", s, low, high)
 			}

@@ -36,16 +36,16 @@ var (
 		"chain", "step", "class")
 
 	descResponseTime = own.Histogram("response_time_seconds",
-		"Time from the scheduled time of a request to the end of its response. A request without a response counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1 %.", "chain", "step")
+		"Time from the scheduled time of a request to the end of its response. A request without a response counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1%.", "chain", "step")
 
 	descServiceTime = own.Histogram("service_time_seconds",
-		"Time from sending a request to the end of its response, over all steps. Buckets are exact to 0.1 %.")
+		"Time from sending a request to the end of its response, over all steps. Buckets are exact to 0.1%.")
 
 	descPhase = own.Histogram("phase_seconds",
-		"Times of the phases of connections and requests to a target. A phase without values is left out. Buckets are exact to 0.1 %.", "target", "phase")
+		"Times of the phases of connections and requests to a target. A phase without values is left out. Buckets are exact to 0.1%.", "target", "phase")
 
 	descLag = own.Histogram("lag_seconds",
-		"Time from the scheduled time of a request until the runner picked it up, over all steps. Buckets are exact to 0.1 %.")
+		"Time from the scheduled time of a request until the runner picked it up, over all steps. Buckets are exact to 0.1%.")
 
 	descStarted = own.Counter("chains_started_total", "Chain instances that started in measured stages.", "chain")
 
@@ -84,7 +84,7 @@ var (
 		"Notifications in time that failed a check, warm-up included.", "listener")
 
 	descNotificationTime = own.Histogram("notification_time_seconds",
-		"Time from sending the request before a step to its notification, of measured stages. A missing notification counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1 %.", "listener")
+		"Time from sending the request before a step to its notification, of measured stages. A missing notification counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1%.", "listener")
 
 	descOnceSent = own.Counter("once_requests_sent_total",
 		"Requests of setup and teardown chains that were sent. No other metric of requests includes them.", "phase")

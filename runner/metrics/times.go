@@ -114,7 +114,7 @@ func (b *both) Write(to *dto.Metric) error {
 }
 
 const (
-	// nativeSchema 3 has 8 buckets for each power of two: 9 % wide, 256 from 1 us to 1 h.
+	// nativeSchema 3 has 8 buckets for each power of two: 9% wide, 256 from 1 us to 1 h.
 	nativeSchema = 3
 	// nativeInfinity is the bucket of values above the largest float64, which is below 2^1024.
 	nativeInfinity = 1024<<nativeSchema + 1

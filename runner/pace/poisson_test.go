@@ -56,10 +56,10 @@ func TestPoissonFarAway(t *testing.T) {
 }
 
 // TestPoissonFits draws arrivals with many seeds, and takes them as several workers do: each its own slots. Their union is
-// compared with a Poisson process by two tests of an error probability of 1 % each: Kolmogorov-Smirnov for the intervals,
+// compared with a Poisson process by two tests of an error probability of 1% each: Kolmogorov-Smirnov for the intervals,
 // which are exponential, and the index of dispersion for the counts in equal intervals. If the arrivals were a Poisson
-// process with random seeds, each test would reject about 1 % of the seeds, and more than 5 of 100 with a probability of
-// 0.06 %. The seeds are fixed, so the result is the same each time. FuzzPoissonFits is the long form.
+// process with random seeds, each test would reject about 1% of the seeds, and more than 5 of 100 with a probability of
+// 0.06%. The seeds are fixed, so the result is the same each time. FuzzPoissonFits is the long form.
 func TestPoissonFits(t *testing.T) {
 	for _, rate := range poissonRates() {
 		t.Run(rate.Name, func(t *testing.T) { checkFit(t, rate, 0, 100, 5) })
@@ -88,10 +88,10 @@ func checkFit(t *testing.T, rate rv.Rate, first uint64, seeds, most int) {
 	for i := range seeds {
 		rate.Seed = first + uint64(i)
 		at := normalized(&rate, unionOf(&rate))
-		if ks(at) > 1.63 { // the limit of 1 %
+		if ks(at) > 1.63 { // the limit of 1%
 			intervals++
 		}
-		if math.Abs(dispersion(at)) > 2.58 { // 1 %, both sides
+		if math.Abs(dispersion(at)) > 2.58 { // 1%, both sides
 			counts++
 		}
 	}

@@ -115,9 +115,9 @@ func TestVerdicts(t *testing.T) {
 		want string
 	}{
 		{"the rate", rate(1000, 1000, 4), "ok"},
-		{"0.1 % below", rate(999, 1000, 4), "ok"},
-		{"more than 0.1 % below", rate(998.9, 1000, 4), "not reached: arrived 999/s, expected 1 000/s within 1.00/s"},
-		{"more than 0.1 % above", rate(60_061, 60_000, 4), "not reached: arrived 60 061/s, expected 60 000/s within 60.0/s"},
+		{"0.1% below", rate(999, 1000, 4), "ok"},
+		{"more than 0.1% below", rate(998.9, 1000, 4), "not reached: arrived 999/s, expected 1 000/s within 1.00/s"},
+		{"more than 0.1% above", rate(60_061, 60_000, 4), "not reached: arrived 60 061/s, expected 60 000/s within 60.0/s"},
 		{"one request in ten seconds", rate(1.1, 1, 10), "ok"},
 		{"two requests in ten seconds", rate(1.2, 1, 10), "not reached: arrived 1.20/s, expected 1.00/s within 0.10/s"},
 		{"lag at its mark", late(1000), "ok"},

@@ -22,7 +22,7 @@ const (
 func delaysTable() table {
 	t := table{
 		title: "Delays that the target logged",
-		intro: "6000 requests at 2000/s. The target draws a delay for each request, with a seed, and logs it (`--record`). `loopback` is the median of the service time minus the delay, in a run with a fixed delay of 5 ms. The measured service time must be the logged delay plus loopback, within 0.2 ms and 0.5 %. p99.9 has no mark: one pause of the machine of 3 ms moves it.",
+		intro: "6000 requests at 2000/s. The target draws a delay for each request, with a seed, and logs it (`--record`). `loopback` is the median of the service time minus the delay, in a run with a fixed delay of 5 ms. The measured service time must be the logged delay plus loopback, within 0.2 ms and 0.5%. p99.9 has no mark: one pause of the machine of 3 ms moves it.",
 		head:  []string{"delays", "percentile", "logged, ms", "loopback, ms", "service time, ms", "difference, ms"},
 	}
 	for _, d := range [][2]string{

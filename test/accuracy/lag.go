@@ -54,7 +54,7 @@ func (b *lab) measureLag(rate int, strategy v1alpha1.IdleStrategy) ([]line, erro
 	cpu := median(runs, func(r run) float64 { return 100 * r.CPUSeconds / seconds })
 	l := line{cells: []string{
 		harness.Thousands(int64(rate)), chosen(strategy, runs[0]), milliseconds(p50), milliseconds(p99), milliseconds(added),
-		fmt.Sprintf("%.0f %%", cpu),
+		fmt.Sprintf("%.0f%%", cpu),
 	}}
 	if !l.generatorBound(runs) {
 		l.atMost("lag p99", p99/1e3, lagMark(strategy, rate)/1e3, " ms")

@@ -15,7 +15,7 @@ const maxDeviation = 0.001
 func rateTable() table {
 	t := table{
 		title: "The rate",
-		intro: "`sent` is the report's number of requests, and all of them arrived. `reported` is the rate of the report. `arrived` is the rate at the target: its count for each full second, without the first and the last one. Both must be within 0.1 % of the rate asked for, or one request.",
+		intro: "`sent` is the report's number of requests, and all of them arrived. `reported` is the rate of the report. `arrived` is the rate at the target: its count for each full second, without the first and the last one. Both must be within 0.1% of the rate asked for, or one request.",
 		head:  []string{"asked, 1/s", "seconds", "sent", "reported, 1/s", "arrived, 1/s", "lag p99, ms"},
 	}
 	for _, rate := range []int{1, 10, 1000, 10_000, 60_000, 200_000, 500_000} {
@@ -78,7 +78,7 @@ func perSecond(counts []int64) float64 {
 	return float64(sum) / float64(len(counts)-2)
 }
 
-// exact writes a rate with enough digits to see a deviation of 0.1 %.
+// exact writes a rate with enough digits to see a deviation of 0.1%.
 func exact(rate float64) string {
 	if rate >= 10_000 {
 		return harness.Thousands(int64(math.Round(rate)))

@@ -26,7 +26,7 @@ const shardTolerance, shardRatio = 300, 0.01
 func shardsTable() table {
 	return table{
 		title: "Several shards and one",
-		intro: fmt.Sprintf("The same plan with one, two and three shards: %d slots in two stages, and a sequence with one value for each slot. The runners are in one process, and their snapshots are merged as in a cluster. The target draws exponential delays (mean 5 ms) with the same seed in each run. Every slot must be sent once, every value must arrive once, and percentiles of the service time must be those of one shard within 0.3 ms and 1 %%, without p99.9.", lowSlots+highSlots),
+		intro: fmt.Sprintf("The same plan with one, two and three shards: %d slots in two stages, and a sequence with one value for each slot. The runners are in one process, and their snapshots are merged as in a cluster. The target draws exponential delays (mean 5 ms) with the same seed in each run. Every slot must be sent once, every value must arrive once, and percentiles of the service time must be those of one shard within 0.3 ms and 1%%, without p99.9.", lowSlots+highSlots),
 		head: []string{"shards", "stage low", "stage high", "values", "p50, ms", "p90, ms", "p95, ms", "p99, ms",
 			"p99.9, ms"},
 		rows: []row{{name: "shards", measure: (*lab).measureShards}},

@@ -10,8 +10,8 @@ import (
 const (
 	// The target stalls for stall at the end of each period, in microseconds.
 	stall, period = 500_000, 10_000_000
-	// stallTolerance in microseconds. 0.1 % of the requests are as much: quantiles of the wait are 10 ms apart for each
-	// 0.1 %. Requests that queue behind those of a stall are some of them.
+	// stallTolerance in microseconds. 0.1% of the requests are as much: quantiles of the wait are 10 ms apart for each
+	// 0.1%. Requests that queue behind those of a stall are some of them.
 	stallTolerance = 10_000
 	stallRate      = 2000
 )
@@ -30,7 +30,7 @@ const meanWait = float64(stall) / period * stall / 2
 func stallTable() table {
 	return table{
 		title: "A target that stalls",
-		intro: fmt.Sprintf("The response time at %d requests a second over two periods, against a target that sends nothing in the last 500 ms of every 10 s. Tolerance: %s ms, which 0.1 %% of the requests can cause.", stallRate, milliseconds(stallTolerance)),
+		intro: fmt.Sprintf("The response time at %d requests a second over two periods, against a target that sends nothing in the last 500 ms of every 10 s. Tolerance: %s ms, which 0.1%% of the requests can cause.", stallRate, milliseconds(stallTolerance)),
 		head:  []string{"figure", "arithmetic, ms", "measured, ms", "difference, ms"},
 		rows:  []row{{name: "stall", measure: (*lab).measureStall}},
 	}

@@ -142,7 +142,7 @@ func (w *sightings) wantQuiet() {
 	}
 }
 
-// wantAtMost: from a time on the target got at most 102 % of the rate in each second. What the three seconds before had less may come in
+// wantAtMost: from a time on the target got at most 102% of the rate in each second. What the three seconds before had less may come in
 // addition: a busy machine sends late.
 func (s *story) wantAtMost(rate float64, from time.Time) {
 	s.Helper()
@@ -154,7 +154,7 @@ func (s *story) wantAtMost(rate float64, from time.Time) {
 		}
 		second := time.Unix(st.PerSecondStart+int64(i), 0)
 		if !second.Before(from) && float64(n) > rate*1.02+missing {
-			s.Errorf("the target got %d requests in the second of %v, want at most 102 %% of %.0f", n, second.UTC().Format(time.TimeOnly), rate)
+			s.Errorf("the target got %d requests in the second of %v, want at most 102%% of %.0f", n, second.UTC().Format(time.TimeOnly), rate)
 		}
 	}
 	s.Logf("by the target's count a second, from %v: %v", time.Unix(st.PerSecondStart, 0).UTC().Format(time.TimeOnly), st.PerSecond)

@@ -69,9 +69,9 @@ func TestCheck(t *testing.T) {
 		{"made up", measured{requests: 100}, true, 99, 0, "received 99"},
 		{"no count", measured{requests: 100}, false, 0, 0, ""},
 		{"nothing done", measured{}, true, 0, 0, "not one"},
-		{"failures", measured{requests: 100, rejected: 1}, true, 100, 0, "1 of 100 requests failed, want 0 %"},
+		{"failures", measured{requests: 100, rejected: 1}, true, 100, 0, "1 of 100 requests failed, want 0%"},
 		{"failures that the server makes", measured{requests: 970, unanswered: 30, rejected: 96}, true, 1000, 0.1, ""},
-		{"too few of them", measured{requests: 970, unanswered: 30, rejected: 89}, true, 1000, 0.1, "89 of 1000 requests failed, want 10 %"},
+		{"too few of them", measured{requests: 970, unanswered: 30, rejected: 89}, true, 1000, 0.1, "89 of 1000 requests failed, want 10%"},
 		{"too many of them", measured{requests: 970, unanswered: 30, rejected: 111}, true, 1000, 0.1, "111 of 1000"},
 		{"the server lacks unanswered ones", measured{requests: 970, unanswered: 30, rejected: 100}, true, 970, 0.1, "received 970"},
 	} {

@@ -129,7 +129,7 @@ spec:
 }
 
 // notificationManifest has a subscription and its notification in each instance. A notification that is missing or
-// fails its check fails the run above 0.1 %.
+// fails its check fails the run above 0.1%.
 func notificationManifest(l load, url string, seconds int) string {
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest

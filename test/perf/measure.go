@@ -197,7 +197,7 @@ func (m measured) check(counts bool, received int64, l load) error {
 	case m.requests == 0:
 		return errors.New("not one request was answered")
 	case math.Abs(float64(m.rejected)-l.failing*float64(sent)) > l.failing*float64(sent)/10:
-		return fmt.Errorf("%d of %d requests failed, want %.2g %%", m.rejected, sent, 100*l.failing)
+		return fmt.Errorf("%d of %d requests failed, want %.2g%%", m.rejected, sent, 100*l.failing)
 	case counts && (received < sent || received > sent+l.inFlight()):
 		return fmt.Errorf("it reports %d requests with at most %d in flight at the end, but the server received %d",
 			sent, l.inFlight(), received)

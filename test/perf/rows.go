@@ -97,7 +97,7 @@ func chainRow(name, work string, l load, goals ...goal) row {
 func faultyRow(name string, perSecond int, choice v1alpha1.ConnectionChoice, goals ...goal) row {
 	l := chainLoad(perSecond, choice)
 	l.connections, l.streams, l.failing = 64, 256, failing
-	work := fmt.Sprintf("the same chain at a fixed %s/s over 64 connections of 256 streams, 3 %% of the requests unanswered, 7 %% answered with 404; %s",
+	work := fmt.Sprintf("the same chain at a fixed %s/s over 64 connections of 256 streams, 3%% of the requests unanswered, 7%% answered with 404; %s",
 		harness.Thousands(int64(perSecond)), choice)
 	r := chainRow(name, work, l, goals...)
 	r.server, r.rounds = faultyTarget, 3

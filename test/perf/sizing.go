@@ -15,7 +15,7 @@ var sizingRows = []struct{ name, work, load string }{
 	{"chain-60k", "the same chain without scripts", "60,000/s, `Spread`"},
 	{"chain-60k-batch", "the same", "60,000/s, `Batch`"},
 	{"notifications-50k", "POST that causes a notification, both together", "50,000/s"},
-	{"faults-60k", "the same chain, 64 connections, 256 streams each; 3 % of the requests get no response, and 7 % get a 404", "60,000/s, `Spread`"},
+	{"faults-60k", "the same chain, 64 connections, 256 streams each; 3% of the requests get no response, and 7% get a 404", "60,000/s, `Spread`"},
 	{"faults-60k-batch", "the same", "60,000/s, `Batch`"},
 	{"faults-120k", "the same", "120,000/s, `Spread`"},
 	{"faults-120k-batch", "the same", "120,000/s, `Batch`"},

@@ -398,7 +398,7 @@ func (f *Figures) check() error {
 func (f *Figures) table() string {
 	var out strings.Builder
 	if f.Runs > 0 {
-		fmt.Fprintf(&out, "%d shards in %d runs, %d steps, %d thresholds, %d requests per second and shard; %.0f s on %d CPUs, %.0f %% busy\n",
+		fmt.Fprintf(&out, "%d shards in %d runs, %d steps, %d thresholds, %d requests per second and shard; %.0f s on %d CPUs, %.0f%% busy\n",
 			f.Shards, f.Runs, f.Steps, f.Thresholds, f.RatePerShard, f.Seconds, f.CPUs, f.BusyPercent)
 	}
 	if f.Kept != nil {

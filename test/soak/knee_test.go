@@ -36,7 +36,7 @@ func TestKnees(t *testing.T) {
 	}
 }
 
-// TestKneeThatMoves halves the capacity after probe 4. With a precision of 50 %, each load is at least 15 % away from the capacity:
+// TestKneeThatMoves halves the capacity after probe 4. With a precision of 50%, each load is at least 15% away from the capacity:
 //
 //	probe        1    2    3    4    5    6    7
 //	load     1800 7200 3600 2546 3600 2546 2037

@@ -15,7 +15,7 @@ import (
 
 // ExitCodes is for the help of commands; the codes are those of package verdict.
 const ExitCodes = `Exit codes:
-  0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
+  0  passed: all thresholds passed; without a threshold on errors, at most 1% of the
      requests failed; at least one chain was completed
   1  bad manifest or command line; h2surge sent nothing
   2  failed: a threshold or the default limit on errors was exceeded, no chain was

@@ -91,7 +91,7 @@ func seeds(t *testing.T) uint64 {
 	return 20_000
 }
 
-// TestFindsTheKnee: within 3 % in fewer than 15 probes, from each start within a factor of 64.
+// TestFindsTheKnee: within 3% in fewer than 15 probes, from each start within a factor of 64.
 func TestFindsTheKnee(t *testing.T) {
 	most := 0
 	for seed := range seeds(t) {

@@ -19,7 +19,7 @@ func discover(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, found ...runne
 	}
 }
 
-// TestBounds: 60 000 requests a second, of which 3 % are unanswered for 2 s, do not fit into 1 024 streams.
+// TestBounds: 60 000 requests a second, of which 3% are unanswered for 2 s, do not fit into 1 024 streams.
 func TestBounds(t *testing.T) {
 	const sent, dropped, lost = 296_000, 304_000, 8_880
 	failed := func(cause runnerv1alpha1.Cause, detail string) []runnerv1alpha1.FailureCount {

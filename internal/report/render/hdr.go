@@ -86,7 +86,7 @@ func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv
 }
 
 // Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in
-// milliseconds, five rows for each halving of the distance to 100 %.
+// milliseconds, five rows for each halving of the distance to 100%.
 func Percentiles(w io.Writer, r *runnerv1alpha1.Report) error {
 	h, err := histogram.New(), error(nil)
 	if r.Histograms != nil {
@@ -114,7 +114,7 @@ const (
 // ticksPerHalf is how many rows each halving of the distance to 100 % has, as in HdrHistogram's tools.
 const ticksPerHalf = 5
 
-// percentileRows writes a row for each level of the percentile that a bucket reaches. The last row is 100 %. Levels
+// percentileRows writes a row for each level of the percentile that a bucket reaches. The last row is 100%. Levels
 // are percentages, because these are exact in binary.
 func percentileRows(b *bytes.Buffer, h *histogram.H) {
 	level, seen := 0.0, int64(0)

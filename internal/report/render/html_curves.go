@@ -61,7 +61,7 @@ func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 	return out, nil
 }
 
-// maxDecades bounds the axis of quantiles: 99.9999 %.
+// maxDecades bounds the axis of quantiles: 99.9999%.
 const maxDecades = 6
 
 // distributionPlot shows the response time, that of successful requests and the service time. It is nil when there is
@@ -107,7 +107,7 @@ func drawDistributions(all []timed) *plot {
 	return p
 }
 
-// quantileTicks are 0, 50 and 90 %, and one for each nine.
+// quantileTicks are 0, 50 and 90%, and one for each nine.
 func quantileTicks(decades float64) []float64 {
 	out := []float64{0, math.Log10(2)}
 	for d := 1.0; d <= decades+1e-9; d++ {

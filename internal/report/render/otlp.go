@@ -242,10 +242,10 @@ func (p *points) times(r *runnerv1alpha1.Report) error {
 		}
 	}
 	if len(exact) > 0 {
-		p.gauge("h2surge.percentile", "s", "Percentiles of the times, exact to 0.1 %.", exact...)
+		p.gauge("h2surge.percentile", "s", "Percentiles of the times, exact to 0.1%.", exact...)
 	}
 	if phases := p.phases(r); len(phases) > 0 {
-		p.gauge("h2surge.phase", "s", "Percentiles of the phases of connections and requests to a target, exact to 0.1 %.",
+		p.gauge("h2surge.phase", "s", "Percentiles of the phases of connections and requests to a target, exact to 0.1%.",
 			phases...)
 	}
 	return nil

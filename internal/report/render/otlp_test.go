@@ -103,7 +103,7 @@ func TestOTLP(t *testing.T) {
 	for _, c := range h.GetBucketCounts() {
 		n += c
 	}
-	// The times are 1000 + i*i/100 for i up to 1999: 10 are at most 1 ms, and 388 at most 2.5 ms. A bucket of the report is 0.1 % wide.
+	// The times are 1000 + i*i/100 for i up to 1999: 10 are at most 1 ms, and 388 at most 2.5 ms. A bucket of the report is 0.1% wide.
 	if n != 2000 || h.GetCount() != 2000 || len(h.GetBucketCounts()) != len(h.GetExplicitBounds())+1 || h.GetMax() != float64(r.ResponseTime.Max)/1e6 || h.GetBucketCounts()[4] < 377 || h.GetBucketCounts()[4] > 379 {
 		t.Errorf("histogram: %v", h)
 	}

@@ -111,7 +111,7 @@ func (r *run) waits() {
 	r.report.Generator.Limited.Waited = 900
 }
 
-// mostlyDropped could not send 71 % of its requests.
+// mostlyDropped could not send 71% of its requests.
 func (r *run) mostlyDropped() {
 	r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 290, Done: 290, Succeeded: 290}, Dropped: 710}
 	r.report.ErrorRate = 0.71
