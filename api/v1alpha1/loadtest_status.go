@@ -567,7 +567,7 @@ type ChainResult struct {
 	// +kubebuilder:validation:Minimum=0
 	Aborted int64 `json:"aborted"`
 	// abortedBy are the numbers of aborted chain instances by reason, the most frequent reason first. The reasons
-	// are failedCheck, missingCapture, timedOut, reset, connectionLost, dropped, script and location.
+	// are failedCheck, missingCapture, timedOut, reset, connectionLost, dropped, script, location and notification.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
