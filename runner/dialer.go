@@ -24,8 +24,9 @@ type dialer struct {
 	negotiated sync.Map
 	tls        []*tls.Config // by target of the plan; nil: cleartext
 	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
-	slots  []chan struct{}
-	policy *policy.Policy
+	slots   []chan struct{}
+	policy  *policy.Policy
+	network dial.Network
 	// denied is called if the policy denies a connection.
 	denied func(err error)
 }
@@ -40,8 +41,9 @@ type negotiation struct {
 // overflow a listener's backlog (128 on many systems).
 const maxDialing = 64
 
-func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, denied func(error)) *dialer {
-	d := &dialer{ctx: ctx, resolver: dial.NewResolver(), tls: configs, policy: p, denied: denied}
+func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, n dial.Network,
+	denied func(error)) *dialer {
+	d := &dialer{ctx: ctx, resolver: dial.NewResolver(n), tls: configs, policy: p, network: n, denied: denied}
 	for range configs {
 		d.slots = append(d.slots, make(chan struct{}, maxDialing))
 	}
@@ -54,7 +56,7 @@ func (d *dialer) Dial(a netio.Attempt) {
 	req := &dial.Request{
 		Endpoint: &t.Endpoints[a.Endpoint], Protocol: t.Protocol, Discovery: &d.discovery, Timeout: t.ConnectTimeout,
 		TLS: d.tls[a.Origin], Address: a.Address, Number: a.Number, LocalAddresses: t.Connecting.LocalAddresses,
-		Resolver: d.resolver, Policy: d.policy, Progress: a.Progress,
+		Resolver: d.resolver, Network: d.network, Policy: d.policy, Progress: a.Progress,
 	}
 	slots := d.slots[a.Origin]
 	go func() {

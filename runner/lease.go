@@ -18,7 +18,7 @@ func (r *Runner) renew(to rv.Lease) {
 		return
 	}
 	r.term = to.Term
-	if r.lease.Renew(to.Until, rv.Clock()) {
+	if r.lease.Renew(to.Until, r.opts.Clock()) {
 		r.workers.do(func(*loop.Worker) {}) // a turn, so that the workers continue at once
 	}
 }

@@ -30,7 +30,8 @@ type server struct {
 	serve func(worker int, d *dial.Connection) bool
 	// address is the IP address of the sockets. host is what URLs have in its place.
 	address, host string
-	tls           *tls.Config // nil: cleartext
+	network       dial.Network // nil: the system's
+	tls           *tls.Config  // nil: cleartext
 	// sockets are by worker. Runner.mu guards them.
 	sockets []net.Listener
 	// failedHandshakes counts connections. handshakes limits those that are under way.
@@ -57,7 +58,7 @@ func newServers(ctx context.Context, plan *rv.Plan, o *Options, serve func(liste
 	d *dial.Connection) bool) (out servers, err error) {
 	for i := range plan.Listeners {
 		s := &server{plan: &plan.Listeners[i], ctx: ctx, log: o.Logger, address: o.ListenAddress,
-			handshakes: make(chan struct{}, maxHandshakes)}
+			network: o.Network, handshakes: make(chan struct{}, maxHandshakes)}
 		s.serve = func(worker int, d *dial.Connection) bool { return serve(i, worker, d) }
 		if s.address == "" {
 			s.address = localhost
@@ -171,7 +172,7 @@ func (s *server) open(worker int) error {
 	if port > 0 {
 		port += worker
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(s.address, strconv.Itoa(port)))
+	l, err := dial.Listen(s.network, net.JoinHostPort(s.address, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("listener %s: %w", s.plan.Name, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/slots"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -51,6 +52,11 @@ type Options struct {
 	// ListenName is the DNS name of ListenAddress, which the URLs of listeners with TLS have in its place. Empty: the URLs
 	// have ListenAddress.
 	ListenName string
+	// Network is in the place of the system's; nil: that. With a Network, a worker is a goroutine that waits for channels
+	// only and is not pinned, so that it can run in a bubble of testing/synctest.
+	Network dial.Network
+	// Clock is the clock of a runner with a Network, in nanoseconds. Default: rv.Clock.
+	Clock func() int64
 	// Node and Pod are shown in snapshots.
 	Node, Pod string
 }
@@ -103,6 +109,9 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = rv.Clock
 	}
 	if o.Workers < 1 {
 		o.Workers = max(1, plan.CPUsPerShard)
@@ -162,7 +171,7 @@ func idleStrategy(s rv.IdleStrategy, exclusive bool) rv.IdleStrategy {
 }
 
 func pinTo(plan *rv.Plan, o Options) []int {
-	if o.NoPin || o.CPUs == nil && plan.CPUsPerShard == 0 {
+	if o.NoPin || o.Network != nil || o.CPUs == nil && plan.CPUsPerShard == 0 {
 		return nil
 	}
 	if o.CPUs != nil {

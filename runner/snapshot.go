@@ -38,7 +38,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 			w.last.addTo(s, &g)
 		}
 	}
-	s.Clock = rv.Clock()
+	s.Clock = r.opts.Clock()
 	r.figures.fill(s, &g, steps || s.State == rv.StateDone)
 	for i, l := range r.servers {
 		s.Listeners[i].FailedHandshakes = l.failedHandshakes.Load()
@@ -58,7 +58,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 		s.Shard = r.share.Shard
 	}
 	s.State = r.state()
-	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && rv.Clock() >= s.LeaseUntil
+	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && r.opts.Clock() >= s.LeaseUntil
 	s.Generator = rv.Generator{
 		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
 		IdleStrategy: r.idle,

@@ -108,7 +108,7 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	}
 	at := instant(r.startAt, u.At)
 	if r.startAt != 0 && u.At == 0 {
-		u.At = max(0, rv.Clock()-r.startAt, r.last.At)
+		u.At = max(0, r.opts.Clock()-r.startAt, r.last.At)
 		at = r.startAt + u.At
 	}
 	r.share, r.leaving = &u.Share, r.leaving || u.Leave

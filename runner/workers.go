@@ -67,7 +67,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
-	ws.dialer = newDialer(ctx, r.tls, r.policy, ws.deny)
+	ws.dialer = newDialer(ctx, r.tls, r.policy, r.opts.Network, ws.deny)
 	for i, part := range split.Workers(s, n) {
 		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
 		if err != nil {
@@ -99,7 +99,7 @@ const trialBody = 64 << 20
 
 func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer,
 	listeners []string) (*worker, error) {
-	n, release, err := netio.New()
+	n, release, err := r.newNet()
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,9 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 		cfg.Lease = &r.lease
 	}
 	cfg.Trial = r.opts.Trial
-	cfg.Pin = poll.PreciseTimers
+	if r.opts.Network == nil {
+		cfg.Pin = poll.PreciseTimers
+	}
 	if len(r.cpus) > 0 {
 		to := r.cpus[i%len(r.cpus)]
 		cfg.Pin = func() error { return errors.Join(poll.PreciseTimers(), poll.Pin(to)) }
@@ -140,6 +142,14 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	w.last = read(w.loop, w.spare)
 	w.spare = w.last.recorder
 	return w, nil
+}
+
+// newNet returns the input and output of a worker.
+func (r *Runner) newNet() (n netio.Net, release func(), err error) {
+	if r.opts.Network != nil {
+		return netio.NewPlain(r.opts.Clock), func() {}, nil
+	}
+	return netio.New()
 }
 
 // serve gives a connection to a worker. It returns false if there is none.

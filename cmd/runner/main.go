@@ -32,7 +32,7 @@ func start(args []string) int {
 	// A second signal ends the process at once: stop removes the handler after the first.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	if err := process.Run(ctx, c, process.Linked(log, c.IP, c.Name)); err != nil {
+	if err := process.Run(ctx, c, process.Parts{Log: log}); err != nil {
 		log.Error("Runner failed", "err", err)
 		return 1
 	}

@@ -19,7 +19,8 @@ import (
 
 // Connection is a connected socket.
 type Connection struct {
-	// FD is non-blocking. The caller of Open closes it. On systems other than Linux it is -1, and Conn is the connection.
+	// FD is non-blocking. The caller of Open closes it. On systems other than Linux and with a Network, it is -1, and Conn
+	// is the connection.
 	FD   int
 	Conn net.Conn
 	// Secure is nil on a cleartext connection.
@@ -60,6 +61,8 @@ type Request struct {
 	Number         int
 	// Resolver resolves host names.
 	Resolver *Resolver
+	// Network is nil for the system's. It has one address per host and ignores LocalAddresses.
+	Network Network
 	// Policy decides about each address that a name has; nil: all are allowed. Unix sockets are part of the pod.
 	Policy *policy.Policy
 	// Progress is called when a step begins; nil: no call. Resolving is the first step and not reported.
@@ -167,8 +170,12 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
 		d.ControlContext = lateBind
 	}
+	dialContext := d.DialContext
+	if r.Network != nil {
+		dialContext = r.Network.DialContext
+	}
 	connect := func() (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
+		c, err := dialContext(ctx, network, address)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(),
 				Address: address}}

@@ -10,13 +10,14 @@ import (
 
 // take duplicates the connection's descriptor and closes the original. Go's own stays registered
 // with its poller until it is closed; the duplicate is registered nowhere. The flag O_NONBLOCK is
-// the open file's and so shared.
+// the open file's and so shared. A connection without a descriptor, which is one of a Network, stays as it is.
 func (out *Connection) take(c net.Conn) error {
-	defer c.Close() //nolint:errcheck // the duplicate stays open
 	sc, ok := c.(syscall.Conn)
 	if !ok {
-		return fmt.Errorf("%T has no descriptor", c)
+		out.Conn = c
+		return nil
 	}
+	defer c.Close() //nolint:errcheck // the duplicate stays open
 	raw, err := sc.SyscallConn()
 	if err != nil {
 		return err
@@ -33,4 +34,10 @@ func (out *Connection) take(c net.Conn) error {
 }
 
 // Close closes a connection that no worker has taken.
-func (out *Connection) Close() { _ = unix.Close(out.FD) }
+func (out *Connection) Close() {
+	if out.Conn != nil {
+		_ = out.Conn.Close()
+		return
+	}
+	_ = unix.Close(out.FD)
+}

@@ -64,7 +64,7 @@ func TestPhases(t *testing.T) {
 // TestResolutionIsNotCountedTwice: an answer that the resolver knows takes no time.
 func TestResolutionIsNotCountedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := NewResolver()
+		r := NewResolver(nil)
 		r.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 			time.Sleep(40 * time.Millisecond)
 			return parse("10.0.0.1"), nil

@@ -35,9 +35,13 @@ type answer struct {
 	at   time.Time
 }
 
-// NewResolver returns a resolver that asks as the system is configured.
-func NewResolver() *Resolver {
-	return &Resolver{lookup: net.DefaultResolver.LookupNetIP, now: time.Now, hosts: map[string]*answer{}}
+// NewResolver returns a resolver that asks a network; nil: as the system is configured.
+func NewResolver(n Network) *Resolver {
+	r := &Resolver{lookup: net.DefaultResolver.LookupNetIP, now: time.Now, hosts: map[string]*answer{}}
+	if n != nil {
+		r.lookup = n.LookupNetIP
+	}
+	return r
 }
 
 // addresses resolves the host of "host:port" to all its addresses.

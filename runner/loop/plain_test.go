@@ -55,7 +55,7 @@ func TestPlainNet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := netio.NewPlain()
+	n := netio.NewPlain(rv.Clock)
 	var w *Worker
 	w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: split.Whole(p), MaxWait: p.Drain, Net: n,

@@ -45,7 +45,7 @@ type Worker struct {
 	ready      int // events of the last wait
 }
 
-// Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
+// Run works until the plan is done, the context ends, or Abort. With Config.Pin, it locks its thread and leaves
 // it locked, so that a pinned thread ends with it. A panic becomes its error.
 func (w *Worker) Run(ctx context.Context) (err error) {
 	defer func() {
@@ -53,8 +53,8 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			err = w.recovered(p)
 		}
 	}()
-	runtime.LockOSThread()
 	if w.cfg.Pin != nil {
+		runtime.LockOSThread()
 		if err := w.cfg.Pin(); err != nil {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // plainNet is Net on any system: for each connection, two goroutines copy octets between a net.Conn and buffers, and a
 // channel wakes the worker. It is for first steps on systems without epoll and is not fast.
 type plainNet struct {
+	now   func() int64
 	mu    sync.Mutex // guards the fields below and those of the connections
 	conns []*plainConn
 	// next is where Wait begins to look, so that no connection starves another.
@@ -44,10 +44,10 @@ type plainConn struct {
 // plainBuffer bounds each of a connection's two buffers.
 const plainBuffer = 64 << 10
 
-// NewPlain returns a Net of goroutines.
-func NewPlain() Net { return &plainNet{changed: make(chan struct{}, 1)} }
+// NewPlain returns a Net of goroutines, which has a clock.
+func NewPlain(now func() int64) Net { return &plainNet{now: now, changed: make(chan struct{}, 1)} }
 
-func (*plainNet) Now() int64 { return rv.Clock() }
+func (n *plainNet) Now() int64 { return n.now() }
 
 func (*plainNet) Nap(time.Duration) {}
 

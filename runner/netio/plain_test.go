@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // plainPair returns a connection that a plain Net has adopted with data 7, and the other end.
 func plainPair(t *testing.T) (n Net, fd int, peer net.Conn) {
 	t.Helper()
-	n = NewPlain()
+	n = NewPlain(rv.Clock)
 	own, peer := net.Pipe()
 	fd, err := n.Adopt(&dial.Connection{FD: -1, Conn: own}, 7)
 	if err != nil {
@@ -71,7 +72,7 @@ func TestPlainEcho(t *testing.T) {
 
 // TestPlainBroken: Why returns the error of a connection that is broken.
 func TestPlainBroken(t *testing.T) {
-	n := NewPlain()
+	n := NewPlain(rv.Clock)
 	fd, err := n.Adopt(&dial.Connection{FD: -1, Conn: broken{}}, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func (broken) Close() error                { return nil }
 
 // TestPlainWake: Wake ends a Wait, and a Wait without events ends in time.
 func TestPlainWake(t *testing.T) {
-	n := NewPlain()
+	n := NewPlain(rv.Clock)
 	go n.Wake()
 	if k, woken, err := n.Wait(make([]Event, 1), 10*time.Second); k != 0 || !woken || err != nil {
 		t.Errorf("Wait = %d, %v, %v; want woken", k, woken, err)

@@ -50,13 +50,15 @@ func (e identified) identify(s rv.Snapshot) *rv.Snapshot {
 // rejected stands in for an engine that cannot be made: its snapshots report the cause to the operator. If the runner
 // exited instead, its Job would restart it, and the operator would not learn the cause.
 type rejected struct {
-	err  error
-	boot string
-	done chan struct{}
+	err   error
+	boot  string
+	clock func() int64
+	done  chan struct{}
 }
 
-func newRejected(err error) *rejected {
-	r := &rejected{err: fmt.Errorf("the plan is rejected: %w", err), boot: rand.Text(), done: make(chan struct{})}
+func newRejected(err error, clock func() int64) *rejected {
+	r := &rejected{err: fmt.Errorf("the plan is rejected: %w", err), boot: rand.Text(), clock: clock,
+		done: make(chan struct{})}
 	close(r.done)
 	return r
 }
@@ -75,7 +77,7 @@ func (r *rejected) Totals() *rv.Snapshot { return r.Snapshot() }
 func (r *rejected) Snapshot() *rv.Snapshot {
 	return &rv.Snapshot{
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
-		Boot: r.boot, Sequence: 1, State: rv.StateDone, Clock: rv.Clock(),
+		Boot: r.boot, Sequence: 1, State: rv.StateDone, Clock: r.clock(),
 		Problem: rv.ProblemPlan, Message: r.err.Error(),
 	}
 }

@@ -5,26 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/version"
+	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/control"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/metrics"
 	"github.com/h2surge/h2surge/runner/tune"
 )
 
-// Parts are the dependencies of Run, which tests replace.
+// Parts are the dependencies of Run.
 type Parts struct {
-	newEngine func(*rv.Plan, *slog.Logger) (engine, error)
-	// conflict is what the engine's errors wrap when messages contradict each other.
-	conflict error
-	metrics  func(*rv.Plan, func() *rv.Snapshot) http.Handler
-	log      *slog.Logger
+	Log *slog.Logger
+	// Network and Clock are those of runner.Options. Nil: those of the system.
+	Network dial.Network
+	Clock   func() int64
+	// newEngine makes an engine in the place of package runner's; nil: that.
+	newEngine func(*rv.Plan) (engine, error)
 }
 
 // Run is the life of a runner process. It returns when the operator has the result, or some time after terminated ends.
 func Run(terminated context.Context, c Config, p Parts) error {
+	if p.Clock == nil {
+		p.Clock = rv.Clock
+	}
 	tls, err := control.LoadTLS(c.TLSDir)
 	if err != nil {
 		return err
@@ -32,23 +38,23 @@ func Run(terminated context.Context, c Config, p Parts) error {
 	plan, e := p.load(c)
 	defer e.Close() //nolint:errcheck // never fails
 
-	controlListener, err := net.Listen("tcp", c.ControlAddress)
+	controlListener, err := dial.Listen(p.Network, c.ControlAddress)
 	if err != nil {
 		return fmt.Errorf("control endpoint: %w", err)
 	}
-	metricsListener, err := net.Listen("tcp", c.MetricsAddress)
+	metricsListener, err := dial.Listen(p.Network, c.MetricsAddress)
 	if err != nil {
 		_ = controlListener.Close() // the other error is returned
 		return fmt.Errorf("metrics endpoint: %w", err)
 	}
-	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, Version: version.Get().String(), TLS: tls,
-		Logger: p.log})
-	metrics := newMetricsServer(e.Snapshot, p.metrics(plan, e.Snapshot), p.log)
+	endpoint := control.New(control.Options{Engine: e, Conflict: runner.ErrConflict, Version: version.Get().String(),
+		TLS: tls, Logger: p.Log})
+	metricsServer := newMetricsServer(e.Snapshot, metrics.Handler(plan, e.Snapshot), p.Log)
 
 	failed := make(chan error, 2)
 	go func() { failed <- endpoint.Serve(controlListener) }()
-	go func() { failed <- metrics.Serve(metricsListener) }()
-	p.log.Info("Runner waits for its share", "control", controlListener.Addr().String(),
+	go func() { failed <- metricsServer.Serve(metricsListener) }()
+	p.Log.Info("Runner waits for its share", "control", controlListener.Addr().String(),
 		"metrics", metricsListener.Addr().String(), "shard", c.Index, "pod", c.Pod, "node", c.Node)
 
 	// The operator cannot stop a runner whose endpoint has failed, so the runner ends as if terminated.
@@ -60,12 +66,12 @@ func Run(terminated context.Context, c Config, p Parts) error {
 		}
 	}()
 	(&life{engine: e, acked: endpoint.Acked(), lastRequest: endpoint.LastRequest, ackGrace: c.AckGrace,
-		log: p.log}).wait(alive)
+		log: p.Log}).wait(alive)
 
 	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
 	defer release()
 	err = endpoint.Shutdown(shutdown)
-	_ = metrics.Close() // Prometheus scrapes again
+	_ = metricsServer.Close() // Prometheus scrapes again
 	if cause := context.Cause(alive); cause != nil && terminated.Err() == nil {
 		return cause
 	}
@@ -78,13 +84,22 @@ func (p Parts) load(c Config) (*rv.Plan, engine) {
 	plan, err := readPlan(c.Plan, c.PlanDigest)
 	var e engine
 	if err == nil {
-		p.log.Info("Plan read", "name", plan.Name, "gcPercent", heap.GCPercent,
+		p.Log.Info("Plan read", "name", plan.Name, "gcPercent", heap.GCPercent,
 			"memoryLimit", heap.MemoryLimit, "maxProcs", tune.Workers(max(1, plan.CPUsPerShard)))
-		e, err = p.newEngine(plan, p.log)
+		e, err = p.make(plan, c)
 	}
 	if err != nil {
-		p.log.Error("Plan rejected", "err", err)
-		plan, e = &rv.Plan{}, newRejected(err)
+		p.Log.Error("Plan rejected", "err", err)
+		plan, e = &rv.Plan{}, newRejected(err, p.Clock)
 	}
 	return plan, identified{engine: e, index: c.Index, pod: c.Pod, node: c.Node}
+}
+
+// make makes the engine of a plan.
+func (p Parts) make(plan *rv.Plan, c Config) (engine, error) {
+	if p.newEngine != nil {
+		return p.newEngine(plan)
+	}
+	return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: p.Log, ListenAddress: c.IP,
+		ListenName: c.Name, Network: p.Network, Clock: p.Clock})
 }

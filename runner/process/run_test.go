@@ -102,9 +102,9 @@ func startPod(t *testing.T, e engine, planFile []byte, digest ...string) *pod {
 	p.terminate = cancel
 	c := Config{Plan: name, TLSDir: p.dir, ControlAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", AckGrace: time.Minute, Index: 1, Pod: "pod-1", Node: "node-1"}
 	c.PlanDigest = strings.Join(digest, "")
-	parts := Linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "", "")
+	parts := Parts{Log: slog.New(slog.NewJSONHandler(&p.log, nil))}
 	if e != nil {
-		parts.newEngine = func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil }
+		parts.newEngine = func(*rv.Plan) (engine, error) { return e, nil }
 	}
 	go func() { p.ended <- Run(ctx, c, parts) }()
 	waits := p.log.await(t, "Runner waits for its share")
@@ -303,7 +303,7 @@ func TestPlanIsRejected(t *testing.T) {
 }
 
 func TestNoCertificates(t *testing.T) {
-	err := Run(t.Context(), Config{TLSDir: t.TempDir()}, Parts{log: slog.New(slog.DiscardHandler)})
+	err := Run(t.Context(), Config{TLSDir: t.TempDir()}, Parts{Log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
