@@ -50,6 +50,8 @@ type Options struct {
 	CheckpointInterval time.Duration
 	// PodsGrace is how long a Job can take to create its pods before the operator reports it. Default: 10 seconds.
 	PodsGrace time.Duration
+	// Dial opens the connections to runners. Default: net.Dialer.
+	Dial transport.DialContext
 	// Leader says whether this process may decide. Default: it always may.
 	Leader Leader
 }
@@ -99,7 +101,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
 		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
 		Leading: opts.Leader.Leading,
-	}, transport.HTTPS(clientTLS(r.perform.pki)), mgr.GetLogger().WithName("collect"), wake(news))
+	}, transport.HTTPS(clientTLS(r.perform.pki), opts.Dial), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
 	}

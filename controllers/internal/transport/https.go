@@ -36,19 +36,27 @@ const (
 )
 
 // HTTPS is the Dial of production: HTTP/1.1 over mutual TLS. tlsFor returns the configuration that verifies the runners
-// of a run.
+// of a run. connect opens connections; nil: net.Dialer.
 //
 // An operator has a connection for each runner, and each is idle for almost all of the time. So a connection has no
 // goroutine and no buffer of its own: a call takes the buffers from a pool. net/http.Transport would need twice as much
 // memory for each runner.
-func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
+func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error), connect DialContext) Dial {
+	if connect == nil {
+		connect = new(net.Dialer).DialContext
+	}
 	return func(run types.UID, address string) Client {
-		return &httpClient{address: address, tls: func(ctx context.Context) (*tls.Config, error) { return tlsFor(ctx, run) }}
+		return &httpClient{address: address, open: connect,
+			tls: func(ctx context.Context) (*tls.Config, error) { return tlsFor(ctx, run) }}
 	}
 }
 
+// DialContext is the method of net.Dialer.
+type DialContext = func(ctx context.Context, network, address string) (net.Conn, error)
+
 type httpClient struct {
 	address string
+	open    DialContext
 	tls     func(context.Context) (*tls.Config, error)
 	conn    net.Conn    // nil: none
 	dialing chan dialed // the result of a dial that no call has taken yet; nil: none
@@ -90,14 +98,16 @@ func (c *httpClient) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", c.address)
+	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := c.open(connecting, "tcp", c.address)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	handshaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	secure := tls.Client(&records{Conn: conn}, cfg)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	if err := secure.HandshakeContext(handshaking); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func endpoint(t *testing.T, serve http.HandlerFunc) (c *httpClient, server *http
 	t.Cleanup(server.Close)
 	cfg := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	cfg.ServerName, cfg.NextProtos = "example.com", nil
-	dial := HTTPS(func(context.Context, types.UID) (*tls.Config, error) { return cfg, nil })
+	dial := HTTPS(func(context.Context, types.UID) (*tls.Config, error) { return cfg, nil }, nil)
 	c = dial("run", server.Listener.Addr().String()).(*httpClient)
 	t.Cleanup(c.Close)
 	return c, server, connections
@@ -212,7 +212,7 @@ func TestHTTPSOneDial(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	c := HTTPS(func(context.Context, types.UID) (*tls.Config, error) { return &tls.Config{ServerName: "x"}, nil })("run", listener.Addr().String())
+	c := HTTPS(func(context.Context, types.UID) (*tls.Config, error) { return &tls.Config{ServerName: "x"}, nil }, nil)("run", listener.Addr().String())
 	first, cancel := context.WithCancel(t.Context())
 	go func() {
 		conn := <-accepted
