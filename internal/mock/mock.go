@@ -31,7 +31,7 @@ import (
 // goroutine.
 type Server struct {
 	opts     Options
-	listener *net.TCPListener
+	listener net.Listener
 	begin    time.Time
 	h2       h2.Config
 	want     protocol.Want // of the h2 sessions
@@ -103,11 +103,12 @@ func New(opts Options) (*Server, error) {
 		s.bodies = &bodySet{}
 		s.want |= protocol.WantBody
 	}
-	l, err := net.Listen("tcp", opts.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
+	if s.listener = opts.Listener; s.listener == nil {
+		var err error
+		if s.listener, err = net.Listen("tcp", opts.Listen); err != nil {
+			return nil, fmt.Errorf("target: %w", err)
+		}
 	}
-	s.listener = l.(*net.TCPListener)
 	return s, nil
 }
 

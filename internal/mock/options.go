@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 type Options struct {
 	// Listen is the TCP address to listen on; port 0 picks a free one. Default DefaultListen.
 	Listen string
+	// Listener, unless nil, is served in the place of Listen, by goroutines. It can be one of a network in memory.
+	Listener net.Listener
 	// CPU pins the serving thread to that CPU; nil leaves it to the scheduler. Linux only.
 	CPU *int
 	// Unanswered is the share of requests, 0 to 1, that never get an answer. Such a request

@@ -157,8 +157,8 @@ func (w *goroutineServer) write(p *peer) {
 }
 
 func endWriting(nc net.Conn) {
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		_ = tcp.CloseWrite()
+	if half, ok := nc.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 // serve runs the loop on its own thread. The thread ends with the loop, because other goroutines must not run on a
 // pinned thread.
 func (s *Server) serve(ctx context.Context) error {
+	if s.opts.Listener != nil {
+		return s.serveGoroutines(ctx)
+	}
 	l, err := newLoop(s)
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func newLoop(s *Server) (*loop, error) {
 
 // duplicate returns a descriptor of the listener that Go's poller does not use.
 func duplicate(s *Server) (fd int, err error) {
-	raw, err := s.listener.SyscallConn()
+	raw, err := s.listener.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		return 0, fmt.Errorf("target: %w", err)
 	}
