@@ -307,7 +307,7 @@ func TestPackages(t *testing.T) {
 // pure packages are functions: the same arguments give the same result, so their tests are tables
 // and the operator and the command line get the same verdict.
 var pure = []string{
-	"internal/histogram", "internal/load/split", "internal/report/build", "internal/report/verdict", "internal/report/compare", "internal/load/search", "internal/placeholder", "runner/pace", "runner/book", "runner/tally",
+	"internal/histogram", "internal/load/split", "internal/report/build", "internal/report/verdict", "internal/report/compare", "internal/load/search", "internal/load/usl", "internal/placeholder", "runner/pace", "runner/book", "runner/tally",
 	"controllers/internal/desired", "controllers/internal/shards", "controllers/internal/run", "controllers/internal/decide",
 	"controllers/internal/status",
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/usl"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -97,6 +98,7 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err
 	}
+	report.Scalability = usl.Of(j.plan, report)
 	report.Verdict.Message = j.advise(report.Verdict.Message)
 	for i := range report.Bounds {
 		report.Bounds[i].Message = j.advise(report.Bounds[i].Message)

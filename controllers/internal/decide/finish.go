@@ -6,6 +6,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/internal/load/usl"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/verdict"
@@ -27,6 +28,7 @@ func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {
 	if report.Verdict, err = verdict.Judge(f.Plan, &report, verdictFacts(f)); err != nil {
 		return nil, fmt.Errorf("computing the verdict: %w", err)
 	}
+	report.Scalability = usl.Of(f.Plan, &report)
 	return &report, nil
 }
 

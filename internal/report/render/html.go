@@ -127,6 +127,9 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 		}
 		p.Windows = windowTable(r)
 	}
+	if by := scalabilityPlot(r.Scalability); by != nil {
+		p.Rate = append(p.Rate, by)
+	}
 	return p, nil
 }
 

@@ -97,6 +97,9 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if note := rampNote(r); note != "" {
 		wrapNamed(b, "Ramp", note)
 	}
+	if r.Scalability != nil {
+		wrapNamed(b, "Scalability", sentence(r.Scalability.Message))
+	}
 	summaryErrors(b, r)
 	if s := worstStep(r); s != nil {
 		wrapNamed(b, "Worst step", sentence(fmt.Sprintf("%s/%s: %s errors, p99 %s", s.Chain, s.Step,

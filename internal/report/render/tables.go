@@ -52,7 +52,8 @@ const (
 // timesOf, with their distributions if the caller has read them.
 func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
-		thresholdTable(r), probeTable(r), requestTable(r), stageTable(r), stageTimeTable(r), timeTable(r, times),
+		thresholdTable(r), probeTable(r), scalabilityTable(r), requestTable(r), stageTable(r),
+		stageTimeTable(r), timeTable(r, times),
 		phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
 		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r),
 		sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
