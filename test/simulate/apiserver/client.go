@@ -1,0 +1,167 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Request is what a client asks of the server. Verb is one of those of RBAC, or "event" for an event of a watch. Object
+// is what a client creates or updates, or what an event has; nil: another verb.
+type Request struct {
+	Client, Verb, Kind, Namespace, Name string
+	Object                              client.Object
+}
+
+// Fault is what goes wrong with a request. An event of a watch has Delay and Err, which ends the watch.
+type Fault struct {
+	// Delay is how long the request takes to the server.
+	Delay time.Duration
+	// Err is what the server answers if it is an error of the API; another error ends the connection before the request.
+	Err error
+	// Lost: the connection ends before the answer to the request.
+	Lost bool
+}
+
+// Link is the state of the network between a client and the server.
+type Link int
+
+// Up: all octets arrive. NoAnswer: only those to the server. Silent: none. Down: the server refuses connections.
+const (
+	Up Link = iota
+	NoAnswer
+	Silent
+	Down
+)
+
+// silence is how long a connection without an octet lives. client-go pings after 30 s, and waits for the answer for
+// 15 s.
+const silence = 45 * time.Second
+
+var (
+	errRefused = errors.New("connect: connection refused")
+	errReset   = errors.New("read: connection reset by peer")
+	errSilent  = errors.New("http2: client connection lost")
+)
+
+// Client is the way of one process to the server: the Transport of its rest.Config, whose ContentType must be
+// application/json.
+type Client struct {
+	name string
+	of   *Server
+
+	mu      sync.Mutex
+	link    Link          // guarded by mu
+	changed chan struct{} // closed when link changes; guarded by mu
+}
+
+// Client returns a way to the server. name is the one in a Request.
+func (s *Server) Client(name string) *Client {
+	return &Client{name: name, of: s, changed: make(chan struct{})}
+}
+
+// Set changes the state of the network. Requests and watches wait while it is silent, and end when it is down.
+func (c *Client) Set(to Link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.link = to
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *Client) state() (Link, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link, c.changed
+}
+
+// pass returns when octets pass to the server, or those of an answer to the client. It returns an error if the
+// connection or ctx ends before that.
+func (c *Client) pass(ctx context.Context, answer bool) error {
+	var dead <-chan time.Time
+	for {
+		link, changed := c.state()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case link == Down:
+			return errRefused
+		case link == Up || link == NoAnswer && !answer:
+			return nil
+		case dead == nil:
+			dead = time.After(silence)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-dead:
+			return errSilent
+		}
+	}
+}
+
+// CloseIdleConnections does nothing. client-go warns about a transport without it.
+func (c *Client) CloseIdleConnections() {}
+
+// RoundTrip implements http.RoundTripper.
+func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
+	call, err := c.of.parse(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx := req.Context()
+	if err := c.pass(ctx, false); err != nil {
+		return nil, err
+	}
+	call.Client = c.name
+	f := c.of.fault(call.Request)
+	sleep(ctx, f.Delay)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case f.Err != nil && !isStatus(f.Err):
+		return nil, f.Err
+	}
+	var resp *http.Response
+	switch {
+	case f.Err != nil:
+		resp = respond(nil, f.Err)
+	case call.Verb == "watch":
+		resp = c.watch(ctx, call)
+	default:
+		resp = respond(c.of.answer(call))
+	}
+	if f.Lost {
+		return nil, errReset
+	}
+	if err := c.pass(ctx, true); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (s *Server) fault(r Request) Fault {
+	if s.Fault == nil {
+		return Fault{}
+	}
+	return s.Fault(r)
+}
+
+func isStatus(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package operator runs replicas of the real operator in a bubble of testing/synctest.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/controllers/loadtest"
+	"github.com/h2surge/h2surge/test/simulate/apiserver"
+)
+
+// Replica is a process of the operator.
+type Replica struct {
+	// API is its way to the API server.
+	API *apiserver.Client
+	// Leader knows whether it leads.
+	Leader loadtest.Leader
+	// Ended is closed when the process ended, with Err.
+	Ended <-chan struct{}
+	Err   error
+
+	stop context.CancelFunc
+}
+
+// Config returns a configuration with the defaults, and without servers for metrics and health.
+func Config() *configv1alpha1.OperatorConfig {
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:dev", Namespace: "h2surge-system"})
+	cfg.Metrics.BindAddress, cfg.Metrics.Secure, cfg.Health.BindAddress = "0", ptr.To(false), "0"
+	return cfg
+}
+
+// Scheme has the kinds of the operator.
+func Scheme() *runtime.Scheme { return controllers.ManagerOptions(Config(), nil).Scheme }
+
+// Start starts a replica. Its opts.Leader is that of the election.
+func Start(s *apiserver.Server, name string, cfg *configv1alpha1.OperatorConfig, opts controllers.Options,
+	log logr.Logger) (*Replica, error) {
+	options := controllers.ManagerOptions(cfg, nil)
+	options.Controller.SkipNameValidation = ptr.To(true)
+	options.Logger = log
+	options.Cache.NewInformer = apiserver.NewInformer
+	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.Mapper(), nil }
+	r := &Replica{API: s.Client(name)}
+	mgr, leader, err := controllers.NewManager(&rest.Config{Host: "http://apiserver", Transport: r.API, QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}, cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager of %s: %w", name, err)
+	}
+	r.Leader, opts.Leader = leader, leader
+	ctx, stop := context.WithCancel(context.Background())
+	if err := controllers.Setup(ctx, mgr, cfg, opts); err != nil {
+		stop()
+		return nil, err
+	}
+	r.stop = stop
+	r.run(ctx, mgr)
+	return r, nil
+}
+
+func (r *Replica) run(ctx context.Context, mgr ctrl.Manager) {
+	ended := make(chan struct{})
+	r.Ended = ended
+	go func() {
+		defer close(ended)
+		r.Err = mgr.Start(ctx)
+		r.stop()
+	}()
+}
+
+// Stop ends the process with SIGTERM, and waits for its end.
+func (r *Replica) Stop() {
+	r.stop()
+	<-r.Ended
+}
+
+// Kill ends the process with SIGKILL: it writes nothing more.
+func (r *Replica) Kill() {
+	r.API.Set(apiserver.Down)
+	r.Stop()
+}
