@@ -1,0 +1,316 @@
+package network
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// conn is one end of a connection.
+type conn struct {
+	net    *Network
+	host   *Host
+	peer   *conn
+	closed bool
+	in     *stream // the peer's out
+	out    *stream
+	// resetAt is when a RST arrives, and deadAt when this end gives up, because the connection is cut.
+	resetAt, deadAt  int64
+	reading, writing waiter
+	local, remote    *net.TCPAddr
+}
+
+// stream is a direction of a connection.
+type stream struct {
+	way   way
+	queue []segment // that are not read
+	size  int       // of the queue, in octets
+	last  int64     // when the last segment arrives: none overtakes another
+	cutAt int64     // since when segments are lost; never: they arrive
+	ended bool      // the queue has the end
+}
+
+// segment is a piece of a stream, or its end, which is empty.
+type segment struct {
+	at   int64 // when it arrives; never: it is lost
+	data []byte
+}
+
+// waiter is the goroutine that waits for an end of a stream. The timer alone wakes it: who changes the stream sets it.
+type waiter struct {
+	timer    *time.Timer
+	waits    bool
+	deadline int64
+}
+
+// pair returns the two ends of a connection.
+func pair(client, server *Host, from, to netip.AddrPort) (a, b *conn) {
+	there := &stream{way: way{from.Addr(), to.Addr()}, cutAt: never}
+	back := &stream{way: way{to.Addr(), from.Addr()}, cutAt: never}
+	end := func(h *Host, in, out *stream, local, remote netip.AddrPort) *conn {
+		return &conn{net: h.net, host: h, in: in, out: out, resetAt: never, deadAt: never,
+			reading: waiter{deadline: never}, writing: waiter{deadline: never},
+			local: net.TCPAddrFromAddrPort(local), remote: net.TCPAddrFromAddrPort(remote)}
+	}
+	a, b = end(client, back, there, from, to), end(server, there, back, to, from)
+	a.peer, b.peer = b, a
+	client.net.conns = append(client.net.conns, a, b)
+	return a, b
+}
+
+// send sends data, or the end.
+func (c *conn) send(now int64, data []byte) {
+	c.out.queue = append(c.out.queue, segment{at: c.arrival(now), data: data})
+	c.out.size += len(data)
+	c.refuse()
+	c.peer.arm(now)
+}
+
+// arrival returns when a segment arrives that is sent now.
+func (c *conn) arrival(now int64) int64 {
+	if c.out.cutAt != never {
+		return never
+	}
+	c.out.last = max(c.out.last, now+c.net.delay(c.host.rand))
+	return c.out.last
+}
+
+// refuse takes the RST that answers data for an end that is gone.
+func (c *conn) refuse() {
+	for _, s := range c.out.queue {
+		if len(s.data) > 0 && s.at != never && c.peer.fails(s.at) != nil {
+			c.reset(s.at + c.net.delay(c.peer.host.rand))
+			return
+		}
+	}
+}
+
+func (c *conn) reset(at int64) {
+	c.resetAt = min(c.resetAt, at)
+	c.arm(c.net.now())
+}
+
+// hold loses what has not arrived.
+func (c *conn) hold(now int64) {
+	c.out.cutAt = now
+	for i := range c.out.queue {
+		if s := &c.out.queue[i]; s.at > now {
+			s.at = never
+		}
+	}
+}
+
+// release sends again what was lost.
+func (c *conn) release(now int64) {
+	again := sentAgain(c.out.cutAt, now)
+	c.out.cutAt = never
+	for i := range c.out.queue {
+		if s := &c.out.queue[i]; s.at == never {
+			s.at = c.arrival(again)
+		}
+	}
+	c.refuse()
+}
+
+// fails returns the error of an end that cannot be used any more.
+func (c *conn) fails(now int64) error {
+	switch {
+	case c.closed:
+		return net.ErrClosed
+	case now >= c.resetAt:
+		return syscall.ECONNRESET
+	case now >= c.deadAt:
+		return syscall.ETIMEDOUT
+	}
+	return nil
+}
+
+// arm sets when the goroutines at this end look again.
+func (c *conn) arm(now int64) {
+	either := min(c.resetAt, c.deadAt)
+	if c.closed {
+		either = now
+	}
+	read, write := either, either
+	if len(c.in.queue) > 0 {
+		read = min(read, c.in.queue[0].at)
+	}
+	if c.out.size < c.net.opts.Window {
+		write = now
+	}
+	c.reading.arm(now, read)
+	c.writing.arm(now, write)
+}
+
+func (w *waiter) arm(now, at int64) {
+	if at = min(at, w.deadline); !w.waits {
+		return
+	}
+	if at == never {
+		w.timer.Stop()
+		return
+	}
+	w.timer.Reset(time.Duration(max(0, at-now)))
+}
+
+// wait waits without the lock until the timer ends. The error is that of the deadline.
+func (c *conn) wait(w *waiter, now int64) error {
+	if now >= w.deadline {
+		return os.ErrDeadlineExceeded
+	}
+	if w.timer == nil {
+		w.timer = time.NewTimer(0)
+	}
+	w.waits = true
+	c.arm(now)
+	c.net.mu.Unlock()
+	<-w.timer.C
+	c.net.mu.Lock()
+	w.waits = false
+	return nil
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (n int, err error) {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	for err == nil {
+		now := c.net.now()
+		end := false
+		if now < c.reading.deadline && !c.closed {
+			n, end = c.in.take(b, min(now, c.resetAt))
+		}
+		if n > 0 || len(b) == 0 {
+			c.peer.arm(now) // it may wait for space
+			return n, nil
+		}
+		if end {
+			return 0, io.EOF
+		}
+		if err = c.fails(now); err == nil {
+			err = c.wait(&c.reading, now)
+		}
+	}
+	return 0, c.wrap("read", err)
+}
+
+// take moves octets that have arrived to b. end: there are no others.
+func (s *stream) take(b []byte, now int64) (n int, end bool) {
+	for n < len(b) && len(s.queue) > 0 && s.queue[0].at <= now {
+		head := &s.queue[0]
+		if len(head.data) == 0 {
+			return n, true
+		}
+		k := copy(b[n:], head.data)
+		head.data = head.data[k:]
+		n, s.size = n+k, s.size-k
+		if len(head.data) == 0 {
+			s.queue = slices.Delete(s.queue, 0, 1)
+		}
+	}
+	return n, false
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (n int, err error) {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	for n < len(b) && err == nil {
+		now := c.net.now()
+		space := c.net.opts.Window - c.out.size
+		switch err = c.fails(now); {
+		case err != nil:
+		case c.out.ended:
+			err = syscall.EPIPE
+		case space <= 0 || now >= c.writing.deadline:
+			err = c.wait(&c.writing, now)
+		default:
+			data := slices.Clone(b[n:min(len(b), n+space)])
+			n += len(data)
+			c.send(now, data)
+		}
+	}
+	if err != nil {
+		return n, c.wrap("write", err)
+	}
+	return n, nil
+}
+
+// CloseWrite ends the output.
+func (c *conn) CloseWrite() error {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	c.finish()
+	return nil
+}
+
+func (c *conn) finish() {
+	if !c.out.ended {
+		c.out.ended = true
+		c.send(c.net.now(), nil)
+	}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	c.close()
+	return nil
+}
+
+// close sends the end, or RST if there is input that was not read. Input that arrives later is answered with RST.
+func (c *conn) close() {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	now := c.net.now()
+	if c.in.size > 0 && c.in.queue[0].at <= now {
+		c.peer.reset(c.arrival(now))
+	} else {
+		c.finish()
+	}
+	c.in.size, c.in.queue = 0, slices.DeleteFunc(c.in.queue, func(s segment) bool { return s.at <= now })
+	c.peer.refuse()
+	c.arm(now)
+	if c.peer.closed {
+		c.net.conns = slices.DeleteFunc(c.net.conns, func(o *conn) bool { return o == c || o == c.peer })
+	}
+}
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr { return c.local }
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.reading, &c.writing) }
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.reading) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.writing) }
+
+func (c *conn) setDeadline(t time.Time, of ...*waiter) error {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	for _, w := range of {
+		if w.deadline = never; !t.IsZero() {
+			w.deadline = int64(t.Sub(c.net.begin))
+		}
+	}
+	c.arm(c.net.now())
+	return nil
+}
+
+// wrap makes the error of package net.
+func (c *conn) wrap(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
+}
