@@ -38,7 +38,7 @@ func TestRecoveryOfAHungPeer(t *testing.T) {
 				p.Targets[0].MaxConcurrentStreams = 128
 				p.Chains[0].Steps[0].Timeout, p.Drain = tt.timeout, tt.timeout+100*ms
 				var b *bench
-				since := func(r *simRequest) time.Duration { return r.at - time.Duration(b.startAt) }
+				since := func(r *simRequest) time.Duration { return r.At - time.Duration(b.startAt) }
 				b = newBench(t, p, func(r *simRequest) reply {
 					after := tt.after(len(b.served))
 					switch at := since(r); {
@@ -48,7 +48,7 @@ func TestRecoveryOfAHungPeer(t *testing.T) {
 					default:
 						after += recovery - at
 					}
-					return reply{status: 200, after: after}
+					return reply{Status: 200, After: after}
 				})
 				b.run()
 				late, resets := 0, 0
@@ -58,7 +58,7 @@ func TestRecoveryOfAHungPeer(t *testing.T) {
 					}
 				}
 				for _, c := range b.sim.conns {
-					resets += len(c.resets)
+					resets += len(c.Resets)
 				}
 				if late < tt.least {
 					t.Errorf("%d requests after the fifth second, want %d", late, tt.least)
@@ -81,7 +81,7 @@ func TestUnansweredShare(t *testing.T) {
 		if n++; n%33 == 0 {
 			return reply{}
 		}
-		return reply{status: 200, after: 5 * time.Millisecond}
+		return reply{Status: 200, After: 5 * time.Millisecond}
 	})
 	got := b.run()
 	if got.Sent != 100_000 || got.Dropped != 0 || got.TimedOut < 3000 || got.TimedOut > 3100 {
@@ -89,9 +89,9 @@ func TestUnansweredShare(t *testing.T) {
 	}
 	resets := 0
 	for _, c := range b.sim.conns {
-		resets += len(c.resets)
-		if len(c.resets) > 1000 { // what servers since CVE-2023-44487 tolerate at once
-			t.Errorf("%d resets on one connection", len(c.resets))
+		resets += len(c.Resets)
+		if len(c.Resets) > 1000 { // what servers since CVE-2023-44487 tolerate at once
+			t.Errorf("%d resets on one connection", len(c.Resets))
 		}
 	}
 	if len(b.sim.conns) > 10 || resets < 2000 {

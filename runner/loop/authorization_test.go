@@ -31,7 +31,7 @@ func TestTokenExpires(t *testing.T) {
 	began := time.Duration(b.startAt)
 	for i, r := range b.served {
 		want := "Bearer a"
-		switch offset := r.at - began; {
+		switch offset := r.At - began; {
 		case offset >= 700*ms:
 			want = "Bearer c"
 		case offset >= 600*ms:
@@ -39,8 +39,8 @@ func TestTokenExpires(t *testing.T) {
 		case offset >= 300*ms:
 			want = "Bearer b"
 		}
-		if value, has := r.fields["authorization"]; value != want || has != (want != "") {
-			t.Fatalf("request %d after %v has %q, want %q", i, r.at-began, value, want)
+		if value, has := r.Fields["authorization"]; value != want || has != (want != "") {
+			t.Fatalf("request %d after %v has %q, want %q", i, r.At-began, value, want)
 		}
 	}
 	if n := b.w.rec.Targets[0].SentWithout; n != 100 {
@@ -104,7 +104,7 @@ func TestAuthorizing(t *testing.T) {
 			served := func() string {
 				var all []string
 				for _, r := range b.served {
-					all = append(all, r.fields[":path"]+" "+r.fields["authorization"])
+					all = append(all, r.Fields[":path"]+" "+r.Fields["authorization"])
 				}
 				return strings.Join(all, ", ")
 			}

@@ -27,20 +27,20 @@ type notifier struct {
 
 func (b *bench) newCaller() *notifier {
 	c := b.accept(0, rv.ProtocolHTTP1) // which does not greet
-	c.http1, c.preface, c.bad = false, true, true
-	c.out.WriteString(http2.ClientPreface)
-	_ = http2.NewFramer(&c.out, nil).WriteSettings()
+	c.HTTP1, c.Preface, c.bad = false, true, true
+	c.Out.WriteString(http2.ClientPreface)
+	_ = http2.NewFramer(&c.Out, nil).WriteSettings()
 	b.w.Serve(0, &dial.Connection{FD: noFD + c.fd})
 	return &notifier{b: b, c: c, stream: 1}
 }
 
 func (c *notifier) notify(path, body string) {
-	c.c.block.Reset()
+	c.c.Block.Reset()
 	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "nf"}, {"x-kind", "event"}} {
-		_ = c.c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		_ = c.c.Encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
-	fr := http2.NewFramer(&c.c.out, nil)
-	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.c.block.Bytes(), EndHeaders: true})
+	fr := http2.NewFramer(&c.c.Out, nil)
+	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.c.Block.Bytes(), EndHeaders: true})
 	_ = fr.WriteData(c.stream, true, []byte(body))
 	c.stream += 2
 }
@@ -182,7 +182,7 @@ func TestAwait(t *testing.T) {
 			var b *bench
 			var peer *notifier
 			b = newBench(t, tt.plan, func(r *simRequest) reply {
-				if n, ok := strings.CutPrefix(r.fields[":path"], "/sub/"); ok {
+				if n, ok := strings.CutPrefix(r.Fields[":path"], "/sub/"); ok {
 					path, body := "/n/"+n, "b"+n
 					if tt.path != nil {
 						path = tt.path(n)
@@ -194,7 +194,7 @@ func TestAwait(t *testing.T) {
 						b.in(after, func() { peer.notify(path, body) })
 					}
 				}
-				return reply{after: 5 * time.Millisecond, status: 200}
+				return reply{After: 5 * time.Millisecond, Status: 200}
 			})
 			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
 			b.run()
@@ -233,7 +233,7 @@ func (b *bench) exchanged() (sent []string, answered map[string]int) {
 	answered = map[string]int{}
 	requests := b.served[:0:0]
 	for _, r := range b.served {
-		if s := r.fields[":status"]; s != "" {
+		if s := r.Fields[":status"]; s != "" {
 			answered[s]++
 		} else {
 			requests = append(requests, r)
@@ -268,12 +268,12 @@ func TestNotificationsOfOneKey(t *testing.T) {
 			var b *bench
 			var peer *notifier
 			b = newBench(t, p, func(r *simRequest) reply {
-				if strings.HasPrefix(r.fields[":path"], "/sub/") {
+				if strings.HasPrefix(r.Fields[":path"], "/sub/") {
 					for _, after := range tt.after {
 						b.in(after, func() { peer.notify("/n", "") })
 					}
 				}
-				return reply{after: tt.response, status: 200}
+				return reply{After: tt.response, Status: 200}
 			})
 			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
 			b.run()
@@ -392,12 +392,12 @@ func TestListenerRefuses(t *testing.T) {
 			var c *simConn
 			b.onStart = append(b.onStart, func() {
 				c = b.newCaller().c
-				c.out.Reset()
-				c.out.WriteString(tt.in)
+				c.Out.Reset()
+				c.Out.WriteString(tt.in)
 				c.raw = true
 			})
 			b.run()
-			if got := c.in.String(); !strings.Contains(got, tt.want) || !c.hungUp {
+			if got := c.In.String(); !strings.Contains(got, tt.want) || !c.hungUp {
 				t.Errorf("the peer got %q, closed: %v; want %q and the end", got, c.hungUp, tt.want)
 			}
 		})
@@ -413,7 +413,7 @@ func TestListenerBoundsConnections(t *testing.T) {
 		for range listen.MaxServed {
 			last = b.newCaller().c
 		}
-		b.in(50*time.Millisecond, func() { first.closed = true })
+		b.in(50*time.Millisecond, func() { first.Closed = true })
 		b.in(60*time.Millisecond, func() { later = b.newCaller().c })
 	})
 	b.run()
@@ -447,7 +447,7 @@ func TestListenerClosesSilentConnections(t *testing.T) {
 		})
 		b.in(7*time.Second, func() {
 			for _, c := range all[2:] {
-				_ = http2.NewFramer(&c.c.out, nil).WritePing(false, [8]byte{})
+				_ = http2.NewFramer(&c.c.Out, nil).WritePing(false, [8]byte{})
 			}
 		})
 		b.in(8*time.Second, func() { open(); open() })
@@ -458,7 +458,7 @@ func TestListenerClosesSilentConnections(t *testing.T) {
 		for i, c := range all {
 			if c.c.hungUp && !slices.Contains(closed, i) && b.clock-b.startAt < int64(9*time.Second-20*time.Millisecond) {
 				closed = append(closed, i)
-				if !c.c.goodbye {
+				if !c.c.Goodbye {
 					t.Errorf("connection %d was closed without GOAWAY", i)
 				}
 			}
@@ -519,7 +519,7 @@ func TestListenerBoundsNotifications(t *testing.T) {
 				b.in(2*time.Second, func() { during = b.heap() })
 				b.in(2500*time.Millisecond, func() {
 					for _, p := range peers {
-						p.c.closed = true
+						p.c.Closed = true
 					}
 				})
 				for s := range 3 * time.Second / time.Second {
@@ -549,22 +549,22 @@ func manyFields(n int) []byte {
 
 // head sends a header block. It is the beginning of a notification, or all of it.
 func (c *notifier) head(stream uint32, block []byte, end bool) {
-	_ = http2.NewFramer(&c.c.out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: end})
+	_ = http2.NewFramer(&c.c.Out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: end})
 }
 
 // piece sends 16 KiB of the body of a notification.
 func (c *notifier) piece(stream uint32, end bool) {
-	_ = http2.NewFramer(&c.c.out, nil).WriteData(stream, end, make([]byte, 16<<10))
+	_ = http2.NewFramer(&c.c.Out, nil).WriteData(stream, end, make([]byte, 16<<10))
 }
 
 // heap returns what is live, without the buffers of the peers.
 func (b *bench) heap() int64 {
 	for _, c := range b.conns {
-		if c.raw || c.in.Len() == 0 {
-			c.in = bytes.Buffer{}
+		if c.raw || c.In.Len() == 0 {
+			c.In = bytes.Buffer{}
 		}
-		if c.out.Len() == 0 {
-			c.out = bytes.Buffer{}
+		if c.Out.Len() == 0 {
+			c.Out = bytes.Buffer{}
 		}
 	}
 	b.served = nil
@@ -584,15 +584,15 @@ func TestListenerHead(t *testing.T) {
 	b.onStart = append(b.onStart, func() {
 		peer := b.newCaller()
 		c = peer.c
-		c.block.Reset()
+		c.Block.Reset()
 		for _, f := range [][2]string{{":method", "HEAD"}, {":scheme", "http"}, {":path", "/n/0"}, {":authority", "nf"}} {
-			_ = c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+			_ = c.Encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
-		_ = http2.NewFramer(&c.out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: true})
+		_ = http2.NewFramer(&c.Out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.Block.Bytes(), EndHeaders: true, EndStream: true})
 	})
 	b.run()
-	i := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":status"] == "200" })
-	if i < 0 || len(b.served[i].body) > 0 || b.served[i].fields["content-length"] != "7" {
+	i := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.Fields[":status"] == "200" })
+	if i < 0 || len(b.served[i].Body) > 0 || b.served[i].Fields["content-length"] != "7" {
 		t.Errorf("response %d of %+v", i, b.served)
 	}
 }
@@ -604,13 +604,13 @@ func TestListenerOfASilentPeer(t *testing.T) {
 	b.onStart = append(b.onStart, func() {
 		c = b.newCaller().c
 		c.full = true
-		fr := http2.NewFramer(&c.out, nil)
+		fr := http2.NewFramer(&c.Out, nil)
 		for range 100_000 { // 17 octets each, and so are the responses
 			_ = fr.WritePing(false, [8]byte{})
 		}
 	})
 	b.run()
-	if !c.hungUp || c.out.Len() == 0 {
-		t.Errorf("closed: %v, %d octets were not read; want the end before the last octet", c.hungUp, c.out.Len())
+	if !c.hungUp || c.Out.Len() == 0 {
+		t.Errorf("closed: %v, %d octets were not read; want the end before the last octet", c.hungUp, c.Out.Len())
 	}
 }

@@ -35,35 +35,35 @@ func TestCauses(t *testing.T) {
 	}{
 		{
 			name:  "all is well",
-			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200} },
 			want:  map[rv.Failure]int64{},
 		},
 		{
 			name:  "refused at the start",
 			setup: func(b *bench) { b.refuse = 3 },
-			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}: 3},
 		},
 		{
 			name:  "no SETTINGS",
 			setup: func(b *bench) { b.silent = 1 },
-			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseNoSettings, Detail: "1s", Address: at}: 1},
 		},
 		{
 			name:  "RST_STREAM",
-			serve: func(*bench, *simRequest) reply { return reply{resets: true, reset: http2.ErrCodeInternal} },
+			serve: func(*bench, *simRequest) reply { return reply{Resets: true, Reset: http2.ErrCodeInternal} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "INTERNAL_ERROR", Address: at}: 10},
 		},
 		{
 			name:  "refused streams",
-			serve: func(*bench, *simRequest) reply { return reply{resets: true, reset: http2.ErrCodeRefusedStream} },
+			serve: func(*bench, *simRequest) reply { return reply{Resets: true, Reset: http2.ErrCodeRefusedStream} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "REFUSED_STREAM", Address: at}: 10},
 		},
 		{
 			name: "malformed responses",
 			serve: func(*bench, *simRequest) reply {
-				return reply{status: 200, headers: []string{"connection", "close"}}
+				return reply{Status: 200, Headers: []string{"connection", "close"}}
 			},
 			want: map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseProtocol, Detail: "a malformed header field (RFC 9113 8.2, 8.3)", Address: at}: 10},
 		},
@@ -71,9 +71,9 @@ func TestCauses(t *testing.T) {
 			name: "the peer hangs up",
 			serve: func(b *bench, _ *simRequest) reply {
 				if len(b.served) == 5 {
-					return reply{hangUp: true}
+					return reply{HangUp: true}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:     1,
@@ -85,9 +85,9 @@ func TestCauses(t *testing.T) {
 			serve: func(b *bench, _ *simRequest) reply {
 				if len(b.served) == 5 {
 					b.down = map[int]bool{0: true}
-					return reply{hangUp: true}
+					return reply{HangUp: true}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:                       1,
@@ -105,7 +105,7 @@ func TestCauses(t *testing.T) {
 				if len(b.served) == 10 {
 					return reply{}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseSilent, Detail: "300ms", Address: at}:     1,
@@ -129,7 +129,7 @@ func TestCauses(t *testing.T) {
 				p.Chains[0].Steps[0].Timeout, p.Drain = 10*time.Second, 300*time.Millisecond
 			},
 			serve: func(*bench, *simRequest) reply {
-				return reply{status: 200, announces: true, body: []byte("slow"), bodyAfter: 2 * time.Second}
+				return reply{Status: 200, Announces: true, Body: []byte("slow"), BodyAfter: 2 * time.Second}
 			},
 			want: map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
 		},
@@ -139,7 +139,7 @@ func TestCauses(t *testing.T) {
 				p.Targets[0].Connecting.MaxRequests = 1
 				p.Chains[0].Steps[0].Timeout, p.Drain = 10*time.Second, 300*time.Millisecond
 			},
-			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 2 * time.Second} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200, After: 2 * time.Second} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
 		},
 		{
@@ -150,9 +150,9 @@ func TestCauses(t *testing.T) {
 			setup: func(b *bench) { b.direct, b.hangs = true, true },
 			serve: func(b *bench, _ *simRequest) reply {
 				if len(b.served) == 5 {
-					return reply{hangUp: true}
+					return reply{HangUp: true}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:                                          1,
@@ -163,13 +163,13 @@ func TestCauses(t *testing.T) {
 		{
 			name:  "maxInFlight",
 			plan:  func(p *rv.Plan) { p.Chains[0].MaxInFlight = 1 },
-			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 250 * time.Millisecond} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200, After: 250 * time.Millisecond} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseMaxInFlight, Detail: "c"}: -1},
 		},
 		{
 			name:  "a chain that begins late",
 			plan:  func(p *rv.Plan) { p.Chains[0].Delay = 450 * time.Millisecond },
-			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200} },
 			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoChain}: 5},
 		},
 		{
@@ -178,9 +178,9 @@ func TestCauses(t *testing.T) {
 			serve: func(b *bench, _ *simRequest) reply {
 				if len(b.served) == 10 {
 					b.down = map[int]bool{0: true}
-					return reply{goaway: true}
+					return reply{Goaway: true}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:                                 -1,
@@ -196,9 +196,9 @@ func TestCauses(t *testing.T) {
 			serve: func(b *bench, _ *simRequest) reply {
 				if len(b.served) == 10 {
 					b.down = map[int]bool{0: true, 1: true}
-					return reply{goaway: true}
+					return reply{Goaway: true}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:                                 -1,
@@ -245,10 +245,10 @@ func TestTrialShowsTheConnection(t *testing.T) {
 	var b *bench
 	b = newBench(t, p, func(*simRequest) reply {
 		if len(b.served) == 1 {
-			return reply{status: 200}
+			return reply{Status: 200}
 		}
 		b.down = map[int]bool{0: true, 1: true}
-		return reply{goaway: true}
+		return reply{Goaway: true}
 	})
 	b.w.cfg.Program.InspectAll(1 << 10)
 	got := map[string]bool{}

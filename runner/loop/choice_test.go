@@ -24,10 +24,10 @@ func chosen(t *testing.T, p *rv.Plan, perTurn int, serve func(*simRequest) reply
 func (b *bench) byTurn() (turns [][]int) {
 	last := time.Duration(-1)
 	for _, r := range b.served {
-		if r.at != last {
-			turns, last = append(turns, nil), r.at
+		if r.At != last {
+			turns, last = append(turns, nil), r.At
 		}
-		turns[len(turns)-1] = append(turns[len(turns)-1], r.conn)
+		turns[len(turns)-1] = append(turns[len(turns)-1], r.Conn)
 	}
 	return turns
 }
@@ -38,10 +38,10 @@ func TestConnectionChoice(t *testing.T) {
 	unanswered := func(n ...int) func(*simRequest) reply {
 		served := make([]int, len(n))
 		return func(r *simRequest) reply {
-			if served[r.conn]++; served[r.conn] <= n[r.conn] {
+			if served[r.Conn]++; served[r.Conn] <= n[r.Conn] {
 				return reply{}
 			}
-			return reply{status: 200}
+			return reply{Status: 200}
 		}
 	}
 	for _, tt := range []struct {
@@ -63,7 +63,7 @@ func TestConnectionChoice(t *testing.T) {
 		{"HTTP/1.1 without pipelining", func(t *rv.Target) { t.Batch, t.Protocol = true, rv.ProtocolHTTP1 }, 2, ok(0), "[[0 1 2] [1 2] [2 0] [0 1] [1 2]"},
 		{"HTTP/1.1 with pipelining", func(t *rv.Target) { t.Batch, t.Protocol, t.HTTP1.Pipeline = true, rv.ProtocolHTTP1, 2 }, 3, ok(0), "[[0 0 1 1] [1 1 2] [2 2 0] [0 0 1] [1 1 2]"},
 		// Connection 1 has not processed its second request, which goes to connection 2. Connection 3 takes its place.
-		{"GOAWAY", batch, 2, func(r *simRequest) reply { return reply{status: 200, announces: r.conn == 1} },
+		{"GOAWAY", batch, 2, func(r *simRequest) reply { return reply{Status: 200, Announces: r.Conn == 1} },
 			"[[0 0 0] [1 1] [2 2 2] [0 0] [3 3] [2 2] [0 0] [3 3]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

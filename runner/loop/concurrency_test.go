@@ -22,13 +22,13 @@ func atMost(n int64, duration time.Duration, requests int64) rv.Rate {
 // the same time to answer. Requests from before an interval do not count.
 func (b *bench) inFlight(answer, interval time.Duration) (out []int64) {
 	for k, last := range b.served {
-		i := int((last.at - time.Duration(b.startAt)) / interval)
+		i := int((last.At - time.Duration(b.startAt)) / interval)
 		for len(out) <= i {
 			out = append(out, 0)
 		}
 		n := int64(0)
 		for _, r := range b.served[:k+1] {
-			if r.at > last.at-answer && r.at-time.Duration(b.startAt) >= time.Duration(i)*interval {
+			if r.At > last.At-answer && r.At-time.Duration(b.startAt) >= time.Duration(i)*interval {
 				n++
 			}
 		}

@@ -38,11 +38,11 @@ func TestMaxRequestsRetiresConnections(t *testing.T) {
 	}
 	count := map[int]int{}
 	for _, r := range b.served {
-		count[r.conn]++
+		count[r.Conn]++
 	}
 	for i := range 10 {
-		if count[i] != 100 || !b.conns[i].goodbye || !b.conns[i].hungUp {
-			t.Errorf("connection %d carried %d requests; said goodbye: %v, closed: %v", i, count[i], b.conns[i].goodbye, b.conns[i].hungUp)
+		if count[i] != 100 || !b.conns[i].Goodbye || !b.conns[i].hungUp {
+			t.Errorf("connection %d carried %d requests; said goodbye: %v, closed: %v", i, count[i], b.conns[i].Goodbye, b.conns[i].hungUp)
 		}
 	}
 }
@@ -136,10 +136,10 @@ func TestFailoverAndReturn(t *testing.T) {
 	early, late := map[string]int{}, map[string]int{}
 	for _, r := range b.served {
 		switch {
-		case r.at < 4*time.Second:
-			early[r.fields[":authority"]]++
-		case r.at > 6*time.Second:
-			late[r.fields[":authority"]]++
+		case r.At < 4*time.Second:
+			early[r.Fields[":authority"]]++
+		case r.At > 6*time.Second:
+			late[r.Fields[":authority"]]++
 		}
 	}
 	if early["u"] != 0 || early["t"] == 0 {
@@ -171,7 +171,7 @@ func TestInactivity(t *testing.T) {
 		if n++; n > 5 && n < 16 {
 			return reply{}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	got := b.run()
 	if got.Lost == 0 || got.Sent != 20 || got.TimedOut != 0 {

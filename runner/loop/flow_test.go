@@ -41,7 +41,7 @@ func equals(capture int, want string) []rv.Condition {
 // trace is what the peer has seen: the time since the start, in ms, and the path.
 func (b *bench) trace() (out []string) {
 	for _, r := range b.served {
-		out = append(out, fmt.Sprintf("%d %s", (r.at-time.Duration(b.startAt)).Milliseconds(), r.fields[":path"]))
+		out = append(out, fmt.Sprintf("%d %s", (r.At-time.Duration(b.startAt)).Milliseconds(), r.Fields[":path"]))
 	}
 	return out
 }
@@ -61,11 +61,11 @@ func TestFlow(t *testing.T) {
 	}
 	fails := func(path string, n int) func(*simRequest) reply {
 		return func(r *simRequest) reply {
-			if r.fields[":path"] == path && n > 0 {
+			if r.Fields[":path"] == path && n > 0 {
 				n--
-				return reply{status: 503, after: time.Millisecond}
+				return reply{Status: 503, After: time.Millisecond}
 			}
-			return reply{status: 200, after: time.Millisecond, headers: []string{"x", "go"}}
+			return reply{Status: 200, After: time.Millisecond, Headers: []string{"x", "go"}}
 		}
 	}
 	for _, tt := range []struct {
@@ -89,10 +89,10 @@ func TestFlow(t *testing.T) {
 			"until what the response says",
 			steps(every10ms(4), step("a", captureX, func(s *rv.Step) { s.Repeat, s.Until = 100, equals(1, "go") }), step("b")),
 			func(r *simRequest) reply {
-				if r.at.Milliseconds() > 40 {
-					return reply{status: 200, headers: []string{"x", "go"}}
+				if r.At.Milliseconds() > 40 {
+					return reply{Status: 200, Headers: []string{"x", "go"}}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			[]string{"0 /a", "10 /a", "20 /a", "30 /a"}, "1 0 0",
 		},
@@ -110,10 +110,10 @@ func TestFlow(t *testing.T) {
 			"a group goes out in the slots that follow, and the next step when all have answered",
 			steps(every10ms(5), step("a", group(1)), step("b", group(1)), step("c")),
 			func(r *simRequest) reply {
-				if r.fields[":path"] == "/a" {
-					return reply{status: 200, after: 15 * time.Millisecond}
+				if r.Fields[":path"] == "/a" {
+					return reply{Status: 200, After: 15 * time.Millisecond}
 				}
-				return reply{status: 200, after: time.Millisecond}
+				return reply{Status: 200, After: time.Millisecond}
 			},
 			[]string{"0 /a", "10 /b", "20 /c", "30 /a", "40 /b"}, "2 1 0",
 		},
@@ -129,11 +129,11 @@ func TestFlow(t *testing.T) {
 			}), step("b")), func() func(*simRequest) reply {
 				seen := map[string]int{}
 				return func(r *simRequest) reply {
-					k := r.fields[":path"]
+					k := r.Fields[":path"]
 					if seen[k]++; k == "/a" && seen[k] == 1 {
-						return reply{status: 503}
+						return reply{Status: 503}
 					}
-					return reply{status: 200}
+					return reply{Status: 200}
 				}
 			}(),
 			[]string{"0 /a", "10 /a", "20 /b", "30 /a", "40 /b", "50 /a", "60 /b", "70 /a", "80 /b", "90 /a", "100 /b", "110 /a"}, "6 5 0",
@@ -166,7 +166,7 @@ func TestFlow(t *testing.T) {
 
 func TestRetriesAreCounted(t *testing.T) {
 	p := steps(every10ms(10), step("a", func(s *rv.Step) { s.OnFailure.Retries = 4 }))
-	b := newBench(t, p, func(*simRequest) reply { return reply{status: 500} })
+	b := newBench(t, p, func(*simRequest) reply { return reply{Status: 500} })
 	got := b.run()
 	s := b.w.rec.Steps[0]
 	if got.Sent != 10 || s.Retries != 8 || s.FailedBy.Counts()[rv.CheckStatus] != 10 {
@@ -185,18 +185,18 @@ func TestRetryAfter(t *testing.T) {
 		first  reply
 		want   []string
 	}{
-		{"longer than the backoff", nil, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
-		{"on a response with another failure status", nil, reply{status: 429, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
-		{"a date", nil, reply{status: 503, headers: []string{"retry-after", time.Now().Add(4 * time.Hour).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")}}, []string{"0 /a"}},
-		{"a date in the past", nil, reply{status: 503, headers: []string{"retry-after", "Mon, 02 Jan 2006 15:04:05 GMT"}}, []string{"0 /a", "20 /a"}},
-		{"shorter than the backoff", nil, reply{status: 503, headers: []string{"retry-after", "0"}}, []string{"0 /a", "20 /a"}},
-		{"not a time", nil, reply{status: 503, headers: []string{"retry-after", "soon"}}, []string{"0 /a", "20 /a"}},
-		{"ignored", func(s *rv.Step) { s.OnFailure.IgnoreRetryAfter = true }, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
+		{"longer than the backoff", nil, reply{Status: 503, Headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		{"on a response with another failure status", nil, reply{Status: 429, Headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		{"a date", nil, reply{Status: 503, Headers: []string{"retry-after", time.Now().Add(4 * time.Hour).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")}}, []string{"0 /a"}},
+		{"a date in the past", nil, reply{Status: 503, Headers: []string{"retry-after", "Mon, 02 Jan 2006 15:04:05 GMT"}}, []string{"0 /a", "20 /a"}},
+		{"shorter than the backoff", nil, reply{Status: 503, Headers: []string{"retry-after", "0"}}, []string{"0 /a", "20 /a"}},
+		{"not a time", nil, reply{Status: 503, Headers: []string{"retry-after", "soon"}}, []string{"0 /a", "20 /a"}},
+		{"ignored", func(s *rv.Step) { s.OnFailure.IgnoreRetryAfter = true }, reply{Status: 503, Headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
 		{"with a body that is inspected", func(s *rv.Step) {
 			s.Expect.Checks = []rv.Check{{Name: "size", Source: &rv.Source{Kind: rv.SourceBodySize}, Match: &rv.Match{Op: rv.MatchLessThan, Want: lit("100")}}}
-		}, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		}, reply{Status: 503, Headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
 		{"of a response that is not an error", func(s *rv.Step) { s.Expect.Status = []rv.StatusRange{{From: 201, To: 201}} },
-			reply{status: 200, headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
+			reply{Status: 200, Headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := steps(rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: 200}, step("a", func(s *rv.Step) {
@@ -211,7 +211,7 @@ func TestRetryAfter(t *testing.T) {
 				if n++; n == 1 {
 					return tt.first
 				}
-				return reply{status: 201}
+				return reply{Status: 201}
 			})
 			b.run()
 			if got := b.trace(); len(got) < len(tt.want) || !cmp.Equal(tt.want, got[:len(tt.want)]) {
@@ -237,7 +237,7 @@ func TestMaxInFlight(t *testing.T) {
 			open++
 			most = max(most, open)
 			b.in(100*time.Millisecond, func() { open-- })
-			return reply{status: 200, after: 100 * time.Millisecond}
+			return reply{Status: 200, After: 100 * time.Millisecond}
 		})
 		got := b.run()
 		if most != 3 || !closed && got.Sent+got.Dropped != 50 || got.Sent < 14 {
@@ -251,8 +251,8 @@ func TestStartDelay(t *testing.T) {
 	p.Chains = append(p.Chains, rv.Chain{Name: "late", Weight: 1, Delay: 100 * time.Millisecond, Steps: []rv.Step{step("b")}})
 	b := newBench(t, p, ok(0))
 	b.run()
-	first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":path"] == "/b" })
-	if at := (b.served[first].at - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 || len(b.served) != 20 {
+	first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.Fields[":path"] == "/b" })
+	if at := (b.served[first].At - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 || len(b.served) != 20 {
 		t.Errorf("the late chain began after %d ms; %d requests", at, len(b.served))
 	}
 }
@@ -274,11 +274,11 @@ func TestStartDelayOfClosedLoop(t *testing.T) {
 			}
 			b := newBench(t, p, ok(450*time.Millisecond))
 			b.run()
-			first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":path"] == "/100ms" })
+			first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.Fields[":path"] == "/100ms" })
 			if first < 0 {
 				t.Fatal("the late chain did not begin")
 			}
-			if at := (b.served[first].at - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 {
+			if at := (b.served[first].At - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 {
 				t.Errorf("the late chain began after %d ms", at)
 			}
 		})
@@ -318,15 +318,15 @@ func TestSetupAndTeardown(t *testing.T) {
 		rv.Chain{Name: "clean", Phase: rv.PhaseTeardown, Steps: []rv.Step{step("clean", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/clean/"}, {Global: 1}} })}},
 	)
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] == "/gone" {
-			return reply{status: 500}
+		if r.Fields[":path"] == "/gone" {
+			return reply{Status: 500}
 		}
-		return reply{status: 200, after: 5 * time.Millisecond, headers: []string{"x", "t0"}}
+		return reply{Status: 200, After: 5 * time.Millisecond, Headers: []string{"x", "t0"}}
 	})
 	got := b.run()
 	var paths []string
 	for _, r := range b.served {
-		paths = append(paths, r.fields[":path"])
+		paths = append(paths, r.Fields[":path"])
 	}
 	want := strings.Fields("/login /warm /second/t0 /load/t0 /load/t0 /load/t0 /gone /gone /clean/t0")
 	if diff := cmp.Diff(want, paths); diff != "" {
@@ -345,9 +345,9 @@ func TestSetupFails(t *testing.T) {
 		reply reply
 		want  string
 	}{
-		"status":     {reply{status: 403}, "setup chain login: step login: failed check status (status 403)"},
+		"status":     {reply{Status: 403}, "setup chain login: step login: failed check status (status 403)"},
 		"no answer":  {reply{}, "setup chain login: step login: timedOut"},
-		"no capture": {reply{status: 200}, "setup chain login: step login: missingCapture"},
+		"no capture": {reply{Status: 200}, "setup chain login: step login: missingCapture"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := steps(every10ms(3), step("load"))
@@ -376,15 +376,15 @@ func TestChecksAndCaptures(t *testing.T) {
 	bodies := []string{`{"state":"up","ids":[1,2,3]}`, `{"state":"down","ids":[1]}`, `{"state":"up","ids":[]}`, `not json`, `{"ids":["last"],"state":"up"}`}
 	n := 0
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] != "/a" {
-			return reply{status: 404, body: []byte(`{"cause":"USER_NOT_FOUND"}`)}
+		if r.Fields[":path"] != "/a" {
+			return reply{Status: 404, Body: []byte(`{"cause":"USER_NOT_FOUND"}`)}
 		}
 		n++
 		kind := "json"
 		if n == 5 {
 			kind = "xml"
 		}
-		return reply{status: 200, headers: []string{"kind", kind}, body: []byte(bodies[(n-1)%len(bodies)])}
+		return reply{Status: 200, Headers: []string{"kind", kind}, Body: []byte(bodies[(n-1)%len(bodies)])}
 	})
 	b.run()
 	if diff := cmp.Diff([]string{"0 /a", "10 /b/3", "20 /a", "30 /a", "40 /a", "50 /a", "60 /a", "70 /b/3"}, b.trace()); diff != "" {
@@ -410,16 +410,16 @@ func TestProblemsOfSteps(t *testing.T) {
 	p.Rates = append(p.Rates, every10ms(4*rv.MaxProblems))
 	n := 0
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] == "/b" {
-			return reply{status: 200, body: []byte(`{"cause":"NONE"}`)}
+		if r.Fields[":path"] == "/b" {
+			return reply{Status: 200, Body: []byte(`{"cause":"NONE"}`)}
 		}
 		switch n++; {
 		case n <= 5+10:
-			return reply{status: 404, body: []byte(`{"cause":"CONTEXT_NOT_FOUND"}`)}
+			return reply{Status: 404, Body: []byte(`{"cause":"CONTEXT_NOT_FOUND"}`)}
 		case n <= 5+20:
-			return reply{status: 503, body: []byte(`{"title":"Service Unavailable","status":503}`)}
+			return reply{Status: 503, Body: []byte(`{"title":"Service Unavailable","status":503}`)}
 		}
-		return reply{status: 500 + n%100, body: []byte(`{"cause":"` + strings.Repeat("x", n) + `"}`)}
+		return reply{Status: 500 + n%100, Body: []byte(`{"cause":"` + strings.Repeat("x", n) + `"}`)}
 	})
 	b.run()
 	a := &b.w.rec.Steps[0]
@@ -450,11 +450,11 @@ func TestBodiesAreBounded(t *testing.T) {
 	}), step("b"))
 	status, n := []int{200, 200, 503}, 9
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] == "/b" {
-			return reply{status: 503, body: []byte("{" + strings.Repeat("x", 9_000))}
+		if r.Fields[":path"] == "/b" {
+			return reply{Status: 503, Body: []byte("{" + strings.Repeat("x", 9_000))}
 		}
 		n++
-		return reply{status: status[n-10], body: []byte(strings.Repeat("x", n))}
+		return reply{Status: status[n-10], Body: []byte(strings.Repeat("x", n))}
 	})
 	b.run()
 	a := &b.w.rec.Steps[0]
@@ -472,16 +472,16 @@ func TestCookies(t *testing.T) {
 	p.Chains[0].Cookies = true
 	n := 0
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] != "/login" {
-			return reply{status: 200}
+		if r.Fields[":path"] != "/login" {
+			return reply{Status: 200}
 		}
 		n++
-		return reply{status: 200, headers: []string{"set-cookie", fmt.Sprintf("id=%d; Path=/", n)}}
+		return reply{Status: 200, Headers: []string{"set-cookie", fmt.Sprintf("id=%d; Path=/", n)}}
 	})
 	b.run()
 	var got []string
 	for _, r := range b.served {
-		got = append(got, r.fields["cookie"])
+		got = append(got, r.Fields["cookie"])
 	}
 	if diff := cmp.Diff([]string{"", "id=1", "", "", "id=2"}, got); diff != "" {
 		t.Errorf("cookies (-want +got):\n%s", diff)
@@ -509,7 +509,7 @@ func testFollow(t *testing.T, capture rv.Capture, follow bool) {
 	p.Targets[0].FollowAuthority = follow
 	const uri = "http://Other:81/x/../y"
 	b := newBench(t, p, func(r *simRequest) reply {
-		return reply{status: 200, headers: []string{"location", uri, "x-next", uri}, body: []byte(`{"_links": {"self": {"href": "` + uri + `"}}}`)}
+		return reply{Status: 200, Headers: []string{"location", uri, "x-next", uri}, Body: []byte(`{"_links": {"self": {"href": "` + uri + `"}}}`)}
 	})
 	got := b.run()
 	want := []string{"t /a", "t /y/b", "t /a", "t /y/b"}
@@ -518,7 +518,7 @@ func testFollow(t *testing.T, capture rv.Capture, follow bool) {
 	}
 	var seen []string
 	for _, r := range b.served {
-		seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
+		seen = append(seen, r.Fields[":authority"]+" "+r.Fields[":path"])
 	}
 	if diff := cmp.Diff(want, seen); diff != "" || got.Succeeded != 4 {
 		t.Errorf("%+v\n%s", got, diff)
@@ -538,12 +538,12 @@ func TestFollowPublishedURI(t *testing.T) {
 	})
 	p.Chains = append(p.Chains, rv.Chain{Name: "setup", Phase: rv.PhaseSetup, Captures: []string{"prefix"}, Publish: []int{1}, Steps: []rv.Step{discover}})
 	b := newBench(t, p, func(r *simRequest) reply {
-		return reply{status: 200, body: []byte(`{"apiPrefix": "http://other:81"}`)}
+		return reply{Status: 200, Body: []byte(`{"apiPrefix": "http://other:81"}`)}
 	})
 	b.run()
 	var seen []string
 	for _, r := range b.served {
-		seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
+		seen = append(seen, r.Fields[":authority"]+" "+r.Fields[":path"])
 	}
 	if diff := cmp.Diff([]string{"t /discover", "other:81 /v2", "other:81 /v2"}, seen); diff != "" {
 		t.Error(diff)
@@ -564,11 +564,11 @@ func TestScripts(t *testing.T) {
 			function validate_response(headers, body) return body == "good" end`), func(s *rv.Step) { s.Method = "POST" }),
 		step("b", script(`function on_request(req, prev) req:set_header("x-before", prev.body) end`)),
 		step("c", script(`local n = 0 function on_request(req, prev) n = n + 1 error("no\nway " .. n) end`)))
-	b := newBench(t, p, func(r *simRequest) reply { return reply{status: 200, body: []byte("good")} })
+	b := newBench(t, p, func(r *simRequest) reply { return reply{Status: 200, Body: []byte("good")} })
 	got := b.run()
 	var seen []string
 	for _, r := range b.served {
-		seen = append(seen, fmt.Sprintf("%s %s %q", r.fields[":path"], r.fields["x-before"], r.body))
+		seen = append(seen, fmt.Sprintf("%s %s %q", r.Fields[":path"], r.Fields["x-before"], r.Body))
 	}
 	want := []string{`/a?from=lua none "body"`, `/b good ""`, `/a?from=lua none "body"`, `/b good ""`}
 	if diff := cmp.Diff(want, seen); diff != "" {
@@ -622,7 +622,7 @@ func TestLocationThatCannotBeFollowed(t *testing.T) {
 	p.Chains[0].Captures = []string{"at"}
 	p.Targets[0].FollowAuthority = true
 	b := newBench(t, p, func(*simRequest) reply {
-		return reply{status: 200, headers: []string{"location", "https://other/x"}} // the target has no TLS
+		return reply{Status: 200, Headers: []string{"location", "https://other/x"}} // the target has no TLS
 	})
 	b.run()
 	c := b.w.rec.Chains[0]

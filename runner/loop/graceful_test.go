@@ -63,7 +63,7 @@ func TestGracefulStop(t *testing.T) {
 			}
 			deleted := 0
 			for _, s := range b.served {
-				if s.fields[":path"] == "/delete" {
+				if s.Fields[":path"] == "/delete" {
 					deleted++
 				}
 			}
@@ -120,7 +120,7 @@ func TestLeaseDuringGracefulStop(t *testing.T) {
 				t.Errorf("chains %v, want %v", got, tt.want)
 			}
 			for _, served := range b.served {
-				if at := served.at - time.Duration(b.startAt); at >= tt.quiet[0] && at < tt.quiet[1] {
+				if at := served.At - time.Duration(b.startAt); at >= tt.quiet[0] && at < tt.quiet[1] {
 					t.Errorf("a request at %v", at)
 				}
 			}

@@ -178,15 +178,15 @@ func TestLeaseAndChains(t *testing.T) {
 	p := cannedChain()
 	p.Rates = []rv.Rate{perSecond(100, time.Second)}
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":method"] != "POST" {
-			return reply{status: 200, after: 25 * ms}
+		if r.Fields[":method"] != "POST" {
+			return reply{Status: 200, After: 25 * ms}
 		}
-		return reply{status: 201, after: 25 * ms, headers: []string{"location", "/x"}}
+		return reply{Status: 201, After: 25 * ms, Headers: []string{"location", "/x"}}
 	})
 	b.lease(500*ms, renewal{700 * ms, 5000 * ms})
 	got := b.run()
 	for _, r := range b.served {
-		if at := r.at - time.Duration(b.startAt); at >= 500*ms && at < 700*ms {
+		if at := r.At - time.Duration(b.startAt); at >= 500*ms && at < 700*ms {
 			t.Errorf("a request was sent at %v", at)
 		}
 	}

@@ -116,19 +116,19 @@ func (s *storm) dialerSteps() attempt {
 }
 
 func (s *storm) reply(*simRequest) reply {
-	r := reply{after: s.someTime() / 8, status: 200}
+	r := reply{After: s.someTime() / 8, Status: 200}
 	switch s.random.IntN(20) {
 	case 0:
-		r.status = 0
+		r.Status = 0
 	case 1:
-		r.hangUp = true
+		r.HangUp = true
 	case 2:
-		r.status, r.goaway = 0, true
+		r.Status, r.Goaway = 0, true
 	case 3:
-		r.status, r.resets, r.reset = 0, true, http2.ErrCodeRefusedStream
+		r.Status, r.Resets, r.Reset = 0, true, http2.ErrCodeRefusedStream
 	case 4, 5:
-		r.announces = true
-		r.body, r.bodyAfter = []byte("body"), s.someTime()
+		r.Announces = true
+		r.Body, r.BodyAfter = []byte("body"), s.someTime()
 	}
 	return r
 }
@@ -170,23 +170,23 @@ func (s *storm) strikeConn() {
 		return
 	}
 	c := s.conns[len(s.conns)-1-s.random.IntN(min(4, len(s.conns)))]
-	if c.closed || c.pending {
+	if c.Closed || c.pending {
 		return
 	}
-	fr := http2.NewFramer(&c.out, nil)
+	fr := http2.NewFramer(&c.Out, nil)
 	switch s.random.IntN(5) {
 	case 0:
-		c.closed = true
+		c.Closed = true
 	case 1:
 		c.broken = syscall.ECONNRESET
 	case 2:
-		c.out.WriteString("this is neither a frame nor a status line\r\n")
+		c.Out.WriteString("this is neither a frame nor a status line\r\n")
 	case 3:
-		if !c.http1 {
+		if !c.HTTP1 {
 			_ = fr.WriteGoAway(0, http2.ErrCodeNo, nil)
 		}
 	case 4:
-		if !c.http1 {
+		if !c.HTTP1 {
 			_ = fr.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, nil)
 		}
 	}
@@ -230,19 +230,19 @@ type behaviour struct {
 
 func behaviours() []behaviour {
 	return []behaviour{
-		{"accepts and closes", true, func(c *simConn) { c.closed = true }},
+		{"accepts and closes", true, func(c *simConn) { c.Closed = true }},
 		{"accepts and resets", true, func(c *simConn) { c.broken = errors.Join(syscall.ECONNRESET) }},
-		{"sends garbage", true, func(c *simConn) { c.out.WriteString("this is neither a frame nor a status line\r\n\r\n") }},
-		{"speaks HTTP/1.1", false, func(c *simConn) { c.out.WriteString("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n") }},
+		{"sends garbage", true, func(c *simConn) { c.Out.WriteString("this is neither a frame nor a status line\r\n\r\n") }},
+		{"speaks HTTP/1.1", false, func(c *simConn) { c.Out.WriteString("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n") }},
 		{"says nothing", true, func(*simConn) {}},
 		{"sends GOAWAY first", false, func(c *simConn) {
-			fr := http2.NewFramer(&c.out, nil)
+			fr := http2.NewFramer(&c.Out, nil)
 			_ = fr.WriteSettings()
 			_ = fr.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, nil)
 		}},
 		{"greets and closes", false, func(c *simConn) {
-			_ = http2.NewFramer(&c.out, nil).WriteSettings()
-			c.closed = true
+			_ = http2.NewFramer(&c.Out, nil).WriteSettings()
+			c.Closed = true
 		}},
 	}
 }
@@ -294,7 +294,7 @@ func checkFailover(t *testing.T, n int, protocol rv.Protocol, how behaviour, sta
 				}
 			}
 			for _, c := range b.conns {
-				c.closed = c.closed || slices.Contains(bad, c.endpoint)
+				c.Closed = c.Closed || slices.Contains(bad, c.endpoint)
 			}
 		}
 		if start {
@@ -305,7 +305,7 @@ func checkFailover(t *testing.T, n int, protocol rv.Protocol, how behaviour, sta
 	})
 	late := 0
 	for _, r := range b.served {
-		if r.at > time.Duration(b.startAt)+7*time.Second && b.conns[r.conn].endpoint != n-1 {
+		if r.At > time.Duration(b.startAt)+7*time.Second && b.conns[r.Conn].endpoint != n-1 {
 			late++
 		}
 	}

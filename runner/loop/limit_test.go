@@ -17,7 +17,7 @@ import (
 func (b *bench) mostInASecond() (most int) {
 	first := 0
 	for i, r := range b.served {
-		for r.at-b.served[first].at >= time.Second {
+		for r.At-b.served[first].At >= time.Second {
 			first++
 		}
 		most = max(most, i-first+1)
@@ -60,7 +60,7 @@ func TestRequestLimit(t *testing.T) {
 			p.Rates = []rv.Rate{perSecond(1, time.Second)}
 		}
 	}
-	broken := func(*simRequest) reply { return reply{status: 500, after: time.Millisecond} }
+	broken := func(*simRequest) reply { return reply{Status: 500, After: time.Millisecond} }
 	type counts struct {
 		// Served is what the peer saw, Sent what the worker counted.
 		Served, Sent int
@@ -125,9 +125,9 @@ func refusesOnce() func(*simRequest) reply {
 	n := 0
 	return func(*simRequest) reply {
 		if n++; n%2 == 1 {
-			return reply{resets: true, reset: http2.ErrCodeRefusedStream}
+			return reply{Resets: true, Reset: http2.ErrCodeRefusedStream}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	}
 }
 
@@ -138,7 +138,7 @@ func TestRequestLimitFollowsTheShare(t *testing.T) {
 	p := gets(r)
 	p.Chains[0].Steps[0].OnFailure = rv.OnFailure{Retries: 20, Backoff: time.Millisecond}
 	p.RequestLimit = 100
-	b := newBenchOf(t, p, onHalf(p), func(*simRequest) reply { return reply{status: 500} })
+	b := newBenchOf(t, p, onHalf(p), func(*simRequest) reply { return reply{Status: 500} })
 	b.onStart = append(b.onStart, func() {
 		whole := split.Whole(p)
 		b.w.Change(slots.Change{At: b.startAt + int64(2*time.Second), Rates: p.Rates, Share: &whole})
@@ -146,7 +146,7 @@ func TestRequestLimitFollowsTheShare(t *testing.T) {
 	b.run()
 	var first, second int
 	for _, r := range b.served {
-		if r.at-time.Duration(b.startAt) < 2*time.Second {
+		if r.At-time.Duration(b.startAt) < 2*time.Second {
 			first++
 		} else {
 			second++

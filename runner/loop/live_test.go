@@ -24,7 +24,7 @@ func (b *bench) change(at, late time.Duration, suspended bool, rates ...rv.Rate)
 // perHundred counts what the peer has seen in each 100 ms.
 func (b *bench) perHundred() (out []int) {
 	for _, r := range b.served {
-		i := int((r.at - time.Duration(b.startAt)) / (100 * time.Millisecond))
+		i := int((r.At - time.Duration(b.startAt)) / (100 * time.Millisecond))
 		for len(out) <= i {
 			out = append(out, 0)
 		}
@@ -191,7 +191,7 @@ func TestSharesAreRebalanced(t *testing.T) {
 				sent += len(b.served)
 				for _, r := range b.served {
 					var v, n int
-					if _, err := fmt.Sscanf(r.fields[":path"], "/%d/%d", &v, &n); err != nil {
+					if _, err := fmt.Sscanf(r.Fields[":path"], "/%d/%d", &v, &n); err != nil {
 						t.Fatal(err)
 					}
 					paths[fmt.Sprint(v)]++
@@ -244,7 +244,7 @@ func TestConnectionsFollowTheShare(t *testing.T) {
 	}
 	used := map[int]bool{}
 	for _, r := range b.served[len(b.served)-50:] {
-		used[r.conn] = true
+		used[r.Conn] = true
 	}
 	if len(used) != 1 {
 		t.Errorf("the last requests went over %d connections", len(used))

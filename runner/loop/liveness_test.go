@@ -235,28 +235,28 @@ func (l *lively) chain(p *rv.Plan, name string, phase rv.Phase) rv.Chain {
 }
 
 func (l *lively) reply(*simRequest) reply {
-	r := reply{after: time.Duration(l.random.IntN(4)) * time.Millisecond, status: 200}
+	r := reply{After: time.Duration(l.random.IntN(4)) * time.Millisecond, Status: 200}
 	switch l.random.IntN(24) {
 	case 0:
-		r.status = 0
+		r.Status = 0
 	case 1:
-		r.hangUp = true
+		r.HangUp = true
 	case 2, 3:
-		r.announces = true
+		r.Announces = true
 	case 4:
-		r.status = 503
+		r.Status = 503
 	case 5, 6:
-		r.status, r.headers = 307, []string{"location", "/other"}
+		r.Status, r.Headers = 307, []string{"location", "/other"}
 	case 7:
 		if l.protocol != rv.ProtocolHTTP1 {
-			r.status, r.goaway = 0, true
+			r.Status, r.Goaway = 0, true
 		}
 	case 8:
 		if l.protocol != rv.ProtocolHTTP1 {
-			r.status, r.resets = 0, true
+			r.Status, r.Resets = 0, true
 		}
 	case 9:
-		r.body, r.bodyAfter = []byte("body"), 2*time.Millisecond
+		r.Body, r.BodyAfter = []byte("body"), 2*time.Millisecond
 	}
 	return r
 }

@@ -42,7 +42,7 @@ type unfinished struct{ requests []*simRequest }
 // pieces sends a piece of the body of each response.
 func (u *unfinished) pieces(b *bench, from, to int, end bool) {
 	for _, r := range u.requests[from:to] {
-		_ = http2.NewFramer(&b.conns[r.conn].out, nil).WriteData(r.stream, end, make([]byte, 16<<10))
+		_ = http2.NewFramer(&b.conns[r.Conn].Out, nil).WriteData(r.Stream, end, make([]byte, 16<<10))
 	}
 }
 
@@ -59,13 +59,13 @@ func TestBodiesHaveABudget(t *testing.T) {
 	u := &unfinished{}
 	b = newBench(t, p, func(r *simRequest) reply {
 		if len(u.requests) == responses {
-			return reply{after: time.Millisecond, status: 200, body: []byte("small")}
+			return reply{After: time.Millisecond, Status: 200, Body: []byte("small")}
 		}
 		u.requests = append(u.requests, r)
-		c := b.conns[r.conn]
-		c.block.Reset()
-		_ = c.encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-		_ = http2.NewFramer(&c.out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: r.stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
+		c := b.conns[r.Conn]
+		c.Block.Reset()
+		_ = c.Encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+		_ = http2.NewFramer(&c.Out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: r.Stream, BlockFragment: c.Block.Bytes(), EndHeaders: true})
 		return reply{}
 	})
 	var before, during int64

@@ -20,12 +20,12 @@ func TestAnnouncedEndsCostNoBackoff(t *testing.T) {
 		plan     func(*rv.Target)
 		reply    reply
 	}{
-		{"connection: close, head and body in one", rv.ProtocolHTTP1, nil, reply{status: 200, announces: true, body: body}},
-		{"connection: close, the body later", rv.ProtocolHTTP1, nil, reply{status: 200, announces: true, body: body, bodyAfter: time.Millisecond}},
-		{"no keep-alive, the body later", rv.ProtocolHTTP1, func(t *rv.Target) { t.HTTP1.NoKeepAlive = true }, reply{status: 200, announces: true, body: body, bodyAfter: time.Millisecond}},
-		{"maxRequests 1 over HTTP/1.1", rv.ProtocolHTTP1, func(t *rv.Target) { t.Connecting.MaxRequests = 1 }, reply{status: 200}},
-		{"maxRequests 1 over HTTP/2", rv.ProtocolH2C, func(t *rv.Target) { t.Connecting.MaxRequests = 1 }, reply{status: 200, after: time.Millisecond}},
-		{"GOAWAY before the response", rv.ProtocolH2C, nil, reply{status: 200, announces: true, after: time.Millisecond}},
+		{"connection: close, head and body in one", rv.ProtocolHTTP1, nil, reply{Status: 200, Announces: true, Body: body}},
+		{"connection: close, the body later", rv.ProtocolHTTP1, nil, reply{Status: 200, Announces: true, Body: body, BodyAfter: time.Millisecond}},
+		{"no keep-alive, the body later", rv.ProtocolHTTP1, func(t *rv.Target) { t.HTTP1.NoKeepAlive = true }, reply{Status: 200, Announces: true, Body: body, BodyAfter: time.Millisecond}},
+		{"maxRequests 1 over HTTP/1.1", rv.ProtocolHTTP1, func(t *rv.Target) { t.Connecting.MaxRequests = 1 }, reply{Status: 200}},
+		{"maxRequests 1 over HTTP/2", rv.ProtocolH2C, func(t *rv.Target) { t.Connecting.MaxRequests = 1 }, reply{Status: 200, After: time.Millisecond}},
+		{"GOAWAY before the response", rv.ProtocolH2C, nil, reply{Status: 200, Announces: true, After: time.Millisecond}},
 	} {
 		for _, direct := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/direct=%v", tt.name, direct), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 			p.Targets[0].HTTP1.NoKeepAlive = true
 		}
 		b := newBench(t, p, func(*simRequest) reply {
-			return reply{status: 200, announces: true, body: []byte("slow"), bodyAfter: 30 * time.Millisecond}
+			return reply{Status: 200, Announces: true, Body: []byte("slow"), BodyAfter: 30 * time.Millisecond}
 		})
 		most := 0
 		b.everyTurn = func() {
@@ -89,13 +89,13 @@ func checkIdleEnds(t *testing.T, protocol rv.Protocol, goAway, onDemand bool) {
 	idle = func() { // every connection is closed when nothing is in flight on it
 		b.in(time.Millisecond, idle)
 		for _, c := range b.conns {
-			if len(c.open) > 0 || c.out.Len() > 0 || c.pending || c.closed {
+			if len(c.Open) > 0 || c.Out.Len() > 0 || c.pending || c.Closed {
 				continue
 			}
-			if goAway && !c.http1 {
-				c.goAway()
+			if goAway && !c.HTTP1 {
+				c.GoAway()
 			}
-			c.closed = true
+			c.Closed = true
 		}
 	}
 	b.onStart = append(b.onStart, idle)
@@ -178,9 +178,9 @@ func checkFailback(t *testing.T, protocol rv.Protocol, direct bool, how behaviou
 	}
 	second, last := map[int]bool{}, 0
 	for _, r := range b.served {
-		c := b.conns[r.conn]
+		c := b.conns[r.Conn]
 		if c.endpoint == 1 {
-			second[r.conn] = true
+			second[r.Conn] = true
 		}
 		last = c.endpoint
 	}
@@ -211,13 +211,13 @@ func TestUnsentRequestsAreNotLost(t *testing.T) {
 				if p.Targets[0].HTTP1.Pipeline = pipeline; pipeline == 0 {
 					p.Targets[0].HTTP1.NoKeepAlive = true
 				}
-				b := newBench(t, p, func(*simRequest) reply { return reply{status: 200, announces: pipeline == 0} })
+				b := newBench(t, p, func(*simRequest) reply { return reply{Status: 200, Announces: pipeline == 0} })
 				b.direct, b.down = true, map[int]bool{}
 				b.onStart = append(b.onStart, func() {
 					b.in(300*time.Millisecond, func() {
 						tt.spoil(b, true)
 						for _, c := range b.conns {
-							c.closed = true
+							c.Closed = true
 						}
 					})
 					b.in(500*time.Millisecond, func() { tt.spoil(b, false) })

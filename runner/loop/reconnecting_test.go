@@ -24,27 +24,27 @@ func TestReconnectingIsNotBlocked(t *testing.T) {
 	}{
 		{
 			name: "the connection stays open", rate: perSecond(50, time.Second),
-			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: ms * time.Microsecond} },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200, After: ms * time.Microsecond} },
 		},
 		{
 			name: "no stream is free", rate: perSecond(50, time.Second),
 			plan:    func(t *rv.Target) { t.MaxConcurrentStreams = 1 },
-			serve:   func(*bench, *simRequest) reply { return reply{status: 200, after: 30 * time.Millisecond} },
+			serve:   func(*bench, *simRequest) reply { return reply{Status: 200, After: 30 * time.Millisecond} },
 			blocked: span{0, 490 * ms},
 		},
 		{
 			name: "the server closes idle connections", rate: perSecond(50, time.Second),
 			plan: func(t *rv.Target) { t.Connecting.OnDemand = true },
 			serve: func(b *bench, r *simRequest) reply {
-				b.in(time.Millisecond, func() { b.conns[r.conn].closed = true })
-				return reply{status: 200}
+				b.in(time.Millisecond, func() { b.conns[r.Conn].Closed = true })
+				return reply{Status: 200}
 			},
 			reconnecting: span{ms, ms},
 		},
 		{
 			name: "the server announces the end of each connection", rate: perSecond(50, time.Second),
 			plan:         func(t *rv.Target) { t.Connecting.OnDemand = true },
-			serve:        func(*bench, *simRequest) reply { return reply{status: 200, announces: true} },
+			serve:        func(*bench, *simRequest) reply { return reply{Status: 200, Announces: true} },
 			reconnecting: span{ms, ms},
 		},
 		{
@@ -52,7 +52,7 @@ func TestReconnectingIsNotBlocked(t *testing.T) {
 			name: "one busy connection that is opened for each request", rate: perSecond(50, time.Second),
 			plan: func(t *rv.Target) { t.Connecting.MaxRequests = 1 },
 			serve: func(*bench, *simRequest) reply {
-				return reply{status: 200, announces: true, after: 30 * time.Millisecond}
+				return reply{Status: 200, Announces: true, After: 30 * time.Millisecond}
 			},
 			reconnecting: span{0, ms}, blocked: span{0, 538 * ms},
 		},
@@ -62,11 +62,11 @@ func TestReconnectingIsNotBlocked(t *testing.T) {
 			name: "the connection is lost while requests wait for a stream", rate: perSecond(50, 120*time.Millisecond),
 			plan: func(t *rv.Target) { t.MaxConcurrentStreams = 1 },
 			serve: func(b *bench, r *simRequest) reply {
-				if r.conn == 0 {
-					b.in(100*time.Millisecond, func() { b.conns[0].closed = true })
+				if r.Conn == 0 {
+					b.in(100*time.Millisecond, func() { b.conns[0].Closed = true })
 					return reply{}
 				}
-				return reply{status: 200}
+				return reply{Status: 200}
 			},
 			reconnecting: span{0, 11 * ms}, blocked: span{0, 80 * ms},
 		},
@@ -125,7 +125,7 @@ func TestTrialIsNoReconnect(t *testing.T) {
 	if got := b.run(); got.Done != 200 || b.w.rec.Targets[0].Blocked.Max() < 500_000 || b.w.rec.Targets[0].Reconnecting.Max() != 0 {
 		t.Errorf("got %+v, blocked %d us, reconnecting %d us", got, b.w.rec.Targets[0].Blocked.Max(), b.w.rec.Targets[0].Reconnecting.Max())
 	}
-	if first, last := b.served[0].conn, b.served[len(b.served)-1].conn; b.conns[first].endpoint != 1 || b.conns[last].endpoint != 0 {
+	if first, last := b.served[0].Conn, b.served[len(b.served)-1].Conn; b.conns[first].endpoint != 1 || b.conns[last].endpoint != 0 {
 		t.Error("no trial took the place of the connection")
 	}
 }

@@ -16,15 +16,15 @@ import (
 
 // redirectTo is a response that redirects a request.
 func redirectTo(status int, location ...string) reply {
-	r := reply{status: status, after: time.Millisecond}
+	r := reply{Status: status, After: time.Millisecond}
 	for _, l := range location {
-		r.headers = append(r.headers, "location", l)
+		r.Headers = append(r.Headers, "location", l)
 	}
 	return r
 }
 
 func TestRedirects(t *testing.T) {
-	ok := reply{status: 201, after: time.Millisecond, headers: []string{"x", "last"}}
+	ok := reply{Status: 201, After: time.Millisecond, Headers: []string{"x", "last"}}
 	for name, tt := range map[string]struct {
 		change  func(*rv.Plan)
 		replies map[string]reply
@@ -103,7 +103,7 @@ func TestRedirects(t *testing.T) {
 		},
 		"again after a failure, which a retry follows": {
 			change:  func(p *rv.Plan) { p.Chains[0].Steps[0].OnFailure.Retries = 1 },
-			replies: map[string]reply{"t /a": redirectTo(307, "/b"), "t /b": {status: 500}}, slots: 4,
+			replies: map[string]reply{"t /a": redirectTo(307, "/b"), "t /b": {Status: 500}}, slots: 4,
 			want:   []string{`t POST /a "v" "body"`, `t POST /b "v" "body"`, `t POST /a "v" "body"`, `t POST /b "v" "body"`},
 			counts: [4]int64{4, 2, 2, 1}, failed: rv.CheckStatus,
 		},
@@ -136,7 +136,7 @@ func TestRedirects(t *testing.T) {
 				tt.change(p)
 			}
 			b := newBench(t, p, func(r *simRequest) reply {
-				if got, found := tt.replies[r.fields[":authority"]+" "+r.fields[":path"]]; found {
+				if got, found := tt.replies[r.Fields[":authority"]+" "+r.Fields[":path"]]; found {
 					return got
 				}
 				return ok
@@ -144,7 +144,7 @@ func TestRedirects(t *testing.T) {
 			got := b.run()
 			var seen []string
 			for _, r := range b.served {
-				seen = append(seen, fmt.Sprintf("%s %s %s %q %q", r.fields[":authority"], r.fields[":method"], r.fields[":path"], r.fields["x-sent"], r.body))
+				seen = append(seen, fmt.Sprintf("%s %s %s %q %q", r.Fields[":authority"], r.Fields[":method"], r.Fields[":path"], r.Fields["x-sent"], r.Body))
 			}
 			if diff := cmp.Diff(tt.want, seen); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
@@ -166,12 +166,12 @@ func TestForwardedRedirects(t *testing.T) {
 	const field = "3gpp-sbi-target-apiroot"
 	at := func(origin string, location ...string) reply {
 		r := redirectTo(307, location...)
-		r.headers = append([]string{field, origin}, r.headers...)
+		r.Headers = append([]string{field, origin}, r.Headers...)
 		return r
 	}
 	behind := func(origin string, location ...string) reply {
 		r := redirectTo(307, location...)
-		r.headers = append(r.headers, field, origin)
+		r.Headers = append(r.Headers, field, origin)
 		return r
 	}
 	for name, tt := range map[string]struct {
@@ -228,7 +228,7 @@ func TestForwardedRedirects(t *testing.T) {
 		},
 		"again after a failure, which a retry of the first request follows": {
 			change:  func(s *rv.Step) { s.OnFailure.Retries = 1 },
-			replies: map[string]reply{"http://a.core /scp/n": redirectTo(307, "http://b.core/n"), "http://b.core /scp/n": {status: 500}},
+			replies: map[string]reply{"http://a.core /scp/n": redirectTo(307, "http://b.core/n"), "http://b.core /scp/n": {Status: 500}},
 			want:    []string{"http://a.core /scp/n", "http://b.core /scp/n", "http://a.core /scp/n", "http://b.core /scp/n"}, failed: rv.CheckStatus,
 		},
 	} {
@@ -242,16 +242,16 @@ func TestForwardedRedirects(t *testing.T) {
 			}))
 			p.Targets[0].Endpoints[0].BasePath = "/scp"
 			b := newBench(t, p, func(r *simRequest) reply {
-				if got, found := tt.replies[r.fields[field]+" "+r.fields[":path"]]; found {
+				if got, found := tt.replies[r.Fields[field]+" "+r.Fields[":path"]]; found {
 					return got
 				}
-				return reply{status: 200, after: time.Millisecond}
+				return reply{Status: 200, After: time.Millisecond}
 			})
 			b.run()
 			var seen []string
 			for _, r := range b.served {
-				if seen = append(seen, r.fields[field]+" "+r.fields[":path"]); tt.change == nil && r.fields["x-before"]+r.fields["x-after"] != "vv" {
-					t.Errorf("other fields: %v", r.fields)
+				if seen = append(seen, r.Fields[field]+" "+r.Fields[":path"]); tt.change == nil && r.Fields["x-before"]+r.Fields["x-after"] != "vv" {
+					t.Errorf("other fields: %v", r.Fields)
 				}
 			}
 			if diff := cmp.Diff(tt.want, seen); diff != "" {
@@ -269,11 +269,11 @@ func TestRedirectsInAGroup(t *testing.T) {
 	follows := func(s *rv.Step) { s.Group, s.MaxRedirects = 1, 1 }
 	p := steps(every10ms(5), step("a", follows), step("b", follows), step("c"))
 	b := newBench(t, p, func(r *simRequest) reply {
-		switch r.fields[":path"] {
+		switch r.Fields[":path"] {
 		case "/a", "/b":
-			return redirectTo(307, r.fields[":path"]+"/next")
+			return redirectTo(307, r.Fields[":path"]+"/next")
 		}
-		return reply{status: 200, after: time.Millisecond}
+		return reply{Status: 200, After: time.Millisecond}
 	})
 	got := b.run()
 	if diff := cmp.Diff([]string{"0 /a", "10 /b", "20 /a/next", "30 /b/next", "40 /c"}, b.trace()); diff != "" || got.Succeeded != 5 {
@@ -297,18 +297,18 @@ func TestRedirectsCaptureNothing(t *testing.T) {
 		}))
 		p.Chains[0].Captures = []string{"x"}
 		b := newBench(t, p, func(r *simRequest) reply {
-			switch r.fields[":path"] {
+			switch r.Fields[":path"] {
 			case "/a":
-				return reply{status: 200, headers: []string{"x", "of-a"}}
+				return reply{Status: 200, Headers: []string{"x", "of-a"}}
 			case "/b":
-				return reply{status: 307, headers: []string{"x", "of-redirect", "location", "/c"}}
+				return reply{Status: 307, Headers: []string{"x", "of-redirect", "location", "/c"}}
 			}
-			return reply{status: 200}
+			return reply{Status: 200}
 		})
 		b.run()
 		var seen []string
 		for _, r := range b.served {
-			seen = append(seen, r.fields[":path"]+" "+r.fields["x-sent"])
+			seen = append(seen, r.Fields[":path"]+" "+r.Fields["x-sent"])
 		}
 		if diff := cmp.Diff([]string{"/a ", "/b of-a", "/c of-a"}, seen); diff != "" {
 			t.Errorf("keep %v: requests (-want +got):\n%s", keep, diff)
@@ -328,18 +328,18 @@ func TestCookiesOfRedirects(t *testing.T) {
 	p := steps(every10ms(3), step("a"), step("b", func(s *rv.Step) { s.MaxRedirects, s.ClearCookies = 1, true }))
 	p.Chains[0].Cookies = true
 	b := newBench(t, p, func(r *simRequest) reply {
-		switch r.fields[":path"] {
+		switch r.Fields[":path"] {
 		case "/a":
-			return reply{status: 200, headers: []string{"set-cookie", "old=1; Path=/"}}
+			return reply{Status: 200, Headers: []string{"set-cookie", "old=1; Path=/"}}
 		case "/b":
-			return reply{status: 307, headers: []string{"set-cookie", "all=2; Path=/", "set-cookie", "b=3; Path=/b", "set-cookie", "c=4; Path=/c", "location", "/c"}}
+			return reply{Status: 307, Headers: []string{"set-cookie", "all=2; Path=/", "set-cookie", "b=3; Path=/b", "set-cookie", "c=4; Path=/c", "location", "/c"}}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	b.run()
 	var got []string
 	for _, r := range b.served {
-		got = append(got, r.fields[":path"]+" "+r.fields["cookie"])
+		got = append(got, r.Fields[":path"]+" "+r.Fields["cookie"])
 	}
 	if diff := cmp.Diff([]string{"/a ", "/b ", "/c c=4; all=2"}, got); diff != "" {
 		t.Errorf("cookies (-want +got):\n%s", diff)
@@ -383,7 +383,7 @@ func TestSecretsOfRedirects(t *testing.T) {
 		},
 		"again by a retry": {
 			change:  func(p *rv.Plan) { p.Chains[0].Steps[0].OnFailure.Retries = 1 },
-			replies: map[string]reply{"t /a": away, "other:81 /b": {status: 500}},
+			replies: map[string]reply{"t /a": away, "other:81 /b": {Status: 500}},
 			want: []string{"t /a authorization cookie proxy-authorization", "other:81 /b",
 				"t /a authorization cookie proxy-authorization", "other:81 /b"},
 		},
@@ -413,8 +413,8 @@ func TestSecretsOfRedirects(t *testing.T) {
 		"with cookies of the responses": {
 			change: func(p *rv.Plan) { p.Chains[0].Cookies = true },
 			replies: map[string]reply{
-				"t /a":        {status: 307, headers: []string{"set-cookie", "x=1; Path=/", "location", "http://other:81/b"}},
-				"other:81 /b": {status: 307, headers: []string{"set-cookie", "y=2; Path=/", "location", "http://other:81/c"}},
+				"t /a":        {Status: 307, Headers: []string{"set-cookie", "x=1; Path=/", "location", "http://other:81/b"}},
+				"other:81 /b": {Status: 307, Headers: []string{"set-cookie", "y=2; Path=/", "location", "http://other:81/c"}},
 			},
 			want: []string{"t /a authorization cookie proxy-authorization", "other:81 /b", "other:81 /c cookie=y=2"},
 		},
@@ -431,18 +431,18 @@ func TestSecretsOfRedirects(t *testing.T) {
 				tt.change(p)
 			}
 			b := newBench(t, p, func(r *simRequest) reply {
-				if got, found := tt.replies[r.fields[":authority"]+" "+r.fields[":path"]]; found {
+				if got, found := tt.replies[r.Fields[":authority"]+" "+r.Fields[":path"]]; found {
 					return got
 				}
-				return reply{status: 200, after: time.Millisecond}
+				return reply{Status: 200, After: time.Millisecond}
 			})
 			b.w.Do(func(w *Worker) { w.SetCredential(0, []byte("user=s")) })
 			b.run()
 			var seen []string
 			for _, r := range b.served {
-				s := r.fields[":authority"] + " " + r.fields[":path"]
+				s := r.Fields[":authority"] + " " + r.Fields[":path"]
 				for _, name := range []string{"authorization", "cookie", "proxy-authorization"} {
-					switch v := r.fields[name]; {
+					switch v := r.Fields[name]; {
 					case v == "":
 					case name == "cookie" && !strings.Contains(v, "user"):
 						s += " " + name + "=" + v
@@ -450,7 +450,7 @@ func TestSecretsOfRedirects(t *testing.T) {
 						s += " " + name
 					}
 				}
-				if len(p.Chains[0].Steps[0].Headers) > 0 && r.fields["x-sent"] != "user=s" {
+				if len(p.Chains[0].Steps[0].Headers) > 0 && r.Fields["x-sent"] != "user=s" {
 					s += " without x-sent"
 				}
 				seen = append(seen, s)
@@ -475,7 +475,7 @@ func TestTrialShowsRedirects(t *testing.T) {
 	var got []string
 	p := steps(every10ms(2), step("a", func(s *rv.Step) { s.MaxRedirects = 1 }))
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] == "/a" {
+		if r.Fields[":path"] == "/a" {
 			return redirectTo(307, "/b")
 		}
 		return redirectTo(308, "/c")
@@ -520,12 +520,12 @@ func TestNamedAuthority(t *testing.T) {
 			p.Targets[0].Endpoints[0].BasePath = "/base"
 			b := newBench(t, p, func(*simRequest) reply {
 				body, _ := json.Marshal(map[string]string{"host": tt.host, "port": tt.port})
-				return reply{status: 200, body: body}
+				return reply{Status: 200, Body: body}
 			})
 			b.run()
 			got := ""
-			if len(b.served) > 1 && b.served[1].fields[":path"] != "/base/discover" {
-				got = b.served[1].fields[":authority"] + " " + b.served[1].fields[":path"]
+			if len(b.served) > 1 && b.served[1].Fields[":path"] != "/base/discover" {
+				got = b.served[1].Fields[":authority"] + " " + b.served[1].Fields[":path"]
 			}
 			if got != tt.want || b.w.rec.Chains[0].AbortedBy.Counts()[rv.AbortLocation] < tt.aborted {
 				t.Errorf("second request %q, want %q; aborted %v", got, tt.want, b.w.rec.Chains[0].AbortedBy.Counts())

@@ -53,7 +53,7 @@ func TestRetryAtAnotherEndpoint(t *testing.T) {
 		},
 		"with a cookie of the first endpoint": {
 			change:  func(p *rv.Plan) { p.Chains[0].Cookies = true },
-			replies: map[string]reply{"/1/a": {status: 307, headers: []string{"set-cookie", "of=one; Path=/", "location", "/b"}}},
+			replies: map[string]reply{"/1/a": {Status: 307, Headers: []string{"set-cookie", "of=one; Path=/", "location", "/b"}}},
 			want:    []string{"one /1/a", "one /b of=one", "two /b"},
 		},
 	} {
@@ -67,15 +67,15 @@ func TestRetryAtAnotherEndpoint(t *testing.T) {
 			}
 			var b *bench
 			b = newBench(t, p, func(r *simRequest) reply {
-				c := b.conns[r.conn]
+				c := b.conns[r.Conn]
 				if c.endpoint == 1 {
-					return reply{status: 200}
+					return reply{Status: 200}
 				}
-				if got, found := tt.replies[r.fields[":path"]]; found {
+				if got, found := tt.replies[r.Fields[":path"]]; found {
 					return got
 				}
 				b.down = map[int]bool{0: true}
-				c.out.Write(h2.AppendGoAway(nil, r.stream-1, http2.ErrCodeNo, ""))
+				c.Out.Write(h2.AppendGoAway(nil, r.Stream-1, http2.ErrCodeNo, ""))
 				return reply{}
 			})
 			b.run()
@@ -84,9 +84,9 @@ func TestRetryAtAnotherEndpoint(t *testing.T) {
 			}
 			var seen []string
 			for _, r := range b.served {
-				s := fmt.Sprintf("%s %s", r.fields[":authority"], r.fields[":path"])
+				s := fmt.Sprintf("%s %s", r.Fields[":authority"], r.Fields[":path"])
 				for _, name := range []string{"x-sent", "cookie"} {
-					if v := r.fields[name]; v != "" {
+					if v := r.Fields[name]; v != "" {
 						s += " " + v
 					}
 				}

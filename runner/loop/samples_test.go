@@ -16,14 +16,14 @@ func TestSamples(t *testing.T) {
 	n := 0
 	b := newBench(t, gets(perSecond(100, time.Second)), func(*simRequest) reply {
 		if n++; n%10 == 9 {
-			return reply{status: 404}
+			return reply{Status: 404}
 		}
 		if n%2 == 0 {
-			return reply{status: 200}
+			return reply{Status: 200}
 		}
 		return reply{
-			status: 503, headers: []string{"retry-after", "5", "set-cookie", "id=abc", "x-link", "/a?access_token=abc&b=1"},
-			body: []byte(`{"title":"busy","access_token":"abc","n":` + fmt.Sprint(n) + `}` + strings.Repeat(" ", 2000)),
+			Status: 503, Headers: []string{"retry-after", "5", "set-cookie", "id=abc", "x-link", "/a?access_token=abc&b=1"},
+			Body: []byte(`{"title":"busy","access_token":"abc","n":` + fmt.Sprint(n) + `}` + strings.Repeat(" ", 2000)),
 		}
 	})
 	b.run()
@@ -57,9 +57,9 @@ func TestSampleOfOneFailure(t *testing.T) {
 	b := newBench(t, gets(perSecond(10, time.Second)), nil)
 	b.serve = func(*simRequest) reply {
 		if len(b.served) == 5 {
-			return reply{status: 500, headers: []string{"a", "b"}, body: []byte("why")}
+			return reply{Status: 500, Headers: []string{"a", "b"}, Body: []byte("why")}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	}
 	b.run()
 	got := b.w.Read().Samples

@@ -22,16 +22,16 @@ func TestBinding(t *testing.T) {
 	p.Chains[0].Captures = []string{"binding"}
 	bindings := map[string]string{"/b": "bl=nf-set; nfset=b; group=1", "/c": "", "/d": "bl=nf-set; nfset=d"}
 	b := newBench(t, p, func(r *simRequest) reply {
-		if binding := bindings[r.fields[":path"]]; binding != "" {
-			return reply{status: 200, headers: []string{"3gpp-sbi-binding", binding}}
+		if binding := bindings[r.Fields[":path"]]; binding != "" {
+			return reply{Status: 200, Headers: []string{"3gpp-sbi-binding", binding}}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	got := b.run()
 	var seen []string
 	for _, r := range b.served {
-		value, sent := r.fields["routing"]
-		seen = append(seen, fmt.Sprintf("%s %v %s", r.fields[":path"], sent, value))
+		value, sent := r.Fields["routing"]
+		seen = append(seen, fmt.Sprintf("%s %v %s", r.Fields[":path"], sent, value))
 	}
 	want := []string{"/a false ", "/b false ", "/c true bl=nf-set; nfset=b", "/d true bl=nf-set; nfset=b", "/e true bl=nf-set; nfset=d"}
 	if diff := cmp.Diff(append(want, want...), seen); diff != "" || got.Succeeded != 10 {
@@ -45,10 +45,10 @@ func TestLoadControl(t *testing.T) {
 		p := steps(every10ms(6), step("a"), step("b"))
 		p.Targets[0].CountLoadControl = counts
 		b := newBench(t, p, func(r *simRequest) reply {
-			if r.fields[":path"] == "/b" {
-				return reply{status: 503, headers: []string{"3gpp-sbi-oci", "x", "3gpp-sbi-oci", "y", "3gpp-sbi-lci", "z"}}
+			if r.Fields[":path"] == "/b" {
+				return reply{Status: 503, Headers: []string{"3gpp-sbi-oci", "x", "3gpp-sbi-oci", "y", "3gpp-sbi-lci", "z"}}
 			}
-			return reply{status: 200, headers: []string{"3gpp-sbi-lci", "z"}}
+			return reply{Status: 200, Headers: []string{"3gpp-sbi-lci", "z"}}
 		})
 		b.run()
 		var got []int64

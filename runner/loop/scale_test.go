@@ -182,7 +182,7 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 			if b.w.cfg.Rates[q.Stage].ChainsPerSecond && !q.Starts {
 				continue
 			}
-			if q.Stream == r.stream && b.conns[r.conn].data == q.Conn {
+			if q.Stream == r.Stream && b.conns[r.Conn].data == q.Conn {
 				f.sent[slot{q.Stage, time.Duration(q.Due - b.startAt)}]++
 				s := b.w.slots.OfStage(int(q.Stage))
 				is := numbered{q.Stage, s.Passed(q.Due) - s.Passed(b.startAt+b.w.slots.Span(int(q.Stage), b.clock).From)}
@@ -193,8 +193,8 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 				f.slots[is]++
 			}
 		}
-		f.numbers[r.fields[":path"]]++
-		return reply{after: f.answer, status: 200}
+		f.numbers[r.Fields[":path"]]++
+		return reply{After: f.answer, Status: 200}
 	}
 }
 

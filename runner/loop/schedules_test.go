@@ -99,10 +99,10 @@ func TestOwnRates(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, tt.plan, func(r *simRequest) reply {
-				if tt.plan.Chains[len(tt.plan.Chains)-1].MaxInFlight > 0 && r.fields[":path"] == "/b" {
-					return reply{status: 200, after: 7 * ms}
+				if tt.plan.Chains[len(tt.plan.Chains)-1].MaxInFlight > 0 && r.Fields[":path"] == "/b" {
+					return reply{Status: 200, After: 7 * ms}
 				}
-				return reply{status: 200, after: ms}
+				return reply{Status: 200, After: ms}
 			})
 			for at, c := range tt.changes {
 				if c.Rates == nil {

@@ -38,11 +38,11 @@ func TestSelections(t *testing.T) {
 		case 3:
 			return reply{} // never
 		case 5:
-			return reply{resets: true, reset: http2.ErrCodeInternal}
+			return reply{Resets: true, Reset: http2.ErrCodeInternal}
 		case 7:
-			return reply{status: 503, after: 200 * time.Millisecond}
+			return reply{Status: 503, After: 200 * time.Millisecond}
 		}
-		return reply{status: 200, after: 100 * time.Millisecond}
+		return reply{Status: 200, After: 100 * time.Millisecond}
 	})
 	b.run()
 	want := []measure.Selection{
@@ -75,7 +75,7 @@ func TestSelectionsOfStages(t *testing.T) {
 		if n++; n%10 == 3 {
 			return reply{} // never
 		}
-		return reply{status: 200, after: time.Duration(n) * time.Millisecond}
+		return reply{Status: 200, After: time.Duration(n) * time.Millisecond}
 	})
 	total := b.run()
 	want := []measure.Selection{{SelectionCounts: rv.SelectionCounts{Sent: 20, Done: 18, Succeeded: 18, TimedOut: 2, InClass: 18}}, {SelectionCounts: rv.SelectionCounts{Sent: 40, Done: 36, Succeeded: 36, TimedOut: 4, InClass: 36}}}
@@ -107,7 +107,7 @@ func TestSelectionsOfDroppedSlots(t *testing.T) {
 		{Metric: rv.MetricDropped, Of: rv.Selector{Stage: "r"}},
 		{Metric: rv.MetricErrorRate, Of: rv.Selector{Chain: "c"}},
 	}
-	b := newBench(t, p, func(*simRequest) reply { return reply{status: 200, after: time.Second - time.Millisecond} })
+	b := newBench(t, p, func(*simRequest) reply { return reply{Status: 200, After: time.Second - time.Millisecond} })
 	total := b.run()
 	if got := b.w.rec.Selections; got[0].Dropped != total.Dropped || total.Dropped == 0 || got[1].Dropped != 0 {
 		t.Errorf("%d slots were dropped, the stage has %d of them, the chain %d", total.Dropped, got[0].Dropped, got[1].Dropped)

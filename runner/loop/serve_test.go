@@ -134,20 +134,20 @@ func TestListenerOfATLSPeerThatDoesNotRead(t *testing.T) {
 			var c *simConn
 			b.onStart = append(b.onStart, func() {
 				c = b.accept(0, rv.ProtocolHTTP1)
-				c.raw, c.full, c.http1 = true, !reads, false
+				c.raw, c.full, c.HTTP1 = true, !reads, false
 				out := peer.appendFlood(nil, http2.ClientPreface)
-				c.out.Write(out)
+				c.Out.Write(out)
 				b.w.Serve(0, &dial.Connection{FD: noFD + c.fd, Secure: secure})
 			})
 			most := 0
 			b.everyTurn = func() {
 				most = max(most, len(secure.Pending()))
-				if c != nil && c.out.Len() == 0 {
+				if c != nil && c.Out.Len() == 0 {
 					c.full = false // else the socket is reported as writable without an end
 				}
 			}
 			b.run()
-			if read := c.out.Len() == 0; read != reads || most > 2*netio.MaxEncrypted {
+			if read := c.Out.Len() == 0; read != reads || most > 2*netio.MaxEncrypted {
 				t.Errorf("all was read: %v, want %v; up to %d octets were pending", read, reads, most)
 			}
 		})
@@ -163,18 +163,18 @@ func TestTLSTargetThatDoesNotRead(t *testing.T) {
 			b.secure = secure
 			b.bad = map[int]func(*simConn){0: func(c *simConn) {
 				c.raw = true
-				c.out.Write(peer.appendRecord(nil, 23, []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))) // SETTINGS
+				c.Out.Write(peer.appendRecord(nil, 23, []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))) // SETTINGS
 				b.bad = nil
 			}}
 			b.onStart = append(b.onStart, func() {
 				c := b.conns[0]
 				c.full = !reads
-				c.out.Write(peer.appendFlood(nil, ""))
+				c.Out.Write(peer.appendFlood(nil, ""))
 			})
 			most := 0
 			b.everyTurn = func() {
 				most = max(most, len(secure.Pending()))
-				if len(b.conns) > 0 && b.conns[0].out.Len() == 0 {
+				if len(b.conns) > 0 && b.conns[0].Out.Len() == 0 {
 					b.conns[0].full = false // else the socket is reported as writable without an end
 				}
 			}

@@ -1,12 +1,10 @@
 package loop
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"syscall"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
@@ -22,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/slots"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // sim is a network in memory with a clock of its own. Waiting moves the clock to the next thing
@@ -90,51 +88,20 @@ type sim struct {
 	waits int
 }
 
-// simRequest is a request as the peer has read it, with x/net's framer and decoder.
-type simRequest struct {
-	at     time.Duration
-	conn   int
-	stream uint32
-	fields map[string]string
-	body   []byte
-}
-
-// reply is what the peer does about a request.
-type reply struct {
-	after   time.Duration
-	status  int // 0: never answers
-	headers []string
-	body    []byte
-	reset   http2.ErrCode // with status 0 and resets
-	resets  bool
-	goaway  bool // the request is above the last id the peer processes
-	hangUp  bool // closes the connection
-	// announces the connection's end with the response: GOAWAY before it, or "connection: close".
-	announces bool
-	// bodyAfter is when the body follows the header; 0: at once.
-	bodyAfter time.Duration
-}
+type (
+	simRequest = peer.Request
+	reply      = peer.Reply
+)
 
 type simConn struct {
+	peer.Peer
 	s        *sim
 	index    int
 	data     int32
 	fd       int
-	in       bytes.Buffer // from the worker
-	out      bytes.Buffer // to the worker
-	preface  bool
-	decoder  *hpack.Decoder
-	encoder  *hpack.Encoder
-	block    bytes.Buffer
-	open     map[uint32]*simRequest
-	resets   []uint32
-	closed   bool // by the peer
 	hungUp   bool // by the worker
-	goodbye  bool // the worker has sent GOAWAY
 	endpoint int
 	watching bool
-	http1    bool
-	streams  uint32 // requests so far over HTTP/1.1
 	// broken: reading and writing fail with why.
 	broken error
 	// bad: it answers nothing.
@@ -205,7 +172,7 @@ func (s *sim) Wait(out []netio.Event, timeout time.Duration) (int, bool, error) 
 			if !c.watching || c.hungUp || c.pending || n == len(out) {
 				continue
 			}
-			ev := netio.Event{Data: c.data, Readable: c.out.Len() > 0 || c.closed || c.broken != nil, Writable: c.wantsRoom}
+			ev := netio.Event{Data: c.data, Readable: c.Out.Len() > 0 || c.Closed || c.broken != nil, Writable: c.wantsRoom}
 			if ev.Readable || ev.Writable {
 				out[n] = ev
 				n++
@@ -252,7 +219,7 @@ func (s *sim) Connect(address string, _ bool) (*dial.Connection, bool, error) {
 	s.in(time.Millisecond, func() {
 		if c.pending = false; s.refuses(c.endpoint) {
 			c.broken = syscall.ECONNREFUSED
-			c.out.Reset()
+			c.Out.Reset()
 		}
 	})
 	return &dial.Connection{FD: noFD + c.fd}, true, nil
@@ -265,18 +232,18 @@ func (s *sim) Interest(fd int, _ int32, writable bool) error {
 
 func (s *sim) Read(fd int, b []byte) (int, netio.Status) {
 	c := s.conns[fd]
-	if c.pending || c.out.Len() == 0 {
+	if c.pending || c.Out.Len() == 0 {
 		switch {
 		case c.pending:
 		case c.broken != nil:
 			s.why = c.broken
 			return 0, netio.Closed
-		case c.closed:
+		case c.Closed:
 			return 0, netio.Ended
 		}
 		return 0, netio.Again
 	}
-	n, _ := c.out.Read(b)
+	n, _ := c.Out.Read(b)
 	return n, netio.OK
 }
 
@@ -285,15 +252,20 @@ func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 	if c.pending || c.full {
 		return 0, netio.Again
 	}
-	if c.closed || c.broken != nil {
+	if c.Closed || c.broken != nil {
 		if s.why = c.broken; s.why == nil {
 			s.why = syscall.ECONNRESET
 		}
 		return 0, netio.Closed
 	}
 	s.clock += int64(s.sendCost)
-	c.in.Write(b)
-	c.parse()
+	c.In.Write(b)
+	if c.raw {
+		return len(b), netio.OK
+	}
+	if err := c.Parse(); err != nil {
+		s.t.Fatalf("the worker sent %v", err)
+	}
 	return len(b), netio.OK
 }
 
@@ -374,12 +346,12 @@ func (s *sim) refuses(endpoint int) bool {
 
 // accept makes a connection and greets on it.
 func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
-	c := &simConn{
-		s: s, endpoint: endpoint, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{},
-		http1: protocol == rv.ProtocolHTTP1,
+	c := &simConn{s: s, endpoint: endpoint, index: len(s.conns), fd: len(s.conns)}
+	c.Peer = peer.Peer{
+		Index: c.index, HTTP1: protocol == rv.ProtocolHTTP1, Now: func() time.Duration { return time.Duration(s.clock) }, Later: s.in,
+		Serve: c.serve, Control: c.control,
 	}
-	c.decoder = hpack.NewDecoder(4096, nil)
-	c.encoder = hpack.NewEncoder(&c.block)
+	c.Init()
 	s.conns = append(s.conns, c)
 	switch bad := s.bad[endpoint]; {
 	case bad != nil:
@@ -387,134 +359,38 @@ func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
 		bad(c)
 	case s.silent > 0:
 		s.silent--
-	case !c.http1:
-		if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
+	case !c.HTTP1:
+		if err := http2.NewFramer(&c.Out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	return c
 }
 
-// parse reads whole frames from what the worker has sent.
-func (c *simConn) parse() {
-	if c.raw {
-		return
+func (c *simConn) serve(r *simRequest) reply {
+	c.s.served = append(c.s.served, r)
+	if c.bad {
+		return reply{}
 	}
-	if c.http1 {
-		c.parse1()
-		return
-	}
-	if !c.preface {
-		if c.in.Len() < len(http2.ClientPreface) {
-			return
-		}
-		if got := string(c.in.Next(len(http2.ClientPreface))); got != http2.ClientPreface {
-			c.s.t.Fatalf("preface %q", got)
-		}
-		c.preface = true
-	}
-	for c.in.Len() >= 9 {
-		h := c.in.Bytes()
-		size := 9 + int(h[0])<<16 + int(h[1])<<8 + int(h[2])
-		if c.in.Len() < size {
-			return
-		}
-		f, err := http2.NewFramer(nil, bytes.NewReader(c.in.Next(size))).ReadFrame()
-		if err != nil {
-			c.s.t.Fatalf("the worker sent a bad frame: %v", err)
-		}
-		c.frame(f)
-	}
+	return c.s.serve(r)
 }
 
-func (c *simConn) frame(f http2.Frame) {
+// control returns whether the peer answers a PING.
+func (c *simConn) control(f http2.Frame) bool {
 	switch f := f.(type) {
-	case *http2.HeadersFrame:
-		fields, err := c.decoder.DecodeFull(f.HeaderBlockFragment())
-		if err != nil {
-			c.s.t.Fatalf("the worker sent a bad header block: %v", err)
-		}
-		r := &simRequest{at: time.Duration(c.s.clock), conn: c.index, stream: f.StreamID, fields: map[string]string{}}
-		for _, hf := range fields {
-			r.fields[hf.Name] = hf.Value
-		}
-		c.open[f.StreamID] = r
-		if f.StreamEnded() {
-			c.request(r)
-		}
-	case *http2.DataFrame:
-		r := c.open[f.StreamID]
-		r.body = append(r.body, f.Data()...)
-		if f.StreamEnded() {
-			c.request(r)
-		}
 	case *http2.SettingsFrame:
 		if c.s.onSettings != nil && !f.IsAck() {
 			c.s.onSettings(f)
 		}
 	case *http2.PingFrame:
 		c.s.pings++
-		if !f.IsAck() && !c.s.mute {
-			_ = http2.NewFramer(&c.out, nil).WritePing(true, f.Data)
-		}
-	case *http2.GoAwayFrame:
-		c.goodbye = true
-	case *http2.RSTStreamFrame:
-		c.resets = append(c.resets, f.StreamID)
-		delete(c.open, f.StreamID)
 	}
-}
-
-func (c *simConn) request(r *simRequest) {
-	c.s.served = append(c.s.served, r)
-	if c.bad {
-		return
-	}
-	p := c.s.serve(r)
-	if p.status == 0 && !p.resets && !p.goaway && !p.hangUp {
-		return
-	}
-	c.s.in(p.after, func() { c.answer(r, p) })
-}
-
-func (c *simConn) answer(r *simRequest, p reply) {
-	if c.closed || c.open[r.stream] == nil {
-		return
-	}
-	delete(c.open, r.stream)
-	fr := http2.NewFramer(&c.out, nil)
-	var err error
-	switch {
-	case p.hangUp:
-		c.closed = true
-	case c.http1:
-		c.answer1(r, p)
-	case p.goaway:
-		err = fr.WriteGoAway(r.stream-2, http2.ErrCodeNo, nil)
-	case p.resets:
-		err = fr.WriteRSTStream(r.stream, p.reset)
-	default:
-		if p.announces {
-			_ = fr.WriteGoAway(r.stream, http2.ErrCodeNo, nil)
-		}
-		c.block.Reset()
-		_ = c.encoder.WriteField(hpack.HeaderField{Name: ":status", Value: fmt.Sprint(p.status)})
-		for i := 0; i < len(p.headers); i += 2 {
-			_ = c.encoder.WriteField(hpack.HeaderField{Name: p.headers[i], Value: p.headers[i+1]})
-		}
-		err = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: r.stream, BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: len(p.body) == 0})
-		if err == nil && len(p.body) > 0 {
-			err = fr.WriteData(r.stream, true, p.body)
-		}
-	}
-	if err != nil {
-		c.s.t.Fatal(err)
-	}
+	return !c.s.mute
 }
 
 // ok answers everything with 200 after a delay.
 func ok(after time.Duration) func(*simRequest) reply {
-	return func(*simRequest) reply { return reply{after: after, status: 200} }
+	return func(*simRequest) reply { return reply{After: after, Status: 200} }
 }
 
 // gets is a plan of one GET step.

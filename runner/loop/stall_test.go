@@ -22,19 +22,19 @@ func TestStall(t *testing.T) {
 	}{
 		{"the target is gone", nil, func(b *bench, _ *simRequest) reply {
 			b.down[0] = len(b.served) >= 5
-			return reply{hangUp: b.down[0], status: 200}
+			return reply{HangUp: b.down[0], Status: 200}
 		}, "no connection was open: the connection was refused"},
 		{"no streams are allowed", nil, func(b *bench, _ *simRequest) reply {
 			if len(b.served) == 5 {
-				fr := http2.NewFramer(&b.conns[0].out, nil)
+				fr := http2.NewFramer(&b.conns[0].Out, nil)
 				_ = fr.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
 			}
-			return reply{status: 200}
+			return reply{Status: 200}
 		}, "no request was answered"},
-		{"GOAWAY in a loop", nil, func(b *bench, _ *simRequest) reply { return reply{goaway: len(b.served) > 5, status: 200} }, ""},
-		{"every request is lost", nil, func(b *bench, _ *simRequest) reply { return reply{hangUp: len(b.served) > 5, status: 200} }, "closed"},
+		{"GOAWAY in a loop", nil, func(b *bench, _ *simRequest) reply { return reply{Goaway: len(b.served) > 5, Status: 200} }, ""},
+		{"every request is lost", nil, func(b *bench, _ *simRequest) reply { return reply{HangUp: len(b.served) > 5, Status: 200} }, "closed"},
 		{"slow, but answered", func(p *rv.Plan) { p.Targets[0].MaxConcurrentStreams = 1 }, func(*bench, *simRequest) reply {
-			return reply{status: 200, after: 900 * time.Millisecond}
+			return reply{Status: 200, After: 900 * time.Millisecond}
 		}, ""},
 		{"every request times out", nil, func(*bench, *simRequest) reply { return reply{} }, ""},
 		{"long think time", func(p *rv.Plan) {
@@ -42,23 +42,23 @@ func TestStall(t *testing.T) {
 			second := p.Chains[0].Steps[0]
 			second.Name, second.Think = "later", &rv.Think{Min: time.Minute, Max: time.Minute}
 			p.Chains[0].Steps = append(p.Chains[0].Steps, second)
-		}, func(*bench, *simRequest) reply { return reply{status: 200} }, ""},
+		}, func(*bench, *simRequest) reply { return reply{Status: 200} }, ""},
 		{"think time below the limit, and then a slow answer", func(p *rv.Plan) {
 			p.Chains[0].MaxInFlight = 1
 			second := p.Chains[0].Steps[0]
 			second.Name, second.Think = "later", &rv.Think{Min: 1900 * time.Millisecond, Max: 1900 * time.Millisecond}
 			p.Chains[0].Steps = append(p.Chains[0].Steps, second)
-		}, func(*bench, *simRequest) reply { return reply{status: 200, after: 500 * time.Millisecond} }, ""},
+		}, func(*bench, *simRequest) reply { return reply{Status: 200, After: 500 * time.Millisecond} }, ""},
 		{"the lease pauses", nil, func(b *bench, _ *simRequest) reply {
 			if len(b.served) == 5 {
 				b.w.cfg.Lease.Set(b.clock)
 				b.in(10*time.Second, func() { b.w.cfg.Lease.Renew(b.clock+int64(time.Hour), b.clock); b.w.Do(func(*Worker) {}) })
 			}
-			return reply{status: 200, after: time.Millisecond}
+			return reply{Status: 200, After: time.Millisecond}
 		}, ""},
 		{"with a duration", func(p *rv.Plan) { p.Rates[0].Duration = 10 * time.Second }, func(b *bench, _ *simRequest) reply {
 			b.down[0] = true
-			return reply{hangUp: true}
+			return reply{HangUp: true}
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

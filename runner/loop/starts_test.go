@@ -28,10 +28,10 @@ func TestChainsPerSecond(t *testing.T) {
 	const ms = time.Millisecond
 	failing := func(path string) func(*simRequest) reply {
 		return func(r *simRequest) reply {
-			if r.fields[":path"] == path {
-				return reply{status: 503, after: ms}
+			if r.Fields[":path"] == path {
+				return reply{Status: 503, After: ms}
 			}
-			return reply{status: 200, after: ms}
+			return reply{Status: 200, After: ms}
 		}
 	}
 	group := func(s *rv.Step) { s.Group = 1 }
@@ -114,10 +114,10 @@ func TestLaterStepsCountFromReady(t *testing.T) {
 	p := steps(chainsPerSecond(100, 20*time.Millisecond), step("a"), step("b"))
 	p.Targets[0].MaxConcurrentStreams = 1
 	b := newBench(t, p, func(r *simRequest) reply {
-		if r.fields[":path"] == "/a" {
-			return reply{status: 200, after: 9 * time.Millisecond}
+		if r.Fields[":path"] == "/a" {
+			return reply{Status: 200, After: 9 * time.Millisecond}
 		}
-		return reply{status: 200, after: 4 * time.Millisecond}
+		return reply{Status: 200, After: 4 * time.Millisecond}
 	})
 	b.run()
 	// a is sent at 0, b at 9. The second a is due at 10, is sent at 13 and done at 22. Its b is sent after the last stage.

@@ -22,7 +22,7 @@ func traced(ratio float64, rates ...rv.Rate) *rv.Plan {
 // traceOfRequest reads the traceparent that a peer got.
 func traceOfRequest(t *testing.T, r *simRequest) rv.Trace {
 	t.Helper()
-	value := r.fields["traceparent"]
+	value := r.Fields["traceparent"]
 	if len(value) != 55 {
 		t.Fatalf("traceparent %q", value)
 	}
@@ -42,7 +42,7 @@ func TestSlowestRequests(t *testing.T) {
 		b.serve = func(r *simRequest) reply {
 			o := one{traceOfRequest(t, r), time.Duration(random.Int64N(int64(500 * time.Millisecond)))}
 			all = append(all, o)
-			return reply{status: 200, after: o.after}
+			return reply{Status: 200, After: o.after}
 		}
 		b.run()
 		slices.SortFunc(all, func(x, y one) int {
@@ -82,13 +82,13 @@ func TestTracesOfFailures(t *testing.T) {
 		sent[trace.TraceID] = trace.TraceSampled
 		switch n++; n % 4 {
 		case 0:
-			return reply{status: 503, body: []byte("busy")}
+			return reply{Status: 503, Body: []byte("busy")}
 		case 1:
 			return reply{} // no answer
 		case 2:
-			return reply{resets: true, reset: 2}
+			return reply{Resets: true, Reset: 2}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	b.run()
 	got := map[string]int{}
@@ -124,9 +124,9 @@ func TestARequestThatIsSentAgainKeepsItsTrace(t *testing.T) {
 	b := newBench(t, traced(1, perSecond(10, 2*time.Second)), func(r *simRequest) reply {
 		times[traceOfRequest(t, r).TraceID]++
 		if n++; n == 5 {
-			return reply{goaway: true}
+			return reply{Goaway: true}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	b.run()
 	twice := 0

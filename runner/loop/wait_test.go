@@ -35,7 +35,7 @@ func TestNapsOnlyWhereTheyAreCheap(t *testing.T) {
 			n := 0
 			b := newBench(t, p, func(*simRequest) reply {
 				n++ // one response at a time
-				return reply{status: 200, after: tt.after + time.Duration(n%100)*10*time.Microsecond}
+				return reply{Status: 200, After: tt.after + time.Duration(n%100)*10*time.Microsecond}
 			})
 			b.w.cfg.Spin, b.w.cfg.SleepInterval = tt.spin, tt.interval
 			b.turnCost = time.Microsecond
@@ -83,7 +83,7 @@ func TestIdleStrategies(t *testing.T) {
 			batched := int64(0)
 			for i, r := range b.served {
 				due := time.Duration(b.startAt) + time.Duration(i)*time.Second/n
-				if late := r.at - due; late < 0 || late > tt.latest {
+				if late := r.At - due; late < 0 || late > tt.latest {
 					t.Fatalf("request %d left %v after it was due, want at most %v", i, late, tt.latest)
 				} else if tt.batched {
 					batched += int64(late)

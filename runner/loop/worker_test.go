@@ -24,8 +24,8 @@ func TestExactRate(t *testing.T) {
 	}
 	for i, r := range b.served {
 		want := time.Duration(b.startAt + int64(i)*int64(time.Second)/3000)
-		if r.at != want {
-			t.Fatalf("request %d was sent at %v, due at %v", i, r.at, want)
+		if r.At != want {
+			t.Fatalf("request %d was sent at %v, due at %v", i, r.At, want)
 		}
 	}
 	h := &b.w.rec.Steps[0].ResponseTime
@@ -57,11 +57,11 @@ func TestRequestsBoundIsExact(t *testing.T) {
 func TestStalledPeer(t *testing.T) {
 	var b *bench
 	b = newBench(t, gets(perSecond(1000, 2*time.Second)), func(r *simRequest) reply {
-		since := r.at - time.Duration(b.startAt)
+		since := r.At - time.Duration(b.startAt)
 		if since >= time.Second && since < 1500*time.Millisecond {
-			return reply{status: 200, after: 1500*time.Millisecond - since}
+			return reply{Status: 200, After: 1500*time.Millisecond - since}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	got := b.run()
 	if got.Sent != 2000 || got.Succeeded != 2000 {
@@ -99,14 +99,14 @@ func TestTimeouts(t *testing.T) {
 		if n++; n%10 == 0 {
 			return reply{}
 		}
-		return reply{status: 200, after: time.Millisecond}
+		return reply{Status: 200, After: time.Millisecond}
 	})
 	got := b.run()
 	if want := (&rvTotals{Sent: 100, Done: 90, Succeeded: 90, TimedOut: 10}); !cmp.Equal(want, got) {
 		t.Fatalf("got %+v", got)
 	}
-	if len(b.conns) != 1 || len(b.conns[0].resets) != 10 {
-		t.Errorf("%d streams were reset on %d connections", len(b.conns[0].resets), len(b.conns))
+	if len(b.conns) != 1 || len(b.conns[0].Resets) != 10 {
+		t.Errorf("%d streams were reset on %d connections", len(b.conns[0].Resets), len(b.conns))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestTimeoutsWaitForTheNextTurn(t *testing.T) {
 		if n++; n%5 == 0 {
 			return reply{}
 		}
-		return reply{status: 200}
+		return reply{Status: 200}
 	})
 	b.w.cfg.SleepInterval = interval
 	got := b.run()
@@ -160,7 +160,7 @@ func TestPeerLimitsStreams(t *testing.T) {
 		open++
 		most = max(most, open)
 		b.in(time.Millisecond, func() { open-- })
-		return reply{status: 200, after: time.Millisecond}
+		return reply{Status: 200, After: time.Millisecond}
 	})
 	b.settings = []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 7}}
 	if got := b.run(); got.Done != 500 || most != 7 {
@@ -182,11 +182,11 @@ func TestChainFollowsLocation(t *testing.T) {
 	}}
 	var got []string
 	b := newBench(t, p, func(r *simRequest) reply {
-		got = append(got, fmt.Sprintf("%s %s %s", r.fields[":method"], r.fields[":path"], r.body))
-		if r.fields[":method"] == "POST" {
-			return reply{status: 201, after: 2 * time.Millisecond, headers: []string{"x", "y", "location", "http://other:1/s/id-" + string(r.body) + "?q#f"}}
+		got = append(got, fmt.Sprintf("%s %s %s", r.Fields[":method"], r.Fields[":path"], r.Body))
+		if r.Fields[":method"] == "POST" {
+			return reply{Status: 201, After: 2 * time.Millisecond, Headers: []string{"x", "y", "location", "http://other:1/s/id-" + string(r.Body) + "?q#f"}}
 		}
-		return reply{status: 204, after: 2 * time.Millisecond}
+		return reply{Status: 204, After: 2 * time.Millisecond}
 	})
 	totals := b.run()
 	if totals.Sent != 300 || totals.Succeeded != 300 {
@@ -216,9 +216,9 @@ func TestChainAborts(t *testing.T) {
 		reply reply
 		want  rvTotals
 	}{
-		{"a status that is not accepted", reply{status: 404}, rvTotals{Sent: 10, Done: 10}},
-		{"the capture is missing", reply{status: 201}, rvTotals{Sent: 10, Done: 10, Succeeded: 10}},
-		{"a reset", reply{resets: true, reset: http2.ErrCodeInternal}, rvTotals{Sent: 10, Reset: 10}},
+		{"a status that is not accepted", reply{Status: 404}, rvTotals{Sent: 10, Done: 10}},
+		{"the capture is missing", reply{Status: 201}, rvTotals{Sent: 10, Done: 10, Succeeded: 10}},
+		{"a reset", reply{Resets: true, Reset: http2.ErrCodeInternal}, rvTotals{Sent: 10, Reset: 10}},
 		{"no answer", reply{}, rvTotals{Sent: 10, TimedOut: 10}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,9 +242,9 @@ func TestGoAwayLosesAndDoublesNothing(t *testing.T) {
 	n := 0
 	b := newBench(t, gets(perSecond(1000, time.Second)), func(*simRequest) reply {
 		if n++; n%100 == 0 {
-			return reply{goaway: true}
+			return reply{Goaway: true}
 		}
-		return reply{status: 200, after: 3 * time.Millisecond}
+		return reply{Status: 200, After: 3 * time.Millisecond}
 	})
 	got := b.run()
 	if got.Sent != 1000 || got.Done != 1000 || got.Retried == 0 || got.Lost != 0 {
@@ -260,7 +260,7 @@ func TestGoAwayLosesAndDoublesNothing(t *testing.T) {
 
 func TestRefusedStreamIsRetriedOnce(t *testing.T) {
 	b := newBench(t, gets(perSecond(10, time.Second)), func(*simRequest) reply {
-		return reply{resets: true, reset: http2.ErrCodeRefusedStream}
+		return reply{Resets: true, Reset: http2.ErrCodeRefusedStream}
 	})
 	got := b.run()
 	if want := (&rvTotals{Sent: 10, Reset: 10, Retried: 10}); !cmp.Equal(want, got) || len(b.served) != 20 {
@@ -272,9 +272,9 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 	n := 0
 	b := newBench(t, gets(perSecond(1000, time.Second)), func(*simRequest) reply {
 		if n++; n == 500 {
-			return reply{hangUp: true}
+			return reply{HangUp: true}
 		}
-		return reply{status: 200, after: 2 * time.Millisecond}
+		return reply{Status: 200, After: 2 * time.Millisecond}
 	})
 	got := b.run()
 	if got.Sent != 1000 || got.Lost == 0 || got.Lost > 5 || got.Done != 1000-got.Lost {
@@ -336,7 +336,7 @@ func TestStop(t *testing.T) {
 			if drain == (got.InFlight > 0) {
 				t.Errorf("got %+v with drain=%v", got, drain)
 			}
-			if last := b.served[len(b.served)-1].at; last > time.Second+2000 {
+			if last := b.served[len(b.served)-1].At; last > time.Second+2000 {
 				t.Errorf("a request was sent at %v, after the stop", last)
 			}
 		})
@@ -368,7 +368,7 @@ func TestDrain(t *testing.T) {
 			rvTotals{Sent: 10, Done: 10, Succeeded: 10}},
 		{"sent late in the drain, and never answered", 1100 * time.Millisecond, func(*simRequest) reply { return reply{} }, 5,
 			rvTotals{Sent: 10, TimedOut: 10}},
-		{"refused for ever", 1100 * time.Millisecond, func(*simRequest) reply { return reply{resets: true, reset: http2.ErrCodeRefusedStream} }, 100,
+		{"refused for ever", 1100 * time.Millisecond, func(*simRequest) reply { return reply{Resets: true, Reset: http2.ErrCodeRefusedStream} }, 100,
 			rvTotals{Sent: 10, Reset: 10, Retried: 10}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestDrain(t *testing.T) {
 // TestGivenBackForEver: a peer that gives every request back cannot keep the run from ending.
 func TestGivenBackForEver(t *testing.T) {
 	b := newBench(t, gets(perSecond(10, time.Second)), func(*simRequest) reply {
-		return reply{after: 10 * time.Millisecond, goaway: true}
+		return reply{After: 10 * time.Millisecond, Goaway: true}
 	})
 	got := b.run()
 	if after := time.Duration(b.clock - b.w.Read().EndedAt); got.InFlight != 0 || after > 2200*time.Millisecond {
@@ -429,7 +429,7 @@ func TestConnectionsShareTheLoad(t *testing.T) {
 	b.run()
 	count := map[string]int{}
 	for _, r := range b.served {
-		count[fmt.Sprint(r.conn, r.fields[":authority"])]++
+		count[fmt.Sprint(r.Conn, r.Fields[":authority"])]++
 	}
 	for k, n := range count {
 		if n != 250 || !strings.HasSuffix(k, "t") && !strings.HasSuffix(k, "u") {
@@ -443,7 +443,7 @@ func TestConnectionsShareTheLoad(t *testing.T) {
 
 func TestMalformedBytesLoseTheConnectionOnly(t *testing.T) {
 	b := newBench(t, gets(perSecond(100, time.Second)), ok(time.Millisecond))
-	b.in(500*time.Millisecond, func() { b.conns[0].out.WriteString("this is no frame at all, is it?") })
+	b.in(500*time.Millisecond, func() { b.conns[0].Out.WriteString("this is no frame at all, is it?") })
 	got := b.run()
 	if got.Sent != 100 || got.Done < 98 {
 		t.Errorf("got %+v", got)
