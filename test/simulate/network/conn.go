@@ -40,9 +40,11 @@ type segment struct {
 	data []byte
 }
 
-// waiter is the goroutine that waits for an end of a stream. The timer alone wakes it: who changes the stream sets it.
+// waiter is the goroutine that waits for an end of a stream. It looks again when the timer ends or now has a token: who
+// changes the stream sets them.
 type waiter struct {
 	timer    *time.Timer
+	now      chan struct{}
 	waits    bool
 	deadline int64
 }
@@ -147,28 +149,32 @@ func (c *conn) arm(now int64) {
 }
 
 func (w *waiter) arm(now, at int64) {
-	if at = min(at, w.deadline); !w.waits {
-		return
-	}
-	if at == never {
+	switch at = min(at, w.deadline); {
+	case !w.waits:
+	case at == never:
 		w.timer.Stop()
-		return
+	case at > now:
+		w.timer.Reset(time.Duration(at - now))
+	case len(w.now) == 0:
+		w.now <- struct{}{}
 	}
-	w.timer.Reset(time.Duration(max(0, at-now)))
 }
 
-// wait waits without the lock until the timer ends. The error is that of the deadline.
+// wait waits without the lock. The error is that of the deadline.
 func (c *conn) wait(w *waiter, now int64) error {
 	if now >= w.deadline {
 		return os.ErrDeadlineExceeded
 	}
 	if w.timer == nil {
-		w.timer = time.NewTimer(0)
+		w.timer, w.now = time.NewTimer(0), make(chan struct{}, 1)
 	}
 	w.waits = true
 	c.arm(now)
 	c.net.mu.Unlock()
-	<-w.timer.C
+	select {
+	case <-w.timer.C:
+	case <-w.now:
+	}
 	c.net.mu.Lock()
 	w.waits = false
 	return nil

@@ -4,8 +4,6 @@
 //
 // Not modelled: bandwidth, delays of acknowledgements, and more than one address per host. A connection that is cut is
 // dead after Options.Timeout, whether it sends or not.
-//
-// A goroutine that waits is woken by a timer, also for what happens at once. So a test passes time before it ends.
 package network
 
 import (
