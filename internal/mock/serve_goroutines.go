@@ -164,18 +164,19 @@ func endWriting(nc net.Conn) {
 
 // answer sends the answers that latency or a stall delayed.
 func (w *goroutineServer) answer(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		w.srv.beginTurn()
 		wait := time.Duration(w.srv.respondDue())
 		w.srv.endTurn()
-		var due <-chan time.Time
-		if wait >= 0 {
-			due = time.After(wait)
+		if timer.Stop(); wait >= 0 {
+			timer.Reset(wait)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-due:
+		case <-timer.C:
 		case <-w.delayed:
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // channel wakes the worker. It is for first steps on systems without epoll and is not fast.
 type plainNet struct {
 	now   func() int64
-	mu    sync.Mutex // guards the fields below and those of the connections
+	timer *time.Timer // of Wait
+	mu    sync.Mutex  // guards the fields below and those of the connections
 	conns []*plainConn
 	// next is where Wait begins to look, so that no connection starves another.
 	next  int
@@ -140,21 +141,31 @@ func (n *plainNet) writer(p *plainConn) {
 }
 
 func (n *plainNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
-	var timer <-chan time.Time
-	if timeout >= 0 {
-		timer = time.After(timeout)
-	}
+	var due <-chan time.Time
 	for {
 		got, woken := n.ready(out)
 		if got > 0 || woken || timeout == 0 {
 			return got, woken, nil
 		}
+		if timeout > 0 && due == nil {
+			due = n.after(timeout)
+		}
 		select {
 		case <-n.changed:
-		case <-timer:
+		case <-due:
 			return 0, false, nil
 		}
 	}
+}
+
+// after is time.After with the timer of the call before.
+func (n *plainNet) after(d time.Duration) <-chan time.Time {
+	if n.timer == nil {
+		n.timer = time.NewTimer(d)
+	} else {
+		n.timer.Reset(d)
+	}
+	return n.timer.C
 }
 
 // ready lists what is ready now.
