@@ -10,7 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/mock"
-	"github.com/h2surge/h2surge/internal/plan"
 )
 
 // The whole way of a share: control endpoint, engine, a target, final snapshot, acknowledgement.
@@ -33,15 +32,7 @@ func TestRealEngine(t *testing.T) {
 	address := peer.Addr().String()
 	work.Targets[0].Endpoints[0] = rv.Endpoint{Scheme: "http", Authority: address, Address: address}
 	work.Rates[0] = rv.Rate{Name: "r", Count: 400, Period: time.Second, Requests: 200}
-	canonical, _, err := plan.Canonical(work)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gz, err := plan.Gzip(canonical)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := startPod(t, nil, gz)
+	p := startPod(t, nil, encode(t, work))
 	shares, err := split.Split(work, 2)
 	if err != nil {
 		t.Fatal(err)

@@ -91,25 +91,37 @@ func smallPlan() *rv.Plan {
 // startPod runs a pod on a plan file, with the real engine when e is nil. The plan must have the digest, if there is one.
 func startPod(t *testing.T, e engine, planFile []byte, digest ...string) *pod {
 	t.Helper()
-	p := &pod{t: t, dir: t.TempDir(), ended: make(chan error, 1)}
-	p.log.fresh = make(chan map[string]any, 100)
-	p.certificates()
-	name := filepath.Join(p.dir, "plan")
-	if err := os.WriteFile(name, planFile, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	p.terminate = cancel
-	c := Config{Plan: name, TLSDir: p.dir, ControlAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", AckGrace: time.Minute, Index: 1, Pod: "pod-1", Node: "node-1"}
+	p := newPod(t)
+	c := Config{ControlAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", AckGrace: time.Minute, Index: 1, Pod: "pod-1", Node: "node-1"}
 	c.PlanDigest = strings.Join(digest, "")
-	parts := Parts{Log: slog.New(slog.NewJSONHandler(&p.log, nil))}
+	var parts Parts
 	if e != nil {
 		parts.newEngine = func(*rv.Plan) (engine, error) { return e, nil }
 	}
-	go func() { p.ended <- Run(ctx, c, parts) }()
-	waits := p.log.await(t, "Runner waits for its share")
-	p.control, p.metrics = waits["control"].(string), waits["metrics"].(string)
+	p.start(c, parts, planFile)
 	return p
+}
+
+func newPod(t *testing.T) *pod {
+	p := &pod{t: t, dir: t.TempDir(), ended: make(chan error, 1)}
+	p.log.fresh = make(chan map[string]any, 100)
+	p.certificates()
+	return p
+}
+
+// start starts the process, and waits for its addresses.
+func (p *pod) start(c Config, parts Parts, planFile []byte) {
+	p.t.Helper()
+	c.Plan, c.TLSDir = filepath.Join(p.dir, "plan"), p.dir
+	if err := os.WriteFile(c.Plan, planFile, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(p.t.Context())
+	p.terminate = cancel
+	parts.Log = slog.New(slog.NewJSONHandler(&p.log, nil))
+	go func() { p.ended <- Run(ctx, c, parts) }()
+	waits := p.log.await(p.t, "Runner waits for its share")
+	p.control, p.metrics = waits["control"].(string), waits["metrics"].(string)
 }
 
 // certificates makes the install CA, the runner's files and the operator's client.
@@ -202,9 +214,11 @@ func (p *pod) get(c *http.Client, url string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-func encoded(t *testing.T) []byte {
+func encoded(t *testing.T) []byte { return encode(t, smallPlan()) }
+
+func encode(t *testing.T, p *rv.Plan) []byte {
 	t.Helper()
-	canonical, _, err := plan.Canonical(smallPlan())
+	canonical, _, err := plan.Canonical(p)
 	if err != nil {
 		t.Fatal(err)
 	}
