@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -92,12 +93,18 @@ func (k *kind) sorted() []*stored {
 	})
 }
 
-// Objects returns the objects of a type by namespace and name. The caller must not change them.
+// Objects returns the objects of a type by namespace and name; of client.Object, it returns those of all types. The
+// caller must not change them.
 func Objects[T client.Object](s *Server) (out []T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range s.of(reflect.TypeFor[T]()).sorted() {
-		out = append(out, o.Object.(T))
+	for _, k := range s.kinds {
+		if !k.of.AssignableTo(reflect.TypeFor[T]()) {
+			continue
+		}
+		for _, o := range k.sorted() {
+			out = append(out, o.Object.(T))
+		}
 	}
 	return out
 }
@@ -139,9 +146,26 @@ func Create[T client.Object](s *Server, o T) (T, error) {
 	return out.Object.(T), nil
 }
 
-// Delete begins the deletion of an object.
-func Delete[T client.Object](s *Server, namespace, name string, opts metav1.DeleteOptions) error {
+// Delete begins the deletion of an object, if one of its name has its UID.
+func (s *Server) Delete(o client.Object, opts metav1.DeleteOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.remove(s.of(reflect.TypeFor[T]()), types.NamespacedName{Namespace: namespace, Name: name}, &opts)
+	uid := o.GetUID()
+	opts.Preconditions = &metav1.Preconditions{UID: &uid}
+	return s.remove(s.of(reflect.TypeOf(o)), client.ObjectKeyFromObject(o), &opts)
+}
+
+// RemoveFinalizer removes a finalizer of an object, if one of its name has its UID.
+func (s *Server) RemoveFinalizer(o client.Object, finalizer string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.of(reflect.TypeOf(o))
+	before, err := k.find(client.ObjectKeyFromObject(o), o.GetUID(), "")
+	if err != nil {
+		return err
+	}
+	next := before.DeepCopyObject().(client.Object)
+	controllerutil.RemoveFinalizer(next, finalizer)
+	_, err = s.replace(k, before, next)
+	return err
 }
