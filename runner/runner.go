@@ -53,7 +53,7 @@ type Options struct {
 	// have ListenAddress.
 	ListenName string
 	// Network is in the place of the system's; nil: that. With a Network, a worker is a goroutine that waits for channels
-	// only and is not pinned, so that it can run in a bubble of testing/synctest.
+	// only, and neither spins nor is pinned, so that it can run in a bubble of testing/synctest.
 	Network dial.Network
 	// Clock is the clock of a runner with a Network, in nanoseconds. Default: rv.Clock.
 	Clock func() int64
@@ -134,6 +134,9 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
+	if o.Network != nil {
+		r.idle = rv.IdleSleep
+	}
 	r.authorizer = &authorizer{plan: plan, program: program, policy: r.policy, log: o.Logger,
 		counts: make([]rv.Authorization, len(plan.Targets))}
 	r.figures = newFigures(plan, program)
