@@ -24,7 +24,8 @@ type Fault struct {
 	Delay time.Duration
 	// Err is what the server answers if it is an error of the API; another error ends the connection before the request.
 	Err error
-	// Lost: the connection ends before the answer to the request.
+	// Lost: the server handles the request after Delay, and the connection ends before the answer. The client can give up
+	// before that.
 	Lost bool
 }
 
@@ -120,10 +121,15 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	call.Client = c.name
 	f := c.of.fault(call.Request)
+	if f.Lost { // the server handles it, whether or not the client waits for that
+		time.AfterFunc(f.Delay, func() { _, _ = c.of.answer(call) })
+	}
 	sleep(ctx, f.Delay)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case f.Lost:
+		return nil, errReset
 	case f.Err != nil && !isStatus(f.Err):
 		return nil, f.Err
 	}
@@ -135,9 +141,6 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp = c.watch(ctx, call)
 	default:
 		resp = respond(c.of.answer(call))
-	}
-	if f.Lost {
-		return nil, errReset
 	}
 	if err := c.pass(ctx, true); err != nil {
 		return nil, err
