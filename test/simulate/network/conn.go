@@ -2,6 +2,7 @@ package network
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -27,6 +28,7 @@ type conn struct {
 // stream is a direction of a connection.
 type stream struct {
 	way   way
+	rand  *rand.Rand
 	queue []segment // that are not read
 	size  int       // of the queue, in octets
 	last  int64     // when the last segment arrives: none overtakes another
@@ -51,8 +53,10 @@ type waiter struct {
 
 // pair returns the two ends of a connection.
 func pair(client, server *Host, from, to netip.AddrPort) (a, b *conn) {
-	there := &stream{way: way{from.Addr(), to.Addr()}, cutAt: never}
-	back := &stream{way: way{to.Addr(), from.Addr()}, cutAt: never}
+	direction := func(from, to netip.AddrPort) *stream {
+		return &stream{way: way{from.Addr(), to.Addr()}, rand: client.net.source(from, to), cutAt: never}
+	}
+	there, back := direction(from, to), direction(to, from)
 	end := func(h *Host, in, out *stream, local, remote netip.AddrPort) *conn {
 		return &conn{net: h.net, host: h, in: in, out: out, resetAt: never, deadAt: never,
 			reading: waiter{deadline: never}, writing: waiter{deadline: never},
@@ -77,7 +81,7 @@ func (c *conn) arrival(now int64) int64 {
 	if c.out.cutAt != never {
 		return never
 	}
-	c.out.last = max(c.out.last, now+c.net.delay(c.host.rand))
+	c.out.last = max(c.out.last, now+c.net.delay(c.out.rand))
 	return c.out.last
 }
 
@@ -85,7 +89,7 @@ func (c *conn) arrival(now int64) int64 {
 func (c *conn) refuse() {
 	for _, s := range c.out.queue {
 		if len(s.data) > 0 && s.at != never && c.peer.fails(s.at) != nil {
-			c.reset(s.at + c.net.delay(c.peer.host.rand))
+			c.reset(s.at + c.net.delay(c.in.rand))
 			return
 		}
 	}

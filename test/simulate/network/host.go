@@ -2,7 +2,6 @@ package network
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -14,7 +13,6 @@ import (
 type Host struct {
 	net       *Network
 	address   netip.Addr
-	rand      *rand.Rand
 	listeners []*listener
 	port      uint16 // the next one that it chooses
 	closed    bool
@@ -122,17 +120,16 @@ func (h *Host) open(to netip.AddrPort) (*conn, time.Duration, error) {
 		return nil, 0, nil
 	}
 	peer := n.hosts[to.Addr()]
-	delay := time.Duration(n.delay(h.rand) + n.delay(peer.rand))
 	l := peer.listener(to.Port())
 	switch {
 	case l == nil:
-		return nil, delay, syscall.ECONNREFUSED
+		return nil, 2 * n.opts.Delay, syscall.ECONNREFUSED
 	case len(l.pending) == backlog:
 		return nil, 0, nil
 	}
 	client, server := pair(h, peer, h.choose(0), to)
 	l.pending <- server
-	return client, delay, nil
+	return client, time.Duration(n.delay(client.out.rand) + n.delay(client.in.rand)), nil
 }
 
 // Listen listens on a port; 0: it chooses one. The host of the address has no effect.

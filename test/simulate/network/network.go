@@ -71,9 +71,7 @@ func (n *Network) Host(address string) *Host {
 	if h := n.hosts[at]; h != nil && !h.closed {
 		return h
 	}
-	octets := at.As16()
-	h := &Host{net: n, address: at, port: firstPort,
-		rand: rand.New(rand.NewPCG(n.opts.Seed, binary.BigEndian.Uint64(octets[8:])))} //nolint:gosec // the seed decides all
+	h := &Host{net: n, address: at, port: firstPort}
 	n.hosts[at] = h
 	n.refresh()
 	return h
@@ -164,6 +162,15 @@ const (
 	retransmit    = 200 * time.Millisecond
 	maxRetransmit = 2 * time.Minute
 )
+
+// source returns the random numbers of a direction of a connection, on which no other one has an effect.
+func (n *Network) source(from, to netip.AddrPort) *rand.Rand {
+	key := func(at netip.AddrPort) uint64 {
+		octets := at.Addr().As16()
+		return binary.BigEndian.Uint64(octets[8:])<<16 | uint64(at.Port())
+	}
+	return rand.New(rand.NewPCG(n.opts.Seed^key(from), key(to))) //nolint:gosec // the seed decides all
+}
 
 // delay draws how long a segment takes, with the repetitions of lost ones.
 func (n *Network) delay(source *rand.Rand) int64 {
