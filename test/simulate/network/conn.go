@@ -38,7 +38,7 @@ type stream struct {
 
 // segment is a piece of a stream, or its end, which is empty.
 type segment struct {
-	at   int64 // when it arrives; never: it is lost
+	at   int64 // when it arrives
 	data []byte
 }
 
@@ -76,11 +76,8 @@ func (c *conn) send(now int64, data []byte) {
 	c.peer.arm(now)
 }
 
-// arrival returns when a segment arrives that is sent now.
+// arrival returns when a segment arrives that is sent now, unless it is lost.
 func (c *conn) arrival(now int64) int64 {
-	if c.out.cutAt != never {
-		return never
-	}
 	c.out.last = max(c.out.last, now+c.net.delay(c.out.rand))
 	return c.out.last
 }
@@ -88,7 +85,7 @@ func (c *conn) arrival(now int64) int64 {
 // refuse takes the RST that answers data for an end that is gone.
 func (c *conn) refuse() {
 	for _, s := range c.out.queue {
-		if len(s.data) > 0 && s.at != never && c.peer.fails(s.at) != nil {
+		if len(s.data) > 0 && !c.out.loses(s) && c.peer.fails(s.at) != nil {
 			c.reset(s.at + c.net.delay(c.in.rand))
 			return
 		}
@@ -100,27 +97,23 @@ func (c *conn) reset(at int64) {
 	c.arm(c.net.now())
 }
 
-// hold loses what has not arrived.
-func (c *conn) hold(now int64) {
-	c.out.cutAt = now
-	for i := range c.out.queue {
-		if s := &c.out.queue[i]; s.at > now {
-			s.at = never
-		}
-	}
-}
-
-// release sends again what was lost.
+// release sends again what a cut has lost.
 func (c *conn) release(now int64) {
 	again := sentAgain(c.out.cutAt, now)
-	c.out.cutAt = never
 	for i := range c.out.queue {
-		if s := &c.out.queue[i]; s.at == never {
+		if s := &c.out.queue[i]; c.out.loses(*s) {
 			s.at = c.arrival(again)
 		}
 	}
+	c.out.cutAt = never
 	c.refuse()
 }
+
+// loses returns whether a cut loses a segment: it does not arrive before the cut.
+func (s *stream) loses(g segment) bool { return g.at >= s.cutAt }
+
+// has returns whether a segment can be read.
+func (s *stream) has(g segment, now int64) bool { return g.at <= now && !s.loses(g) }
 
 // fails returns the error of an end that cannot be used any more.
 func (c *conn) fails(now int64) error {
@@ -142,7 +135,7 @@ func (c *conn) arm(now int64) {
 		either = now
 	}
 	read, write := either, either
-	if len(c.in.queue) > 0 {
+	if len(c.in.queue) > 0 && !c.in.loses(c.in.queue[0]) {
 		read = min(read, c.in.queue[0].at)
 	}
 	if c.out.size < c.net.opts.Window {
@@ -208,9 +201,9 @@ func (c *conn) Read(b []byte) (n int, err error) {
 	return 0, c.wrap("read", err)
 }
 
-// take moves octets that have arrived to b. end: there are no others.
+// take moves octets that have arrived until now to b. end: there are no others.
 func (s *stream) take(b []byte, now int64) (n int, end bool) {
-	for n < len(b) && len(s.queue) > 0 && s.queue[0].at <= now {
+	for n < len(b) && len(s.queue) > 0 && s.has(s.queue[0], now) {
 		head := &s.queue[0]
 		if len(head.data) == 0 {
 			return n, true
@@ -280,12 +273,14 @@ func (c *conn) close() {
 	}
 	c.closed = true
 	now := c.net.now()
-	if c.in.size > 0 && c.in.queue[0].at <= now {
-		c.peer.reset(c.arrival(now))
-	} else {
+	switch {
+	case c.net.hosts[c.host.address] != c.host: // it has vanished
+	case c.in.size == 0 || !c.in.has(c.in.queue[0], now):
 		c.finish()
+	case c.out.cutAt == never:
+		c.peer.reset(c.arrival(now))
 	}
-	c.in.size, c.in.queue = 0, slices.DeleteFunc(c.in.queue, func(s segment) bool { return s.at <= now })
+	c.in.size, c.in.queue = 0, slices.DeleteFunc(c.in.queue, func(s segment) bool { return c.in.has(s, now) })
 	c.peer.refuse()
 	c.arm(now)
 	if c.peer.closed {

@@ -130,7 +130,7 @@ func (n *Network) refresh() {
 	for _, c := range n.conns {
 		switch cut := n.isCut(c.out.way); {
 		case cut && c.out.cutAt == never:
-			c.hold(now)
+			c.out.cutAt = now
 		case !cut && c.out.cutAt != never:
 			c.release(now)
 		}
