@@ -12,6 +12,9 @@ FUZZ ?= .
 SCALE ?= -runs 10 -shards 2000
 # How long "make e2e-long" sends load.
 SOAK ?= 20m
+# How long "make simulate" runs new seeds, and which former defects "make simulate-defects" puts back (a regular expression).
+TIME ?= 5m
+DEFECTS ?= .
 # How often "make bench-go" repeats each benchmark.
 BENCHCOUNT ?= 6
 
@@ -203,6 +206,15 @@ cover: ## Measure test coverage by function, also in dist/cover.html.
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -coverprofile=dist/cover.out ./...
 	go tool cover -html=dist/cover.out -o dist/cover.html
 	go tool cover -func=dist/cover.out | tail -n 1
+
+.PHONY: simulate
+simulate: ## Simulate the whole system with new seeds for TIME on all CPUs; dist/simulate gets a report for each kind of failure.
+	@mkdir -p dist/simulate
+	go test -json -count=1 -timeout 0 -run '^TestSeeds$$' ./test/simulate -time $(TIME) -keep $(CURDIR)/dist/simulate | $(GOTEST) -v
+
+.PHONY: simulate-defects
+simulate-defects: ## Put each former defect that matches DEFECTS back, and simulate until a seed fails, for at most 10 minutes of a CPU each.
+	go test -json -count=1 -timeout 0 -run '^TestDefects$$' ./test/simulate -defects '$(DEFECTS)' -time 10m | $(GOTEST) -v
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match FUZZ; FUZZ='runner/(h1|h2|loop)$$': sessions and loop.

@@ -29,8 +29,21 @@ type Replica struct {
 	Ended <-chan struct{}
 	Err   error
 
-	stop context.CancelFunc
+	stop    context.CancelFunc
+	started started
 }
+
+// started is closed when the caches of a process are filled.
+type started chan struct{}
+
+// Start implements manager.Runnable.
+func (s started) Start(context.Context) error {
+	close(s)
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s started) NeedLeaderElection() bool { return false }
 
 // Config returns a configuration with the defaults, and without servers for metrics and health.
 func Config() *configv1alpha1.OperatorConfig {
@@ -63,7 +76,11 @@ func Start(s *apiserver.Server, name string, cfg *configv1alpha1.OperatorConfig,
 		stop()
 		return nil, err
 	}
-	r.stop = stop
+	r.stop, r.started = stop, make(started)
+	if err := mgr.Add(r.started); err != nil {
+		stop()
+		return nil, err
+	}
 	r.run(ctx, mgr)
 	return r, nil
 }
@@ -78,8 +95,13 @@ func (r *Replica) run(ctx context.Context, mgr ctrl.Manager) {
 	}()
 }
 
-// Stop ends the process with SIGTERM, and waits for its end.
+// Stop ends the process with SIGTERM, and waits for its end. A process that fills its caches ends after that: until
+// then, controller-runtime would look for its end again and again, and use all of the CPU, so that virtual time stops.
 func (r *Replica) Stop() {
+	select {
+	case <-r.started:
+	case <-r.Ended:
+	}
 	r.stop()
 	<-r.Ended
 }

@@ -107,7 +107,7 @@ func (p process) find(binary string) string {
 		seeds, cpu, simulated = seeds+1, cpu+r.CPU, simulated+r.Simulated
 		if r.Outcome != Passed && !p.run(context.Background(), seed, events).same(r) {
 			message, _, _ := strings.Cut(r.Message, "\n")
-			return fmt.Sprintf("%s %s: %s (seed %d, after %.0f s of a core)", r.Outcome, r.Law, message, seed, cpu.Seconds())
+			return fmt.Sprintf("%s %s: %s (seed %d, after %.0f s of a core)", r.Outcome, r.Rule, message, seed, cpu.Seconds())
 		}
 	}
 	return fmt.Sprintf("not found in %d seeds, %.1f simulated hours, %.0f s of a core", seeds, simulated.Hours(),

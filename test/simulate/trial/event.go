@@ -140,20 +140,3 @@ func (a Action) draw(r *rand.Rand, at time.Duration) Event {
 	}
 	return e
 }
-
-// Table returns the actions as a table in Markdown.
-func Table(actions []Action) string {
-	out := "| who | action | weight | arguments | what happens |\n|---|---|---|---|---|\n"
-	for _, a := range actions {
-		var args []string
-		for _, arg := range a.Args {
-			args = append(args, fmt.Sprintf("%s %d to %d", arg.Name, arg.Low, arg.High))
-		}
-		weight := strconv.Itoa(a.Weight)
-		if a.Weight == 0 {
-			weight = "once"
-		}
-		out += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", a.Group, a.Name, weight, strings.Join(args, ", "), a.Doc)
-	}
-	return out
-}

@@ -102,7 +102,7 @@ func (c *campaign) count(seed uint64, events int, r Result) (first bool) {
 	if r.Outcome == Passed {
 		return false
 	}
-	kind := strings.TrimSpace(r.Outcome + " " + r.Law)
+	kind := strings.TrimSpace(r.Outcome + " " + r.Rule)
 	c.failing = append(c.failing, fmt.Sprintf("%d %s: %s", seed, kind, strings.SplitN(r.Message, "\n", 2)[0]))
 	c.seen[kind]++
 	return c.seen[kind] == 1
@@ -122,7 +122,7 @@ func (p process) explain(seed uint64, events []Event, r Result) string {
 	}
 	return fmt.Sprintf("seed %d: %s %s: %s\n\nrepeat: go test ./test/simulate -run '^%s$' -v -seed %d -events '%s'\n"+
 		"With these events, %d of %d repeats have this result. The seed has %d events, of which these %d are left:\n%s\n\nThe last lines of its log:\n%s",
-		seed, r.Outcome, r.Law, r.Message, p.test, seed, Join(small, "; "), same, repeats, len(events), len(small),
+		seed, r.Outcome, r.Rule, r.Message, p.test, seed, Join(small, "; "), same, repeats, len(events), len(small),
 		Join(small, "\n"), r.Log)
 }
 

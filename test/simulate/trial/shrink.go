@@ -6,11 +6,15 @@ import (
 	"slices"
 )
 
-// shrink returns fewer and simpler events with the same result. It ends with the context. Each try runs a trial, and a
-// result that does not repeat each time may keep events that it does not need.
+// shrink returns fewer and simpler events that have the same result twice in a row. It ends with the context.
 func (p process) shrink(ctx context.Context, seed uint64, events []Event, failure Result) []Event {
 	fails := func(candidate []Event) bool {
-		return ctx.Err() == nil && p.run(ctx, seed, candidate).same(failure) && ctx.Err() == nil
+		for range 2 {
+			if ctx.Err() != nil || !p.run(ctx, seed, candidate).same(failure) {
+				return false
+			}
+		}
+		return ctx.Err() == nil
 	}
 	return p.simpler(fewer(events, fails), fails)
 }

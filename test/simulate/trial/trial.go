@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -54,18 +53,17 @@ type Run struct {
 func (r *Run) Rand(part string) *rand.Rand { return Rand(r.Seed, part) }
 
 // Log adds a line to the log. A failure is reported with the last ones.
-func (r *Run) Log(format string, args ...any) { r.write(fmt.Sprintf(format, args...)) }
-
-func (r *Run) write(line string) {
+func (r *Run) Log(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Printf("%10.3f %s\n", time.Since(r.start).Seconds(), line)
+	fmt.Printf("%10.3f %s\n", time.Since(r.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Broken reports that a law does not hold, and ends the process: what follows may be a consequence.
-func (r *Run) Broken(law, format string, args ...any) {
-	r.Log("LAW %s: "+format, append([]any{law}, args...)...)
-	r.end(Result{Outcome: "law", Law: law, Message: fmt.Sprintf(format, args...)})
+// Broken reports that a rule does not hold, and ends the process: what follows may be a consequence.
+func (r *Run) Broken(rule, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	r.Log("RULE %s: %s", rule, message)
+	r.end(Result{Outcome: "rule", Rule: rule, Message: message})
 	os.Exit(1)
 }
 
@@ -91,7 +89,7 @@ func (s Simulation) here(t *testing.T) {
 		w := s.New(t, r)
 		for _, e := range events {
 			time.Sleep(time.Until(r.start.Add(e.At)))
-			r.write("EVENT " + e.String())
+			r.Log("EVENT %s", e)
 			w.Do(e)
 		}
 		w.End()
@@ -106,18 +104,18 @@ const Passed = "passed"
 
 // Result is how a trial ended.
 type Result struct {
-	// Outcome is passed, law, panic, deadlock (all goroutines of the bubble wait), hang (real time ran out) or failed
+	// Outcome is passed, rule, panic, deadlock (all goroutines of the bubble wait), hang (real time ran out) or failed
 	// (another failure).
 	Outcome string
-	// Law is the name of the law, or where the process panicked.
-	Law, Message string
-	Simulated    time.Duration
+	// Rule is the name of the rule, or where the process panicked.
+	Rule, Message string
+	Simulated     time.Duration
 	// CPU is the time of the process.
 	CPU time.Duration `json:"-"`
 	Log string        `json:"-"`
 }
 
-func (r Result) same(o Result) bool { return r.Outcome == o.Outcome && r.Law == o.Law }
+func (r Result) same(o Result) bool { return r.Outcome == o.Outcome && r.Rule == o.Rule }
 
 // process runs trials as processes of a test binary.
 type process struct {
@@ -145,38 +143,31 @@ func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
 }
 
 var (
-	panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)$`)
+	dumpStart = regexp.MustCompile(`(?m)^(?:panic|fatal error|SIGQUIT): (.*)$`)
 	place     = regexp.MustCompile(`(?m)^github\.com/h2surge/h2surge/(\S+)\(`)
 )
 
 // read returns the result of a process from what it printed.
 func read(out string, exit, stopped error) (r Result) {
-	before, after, found := strings.Cut(out, "\n"+resultMark)
-	line, _, _ := strings.Cut(after, "\n")
-	switch p := panicLine.FindStringSubmatchIndex(out); {
+	log, dump := out, ""
+	if at := dumpStart.FindStringSubmatchIndex(out); at != nil {
+		log, dump = out[:at[0]], out[at[0]:min(len(out), at[0]+20_000)]
+		r = Result{Outcome: "panic", Message: out[at[2]:at[3]]}
+	}
+	log, result, found := strings.Cut(log, "\n"+resultMark)
+	switch {
 	case stopped != nil && exit != nil:
 		r = Result{Outcome: "hang", Message: "it did not end in time"}
-	case p != nil:
-		before, after = out[:p[0]], out[p[0]:]
-		r = Result{Outcome: "panic", Message: out[p[2]:p[3]]}
-		if strings.HasPrefix(r.Message, "deadlock") {
-			r.Outcome = "deadlock"
-		} else if m := place.FindStringSubmatch(after); m != nil {
-			r.Law = m[1]
+	case strings.HasPrefix(r.Message, "deadlock"):
+		r.Outcome = "deadlock"
+	case dump != "":
+		if m := place.FindStringSubmatch(dump); m != nil {
+			r.Rule = m[1]
 		}
-	case found && json.Unmarshal([]byte(line), &r) == nil && (r.Outcome != Passed || exit == nil):
-	default:
-		r = Result{Outcome: "failed", Message: errors.Join(errors.New("no result"), exit).Error()}
+	case !found || json.NewDecoder(strings.NewReader(result)).Decode(&r) != nil || r.Outcome == Passed && exit != nil:
+		r = Result{Outcome: "failed", Message: fmt.Sprint("no result: ", exit)}
 	}
-	r.Log = tail(before, 60)
-	if r.Outcome == "panic" || r.Outcome == "deadlock" {
-		r.Log += after[:min(len(after), 20_000)]
-	}
+	lines := strings.SplitAfter(log, "\n")
+	r.Log = strings.Join(lines[max(0, len(lines)-60):], "") + dump
 	return r
-}
-
-// tail returns the last lines of a text.
-func tail(text string, lines int) string {
-	all := strings.SplitAfter(text, "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "")
 }
