@@ -96,7 +96,7 @@ func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
 	}
 	if isNew {
 		p.own = watchedCounts{make([]tallies, len(w.parts)), make([]runnerv1alpha1.Histogram, len(w.parts))}
-		w.runners[runnerOf(s)] = p
+		w.clock.add(p)
 	}
 	for i := range w.parts {
 		if err := w.addPart(p, s, i); err != nil {
@@ -179,7 +179,7 @@ func (w *Watch) close() {
 	var spans time.Duration // of the loaded runners
 	loaded := 0
 	for _, p := range w.runners {
-		if p.base.EndedAt != 0 || p.isOver() { // its load ended before the interval
+		if p.base.endedAt != 0 || p.isOver() { // its load ended before the interval
 			continue
 		}
 		loaded++
@@ -211,10 +211,11 @@ func (w *Watch) Begun(stage string) (at time.Duration, ok bool) {
 			continue
 		}
 		for _, p := range w.runners {
-			if !hasBegun(w.plan, &p.last, i) {
+			s := p.last.snapshot()
+			if !hasBegun(w.plan, &s, i) {
 				continue
 			}
-			if b := time.Duration(p.last.Stages[i].Begun); !ok || b < at {
+			if b := time.Duration(s.Stages[i].Begun); !ok || b < at {
 				at, ok = b, true
 			}
 		}
@@ -230,7 +231,7 @@ func (w *Watch) SoFar(threshold int) Figures {
 	part, name := &w.parts[w.of[threshold]], w.plan.Thresholds[threshold].Of.Stage
 	snapshots := make([]runnerv1alpha1.Snapshot, 0, len(w.runners))
 	for _, p := range w.runners {
-		snapshots = append(snapshots, p.last)
+		snapshots = append(snapshots, p.last.snapshot())
 	}
 	window := time.Duration(rate(w.plan, snapshots).WindowSeconds * float64(time.Second))
 	for i := range w.plan.Rates {

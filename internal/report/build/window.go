@@ -35,20 +35,20 @@ type window struct {
 
 // add is what a shard has done between two snapshots, without its times.
 func (o *window) add(p *looked[watched]) {
-	o.revision = max(o.revision, p.last.Revision)
+	o.revision = max(o.revision, p.last.revision)
 	if p.isOver() {
 		return // what it has in flight it had at its end
 	}
-	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
+	o.inFlight += p.last.counters.InFlightAtEnd + p.last.counters.WarmUpInFlight
 	if p.span() <= 0 {
 		return
 	}
-	if p.base.EndedAt == 0 {
+	if p.base.endedAt == 0 {
 		o.working++
 		o.paused += one(p.isPaused())
 	}
-	c := p.last.Counters
-	c.Add(&p.base.Counters, -1)
+	c := p.last.counters
+	c.Add(&p.base.counters, -1)
 	o.counters.Add(&c, 1)
 	o.shards++
 	o.achieved += perSecond(c.Sent+c.WarmUpSent, p.span())

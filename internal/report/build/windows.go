@@ -3,7 +3,6 @@ package build
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -80,7 +79,7 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 	lag := lagOf(s)
 	// A lag that is not a later state adds nothing: it is only shown.
 	if err := w.adder.AddSince(lag, p.own.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
-		w.runners[runnerOf(s)] = p // its response time was added
+		w.clock.add(p) // its response time was added
 		return fmt.Errorf("lag: %w", err)
 	}
 	if p.own.lag = lag; s.State == runnerv1alpha1.StateDone {
@@ -162,8 +161,8 @@ func (w *Windows) list() []window {
 // open is the window since the last one.
 func (w *Windows) open() window {
 	out := window{from: w.from, to: w.end(), limit: w.limit}
-	for _, r := range slices.SortedFunc(maps.Keys(w.runners), compare) {
-		out.add(w.runners[r])
+	for _, p := range w.runners {
+		out.add(p)
 	}
 	out.responseTime, out.lag = spectrumOf(&w.since.responseTime), spectrumOf(&w.since.lag)
 	w.setStage(&out)
@@ -197,15 +196,16 @@ func (w *Windows) setStage(o *window) {
 // stage i lasts, over all shards, from the first that began it to the last that ended it.
 func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
 	for _, p := range w.runners {
-		if !hasBegun(w.plan, &p.last, i) {
+		s := p.last.snapshot()
+		if !hasBegun(w.plan, &s, i) {
 			continue
 		}
-		b := time.Duration(p.last.Stages[i].Begun)
+		b := time.Duration(s.Stages[i].Begun)
 		if !ok || b < begun {
 			begun = b
 		}
 		ok = true
-		ended = max(ended, time.Duration(end(&w.plan.Rates[i], &p.last, i)))
+		ended = max(ended, time.Duration(end(&w.plan.Rates[i], &s, i)))
 	}
 	return begun, ended, ok
 }
