@@ -143,13 +143,53 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// slimPod keeps of a pod's spec only the node: the operator reads nothing else, and there is a pod for each shard.
+// slimPod keeps of a pod what the operator reads: there is a pod for each shard.
 func slimPod(o any) (any, error) {
-	if pod, ok := o.(*corev1.Pod); ok {
-		pod.ManagedFields = nil
-		pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
 	}
-	return o, nil
+	m, is := &pod.ObjectMeta, &pod.Status
+	slim := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+			Labels:      only(m.Labels, desired.LabelManagedBy, desired.LabelLoadTest),
+			Annotations: only(m.Annotations, batchv1.JobCompletionIndexAnnotation), OwnerReferences: m.OwnerReferences,
+		},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName},
+		Status: corev1.PodStatus{Phase: is.Phase, Reason: is.Reason, Message: is.Message, PodIP: is.PodIP},
+	}
+	slim.Status.InitContainerStatuses = slimContainers(is.InitContainerStatuses)
+	slim.Status.ContainerStatuses = slimContainers(is.ContainerStatuses)
+	for _, c := range is.Conditions {
+		if c.Type == corev1.PodScheduled || c.Type == corev1.PodReadyToStartContainers {
+			slim.Status.Conditions = append(slim.Status.Conditions, c)
+		}
+	}
+	return slim, nil
+}
+
+// only returns the entries with the keys, which are constants.
+func only(all map[string]string, keys ...string) (out map[string]string) {
+	for _, key := range keys {
+		if value, ok := all[key]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func slimContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
+	for i := range all {
+		c := &all[i]
+		out = append(out, corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: c.State,
+			LastTerminationState: c.LastTerminationState})
+	}
+	return out
 }
 
 // slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB, and labels,

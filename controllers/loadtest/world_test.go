@@ -47,9 +47,8 @@ import (
 
 // Bounds of what a story waits for. They only bound failures.
 const (
-	soon    = time.Minute // on a machine that is busy with other tests
-	poll    = 50 * time.Millisecond
-	address = "test.h2surge.io/address"
+	soon = time.Minute // on a machine that is busy with other tests
+	poll = 50 * time.Millisecond
 )
 
 // apiServer, its client and the news of its objects are shared by the stories of this package; nil with -short.
@@ -157,10 +156,11 @@ type world struct {
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
 	ahead atomic.Int64
 
-	mu      sync.Mutex
-	runners map[string]*runnertest.Runner // by pod; guarded by mu
-	indices map[string]*index             // by Job and index; guarded by mu
-	played  map[string]int32              // the number of indices that the Job controller saw last, by Job; guarded by mu
+	mu        sync.Mutex
+	runners   map[string]*runnertest.Runner // by pod; guarded by mu
+	addresses sync.Map                      // of runners, by pod
+	indices   map[string]*index             // by Job and index; guarded by mu
+	played    map[string]int32              // the number of indices that the Job controller saw last, by Job; guarded by mu
 	// hold keeps pods from being made, or leaves them pending; guarded by mu.
 	hold func(job *batchv1.Job, index int) bool
 }
@@ -244,7 +244,7 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
-		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
+		ControlAddress: w.address,
 		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
 		StatusInterval: time.Second / 2, // each write of a status costs the API server some milliseconds
 		Leader:         leader,
@@ -482,7 +482,7 @@ func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name s
 	pod.Namespace, pod.Name = w.ns, name
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index)
-	pod.Annotations[address] = runner.Serve(w, secret.Data)
+	w.addresses.Store(name, runner.Serve(w, secret.Data))
 	if err := w.client.Create(ctx, pod); err != nil {
 		return err
 	}
@@ -496,6 +496,12 @@ func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name s
 	w.runners[name] = runner
 	w.mu.Unlock()
 	return err
+}
+
+// address returns where the runner of a pod answers.
+func (w *world) address(pod *corev1.Pod) string {
+	address, _ := w.addresses.Load(pod.Name)
+	return address.(string)
 }
 
 // exit ends the runner of a pod, and the pod unless it has a sidecar.

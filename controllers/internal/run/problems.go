@@ -113,10 +113,12 @@ func PodProblem(pod *corev1.Pod) *Blocker {
 			return NotReady(v1alpha1.ReasonUnschedulable, "cannot be scheduled: "+shorten.To(c.Message, 512))
 		}
 	}
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if w := c.State.Waiting; w != nil {
-			if p := waitingProblem(&c, w); p != nil {
-				return p
+	for _, all := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range all {
+			if w := all[i].State.Waiting; w != nil {
+				if p := waitingProblem(&all[i], w); p != nil {
+					return p
+				}
 			}
 		}
 	}
