@@ -122,6 +122,37 @@ func TestRunnerIsKnownByItsName(t *testing.T) {
 	}
 }
 
+// talkative has a large snapshot.
+type talkative struct{ *fakeEngine }
+
+func (talkative) Snapshot() *rv.Snapshot { return &rv.Snapshot{Message: strings.Repeat("x", 256<<10)} }
+
+// TestRecordsAreSmall: the operator keeps buffers for each runner that are as large as the largest record.
+func TestRecordsAreSmall(t *testing.T) {
+	ours := newAuthority(t)
+	_, addr := ours.serve(talkative{&fakeEngine{}}, errContradiction)
+	pool := x509.NewCertPool()
+	pool.AddCert(ours.cert)
+	conn, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: pool, ServerName: rv.RunnerName, Certificates: []tls.Certificate{*ours.client(operator)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET "+rv.PathSnapshot+" HTTP/1.1\r\nHost: runner\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	const most = piece + 512 // with the header
+	largest, total, buffer := 0, 0, make([]byte, 64<<10)
+	for err == nil {
+		var n int
+		n, err = conn.Read(buffer) // octets of one record
+		largest, total = max(largest, n), total+n
+	}
+	if total < 256<<10 || largest > most {
+		t.Errorf("%d octets, in records of up to %d: %v; want 256 KiB in records of at most %d", total, largest, err, most)
+	}
+}
+
 func TestLoadTLS(t *testing.T) {
 	if _, err := LoadTLS(t.TempDir()); err == nil || !strings.Contains(err.Error(), rv.TLSCAFile) {
 		t.Errorf("error %v, want one that names %s", err, rv.TLSCAFile)

@@ -117,7 +117,9 @@ func answer(w http.ResponseWriter, req *http.Request, s *runnerv1alpha1.Snapshot
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	for chunk := range slices.Chunk(b, 2<<10) {
+	out := http.NewResponseController(w)
+	for chunk := range slices.Chunk(b, 1<<10) {
 		_, _ = w.Write(chunk)
+		_ = out.Flush()
 	}
 }

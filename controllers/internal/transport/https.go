@@ -88,7 +88,7 @@ func (c *httpClient) connect(ctx context.Context) (net.Conn, error) {
 		return nil, context.Cause(ctx)
 	case d := <-c.dialing:
 		c.stop()
-		c.conn, c.dialing = d.conn, nil
+		c.conn, c.dialing, c.stop = d.conn, nil, nil
 		return d.conn, d.err
 	}
 }
@@ -122,7 +122,7 @@ func (c *httpClient) Close() {
 		if d := <-c.dialing; d.conn != nil {
 			_ = d.conn.Close()
 		}
-		c.dialing = nil
+		c.dialing, c.stop = nil, nil
 	}
 }
 
