@@ -20,7 +20,7 @@ func main() { os.Exit(start(os.Args[1:])) }
 // start returns the exit code. It is 0 also if the run failed, because the snapshot reports that. It is
 // 1 if the runner could not report a result, and 2 if the command line is wrong.
 func start(args []string) int {
-	c, err := parseConfig(args, os.Getenv, os.Stderr)
+	c, err := process.ParseConfig(args, os.Getenv, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
