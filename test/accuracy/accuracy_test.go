@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
@@ -157,11 +158,25 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestPausesOf: a pause is one of the two times in which a collection stops all threads.
+func TestPausesOf(t *testing.T) {
+	const trace = `gc 1 @0.012s 2%: 0.013+0.52+0.004 ms clock, 0.026+0.12/0.31/0.20+0.008 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
+   1s   10.2 of     10/s     0 in flight  p50 681us  p99 2.57ms errors 0%
+gc 12 @4.226s 0%: 0.32+0.82+1.2 ms clock, 0.32+0.62/0.13/0.15+0.002 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
+`
+	if diff := cmp.Diff([]float64{13, 1200}, pausesOf(trace), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestManifests: the compiler accepts each LoadTest, and the target each file of rules.
 func TestManifests(t *testing.T) {
 	manifests := []string{
 		getManifest("http://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", "idleStrategy: Spin"),
 		postManifest("http://a.example", 3),
+	}
+	for _, load := range pauseLoads {
+		manifests = append(manifests, load.manifest("http://a.example"))
 	}
 	for _, w := range waits {
 		manifests = append(manifests, w.manifest("http://a.example"))

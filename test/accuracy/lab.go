@@ -98,30 +98,39 @@ func (t *target) delays() ([]int64, error) {
 
 // generate runs a LoadTest with "h2surge run".
 func (b *lab) generate(manifest string) (*rv.Report, error) {
-	return b.report([]string{b.H2surge, "run", "-q", "-o", "json", "-f", "-"}, manifest)
+	r, _, err := b.report(b.generator(manifest))
+	return r, err
 }
 
-// report runs a program that reads a LoadTest and prints a report.
-func (b *lab) report(argv []string, manifest string) (*rv.Report, error) {
-	f, err := harness.Run(b.Ctx, harness.Command{Argv: argv, Stdin: manifest, CPUs: b.ClientCPUs()}, time.Minute)
+// generator is "h2surge run" with a LoadTest.
+func (b *lab) generator(manifest string) harness.Command {
+	return harness.Command{Argv: []string{b.H2surge, "run", "-q", "-o", "json", "-f", "-"}, Stdin: manifest}
+}
+
+// report runs a program that prints a report. It also returns what the program wrote to standard error.
+func (b *lab) report(c harness.Command) (r *rv.Report, stderr string, err error) {
+	c.CPUs = b.ClientCPUs()
+	f, err := harness.Run(b.Ctx, c, time.Minute)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if f.Code != verdict.ExitPassed && f.Code != verdict.ExitInconclusive {
-		return nil, fmt.Errorf("%s %s: exit code %d: %s", filepath.Base(argv[0]), argv[1], f.Code, harness.LastLine(f.Stderr))
+		return nil, "", fmt.Errorf("%s %s: exit code %d: %s", filepath.Base(c.Argv[0]), c.Argv[1], f.Code,
+			harness.LastLine(f.Stderr))
 	}
-	r := &rv.Report{}
+	r = &rv.Report{}
 	if err := json.Unmarshal([]byte(f.Stdout), r); err != nil {
-		return nil, fmt.Errorf("the report: %w", err)
+		return nil, "", fmt.Errorf("the report: %w", err)
 	}
-	return r, nil
+	return r, f.Stderr, nil
 }
 
 // run is a run against a target of its own.
 type run struct {
 	*rv.Report
 	counts counts
-	delays []int64 // if the target records
+	delays []int64   // if the target records
+	pauses []float64 // of garbage collections, in microseconds, if the run traces them
 }
 
 // against runs a LoadTest against a target, and stops the target.

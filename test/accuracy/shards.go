@@ -88,7 +88,8 @@ func (b *lab) sharded(shards int) (run, error) {
 		return run{}, err
 	}
 	return b.against(t, func(url string) (*rv.Report, error) {
-		return b.report([]string{b.Self, shardsRole}, postManifest(url, shards))
+		r, _, err := b.report(harness.Command{Argv: []string{b.Self, shardsRole}, Stdin: postManifest(url, shards)})
+		return r, err
 	})
 }
 

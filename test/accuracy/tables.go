@@ -1,4 +1,4 @@
 package main
 
 // tables of the page, in their order.
-var tables = []table{rateTable(), lagTable(), stallTable(), delaysTable(), shardsTable(), waitsTable()}
+var tables = []table{rateTable(), lagTable(), pausesTable(), stallTable(), delaysTable(), shardsTable(), waitsTable()}
