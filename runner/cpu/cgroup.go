@@ -1,10 +1,12 @@
 package cpu
 
 import (
+	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // cgroups finds this process's control groups. Version 1 has a hierarchy for each controller,
@@ -14,6 +16,9 @@ type cgroups struct {
 	// dirs are, for a controller, the directories that bound this process: its own group
 	// first, then each one above it up to the mount point. The key unified is version 2.
 	dirs map[string][]string
+
+	opened sync.Once
+	stats  []io.ReaderAt // set by openStats
 }
 
 // unified is the name under which version 2 stands in /proc/PID/cgroup, which names no controllers there.

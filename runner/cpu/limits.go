@@ -2,7 +2,10 @@ package cpu
 
 import (
 	"errors"
+	"io"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,15 +22,29 @@ const unlimited = int64(1) << 60
 const maxMicroseconds = math.MaxInt64 / int64(time.Microsecond)
 
 func (c *cgroups) throttled() (time.Duration, error) {
-	stats := append(c.read(c.dirs[unified], "cpu.stat"), c.read(c.dirs["cpu"], "cpu.stat")...)
-	if len(stats) == 0 {
+	c.opened.Do(c.openStats)
+	if len(c.stats) == 0 {
 		return 0, errNoStat
 	}
 	var sum time.Duration
-	for _, s := range stats {
-		sum += parseThrottled(s)
+	var text [4 << 10]byte
+	for _, f := range c.stats {
+		n, _ := f.ReadAt(text[:], 0) // the end of the file is an error
+		sum += parseThrottled(string(text[:n]))
 	}
 	return sum, nil
+}
+
+// openStats opens the files with the throttled time. They stay open: each snapshot reads them, and opening a file and
+// closing it are most of the cost.
+func (c *cgroups) openStats() {
+	for _, dir := range slices.Concat(c.dirs[unified], c.dirs["cpu"]) {
+		if f, err := c.root.Open(path.Join(dir, "cpu.stat")); err == nil {
+			if at, ok := f.(io.ReaderAt); ok {
+				c.stats = append(c.stats, at)
+			}
+		}
+	}
 }
 
 func (c *cgroups) memoryLimit() int64 {
