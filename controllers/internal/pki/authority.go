@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,12 +31,13 @@ type Authority struct {
 	now      func() time.Time
 
 	mu       sync.Mutex
-	operator map[*ca]*tls.Certificate // guarded by mu
+	operator map[*ca]*tls.Certificate               // guarded by mu
+	configs  map[types.UID]weak.Pointer[tls.Config] // those that connections use, by run; guarded by mu
 }
 
 func newAuthority(current, previous *ca, now func() time.Time) *Authority {
 	a := &Authority{current: current, previous: previous, roots: x509.NewCertPool(), now: now,
-		operator: map[*ca]*tls.Certificate{}}
+		operator: map[*ca]*tls.Certificate{}, configs: map[types.UID]weak.Pointer[tls.Config]{}}
 	for _, c := range a.all() {
 		a.roots.AddCert(c.cert)
 	}
@@ -58,15 +61,24 @@ func (a *Authority) RunnerFiles(uid types.UID) (map[string][]byte, error) {
 	}, nil
 }
 
-// ClientConfig is how the operator speaks to the runners of one run.
+// ClientConfig is how the operator speaks to the runners of one run. Their connections share it, so it must not be
+// changed.
 func (a *Authority) ClientConfig(uid types.UID) *tls.Config {
-	return &tls.Config{
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cfg := a.configs[uid].Value(); cfg != nil {
+		return cfg
+	}
+	maps.DeleteFunc(a.configs, func(_ types.UID, p weak.Pointer[tls.Config]) bool { return p.Value() == nil })
+	cfg := &tls.Config{
 		MinVersion:           tls.VersionTLS13,
 		RootCAs:              a.roots,
 		ServerName:           RunName(uid),
 		GetClientCertificate: a.clientCertificate,
 		Time:                 a.now,
 	}
+	a.configs[uid] = weak.Make(cfg)
+	return cfg
 }
 
 // clientCertificate picks the certificate of a CA that the runner trusts: one that was started

@@ -108,16 +108,19 @@ func TestHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asRunner := ours.ClientConfig(runA)
+	asRunner := ours.ClientConfig(runA).Clone()
 	asRunner.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &leafB, nil }
-	anonymous := ours.ClientConfig(runA)
+	anonymous := ours.ClientConfig(runA).Clone()
 	anonymous.GetClientCertificate = nil
-	stranger := foreign.ClientConfig(runA)
+	stranger := foreign.ClientConfig(runA).Clone()
 	stranger.RootCAs = ours.ClientConfig(runA).RootCAs
 	stranger.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return foreign.mint(foreign.current)
 	}
 
+	if same, other := ours.ClientConfig(runA), ours.ClientConfig(runB); same != ours.ClientConfig(runA) || same == other {
+		t.Error("connections to the runners of a run do not share a configuration, or those of two runs do")
+	}
 	tests := map[string]struct {
 		server map[string][]byte
 		client *tls.Config
