@@ -678,7 +678,7 @@ type Verdict struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
-	// thresholds has one entry for each threshold of the spec, in the order of the spec.
+	// thresholds has one entry for each threshold of the spec, in the order of the spec. Those with baseline come last.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -708,6 +708,14 @@ type ThresholdStatus struct {
 	// passed is true if the observed value is within the limit.
 	// +required
 	Passed bool `json:"passed"`
+	// baseline is the earlier run that the observed value was compared with, such as "default/nightly-29345".
+	// +optional
+	// +kubebuilder:validation:MaxLength=320
+	Baseline string `json:"baseline,omitempty"`
+	// notCompared is why the observed value could not be compared with the baseline. passed is false then.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	NotCompared string `json:"notCompared,omitempty"`
 }
 
 // ReportStatus is where the complete report is.

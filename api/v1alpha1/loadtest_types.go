@@ -694,10 +694,15 @@ const (
 // +kubebuilder:validation:Enum="1xx";"2xx";"3xx";"4xx";"5xx"
 type StatusClass string
 
-// Threshold is a limit on one figure of the result. It has a max or a min, and a percentile if the metric
-// is a time.
+// Threshold is a limit on one figure of the result. It has a max, a min, or a baseline with maxIncrease, and a
+// percentile if the metric is a time.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.max), has(self.min), has(self.maxIncrease)].filter(x, x).size() == 1",message="exactly one of max, min and maxIncrease is needed"
+// +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(self.maxIncrease)",message="baseline and maxIncrease are allowed together only"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || self.metric in ['ResponseTime', 'ErrorRate', 'Rate', 'ChainsAborted', 'NotificationTime', 'NotificationErrorRate']",message="baseline is allowed with ResponseTime, ErrorRate, Rate, ChainsAborted, NotificationTime and NotificationErrorRate only"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !(has(self.target) || has(self.chain) || has(self.statusClass) || has(self.stage) || has(self.window) || (has(self.abortOnFail) && self.abortOnFail) || (has(self.step) && self.metric == 'Rate'))",message="target, chain, statusClass, stage, window, abortOnFail, and step with Rate are not allowed with baseline"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.percentile) || self.percentile in ['p50', 'p90', 'p99'] || (self.percentile in ['p95', 'p99.9'] && self.metric == 'ResponseTime' && !has(self.step))",message="percentile with baseline must be p50, p90 or p99, or for ResponseTime of the whole run p95 or p99.9"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !self.metric.startsWith('Notification') || has(self.listener)",message="baseline needs listener with NotificationTime and NotificationErrorRate"
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body', 'NotificationTime'])",message="percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics"
 // +kubebuilder:validation:XValidation:rule="!has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && !v.endsWith('/s') && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="!(self.metric in ['ErrorRate', 'NotificationErrorRate']) || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of an error rate must be a percentage such as 0.1%"
@@ -758,6 +763,17 @@ type Threshold struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Min *intstr.IntOrString `json:"min,omitempty"`
+	// maxIncrease is how much worse than in the baseline the figure may be, as a percentage. For a time it is the increase
+	// in percent of the time of the baseline, for ErrorRate, NotificationErrorRate and ChainsAborted the increase in
+	// percentage points. For Rate it is the decrease in percent. The rules are those of h2surge compare. Bounds: 0% to
+	// 9999%.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}(\.[0-9]{1,9})?%$`
+	MaxIncrease string `json:"maxIncrease,omitempty"`
+	// baseline is the earlier run that the figure is compared with.
+	// +optional
+	Baseline *Baseline `json:"baseline,omitempty"`
 	// target limits the figure of the requests of the steps of this target. It is the name of a target. Lag, and
 	// counts that the runner does not keep for each target, refuse it. Default: all targets.
 	// +optional

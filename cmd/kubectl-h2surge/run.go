@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -342,10 +341,6 @@ func (r *kubeRun) withoutReport() error {
 		return command.Failf("%s ended without a verdict; for details: %s", r.test.Name, r.again("status"))
 	}
 	judged := rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
-	judged.Thresholds = slices.Grow(judged.Thresholds, len(v.Thresholds))
-	for _, t := range v.Thresholds {
-		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed,
-			Passed: t.Passed})
-	}
+	judged.Thresholds = cluster.Thresholds(v.Thresholds)
 	return report.AsVerdict(&rv.Report{Verdict: judged}, false)
 }

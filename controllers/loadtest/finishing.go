@@ -18,6 +18,9 @@ import (
 
 // finish stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) finish(ctx context.Context, f *run.Facts) error {
+	if err := r.observe.baselines(ctx, f); err != nil {
+		return err
+	}
 	report, err := decide.Report(f)
 	if report == nil || err != nil {
 		return err

@@ -54,7 +54,7 @@ func (o *observer) compile(ctx context.Context, f *run.Facts) (*run.Blocker, err
 		return nil, err
 	}
 	compiled, warnings, errs := compile.Compile(f.Key().String(), &f.LoadTest.Spec)
-	if len(errs) > 0 {
+	if errs = append(errs, compile.InCluster(&f.LoadTest.Spec)...); len(errs) > 0 {
 		return run.Invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
 	f.Restrict(compiled)

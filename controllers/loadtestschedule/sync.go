@@ -65,8 +65,9 @@ func (r *reconciler) syncTemplate(_ context.Context, s *scope) error {
 	if s.problem != nil {
 		return nil
 	}
-	_, _, errs := compile.Compile(s.schedule.Namespace+"/"+s.schedule.Name, &s.schedule.Spec.Template.Spec)
-	if len(errs) == 0 {
+	spec := &s.schedule.Spec.Template.Spec
+	_, _, errs := compile.Compile(s.schedule.Namespace+"/"+s.schedule.Name, spec)
+	if errs = append(errs, compile.InCluster(spec)...); len(errs) == 0 {
 		return nil
 	}
 	for _, err := range errs {

@@ -6,6 +6,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/usl"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/internal/report/baseline"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -95,6 +97,12 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	limits.facts(&facts)
+	if report.LoadHash, err = plan.LoadHash(j.plan); err != nil {
+		return nil, err
+	}
+	if facts.Compared, err = baseline.Compare(j.plan, report, j.baselines); err != nil {
+		return nil, err
+	}
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err
 	}
@@ -103,7 +111,8 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 	for i := range report.Bounds {
 		report.Bounds[i].Message = j.advise(report.Bounds[i].Message)
 	}
-	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0 || searched != nil)}
+	c := &conclusion{report: report}
+	c.code = verdict.ExitCode(report.Verdict, len(report.Verdict.Thresholds) > 0 || searched != nil)
 	if needsMessage(report) {
 		c.message = report.Verdict.Message
 	}

@@ -235,6 +235,7 @@ func (l *linter) loadTest(m *compile.Manifest) {
 	l.errors(errs)
 	l.compiled(warnings)
 	files := l.files(m)
+	l.baselines(m)
 	l.paths(&m.LoadTest.Spec)
 	if compiled != nil {
 		l.never(compiled)

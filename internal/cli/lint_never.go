@@ -162,3 +162,10 @@ func (l *linter) ownFiles(spec *v1alpha1.LoadTestSpec) {
 		}
 	}
 }
+
+// baselines checks the reports that thresholds compare with.
+func (l *linter) baselines(m *compile.Manifest) {
+	_, warnings, errs := readBaselines(m)
+	l.errors(errs)
+	l.warnings(warnings)
+}

@@ -32,6 +32,8 @@ type job struct {
 	cpus int
 	// files are the files that the plan takes from ConfigMaps and Secrets of the manifest.
 	files []compile.File
+	// baselines are the reports that thresholds compare with.
+	baselines baselines
 	// loadTest is the LoadTest that was compiled.
 	loadTest *v1alpha1.LoadTest
 	// manifest is the manifest of the LoadTest; nil: the LoadTest was made of flags.
@@ -96,13 +98,18 @@ func (s *source) compile() (*job, error) {
 	if errs := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
 	}
+	against, absent, errs := readBaselines(m)
+	if len(errs) > 0 {
+		return nil, s.mistakes(m.Positions, errs)
+	}
+	warnings = append(warnings, compile.ErrorLines(absent)...)
 	if meta := &m.LoadTest.ObjectMeta; meta.Name == "" {
 		s.generate(meta)
 		p.Name = m.Name()
 	}
 	j, err := newJob(p, slices.Concat(changed, warnings, unlikely(m, p)))
 	if err == nil {
-		j.places, j.files, j.manifest, j.loadTest = places, files, m, m.LoadTest
+		j.places, j.files, j.baselines, j.manifest, j.loadTest = places, files, against, m, m.LoadTest
 		text := s.text
 		j.mistakes = func(errs field.ErrorList) error {
 			return command.Exit(verdict.ExitUsage, text.errorLines(m.Positions, errs)...)

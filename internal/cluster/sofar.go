@@ -115,10 +115,19 @@ func reportOf(lt *v1alpha1.LoadTest) *rv.Report {
 		out.Verdict, thresholds = rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message},
 			v.Thresholds
 	}
-	for _, t := range thresholds { // status has the text of the figure only
-		out.Verdict.Thresholds = append(out.Verdict.Thresholds, rv.ThresholdResult{
-			Name: t.Name, Metric: rv.Metric(t.Figure), Limit: t.Limit, Observed: t.Observed, Passed: t.Passed,
-		})
+	out.Verdict.Thresholds = Thresholds(thresholds)
+	return out
+}
+
+// Thresholds are those of a status as a report has them. Their metric is the text of their figure.
+func Thresholds(all []v1alpha1.ThresholdStatus) (out []rv.ThresholdResult) {
+	for _, t := range all {
+		r := rv.ThresholdResult{Name: t.Name, Metric: rv.Metric(t.Figure), Limit: t.Limit, Observed: t.Observed,
+			Passed: t.Passed}
+		if t.Baseline != "" {
+			r.Baseline = &rv.BaselineResult{Name: t.Baseline, NotCompared: t.NotCompared}
+		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -117,11 +117,17 @@ func thresholdText(t *v1alpha1.ThresholdStatus, passed string) string {
 	switch {
 	case t.Observed == rv.ObservedNone && passed == okSoFar:
 		word = "-"
+	case t.NotCompared != "":
+		word = "-"
 	case !t.Passed:
 		word = "FAILED"
 	}
-	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(mask.Line(t.Name), mask.Line(t.Figure), mask.Line(t.Observed),
-		mask.Line(t.Limit), t.Passed)
+	name, figure, observed, limit := mask.Line(t.Name), mask.Line(t.Figure), mask.Line(t.Observed), mask.Line(t.Limit)
+	text := rv.ThresholdText(name, figure, observed, limit, t.Passed)
+	if t.Baseline != "" {
+		text = rv.ComparedText(name, figure, observed, limit, t.Passed, mask.Line(t.Baseline), mask.Line(t.NotCompared))
+	}
+	return fmt.Sprintf("%-6s ", word) + text
 }
 
 // okSoFar is the word for a threshold that has not failed while the test runs.

@@ -252,7 +252,7 @@ func TestErrors(t *testing.T) {
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
 			`spec.thresholds[0].metric: is not known; did you mean Body, Blocked or Lag? "h2surge explain spec.thresholds.metric" lists all 33`,
-			"spec.thresholds[0]: exactly one of max and min is needed",
+			"spec.thresholds[0]: exactly one of max, min and maxIncrease is needed",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "elsewhere"`,

@@ -139,6 +139,11 @@ func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found b
 	return data, found
 }
 
+// ConfigMapData returns the data of a ConfigMap of the manifest in the LoadTest's namespace.
+func (m *Manifest) ConfigMapData(name string) (data map[string][]byte, found bool) {
+	return m.data(ConfigMap, name)
+}
+
 // OwnFile is a file that a spec names itself.
 type OwnFile struct {
 	// Path is the path as in the spec, on the machine of the runner.

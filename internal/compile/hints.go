@@ -17,6 +17,7 @@ const (
 
 // patternMessages are the messages about texts that do not match a pattern of the CRD.
 var patternMessages = map[string]string{
+	`^[0-9]{1,4}(\.[0-9]{1,9})?%$`:                                "must be a percentage such as 10%, at most 9999%",
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                             "must be lower-case letters, digits and -, beginning and ending with a letter or digit",
 	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:                            "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
 	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:                   "must be letters, digits, - and _, beginning and ending with a letter or digit",

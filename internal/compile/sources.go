@@ -34,7 +34,8 @@ func sourcesIn(v reflect.Value, at *field.Path, visit func(source)) {
 			sourcesIn(v.Index(i), at.Index(i), visit)
 		}
 	case reflect.Struct:
-		if v.Type().PkgPath() != apiPackage {
+		// Runners do not read baselines.
+		if v.Type().PkgPath() != apiPackage || v.Type() == reflect.TypeFor[v1alpha1.Baseline]() {
 			return
 		}
 		for i := range v.NumField() {

@@ -31,6 +31,10 @@ func (c *planner) thresholds() {
 		t := &c.spec.Thresholds[i]
 		at := path.Index(i)
 		c.threshold(at, t)
+		if t.Baseline != nil || t.MaxIncrease != "" {
+			c.baseline(at, t)
+			continue
+		}
 		compiled := runnerv1alpha1.Threshold{
 			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max),
 			Min: limitText(t.Min),

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -97,4 +98,18 @@ func Gzip(canonical []byte) ([]byte, error) {
 		return nil, &TooLargeError{What: "compressed", Size: buf.Len(), Limit: MaxCompressed}
 	}
 	return buf.Bytes(), nil
+}
+
+// LoadHash returns the digest of what a plan sends. Runs of one schedule have different names and seeds, and the same
+// LoadHash. Fields that decide about the result, or how long a run may take, are left out.
+func LoadHash(p *runnerv1alpha1.Plan) (string, error) {
+	load := *p
+	load.Name, load.Seed, load.Thresholds, load.Baselines, load.Shards = "", 0, nil, nil, 0
+	load.Policy, load.RequestLimit, load.Deadline, load.LeaseDuration = nil, 0, 0, 0
+	load.Rates = slices.Clone(p.Rates)
+	for i := range load.Rates {
+		load.Rates[i].Seed = 0
+	}
+	_, hash, err := Canonical(&load)
+	return hash, err
 }

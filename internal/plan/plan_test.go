@@ -204,3 +204,41 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestLoadHash: two runs of a schedule have the same hash, and plans that send something else have other ones.
+func TestLoadHash(t *testing.T) {
+	hash := func(edit func(*runnerv1alpha1.Plan)) string {
+		p := small()
+		edit(p)
+		got, err := plan.LoadHash(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	want := hash(func(*runnerv1alpha1.Plan) {})
+	same := func(p *runnerv1alpha1.Plan) {
+		p.Name, p.Seed, p.Shards, p.Deadline, p.LeaseDuration, p.RequestLimit = "default/other", 2, 4, time.Hour, time.Minute, 5
+		p.Rates[0].Seed = 3
+		p.Thresholds = []runnerv1alpha1.Threshold{{Name: "t"}}
+		p.Baselines = []runnerv1alpha1.Baseline{{Name: "b"}}
+		p.Policy = &runnerv1alpha1.AddressPolicy{}
+	}
+	if got := hash(same); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for name, other := range map[string]func(*runnerv1alpha1.Plan){
+		"rate":   func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = 2 },
+		"target": func(p *runnerv1alpha1.Plan) { p.Targets[0].Endpoints[0].Address = "b:80" },
+		"path":   func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path = runnerv1alpha1.Text{{Literal: "/x"}} },
+	} {
+		if got := hash(other); got == want {
+			t.Errorf("another %s has the same hash", name)
+		}
+	}
+	p := small()
+	p.Rates[0].Seed = 7
+	if _, err := plan.LoadHash(p); err != nil || p.Rates[0].Seed != 7 {
+		t.Errorf("the plan changed: %+v, %v", p.Rates[0], err)
+	}
+}

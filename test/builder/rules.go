@@ -144,14 +144,64 @@ var rulesOfRates = []Mutant{
 	},
 }
 
+// aBaseline is a baseline that exists in no cluster: the API server only looks at its fields.
+var aBaseline = map[string]any{"report": map[string]any{"configMapRef": map[string]any{"name": "kept"}}}
+
 var rulesOfThresholds = []Mutant{
 	{
-		Name: "max and min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
+		Name: "max and min", Path: "spec.thresholds[0]", Want: "exactly one of max, min and maxIncrease is needed",
 		Set: map[string]any{"spec.thresholds[0].min": "1ms"},
 	},
 	{
-		Name: "neither max nor min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
+		Name: "neither max nor min", Path: "spec.thresholds[0]", Want: "exactly one of max, min and maxIncrease is needed",
 		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "max and maxIncrease", Path: "spec.thresholds[0]", Want: "exactly one of max, min and maxIncrease is needed",
+		Set: map[string]any{"spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+	},
+	{
+		Name: "maxIncrease without baseline", Path: "spec.thresholds[0]", Want: "baseline and maxIncrease are allowed together only",
+		Set: map[string]any{"spec.thresholds[0].maxIncrease": "10%"}, Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline without maxIncrease", Path: "spec.thresholds[0]", Want: "baseline and maxIncrease are allowed together only",
+		Set: map[string]any{"spec.thresholds[0].baseline": aBaseline},
+	},
+	{
+		Name: "baseline of another metric", Path: "spec.thresholds[0]", Want: "baseline is allowed with ResponseTime, ErrorRate, Rate, ChainsAborted, NotificationTime and NotificationErrorRate only",
+		Set:   map[string]any{"spec.thresholds[0].metric": "ServiceTime", "spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline of a chain", Path: "spec.thresholds[0]", Want: "target, chain, statusClass, stage, window, abortOnFail, and step with Rate are not allowed with baseline",
+		Set:   map[string]any{"spec.thresholds[0].chain": "other", "spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline that ends the test", Path: "spec.thresholds[0]", Want: "abortOnFail, and step with Rate are not allowed with baseline",
+		Set:   map[string]any{"spec.thresholds[0].abortOnFail": true, "spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline of the rate of a step", Path: "spec.thresholds[1]", Want: "step with Rate are not allowed with baseline",
+		Set:   map[string]any{"spec.thresholds[1].step": "session/create", "spec.thresholds[1].maxIncrease": "10%", "spec.thresholds[1].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[1].min"},
+	},
+	{
+		Name: "baseline of another percentile", Path: "spec.thresholds[0]", Want: "percentile with baseline must be p50, p90 or p99, or for ResponseTime of the whole run p95 or p99.9",
+		Set:   map[string]any{"spec.thresholds[0].percentile": "p75", "spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline of another percentile of a step", Path: "spec.thresholds[0]", Want: "percentile with baseline must be p50, p90 or p99, or for ResponseTime of the whole run p95 or p99.9",
+		Set:   map[string]any{"spec.thresholds[0].percentile": "p95", "spec.thresholds[0].step": "session/create", "spec.thresholds[0].maxIncrease": "10%", "spec.thresholds[0].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "baseline of all listeners", Path: "spec.thresholds[6]", Want: "baseline needs listener with NotificationTime and NotificationErrorRate",
+		Set:   map[string]any{"spec.thresholds[6].maxIncrease": "10%", "spec.thresholds[6].baseline": aBaseline},
+		Unset: []string{"spec.thresholds[6].max", "spec.thresholds[6].listener"},
 	},
 	{
 		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics",

@@ -31,6 +31,8 @@ type Plan struct {
 	// Thresholds are compared by the program that merges the snapshots (the operator or the command line), never by a
 	// runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Baselines are thresholds that compare with an earlier run. The same program compares them, after the end.
+	Baselines []Baseline `json:"baselines,omitempty"`
 	// Policy limits the addresses that runners connect to; nil: no limits.
 	Policy *AddressPolicy `json:"policy,omitempty"`
 	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on

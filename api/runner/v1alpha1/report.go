@@ -14,6 +14,9 @@ type Report struct {
 	// PlanHash is the hash of the plan without Policy and RequestLimit, PolicyHash that of these two.
 	PlanHash   string `json:"planHash,omitempty"`
 	PolicyHash string `json:"policyHash,omitempty"`
+	// LoadHash is the hash of what the plan sends: without name, seeds, thresholds, shards, time limits, Policy and
+	// RequestLimit. Runs with the same LoadHash can be compared.
+	LoadHash string `json:"loadHash,omitempty"`
 	// Version of h2surge that made the report.
 	Version string `json:"version,omitempty"`
 	// StartTime and EndTime are RFC 3339 instants of the first and the last request.
@@ -444,9 +447,32 @@ type ThresholdResult struct {
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
 	Passed   bool   `json:"passed"`
+	// Baseline is the run that the threshold compares with. Nil: the threshold has a limit of its own.
+	Baseline *BaselineResult `json:"baseline,omitempty"`
 	// Ramp is where the threshold first failed while the rate rose, also if it passed over the whole run. Nil: it did not
 	// fail in a window of a stage whose rate rises, or windows do not have its figure.
 	Ramp *RampBreak `json:"ramp,omitempty"`
+}
+
+// BaselineResult says what a threshold was compared with.
+type BaselineResult struct {
+	// Name is the name of the run, such as "default/nightly-29345", or where its report should be if there is no report.
+	Name string `json:"name"`
+	// StartTime is that of the run.
+	StartTime string `json:"startTime,omitempty"`
+	// Value is the value of the run, and Change the difference to it, such as "+42.5%".
+	Value  string `json:"value,omitempty"`
+	Change string `json:"change,omitempty"`
+	// NotCompared is why there is no comparison. ThresholdResult.Passed is false then.
+	NotCompared string `json:"notCompared,omitempty"`
+}
+
+// NotCompared returns why the threshold was not compared with its baseline; "": it was, or has none.
+func (t *ThresholdResult) NotCompared() string {
+	if t.Baseline == nil {
+		return ""
+	}
+	return t.Baseline.NotCompared
 }
 
 // RampBreak is the first window of a stage with a rising rate in which a threshold failed.
@@ -500,7 +526,19 @@ func (t *ThresholdResult) Figure() string {
 // String returns "fast: p99 of ResponseTime 31.2ms > 20ms", or "fast: p99 of ResponseTime 8.4ms <= 20ms" if the
 // threshold passed.
 func (t *ThresholdResult) String() string {
-	return ThresholdText(t.Name, t.Figure(), t.Observed, t.Limit, t.Passed)
+	if t.Baseline == nil {
+		return ThresholdText(t.Name, t.Figure(), t.Observed, t.Limit, t.Passed)
+	}
+	return ComparedText(t.Name, t.Figure(), t.Observed, t.Limit, t.Passed, t.Baseline.Name, t.Baseline.NotCompared)
+}
+
+// ComparedText is ThresholdText of a threshold with a baseline: "same: p99 of ResponseTime 12ms > 8.42ms + 10%
+// (baseline default/nightly-29345)".
+func ComparedText(name, figure, observed, limit string, passed bool, baseline, notCompared string) string {
+	if notCompared != "" {
+		return name + ": " + figure + " was not compared: " + notCompared
+	}
+	return ThresholdText(name, figure, observed, limit, passed) + " (baseline " + baseline + ")"
 }
 
 // ThresholdText is the text of a ThresholdResult with a figure, which may be empty.

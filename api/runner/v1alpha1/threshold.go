@@ -231,3 +231,40 @@ func (c *SelectionCounts) Add(from *SelectionCounts, sign int64) {
 	c.Duplicate += sign * from.Duplicate
 	c.Unexpected += sign * from.Unexpected
 }
+
+// Baseline is a threshold on the difference to an earlier run. Exactly one of ConfigMap, File and Schedule is set.
+type Baseline struct {
+	Name string `json:"name"`
+	// Metric, Percentile and Of are those of Threshold.
+	Metric     Metric   `json:"metric"`
+	Percentile string   `json:"percentile,omitempty"`
+	Of         Selector `json:"of,omitzero"`
+	// MaxIncrease is a percentage: how much worse the figure may be.
+	MaxIncrease string `json:"maxIncrease"`
+	BaselineSource
+}
+
+// BaselineSource is where the report of an earlier run is.
+type BaselineSource struct {
+	// ConfigMap is the name of a ConfigMap, and File a path.
+	ConfigMap string `json:"configMap,omitempty"`
+	File      string `json:"file,omitempty"`
+}
+
+// String returns "ConfigMap nightly-report" or "file baseline.json".
+func (s BaselineSource) String() string {
+	if s.File != "" {
+		return "file " + s.File
+	}
+	return "ConfigMap " + s.ConfigMap
+}
+
+// Sources returns the different sources of the plan's baselines, in their order.
+func (p *Plan) Sources() (out []BaselineSource) {
+	for i := range p.Baselines {
+		if s := p.Baselines[i].BaselineSource; !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

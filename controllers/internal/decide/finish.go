@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/load/usl"
 	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/internal/report/baseline"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -25,7 +26,14 @@ func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {
 	}
 	report := *f.Report
 	report.Search, report.PolicyHash = Searched(f), policyHash
-	if report.Verdict, err = verdict.Judge(f.Plan, &report, verdictFacts(f)); err != nil {
+	facts := verdictFacts(f)
+	if report.LoadHash, err = plan.LoadHash(f.Plan); err != nil {
+		return nil, err
+	}
+	if facts.Compared, err = baseline.Compare(f.Plan, &report, f.Baselines); err != nil {
+		return nil, err
+	}
+	if report.Verdict, err = verdict.Judge(f.Plan, &report, facts); err != nil {
 		return nil, fmt.Errorf("computing the verdict: %w", err)
 	}
 	report.Scalability = usl.Of(f.Plan, &report)

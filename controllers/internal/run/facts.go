@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/internal/report/baseline"
 )
 
 // Facts are what one pass knows of a run.
@@ -74,6 +75,8 @@ type Facts struct {
 	ShardsRevision int64
 	// Report sums up all snapshots; nil before the start.
 	Report *runnerv1alpha1.Report
+	// Baselines are the reports that thresholds compare with. A pass reads them when the runners have ended.
+	Baselines map[runnerv1alpha1.BaselineSource]baseline.Found
 	// Requeue is the time until the next pass; zero: an event brings it.
 	Requeue time.Duration
 }

@@ -197,10 +197,14 @@ func summary(n *v1alpha1.ShardCounts, view *shards.View, r *runnerv1alpha1.Repor
 func thresholds(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.ThresholdStatus) {
 	for i := range all {
 		t := &all[i]
-		out = append(out, v1alpha1.ThresholdStatus{
+		st := v1alpha1.ThresholdStatus{
 			Name: t.Name, Figure: shorten.To(t.Figure(), 512), Limit: shorten.To(t.Limit, 64), Observed: shorten.To(t.Observed,
-				64), Passed: t.Passed,
-		})
+				64), Passed: t.Passed, NotCompared: shorten.To(t.NotCompared(), 512),
+		}
+		if t.Baseline != nil {
+			st.Baseline = shorten.To(t.Baseline.Name, 320)
+		}
+		out = append(out, st)
 	}
 	return out
 }

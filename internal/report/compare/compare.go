@@ -70,7 +70,7 @@ func Reports(a, b Input, o Options) *Comparison {
 		Tolerance: rv.ErrorRate(o.Tolerance), ErrorTolerance: rv.ErrorRate(o.ErrorTolerance),
 		Remarks: remarks(a.Report, b.Report), Figures: figures(a.Report, b.Report, o),
 	}
-	c.judge(lagged(a.Report) || lagged(b.Report))
+	c.judge(Lagged(a.Report) || Lagged(b.Report))
 	return c
 }
 

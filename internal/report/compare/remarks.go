@@ -107,7 +107,7 @@ func state(name string, r *rv.Report) []string {
 	if r.Stopped != "" {
 		out = append(out, name+" ended early: "+r.Stopped)
 	}
-	if lagged(r) {
+	if Lagged(r) {
 		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it",
 			build.FormatTime(worstLag(r)), name))
 	}
@@ -120,7 +120,7 @@ func state(name string, r *rv.Report) []string {
 	return out
 }
 
-// lagged reports whether the generator may be the cause of the response times and the rate.
-func lagged(r *rv.Report) bool { return worstLag(r) > verdict.MaxLag }
+// Lagged reports whether the generator may be the cause of the response times and the rate.
+func Lagged(r *rv.Report) bool { return worstLag(r) > verdict.MaxLag }
 
 func worstLag(r *rv.Report) int64 { return max(r.Lag.P99, r.Generator.LagP99Microseconds) }

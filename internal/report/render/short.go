@@ -62,10 +62,10 @@ func summaryVerdict(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 // summaryThresholds writes the failed ones first.
 func summaryThresholds(b *bytes.Buffer, all []runnerv1alpha1.ThresholdResult) {
 	lines := 0
-	for _, passed := range []bool{false, true} {
+	for _, word := range []string{failedWord, notComparedWord, passedWord} {
 		for i := range all {
-			if t := &all[i]; t.Passed == passed && lines < maxThresholds {
-				behind(b, "  "+passedWord[passed]+"  ", sentence(t.String()))
+			if t := &all[i]; resultWord(t) == word && lines < maxThresholds {
+				behind(b, fmt.Sprintf("  %-6s  ", strings.TrimPrefix(word, notComparedWord)), sentence(t.String()))
 				lines++
 			}
 		}

@@ -8,8 +8,30 @@ import (
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
-// passedWord is the result of a threshold.
-var passedWord = map[bool]string{true: "passed", false: "FAILED"}
+// Results of a threshold.
+const (
+	passedWord      = "passed"
+	failedWord      = "FAILED"
+	notComparedWord = "not compared"
+)
+
+func resultWord(t *runnerv1alpha1.ThresholdResult) string {
+	switch {
+	case t.NotCompared() != "":
+		return notComparedWord
+	case t.Passed:
+		return passedWord
+	}
+	return failedWord
+}
+
+// thresholdFigure names the baseline, too.
+func thresholdFigure(t *runnerv1alpha1.ThresholdResult) string {
+	if t.Baseline == nil {
+		return t.Figure()
+	}
+	return t.Figure() + ", compared with " + t.Baseline.Name
+}
 
 func thresholdTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "thresholds", Topic: topicVerdict, Caption: "Thresholds", Left: 3, Zeros: true,
@@ -17,7 +39,7 @@ func thresholdTable(r *runnerv1alpha1.Report) *table {
 	for i := range r.Verdict.Thresholds {
 		h := &r.Verdict.Thresholds[i]
 		t.Rows = append(t.Rows, tableRow{Bad: !h.Passed,
-			Cells: []any{passedWord[h.Passed], h.Name, h.Figure(), h.Observed, h.Limit}})
+			Cells: []any{resultWord(h), h.Name, thresholdFigure(h), h.Observed, h.Limit}})
 	}
 	return t
 }

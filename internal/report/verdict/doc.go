@@ -35,6 +35,7 @@
 //	Inconclusive  GeneratorBound     limits.requestsPerSecond of the operator's configuration held back more than
 //	                                 defaultMaxErrorRate of the requests, or a threshold failed that this excuses,
 //	                                 as with LeaseExpired
+//	Inconclusive  NotCompared        a threshold with a baseline could not be compared
 //	Passed        Passed             all thresholds passed
 //	Passed        NoThresholds       the plan has no thresholds
 //

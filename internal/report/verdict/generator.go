@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -38,7 +39,9 @@ func asksForRate(plan *runnerv1alpha1.Plan) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(plan.Baselines, func(b runnerv1alpha1.Baseline) bool {
+		return b.Metric == runnerv1alpha1.MetricRate
+	})
 }
 
 func worstLag(r *runnerv1alpha1.Report) int64 {

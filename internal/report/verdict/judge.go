@@ -49,6 +49,7 @@ const (
 	ReasonSetupFailed        = "SetupFailed"
 	ReasonDeniedByPolicy     = "DeniedByPolicy"
 	ReasonInternalError      = "InternalError"
+	ReasonNotCompared        = "NotCompared"
 	ReasonSearchFound        = "SearchFound"
 	ReasonSearchMaximumHeld  = "SearchMaximumHeld"
 	ReasonSearchNotFound     = "SearchNotFound"
@@ -72,6 +73,8 @@ type Facts struct {
 	Seen map[string]Observation
 	// Aborted is the name of the threshold that ended the test; "": none did.
 	Aborted string
+	// Compared are the plan's baselines after the comparison, in their order. Empty: the test has not ended.
+	Compared []Compared
 }
 
 // Observation is a value that a threshold had while the test ran.
@@ -110,7 +113,7 @@ type check func(*input) *runnerv1alpha1.Verdict
 // chain has the checks in their order. The package comment has them as a table.
 var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized,
 	thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound,
-	partial, leaseExpired, limited}
+	partial, leaseExpired, limited, notCompared}
 
 // usedUp is the message about a variable whose values are all used. It is not a failure, because the variable has
 // atEnd: Stop.
@@ -128,6 +131,9 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 	}
 	in := &input{plan: plan, report: report, facts: facts, thresholds: thresholds}
 	in.thresholds = in.ofSearch(thresholds)
+	for _, c := range facts.Compared {
+		in.thresholds = append(in.thresholds, c.comparison())
+	}
 	in.cause = cause(in)
 	out := passed(in)
 	for _, c := range chain {
@@ -244,7 +250,7 @@ func stopped(in *input) *runnerv1alpha1.Verdict {
 func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	var names []string
 	for i := range in.thresholds {
-		if c := &in.thresholds[i]; !c.result.Passed && !in.excused(c) {
+		if c := &in.thresholds[i]; !c.result.Passed && c.result.NotCompared() == "" && !in.excused(c) {
 			names = append(names, c.result.String())
 		}
 	}
@@ -295,7 +301,7 @@ func (in *input) shortStages() (what []string) {
 // unproven returns the thresholds that failed and were excused.
 func (in *input) unproven(of func(*comparison) bool) (what []string) {
 	for i := range in.thresholds {
-		if c := &in.thresholds[i]; !c.result.Passed && of(c) {
+		if c := &in.thresholds[i]; !c.result.Passed && c.result.NotCompared() == "" && of(c) {
 			what = append(what, c.result.String())
 		}
 	}
@@ -359,6 +365,7 @@ func passed(in *input) *runnerv1alpha1.Verdict {
 		reason = ReasonNoThresholds
 		message = "the run completed; it has no thresholds, and the error rate is at most the default limit of " + limit
 	}
+	message += in.comparedWith()
 	if what := uncompleted(in.report); what != "" {
 		message += "; " + what
 	}

@@ -1,0 +1,84 @@
+package loadtest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// notWorse returns a test whose error rate must not be worse than in a report.
+func notWorse(name string, from v1alpha1.BaselineReport) *v1alpha1.LoadTest {
+	lt := twoShards(name, time.Second).Build()
+	lt.Spec.Thresholds = append(lt.Spec.Thresholds, v1alpha1.Threshold{Name: "same", Metric: v1alpha1.MetricErrorRate,
+		MaxIncrease: "1%", Baseline: &v1alpha1.Baseline{Report: &from}})
+	return lt
+}
+
+func inConfigMap(name string) v1alpha1.BaselineReport {
+	return v1alpha1.BaselineReport{ConfigMapRef: &v1alpha1.ConfigMapReference{Name: name}}
+}
+
+// lastOf returns the last threshold of the verdict.
+func lastOf(lt *v1alpha1.LoadTest) v1alpha1.ThresholdStatus {
+	all := lt.Status.Verdict.Thresholds
+	return all[len(all)-1]
+}
+
+// notesOf returns the texts of the events about a LoadTest.
+func (w *world) notesOf(name string) (notes string) {
+	w.Helper()
+	var list eventsv1.EventList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+	for i := range list.Items {
+		if list.Items[i].Regarding.Name == name {
+			notes += list.Items[i].Note + "\n"
+		}
+	}
+	return notes
+}
+
+// A run is compared with the report of an earlier one. Without that report, or if it had another number of shards, the
+// run is Inconclusive, and says which. A file is an error before anything starts.
+func TestBaseline(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("earlier", time.Second).Build())
+	kept := inConfigMap(w.awaitPhase("earlier", v1alpha1.PhaseCompleted).Status.Report.ConfigMapRef.Name)
+	w.apply(notWorse("later", kept))
+	w.apply(notWorse("alone", inConfigMap("gone")))
+	more := notWorse("more", kept)
+	more.Spec.Runner.Shards = 1
+	w.apply(more)
+	w.apply(notWorse("of-a-file", v1alpha1.BaselineReport{File: "kept.json"}))
+
+	lt := w.awaitPhase("later", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	if st := lastOf(lt); !st.Passed || st.Limit != "<= 0% + 1 points" || st.Baseline != w.ns+"/earlier" {
+		t.Errorf("threshold %+v", st)
+	}
+	if v := lt.Status.Verdict; !strings.Contains(v.Message, "; compared with "+w.ns+"/earlier of ") {
+		t.Errorf("verdict %+v", v)
+	}
+	w.Eventually(func() string { return w.notesOf("later") }).Should(gomega.ContainSubstring("; compared with " + w.ns + "/earlier of "))
+	if r := w.report(lt); r.LoadHash == "" || r.Verdict.Thresholds[len(r.Verdict.Thresholds)-1].Baseline.Change != "0 points" {
+		t.Errorf("report %s %+v", r.LoadHash, r.Verdict)
+	}
+	for name, want := range map[string]string{
+		"alone": "same: ErrorRate was not compared: the baseline, ConfigMap gone: it does not exist",
+		"more":  "same: ErrorRate was not compared: the baseline " + w.ns + "/earlier has another number of shards: 2, and this run had 1",
+	} {
+		lt := w.awaitPhase(name, v1alpha1.PhaseCompleted)
+		w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionUnknown, v1alpha1.ReasonNotCompared)
+		if v := lt.Status.Verdict; v.Outcome != "Inconclusive" || v.Message != want || lastOf(lt).NotCompared == "" {
+			t.Errorf("%s: verdict %+v, want %q", name, v, want)
+		}
+	}
+	invalid := w.await("of-a-file", "refused", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == v1alpha1.PhaseInvalid })
+	w.wantCondition(invalid, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
+}
