@@ -4,12 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,11 +24,10 @@ func (s Simulation) Seeds(t *testing.T, fixed uint64) {
 		s.here(t)
 		return
 	}
-	c := &campaign{process: s.process(t), T: t, outcomes: map[string]int{}, seen: map[string]int{}, began: time.Now(),
-		last: fixed}
+	c := &campaign{process: s.process(t), T: t, last: fixed}
 	if *flagTime > 0 {
-		c.next, c.last = uint64(c.began.Unix())<<20, 1<<63
-		c.ends = c.began.Add(*flagTime)
+		now := time.Now()
+		c.next, c.last, c.ends = uint64(now.Unix())<<20, 1<<63, now.Add(*flagTime)
 	}
 	c.Logf("seeds from %d", c.next)
 	var all sync.WaitGroup
@@ -61,25 +58,31 @@ const shrinkTime = 3 * time.Minute
 type campaign struct {
 	process
 	*testing.T
-	began, ends time.Time // ends: zero for fixed seeds
-	mu          sync.Mutex
-	next, last  uint64 // guarded by mu, as all below
-	trials      int
-	events      int
-	simulated   time.Duration
-	cpu         time.Duration
-	outcomes    map[string]int
-	seen        map[string]int // trials by kind of failure
-	failing     []string
+	ends time.Time // zero: after the last seed
+
+	mu         sync.Mutex
+	next, last uint64  // guarded by mu
+	done       []ended // guarded by mu
 }
 
-// work runs seeds until there are no more.
+// ended is a trial of a campaign that has ended, without its log.
+type ended struct {
+	Result
+	seed   uint64
+	events int
+}
+
+// work runs seeds until there are no more. The first failure of each kind is explained.
 func (c *campaign) work() {
 	for seed, ok := c.take(); ok; seed, ok = c.take() {
 		events := Generate(c.Actions, seed, c.Horizon)
 		result := c.run(context.Background(), seed, events)
-		if first := c.count(seed, len(events), result); first {
-			c.report(seed, c.explain(seed, events, result))
+		if first := c.add(seed, len(events), result); first && result.Outcome != Passed {
+			text := c.explain(seed, events, result)
+			c.Error(text)
+			if *flagKeep != "" {
+				_ = os.WriteFile(filepath.Join(*flagKeep, fmt.Sprintf("%d.txt", seed)), []byte(text), 0o644)
+			}
 		}
 	}
 }
@@ -91,21 +94,14 @@ func (c *campaign) take() (seed uint64, ok bool) {
 	return c.next - 1, c.next <= c.last && (c.ends.IsZero() || time.Now().Before(c.ends))
 }
 
-// count adds a result to the summary. It returns whether it is the first failure of its kind: only that one is
-// explained.
-func (c *campaign) count(seed uint64, events int, r Result) (first bool) {
+// add adds a result to the summary. It returns whether it is the first of its kind.
+func (c *campaign) add(seed uint64, events int, r Result) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trials, c.events = c.trials+1, c.events+events
-	c.simulated, c.cpu = c.simulated+r.Simulated, c.cpu+r.CPU
-	c.outcomes[r.Outcome]++
-	if r.Outcome == Passed {
-		return false
-	}
-	kind := strings.TrimSpace(r.Outcome + " " + r.Rule)
-	c.failing = append(c.failing, fmt.Sprintf("%d %s: %s", seed, kind, strings.SplitN(r.Message, "\n", 2)[0]))
-	c.seen[kind]++
-	return c.seen[kind] == 1
+	r.Log = ""
+	first = !slices.ContainsFunc(c.done, func(e ended) bool { return e.same(r) })
+	c.done = append(c.done, ended{r, seed, events})
+	return first
 }
 
 // explain returns the report of a seed that fails, with fewer events.
@@ -120,30 +116,25 @@ func (p process) explain(seed uint64, events []Event, r Result) string {
 			same, r = same+1, again
 		}
 	}
-	return fmt.Sprintf("seed %d: %s %s: %s\n\nrepeat: go test ./test/simulate -run '^%s$' -v -seed %d -events '%s'\n"+
+	return fmt.Sprintf("seed %d: %s\n\nrepeat: go test ./test/simulate -run '^%s$' -v -seed %d -events '%s'\n"+
 		"With these events, %d of %d repeats have this result. The seed has %d events, of which these %d are left:\n%s\n\nThe last lines of its log:\n%s",
-		seed, r.Outcome, r.Rule, r.Message, p.test, seed, Join(small, "; "), same, repeats, len(events), len(small),
+		seed, r, p.test, seed, Join(small, "; "), same, repeats, len(events), len(small),
 		Join(small, "\n"), r.Log)
 }
 
-// report shows a failure and keeps it in a file.
-func (c *campaign) report(seed uint64, text string) {
-	c.Error(text)
-	if *flagKeep != "" {
-		if err := os.WriteFile(filepath.Join(*flagKeep, fmt.Sprintf("%d.txt", seed)), []byte(text), 0o644); err != nil {
-			c.Error(err)
+// summary returns the figures of all trials, and the seeds that failed.
+func (c *campaign) summary() string {
+	var events int
+	var simulated, cpu time.Duration
+	outcomes, failed := map[string]int{}, ""
+	for _, e := range c.done {
+		events, simulated, cpu = events+e.events, simulated+e.Simulated, cpu+e.CPU
+		if outcomes[e.Outcome]++; e.Outcome != Passed {
+			failed += fmt.Sprintf("\nseed %d: %s", e.seed, e)
 		}
 	}
-}
-
-func (c *campaign) summary() string {
-	out := fmt.Sprintf("FIGURE simulate: %d seeds, %d events, %.1f simulated hours in %.1f minutes of CPU, %.0f times as fast as real time on a core; ",
-		c.trials, c.events, c.simulated.Hours(), c.cpu.Minutes(), c.simulated.Seconds()/max(c.cpu.Seconds(), 0.001))
-	for _, outcome := range slices.Sorted(maps.Keys(c.outcomes)) {
-		out += fmt.Sprintf("%s %d ", outcome, c.outcomes[outcome])
-	}
-	if len(c.failing) > 0 {
-		out += "\nseeds that failed:\n" + strings.Join(c.failing, "\n")
-	}
-	return out
+	return fmt.Sprintf("FIGURE simulate: %d seeds, %d events, %.1f simulated hours in %.1f minutes of CPU, "+
+		"%.0f times as fast as real time on a core; outcomes: %v%s",
+		len(c.done), events, simulated.Hours(), cpu.Minutes(), simulated.Seconds()/max(cpu.Seconds(), 0.001), outcomes,
+		failed)
 }

@@ -115,6 +115,12 @@ type Result struct {
 	Log string        `json:"-"`
 }
 
+// String returns the result in one line.
+func (r Result) String() string {
+	message, _, _ := strings.Cut(r.Message, "\n")
+	return strings.TrimSpace(r.Outcome+" "+r.Rule) + ": " + message
+}
+
 func (r Result) same(o Result) bool { return r.Outcome == o.Outcome && r.Rule == o.Rule }
 
 // process runs trials as processes of a test binary.

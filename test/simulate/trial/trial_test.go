@@ -91,7 +91,7 @@ func TestCampaign(t *testing.T) {
 	out := toyProcess(t, "-keep", dir)
 	for _, want := range []string{
 		": rule rate: ", "5 of 5 repeats", "of which these 3 are left", "load rate=5\n", "start shards=1\n", "3 seeds",
-		"passed 2 rule 1", "RULE rate",
+		"outcomes: map[passed:2 rule:1]", "RULE rate",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -105,7 +105,7 @@ func TestCampaign(t *testing.T) {
 // TestFailures checks the outcomes that end the process of a trial, as its parent sees them.
 func TestFailures(t *testing.T) {
 	for action, want := range map[string]string{
-		"panic": "panic test/simulate/trial_test.(*toy).Do: a defect", "deadlock": "deadlock : deadlock: ", "hang": "hang : ",
+		"panic": "panic test/simulate/trial_test.(*toy).Do: a defect", "deadlock": "deadlock: deadlock: ", "hang": "hang: ",
 	} {
 		t.Run(action, func(t *testing.T) {
 			t.Setenv("TOY_ACTION", action)
