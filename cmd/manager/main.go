@@ -48,9 +48,9 @@ func document(cfg *configv1alpha1.OperatorConfig) json.RawMessage {
 }
 
 const (
-	// gcPercent makes the collector run twice as often as by default. A collection takes some milliseconds of CPU, and the
-	// memory of an operator with thousands of shards is a third less.
-	gcPercent = 50
+	// gcPercent makes the collector run more often than by default, which is 100. A collection takes some milliseconds of
+	// CPU, and the memory of an operator with thousands of shards is a third less.
+	gcPercent = 40
 	// memoryPercent is the part of the container's memory limit from which on the collector runs more often.
 	memoryPercent = 90
 )

@@ -119,9 +119,9 @@ func TestMemorySettings(t *testing.T) {
 		percent int
 		limit   int64
 	}{
-		"nothing is set":          {nil, 50, -1},
-		"a container":             {map[string]string{"H2SURGE_MEMORY_LIMIT": "1000000000"}, 50, 900_000_000},
-		"no number":               {map[string]string{"H2SURGE_MEMORY_LIMIT": "1Gi"}, 50, -1},
+		"nothing is set":          {nil, gcPercent, -1},
+		"a container":             {map[string]string{"H2SURGE_MEMORY_LIMIT": "1000000000"}, gcPercent, 900_000_000},
+		"no number":               {map[string]string{"H2SURGE_MEMORY_LIMIT": "1Gi"}, gcPercent, -1},
 		"Go's variables are kept": {map[string]string{"H2SURGE_MEMORY_LIMIT": "1000", "GOGC": "100", "GOMEMLIMIT": "2GiB"}, -1, -1},
 	} {
 		if percent, limit := memorySettings(func(k string) string { return tc.env[k] }); percent != tc.percent || limit != tc.limit {
