@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,10 +40,13 @@ type addressRules struct {
 	apiServer runnerv1alpha1.AddressRule // without its endpoints
 	reader    client.Reader
 
-	mu        sync.Mutex  // guards the fields below
+	// reading guards the lists, which a request to the API server fills. Waiting for it ends with a context.
+	reading   *semaphore.Weighted
 	nodes     addressList // ranges of one address
 	endpoints addressList // ranges of one address, of the API server
-	lacking   []string    // rules whose addresses the operator has no right to list
+
+	mu      sync.Mutex
+	lacking []string // rules whose addresses the operator has no right to list; guarded by mu
 }
 
 // addressList is a sorted list of addresses in the cluster.
@@ -71,7 +75,7 @@ func newAddressRules(cfg *configv1alpha1.TargetPolicy, apiServer string, reader 
 	}
 	slices.Sort(rule.CIDRs)
 	rule.CIDRs = slices.Compact(rule.CIDRs)
-	return &addressRules{cfg: cfg, apiServer: rule, reader: reader}
+	return &addressRules{cfg: cfg, apiServer: rule, reader: reader, reading: semaphore.NewWeighted(1)}
 }
 
 // metadata are link-local addresses, with those of the metadata servers of most clouds, and the servers with other
@@ -126,8 +130,10 @@ func rulesOf(rules []configv1alpha1.AddressRule) (out []runnerv1alpha1.AddressRu
 
 // nodeRanges returns the addresses of the nodes; nil: the operator may not list nodes.
 func (a *addressRules) nodeRanges(ctx context.Context, now time.Time) ([]string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	if err := a.reading.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer a.reading.Release(1)
 	return a.nodes.get(now, func() ([]string, error) {
 		list := &corev1.NodeList{}
 		err := a.list(ctx, configv1alpha1.DeniedNodes, list)
@@ -138,8 +144,10 @@ func (a *addressRules) nodeRanges(ctx context.Context, now time.Time) ([]string,
 // apiServerRule returns the rule with the endpoints of the Service: requests to them reach the API server as those to
 // the Service do. Without the right to list them, it is the Service alone.
 func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runnerv1alpha1.AddressRule, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	if err := a.reading.Acquire(ctx, 1); err != nil {
+		return a.apiServer, err
+	}
+	defer a.reading.Release(1)
 	endpoints, err := a.endpoints.get(now, func() ([]string, error) {
 		list := &discoveryv1.EndpointSliceList{}
 		err := a.list(ctx, configv1alpha1.DeniedAPIServer, list, client.InNamespace(metav1.NamespaceDefault),
@@ -153,9 +161,11 @@ func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runner
 	return rule, err
 }
 
-// list returns no objects and no error if the operator has no right to list them, and notes that. The caller holds mu.
+// list returns no objects and no error if the operator has no right to list them, and notes that. The caller holds reading.
 func (a *addressRules) list(ctx context.Context, rule string, list client.ObjectList, opts ...client.ListOption) error {
 	err := a.reader.List(ctx, list, opts...)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.lacking = slices.DeleteFunc(a.lacking, func(lacks string) bool { return lacks == rule })
 	if apierrors.IsForbidden(err) {
 		a.lacking = append(a.lacking, rule)

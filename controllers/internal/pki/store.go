@@ -3,9 +3,9 @@ package pki
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,25 +41,27 @@ type Store struct {
 	namespace string
 	now       func() time.Time
 
-	mu     sync.Mutex
-	loaded *Authority // guarded by mu
-	at     time.Time  // guarded by mu
+	reading *semaphore.Weighted // guards the fields below: a read takes as long as the API server
+	loaded  *Authority
+	at      time.Time
 }
 
 // NewStore keeps the CA in namespace. reader must read from the API server itself.
 func NewStore(reader client.Reader, writer client.Writer, namespace string, now func() time.Time) *Store {
-	return &Store{reader: reader, writer: writer, namespace: namespace, now: now}
+	return &Store{reader: reader, writer: writer, namespace: namespace, now: now, reading: semaphore.NewWeighted(1)}
 }
 
 // Get returns the Authority; it makes the CA when there is none and renews it when it is near
 // its end.
 func (s *Store) Get(ctx context.Context) (*Authority, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if err := s.reading.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("waiting for the install CA: %w", err)
+	}
+	defer s.reading.Release(1)
 	if s.loaded != nil && s.now().Sub(s.at) < reload {
 		return s.loaded, nil
 	}
-	if s.loaded != nil { // the caller connects to a runner, and others wait for mu
+	if s.loaded != nil { // the caller connects to a runner, and others wait for reading
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, reloadTimeout)
 		defer cancel()
