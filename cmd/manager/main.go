@@ -89,7 +89,7 @@ func run(ctx context.Context, configFile string) error {
 	log := ctrl.Log.WithName("manager")
 	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
-	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg,
+	mgr, leader, err := controllers.NewManager(ctx, kube, cfg, controllers.ManagerOptions(cfg,
 		filters.WithAuthenticationAndAuthorization))
 	if err != nil {
 		return err

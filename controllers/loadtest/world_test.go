@@ -240,9 +240,9 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 	if w.wrote != nil {
 		options.NewClient = w.observedClient
 	}
-	mgr, leader, err := controllers.NewManager(kube, cfg, options)
-	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
+	mgr, leader, err := controllers.NewManager(ctx, kube, cfg, options)
+	w.must(err)
 	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
 		ControlAddress: w.address,
 		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },

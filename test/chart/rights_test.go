@@ -151,11 +151,12 @@ func (c *cluster) operate(t *testing.T, namespace string) {
 	as := rest.CopyConfig(c.config)
 	as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:h2surge-controller-manager", namespace)
 	as.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
-	mgr, leader, err := controllers.NewManager(as, cfg, options)
+	ctx, cancel := context.WithCancel(context.Background())
+	mgr, leader, err := controllers.NewManager(ctx, as, cfg, options)
 	if err != nil {
+		cancel()
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{Leader: leader}); err != nil {
 		cancel()
 		t.Fatal(err)

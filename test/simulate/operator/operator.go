@@ -29,21 +29,8 @@ type Replica struct {
 	Ended <-chan struct{}
 	Err   error
 
-	stop    context.CancelFunc
-	started started
+	stop context.CancelFunc
 }
-
-// started is closed when the caches of a process are filled.
-type started chan struct{}
-
-// Start implements manager.Runnable.
-func (s started) Start(context.Context) error {
-	close(s)
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (s started) NeedLeaderElection() bool { return false }
 
 // Config returns a configuration with the defaults, and without servers for metrics and health.
 func Config() *configv1alpha1.OperatorConfig {
@@ -64,20 +51,16 @@ func Start(s *apiserver.Server, name string, cfg *configv1alpha1.OperatorConfig,
 	options.Logger = log
 	options.Cache.NewInformer = apiserver.NewInformer
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.Mapper(), nil }
-	r := &Replica{API: s.Client(name)}
-	mgr, leader, err := controllers.NewManager(&rest.Config{Host: "http://apiserver", Transport: r.API, QPS: -1,
+	ctx, stop := context.WithCancel(context.Background())
+	r := &Replica{API: s.Client(name), stop: stop}
+	mgr, leader, err := controllers.NewManager(ctx, &rest.Config{Host: "http://apiserver", Transport: r.API, QPS: -1,
 		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}, cfg, options)
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("creating the manager of %s: %w", name, err)
 	}
 	r.Leader, opts.Leader = leader, leader
-	ctx, stop := context.WithCancel(context.Background())
 	if err := controllers.Setup(ctx, mgr, cfg, opts); err != nil {
-		stop()
-		return nil, err
-	}
-	r.stop, r.started = stop, make(started)
-	if err := mgr.Add(r.started); err != nil {
 		stop()
 		return nil, err
 	}
@@ -95,13 +78,8 @@ func (r *Replica) run(ctx context.Context, mgr ctrl.Manager) {
 	}()
 }
 
-// Stop ends the process with SIGTERM, and waits for its end. A process that fills its caches ends after that: until
-// then, controller-runtime would look for its end again and again, and use all of the CPU, so that virtual time stops.
+// Stop ends the process with SIGTERM, and waits for its end.
 func (r *Replica) Stop() {
-	select {
-	case <-r.started:
-	case <-r.Ended:
-	}
 	r.stop()
 	<-r.Ended
 }

@@ -70,3 +70,19 @@ func TestElection(t *testing.T) {
 		})
 	}
 }
+
+// TestStopAtTheStart: a replica that waits for the API server ends when it is stopped.
+func TestStopAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Start(apiserver.New(Scheme()), "a", Config(), controllers.Options{}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.API.Set(apiserver.Silent)
+		time.Sleep(5 * time.Second)
+		begin := time.Now()
+		if r.Stop(); time.Since(begin) > 10*time.Second {
+			t.Errorf("it ended after %v", time.Since(begin))
+		}
+	})
+}
