@@ -8,7 +8,7 @@ import (
 )
 
 // endingCache is a cache whose wait ends with the process. Without it, a process that is to end before its caches have
-// synced does not end, and uses a whole CPU: the manager of controller-runtime 0.24 then waits for a cache that says so.
+// synced does not end, and uses a whole CPU: the manager of controller-runtime 0.24 waits for a cache that says so.
 type endingCache struct {
 	cache.Cache
 	process context.Context

@@ -70,8 +70,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 
 // NewManager returns a manager for Setup, and who decides whether this process is the leader; nil: it always is. The
 // manager runs on while the API server does not answer. It is to be started with ctx.
-func NewManager(ctx context.Context, kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (ctrl.Manager,
-	loadtest.Leader, error) {
+func NewManager(ctx context.Context, kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (
+	ctrl.Manager, loadtest.Leader, error) {
 	opts.NewCache = newCache(ctx)
 	log := opts.Logger
 	if log.GetSink() == nil {

@@ -34,9 +34,6 @@ var Actions = []trial.Action{
 		Doc: "the kernel kills the process of a runner (OOM)"},
 	{Group: "runner", Name: "evict", Weight: 3, Args: args(anyRunner),
 		Doc: "the kubelet evicts the pod: SIGTERM, and SIGKILL after its grace"},
-	{Group: "runner", Name: "freeze", Weight: 15, Args: args(anyRunner, lasts), Doc: "the process gets no CPU"},
-	{Group: "runner", Name: "step", Weight: 5, Args: args(anyRunner, lasts),
-		Doc: "the wall clock of the node steps forward"},
 	{Group: "cluster", Name: "node", Weight: 3, Args: args(anyRunner, lasts),
 		Doc: "kubelet and runner are cut off, the target excepted"},
 	{Group: "cluster", Name: "force", Weight: 3, Args: args(anyRunner, lasts),
@@ -54,9 +51,8 @@ var Actions = []trial.Action{
 		Doc: "no packets between the operators and all runners"},
 	{Group: "network", Name: "reset", Weight: 10, Args: args(anyRunner),
 		Doc: "the connections of a runner's control port are reset"},
-	{Group: "network", Name: "slow", Weight: 10, Args: args(anyRunner, lasts, trial.Arg{Name: "delay", Low: 50,
-		High: 6000}),
-		Doc: "packets between the operators and a runner are delayed by delay ms"},
+	{Group: "network", Name: "slow", Weight: 6, Args: args(lasts, trial.Arg{Name: "delay", Low: 50, High: 4000}),
+		Doc: "all packets are delayed by delay ms"},
 	{Group: "network", Name: "cutTarget", Weight: 6, Args: args(anyRunner, lasts),
 		Doc: "no packets between a runner and the target"},
 
@@ -81,7 +77,6 @@ var Actions = []trial.Action{
 		Doc: "a process is killed and starts again"},
 	{Group: "operator", Name: "stopOperator", Weight: 5, Args: args(anyOperator),
 		Doc: "SIGTERM, as in an upgrade, and it starts again"},
-	{Group: "operator", Name: "freezeOperator", Weight: 8, Args: args(anyOperator, lasts), Doc: "the process gets no CPU"},
 	{Group: "operator", Name: "cutOperator", Weight: 15, Args: args(anyOperator, lasts),
 		Doc: "no packets to the API server"},
 
@@ -134,7 +129,7 @@ func shape() []trial.Arg {
 	return args(
 		trial.Arg{Name: "shards", Low: 1, High: 5}, trial.Arg{Name: "minShards", High: 2}, trial.Arg{Name: "rate", Low: 5,
 			High: 100},
-		trial.Arg{Name: "seconds", Low: 5, High: 75}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 5,
+		trial.Arg{Name: "seconds", Low: 5, High: 75}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
 			High: 20},
 		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
 		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7})

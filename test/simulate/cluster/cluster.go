@@ -50,6 +50,7 @@ type Cluster struct {
 	wake chan struct{}
 	// next is when the next step has something to do. Those below are of the goroutine of Run, too.
 	next  time.Time
+	held  time.Time // until when the Job controller does nothing
 	jobs  map[types.UID]*job
 	pods  map[types.UID]*pod
 	nodes map[string]*node
@@ -132,8 +133,12 @@ func (c *Cluster) step() {
 	}
 	c.next = time.Now().Add(time.Hour)
 	c.collect()
-	for _, j := range apiserver.Objects[*batchv1.Job](c.opts.Server) {
-		c.syncJob(j)
+	if time.Now().Before(c.held) {
+		c.at(c.held)
+	} else {
+		for _, j := range apiserver.Objects[*batchv1.Job](c.opts.Server) {
+			c.syncJob(j)
+		}
 	}
 	seen := map[types.UID]bool{}
 	for _, p := range apiserver.Objects[*corev1.Pod](c.opts.Server) {

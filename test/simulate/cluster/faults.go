@@ -52,3 +52,9 @@ func (c *Cluster) RemoveNode(name string) {
 
 // HealNode ends CutNode and RemoveNode.
 func (c *Cluster) HealNode(name string) { c.do(func() { *c.nodes[name] = node{} }) }
+
+// Hold keeps the Job controller from its work for a time.
+func (c *Cluster) Hold(d time.Duration) { c.do(func() { c.held = time.Now().Add(d) }) }
+
+// Slow makes pods start up to d later, from now on.
+func (c *Cluster) Slow(d time.Duration) { c.do(func() { c.opts.Startup = d }) }

@@ -1,0 +1,284 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/net/http2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/h2surge/h2surge/test/peer"
+	"github.com/h2surge/h2surge/test/simulate/apiserver"
+	"github.com/h2surge/h2surge/test/simulate/trial"
+)
+
+// Do implements trial.World.
+func (w *World) Do(e trial.Event) {
+	for _, actions := range []map[string]action{ofSystem, ofRunners, ofAPI, ofTargets, ofUsers} {
+		if act := actions[e.Do]; act != nil {
+			act(w, e)
+			return
+		}
+	}
+	panic("no action " + e.Do)
+}
+
+// action is what one of Actions does.
+type action func(*World, trial.Event)
+
+// ofSystem has what happens at the start.
+var ofSystem = map[string]action{
+	"operators": func(w *World, e trial.Event) {
+		w.skew = time.Duration(e.Int("skew")) * time.Millisecond
+		w.replicas = make([]*replica, e.Int("replicas"))
+		for i := range w.replicas {
+			w.start(i)
+		}
+	},
+	"links": func(w *World, e trial.Event) {
+		w.delay, w.loss = time.Duration(e.Int("delay"))*time.Millisecond, float64(e.Int("loss"))/1000
+		w.net.Set(w.delay, w.delay/4, w.loss)
+	},
+	"slow": func(w *World, e trial.Event) {
+		w.laws.disturb(e.Milliseconds())
+		d := time.Duration(e.Int("delay")) * time.Millisecond
+		w.net.Set(d, d/4, w.loss)
+		time.AfterFunc(e.Milliseconds(), func() { w.net.Set(w.delay, w.delay/4, w.loss) })
+	},
+	"test":    (*World).create,
+	"another": (*World).create,
+}
+
+// ofRunners has the faults of runners, nodes and their network.
+var ofRunners = map[string]action{
+	"kill":  runnerFault(func(w *World, p *process, _ trial.Event) { w.onPod(p, w.cluster.OOM) }),
+	"evict": runnerFault(func(w *World, p *process, _ trial.Event) { w.onPod(p, w.cluster.Evict) }),
+	"node": runnerFault(func(w *World, p *process, e trial.Event) {
+		w.cut(p.ip, "", e)
+		w.lose(p, e)
+	}),
+	"force": runnerFault(func(w *World, p *process, e trial.Event) {
+		w.cut(p.ip, "", e)
+		w.lose(p, e)
+		w.onPod(p, func(pod *corev1.Pod) {
+			_ = w.api.Delete(pod, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+		})
+	}),
+	"hold": func(w *World, e trial.Event) { w.cluster.Hold(e.Milliseconds()) },
+	"starting": func(w *World, e trial.Event) {
+		w.cluster.Slow(e.Milliseconds())
+		time.AfterFunc(e.Milliseconds(), func() { w.cluster.Slow(startup) })
+	},
+	"cut":    runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, true, true) }),
+	"deafen": runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, true, false) }),
+	"mute":   runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, false, true) }),
+	"cutAll": func(w *World, e trial.Event) {
+		w.laws.disturb(e.Milliseconds())
+		for i := range w.replicas {
+			ip := fmt.Sprint(operatorNet, i+1)
+			w.cut(ip, "", e)
+			w.cut("", ip, e)
+		}
+	},
+	"reset": runnerFault(func(w *World, p *process, _ trial.Event) {
+		for i := range w.replicas {
+			w.net.Reset(fmt.Sprint(operatorNet, i+1), p.ip)
+		}
+	}),
+	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
+		for _, ip := range []string{h2cAddress, http1Address} {
+			w.cut(p.ip, ip, e)
+			w.cut(ip, p.ip, e)
+		}
+	}),
+}
+
+// ofAPI has the faults of the API server and of operators.
+var ofAPI = map[string]action{
+	"refuse":     apiFault(func(f *faults, e trial.Event) { f.refuse += e.Int("times") }),
+	"conflict":   apiFault(func(f *faults, e trial.Event) { f.conflict += e.Int("times") }),
+	"loseAnswer": apiFault(func(f *faults, e trial.Event) { f.lose += e.Int("times") }),
+	"away": func(w *World, e trial.Event) {
+		w.laws.disturb(e.Milliseconds())
+		for i := range w.replicas {
+			w.link(i, apiserver.Silent, e)
+		}
+	},
+	"quota":     func(w *World, e trial.Event) { w.faults.kind(w.faults.full, e) },
+	"admission": func(w *World, e trial.Event) { w.faults.kind(w.faults.denied, e) },
+	"forbid":    func(w *World, e trial.Event) { w.faults.kind(w.faults.forbidden, e) },
+	"slowWatch": operatorFault(func(w *World, i int, e trial.Event) {
+		name := fmt.Sprint("operator-", i)
+		w.faults.locked(func() { w.faults.watch[name] = e.Milliseconds() })
+		time.AfterFunc(e.Milliseconds(), func() { w.faults.locked(func() { delete(w.faults.watch, name) }) })
+	}),
+	"endWatch": operatorFault(func(w *World, i int, _ trial.Event) {
+		w.link(i, apiserver.Down, trial.Event{Args: map[string]int64{"ms": 1}})
+	}),
+	"gone": operatorFault(func(w *World, i int, _ trial.Event) {
+		w.api.Forget()
+		w.link(i, apiserver.Down, trial.Event{Args: map[string]int64{"ms": 1}})
+	}),
+	"killOperator": operatorFault(func(w *World, i int, _ trial.Event) { w.restart(i, true) }),
+	"stopOperator": operatorFault(func(w *World, i int, _ trial.Event) { w.restart(i, false) }),
+	"cutOperator":  operatorFault(func(w *World, i int, e trial.Event) { w.link(i, apiserver.Silent, e) }),
+}
+
+// ofTargets has the faults of targets.
+var ofTargets = map[string]action{
+	"late": targetFault(func(_ *World, e trial.Event) func(*peer.Request) peer.Reply {
+		d := time.Duration(e.Int("delay")) * time.Millisecond
+		return func(*peer.Request) peer.Reply { return peer.Reply{After: d, Status: 200} }
+	}),
+	"silent": targetFault(func(*World, trial.Event) func(*peer.Request) peer.Reply {
+		return func(*peer.Request) peer.Reply { return peer.Reply{} }
+	}),
+	"errors": targetFault(func(w *World, e trial.Event) func(*peer.Request) peer.Reply {
+		return w.some(e, peer.Reply{After: time.Millisecond, Status: 503})
+	}),
+	"resetStreams": targetFault(func(w *World, e trial.Event) func(*peer.Request) peer.Reply {
+		return w.some(e, peer.Reply{After: time.Millisecond, Resets: true, Reset: http2.ErrCodeInternal})
+	}),
+	"goAway": func(w *World, _ trial.Event) {
+		w.targets[0].Each(func(p *peer.Peer) { p.GoAway() })
+	},
+	"close": func(w *World, _ trial.Event) {
+		for _, t := range w.targets {
+			t.Each(func(p *peer.Peer) { p.Closed = true })
+		}
+	},
+	"refuseConnections": func(w *World, e trial.Event) {
+		for _, t := range w.targets {
+			t.Refuse(true)
+			time.AfterFunc(e.Milliseconds(), func() { t.Refuse(false) })
+		}
+	},
+	"lie": func(w *World, _ trial.Event) {
+		for _, t := range w.targets {
+			t.Each(func(p *peer.Peer) { p.Out.WriteString("this is neither a frame nor a status line\r\n\r\n") })
+		}
+	},
+}
+
+func runnerFault(f func(*World, *process, trial.Event)) action {
+	return func(w *World, e trial.Event) {
+		if p := w.runners.any(e.Int("runner")); p != nil {
+			w.laws.keep(p.ip, lasting(e))
+			f(w, p, e)
+		}
+	}
+}
+
+func operatorFault(f func(*World, int, trial.Event)) action {
+	return func(w *World, e trial.Event) {
+		i := e.Int("operator") % len(w.replicas)
+		w.laws.disturb(lasting(e))
+		f(w, i, e)
+	}
+}
+
+func apiFault(f func(*faults, trial.Event)) action {
+	return func(w *World, e trial.Event) {
+		w.laws.disturb(0)
+		w.faults.locked(func() { f(&w.faults, e) })
+	}
+}
+
+func targetFault(f func(*World, trial.Event) func(*peer.Request) peer.Reply) action {
+	return func(w *World, e trial.Event) {
+		serve := f(w, e)
+		for _, t := range w.targets {
+			t.Set(serve)
+			time.AfterFunc(e.Milliseconds(), func() { t.Set(nil) })
+		}
+	}
+}
+
+// lasting is how long a fault lasts; 0: it has no duration.
+func lasting(e trial.Event) time.Duration {
+	return time.Duration(e.Args["ms"]) * time.Millisecond
+}
+
+// some answers a part of the requests in another way.
+func (w *World) some(e trial.Event, other peer.Reply) func(*peer.Request) peer.Reply {
+	r := w.Rand(e.String())
+	return func(*peer.Request) peer.Reply {
+		if r.IntN(1000) < e.Int("permille") {
+			return other
+		}
+		return peer.Reply{After: 3 * time.Millisecond, Status: 200}
+	}
+}
+
+// cut loses all segments of a way for the time of an event. The targets are out of it, if a runner is cut from all.
+func (w *World) cut(from, to string, e trial.Event) {
+	w.net.Cut(from, to)
+	time.AfterFunc(e.Milliseconds(), func() { w.net.Heal(from, to) })
+}
+
+// cutOperators cuts a runner off from all operators: what they send, what it sends, or both.
+func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
+	for i := range w.replicas {
+		ip := fmt.Sprint(operatorNet, i+1)
+		if there {
+			w.cut(ip, p.ip, e)
+		}
+		if back {
+			w.cut(p.ip, ip, e)
+		}
+	}
+}
+
+// lose cuts the kubelet of a runner off.
+func (w *World) lose(p *process, e trial.Event) {
+	w.onPod(p, func(pod *corev1.Pod) {
+		w.cluster.CutNode(pod.Spec.NodeName, false)
+		time.AfterFunc(e.Milliseconds(), func() { w.cluster.HealNode(pod.Spec.NodeName) })
+	})
+}
+
+// link changes the link of a replica to the API server for the time of an event.
+func (w *World) link(i int, to apiserver.Link, e trial.Event) {
+	if rep := w.replicas[i]; rep != nil {
+		rep.API.Set(to)
+		time.AfterFunc(e.Milliseconds(), func() { rep.API.Set(apiserver.Up) })
+	}
+}
+
+// kind adds a kind to a set for the time of an event.
+func (f *faults) kind(of map[string]int, e trial.Event) {
+	kind := Kinds[e.Int("kind")]
+	f.w.laws.disturb(e.Milliseconds())
+	f.locked(func() { of[kind]++ })
+	time.AfterFunc(e.Milliseconds(), func() { f.locked(func() { of[kind]-- }) })
+}
+
+// disturb: the operators or the API server are kept from their work for a time.
+func (l *laws) disturb(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.disturbed = later(l.disturbed, time.Now().Add(d))
+}
+
+// keep: a runner is kept from its work for a time.
+func (l *laws) keep(ip string, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.senders[ip] = later(l.senders[ip], time.Now().Add(d))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// onPod calls f with the pod of a runner if it exists.
+func (w *World) onPod(p *process, f func(*corev1.Pod)) {
+	if pod := apiserver.Find[*corev1.Pod](w.api, namespace, p.pod); pod != nil {
+		f(pod)
+	}
+}

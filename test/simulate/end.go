@@ -1,0 +1,148 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/simulate/apiserver"
+)
+
+const (
+	// longest is how long a fault lasts at most.
+	longest = 41 * time.Second
+	// margin is what a test may take beyond what its spec says: pods that do not start, a lost runner, another operator.
+	margin = 5 * time.Minute
+)
+
+// End implements trial.World.
+func (w *World) End() {
+	w.faults.locked(func() { w.faults.refuse, w.faults.conflict, w.faults.lose = 0, 0, 0 })
+	for _, s := range apiserver.Objects[*v1alpha1.LoadTestSchedule](w.api) {
+		_ = w.api.Delete(s, metav1.DeleteOptions{})
+	}
+	for _, o := range apiserver.Objects[client.Object](w.api) {
+		if o.GetLabels()[forged] != "" {
+			_ = w.api.Delete(o, metav1.DeleteOptions{})
+		}
+	}
+	time.Sleep(longest)
+	w.finish()
+	time.Sleep(time.Minute) // pods have a grace of 30 s
+	w.left()
+	finished := apiserver.Objects[*v1alpha1.LoadTest](w.api)
+	time.Sleep(ttl + time.Minute)
+	w.expired(finished)
+	w.stop()
+}
+
+// finish waits for the end of all tests.
+func (w *World) finish() {
+	var bound time.Duration
+	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
+		_ = apiserver.Change(w.api, lt.Namespace, lt.Name, func(o *v1alpha1.LoadTest) { o.Spec.Suspend = false })
+		bound += margin // tests with a lock run one after another
+		for i := range lt.Spec.Rates {
+			if d := lt.Spec.Rates[i].Duration; d != nil {
+				bound += d.Duration
+			}
+		}
+	}
+	for begin := time.Now(); ; time.Sleep(time.Second) {
+		running := w.running()
+		if running == nil {
+			return
+		}
+		if time.Since(begin) > bound {
+			w.Broken("every test ends", "%s runs %v after the last fault\n%s", running.Name, bound, w.describe(running))
+		}
+	}
+}
+
+// running returns a LoadTest that has not ended; nil: there is none.
+func (w *World) running() *v1alpha1.LoadTest {
+	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
+		if lt.Status.CompletionTime == nil {
+			return lt
+		}
+	}
+	return nil
+}
+
+// left: nothing of ended tests is left that costs something.
+func (w *World) left() {
+	const law = "nothing of an ended test is left"
+	if n := len(w.runners.alive()); n > 0 {
+		w.Broken(law, "%d runners, such as %s", n, w.runners.any(0).pod)
+	}
+	if all := apiserver.Objects[*policyv1.PodDisruptionBudget](w.api); len(all) > 0 {
+		w.Broken(law, "PodDisruptionBudget %s", all[0].Name)
+	}
+	if all := apiserver.Objects[*statev1alpha1.LoadTestCheckpoint](w.api); len(all) > 0 {
+		w.Broken(law, "LoadTestCheckpoint %s", all[0].Name)
+	}
+	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
+		if s := apiserver.Find[*corev1.Secret](w.api, namespace, lt.Name+"-tls-"+string(lt.UID)[:8]); s != nil {
+			w.Broken(law, "Secret %s", s.Name)
+		}
+	}
+}
+
+// expired: after the TTL no pod and no Job is left, and no LoadTest has changed since its end.
+func (w *World) expired(before []*v1alpha1.LoadTest) {
+	if n := len(apiserver.Objects[*corev1.Pod](w.api)) + len(apiserver.Objects[*batchv1.Job](w.api)); n > 0 {
+		w.Broken("nothing of an ended test is left", "%d pods and Jobs after the TTL", n)
+	}
+	for _, lt := range before {
+		if now := apiserver.Find[*v1alpha1.LoadTest](w.api, lt.Namespace, lt.Name); now != nil && now.UID == lt.UID &&
+			now.ResourceVersion != lt.ResourceVersion {
+			w.Broken("an ended test does not change", "%s: %+v became %+v", lt.Name, lt.Status, now.Status)
+		}
+	}
+}
+
+// stop ends all goroutines.
+func (w *World) stop() {
+	for _, rep := range w.replicas {
+		if rep != nil {
+			rep.Stop()
+		}
+	}
+	w.end()
+	for _, p := range w.runners.alive() {
+		p.Kill()
+	}
+	w.net.Host(h2cAddress).Close()
+	w.net.Host(http1Address).Close()
+	w.ended.Wait()
+	time.Sleep(time.Minute) // timers of the network and of client-go
+}
+
+// describe is what there is of a test.
+func (w *World) describe(lt *v1alpha1.LoadTest) (out string) {
+	for _, c := range lt.Status.Conditions {
+		out += fmt.Sprintf("%s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, o := range apiserver.Objects[client.Object](w.api) {
+		switch o := o.(type) {
+		case *statev1alpha1.LoadTestRun:
+			out += fmt.Sprintf("record %s\n", o.Record.Raw)
+		case *corev1.Pod:
+			out += fmt.Sprintf("pod %s %s %s, deleted %v\n", o.Name, o.Status.Phase, o.Spec.NodeName, o.DeletionTimestamp)
+		}
+	}
+	w.laws.mu.Lock()
+	defer w.laws.mu.Unlock()
+	for _, uid := range []types.UID{lt.UID} {
+		out += fmt.Sprintf("%d requests arrived\n", w.laws.tests[uid].total)
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package simulate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/peer"
+	"github.com/h2surge/h2surge/test/simulate/trial"
+)
+
+// laws see each write of the API server and each request that a target gets. They know of a LoadTest what its objects
+// say and what arrived, and nothing of how the product decides.
+type laws struct {
+	*trial.Run
+	mu sync.Mutex // guards the fields below; it is taken last
+	// tests are all LoadTests that ever existed, and byKey those that have a path of their own.
+	tests map[types.UID]*history
+	byKey map[string]*history
+	// disturbed is when the operators or the API server were last kept from their work, calm when the last fault of any
+	// kind ended; in the future while one lasts.
+	disturbed, calm time.Time
+	// senders are when a runner was last kept from its work, by the address of its pod.
+	senders map[string]time.Time
+}
+
+// history is what is known of one LoadTest.
+type history struct {
+	lt      *v1alpha1.LoadTest // as stored last
+	key     string             // the first segment of its paths
+	record  *run               // as stored last; nil: none
+	deleted bool
+	// received are the requests of chains at rates that arrived at a target, by the value of the counter.
+	received map[string]arrival
+	// arrived counts them, by second of the trial.
+	arrived map[int64]int64
+	total   int64
+}
+
+type arrival struct {
+	from string // the runner's address
+	at   time.Time
+}
+
+// run is what the laws know of a run record.
+type run struct {
+	State string `json:"state"`
+	Start *struct {
+		Time metav1.MicroTime `json:"time"`
+		Job  types.UID        `json:"job"`
+	} `json:"start"`
+	Live struct {
+		Generation int64 `json:"generation"`
+		Suspended  bool  `json:"suspended"`
+	} `json:"live"`
+	Changes []struct {
+		Revision int64 `json:"revision"`
+		At       int64 `json:"at"`
+	} `json:"changes"`
+	Shards []struct {
+		Index  int       `json:"index"`
+		Pod    types.UID `json:"pod"`
+		State  string    `json:"state"`
+		Counts struct {
+			Sequence uint64 `json:"sequence"`
+		} `json:"counts"`
+	} `json:"shards"`
+	Stop *struct {
+		Reason string `json:"reason"`
+	} `json:"stop"`
+	End *struct {
+		Reason string `json:"reason"`
+	} `json:"end"`
+}
+
+// order has the states of a run that started.
+var order = []string{"Running", "Stopping", "Finishing", "Finished"}
+
+func newLaws(r *trial.Run) *laws {
+	return &laws{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{}}
+}
+
+// wrote checks a write of the API server.
+func (l *laws) wrote(before, after client.Object) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch o := cmpOr(after, before).(type) {
+	case *v1alpha1.LoadTest:
+		h := l.tests[o.UID]
+		if h == nil {
+			h = &history{received: map[string]arrival{}, arrived: map[int64]int64{}}
+			h.key, _, _ = strings.Cut(strings.TrimPrefix(o.Spec.Templates[0].Path, "/"), "/")
+			l.tests[o.UID], l.byKey[h.key] = h, h
+		}
+		if after != nil && before != nil {
+			l.status(h, &before.(*v1alpha1.LoadTest).Status, &o.Status)
+		}
+		h.lt, h.deleted = o, after == nil
+	case *statev1alpha1.LoadTestRun:
+		l.stored(o, after == nil)
+	}
+}
+
+func cmpOr(a, b client.Object) client.Object {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// stored checks a run record.
+func (l *laws) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
+	owner := metav1.GetControllerOf(o)
+	if owner == nil || l.tests[owner.UID] == nil || o.Name != runName(l.tests[owner.UID].lt) {
+		return // a tenant's
+	}
+	h := l.tests[owner.UID]
+	next := &run{}
+	if err := json.Unmarshal(o.Record.Raw, next); err != nil {
+		l.Broken("record is readable", "%s: %v", o.Name, err)
+	}
+	if h.record != nil && !deleted {
+		l.forward(o.Name, h.record, next)
+	}
+	if h.record = next; deleted {
+		h.record = nil
+	}
+}
+
+// forward: a record only moves forward.
+func (l *laws) forward(name string, was, is *run) {
+	const law = "record moves forward"
+	switch {
+	case was.Start != nil && (is.Start == nil || *is.Start != *was.Start):
+		l.Broken(law, "%s: start %+v became %+v", name, was.Start, is.Start)
+	case was.State == "Finished":
+		l.Broken(law, "%s: changed after Finished", name)
+	case slices.Index(order, is.State) < slices.Index(order, was.State):
+		l.Broken(law, "%s: state %s became %s", name, was.State, is.State)
+	case was.Stop != nil && (is.Stop == nil || *is.Stop != *was.Stop):
+		l.Broken(law, "%s: stop %+v became %+v", name, was.Stop, is.Stop)
+	case is.Live.Generation < was.Live.Generation:
+		l.Broken(law, "%s: generation %d became %d", name, was.Live.Generation, is.Live.Generation)
+	}
+	for i := 1; i < len(is.Changes) && is.Start != nil; i++ {
+		if a, b := is.Changes[i-1], is.Changes[i]; b.Revision != a.Revision+1 || b.At < a.At {
+			l.Broken(law, "%s: change %+v after %+v", name, b, a)
+		}
+	}
+	for _, old := range was.Shards {
+		kept := false
+		for _, now := range is.Shards {
+			kept = kept || now.Index == old.Index && now.Pod == old.Pod && now.Counts.Sequence >= old.Counts.Sequence &&
+				(old.State != "Done" || now.State == "Done")
+		}
+		if !kept {
+			l.Broken(law, "%s: shard %+v is not in %+v", name, old, is.Shards)
+		}
+	}
+}
+
+// status: what a user has seen stays true.
+func (l *laws) status(h *history, was, is *v1alpha1.LoadTestStatus) {
+	const law = "status never goes back"
+	switch {
+	case was.StartTime != nil && !was.StartTime.Equal(is.StartTime):
+		l.Broken(law, "%s: startTime %v became %v", h.lt.Name, was.StartTime, is.StartTime)
+	case was.CompletionTime != nil && !was.CompletionTime.Equal(is.CompletionTime):
+		l.Broken(law, "%s: completionTime %v became %v", h.lt.Name, was.CompletionTime, is.CompletionTime)
+	case was.Results != nil && is.Results == nil:
+		l.Broken(law, "%s: results went away", h.lt.Name)
+	case was.Results != nil && seen(is.Results) < seen(was.Results) && !is.Results.Partial:
+		l.Broken(law, "%s: %d requests became %d", h.lt.Name, seen(was.Results), seen(is.Results))
+	}
+	if is.Results != nil && h.key != scheduled {
+		l.counts(h, is)
+	}
+}
+
+// seen is what the target has seen of the requests at rates, as the results say.
+func seen(r *v1alpha1.Results) int64 { return r.Requests.Sent + r.WarmUpSent }
+
+// counts: what the target counted is what the results say, or they name the difference.
+func (l *laws) counts(h *history, is *v1alpha1.LoadTestStatus) {
+	const law = "counts are those of the target"
+	q := &is.Results.Requests
+	if parts := q.Done + q.TimedOut + q.Reset + q.ConnectionLost + q.InFlightAtEnd; q.Sent != parts {
+		l.Broken("counts add up", "%s: sent %d, the outcomes are %d: %+v", h.lt.Name, q.Sent, parts, *q)
+	}
+	// A request without a response may not have arrived.
+	if least := seen(is.Results) - q.TimedOut - q.ConnectionLost - q.InFlightAtEnd - q.Reset; h.total < least {
+		l.Broken(law, "%s: at least %d requests arrived by the results, and %d did: %+v", h.lt.Name, least, h.total, *q)
+	}
+	if is.CompletionTime == nil || is.Results.Partial || is.Results.WarmUpSent > 0 && l.lossy() {
+		return
+	}
+	if most := seen(is.Results) + q.Retried; h.total > most {
+		l.Broken(law, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total, most,
+			*q)
+	}
+}
+
+// lossy returns whether the target ever behaved badly.
+func (l *laws) lossy() bool { return !l.calm.IsZero() }
+
+// scheduled is the key of the LoadTests of schedules, which have one path.
+const scheduled = "scheduled"
+
+// received checks a request of a runner. Its path is /KEY/VALUE, with the value of a counter, or /KEY/once.
+func (l *laws) received(r *peer.Request, from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key, value, _ := strings.Cut(strings.Trim(r.Fields[":path"], "/?"), "/")
+	if key == scheduled {
+		return
+	}
+	h := l.byKey[key]
+	if h == nil {
+		l.Broken("requests belong to a test", "path %s", r.Fields[":path"])
+	}
+	if value == "once" {
+		return
+	}
+	h.total++
+	now := time.Now()
+	h.arrived[now.Unix()]++
+	if before, twice := h.received[value]; twice && !l.late(from) && !l.late(before.from) {
+		l.Broken("no slot is sent twice", "%s: slot %s arrived from %s at %v, and from %s now", h.lt.Name, value, before.from,
+			before.at.Format(clock), from)
+	}
+	h.received[value] = arrival{from, now}
+	if end := h.lt.Status.CompletionTime; end != nil && now.Sub(end.Time) > 6*time.Second && !l.late(from) {
+		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from,
+			now.Sub(end.Time))
+	}
+}
+
+// settled is how long after a fault a runner may act on what it knew before: another operator leads, and has told it.
+const settled = 45 * time.Second
+
+// late returns whether a runner may not know the newest change.
+func (l *laws) late(from string) bool {
+	now := time.Now()
+	return now.Sub(l.disturbed) < settled || now.Sub(l.senders[from]) < settled
+}
+
+// clock is how times of a trial are shown.
+const clock = "15:04:05.000"
+
+// runName is the name of the run record of a LoadTest.
+func runName(lt *v1alpha1.LoadTest) string { return lt.Name + "-run-" + string(lt.UID)[:8] }
