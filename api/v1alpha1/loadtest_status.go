@@ -456,7 +456,8 @@ type RequestCounts struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Dropped int64 `json:"dropped"`
-	// retried is the number of requests that the target returned unprocessed and the runner sent again.
+	// retried is how often a request was returned unprocessed by the target and sent again. The target counts at most
+	// sent + warmUpSent + retried requests.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Retried int64 `json:"retried"`

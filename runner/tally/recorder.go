@@ -249,9 +249,9 @@ func (r *Recorder) DropPaused(stage int, n int64) {
 	r.Drop(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 }
 
-// Retry counts a measured request that the peer has not processed, once.
+// Retry counts a measured request that the peer has not processed, each time.
 func (r *Recorder) Retry(q *book.Request) {
-	if !q.Retried && r.measured(q) {
+	if r.measured(q) {
 		r.Retried++
 	}
 }

@@ -29,7 +29,7 @@ func TestOutcomes(t *testing.T) {
 		stage int16
 		want  counts
 	}{
-		{"a measured stage", measured, counts{Sent: 5, Done: 2, Succeeded: 1, TimedOut: 1, Reset: 1, Lost: 1, Retried: 1,
+		{"a measured stage", measured, counts{Sent: 5, Done: 2, Succeeded: 1, TimedOut: 1, Reset: 1, Lost: 1, Retried: 2,
 			Abandoned: 1, Dropped: 3}},
 		{"a warm-up stage", warmUp, counts{WarmUp: 5, WarmUpDone: 5, WarmUpSucceeded: 1}},
 		{"setup", book.StageSetup, counts{Setup: [2]int64{5, 1}}},
@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			r.Retry(q)
 			r.Abandon(q)
-			r.Retry(&book.Request{Stage: tt.stage, Retried: true}) // it counts already
+			r.Retry(&book.Request{Stage: tt.stage, Retried: true}) // each time counts
 			if tt.stage >= 0 {
 				r.Drop(int(tt.stage), failure.Cause{}, 3)
 			}
