@@ -48,6 +48,7 @@ type history struct {
 type arrival struct {
 	from string // the runner's address
 	at   time.Time
+	late bool // the runner may have acted on what it knew before a fault
 }
 
 // run is what the laws know of a run record.
@@ -232,11 +233,11 @@ func (l *laws) received(r *peer.Request, from string) {
 	h.total++
 	now := time.Now()
 	h.arrived[now.Unix()]++
-	if before, twice := h.received[value]; twice && !l.late(from) && !l.late(before.from) {
+	if before, twice := h.received[value]; twice && !l.late(from) && !before.late {
 		l.Broken("no slot is sent twice", "%s: slot %s arrived from %s at %v, and from %s now", h.lt.Name, value, before.from,
 			before.at.Format(clock), from)
 	}
-	h.received[value] = arrival{from, now}
+	h.received[value] = arrival{from, now, l.late(from)}
 	if end := h.lt.Status.CompletionTime; end != nil && now.Sub(end.Time) > 6*time.Second && !l.late(from) {
 		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from,
 			now.Sub(end.Time))

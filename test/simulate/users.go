@@ -126,10 +126,10 @@ func (w *World) test(e trial.Event) *v1alpha1.LoadTest {
 	return apiserver.Find[*v1alpha1.LoadTest](w.api, namespace, w.tests[e.Int("test")%len(w.tests)])
 }
 
-// object returns an object of the LoadTest of an event, of its kind.
+// object returns an object of the LoadTest of an event, of its kind; nil: there is none, or users may not delete it.
 func (w *World) object(e trial.Event) client.Object {
 	lt := w.test(e)
-	if lt == nil {
+	if lt == nil || Kinds[e.Int("kind")] == "LoadTestRun" || Kinds[e.Int("kind")] == "LoadTestCheckpoint" {
 		return nil
 	}
 	all := apiserver.Objects[client.Object](w.api)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,6 +19,10 @@ import (
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 )
+
+// The second of the default handlers sleeps since the last error of another clock, which a bubble does not have: for
+// years.
+func init() { utilruntime.ErrorHandlers = nil }
 
 // Replica is a process of the operator.
 type Replica struct {
