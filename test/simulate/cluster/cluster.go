@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -94,9 +95,9 @@ func (c *Cluster) do(f func()) {
 	c.notify()
 }
 
-// at makes a step at a time, or before.
+// at makes a step at a time in the future, or before.
 func (c *Cluster) at(t time.Time) {
-	if t.Before(c.next) {
+	if t.After(time.Now()) && t.Before(c.next) {
 		c.next = t
 	}
 }
@@ -114,8 +115,8 @@ func (c *Cluster) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-c.wake:
 		case <-ctx.Done():
-			for _, p := range c.pods {
-				p.kill(0, "")
+			for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+				c.pods[uid].kill(0, "")
 			}
 			c.running.Wait()
 			return
@@ -145,8 +146,8 @@ func (c *Cluster) step() {
 		seen[p.UID] = true
 		c.syncPod(p)
 	}
-	for uid, p := range c.pods { // the order does not matter
-		if !seen[uid] && c.nodes[p.node].reachable() && p.end(0) {
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		if p := c.pods[uid]; !seen[uid] && c.nodes[p.node].reachable() && p.end(0) {
 			delete(c.pods, uid)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 type fake struct {
 	ctx   context.Context
 	files map[string][]byte
-	stuck bool
+	stuck atomic.Bool
 	exit  chan int32
 }
 
@@ -48,7 +49,7 @@ func (f *fake) Wait() int32 {
 		return code
 	case <-f.ctx.Done():
 	}
-	if f.stuck {
+	if f.stuck.Load() {
 		return <-f.exit
 	}
 	return 0
@@ -62,7 +63,14 @@ type world struct {
 	*testing.T
 	server    *apiserver.Server
 	cluster   *cluster.Cluster
-	processes map[string]*fake
+	mu        sync.Mutex
+	processes map[string]*fake // by index; guarded by mu
+}
+
+func (w *world) process(index string) *fake {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.processes[index]
 }
 
 // inWorld runs a test in a world with an object that causes 3 pods, when they run.
@@ -73,6 +81,8 @@ func inWorld[T client.Object](t *testing.T, cause T, test func(w *world)) {
 			Server: w.server, Rand: rand.New(rand.NewPCG(1, 1)), Nodes: []string{"a", "b", "c"}, Startup: 3 * time.Second,
 			Start: func(ctx context.Context, pod *corev1.Pod, files map[string][]byte) cluster.Process {
 				p := &fake{ctx: ctx, files: files, exit: make(chan int32, 1)}
+				w.mu.Lock()
+				defer w.mu.Unlock()
 				w.processes[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = p
 				return p
 			},
@@ -134,11 +144,11 @@ func TestLoadTest(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, builder.Minimal("test").Namespace("tests").Shards(3).Build(), func(w *world) {
 				for _, file := range []string{"/etc/h2surge/plan/plan.json.gz", "/etc/h2surge/tls/tls.key"} {
-					if len(w.processes["1"].files[file]) == 0 {
-						t.Errorf("no file %s in %d files", file, len(w.processes["1"].files))
+					if len(w.process("1").files[file]) == 0 {
+						t.Errorf("no file %s in %d files", file, len(w.process("1").files))
 					}
 				}
-				w.processes["1"].stuck = true
+				w.process("1").stuck.Store(true)
 				lt, begin := apiserver.Find[*v1alpha1.LoadTest](w.server, "tests", "test"), time.Now()
 				if err := w.server.Delete(lt, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 					t.Fatal(err)
@@ -182,8 +192,8 @@ func TestEnds(t *testing.T) {
 		end  func(*world, *corev1.Pod)
 		want string // part of the pod's status
 	}{
-		"completed": {func(w *world, _ *corev1.Pod) { w.processes["0"].exit <- 0 }, "Phase:Succeeded"},
-		"error":     {func(w *world, _ *corev1.Pod) { w.processes["0"].exit <- 3 }, "ExitCode:3"},
+		"completed": {func(w *world, _ *corev1.Pod) { w.process("0").exit <- 0 }, "Phase:Succeeded"},
+		"error":     {func(w *world, _ *corev1.Pod) { w.process("0").exit <- 3 }, "ExitCode:3"},
 		"OOM":       {func(w *world, p *corev1.Pod) { w.cluster.OOM(p) }, "Reason:OOMKilled"},
 		"evicted":   {func(w *world, p *corev1.Pod) { w.cluster.Evict(p) }, "Reason:Evicted"},
 		"node is off": {func(w *world, p *corev1.Pod) {
@@ -223,12 +233,12 @@ func TestLostNode(t *testing.T) {
 					now := apiserver.Find[*corev1.Pod](w.server, pod.Namespace, pod.Name)
 					return now == nil || !remove && now.DeletionTimestamp != nil
 				})
-				if w.processes["0"].ctx.Err() != nil {
+				if w.process("0").ctx.Err() != nil {
 					t.Error("the process ended")
 				}
 				w.cluster.HealNode(pod.Spec.NodeName)
 				w.wait("end of the process", func() bool {
-					return w.processes["0"].ctx.Err() != nil && apiserver.Find[*corev1.Pod](w.server, pod.Namespace, pod.Name) == nil
+					return w.process("0").ctx.Err() != nil && apiserver.Find[*corev1.Pod](w.server, pod.Namespace, pod.Name) == nil
 				})
 			})
 		})

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,8 +39,8 @@ func (c *Cluster) CutNode(name string, off bool) {
 		if c.nodes[name].down.IsZero() {
 			c.nodes[name].down = time.Now()
 		}
-		for _, p := range c.pods {
-			if off && p.node == name {
+		for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+			if p := c.pods[uid]; off && p.node == name {
 				p.kill(exitUnknown, "ContainerStatusUnknown")
 			}
 		}

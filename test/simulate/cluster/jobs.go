@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 // job is what the Job controller knows of an Indexed Job with backoffLimitPerIndex 0.
 type job struct {
-	// ended has the exit of each index: whether it succeeded.
+	// ended has the indices whose pod ended: whether it succeeded.
 	ended map[int]bool
 	// retry is when it creates pods again after an error.
 	retry time.Time
@@ -26,170 +27,151 @@ type job struct {
 
 // syncJob creates and deletes the pods of a Job, and writes its status.
 func (c *Cluster) syncJob(of *batchv1.Job) {
+	if of.DeletionTimestamp != nil || jobHas(of, batchv1.JobComplete) || jobHas(of, batchv1.JobFailed) {
+		return
+	}
 	j := c.jobs[of.UID]
 	if j == nil {
 		j = &job{ended: map[int]bool{}}
 		c.jobs[of.UID] = j
 	}
-	if of.DeletionTimestamp != nil || isFinished(of) {
-		return
+	completions, have := int(ptr.Deref(of.Spec.Completions, 1)), map[int]bool{}
+	if ptr.Deref(of.Spec.Suspend, false) {
+		completions = 0
 	}
-	completions := int(ptr.Deref(of.Spec.Completions, 1))
-	suspended := ptr.Deref(of.Spec.Suspend, false)
-	have, status := map[int]bool{}, batchv1.JobStatus{}
-	for _, p := range apiserver.Objects[*corev1.Pod](c.opts.Server) {
-		index, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation])
-		if !metav1.IsControlledBy(p, of) || err != nil {
-			continue
-		}
+	var active, ready, terminating int32
+	for _, p := range c.podsOf(of) {
+		index, _ := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation])
+		_, known := j.ended[index]
 		switch {
+		case isEnded(p) && !known:
+			j.ended[index] = p.Status.Phase == corev1.PodSucceeded
 		case isEnded(p):
-			if _, known := j.ended[index]; !known && index < completions {
-				j.ended[index] = p.Status.Phase == corev1.PodSucceeded
-			}
-			continue
 		case p.DeletionTimestamp != nil:
-			status.Terminating = ptr.To(ptr.Deref(status.Terminating, 0) + 1)
-		case suspended || index >= completions:
+			terminating++
+			have[index] = true
+		case index >= completions:
 			_ = c.opts.Server.Delete(p, metav1.DeleteOptions{})
+			terminating++
 		default:
-			status.Active++
+			active++
+			have[index] = true
 			if isReady(p) {
-				status.Ready = ptr.To(ptr.Deref(status.Ready, 0) + 1)
+				ready++
 			}
 		}
-		have[index] = true
 	}
-	for index := range j.ended {
-		if index >= completions {
-			delete(j.ended, index)
-		}
-	}
-	for index := 0; index < completions && !suspended; index++ {
+	for index := range completions {
 		if _, ended := j.ended[index]; !ended && !have[index] && c.create(of, j, index) {
-			status.Active++
+			active++
 		}
 	}
-	c.writeStatus(of, j, status, completions)
+	c.writeStatus(of, j, batchv1.JobStatus{Active: active, Ready: &ready, Terminating: &terminating})
+}
+
+func (c *Cluster) podsOf(of *batchv1.Job) []*corev1.Pod {
+	return slices.DeleteFunc(apiserver.Objects[*corev1.Pod](c.opts.Server), func(p *corev1.Pod) bool {
+		return !metav1.IsControlledBy(p, of)
+	})
 }
 
 // create creates the pod of an index. It returns whether it did.
 func (c *Cluster) create(of *batchv1.Job, j *job, index int) bool {
-	if time.Now().Before(j.retry) {
-		c.at(j.retry)
+	if c.at(j.retry); time.Now().Before(j.retry) {
 		return false
 	}
-	p := &corev1.Pod{ObjectMeta: *of.Spec.Template.ObjectMeta.DeepCopy(), Spec: *of.Spec.Template.Spec.DeepCopy()}
-	p.Namespace, p.Name = of.Namespace, fmt.Sprintf("%s-%d-%05x", of.Name, index, c.opts.Rand.IntN(1<<20))
+	p := &corev1.Pod{Spec: *of.Spec.Template.Spec.DeepCopy()}
 	number := strconv.Itoa(index)
-	p.Labels, p.Annotations = with(p.Labels, batchv1.ControllerUidLabel, string(of.UID)), with(p.Annotations,
-		batchv1.JobCompletionIndexAnnotation, number)
-	p.Labels = with(with(p.Labels, batchv1.JobNameLabel, of.Name), batchv1.JobCompletionIndexAnnotation, number)
+	p.Namespace, p.Name = of.Namespace, fmt.Sprintf("%s-%s-%05x", of.Name, number, c.opts.Rand.IntN(1<<20))
+	p.Labels = map[string]string{batchv1.ControllerUidLabel: string(of.UID), batchv1.JobNameLabel: of.Name}
+	p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: number}
+	maps.Copy(p.Labels, p.Annotations)
+	maps.Copy(p.Labels, of.Spec.Template.Labels)
+	maps.Copy(p.Annotations, of.Spec.Template.Annotations)
 	p.Spec.Hostname = of.Name + "-" + number
 	p.Finalizers = []string{batchv1.JobTrackingFinalizer}
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(of, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	p.Status.Phase = corev1.PodPending
 	_, err := apiserver.Create(c.opts.Server, p)
-	if err == nil {
-		return true
+	if err != nil {
+		j.retry = time.Now().Add(10 * time.Second)
+		c.event(of, "FailedCreate", "Error creating: "+err.Error())
+		c.at(j.retry)
 	}
-	j.retry = time.Now().Add(10 * time.Second)
-	c.event(of, "Job", "FailedCreate", "Error creating: "+err.Error())
-	c.at(j.retry)
-	return false
+	return err == nil
 }
 
 // event creates an event of an object.
-func (c *Cluster) event(of client.Object, kind, reason, message string) {
-	e := &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: of.GetNamespace(), Name: of.GetName(),
-		UID: of.GetUID()}, Reason: reason, Message: message, Type: corev1.EventTypeWarning, LastTimestamp: now()}
+func (c *Cluster) event(of client.Object, reason, message string) {
+	e := &corev1.Event{Reason: reason, Message: message, Type: corev1.EventTypeWarning, LastTimestamp: now()}
+	e.InvolvedObject = corev1.ObjectReference{Namespace: of.GetNamespace(), Name: of.GetName(), UID: of.GetUID()}
 	e.Namespace, e.Name = of.GetNamespace(), fmt.Sprintf("%s.%x", of.GetName(), time.Now().UnixNano())
 	_, _ = apiserver.Create(c.opts.Server, e)
 }
 
-// writeStatus writes what the Job controller knows, and then lets pods go that it has counted.
-func (c *Cluster) writeStatus(of *batchv1.Job, j *job, s batchv1.JobStatus, completions int) {
-	succeeded, failed := indexes(j.ended, true), indexes(j.ended, false)
+// writeStatus writes the status of a Job, and then lets the pods go that it has counted.
+func (c *Cluster) writeStatus(of *batchv1.Job, j *job, next batchv1.JobStatus) {
+	ended := c.podsOf(of)
 	_ = apiserver.Change(c.opts.Server, of.Namespace, of.Name, func(o *batchv1.Job) {
-		o.Status.Active, o.Status.Ready, o.Status.Terminating = s.Active, s.Ready, s.Terminating
-		o.Status.Succeeded, o.Status.Failed = int32(len(succeeded)), int32(len(failed))
-		o.Status.CompletedIndexes, o.Status.FailedIndexes = ranges(succeeded), ptr.To(ranges(failed))
-		suspended := ptr.Deref(o.Spec.Suspend, false)
-		setJobCondition(o, batchv1.JobSuspended, suspended, "JobSuspended")
-		if suspended {
-			o.Status.StartTime = nil
-		} else if o.Status.StartTime == nil {
+		completions, suspended := int(ptr.Deref(o.Spec.Completions, 1)), ptr.Deref(o.Spec.Suspend, false)
+		maps.DeleteFunc(j.ended, func(index int, _ bool) bool { return index >= completions })
+		next.Conditions, next.StartTime = o.Status.Conditions, o.Status.StartTime
+		next.CompletedIndexes, next.Succeeded = indices(j.ended, true, completions)
+		failed, n := indices(j.ended, false, completions)
+		next.FailedIndexes, next.Failed = &failed, n
+		o.Status = next
+		setJob(o, batchv1.JobSuspended, suspended)
+		if o.Status.StartTime == nil && !suspended {
 			o.Status.StartTime = ptr.To(now())
 		}
-		if len(j.ended) < completions || s.Terminating != nil || s.Active > 0 {
-			return
+		if len(j.ended) == completions && next.Active == 0 && *next.Terminating == 0 {
+			setJob(o, batchv1.JobComplete, n == 0)
+			setJob(o, batchv1.JobFailed, n > 0)
 		}
-		if len(failed) == 0 {
-			o.Status.CompletionTime = ptr.To(now())
-		}
-		setJobCondition(o, batchv1.JobComplete, len(failed) == 0, "CompletionsReached")
-		setJobCondition(o, batchv1.JobFailed, len(failed) > 0, "FailedIndexes")
 	})
-	for _, p := range apiserver.Objects[*corev1.Pod](c.opts.Server) {
-		if metav1.IsControlledBy(p, of) && isEnded(p) {
+	for _, p := range ended {
+		if isEnded(p) {
 			_ = c.opts.Server.RemoveFinalizer(p, batchv1.JobTrackingFinalizer)
 		}
 	}
 }
 
-// setJobCondition sets a condition. One that was never true is not set to false.
-func setJobCondition(o *batchv1.Job, of batchv1.JobConditionType, is bool, reason string) {
-	i := slices.IndexFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == of })
-	status := map[bool]corev1.ConditionStatus{true: corev1.ConditionTrue, false: corev1.ConditionFalse}[is]
-	switch {
-	case i < 0 && is:
-		o.Status.Conditions = append(o.Status.Conditions, batchv1.JobCondition{Type: of, Status: status, Reason: reason,
-			LastTransitionTime: now()})
-	case i >= 0 && o.Status.Conditions[i].Status != status:
-		o.Status.Conditions[i].Status, o.Status.Conditions[i].LastTransitionTime = status, now()
+// indices returns those that succeeded, or those that failed, as the status of a Job has them: 0,3-5.
+func indices(ended map[int]bool, succeeded bool, completions int) (out string, n int32) {
+	is := func(index int) bool { did, ok := ended[index]; return ok && did == succeeded }
+	for i := 0; i < completions; i++ {
+		if !is(i) {
+			continue
+		}
+		from := i
+		out, n = out+","+strconv.Itoa(i), n+1
+		for ; is(i + 1); i++ {
+			n++
+		}
+		if i > from {
+			out += "-" + strconv.Itoa(i)
+		}
 	}
+	return strings.TrimPrefix(out, ","), n
 }
 
-func isFinished(of *batchv1.Job) bool {
+func jobHas(of *batchv1.Job, condition batchv1.JobConditionType) bool {
 	return slices.ContainsFunc(of.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type != batchv1.JobSuspended && c.Status == corev1.ConditionTrue
+		return c.Type == condition && c.Status == corev1.ConditionTrue
 	})
 }
 
-// indexes returns the indexes that succeeded, or those that failed.
-func indexes(ended map[int]bool, succeeded bool) (out []int) {
-	for index, did := range ended {
-		if did == succeeded {
-			out = append(out, index)
-		}
+// setJob sets a condition. One that was never true stays absent.
+func setJob(o *batchv1.Job, condition batchv1.JobConditionType, is bool) {
+	if jobHas(o, condition) == is {
+		return
 	}
-	slices.Sort(out)
-	return out
-}
-
-// ranges writes numbers as the status of a Job has them: 0,3-5.
-func ranges(numbers []int) string {
-	var out []string
-	for i := 0; i < len(numbers); {
-		j := i + 1
-		for j < len(numbers) && numbers[j] == numbers[j-1]+1 {
-			j++
-		}
-		text := strconv.Itoa(numbers[i])
-		if j > i+1 {
-			text += "-" + strconv.Itoa(numbers[j-1])
-		}
-		out, i = append(out, text), j
+	to := batchv1.JobCondition{Type: condition, Status: corev1.ConditionFalse, LastTransitionTime: now()}
+	if is {
+		to.Status = corev1.ConditionTrue
 	}
-	return strings.Join(out, ",")
-}
-
-func with(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
+	others := slices.DeleteFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == condition })
+	o.Status.Conditions = append(others, to)
 }
 
 func now() metav1.Time { return metav1.Now().Rfc3339Copy() }

@@ -151,7 +151,7 @@ func (c *Cluster) start(of *corev1.Pod, p *pod) {
 	}
 	files, err := c.mount(of)
 	if err != nil {
-		c.event(of, "Pod", "FailedMount", "MountVolume.SetUp failed for volume: "+err.Error())
+		c.event(of, "FailedMount", "MountVolume.SetUp failed for volume: "+err.Error())
 		p.try = time.Now().Add(5 * time.Second)
 		c.at(p.try)
 		return

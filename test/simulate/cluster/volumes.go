@@ -12,18 +12,19 @@ import (
 
 // mount returns the files of the container named runner. Its error names what is missing.
 func (c *Cluster) mount(of *corev1.Pod) (map[string][]byte, error) {
-	files := map[string][]byte{}
+	files, dirs := map[string][]byte{}, map[string]string{}
 	for _, container := range of.Spec.Containers {
 		for _, m := range container.VolumeMounts {
-			for i := range of.Spec.Volumes {
-				v := &of.Spec.Volumes[i]
-				if container.Name != runner || v.Name != m.Name {
-					continue
-				}
-				for _, s := range sources(v) {
-					if err := c.read(of.Namespace, m.MountPath, &s, files); err != nil {
-						return nil, err
-					}
+			if container.Name == runner {
+				dirs[m.Name] = m.MountPath
+			}
+		}
+	}
+	for _, v := range of.Spec.Volumes {
+		for _, s := range sources(&v) {
+			if dir := dirs[v.Name]; dir != "" {
+				if err := c.read(of.Namespace, dir, &s, files); err != nil {
+					return nil, err
 				}
 			}
 		}
@@ -48,39 +49,36 @@ func sources(v *corev1.Volume) []corev1.VolumeProjection {
 
 // read adds the files of an object.
 func (c *Cluster) read(namespace, dir string, s *corev1.VolumeProjection, into map[string][]byte) error {
-	var name string
 	var items []corev1.KeyToPath
 	var data map[string][]byte
 	switch {
 	case s.ConfigMap != nil:
-		name, items = s.ConfigMap.Name, s.ConfigMap.Items
-		if cm := apiserver.Find[*corev1.ConfigMap](c.opts.Server, namespace, name); cm != nil {
-			data = map[string][]byte{}
-			for key, text := range cm.Data {
-				data[key] = []byte(text)
-			}
-			maps.Copy(data, cm.BinaryData)
+		cm := apiserver.Find[*corev1.ConfigMap](c.opts.Server, namespace, s.ConfigMap.Name)
+		if cm == nil {
+			return fmt.Errorf("configmap %q not found", s.ConfigMap.Name)
+		}
+		items, data = s.ConfigMap.Items, map[string][]byte{}
+		maps.Copy(data, cm.BinaryData)
+		for key, text := range cm.Data {
+			data[key] = []byte(text)
 		}
 	case s.Secret != nil:
-		name, items = s.Secret.Name, s.Secret.Items
-		if secret := apiserver.Find[*corev1.Secret](c.opts.Server, namespace, name); secret != nil {
-			data = secret.Data
+		secret := apiserver.Find[*corev1.Secret](c.opts.Server, namespace, s.Secret.Name)
+		if secret == nil {
+			return fmt.Errorf("secret %q not found", s.Secret.Name)
 		}
-	}
-	if data == nil {
-		return fmt.Errorf("%q not found", name)
-	}
-	if items == nil {
-		for key := range data {
-			items = append(items, corev1.KeyToPath{Key: key, Path: key})
-		}
+		items, data = s.Secret.Items, secret.Data
 	}
 	for _, item := range items {
-		octets, ok := data[item.Key]
-		if !ok {
+		if _, ok := data[item.Key]; !ok {
 			return fmt.Errorf("references non-existent key: %s", item.Key)
 		}
-		into[path.Join(dir, item.Path)] = octets
+		into[path.Join(dir, item.Path)] = data[item.Key]
+	}
+	for key := range data {
+		if items == nil {
+			into[path.Join(dir, key)] = data[key]
+		}
 	}
 	return nil
 }

@@ -2,21 +2,30 @@
 package operator
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/controllers/loadtest"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 )
 
@@ -93,4 +102,23 @@ func (r *Replica) Stop() {
 func (r *Replica) Kill() {
 	r.API.Set(apiserver.Down)
 	r.Stop()
+}
+
+// Validate is for Server.Admit: it refuses LoadTests that the CRD refuses. It does not know the rules that compare with
+// the earlier version.
+func Validate(before, after client.Object) error {
+	lt, ok := after.(*v1alpha1.LoadTest)
+	if was, _ := before.(*v1alpha1.LoadTest); !ok || was != nil && equality.Semantic.DeepEqual(was.Spec, lt.Spec) {
+		return nil
+	}
+	raw, err := json.Marshal(&v1alpha1.LoadTest{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(),
+		Kind: "LoadTest"}, ObjectMeta: metav1.ObjectMeta{Name: lt.Name}, Spec: lt.Spec})
+	if err != nil {
+		return err
+	}
+	_, err = compile.Load(bytes.NewReader(raw))
+	if wrong := new(compile.ManifestError); errors.As(err, &wrong) {
+		return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("LoadTest").GroupKind(), lt.Name, wrong.Errors)
+	}
+	return err
 }

@@ -8,15 +8,29 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/test/builder"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 )
 
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard())
 	os.Exit(m.Run())
+}
+
+func TestValidate(t *testing.T) {
+	s := apiserver.New(Scheme())
+	s.Admit = Validate
+	if _, err := apiserver.Create(s, builder.Minimal("right").Namespace("ns").Build()); err != nil {
+		t.Error(err)
+	}
+	wrong := builder.Minimal("wrong").Namespace("ns").Shards(-1).Build()
+	if _, err := apiserver.Create(s, wrong); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.runner.shards") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestElection: one of two replicas leads. The other one follows it when it stops, and when it does not reach the API
