@@ -44,9 +44,9 @@ func TestElection(t *testing.T) {
 		err    string
 	}{
 		{"stopped", (*Replica).Stop, 6 * time.Second, ""},
-		{"killed", (*Replica).Kill, 20 * time.Second, ""},
-		{"refused", func(r *Replica) { r.API.Set(apiserver.Down) }, 20 * time.Second, "is the leader now"},
-		{"silent", func(r *Replica) { r.API.Set(apiserver.Silent) }, 20 * time.Second, "is the leader now"},
+		{"killed", (*Replica).Kill, 30 * time.Second, ""},
+		{"refused", func(r *Replica) { r.API.Set(apiserver.Down) }, 30 * time.Second, "is the leader now"},
+		{"silent", func(r *Replica) { r.API.Set(apiserver.Silent) }, 30 * time.Second, "is the leader now"},
 		{"no answer", func(r *Replica) { r.API.Set(apiserver.NoAnswer) }, time.Minute, "is the leader now"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,6 +61,7 @@ func TestElection(t *testing.T) {
 					return r
 				}
 				a, b := start("a"), start("b")
+				defer a.Stop()
 				defer b.Stop()
 				if !a.Leader.Leading() || b.Leader.Leading() {
 					t.Fatal("the first one does not lead")
