@@ -32,9 +32,11 @@ type action func(*World, trial.Event)
 var ofSystem = map[string]action{
 	"operators": func(w *World, e trial.Event) {
 		w.skew = time.Duration(e.Int("skew")) * time.Millisecond
-		w.replicas = make([]*replica, e.Int("replicas"))
-		for i := range w.replicas {
-			w.start(i)
+		for i := range e.Int("replicas") {
+			r := &replica{name: operatorName(i), ip: operatorIP(i)}
+			w.start(r)
+			w.replicas = append(w.replicas, r)
+			w.ended.Go(func() { w.supervise(r) })
 		}
 	},
 	"links": func(w *World, e trial.Event) {
@@ -77,14 +79,14 @@ var ofRunners = map[string]action{
 	"cutAll": func(w *World, e trial.Event) {
 		w.laws.disturb(e.Milliseconds())
 		for i := range w.replicas {
-			ip := fmt.Sprint(operatorNet, i+1)
+			ip := operatorIP(i)
 			w.cut(ip, "", e)
 			w.cut("", ip, e)
 		}
 	},
 	"reset": runnerFault(func(w *World, p *process, _ trial.Event) {
 		for i := range w.replicas {
-			w.net.Reset(fmt.Sprint(operatorNet, i+1), p.ip)
+			w.net.Reset(operatorIP(i), p.ip)
 		}
 	}),
 	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
@@ -110,7 +112,7 @@ var ofAPI = map[string]action{
 	"admission": func(w *World, e trial.Event) { w.faults.kind(w.faults.denied, e) },
 	"forbid":    func(w *World, e trial.Event) { w.faults.kind(w.faults.forbidden, e) },
 	"slowWatch": operatorFault(func(w *World, i int, e trial.Event) {
-		name := fmt.Sprint("operator-", i)
+		name := operatorName(i)
 		w.faults.locked(func() { w.faults.watch[name] = e.Milliseconds() })
 		time.AfterFunc(e.Milliseconds(), func() { w.faults.locked(func() { delete(w.faults.watch, name) }) })
 	}),
@@ -121,8 +123,11 @@ var ofAPI = map[string]action{
 		w.api.Forget()
 		w.link(i, apiserver.Down, trial.Event{Args: map[string]int64{"ms": 1}})
 	}),
-	"killOperator": operatorFault(func(w *World, i int, _ trial.Event) { w.restart(i, true) }),
-	"stopOperator": operatorFault(func(w *World, i int, _ trial.Event) { w.restart(i, false) }),
+	"killOperator": operatorFault(func(w *World, i int, _ trial.Event) {
+		w.net.Host(operatorIP(i)).Close()
+		go w.replicas[i].process.Load().Kill()
+	}),
+	"stopOperator": operatorFault(func(w *World, i int, _ trial.Event) { go w.replicas[i].process.Load().Stop() }),
 	"cutOperator":  operatorFault(func(w *World, i int, e trial.Event) { w.link(i, apiserver.Silent, e) }),
 }
 
@@ -161,6 +166,9 @@ var ofTargets = map[string]action{
 		}
 	},
 }
+
+func operatorName(i int) string { return fmt.Sprint("operator-", i) }
+func operatorIP(i int) string   { return fmt.Sprint(operatorNet, i+1) }
 
 func runnerFault(f func(*World, *process, trial.Event)) action {
 	return func(w *World, e trial.Event) {
@@ -221,7 +229,7 @@ func (w *World) cut(from, to string, e trial.Event) {
 // cutOperators cuts a runner off from all operators: what they send, what it sends, or both.
 func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
 	for i := range w.replicas {
-		ip := fmt.Sprint(operatorNet, i+1)
+		ip := operatorIP(i)
 		if there {
 			w.cut(ip, p.ip, e)
 		}
@@ -241,10 +249,9 @@ func (w *World) lose(p *process, e trial.Event) {
 
 // link changes the link of a replica to the API server for the time of an event.
 func (w *World) link(i int, to apiserver.Link, e trial.Event) {
-	if rep := w.replicas[i]; rep != nil {
-		rep.API.Set(to)
-		time.AfterFunc(e.Milliseconds(), func() { rep.API.Set(apiserver.Up) })
-	}
+	process := w.replicas[i].process.Load()
+	process.API.Set(to)
+	time.AfterFunc(e.Milliseconds(), func() { process.API.Set(apiserver.Up) })
 }
 
 // kind adds a kind to a set for the time of an event.

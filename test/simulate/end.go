@@ -111,11 +111,7 @@ func (w *World) expired(before []*v1alpha1.LoadTest) {
 
 // stop ends all goroutines.
 func (w *World) stop() {
-	for _, rep := range w.replicas {
-		if rep != nil {
-			rep.Stop()
-		}
-	}
+	close(w.over)
 	w.end()
 	for _, p := range w.runners.alive() {
 		p.Kill()

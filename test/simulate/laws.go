@@ -235,7 +235,8 @@ func (l *laws) received(r *peer.Request, from string) {
 	h.arrived[now.Unix()]++
 	if before, twice := h.received[value]; twice && before.from != from && !l.late(from) && !before.late {
 		// One runner sends a request again that the target did not process.
-		l.Broken("no slot is sent by two runners", "%s: slot %s arrived from %s at %v, and from %s now", h.lt.Name, value, before.from,
+		l.Broken("no slot is sent by two runners", "%s: slot %s arrived from %s at %v, and from %s now", h.lt.Name, value,
+			before.from,
 			before.at.Format(clock), from)
 	}
 	h.received[value] = arrival{from, now, l.late(from)}

@@ -3,16 +3,19 @@ package simulate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/go-logr/logr/funcr"
 
 	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
@@ -36,15 +39,15 @@ const (
 // World is the whole system of a trial.
 type World struct {
 	*trial.Run
-	t       *testing.T
-	laws    *laws
-	net     *network.Network
-	api     *apiserver.Server
-	cluster *cluster.Cluster
-	targets []*target.Target
-	runners runners
-	// replicas are the processes of the operator; nil entries have ended.
+	t        *testing.T
+	laws     *laws
+	net      *network.Network
+	api      *apiserver.Server
+	cluster  *cluster.Cluster
+	targets  []*target.Target
+	runners  runners
 	replicas []*replica
+	over     chan struct{} // closed at the end
 	// tests are the names of LoadTests in the order of their creation, incarnations counts them.
 	tests        []string
 	incarnations int
@@ -59,16 +62,16 @@ type World struct {
 	ended  sync.WaitGroup
 }
 
-// replica is a process of the operator.
+// replica is a replica of the operator. Its pod starts its process again.
 type replica struct {
-	*operator.Replica
 	name, ip string
+	process  atomic.Pointer[operator.Replica]
 }
 
 // New returns a World without operators and tests: its first events bring them.
 func New(t *testing.T, run *trial.Run) trial.World {
 	t.Helper()
-	w := &World{Run: run, t: t, laws: newLaws(run), r: run.Rand("world")}
+	w := &World{Run: run, t: t, laws: newLaws(run), r: run.Rand("world"), over: make(chan struct{})}
 	w.faults = faults{w: w, full: map[string]int{}, denied: map[string]int{}, forbidden: map[string]int{},
 		watch: map[string]time.Duration{}}
 	w.net = network.New(network.Options{Seed: run.Seed, Timeout: 2 * time.Minute})
@@ -92,48 +95,59 @@ func New(t *testing.T, run *trial.Run) trial.World {
 	return w
 }
 
-// start starts replica i, which may have run before.
-func (w *World) start(i int) {
-	rep := &replica{name: fmt.Sprint("operator-", i), ip: fmt.Sprint(operatorNet, i+1)}
-	host := w.net.Host(rep.ip)
+// noise is what each process logs when it starts and ends.
+var noise = regexp.MustCompile(`"msg"="(Starting|Stopping|Shutdown signal|All workers|Wait completed)`)
+
+// start starts the process of a replica.
+func (w *World) start(r *replica) {
 	cfg := operator.Config()
 	cfg.Runner.PodTimeout.Duration, cfg.Runner.ReadyTimeout.Duration = time.Minute, 20*time.Second
 	cfg.Runner.UnreachableTimeout.Duration, cfg.Report.PodGrace.Duration = 15*time.Second, 15*time.Second
 	cfg.Runner.TTLAfterFinished.Duration = ttl
-	r, err := operator.Start(w.api, rep.name, cfg, controllers.Options{Dial: host.DialContext},
-		logr.New(sink{w.Run, rep.name}))
+	log := funcr.New(func(_, args string) {
+		if !noise.MatchString(args) {
+			w.Log("%s %s", r.name, args)
+		}
+	}, funcr.Options{})
+	process, err := operator.Start(w.api, r.name, cfg, controllers.Options{Dial: w.net.Host(r.ip).DialContext}, log)
 	if err != nil {
-		w.Broken("the operator starts", "%v", err)
+		w.Broken("the operator starts", "%s: %v", r.name, err)
 	}
-	rep.Replica = r
-	w.replicas[i] = rep
+	r.process.Store(process)
 }
 
-// restart ends replica i, by SIGKILL or SIGTERM, and starts it again.
-func (w *World) restart(i int, kill bool) {
-	w.laws.disturb(0)
-	rep := w.replicas[i]
-	if rep == nil { // it starts
-		return
-	}
-	w.replicas[i] = nil
-	w.ended.Go(func() {
-		if kill {
-			w.net.Host(rep.ip).Close()
-			rep.Kill()
-		} else {
-			rep.Stop()
+// supervise starts a process again two seconds after it ended.
+func (w *World) supervise(r *replica) {
+	for {
+		process := r.process.Load()
+		select {
+		case <-process.Ended:
+			w.Log("%s ended: %v", r.name, process.Err)
+		case <-w.over:
+			process.Stop()
+			return
 		}
-	})
-	time.AfterFunc(time.Duration(w.r.Int64N(int64(3*time.Second))), func() {
-		w.faults.locked(func() { w.start(i) })
-	})
+		w.net.Host(r.ip).Close()
+		w.laws.disturb(2 * time.Second)
+		time.Sleep(2 * time.Second)
+		w.start(r)
+	}
+}
+
+// leads: no operator writes while another one leads, but for the Lease and for events.
+func (w *World) leads(r apiserver.Request) {
+	for _, other := range w.replicas {
+		if process := other.process.Load(); other.name != r.Client && process != nil && process.Leader.Leading() {
+			w.Broken("no leader acts after its lease", "%s: %s of %s %s while %s leads", r.Client, r.Verb, r.Kind, r.Name,
+				other.name)
+		}
+	}
 }
 
 // faults are what goes wrong between clients and the API server.
 type faults struct {
 	w  *World
-	mu sync.Mutex // guards the fields below, and World.replicas
+	mu sync.Mutex // guards the fields below
 	// refuse, conflict and lose are how many of the next writes of operators go wrong in that way.
 	refuse, conflict, lose int
 	// full, denied and forbidden are the kinds of which new objects, changes, and requests are refused.
@@ -150,6 +164,11 @@ func (f *faults) locked(do func()) {
 
 // request is what goes wrong with a request of an operator.
 func (f *faults) request(r apiserver.Request) (out apiserver.Fault) {
+	writes := !slices.Contains([]string{"", "event", "get", "list", "watch"}, r.Verb) && r.Kind != "Lease" &&
+		r.Kind != "Event"
+	if writes {
+		f.w.leads(r)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.Verb == "event" {
@@ -157,11 +176,10 @@ func (f *faults) request(r apiserver.Request) (out apiserver.Fault) {
 	}
 	out.Delay = 2 * time.Millisecond
 	gr := schema.GroupResource{Resource: r.Kind}
-	writes := r.Verb != "get" && r.Verb != "list" && r.Verb != "watch"
 	switch {
 	case f.forbidden[r.Kind] > 0 && r.Kind != "Lease":
 		out.Err = apierrors.NewForbidden(gr, r.Name, errors.New("RBAC"))
-	case !writes || r.Kind == "Lease" || r.Kind == "Event":
+	case !writes:
 	case f.full[r.Kind] > 0 && r.Verb == "create":
 		out.Err = apierrors.NewForbidden(gr, r.Name, errors.New("exceeded quota: q"))
 	case f.refuse > 0:
@@ -177,8 +195,11 @@ func (f *faults) request(r apiserver.Request) (out apiserver.Fault) {
 	return out
 }
 
-// admit refuses what an admission webhook refuses. It is not asked about the status of pods.
+// admit refuses what the CRD or an admission webhook refuses. The webhook is not asked about the status of pods.
 func (f *faults) admit(before, after client.Object) error {
+	if err := operator.Validate(before, after); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kind := after.GetObjectKind().GroupVersionKind().Kind
@@ -187,16 +208,3 @@ func (f *faults) admit(before, after client.Object) error {
 	}
 	return nil
 }
-
-// sink writes the log of an operator to that of the trial.
-type sink struct {
-	*trial.Run
-	name string
-}
-
-func (s sink) Init(logr.RuntimeInfo)                  {}
-func (s sink) Enabled(level int) bool                 { return level == 0 }
-func (s sink) WithValues(...any) logr.LogSink         { return s }
-func (s sink) WithName(string) logr.LogSink           { return s }
-func (s sink) Info(_ int, msg string, kv ...any)      { s.Log("%s: %s %v", s.name, msg, kv) }
-func (s sink) Error(err error, msg string, kv ...any) { s.Log("%s: %s: %v %v", s.name, msg, err, kv) }
