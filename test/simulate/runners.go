@@ -2,12 +2,11 @@ package simulate
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	runner "github.com/h2surge/h2surge/runner/process"
 	"github.com/h2surge/h2surge/test/simulate/cluster"
 	"github.com/h2surge/h2surge/test/simulate/network"
@@ -62,7 +60,10 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 	zero := time.Now().Add(-time.Hour - time.Duration(r.w.Rand("clock of "+pod.Name).Int64N(int64(r.w.skew)+1)))
 	parts := runner.Parts{Log: slog.New(slog.DiscardHandler), Network: p.host,
 		Clock: func() int64 { return int64(time.Since(zero)) }}
-	config := configOf(pod, root)
+	config, err := configOf(pod, root)
+	if err != nil {
+		r.w.Broken("runners start", "%s: %v", pod.Name, err)
+	}
 	r.w.ended.Go(func() {
 		code := int32(0)
 		if err := runner.Run(ctx, config, parts); err != nil {
@@ -77,31 +78,19 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 	return p
 }
 
-// configOf is what cmd/runner makes of its arguments and environment.
-func configOf(pod *corev1.Pod, root string) runner.Config {
-	c := runner.Config{ControlAddress: ":" + strconv.Itoa(rv.ControlPort), MetricsAddress: ":" +
-		strconv.Itoa(rv.MetricsPort),
-		AckGrace: rv.DefaultResultRetention, Pod: pod.Name, Node: pod.Spec.NodeName, IP: pod.Status.PodIP}
-	c.Index, _ = strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-	container := &pod.Spec.Containers[slices.IndexFunc(pod.Spec.Containers,
-		func(c corev1.Container) bool { return c.Name == "runner" })]
-	for _, arg := range container.Args {
-		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		switch name {
-		case "plan":
-			c.Plan = filepath.Join(root, value)
-		case "tls-dir":
-			c.TLSDir = filepath.Join(root, value)
-		case "ack-grace":
-			c.AckGrace, _ = time.ParseDuration(value)
+// configOf is what the process reads from its arguments and its environment.
+func configOf(pod *corev1.Pod, root string) (runner.Config, error) {
+	env := map[string]string{"JOB_COMPLETION_INDEX": pod.Annotations[batchv1.JobCompletionIndexAnnotation],
+		"POD_IP": pod.Status.PodIP, "POD_NAME": pod.Name, "NODE_NAME": pod.Spec.NodeName}
+	i := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == "runner" })
+	for _, e := range pod.Spec.Containers[i].Env {
+		if e.ValueFrom == nil {
+			env[e.Name] = e.Value
 		}
 	}
-	for _, e := range container.Env {
-		if e.Name == "PLAN_DIGEST" {
-			c.PlanDigest = e.Value
-		}
-	}
-	return c
+	c, err := runner.ParseConfig(pod.Spec.Containers[i].Args, func(name string) string { return env[name] }, io.Discard)
+	c.Plan, c.TLSDir = filepath.Join(root, c.Plan), filepath.Join(root, c.TLSDir)
+	return c, err
 }
 
 // Wait implements cluster.Process.
