@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
@@ -97,6 +98,17 @@ func checkShare(p *rv.Plan, s *rv.Share) error {
 		}
 	}
 	return nil
+}
+
+// Position returns the revision of the newest change that this runner has accepted, and the time since the start; zero
+// or less: the load has not begun.
+func (r *Runner) Position() (revision int64, since time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.startAt != 0 {
+		since = time.Duration(r.opts.Clock() - r.startAt)
+	}
+	return r.last.Revision, since
 }
 
 // accept makes an update take effect. The caller holds mu.

@@ -10,8 +10,8 @@ import (
 	"github.com/h2surge/h2surge/runner/control"
 )
 
-// engine runs a plan: it is package runner's Runner, except in tests.
-type engine interface {
+// Engine runs a plan: it is package runner's Runner, except in tests.
+type Engine interface {
 	control.Engine
 	Done() <-chan struct{}
 	Close() error
@@ -23,7 +23,7 @@ var errForeignShare = errors.New("the share belongs to another runner")
 
 // identified is an engine that knows which pod it runs in.
 type identified struct {
-	engine
+	Engine
 	index     int // of the pod in its Job; below zero: unknown
 	pod, node string
 }
@@ -32,11 +32,11 @@ func (e identified) Update(u rv.Update) error {
 	if none := u.Leave && u.Share.Shards == 0; e.index >= 0 && u.Share.Shard != e.index && !none {
 		return fmt.Errorf("%w: this is shard %d", errForeignShare, e.index)
 	}
-	return e.engine.Update(u)
+	return e.Engine.Update(u)
 }
 
-func (e identified) Snapshot() *rv.Snapshot { return e.identify(*e.engine.Snapshot()) }
-func (e identified) Totals() *rv.Snapshot   { return e.identify(*e.engine.Totals()) }
+func (e identified) Snapshot() *rv.Snapshot { return e.identify(*e.Engine.Snapshot()) }
+func (e identified) Totals() *rv.Snapshot   { return e.identify(*e.Engine.Totals()) }
 
 func (e identified) identify(s rv.Snapshot) *rv.Snapshot {
 	s.Protocol, s.Version = rv.ProtocolVersion, version.Get().String()

@@ -20,7 +20,7 @@ const (
 
 // life is a runner from its first message to its end.
 type life struct {
-	engine engine
+	engine Engine
 	acked  <-chan struct{}
 	// lastRequest returns the time of the last message of the operator.
 	lastRequest func() time.Time

@@ -22,8 +22,8 @@ type Parts struct {
 	// Network and Clock are those of runner.Options. Nil: those of the system.
 	Network dial.Network
 	Clock   func() int64
-	// newEngine makes an engine in the place of package runner's; nil: that.
-	newEngine func(*rv.Plan) (engine, error)
+	// NewEngine makes the engine; nil: runner.New.
+	NewEngine func(*rv.Plan, runner.Options) (Engine, error)
 }
 
 // Run is the life of a runner process. It returns when the operator has the result, or some time after terminated ends.
@@ -79,10 +79,10 @@ func Run(terminated context.Context, c Config, p Parts) error {
 }
 
 // load makes the engine, or one that reports the error of the plan. The plan is never nil.
-func (p Parts) load(c Config) (*rv.Plan, engine) {
+func (p Parts) load(c Config) (*rv.Plan, Engine) {
 	heap := tune.Heap()
 	plan, err := readPlan(c.Plan, c.PlanDigest)
-	var e engine
+	var e Engine
 	if err == nil {
 		p.Log.Info("Plan read", "name", plan.Name, "gcPercent", heap.GCPercent,
 			"memoryLimit", heap.MemoryLimit, "maxProcs", tune.Workers(max(1, plan.CPUsPerShard)))
@@ -92,14 +92,15 @@ func (p Parts) load(c Config) (*rv.Plan, engine) {
 		p.Log.Error("Plan rejected", "err", err)
 		plan, e = &rv.Plan{}, newRejected(err, p.Clock)
 	}
-	return plan, identified{engine: e, index: c.Index, pod: c.Pod, node: c.Node}
+	return plan, identified{Engine: e, index: c.Index, pod: c.Pod, node: c.Node}
 }
 
 // make makes the engine of a plan.
-func (p Parts) make(plan *rv.Plan, c Config) (engine, error) {
-	if p.newEngine != nil {
-		return p.newEngine(plan)
+func (p Parts) make(plan *rv.Plan, c Config) (Engine, error) {
+	o := runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: p.Log, ListenAddress: c.IP, ListenName: c.Name,
+		Network: p.Network, Clock: p.Clock}
+	if p.NewEngine != nil {
+		return p.NewEngine(plan, o)
 	}
-	return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: p.Log, ListenAddress: c.IP,
-		ListenName: c.Name, Network: p.Network, Clock: p.Clock})
+	return runner.New(plan, o)
 }

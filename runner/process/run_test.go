@@ -25,6 +25,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/runner"
 )
 
 // pod is a runner process of a test, and the operator's way to it.
@@ -89,14 +90,14 @@ func smallPlan() *rv.Plan {
 }
 
 // startPod runs a pod on a plan file, with the real engine when e is nil. The plan must have the digest, if there is one.
-func startPod(t *testing.T, e engine, planFile []byte, digest ...string) *pod {
+func startPod(t *testing.T, e Engine, planFile []byte, digest ...string) *pod {
 	t.Helper()
 	p := newPod(t)
 	c := Config{ControlAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", AckGrace: time.Minute, Index: 1, Pod: "pod-1", Node: "node-1"}
 	c.PlanDigest = strings.Join(digest, "")
 	var parts Parts
 	if e != nil {
-		parts.newEngine = func(*rv.Plan) (engine, error) { return e, nil }
+		parts.NewEngine = func(*rv.Plan, runner.Options) (Engine, error) { return e, nil }
 	}
 	p.start(c, parts, planFile)
 	return p

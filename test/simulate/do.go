@@ -45,6 +45,7 @@ var ofSystem = map[string]action{
 	},
 	"slow": func(w *World, e trial.Event) {
 		w.laws.disturb(e.Milliseconds())
+		w.laws.hold("", e.Milliseconds())
 		d := time.Duration(e.Int("delay")) * time.Millisecond
 		w.net.Set(d, d/4, w.loss)
 		time.AfterFunc(e.Milliseconds(), func() { w.net.Set(w.delay, w.delay/4, w.loss) })
@@ -90,6 +91,7 @@ var ofRunners = map[string]action{
 		}
 	}),
 	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
+		w.laws.hold(p.ip, e.Milliseconds())
 		for _, ip := range []string{h2cAddress, http1Address} {
 			w.cut(p.ip, ip, e)
 			w.cut(ip, p.ip, e)
@@ -146,21 +148,25 @@ var ofTargets = map[string]action{
 	"resetStreams": targetFault(func(w *World, e trial.Event) func(*peer.Request) peer.Reply {
 		return w.some(e, peer.Reply{After: time.Millisecond, Resets: true, Reset: http2.ErrCodeInternal})
 	}),
-	"goAway": func(w *World, _ trial.Event) {
+	"goAway": func(w *World, e trial.Event) {
+		w.laws.upset(e)
 		w.targets[0].Each(func(p *peer.Peer) { p.GoAway() })
 	},
-	"close": func(w *World, _ trial.Event) {
+	"close": func(w *World, e trial.Event) {
+		w.laws.upset(e)
 		for _, t := range w.targets {
 			t.Each(func(p *peer.Peer) { p.Closed = true })
 		}
 	},
 	"refuseConnections": func(w *World, e trial.Event) {
+		w.laws.upset(e)
 		for _, t := range w.targets {
 			t.Refuse(true)
 			time.AfterFunc(e.Milliseconds(), func() { t.Refuse(false) })
 		}
 	},
-	"lie": func(w *World, _ trial.Event) {
+	"lie": func(w *World, e trial.Event) {
+		w.laws.upset(e)
 		for _, t := range w.targets {
 			t.Each(func(p *peer.Peer) { p.Out.WriteString("this is neither a frame nor a status line\r\n\r\n") })
 		}
@@ -196,6 +202,7 @@ func apiFault(f func(*faults, trial.Event)) action {
 
 func targetFault(f func(*World, trial.Event) func(*peer.Request) peer.Reply) action {
 	return func(w *World, e trial.Event) {
+		w.laws.upset(e)
 		serve := f(w, e)
 		for _, t := range w.targets {
 			t.Set(serve)
@@ -241,6 +248,8 @@ func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
 
 // lose cuts the kubelet of a runner off.
 func (w *World) lose(p *process, e trial.Event) {
+	w.laws.unfence(p.ip)
+	w.laws.hold(p.ip, e.Milliseconds())
 	w.onPod(p, func(pod *corev1.Pod) {
 		w.cluster.CutNode(pod.Spec.NodeName, false)
 		time.AfterFunc(e.Milliseconds(), func() { w.cluster.HealNode(pod.Spec.NodeName) })
@@ -274,6 +283,27 @@ func (l *laws) keep(ip string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.senders[ip] = later(l.senders[ip], time.Now().Add(d))
+}
+
+// upset: the targets do not behave well for a time.
+func (l *laws) upset(e trial.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calm = later(l.calm, time.Now().Add(lasting(e)))
+}
+
+// hold: what a runner sends can take as long as a fault, and then a while.
+func (l *laws) hold(ip string, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[ip] = later(l.held[ip], time.Now().Add(d+settled))
+}
+
+// unfence: the kubelet of a runner cannot end it.
+func (l *laws) unfence(ip string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unfenced[ip] = true
 }
 
 func later(a, b time.Time) time.Time {

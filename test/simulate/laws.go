@@ -28,8 +28,14 @@ type laws struct {
 	// disturbed is when the operators or the API server were last kept from their work, calm when the last fault of any
 	// kind ended; in the future while one lasts.
 	disturbed, calm time.Time
-	// senders are when a runner was last kept from its work, by the address of its pod.
-	senders map[string]time.Time
+	// senders are when a runner was last kept from its work, by the address of its pod. unfenced are those whose kubelet
+	// was cut off.
+	senders  map[string]time.Time
+	unfenced map[string]bool
+	// held is until when requests may arrive that were sent long before, by address; empty: from all.
+	held map[string]time.Time
+	// runner returns the process of an address.
+	runner func(ip string) *process
 }
 
 // history is what is known of one LoadTest.
@@ -38,6 +44,8 @@ type history struct {
 	key     string             // the first segment of its paths
 	record  *run               // as stored last; nil: none
 	deleted bool
+	// edited is when a user changed the spec last, ordered when the orders to runners changed last.
+	edited, ordered time.Time
 	// received are the requests of chains at rates that arrived at a target, by the value of the counter.
 	received map[string]arrival
 	// arrived counts them, by second of the trial.
@@ -62,14 +70,14 @@ type run struct {
 		Generation int64 `json:"generation"`
 		Suspended  bool  `json:"suspended"`
 	} `json:"live"`
-	Changes []struct {
-		Revision int64 `json:"revision"`
-		At       int64 `json:"at"`
-	} `json:"changes"`
-	Shards []struct {
-		Index  int       `json:"index"`
-		Pod    types.UID `json:"pod"`
-		State  string    `json:"state"`
+	Changes []change `json:"changes"`
+	Shards  []struct {
+		Index int       `json:"index"`
+		Pod   types.UID `json:"pod"`
+		State string    `json:"state"`
+		Loss  *struct {
+			Time time.Time `json:"time"`
+		} `json:"loss"`
 		Counts struct {
 			Sequence uint64 `json:"sequence"`
 		} `json:"counts"`
@@ -82,11 +90,17 @@ type run struct {
 	} `json:"end"`
 }
 
+type change struct {
+	Revision int64 `json:"revision"`
+	At       int64 `json:"at"`
+}
+
 // order has the states of a run that started.
 var order = []string{"Running", "Stopping", "Finishing", "Finished"}
 
 func newLaws(r *trial.Run) *laws {
-	return &laws{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{}}
+	return &laws{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
+		unfenced: map[string]bool{}, held: map[string]time.Time{}}
 }
 
 // wrote checks a write of the API server.
@@ -103,6 +117,7 @@ func (l *laws) wrote(before, after client.Object) {
 		}
 		if after != nil && before != nil {
 			l.status(h, &before.(*v1alpha1.LoadTest).Status, &o.Status)
+			h.edit(before.(*v1alpha1.LoadTest), o)
 		}
 		h.lt, h.deleted = o, after == nil
 	case *statev1alpha1.LoadTestRun:
@@ -130,6 +145,10 @@ func (l *laws) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
 	}
 	if h.record != nil && !deleted {
 		l.forward(o.Name, h.record, next)
+	}
+	if was := h.record; was == nil || was.Start == nil || (was.Stop == nil) != (next.Stop == nil) ||
+		(was.End == nil) != (next.End == nil) || len(was.Changes) != len(next.Changes) {
+		h.ordered = time.Now()
 	}
 	if h.record = next; deleted {
 		h.record = nil
@@ -233,26 +252,54 @@ func (l *laws) received(r *peer.Request, from string) {
 	h.total++
 	now := time.Now()
 	h.arrived[now.Unix()]++
-	if before, twice := h.received[value]; twice && before.from != from && !l.late(from) && !before.late {
+	late := l.late(h, from)
+	if before, twice := h.received[value]; twice && before.from != from && !late && !before.late {
 		// One runner sends a request again that the target did not process.
 		l.Broken("no slot is sent by two runners", "%s: slot %s arrived from %s at %v, and from %s now", h.lt.Name, value,
 			before.from,
 			before.at.Format(clock), from)
 	}
-	h.received[value] = arrival{from, now, l.late(from)}
-	if end := h.lt.Status.CompletionTime; end != nil && now.Sub(end.Time) > 6*time.Second && !l.late(from) {
+	h.received[value] = arrival{from, now, late}
+	l.allowed(h, from, now)
+}
+
+// late returns whether a runner does not know a change that is in force.
+func (l *laws) late(h *history, from string) bool {
+	p := l.runner(from)
+	if h.record == nil || p == nil {
+		return true // its record was deleted
+	}
+	revision, since := p.position()
+	return slices.ContainsFunc(h.record.Changes, func(c change) bool {
+		return c.At != 0 && c.At <= int64(since) && c.Revision > revision
+	})
+}
+
+// settled is how long a fault has effects after its end: another operator leads, and TCP sends again what was lost.
+const settled = 45 * time.Second
+
+// travel is how long a request is under way at most.
+const travel = 6 * time.Second
+
+// allowed: a runner sends nothing after the end of its test, and with a lease nothing after it was lost.
+func (l *laws) allowed(h *history, from string, now time.Time) {
+	if now.Before(l.held[from]) || now.Before(l.held[""]) {
+		return
+	}
+	leases, p := h.lt.Spec.Runner.LeaseDuration != nil, l.runner(from)
+	if end := h.lt.Status.CompletionTime; end != nil && now.Sub(end.Time) > travel && (leases || !l.unfenced[from]) {
 		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from,
 			now.Sub(end.Time))
 	}
-}
-
-// settled is how long after a fault a runner may act on what it knew before: another operator leads, and has told it.
-const settled = 45 * time.Second
-
-// late returns whether a runner may not know the newest change.
-func (l *laws) late(from string) bool {
-	now := time.Now()
-	return now.Sub(l.disturbed) < settled || now.Sub(l.senders[from]) < settled
+	if h.record == nil || !leases {
+		return
+	}
+	for _, s := range h.record.Shards {
+		if s.Loss != nil && s.Pod == p.uid && now.Sub(s.Loss.Time) > travel {
+			l.Broken("a runner without a lease sends nothing", "%s: a request from %s %v after its loss", h.lt.Name, from,
+				now.Sub(s.Loss.Time))
+		}
+	}
 }
 
 // clock is how times of a trial are shown.

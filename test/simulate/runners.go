@@ -13,7 +13,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	engine "github.com/h2surge/h2surge/runner"
 	runner "github.com/h2surge/h2surge/runner/process"
 	"github.com/h2surge/h2surge/test/simulate/cluster"
 	"github.com/h2surge/h2surge/test/simulate/network"
@@ -25,6 +29,7 @@ type runners struct {
 	dir   string
 	mu    sync.Mutex // guards the fields below
 	byPod map[string]*process
+	byIP  map[string]*process
 	names []string // of pods, in the order of their starts
 }
 
@@ -36,11 +41,33 @@ type process struct {
 	exit    chan int32
 	code    atomic.Int32 // of an exit; 0: it runs
 	killed  atomic.Bool
+	uid     types.UID // of the pod
+	job     types.UID // of its owner
+	engine  atomic.Pointer[engine.Runner]
+}
+
+// position is that of the engine; zero: there is none.
+func (p *process) position() (revision int64, since time.Duration) {
+	if e := p.engine.Load(); e != nil {
+		return e.Position()
+	}
+	return 0, 0
+}
+
+// ended returns whether the engine has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.engine.Load().Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // start is cluster.Options.Start.
 func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][]byte) cluster.Process {
-	p := &process{pod: pod.Name, ip: pod.Status.PodIP, host: r.w.net.Host(pod.Status.PodIP), exit: make(chan int32, 1)}
+	p := &process{pod: pod.Name, uid: pod.UID, job: metav1.GetControllerOf(pod).UID, ip: pod.Status.PodIP,
+		host: r.w.net.Host(pod.Status.PodIP), exit: make(chan int32, 1)}
 	ctx, p.term = context.WithCancel(ctx)
 	root := filepath.Join(r.dir, pod.Name)
 	for name, data := range files {
@@ -53,12 +80,19 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 		}
 	}
 	r.mu.Lock()
-	r.byPod[pod.Name] = p
+	r.byPod[pod.Name], r.byIP[p.ip] = p, p
 	r.names = append(r.names, pod.Name)
 	r.mu.Unlock()
 	// of its clock
 	zero := time.Now().Add(-time.Hour - time.Duration(r.w.Rand("clock of "+pod.Name).Int64N(int64(r.w.skew)+1)))
-	parts := runner.Parts{Log: slog.New(slog.DiscardHandler), Network: p.host,
+	make := func(plan *rv.Plan, o engine.Options) (runner.Engine, error) {
+		e, err := engine.New(plan, o)
+		if err == nil {
+			p.engine.Store(e)
+		}
+		return e, err
+	}
+	parts := runner.Parts{NewEngine: make, Log: slog.New(slog.DiscardHandler), Network: p.host,
 		Clock: func() int64 { return int64(time.Since(zero)) }}
 	config, err := configOf(pod, root)
 	if err != nil {
@@ -116,6 +150,13 @@ func (r *runners) alive() (out []*process) {
 		}
 	}
 	return out
+}
+
+// at returns the runner of an address; nil: there was none.
+func (r *runners) at(ip string) *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byIP[ip]
 }
 
 // any returns runner n, modulo their number; nil: there is none.

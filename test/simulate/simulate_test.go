@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 var simulation = trial.Simulation{Actions: Actions, Horizon: 90 * time.Second, Limit: 2 * time.Minute, New: New}
 
 // fixedSeeds are as many as two CPUs run in 20 seconds.
-const fixedSeeds = 60
+const fixedSeeds = 24
 
 // TestSeeds runs fixed seeds, or what its flags ask for.
 func TestSeeds(t *testing.T) { simulation.Seeds(t, fixedSeeds) }

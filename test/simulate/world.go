@@ -85,13 +85,15 @@ func New(t *testing.T, run *trial.Run) trial.World {
 		}
 		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.laws.received))
 	}
-	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}}
+	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}, byIP: map[string]*process{}}
+	w.laws.runner = w.runners.at
 	w.cluster = cluster.New(cluster.Options{Server: w.api, Rand: run.Rand("cluster"), Nodes: []string{"node-1", "node-2",
 		"node-3"},
 		Start: w.runners.start, Startup: startup})
 	ctx, end := context.WithCancel(context.Background())
 	w.end = end
 	w.ended.Go(func() { w.cluster.Run(ctx) })
+	w.ended.Go(w.watch)
 	return w
 }
 
@@ -185,7 +187,7 @@ func (f *faults) request(r apiserver.Request) (out apiserver.Fault) {
 	case f.refuse > 0:
 		f.refuse--
 		out.Err = apierrors.NewInternalError(errors.New("no"))
-	case f.conflict > 0 && r.Verb != "create":
+	case f.conflict > 0 && (r.Verb == "update" || r.Verb == "patch"):
 		f.conflict--
 		out.Err = apierrors.NewConflict(gr, r.Name, errors.New("the object has been modified"))
 	case f.lose > 0:

@@ -1,0 +1,117 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// inTime is how long an order may take to a runner that the operator reaches, and a worker to send what is due.
+const inTime = 8 * time.Second
+
+// watch checks each second what must have happened by now.
+func (w *World) watch() {
+	for {
+		select {
+		case <-w.over:
+			return
+		case <-time.After(time.Second):
+		}
+		runners := w.runners.alive()
+		w.laws.mu.Lock()
+		for _, h := range w.laws.inOrder() {
+			w.laws.orders(h, runners)
+			w.laws.rate(h)
+		}
+		w.laws.mu.Unlock()
+	}
+}
+
+// inOrder returns the tests that exist, in the order of their UIDs.
+func (l *laws) inOrder() (out []*history) {
+	var uids []types.UID
+	for uid, h := range l.tests {
+		if !h.deleted && h.record != nil && h.record.Start != nil {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	for _, uid := range uids {
+		out = append(out, l.tests[uid])
+	}
+	return out
+}
+
+// quiet returns whether nothing kept the operators and a runner from their work for a time.
+func (l *laws) quiet(ip string, d time.Duration) bool {
+	return time.Since(l.disturbed) > settled && time.Since(l.senders[ip]) > settled+d
+}
+
+// orders: a runner that the operator reaches does what the record says. It has the newest change, or its engine has
+// ended.
+func (l *laws) orders(h *history, runners []*process) {
+	if time.Since(h.ordered) < inTime {
+		return
+	}
+	for _, p := range runners {
+		revision, since := p.position()
+		if p.job != h.record.Start.Job || !l.quiet(p.ip, 0) || since <= 0 || p.ended() {
+			continue
+		}
+		if h.record.Stop != nil || h.record.End != nil {
+			l.Broken("runners hear of the stop", "%s: runner %s still runs", h.lt.Name, p.pod)
+		}
+		if newest := h.record.Changes[len(h.record.Changes)-1]; revision < newest.Revision && h.record.State == "Running" {
+			l.Broken("runners get each change", "%s: runner %s has change %d of %d", h.lt.Name, p.pod, revision, newest.Revision)
+		}
+	}
+}
+
+// rate: the target gets the rate of a constant stage, if nothing disturbs it.
+func (l *laws) rate(h *history) {
+	const window = 5
+	now, s := time.Now(), &h.lt.Spec
+	rate := s.Rates[0].RequestsPerSecond
+	if rate == nil || s.Rates[0].RampFrom != nil || s.Rates[0].Arrivals != "" || h.record.State != "Running" ||
+		h.key == scheduled ||
+		s.Suspend || h.record.Live.Suspended || now.Sub(h.ordered) < 4*inTime || now.Sub(h.edited) < 4*inTime ||
+		now.Sub(l.calm) < settled || now.Sub(l.disturbed) < settled || l.anyLost(h) || now.Before(l.held[""]) {
+		return
+	}
+	for _, kept := range l.senders {
+		if now.Sub(kept) < settled {
+			return
+		}
+	}
+	begin := h.record.Start.Time.Time
+	if now.Sub(begin) < 2*inTime || now.Add(inTime).After(begin.Add(s.Rates[0].Duration.Duration)) {
+		return
+	}
+	arrived := int64(0)
+	for i := range int64(window) {
+		arrived += h.arrived[now.Unix()-1-i]
+	}
+	if due := *rate * window; arrived < due*8/10 || arrived > due*12/10 {
+		l.Broken("what is due is sent", "%s: %d requests arrived in %d s, %d were due", h.lt.Name, arrived, window, due)
+	}
+}
+
+// anyLost returns whether a runner of a test was lost.
+func (l *laws) anyLost(h *history) bool {
+	for _, s := range h.record.Shards {
+		if s.Loss != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// edit notes that a user changed a test.
+func (h *history) edit(before, after *v1alpha1.LoadTest) {
+	if before.Generation != after.Generation {
+		h.edited = time.Now()
+	}
+}
