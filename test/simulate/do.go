@@ -35,7 +35,7 @@ var ofSystem = map[string]action{
 		for i := range e.Int("replicas") {
 			r := &replica{name: operatorName(i), ip: operatorIP(i)}
 			w.start(r)
-			w.replicas = append(w.replicas, r)
+			w.faults.locked(func() { w.replicas = append(w.replicas, r) })
 			w.ended.Go(func() { w.supervise(r) })
 		}
 	},

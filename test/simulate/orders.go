@@ -20,6 +20,7 @@ func (w *World) watch() {
 			return
 		case <-time.After(time.Second):
 		}
+		w.faults.locked(w.lead)
 		runners := w.runners.alive()
 		w.laws.mu.Lock()
 		for _, h := range w.laws.inOrder() {

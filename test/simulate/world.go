@@ -66,6 +66,7 @@ type World struct {
 type replica struct {
 	name, ip string
 	process  atomic.Pointer[operator.Replica]
+	leads    time.Time // since when; zero: it does not; guarded by faults.mu
 }
 
 // New returns a World without operators and tests: its first events bring them.
@@ -136,12 +137,26 @@ func (w *World) supervise(r *replica) {
 	}
 }
 
-// leads: no operator writes while another one leads, but for the Lease and for events.
+// leads: no operator sends a write while another one leads, but for the Lease and for events. The caller holds
+// faults.mu.
 func (w *World) leads(r apiserver.Request) {
+	w.lead()
 	for _, other := range w.replicas {
-		if process := other.process.Load(); other.name != r.Client && process != nil && process.Leader.Leading() {
-			w.Broken("no leader acts after its lease", "%s: %s of %s %s while %s leads", r.Client, r.Verb, r.Kind, r.Name,
-				other.name)
+		if since := other.leads; other.name != r.Client && !since.IsZero() && since.Before(r.Sent) {
+			w.Broken("no leader acts after its lease", "%s: %s of %s %s, sent at %s; %s leads", r.Client, r.Verb, r.Kind, r.Name,
+				r.Sent.Format(clock), other.name)
+		}
+	}
+}
+
+// lead notes since when replicas lead. The caller holds faults.mu.
+func (w *World) lead() {
+	for _, r := range w.replicas {
+		switch process := r.process.Load(); {
+		case process == nil || !process.Leader.Leading():
+			r.leads = time.Time{}
+		case r.leads.IsZero():
+			r.leads = time.Now()
 		}
 	}
 }

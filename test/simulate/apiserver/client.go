@@ -16,6 +16,8 @@ import (
 type Request struct {
 	Client, Verb, Kind, Namespace, Name string
 	Object                              client.Object
+	// Sent is when the client sent it.
+	Sent time.Time
 }
 
 // Fault is what goes wrong with a request. An event of a watch has Delay and Err, which ends the watch.
@@ -111,6 +113,7 @@ func (c *Client) CloseIdleConnections() {}
 
 // RoundTrip implements http.RoundTripper.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
+	sent := time.Now()
 	call, err := c.of.parse(req)
 	if err != nil {
 		return nil, err
@@ -119,7 +122,7 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := c.pass(ctx, false); err != nil {
 		return nil, err
 	}
-	call.Client = c.name
+	call.Client, call.Sent = c.name, sent
 	f := c.of.fault(call.Request)
 	if f.Lost { // the server handles it, whether or not the client waits for that
 		time.AfterFunc(f.Delay, func() { _, _ = c.of.answer(call) })
