@@ -10,6 +10,13 @@ type Baseline struct {
 	// report is a report that was kept.
 	// +optional
 	Report *BaselineReport `json:"report,omitempty"`
+	// schedule is the name of a LoadTestSchedule in the namespace of the LoadTest. The baseline is its last LoadTest that
+	// started before this one and passed, or that only lacked a baseline itself, as the first one does. The command line
+	// does not know schedules. Bounds: at most 41 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=41
+	Schedule string `json:"schedule,omitempty"`
 }
 
 // BaselineReport is the place of a report. Set exactly one field.

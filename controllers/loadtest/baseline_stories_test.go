@@ -82,3 +82,28 @@ func TestBaseline(t *testing.T) {
 	invalid := w.await("of-a-file", "refused", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == v1alpha1.PhaseInvalid })
 	w.wantCondition(invalid, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
 }
+
+// The first run of a schedule has no baseline, and is that of the second one.
+func TestBaselineOfASchedule(t *testing.T) {
+	w := newWorld(t)
+	s := w.schedule("regression")
+	s.Spec.Template.Spec.Thresholds = append(s.Spec.Template.Spec.Thresholds, v1alpha1.Threshold{Name: "same",
+		Metric: v1alpha1.MetricErrorRate, MaxIncrease: "1%", Baseline: &v1alpha1.Baseline{Schedule: "regression"}})
+	w.must(w.client.Create(w.ctx, s))
+	w.operator()
+	last := func() *v1alpha1.FinishedLoadTest { return w.scheduleStatus("regression").LastFinished }
+	w.Eventually(last).ShouldNot(gomega.BeNil())
+	first := w.get(last().Name)
+	want := "same: ErrorRate was not compared: the baseline, schedule regression: it has no earlier run that passed"
+	if v := first.Status.Verdict; v.Outcome != "Inconclusive" || v.Reason != v1alpha1.ReasonNotCompared || v.Message != want {
+		t.Errorf("first run: verdict %+v, want %q", v, want)
+	}
+	w.endOperator()
+	w.later(time.Minute)
+	w.operator()
+	w.Eventually(func() string { return last().Name }).ShouldNot(gomega.Equal(first.Name))
+	second := w.get(last().Name)
+	if v, st := second.Status.Verdict, lastOf(second); v.Outcome != "Passed" || st.Baseline != w.ns+"/"+first.Name {
+		t.Errorf("second run: verdict %+v", v)
+	}
+}

@@ -6,9 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/report/baseline"
@@ -33,8 +35,19 @@ func (o *observer) baselines(ctx context.Context, f *run.Facts) error {
 // baseline reads one report. What the API server does not have, and what is not a report, is not an error of the pass.
 func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1alpha1.BaselineSource) (baseline.Found,
 	error) {
+	name := source.ConfigMap
+	if source.Schedule != "" {
+		last, err := o.lastOf(ctx, f, source.Schedule)
+		if err != nil {
+			return baseline.Found{}, err
+		}
+		if last == nil {
+			return baseline.Found{Why: "it has no earlier run that passed"}, nil
+		}
+		name = last.Status.Report.ConfigMapRef.Name
+	}
 	cm := &corev1.ConfigMap{}
-	err := o.reader.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: source.ConfigMap}, cm)
+	err := o.reader.Get(ctx, client.ObjectKey{Namespace: f.LoadTest.Namespace, Name: name}, cm)
 	if apierrors.IsNotFound(err) {
 		return baseline.Found{Why: "it does not exist"}, nil
 	}
@@ -49,4 +62,32 @@ func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1al
 		return baseline.Found{Why: fmt.Sprintf("it cannot be read: %v", err)}, nil
 	}
 	return baseline.Found{Report: report}, nil
+}
+
+// lastOf returns the last LoadTest of a schedule that can be the baseline of a test; nil: it has none. It started
+// before the test, so that two runs at the same time are not compared with each other.
+func (o *observer) lastOf(ctx context.Context, f *run.Facts, schedule string) (last *v1alpha1.LoadTest, err error) {
+	var list v1alpha1.LoadTestList
+	err = o.client.List(ctx, &list, client.InNamespace(f.LoadTest.Namespace),
+		client.MatchingLabels{v1alpha1.LabelSchedule: schedule})
+	if err != nil {
+		return nil, fmt.Errorf("listing the LoadTests of schedule %s: %w", schedule, err)
+	}
+	for i := range list.Items {
+		lt := &list.Items[i]
+		if isBaseline(lt, schedule) && lt.Status.StartTime.Time.Before(f.Record.Start.Time.Time) &&
+			lt.UID != f.LoadTest.UID && (last == nil || last.Status.StartTime.Before(lt.Status.StartTime)) {
+			last = lt
+		}
+	}
+	return last, nil
+}
+
+// isBaseline returns whether a LoadTest is of a schedule, and its run can be a baseline. Users can set labels, so the
+// owner decides.
+func isBaseline(lt *v1alpha1.LoadTest, schedule string) bool {
+	st, owner := &lt.Status, metav1.GetControllerOf(lt)
+	return owner != nil && owner.Kind == "LoadTestSchedule" && owner.Name == schedule && lt.DeletionTimestamp == nil &&
+		st.Verdict != nil && st.Report != nil && st.StartTime != nil &&
+		baseline.IsCandidate(runnerv1alpha1.Outcome(st.Verdict.Outcome), st.Verdict.Reason)
 }

@@ -42,6 +42,9 @@ func readBaselines(m *compile.Manifest) (found baselines, warnings, errs field.E
 
 // baselineContent returns the report, as JSON or compressed, or why it does not exist.
 func baselineContent(m *compile.Manifest, s rv.BaselineSource) ([]byte, error) {
+	if s.Schedule != "" {
+		return nil, errors.New("only the operator knows its runs")
+	}
 	if s.File == "" {
 		content, found := m.ConfigMapData(s.ConfigMap)
 		switch {

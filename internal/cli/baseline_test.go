@@ -14,7 +14,7 @@ import (
 func withBaseline(t *testing.T, source string) string {
 	t.Helper()
 	return file(t, "loadtest.yaml", manifest+
-		"    - {name: same, metric: ResponseTime, percentile: p50, maxIncrease: 10%, baseline: {report: "+source+"}}\n")
+		"    - {name: same, metric: ResponseTime, percentile: p50, maxIncrease: 10%, baseline: {"+source+"}}\n")
 }
 
 // TestBaseline: a run is compared with a report that was saved, and the baseline can be one that had no baseline
@@ -22,7 +22,7 @@ func withBaseline(t *testing.T, source string) string {
 func TestBaseline(t *testing.T) {
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept.json")
-	loadTest := withBaseline(t, "{file: "+kept+"}")
+	loadTest := withBaseline(t, "report: {file: "+kept+"}")
 	run := func(microseconds int64, args ...string) outcome {
 		return h2surge(t, newFakeEngine(answered(1000, 0, microseconds)), nil, append([]string{"run", "-q", "-f", loadTest},
 			args...)...)
@@ -55,7 +55,7 @@ func TestBaseline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := os.ReadFile(withBaseline(t, "{configMapRef: {name: kept}}"))
+			text, err := os.ReadFile(withBaseline(t, "report: {configMapRef: {name: kept}}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,6 +64,9 @@ func TestBaseline(t *testing.T) {
 			return h2surge(t, newFakeEngine(answered(1000, 0, 1200)), nil, "run", "-q", "-f",
 				file(t, "both.yaml", string(text)+cm))
 		}, verdict.ExitFailed, "1.2ms > 1ms + 10%"},
+		{"a schedule", func() outcome {
+			return h2surge(t, newFakeEngine(answered(1000, 0, 1000)), nil, "run", "-q", "-f", withBaseline(t, "schedule: nightly"))
+		}, verdict.ExitInconclusive, "the baseline, schedule nightly: only the operator knows its runs"},
 		{"another plan", func() outcome {
 			h2surge(t, newFakeEngine(answered(1000, 0, 1000)), nil, "run", "-q", "-f", other, "--output-file", kept)
 			return run(1000, "-o", "junit")
@@ -81,12 +84,14 @@ func TestBadBaseline(t *testing.T) {
 	for _, c := range []struct {
 		source, run, lint string
 	}{
-		{"{file: " + notReport + "}", "spec.thresholds[1].baseline: file " + notReport +
+		{"report: {file: " + notReport + "}", "spec.thresholds[1].baseline: file " + notReport +
 			`: not a report: the file has kind "Plan"`, ""},
-		{"{file: a.json, configMapRef: {name: b}}",
+		{"report: {file: a.json, configMapRef: {name: b}}",
 			"spec.thresholds[1].baseline.report: exactly one of configMapRef and file is needed", ""},
-		{"{}", "spec.thresholds[1].baseline.report: exactly one of configMapRef and file is needed", ""},
-		{"{configMapRef: {name: gone}}", "",
+		{"report: {}", "spec.thresholds[1].baseline.report: exactly one of configMapRef and file is needed", ""},
+		{"schedule: nightly, report: {file: a.json}", "spec.thresholds[1].baseline: exactly one of report and schedule is needed", ""},
+		{"schedule: nightly", "", "1 LoadTest is valid"},
+		{"report: {configMapRef: {name: gone}}", "",
 			"warning: spec.thresholds[1].baseline: ConfigMap gone: it is not in the manifest; the run will be Inconclusive"},
 	} {
 		loadTest := withBaseline(t, c.source)

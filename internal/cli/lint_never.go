@@ -167,5 +167,6 @@ func (l *linter) ownFiles(spec *v1alpha1.LoadTestSpec) {
 func (l *linter) baselines(m *compile.Manifest) {
 	_, warnings, errs := readBaselines(m)
 	l.errors(errs)
-	l.warnings(warnings)
+	l.warnings(slices.DeleteFunc(warnings,
+		func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "schedule ") }))
 }

@@ -86,6 +86,7 @@ func Baselines(spec *v1alpha1.LoadTestSpec) (out []BaselineField) {
 }
 
 func sourceOf(b *v1alpha1.Baseline) (out runnerv1alpha1.BaselineSource) {
+	out.Schedule = b.Schedule
 	if r := b.Report; r != nil {
 		out.File = r.File
 		if r.ConfigMapRef != nil {

@@ -249,12 +249,17 @@ type BaselineSource struct {
 	// ConfigMap is the name of a ConfigMap, and File a path.
 	ConfigMap string `json:"configMap,omitempty"`
 	File      string `json:"file,omitempty"`
+	// Schedule is the name of a LoadTestSchedule, whose last run that passed has the report.
+	Schedule string `json:"schedule,omitempty"`
 }
 
-// String returns "ConfigMap nightly-report" or "file baseline.json".
+// String returns "ConfigMap nightly-report", "file baseline.json" or "schedule nightly".
 func (s BaselineSource) String() string {
-	if s.File != "" {
+	switch {
+	case s.File != "":
 		return "file " + s.File
+	case s.Schedule != "":
+		return "schedule " + s.Schedule
 	}
 	return "ConfigMap " + s.ConfigMap
 }
