@@ -81,8 +81,8 @@ func newRootCommand(k *kube) *cobra.Command {
 
 func (k *kube) commands() []*cobra.Command {
 	return []*cobra.Command{
-		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newUI(), k.newReport(), k.newCompare(), k.newStop(),
-		k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
+		k.newRun(), k.newList(), k.newTrend(), k.newStatus(), k.newWatch(), k.newUI(), k.newReport(), k.newCompare(),
+		k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -53,13 +52,12 @@ func Table(tests []v1alpha1.LoadTest, namespaces bool, now time.Time) []string {
 	if len(tests) == 0 {
 		return nil
 	}
-	var out strings.Builder
-	w := tabwriter.NewWriter(&out, 0, 0, 3, ' ', 0)
+	var rows [][]string
 	row := func(namespace string, cells ...string) {
 		if namespaces {
 			cells = append([]string{namespace}, cells...)
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		rows = append(rows, cells)
 	}
 	row("NAMESPACE", "NAME", "PHASE", "SHARDS", "RATE", "P50", "P99", "ERRORS", "PASSED", "AGE")
 	for i := range tests {
@@ -72,12 +70,7 @@ func Table(tests []v1alpha1.LoadTest, namespaces bool, now time.Time) []string {
 			orDash(s.P99), orDash(s.Errors),
 			orDash(passed(lt)), duration.HumanDuration(max(0, now.Sub(lt.CreationTimestamp.Time))))
 	}
-	_ = w.Flush() // A strings.Builder does not fail.
-	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return lines
+	return aligned(rows)
 }
 
 // passed returns the status of the condition Passed; "": the test has not ended.
