@@ -89,5 +89,15 @@ func isBaseline(lt *v1alpha1.LoadTest, schedule string) bool {
 	st, owner := &lt.Status, metav1.GetControllerOf(lt)
 	return owner != nil && owner.Kind == "LoadTestSchedule" && owner.Name == schedule && lt.DeletionTimestamp == nil &&
 		st.Verdict != nil && st.Report != nil && st.StartTime != nil &&
-		baseline.IsCandidate(runnerv1alpha1.Outcome(st.Verdict.Outcome), st.Verdict.Reason)
+		baseline.IsCandidate(verdictOf(st.Verdict))
+}
+
+// verdictOf returns what IsCandidate reads of a verdict.
+func verdictOf(v *v1alpha1.Verdict) *runnerv1alpha1.Verdict {
+	out := &runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.Outcome(v.Outcome), Reason: v.Reason}
+	for _, t := range v.Thresholds {
+		out.Thresholds = append(out.Thresholds, runnerv1alpha1.ThresholdResult{Observed: t.Observed,
+			Baseline: &runnerv1alpha1.BaselineResult{NotCompared: t.NotCompared}})
+	}
+	return out
 }

@@ -5,6 +5,7 @@ package baseline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -82,17 +83,23 @@ func differs(a, r *rv.Report) string {
 			r.LoadHash)
 	case a.Generator.Shards != r.Generator.Shards:
 		return fmt.Sprintf("has another number of shards: %d, and this run had %d", a.Generator.Shards, r.Generator.Shards)
-	case IsCandidate(o, a.Verdict.Reason):
+	case IsCandidate(&a.Verdict):
 	case o == rv.OutcomeInconclusive, o == rv.OutcomeError:
 		return fmt.Sprintf("shows nothing: its verdict is %s (%s)", o, a.Verdict.Reason)
 	}
 	return ""
 }
 
-// IsCandidate returns whether a run with this verdict can be the baseline of the next run of a schedule: it passed, or
-// all that it lacked was a baseline of its own, as the first run of a schedule does.
-func IsCandidate(outcome rv.Outcome, reason string) bool {
-	return outcome == rv.OutcomePassed || outcome == rv.OutcomeInconclusive && reason == verdict.ReasonNotCompared
+// IsCandidate returns whether the run of a verdict can be a baseline: it passed, or it only lacked a baseline itself, as
+// the first run of a schedule does. A run that could not be compared with the baseline that it had is not one: it can
+// be worse.
+func IsCandidate(v *rv.Verdict) bool {
+	if v.Outcome == rv.OutcomeInconclusive && v.Reason == verdict.ReasonNotCompared {
+		return !slices.ContainsFunc(v.Thresholds, func(t rv.ThresholdResult) bool {
+			return t.NotCompared() != "" && t.Observed != rv.ObservedNone
+		})
+	}
+	return v.Outcome == rv.OutcomePassed
 }
 
 // judge sets the result of a threshold.

@@ -136,11 +136,24 @@ func TestNotCompared(t *testing.T) {
 	}
 }
 
-// TestFirstRun: a run that only lacked a baseline is a baseline.
+// TestFirstRun: a run that only lacked a baseline is a baseline. A run that is worse than a baseline whose generator
+// lagged is not one: the next run would be compared with the worse figure, and pass.
 func TestFirstRun(t *testing.T) {
-	a := run(10_000, 0)
-	a.Verdict = rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonNotCompared}
-	if got, text := compared(t, p99("10%"), a, run(10_000, 0)); !got.Result.Passed {
+	first, lagging, worse, next := run(10_000, 0), run(10_000, 0), run(10_000, 0), run(10_000, 0)
+	got, err := Compare(&rv.Plan{Baselines: []rv.Baseline{p99("10%")}}, first, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notCompared := rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonNotCompared}
+	first.Verdict, worse.Verdict = notCompared, notCompared
+	first.Verdict.Thresholds = []rv.ThresholdResult{got[0].Result}
+	if got, text := compared(t, p99("10%"), first, next); !got.Result.Passed {
+		t.Error(text)
+	}
+	lagging.Lag.P99, worse.ResponseTime.P99 = 20_000, 4900
+	against, _ := compared(t, p99("10%"), lagging, worse)
+	worse.Verdict.Thresholds = []rv.ThresholdResult{against.Result}
+	if got, text := compared(t, p99("10%"), worse, next); got.Result.Passed || !strings.Contains(text, "shows nothing: its verdict is Inconclusive (NotCompared)") {
 		t.Error(text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // Kind is the kind of a Comparison document.
@@ -130,10 +131,12 @@ func (c *Comparison) judge(lagged bool) {
 	}
 }
 
-// unsound is not empty for a run whose figures do not show how fast the target is.
+// unsound is not empty for a run whose figures do not show how fast the target is. Those of a run that only lacked a
+// baseline do.
 func (r *Run) unsound(name string) []string {
-	switch r.Outcome {
-	case rv.OutcomeInconclusive, rv.OutcomeError:
+	switch {
+	case r.Reason == verdict.ReasonNotCompared:
+	case r.Outcome == rv.OutcomeInconclusive, r.Outcome == rv.OutcomeError:
 		return []string{fmt.Sprintf("the figures of %s cannot be compared, because its verdict is %s (%s)", name, r.Outcome,
 			r.Reason)}
 	}

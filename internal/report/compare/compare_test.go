@@ -105,6 +105,9 @@ func TestReports(t *testing.T) {
 			"error rate 0% -> 0.2% (+0.2 points)", "aborted chains 0% -> 0.2% (+0.2 points)", "app/create error rate 0% -> 0.2% (+0.2 points)",
 		}}},
 		{"equal, and the generator lagged", func(a, b *rv.Report) { a.Lag.P99, b.Lag.P99 = 20_000, 20_000 }, rv.OutcomePassed, nil},
+		{"A only lacked a baseline", func(a, _ *rv.Report) {
+			a.Verdict = rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: "NotCompared"}
+		}, rv.OutcomePassed, nil},
 		{"A could not run", func(a, _ *rv.Report) { a.Verdict.Outcome = rv.OutcomeError }, rv.OutcomeInconclusive, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
