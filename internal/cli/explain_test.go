@@ -70,7 +70,7 @@ func TestExplainUnknown(t *testing.T) {
 		"spec.chains.name.first":           "spec.chains.name has no fields: its type is string\n",
 		"LoadTestSchedul":                  "\"LoadTestSchedul\" is not a kind; did you mean LoadTestSchedule?\n",
 		"LoadTestSchedule.spec.timezone":   "spec has no field \"timezone\"; did you mean timeZone?\n",
-		"LoadTestSchedule.schedule":        "a LoadTestSchedule has no field \"schedule\"; allowed: apiVersion, ...\n\"schedule\" is a field of: spec.schedule\n",
+		"LoadTestSchedule.schedule":        "a LoadTestSchedule has no field \"schedule\"; allowed: apiVersion, ...\n\"schedule\" is a field of: spec.schedule, spec.template.spec.thresholds.baseline.schedule\n",
 		"rules.match":                      "a LoadTest has no field \"rules\"; allowed: apiVersion, ...\n\"rules\" is a field of: Target.rules\n",
 		"spec.concurrencyPolicy":           "spec has no field \"concurrencyPolicy\"; allowed: ...\n\"concurrencyPolicy\" is a field of: LoadTestSchedule.spec.concurrencyPolicy\n",
 		"Target.rules.url":                 "rules has no field \"url\"; allowed: match, name, ...\n\"url\" is a field of: LoadTest.spec.targets.url, LoadTest.status.protocols.url, LoadTest.status.report.url\n",

@@ -90,9 +90,9 @@ func differs(a, r *rv.Report) string {
 	return ""
 }
 
-// IsCandidate returns whether the run of a verdict can be a baseline: it passed, or it only lacked a baseline itself, as
-// the first run of a schedule does. A run that could not be compared with the baseline that it had is not one: it can
-// be worse.
+// IsCandidate returns whether the run of a verdict can be a baseline: it passed, or it only lacked a baseline itself,
+// as the first run of a schedule does. A run that could not be compared with the baseline that it had is not one: it
+// can be worse.
 func IsCandidate(v *rv.Verdict) bool {
 	if v.Outcome == rv.OutcomeInconclusive && v.Reason == verdict.ReasonNotCompared {
 		return !slices.ContainsFunc(v.Thresholds, func(t rv.ThresholdResult) bool {
