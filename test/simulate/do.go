@@ -44,8 +44,8 @@ var ofSystem = map[string]action{
 		w.net.Set(w.delay, w.delay/4, w.loss)
 	},
 	"slow": func(w *World, e trial.Event) {
-		w.laws.disturb(e.Milliseconds())
-		w.laws.hold("", e.Milliseconds())
+		w.rules.disturb(e.Milliseconds())
+		w.rules.hold("", e.Milliseconds())
 		d := time.Duration(e.Int("delay")) * time.Millisecond
 		w.net.Set(d, d/4, w.loss)
 		time.AfterFunc(e.Milliseconds(), func() { w.net.Set(w.delay, w.delay/4, w.loss) })
@@ -78,7 +78,7 @@ var ofRunners = map[string]action{
 	"deafen": runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, true, false) }),
 	"mute":   runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, false, true) }),
 	"cutAll": func(w *World, e trial.Event) {
-		w.laws.disturb(e.Milliseconds())
+		w.rules.disturb(e.Milliseconds())
 		for i := range w.replicas {
 			ip := operatorIP(i)
 			w.cut(ip, "", e)
@@ -91,7 +91,7 @@ var ofRunners = map[string]action{
 		}
 	}),
 	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
-		w.laws.hold(p.ip, e.Milliseconds())
+		w.rules.hold(p.ip, e.Milliseconds())
 		for _, ip := range []string{h2cAddress, http1Address} {
 			w.cut(p.ip, ip, e)
 			w.cut(ip, p.ip, e)
@@ -105,7 +105,7 @@ var ofAPI = map[string]action{
 	"conflict":   apiFault(func(f *faults, e trial.Event) { f.conflict += e.Int("times") }),
 	"loseAnswer": apiFault(func(f *faults, e trial.Event) { f.lose += e.Int("times") }),
 	"away": func(w *World, e trial.Event) {
-		w.laws.disturb(e.Milliseconds())
+		w.rules.disturb(e.Milliseconds())
 		for i := range w.replicas {
 			w.link(i, apiserver.Silent, e)
 		}
@@ -149,24 +149,24 @@ var ofTargets = map[string]action{
 		return w.some(e, peer.Reply{After: time.Millisecond, Resets: true, Reset: http2.ErrCodeInternal})
 	}),
 	"goAway": func(w *World, e trial.Event) {
-		w.laws.upset(e)
+		w.rules.upset(e)
 		w.targets[0].Each(func(p *peer.Peer) { p.GoAway() })
 	},
 	"close": func(w *World, e trial.Event) {
-		w.laws.upset(e)
+		w.rules.upset(e)
 		for _, t := range w.targets {
 			t.Each(func(p *peer.Peer) { p.Closed = true })
 		}
 	},
 	"refuseConnections": func(w *World, e trial.Event) {
-		w.laws.upset(e)
+		w.rules.upset(e)
 		for _, t := range w.targets {
 			t.Refuse(true)
 			time.AfterFunc(e.Milliseconds(), func() { t.Refuse(false) })
 		}
 	},
 	"lie": func(w *World, e trial.Event) {
-		w.laws.upset(e)
+		w.rules.upset(e)
 		for _, t := range w.targets {
 			t.Each(func(p *peer.Peer) { p.Out.WriteString("this is neither a frame nor a status line\r\n\r\n") })
 		}
@@ -179,7 +179,7 @@ func operatorIP(i int) string   { return fmt.Sprint(operatorNet, i+1) }
 func runnerFault(f func(*World, *process, trial.Event)) action {
 	return func(w *World, e trial.Event) {
 		if p := w.runners.any(e.Int("runner")); p != nil {
-			w.laws.keep(p.ip, lasting(e))
+			w.rules.keep(p.ip, lasting(e))
 			f(w, p, e)
 		}
 	}
@@ -188,21 +188,21 @@ func runnerFault(f func(*World, *process, trial.Event)) action {
 func operatorFault(f func(*World, int, trial.Event)) action {
 	return func(w *World, e trial.Event) {
 		i := e.Int("operator") % len(w.replicas)
-		w.laws.disturb(lasting(e))
+		w.rules.disturb(lasting(e))
 		f(w, i, e)
 	}
 }
 
 func apiFault(f func(*faults, trial.Event)) action {
 	return func(w *World, e trial.Event) {
-		w.laws.disturb(0)
+		w.rules.disturb(0)
 		w.faults.locked(func() { f(&w.faults, e) })
 	}
 }
 
 func targetFault(f func(*World, trial.Event) func(*peer.Request) peer.Reply) action {
 	return func(w *World, e trial.Event) {
-		w.laws.upset(e)
+		w.rules.upset(e)
 		serve := f(w, e)
 		for _, t := range w.targets {
 			t.Set(serve)
@@ -248,8 +248,8 @@ func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
 
 // lose cuts the kubelet of a runner off.
 func (w *World) lose(p *process, e trial.Event) {
-	w.laws.unfence(p.ip)
-	w.laws.hold(p.ip, e.Milliseconds())
+	w.rules.unfence(p.ip)
+	w.rules.hold(p.ip, e.Milliseconds())
 	w.onPod(p, func(pod *corev1.Pod) {
 		w.cluster.CutNode(pod.Spec.NodeName, false)
 		time.AfterFunc(e.Milliseconds(), func() { w.cluster.HealNode(pod.Spec.NodeName) })
@@ -266,41 +266,41 @@ func (w *World) link(i int, to apiserver.Link, e trial.Event) {
 // kind adds a kind to a set for the time of an event.
 func (f *faults) kind(of map[string]int, e trial.Event) {
 	kind := Kinds[e.Int("kind")]
-	f.w.laws.disturb(e.Milliseconds())
+	f.w.rules.disturb(e.Milliseconds())
 	f.locked(func() { of[kind]++ })
 	time.AfterFunc(e.Milliseconds(), func() { f.locked(func() { of[kind]-- }) })
 }
 
 // disturb: the operators or the API server are kept from their work for a time.
-func (l *laws) disturb(d time.Duration) {
+func (l *rules) disturb(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.disturbed = later(l.disturbed, time.Now().Add(d))
 }
 
 // keep: a runner is kept from its work for a time.
-func (l *laws) keep(ip string, d time.Duration) {
+func (l *rules) keep(ip string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.senders[ip] = later(l.senders[ip], time.Now().Add(d))
 }
 
 // upset: the targets do not behave well for a time.
-func (l *laws) upset(e trial.Event) {
+func (l *rules) upset(e trial.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calm = later(l.calm, time.Now().Add(lasting(e)))
 }
 
 // hold: what a runner sends can take as long as a fault, and then a while.
-func (l *laws) hold(ip string, d time.Duration) {
+func (l *rules) hold(ip string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[ip] = later(l.held[ip], time.Now().Add(d+settled))
 }
 
 // unfence: the kubelet of a runner cannot end it.
-func (l *laws) unfence(ip string) {
+func (l *rules) unfence(ip string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unfenced[ip] = true

@@ -79,19 +79,19 @@ func (w *World) running() *v1alpha1.LoadTest {
 
 // left: nothing of ended tests is left that costs something.
 func (w *World) left() {
-	const law = "nothing of an ended test is left"
+	const rule = "nothing of an ended test is left"
 	if n := len(w.runners.alive()); n > 0 {
-		w.Broken(law, "%d runners, such as %s", n, w.runners.any(0).pod)
+		w.Broken(rule, "%d runners, such as %s", n, w.runners.any(0).pod)
 	}
 	if all := apiserver.Objects[*policyv1.PodDisruptionBudget](w.api); len(all) > 0 {
-		w.Broken(law, "PodDisruptionBudget %s", all[0].Name)
+		w.Broken(rule, "PodDisruptionBudget %s", all[0].Name)
 	}
 	if all := apiserver.Objects[*statev1alpha1.LoadTestCheckpoint](w.api); len(all) > 0 {
-		w.Broken(law, "LoadTestCheckpoint %s", all[0].Name)
+		w.Broken(rule, "LoadTestCheckpoint %s", all[0].Name)
 	}
 	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
 		if s := apiserver.Find[*corev1.Secret](w.api, namespace, lt.Name+"-tls-"+string(lt.UID)[:8]); s != nil {
-			w.Broken(law, "Secret %s", s.Name)
+			w.Broken(rule, "Secret %s", s.Name)
 		}
 	}
 }
@@ -135,10 +135,10 @@ func (w *World) describe(lt *v1alpha1.LoadTest) (out string) {
 			out += fmt.Sprintf("pod %s %s %s, deleted %v\n", o.Name, o.Status.Phase, o.Spec.NodeName, o.DeletionTimestamp)
 		}
 	}
-	w.laws.mu.Lock()
-	defer w.laws.mu.Unlock()
+	w.rules.mu.Lock()
+	defer w.rules.mu.Unlock()
 	for _, uid := range []types.UID{lt.UID} {
-		out += fmt.Sprintf("%d requests arrived\n", w.laws.tests[uid].total)
+		out += fmt.Sprintf("%d requests arrived\n", w.rules.tests[uid].total)
 	}
 	return out
 }

@@ -22,17 +22,17 @@ func (w *World) watch() {
 		}
 		w.faults.locked(w.lead)
 		runners := w.runners.alive()
-		w.laws.mu.Lock()
-		for _, h := range w.laws.inOrder() {
-			w.laws.orders(h, runners)
-			w.laws.rate(h)
+		w.rules.mu.Lock()
+		for _, h := range w.rules.inOrder() {
+			w.rules.orders(h, runners)
+			w.rules.rate(h)
 		}
-		w.laws.mu.Unlock()
+		w.rules.mu.Unlock()
 	}
 }
 
 // inOrder returns the tests that exist, in the order of their UIDs.
-func (l *laws) inOrder() (out []*history) {
+func (l *rules) inOrder() (out []*history) {
 	var uids []types.UID
 	for uid, h := range l.tests {
 		if !h.deleted && h.record != nil && h.record.Start != nil {
@@ -47,13 +47,13 @@ func (l *laws) inOrder() (out []*history) {
 }
 
 // quiet returns whether nothing kept the operators and a runner from their work for a time.
-func (l *laws) quiet(ip string, d time.Duration) bool {
+func (l *rules) quiet(ip string, d time.Duration) bool {
 	return time.Since(l.disturbed) > settled && time.Since(l.senders[ip]) > settled+d
 }
 
 // orders: a runner that the operator reaches does what the record says. It has the newest change, or its engine has
 // ended.
-func (l *laws) orders(h *history, runners []*process) {
+func (l *rules) orders(h *history, runners []*process) {
 	if time.Since(h.ordered) < inTime {
 		return
 	}
@@ -72,7 +72,7 @@ func (l *laws) orders(h *history, runners []*process) {
 }
 
 // rate: the target gets the rate of a constant stage, if nothing disturbs it.
-func (l *laws) rate(h *history) {
+func (l *rules) rate(h *history) {
 	const window = 5
 	now, s := time.Now(), &h.lt.Spec
 	rate := s.Rates[0].RequestsPerSecond
@@ -101,7 +101,7 @@ func (l *laws) rate(h *history) {
 }
 
 // anyLost returns whether a runner of a test was lost.
-func (l *laws) anyLost(h *history) bool {
+func (l *rules) anyLost(h *history) bool {
 	for _, s := range h.record.Shards {
 		if s.Loss != nil {
 			return true

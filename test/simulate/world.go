@@ -40,7 +40,7 @@ const (
 type World struct {
 	*trial.Run
 	t        *testing.T
-	laws     *laws
+	rules     *rules
 	net      *network.Network
 	api      *apiserver.Server
 	cluster  *cluster.Cluster
@@ -72,22 +72,22 @@ type replica struct {
 // New returns a World without operators and tests: its first events bring them.
 func New(t *testing.T, run *trial.Run) trial.World {
 	t.Helper()
-	w := &World{Run: run, t: t, laws: newLaws(run), r: run.Rand("world"), over: make(chan struct{})}
+	w := &World{Run: run, t: t, rules: newRules(run), r: run.Rand("world"), over: make(chan struct{})}
 	w.faults = faults{w: w, full: map[string]int{}, denied: map[string]int{}, forbidden: map[string]int{},
 		watch: map[string]time.Duration{}}
 	w.net = network.New(network.Options{Seed: run.Seed, Timeout: 2 * time.Minute})
 	w.api = apiserver.New(operator.Scheme())
 	w.api.Fault, w.api.Admit = w.faults.request, w.faults.admit
-	w.api.Watch(w.laws.wrote)
+	w.api.Watch(w.rules.wrote)
 	for _, ip := range []string{h2cAddress, http1Address} {
 		l, err := w.net.Host(ip).Listen("tcp", targetPort)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.laws.received))
+		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.rules.received))
 	}
 	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}, byIP: map[string]*process{}}
-	w.laws.runner = w.runners.at
+	w.rules.runner = w.runners.at
 	w.cluster = cluster.New(cluster.Options{Server: w.api, Rand: run.Rand("cluster"), Nodes: []string{"node-1", "node-2",
 		"node-3"},
 		Start: w.runners.start, Startup: startup})
@@ -131,7 +131,7 @@ func (w *World) supervise(r *replica) {
 			return
 		}
 		w.net.Host(r.ip).Close()
-		w.laws.disturb(2 * time.Second)
+		w.rules.disturb(2 * time.Second)
 		time.Sleep(2 * time.Second)
 		w.start(r)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/h2surge/h2surge/test/simulate/trial"
 )
 
-// laws see each write of the API server and each request that a target gets. They know of a LoadTest what its objects
+// rules see each write of the API server and each request that a target gets. They know of a LoadTest what its objects
 // say and what arrived, and nothing of how the product decides.
-type laws struct {
+type rules struct {
 	*trial.Run
 	mu sync.Mutex // guards the fields below; it is taken last
 	// tests are all LoadTests that ever existed, and byKey those that have a path of their own.
@@ -59,7 +59,7 @@ type arrival struct {
 	late bool // the runner may have acted on what it knew before a fault
 }
 
-// run is what the laws know of a run record.
+// run is what the rules know of a run record.
 type run struct {
 	State string `json:"state"`
 	Start *struct {
@@ -98,13 +98,13 @@ type change struct {
 // order has the states of a run that started.
 var order = []string{"Running", "Stopping", "Finishing", "Finished"}
 
-func newLaws(r *trial.Run) *laws {
-	return &laws{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
+func newRules(r *trial.Run) *rules {
+	return &rules{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
 		unfenced: map[string]bool{}, held: map[string]time.Time{}}
 }
 
 // wrote checks a write of the API server.
-func (l *laws) wrote(before, after client.Object) {
+func (l *rules) wrote(before, after client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch o := cmpOr(after, before).(type) {
@@ -133,7 +133,7 @@ func cmpOr(a, b client.Object) client.Object {
 }
 
 // stored checks a run record.
-func (l *laws) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
+func (l *rules) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil || l.tests[owner.UID] == nil || o.Name != runName(l.tests[owner.UID].lt) {
 		return // a tenant's
@@ -156,23 +156,23 @@ func (l *laws) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
 }
 
 // forward: a record only moves forward.
-func (l *laws) forward(name string, was, is *run) {
-	const law = "record moves forward"
+func (l *rules) forward(name string, was, is *run) {
+	const rule = "record moves forward"
 	switch {
 	case was.Start != nil && (is.Start == nil || *is.Start != *was.Start):
-		l.Broken(law, "%s: start %+v became %+v", name, was.Start, is.Start)
+		l.Broken(rule, "%s: start %+v became %+v", name, was.Start, is.Start)
 	case was.State == "Finished":
-		l.Broken(law, "%s: changed after Finished", name)
+		l.Broken(rule, "%s: changed after Finished", name)
 	case slices.Index(order, is.State) < slices.Index(order, was.State):
-		l.Broken(law, "%s: state %s became %s", name, was.State, is.State)
+		l.Broken(rule, "%s: state %s became %s", name, was.State, is.State)
 	case was.Stop != nil && (is.Stop == nil || *is.Stop != *was.Stop):
-		l.Broken(law, "%s: stop %+v became %+v", name, was.Stop, is.Stop)
+		l.Broken(rule, "%s: stop %+v became %+v", name, was.Stop, is.Stop)
 	case is.Live.Generation < was.Live.Generation:
-		l.Broken(law, "%s: generation %d became %d", name, was.Live.Generation, is.Live.Generation)
+		l.Broken(rule, "%s: generation %d became %d", name, was.Live.Generation, is.Live.Generation)
 	}
 	for i := 1; i < len(is.Changes) && is.Start != nil; i++ {
 		if a, b := is.Changes[i-1], is.Changes[i]; b.Revision != a.Revision+1 || b.At < a.At {
-			l.Broken(law, "%s: change %+v after %+v", name, b, a)
+			l.Broken(rule, "%s: change %+v after %+v", name, b, a)
 		}
 	}
 	for _, old := range was.Shards {
@@ -182,23 +182,23 @@ func (l *laws) forward(name string, was, is *run) {
 				(old.State != "Done" || now.State == "Done")
 		}
 		if !kept {
-			l.Broken(law, "%s: shard %+v is not in %+v", name, old, is.Shards)
+			l.Broken(rule, "%s: shard %+v is not in %+v", name, old, is.Shards)
 		}
 	}
 }
 
 // status: what a user has seen stays true.
-func (l *laws) status(h *history, was, is *v1alpha1.LoadTestStatus) {
-	const law = "status never goes back"
+func (l *rules) status(h *history, was, is *v1alpha1.LoadTestStatus) {
+	const rule = "status never goes back"
 	switch {
 	case was.StartTime != nil && !was.StartTime.Equal(is.StartTime):
-		l.Broken(law, "%s: startTime %v became %v", h.lt.Name, was.StartTime, is.StartTime)
+		l.Broken(rule, "%s: startTime %v became %v", h.lt.Name, was.StartTime, is.StartTime)
 	case was.CompletionTime != nil && !was.CompletionTime.Equal(is.CompletionTime):
-		l.Broken(law, "%s: completionTime %v became %v", h.lt.Name, was.CompletionTime, is.CompletionTime)
+		l.Broken(rule, "%s: completionTime %v became %v", h.lt.Name, was.CompletionTime, is.CompletionTime)
 	case was.Results != nil && is.Results == nil:
-		l.Broken(law, "%s: results went away", h.lt.Name)
+		l.Broken(rule, "%s: results went away", h.lt.Name)
 	case was.Results != nil && seen(is.Results) < seen(was.Results) && !is.Results.Partial:
-		l.Broken(law, "%s: %d requests became %d", h.lt.Name, seen(was.Results), seen(is.Results))
+		l.Broken(rule, "%s: %d requests became %d", h.lt.Name, seen(was.Results), seen(is.Results))
 	}
 	if is.Results != nil && h.key != scheduled {
 		l.counts(h, is)
@@ -209,33 +209,33 @@ func (l *laws) status(h *history, was, is *v1alpha1.LoadTestStatus) {
 func seen(r *v1alpha1.Results) int64 { return r.Requests.Sent + r.WarmUpSent }
 
 // counts: what the target counted is what the results say, or they name the difference.
-func (l *laws) counts(h *history, is *v1alpha1.LoadTestStatus) {
-	const law = "counts are those of the target"
+func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
+	const rule = "counts are those of the target"
 	q := &is.Results.Requests
 	if parts := q.Done + q.TimedOut + q.Reset + q.ConnectionLost + q.InFlightAtEnd; q.Sent != parts {
 		l.Broken("counts add up", "%s: sent %d, the outcomes are %d: %+v", h.lt.Name, q.Sent, parts, *q)
 	}
 	// A request without a response may not have arrived.
 	if least := seen(is.Results) - q.TimedOut - q.ConnectionLost - q.InFlightAtEnd - q.Reset; h.total < least {
-		l.Broken(law, "%s: at least %d requests arrived by the results, and %d did: %+v", h.lt.Name, least, h.total, *q)
+		l.Broken(rule, "%s: at least %d requests arrived by the results, and %d did: %+v", h.lt.Name, least, h.total, *q)
 	}
 	if is.CompletionTime == nil || is.Results.Partial || is.Results.WarmUpSent > 0 && l.lossy() {
 		return
 	}
 	if most := seen(is.Results) + q.Retried; h.total > most {
-		l.Broken(law, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total, most,
+		l.Broken(rule, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total, most,
 			*q)
 	}
 }
 
 // lossy returns whether the target ever behaved badly.
-func (l *laws) lossy() bool { return !l.calm.IsZero() }
+func (l *rules) lossy() bool { return !l.calm.IsZero() }
 
 // scheduled is the key of the LoadTests of schedules, which have one path.
 const scheduled = "scheduled"
 
 // received checks a request of a runner. Its path is /KEY/VALUE, with the value of a counter, or /KEY/once.
-func (l *laws) received(r *peer.Request, from string) {
+func (l *rules) received(r *peer.Request, from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, value, _ := strings.Cut(strings.Trim(r.Fields[":path"], "/?"), "/")
@@ -264,7 +264,7 @@ func (l *laws) received(r *peer.Request, from string) {
 }
 
 // late returns whether a runner does not know a change that is in force.
-func (l *laws) late(h *history, from string) bool {
+func (l *rules) late(h *history, from string) bool {
 	p := l.runner(from)
 	if h.record == nil || p == nil {
 		return true // its record was deleted
@@ -282,7 +282,7 @@ const settled = 45 * time.Second
 const travel = 6 * time.Second
 
 // allowed: a runner sends nothing after the end of its test, and with a lease nothing after it was lost.
-func (l *laws) allowed(h *history, from string, now time.Time) {
+func (l *rules) allowed(h *history, from string, now time.Time) {
 	if now.Before(l.held[from]) || now.Before(l.held[""]) {
 		return
 	}
