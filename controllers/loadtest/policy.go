@@ -161,7 +161,8 @@ func (a *addressRules) apiServerRule(ctx context.Context, now time.Time) (runner
 	return rule, err
 }
 
-// list returns no objects and no error if the operator has no right to list them, and notes that. The caller holds reading.
+// list returns no objects and no error if the operator has no right to list them, and notes that. The caller holds
+// reading.
 func (a *addressRules) list(ctx context.Context, rule string, list client.ObjectList, opts ...client.ListOption) error {
 	err := a.reader.List(ctx, list, opts...)
 	a.mu.Lock()
