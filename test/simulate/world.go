@@ -40,7 +40,7 @@ const (
 type World struct {
 	*trial.Run
 	t        *testing.T
-	rules     *rules
+	rules    *rules
 	net      *network.Network
 	api      *apiserver.Server
 	cluster  *cluster.Cluster
