@@ -34,6 +34,8 @@ type rules struct {
 	unfenced map[string]bool
 	// held is until when requests may arrive that were sent long before, by address; empty: from all.
 	held map[string]time.Time
+	// lates is when a request arrived from a runner that did not know a change.
+	lates map[string]time.Time
 	// runner returns the process of an address.
 	runner func(ip string) *process
 }
@@ -100,7 +102,7 @@ var order = []string{"Running", "Stopping", "Finishing", "Finished"}
 
 func newRules(r *trial.Run) *rules {
 	return &rules{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
-		unfenced: map[string]bool{}, held: map[string]time.Time{}}
+		unfenced: map[string]bool{}, held: map[string]time.Time{}, lates: map[string]time.Time{}}
 }
 
 // wrote checks a write of the API server.
@@ -223,7 +225,8 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 		return
 	}
 	if most := seen(is.Results) + q.Retried; h.total > most {
-		l.Broken(rule, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total, most,
+		l.Broken(rule, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total,
+			most,
 			*q)
 	}
 }
@@ -270,9 +273,12 @@ func (l *rules) late(h *history, from string) bool {
 		return true // its record was deleted
 	}
 	revision, since := p.position()
-	return slices.ContainsFunc(h.record.Changes, func(c change) bool {
+	if slices.ContainsFunc(h.record.Changes, func(c change) bool {
 		return c.At != 0 && c.At <= int64(since) && c.Revision > revision
-	})
+	}) {
+		l.lates[from] = time.Now()
+	}
+	return time.Since(l.lates[from]) < travel // what arrives was sent before
 }
 
 // settled is how long a fault has effects after its end: another operator leads, and TCP sends again what was lost.
