@@ -97,8 +97,18 @@ func (d *defect) build(t *testing.T) {
 	}
 }
 
-// find runs seeds with the binary of a defect until one fails that passes without the defect. It says after how much
-// time of a core.
+// repeats returns how many of three repeats have the same result.
+func (p process) repeats(seed uint64, events []Event, r Result) (same int) {
+	for range 3 {
+		if p.run(context.Background(), seed, events).same(r) {
+			same++
+		}
+	}
+	return same
+}
+
+// find runs seeds with the binary of a defect until one fails each time, and passes without the defect. It says after
+// how much time of a core.
 func (p process) find(binary string) string {
 	with := p
 	with.binary = binary
@@ -109,7 +119,7 @@ func (p process) find(binary string) string {
 		events := Generate(p.Actions, seed, p.Horizon)
 		r := with.run(context.Background(), seed, events)
 		cpu, simulated = cpu+r.CPU, simulated+r.Simulated
-		if r.Outcome != Passed && !p.run(context.Background(), seed, events).same(r) {
+		if r.Outcome != Passed && with.repeats(seed, events, r) == 3 && p.repeats(seed, events, r) == 0 {
 			return fmt.Sprintf("%s (seed %d, after %.0f s of a core)", r, seed, cpu.Seconds())
 		}
 	}
