@@ -34,11 +34,12 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	before := f.LoadTest.Status.DeepCopy()
 	whole := status.Of(f)
 	after := status.Brief(whole)
-	if equality.Semantic.DeepEqual(before, after) {
+	known := w.memory.of(f.LoadTest)
+	if same := equality.Semantic.DeepEqual(before, after); same && !known.statusUncertain {
 		w.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
-	if wait := w.memory.wait(f.LoadTest, f.Now); wait > 0 && !status.Urgent(before, after) {
+	if wait := w.memory.wait(f.LoadTest, f.Now); wait > 0 && !known.statusUncertain && !status.Urgent(before, after) {
 		f.Again(wait)
 		w.metrics.Observe(f.Key(), before, after)
 		return nil
@@ -46,6 +47,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	written := f.LoadTest.DeepCopy()
 	written.Status = *after
 	err := w.patchStatus(ctx, f.LoadTest, written)
+	known.statusUncertain = err != nil
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}
@@ -53,7 +55,6 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 		return err
 	}
 	w.memory.wroteStatus(written, f.Now)
-	known := w.memory.of(f.LoadTest)
 	known.statusRefused = false
 	w.metrics.Observe(f.Key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.

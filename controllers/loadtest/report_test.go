@@ -1,0 +1,79 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+// TestStatusWhoseAnswerWasLost: a status may be stored although its write failed. The next pass finds that out, also if the cache still shows the
+// status before it, which is what this pass wants.
+func TestStatusWhoseAnswerWasLost(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	lose := false
+	lt := builder.Minimal("a").Build()
+	lt.UID = "0a1b2c3d-0000"
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(lt).WithStatusSubresource(lt).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			err := c.SubResource(sub).Patch(ctx, o, p, opts...)
+			if lose {
+				return errors.New("connection reset by peer")
+			}
+			return err
+		},
+	}).Build()
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	r := newReconciler(cfg, c, c, newAddressRules(&cfg.Targets, "", c))
+	r.report.events, r.report.metrics = noEvents{}, NewCollector(time.Minute, 10, time.Now)
+	cached := &v1alpha1.LoadTest{}
+	pass := func(failing string) error {
+		f := &run.Facts{LoadTest: cached.DeepCopy(), Record: &record.Record{}, View: &shards.View{}, Config: cfg, Failing: failing, Now: time.Unix(1e9, 0)}
+		return r.report.status(t.Context(), f)
+	}
+	sync := func() {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(lt), cached); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sync()
+	if err := pass(""); err != nil {
+		t.Fatal(err)
+	}
+	sync()
+	lose = true
+	if err := pass("The operator failed 3 times in a row"); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	lose = false
+	if err := pass(""); !apierrors.IsConflict(err) {
+		t.Errorf("error %v, want a conflict: another status is stored", err)
+	}
+	sync()
+	if err := pass(""); err != nil {
+		t.Error(err)
+	}
+	sync()
+	for _, condition := range cached.Status.Conditions {
+		if condition.Reason == v1alpha1.ReasonRetryingAfterError {
+			t.Errorf("status shows %+v", condition)
+		}
+	}
+}
