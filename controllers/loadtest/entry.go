@@ -73,8 +73,8 @@ type entry struct {
 	refused map[string]run.Refusal
 	// failures is the number of passes in a row that ended with an error.
 	failures int
-	// statusUncertain: the last write of the status failed, so another status than that of the cache may be stored. The next
-	// pass writes again, also without a difference: it is a conflict if another one is stored.
+	// statusUncertain: the last write of the status failed, so another status than that of the cache may be stored. The
+	// next pass writes again, also without a difference: it is a conflict if another one is stored.
 	statusUncertain bool
 	// statusRefused: an event has reported that the API server refuses the status.
 	statusRefused bool
