@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -36,7 +37,12 @@ func TestQuickstart(t *testing.T) {
 
 	s.wantCondition(got, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
 	s.wantCondition(got, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	s.wantCondition(got, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	// On a busy machine the verdict is that nothing can be said. All else holds.
+	if c := meta.FindStatusCondition(got.Status.Conditions, v1alpha1.ConditionPassed); c != nil && c.Reason == v1alpha1.ReasonGeneratorBound {
+		t.Logf("this machine was busy: %s", c.Message)
+	} else {
+		s.wantCondition(got, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	}
 	if got.Status.Phase != v1alpha1.PhaseCompleted || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("phase %s, observed generation %d of %d", got.Status.Phase, got.Status.ObservedGeneration, got.Generation)
 	}
