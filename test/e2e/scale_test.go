@@ -83,7 +83,7 @@ func TestStartWithFewer(t *testing.T) {
 	}
 	s.eventually(short, func() string { // the one that was never placed is let go
 		for _, p := range s.runners() {
-			if p.Status.Phase == corev1.PodPending {
+			if p.Status.Phase == corev1.PodPending && p.DeletionTimestamp == nil {
 				return p.Name + " still waits for a node"
 			}
 		}
