@@ -25,7 +25,7 @@ func args(all ...trial.Arg) []trial.Arg { return all }
 var Actions = []trial.Action{
 	{Group: "system", Name: "operators", Args: args(trial.Arg{Name: "replicas", Low: 1, High: 3}, trial.Arg{Name: "skew",
 		High: 5000}),
-		Doc: "the replicas of the operator; their clocks and those of the runners differ by up to skew ms"},
+		Doc: "the replicas of the operator; the clocks of runners differ by up to skew ms"},
 	{Group: "system", Name: "links", Args: args(trial.Arg{Name: "delay", High: 30}, trial.Arg{Name: "loss", High: 20}),
 		Doc: "delay in ms one way, and the packets of 1000 that are lost"},
 	{Group: "user", Name: "test", Args: shape(), Doc: shapeDoc},
