@@ -63,6 +63,8 @@ type Peer struct {
 	// Closed: the peer has closed the connection. Goodbye: the client has sent GOAWAY.
 	Closed, Goodbye bool
 	streams         uint32 // requests so far over HTTP/1.1
+	frame           bytes.Reader
+	reader, writer  *http2.Framer
 }
 
 // Init makes the peer ready.
@@ -70,10 +72,12 @@ func (c *Peer) Init() {
 	c.Open = map[uint32]*Request{}
 	c.Decoder = hpack.NewDecoder(4096, nil)
 	c.Encoder = hpack.NewEncoder(&c.Block)
+	c.reader, c.writer = http2.NewFramer(nil, &c.frame), http2.NewFramer(&c.Out, nil)
+	c.reader.SetReuseFrames()
 }
 
 // Framer writes to Out.
-func (c *Peer) Framer() *http2.Framer { return http2.NewFramer(&c.Out, nil) }
+func (c *Peer) Framer() *http2.Framer { return c.writer }
 
 // Parse reads whole frames or requests from In. An error says what is wrong with what the client sent.
 func (c *Peer) Parse() error {
@@ -96,18 +100,19 @@ func (c *Peer) Parse() error {
 		if c.In.Len() < size {
 			return nil
 		}
-		f, err := http2.NewFramer(nil, bytes.NewReader(c.In.Next(size))).ReadFrame()
+		c.frame.Reset(c.In.Next(size))
+		f, err := c.reader.ReadFrame()
 		if err != nil {
 			return fmt.Errorf("a bad frame: %w", err)
 		}
-		if err := c.frame(f); err != nil {
+		if err := c.take(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Peer) frame(f http2.Frame) error {
+func (c *Peer) take(f http2.Frame) error {
 	switch f := f.(type) {
 	case *http2.HeadersFrame:
 		fields, err := c.Decoder.DecodeFull(f.HeaderBlockFragment())
