@@ -719,6 +719,9 @@ type ThresholdStatus struct {
 	NotCompared string `json:"notCompared,omitempty"`
 }
 
+// KeyReport is the key of the report in its ConfigMap: JSON, compressed with gzip.
+const KeyReport = "report.json.gz"
+
 // ReportStatus is where the complete report is.
 type ReportStatus struct {
 	// configMapRef names the ConfigMap with the report, in the namespace of the LoadTest. Its binaryData has the report as

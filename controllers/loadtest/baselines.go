@@ -54,8 +54,8 @@ func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1al
 	if err != nil {
 		return baseline.Found{}, err
 	}
-	if _, has := cm.BinaryData[desired.KeyReport]; !has {
-		return baseline.Found{Why: "it has no key " + desired.KeyReport}, nil
+	if _, has := cm.BinaryData[v1alpha1.KeyReport]; !has {
+		return baseline.Found{Why: "it has no key " + v1alpha1.KeyReport}, nil
 	}
 	_, report, err := desired.DecodeReport(cm)
 	if err != nil || report == nil {

@@ -51,7 +51,7 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 	if stored == nil || err != nil {
 		return err
 	}
-	if have := stored.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
+	if have := stored.BinaryData[v1alpha1.KeyReport]; !bytes.Equal(have, gz) {
 		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
 		_, earlier, err := desired.DecodeReport(stored)
 		if err != nil {

@@ -35,7 +35,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	whole := status.Of(f)
 	after := status.Brief(whole)
 	known := w.memory.of(f.LoadTest)
-	if same := equality.Semantic.DeepEqual(before, after); same && !known.statusUncertain {
+	if equality.Semantic.DeepEqual(before, after) && !known.statusUncertain {
 		w.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}

@@ -739,7 +739,7 @@ func (w *world) report(lt *v1alpha1.LoadTest) *runnerv1alpha1.Report {
 	}
 	cm := &corev1.ConfigMap{}
 	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: lt.Status.Report.ConfigMapRef.Name}, cm))
-	return decodeReport(w.T, cm.BinaryData[desired.KeyReport])
+	return decodeReport(w.T, cm.BinaryData[v1alpha1.KeyReport])
 }
 
 func rawTemplate(doc string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(doc)} }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/report"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/report/baseline"
@@ -50,10 +51,10 @@ func baselineContent(m *compile.Manifest, s rv.BaselineSource) ([]byte, error) {
 		switch {
 		case !found:
 			return nil, errors.New("it is not in the manifest")
-		case content[reportKey] == nil:
-			return nil, errors.New("it has no key " + reportKey)
+		case content[v1alpha1.KeyReport] == nil:
+			return nil, errors.New("it has no key " + v1alpha1.KeyReport)
 		}
-		return content[reportKey], nil
+		return content[v1alpha1.KeyReport], nil
 	}
 	content, err := os.ReadFile(s.File)
 	if cause := new(fs.PathError); errors.As(err, &cause) {
@@ -61,6 +62,3 @@ func baselineContent(m *compile.Manifest, s rv.BaselineSource) ([]byte, error) {
 	}
 	return content, err
 }
-
-// reportKey is the key of a report in a ConfigMap.
-const reportKey = "report.json.gz"

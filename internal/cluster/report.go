@@ -9,9 +9,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// reportKey is the key of the Report in a ConfigMap. It is compressed with gzip.
-const reportKey = "report.json.gz"
-
 // Report fetches the Report that status names, as JSON compressed with gzip.
 func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, error) {
 	ref := lt.Status.Report
@@ -22,9 +19,10 @@ func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, er
 	if err := c.client.Get(ctx, c.key(ref.ConfigMapRef.Name), cm); err != nil {
 		return nil, fmt.Errorf("the report of %s: %w", lt.Name, err)
 	}
-	b, has := cm.BinaryData[reportKey]
+	b, has := cm.BinaryData[v1alpha1.KeyReport]
 	if !has {
-		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.ConfigMapRef.Name, reportKey)
+		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.ConfigMapRef.Name,
+			v1alpha1.KeyReport)
 	}
 	return b, nil
 }

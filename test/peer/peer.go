@@ -44,7 +44,7 @@ type Peer struct {
 	// Now is the time of Request.At. Later calls a function after a time.
 	Now   func() time.Duration
 	Later func(time.Duration, func())
-	// Serve decides what becomes of a request.
+	// Serve decides about a request.
 	Serve func(*Request) Reply
 	// Control sees SETTINGS and PING frames, and returns whether the peer acts on them; nil: it does.
 	Control func(http2.Frame) bool

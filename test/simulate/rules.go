@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func newRules(r *trial.Run) *rules {
 func (l *rules) wrote(before, after client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch o := cmpOr(after, before).(type) {
+	switch o := cmp.Or(after, before).(type) {
 	case *v1alpha1.LoadTest:
 		h := l.tests[o.UID]
 		if h == nil {
@@ -125,13 +126,6 @@ func (l *rules) wrote(before, after client.Object) {
 	case *statev1alpha1.LoadTestRun:
 		l.stored(o, after == nil)
 	}
-}
-
-func cmpOr(a, b client.Object) client.Object {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // stored checks a run record.
@@ -221,7 +215,7 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 	if least := seen(is.Results) - q.TimedOut - q.ConnectionLost - q.InFlightAtEnd - q.Reset; h.total < least {
 		l.Broken(rule, "%s: at least %d requests arrived by the results, and %d did: %+v", h.lt.Name, least, h.total, *q)
 	}
-	if is.CompletionTime == nil || is.Results.Partial || is.Results.WarmUpSent > 0 && l.lossy() {
+	if is.CompletionTime == nil || is.Results.Partial {
 		return
 	}
 	if most := seen(is.Results) + q.Retried; h.total > most {
@@ -230,9 +224,6 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 			*q)
 	}
 }
-
-// lossy returns whether the target ever behaved badly.
-func (l *rules) lossy() bool { return !l.calm.IsZero() }
 
 // scheduled is the key of the LoadTests of schedules, which have one path.
 const scheduled = "scheduled"
@@ -266,7 +257,7 @@ func (l *rules) received(r *peer.Request, from string) {
 	l.allowed(h, from, now)
 }
 
-// late returns whether a runner does not know a change that is in force.
+// late returns whether a runner does not know a change that has taken effect.
 func (l *rules) late(h *history, from string) bool {
 	p := l.runner(from)
 	if h.record == nil || p == nil {

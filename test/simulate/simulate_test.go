@@ -9,17 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
-
 	"github.com/h2surge/h2surge/test/markdown"
 	"github.com/h2surge/h2surge/test/simulate/trial"
 )
-
-func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard())
-	os.Exit(m.Run())
-}
 
 var simulation = trial.Simulation{Actions: Actions, Horizon: 90 * time.Second, Limit: 2 * time.Minute, New: New}
 

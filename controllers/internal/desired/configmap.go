@@ -40,7 +40,7 @@ func Run(lt *v1alpha1.LoadTest) *statev1alpha1.LoadTestRun {
 // Report is the ConfigMap with the report.
 func Report(lt *v1alpha1.LoadTest, gz []byte) *corev1.ConfigMap {
 	cm := configMap(lt, ReportName(lt), ComponentReport)
-	cm.BinaryData = map[string][]byte{KeyReport: gz}
+	cm.BinaryData = map[string][]byte{v1alpha1.KeyReport: gz}
 	return cm
 }
 
@@ -49,7 +49,7 @@ const maxReport = 64 << 20
 
 // DecodeReport returns a stored report, as JSON and decoded.
 func DecodeReport(cm *corev1.ConfigMap) (raw []byte, report *runnerv1alpha1.Report, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData[KeyReport]))
+	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData[v1alpha1.KeyReport]))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +61,7 @@ func DecodeReport(cm *corev1.ConfigMap) (raw []byte, report *runnerv1alpha1.Repo
 
 // ReportDigest returns the SHA-256 of a stored report in hexadecimal.
 func ReportDigest(cm *corev1.ConfigMap) string {
-	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[KeyReport]))
+	return fmt.Sprintf("%x", sha256.Sum256(cm.BinaryData[v1alpha1.KeyReport]))
 }
 
 // IsReport returns whether the operator stored the report: it has the digest, and it is immutable.

@@ -50,7 +50,6 @@ const (
 const (
 	KeyPlan     = "plan.json.gz"
 	KeyWarnings = "warnings.txt"
-	KeyReport   = "report.json.gz"
 )
 
 // Names are derived from the LoadTest's, which has at most 50 characters; a Job's name, a dash

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,11 +27,6 @@ import (
 	"github.com/h2surge/h2surge/test/simulate/cluster"
 	"github.com/h2surge/h2surge/test/simulate/operator"
 )
-
-func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard())
-	os.Exit(m.Run())
-}
 
 // fake is a process that ends when the test says so, or on SIGTERM, unless it is stuck.
 type fake struct {

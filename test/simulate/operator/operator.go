@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,8 +31,11 @@ import (
 )
 
 // The second of the default handlers sleeps since the last error of another clock, which a bubble does not have: for
-// years.
-func init() { utilruntime.ErrorHandlers = nil }
+// years. klog has goroutines outside of the bubble.
+func init() {
+	utilruntime.ErrorHandlers = nil
+	klog.SetLogger(logr.Discard())
+}
 
 // Replica is a process of the operator.
 type Replica struct {

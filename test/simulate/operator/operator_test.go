@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,17 +8,11 @@ import (
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/klog/v2"
 
 	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/test/builder"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 )
-
-func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard())
-	os.Exit(m.Run())
-}
 
 func TestValidate(t *testing.T) {
 	s := apiserver.New(Scheme())

@@ -17,7 +17,7 @@ type Target struct {
 	begin time.Time
 
 	mu sync.Mutex // guards the fields below, those of the connections, and calls of functions
-	// serve decides about requests, received sees them.
+	// serve answers requests, received sees them.
 	serve    func(*peer.Request) peer.Reply
 	received func(r *peer.Request, from string)
 	refuses  bool
@@ -54,7 +54,7 @@ func Serve(l net.Listener, http1 bool, received func(r *peer.Request, from strin
 // latency is the time until a response if nothing else is set.
 const latency = 3 * time.Millisecond
 
-// Set changes what becomes of requests from now on; nil: 200 after a short time.
+// Set changes how requests are answered from now on; nil: 200 after a short time.
 func (t *Target) Set(serve func(*peer.Request) peer.Reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
