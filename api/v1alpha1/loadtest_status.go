@@ -158,7 +158,7 @@ type Change struct {
 	// appliedAt is the time at which this change, or a newer one that replaced it, took effect on all runners. If
 	// the operator restarted meanwhile, it is the time at which the new operator saw this. For runner.shards, it
 	// is the time from which all of these shards, except lost ones, and no other shards have a share of the load.
-	// Absent: the change has not taken effect yet.
+	// Absent: the change has not taken effect yet, or the load ended before.
 	// +optional
 	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
 }

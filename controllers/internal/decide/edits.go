@@ -57,7 +57,7 @@ func applied(f *run.Facts, next *record.Record) {
 }
 
 // appliedSince is the time from which the first of some edits, or a later one that replaced it, has effect on every
-// runner that still sends; nil: it has none yet.
+// runner that still sends; nil: it has none yet, or the load ended before.
 func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 	generation := edits[0].Generation
 	if f.View.Generation < generation {
@@ -73,6 +73,9 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 	switch {
 	case i >= 0:
 		at = f.View.Applied[i].At
+		if end := f.Record.LastDue(f.Plan); !end.IsZero() && !at.Before(end) {
+			return nil
+		}
 	case edits[0].Field == run.FieldShards && (len(f.View.Applied) > 0 || !distributed(f.View.Members)):
 		return nil // otherwise a former operator sent it
 	}

@@ -54,7 +54,7 @@ func TestEditsOf(t *testing.T) {
 }
 
 func TestAppliedPhase(t *testing.T) {
-	at := runtest.Now.Add(-time.Second)
+	at, ended := runtest.Now.Add(-time.Second), runtest.Now.Add(-time.Millisecond)
 	second := runtest.RateEdited(2, "rates[0].requestsPerSecond", 0, runtest.PerSecond(100), runtest.PerSecond(200))
 	third := runtest.SuspendEdited(3, true)
 	applied := func(e record.Edit, at time.Time) record.Edit {
@@ -72,11 +72,13 @@ func TestAppliedPhase(t *testing.T) {
 		"a former operator sent it": {shards.View{Generation: 3}, []record.Edit{applied(second, runtest.Now), applied(third, runtest.Now)}},
 		"no runner was asked":       {shards.View{}, []record.Edit{second, third}},
 		"ended before it was sent":  {shards.View{Generation: 2}, []record.Edit{applied(second, runtest.Now), third}},
+		"the load ended before":     {shards.View{Generation: 2, Applied: []shards.Applied{{Generation: 2, At: ended}}}, []record.Edit{second, third}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := runtest.New(runtest.WithJob, runtest.Started)
 			f.Record.Edits, f.View = []record.Edit{second, third}, &tt.view
+			f.Record.Start.Time = metav1.NewMicroTime(ended.Add(-f.Plan.Rates[0].Duration))
 			if err := Next(f, f.Record, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,14 @@ import (
 // not known, because the load has not begun, a stage ends by requests, the operator ends the probes of a search, or the
 // load is suspended.
 func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
+	if end := r.LastDue(p); !end.IsZero() {
+		return end.Add(p.GracefulStop + p.Drain)
+	}
+	return time.Time{}
+}
+
+// LastDue returns until when runners of a plan send, if they get no more orders; zero: as LoadEnd.
+func (r *Record) LastDue(p *runnerv1alpha1.Plan) time.Time {
 	if r.Start == nil {
 		return time.Time{}
 	}
@@ -23,7 +31,7 @@ func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 	if !known {
 		return time.Time{}
 	}
-	return r.Start.Time.Add(end + p.GracefulStop + p.Drain)
+	return r.Start.Time.Add(end)
 }
 
 // withPauses adds the times in which the load was suspended; false: it is suspended.
