@@ -370,7 +370,7 @@ type EmptySource struct{}
 // ValueSource is the source of a value. Exactly one field is needed. part, regex and group may be added.
 type ValueSource struct {
 	// header is the name of a header field of the response. Case does not matter.
-	// The first field counts if several have the name.
+	// The first field counts if several have the name. If the header has none, a field of the trailer section counts.
 	// It has at most 256 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -198,9 +198,10 @@ type captures struct {
 	failed bool
 }
 
-func (c *captures) OnStatus(uint32, int)               { c.failed = false }
-func (c *captures) OnHeader(_ uint32, _, value []byte) { c.values = append(c.values, string(value)) }
-func (c *captures) OnData(uint32, []byte)              {}
+func (c *captures) OnStatus(uint32, int)                { c.failed = false }
+func (c *captures) OnHeader(_ uint32, _, value []byte)  { c.values = append(c.values, string(value)) }
+func (c *captures) OnTrailer(_ uint32, _, value []byte) { c.values = append(c.values, string(value)) }
+func (c *captures) OnData(uint32, []byte)               {}
 func (c *captures) OnDone(_ uint32, o protocol.Outcome) {
 	c.failed = o.Kind != protocol.Completed
 }

@@ -26,6 +26,7 @@ type counter struct{ status, fields, data, done int }
 
 func (h *counter) OnStatus(uint32, int)                { h.status++ }
 func (h *counter) OnHeader(uint32, []byte, []byte)     { h.fields++ }
+func (h *counter) OnTrailer(uint32, []byte, []byte)    { h.fields++ }
 func (h *counter) OnData(_ uint32, p []byte)           { h.data += len(p) }
 func (h *counter) OnDone(_ uint32, o protocol.Outcome) { h.done += 1 - int(o.Kind) }
 

@@ -114,7 +114,7 @@ func (c *Client) onFinal(section []byte) {
 	}
 	c.h.OnStatus(r.tok, h.status)
 	if r.want&protocol.WantHeaders != 0 {
-		c.reportFields(r.tok, section)
+		c.reportFields(r.tok, section[bytes.IndexByte(section, '\n')+1:], false)
 	}
 	if c.in.phase == inLength && c.in.left == 0 {
 		c.endResponse()
@@ -138,25 +138,32 @@ func (c *Client) frame(h *head, want protocol.Want) {
 	}
 }
 
-// reportFields passes the fields of a well-formed head to the handler.
-func (c *Client) reportFields(tok uint32, p []byte) {
-	p = p[bytes.IndexByte(p, '\n')+1:]
+// reportFields passes well-formed field lines to the handler.
+func (c *Client) reportFields(tok uint32, p []byte, trailer bool) {
 	for p[0] != '\r' && p[0] != '\n' {
 		colon, lf := bytes.IndexByte(p, ':'), bytes.IndexByte(p, '\n')
 		name, value := p[:colon], p[colon+1:lf]
 		p = p[lf+1:]
 		octet.ToLower(name)
-		c.h.OnHeader(tok, name, octet.TrimBlanks(bytes.TrimSuffix(value, crlf[:1])))
+		value = octet.TrimBlanks(bytes.TrimSuffix(value, crlf[:1]))
+		if trailer {
+			c.h.OnTrailer(tok, name, value)
+		} else {
+			c.h.OnHeader(tok, name, value)
+		}
 	}
 }
 
 var crlf = []byte("\r\n")
 
-// onTrailer skips the trailer section (RFC 9112 7.1.2).
+// onTrailer handles the trailer section (RFC 9112 7.1.2), or a part of it.
 func (c *Client) onTrailer(p []byte) (n int, err *Error) {
 	section, n, err := c.in.section(p, c.cfg.MaxHeaderBytes, true)
 	if err != nil || section == nil {
 		return n, err
+	}
+	if r := c.queue.at(0); r.want&protocol.WantHeaders != 0 {
+		c.reportFields(r.tok, section, true)
 	}
 	if len(c.in.carry) > 0 {
 		c.in.release()

@@ -29,6 +29,8 @@ func (l *ledger) OnStatus(tok uint32, status int) {
 	l.open[tok] = true
 }
 
+func (l *ledger) OnTrailer(tok uint32, name, value []byte) { l.OnHeader(tok, name, value) }
+
 func (l *ledger) OnHeader(tok uint32, name, value []byte) {
 	l.known(tok)
 	for _, b := range name {

@@ -24,10 +24,11 @@ type counter struct {
 	status       int
 }
 
-func (c *counter) OnStatus(_ uint32, status int)         { c.status = status }
-func (c *counter) OnHeader(_ uint32, name, value []byte) { c.octets += len(name) + len(value) }
-func (c *counter) OnData(_ uint32, p []byte)             { c.octets += len(p) }
-func (c *counter) OnDone(_ uint32, o protocol.Outcome)   { c.done++ }
+func (c *counter) OnStatus(_ uint32, status int)          { c.status = status }
+func (c *counter) OnHeader(_ uint32, name, value []byte)  { c.octets += len(name) + len(value) }
+func (c *counter) OnTrailer(_ uint32, name, value []byte) { c.octets += len(name) + len(value) }
+func (c *counter) OnData(_ uint32, p []byte)              { c.octets += len(p) }
+func (c *counter) OnDone(_ uint32, o protocol.Outcome)    { c.done++ }
 
 // exchange is a batch of equal requests and the bytes that answer them.
 type exchange struct {

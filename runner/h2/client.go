@@ -132,8 +132,8 @@ func (c *Client) Receive(p []byte, now int64) error {
 func (c *Client) onBlock(id uint32, p []byte, end bool) {
 	s := c.streams.find(id)
 	var sink hpack.Sink
-	if s != nil && s.want&protocol.WantHeaders != 0 && !s.is(gotHeader) {
-		c.fields = fieldSink{h: c.h, tok: s.tok}
+	if s != nil && s.want&protocol.WantHeaders != 0 && (end || !s.is(gotHeader)) {
+		c.fields = fieldSink{h: c.h, tok: s.tok, trailers: s.is(gotHeader)}
 		sink = &c.fields
 	}
 	var sum hpack.Summary

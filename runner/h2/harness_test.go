@@ -28,6 +28,10 @@ func (r *recorder) OnStatus(tok uint32, status int) { r.add("%d status %d", tok,
 
 func (r *recorder) OnHeader(tok uint32, name, value []byte) { r.add("%d %s: %s", tok, name, value) }
 
+func (r *recorder) OnTrailer(tok uint32, name, value []byte) {
+	r.add("%d trailer %s: %s", tok, name, value)
+}
+
 func (r *recorder) OnData(tok uint32, p []byte) {
 	prefix := fmt.Sprintf("%d data ", tok)
 	if n := len(r.lines); n > 0 && strings.HasPrefix(r.lines[n-1], prefix) {

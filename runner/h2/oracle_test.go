@@ -162,7 +162,7 @@ func againstServer(t *testing.T, r *rand.Rand) {
 	go srv.ServeConn(theirs, &http2.ServeConnOpts{Handler: http.HandlerFunc(echo)})
 	defer ours.Close()
 
-	got := &bodies{data: map[uint32][]byte{}, status: map[uint32]int{}, long: map[uint32]int{}}
+	got := &bodies{data: map[uint32][]byte{}, status: map[uint32]int{}, long: map[uint32]int{}, trailers: map[uint32]string{}}
 	c := NewClient(Config{StreamWindow: uint32(1000 + r.IntN(50000)), MaxConcurrentStreams: 50, NoHeaderTable: r.IntN(2) == 0}, got)
 	const requests = 300
 	sent, header := map[uint32][]byte{}, map[uint32]int{}
@@ -181,6 +181,9 @@ func againstServer(t *testing.T, r *rand.Rand) {
 	for tok, body := range sent {
 		if got.status[tok] != 201 || got.long[tok] != header[tok] || !bytes.Equal(got.data[tok], body) {
 			t.Errorf("request %d: status %d, %d octets of header, %d of body; want 201, %d, %d", tok, got.status[tok], got.long[tok], len(got.data[tok]), header[tok], len(body))
+		}
+		if want := fmt.Sprintf("x-read: %d", len(body)); got.trailers[tok] != want {
+			t.Errorf("request %d: trailer %q, want %q", tok, got.trailers[tok], want)
 		}
 	}
 	if len(got.bad) > 0 {
@@ -241,11 +244,12 @@ func converseOver(t *testing.T, conn net.Conn, c *Client, over func() bool) {
 
 // bodies is a Handler that keeps responses.
 type bodies struct {
-	data   map[uint32][]byte
-	status map[uint32]int
-	long   map[uint32]int
-	done   int
-	bad    []protocol.Outcome
+	data     map[uint32][]byte
+	status   map[uint32]int
+	long     map[uint32]int
+	trailers map[uint32]string
+	done     int
+	bad      []protocol.Outcome
 }
 
 func (b *bodies) OnStatus(tok uint32, status int) { b.status[tok] = status }
@@ -254,6 +258,10 @@ func (b *bodies) OnHeader(tok uint32, name, v []byte) {
 	if string(name) == "x-long" {
 		b.long[tok] = len(v)
 	}
+}
+
+func (b *bodies) OnTrailer(tok uint32, name, v []byte) {
+	b.trailers[tok] = string(name) + ": " + string(v)
 }
 
 func (b *bodies) OnDone(_ uint32, o protocol.Outcome) {

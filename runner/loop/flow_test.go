@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -398,6 +399,40 @@ func TestChecksAndCaptures(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int64{"USER_NOT_FOUND": 2}, b.w.rec.Causes.Counts()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// TestTrailers: checks and captures of header fields see those of the trailer section, after those of the header. A
+// Retry-After there delays nothing (RFC 9110 6.5.1).
+func TestTrailers(t *testing.T) {
+	ok := header("grpc-status")
+	for _, inspects := range []bool{false, true} {
+		p := steps(every10ms(5),
+			step("a", func(s *rv.Step) {
+				s.OnFailure.Retries = 1
+				s.Capture = []rv.Capture{{Source: header("id")}, {Source: header("x")}}
+				if inspects {
+					s.Expect.Checks = []rv.Check{{Name: "ok", Source: &ok, Match: &rv.Match{Op: rv.MatchEquals, Want: lit("0")}}}
+				}
+			}),
+			step("b", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/b/"}, {Capture: 1}, {Literal: "/"}, {Capture: 2}} }))
+		p.Chains[0].Captures = []string{"id", "x"}
+		p.Chains[0].Steps[0].Capture[1].Slot = 1
+		n := 0
+		b := newBench(t, p, func(*simRequest) reply {
+			if n++; n == 1 {
+				return reply{Status: 503, Trailers: []string{"retry-after", "9"}}
+			}
+			return reply{Status: 200, Headers: []string{"x", "header"}, Body: []byte("x"), Trailers: []string{"grpc-status", strconv.Itoa(n / 4), "id", "7", "x", "trailer"}}
+		})
+		b.run()
+		want := []string{"0 /a", "10 /a", "20 /b/7/header", "30 /a", "40 /b/7/header"}
+		if inspects {
+			want[4] = "40 /a" // the check failed
+		}
+		if diff := cmp.Diff(want, b.trace()); diff != "" {
+			t.Errorf("inspects %v: requests (-want +got):\n%s", inspects, diff)
+		}
 	}
 }
 

@@ -164,8 +164,7 @@ func (m *messages) OnStatus(tok uint32, status int) {
 	m.requests.At(book.ID(tok)).Respond(status, m.now)
 }
 
-// OnHeader implements protocol.Handler. It stores the value of each capture of this field. If several fields have
-// the same name, it stores the first.
+// OnHeader implements protocol.Handler.
 func (m *messages) OnHeader(tok uint32, name, value []byte) {
 	r := m.requests.At(book.ID(tok))
 	s := &m.program.Steps[r.Step]
@@ -186,6 +185,19 @@ func (m *messages) OnHeader(tok uint32, name, value []byte) {
 	if redirects {
 		m.takeRedirect(r, s, name, value)
 	}
+	m.takeField(r, s, in, name, value, redirects)
+}
+
+// OnTrailer implements protocol.Handler. Nothing of the trailer section affects what the runner sends (RFC 9110 6.5.1).
+func (m *messages) OnTrailer(tok uint32, name, value []byte) {
+	r := m.requests.At(book.ID(tok))
+	s := &m.program.Steps[r.Step]
+	m.takeField(r, s, m.flow.At(r.Instance), name, value, isRedirect(s, r.Status))
+}
+
+// takeField keeps a field for checks and samples, and stores the value of each capture of it. If several fields have the
+// same name, it stores the first.
+func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, name, value []byte, redirects bool) {
 	if s.Inspect {
 		m.requests.Field(r, name, value)
 		return

@@ -8,7 +8,7 @@ import "golang.org/x/net/http2"
 type Want uint8
 
 const (
-	// WantHeaders asks for OnHeader.
+	// WantHeaders asks for OnHeader and OnTrailer.
 	WantHeaders Want = 1 << iota
 	// WantBody asks for OnData.
 	WantBody
@@ -61,10 +61,12 @@ type Handler interface {
 	// OnStatus: the final response begins. 1xx responses are not reported. A response that turns out
 	// malformed may be Reset after it.
 	OnStatus(tok uint32, status int)
-	// OnHeader: a field of the response, only with WantHeaders; neither pseudo-header fields nor
-	// trailers. The name is in lower case. The value has no blanks at its ends, and neither CR, LF
-	// nor NUL in it.
+	// OnHeader: a field of the header of the response, only with WantHeaders; no pseudo-header
+	// fields. The name is in lower case. The value has no blanks at its ends, and neither CR, LF nor
+	// NUL in it.
 	OnHeader(tok uint32, name, value []byte)
+	// OnTrailer: a field of the trailer section, as OnHeader. A response may be Reset after it.
+	OnTrailer(tok uint32, name, value []byte)
 	// OnData: a piece of the body, only with WantBody, or with WantErrorBody and such a status.
 	OnData(tok uint32, p []byte)
 	// OnDone: exactly once for each request that was opened and not cancelled.

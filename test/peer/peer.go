@@ -26,10 +26,12 @@ type Reply struct {
 	Status  int // 0: never answers
 	Headers []string
 	Body    []byte
-	Reset   http2.ErrCode // with status 0 and Resets
-	Resets  bool
-	Goaway  bool // the request is above the last id the peer processes
-	HangUp  bool // closes the connection
+	// Trailers of HTTP/2 follow the body.
+	Trailers []string
+	Reset    http2.ErrCode // with status 0 and Resets
+	Resets   bool
+	Goaway   bool // the request is above the last id the peer processes
+	HangUp   bool // closes the connection
 	// Announces the connection's end with the response: GOAWAY before it, or "connection: close".
 	Announces bool
 	// BodyAfter is when the body follows the header; 0: at once.
@@ -176,17 +178,22 @@ func (c *Peer) answer(r *Request, p Reply) {
 		if p.Announces {
 			_ = fr.WriteGoAway(r.Stream, http2.ErrCodeNo, nil)
 		}
-		c.Block.Reset()
-		_ = c.Encoder.WriteField(hpack.HeaderField{Name: ":status", Value: fmt.Sprint(p.Status)})
-		for i := 0; i < len(p.Headers); i += 2 {
-			_ = c.Encoder.WriteField(hpack.HeaderField{Name: p.Headers[i], Value: p.Headers[i+1]})
-		}
-		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: r.Stream, BlockFragment: c.Block.Bytes(), EndHeaders: true,
-			EndStream: len(p.Body) == 0})
+		c.writeHeaders(r.Stream, len(p.Body)+len(p.Trailers) == 0, append([]string{":status", fmt.Sprint(p.Status)}, p.Headers...))
 		if len(p.Body) > 0 {
-			_ = fr.WriteData(r.Stream, true, p.Body)
+			_ = fr.WriteData(r.Stream, len(p.Trailers) == 0, p.Body)
+		}
+		if len(p.Trailers) > 0 {
+			c.writeHeaders(r.Stream, true, p.Trailers)
 		}
 	}
+}
+
+func (c *Peer) writeHeaders(stream uint32, end bool, fields []string) {
+	c.Block.Reset()
+	for i := 0; i < len(fields); i += 2 {
+		_ = c.Encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	_ = c.Framer().WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.Block.Bytes(), EndHeaders: true, EndStream: end})
 }
 
 // GoAway ends the connection with NO_ERROR: what was sent is processed.
