@@ -312,7 +312,11 @@ func (c *compiler) warnUnused() {
 		}
 	}
 	for i, t := range c.spec.Targets {
-		if !targets[i] {
+		switch {
+		case targets[i]:
+		case c.observed[i]:
+			c.plan.Targets[i].Connecting = rv.Connecting{OnDemand: true} // no load, no connections
+		default:
 			c.warn(specPath.Child("targets").Index(i), "target %q is not used by a chain; its connections are opened anyway",
 				t.Name)
 		}

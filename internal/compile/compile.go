@@ -66,6 +66,7 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, pla
 	c.variables()
 	c.targets()
 	c.listeners()
+	c.observe()
 	c.templates()
 	c.profiles()
 	c.chains()
@@ -92,6 +93,7 @@ type compiler struct {
 	templateIndex map[string]int
 	listenerIndex map[string]int
 	listenerUsed  map[string]bool
+	observed      map[int]bool // targets that observations read
 	// listenerSent has the listeners whose URL a text inserts.
 	listenerSent map[string]bool
 	captured     map[string]bool // names that some template captures

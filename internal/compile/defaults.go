@@ -26,6 +26,7 @@ const (
 	defaultProbe             = 10 * time.Second
 	defaultSettle            = 2 * time.Second
 	defaultRetention         = time.Second
+	defaultObserve           = 5 * time.Second
 )
 
 // convert encodes a value and decodes it. runtime.DefaultUnstructuredConverter is slower: its first call takes 20 ms.
@@ -113,6 +114,11 @@ func withDurations(spec *v1alpha1.LoadTestSpec) {
 	}
 	for i := range spec.Listeners {
 		durationOrElse(&spec.Listeners[i].Retention, defaultRetention)
+	}
+	for i := range spec.Observe {
+		if q := spec.Observe[i].Prometheus; q != nil {
+			durationOrElse(&q.Interval, defaultObserve)
+		}
 	}
 	for i := range spec.Chains {
 		for j := range spec.Chains[i].Steps {

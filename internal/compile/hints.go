@@ -32,7 +32,9 @@ var patternMessages = map[string]string{
 	`^[ -~]+$`:                                                    "must be printable ASCII characters",
 	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",
-	`^[^/\s]+$`: "must be the name of a network interface, without / and white space",
+	`^/`:                 "must begin with /",
+	`^(0(\.[0-9]+)?|1)$`: "must be a number from 0 to 1 in quotes, such as \"0.99\"",
+	`^[^/\s]+$`:          "must be the name of a network interface, without / and white space",
 	`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`: "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP",
 
 	`^[0-9]{3}$`:             "must have 3 digits, in quotes",

@@ -223,6 +223,7 @@ func TestLoadHash(t *testing.T) {
 		p.Thresholds = []runnerv1alpha1.Threshold{{Name: "t"}}
 		p.Baselines = []runnerv1alpha1.Baseline{{Name: "b"}}
 		p.Policy = &runnerv1alpha1.AddressPolicy{}
+		p.Observe = []runnerv1alpha1.Observation{{Name: "o"}}
 	}
 	if got := hash(same); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -10,7 +10,8 @@ import (
 func Rules() []Mutant {
 	return slices.Concat(
 		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests(),
-		rulesOfChains(), rulesOfChainStages(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
+		rulesOfChains(), rulesOfChainStages(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfObservations,
+		rulesOfRunner,
 	)
 }
 
@@ -349,6 +350,29 @@ const (
 	upToAnHour   = "must be at most 1h, and not negative"
 	withinAnHour = "must be greater than 0 and at most 1h"
 )
+
+var rulesOfObservations = []Mutant{
+	{
+		Name: "prometheus and scrape", Path: "spec.observe[0]", Want: "exactly one of prometheus and scrape is needed",
+		Set: map[string]any{"spec.observe[0].scrape": map[string]any{"target": "single", "metric": "up"}},
+	},
+	{
+		Name: "neither prometheus nor scrape", Path: "spec.observe[2]", Want: "exactly one of prometheus and scrape is needed",
+		Unset: []string{"spec.observe[2].scrape"},
+	},
+	{
+		Name: "target and url", Path: "spec.observe[0].prometheus", Want: "exactly one of target and url is needed",
+		Set: map[string]any{"spec.observe[0].prometheus.target": "single"},
+	},
+	{
+		Name: "neither target nor url", Path: "spec.observe[1].prometheus", Want: "exactly one of target and url is needed",
+		Unset: []string{"spec.observe[1].prometheus.target"},
+	},
+	{
+		Name: "an interval below a second", Path: "spec.observe[0].prometheus.interval", Want: "must be from 1s to 1h",
+		Set: map[string]any{"spec.observe[0].prometheus.interval": "999ms"},
+	},
+}
 
 var rulesOfRunner = []Mutant{
 	{

@@ -43,6 +43,8 @@ var frozen = []edit{
 	{fixed("variables"), "spec.variables", nil},
 	{fixed("templates"), "spec.templates[0].body", "other"},
 	{fixed("listeners"), "spec.listeners[0].port", int64(9101)},
+	{fixed("observe"), "spec.observe[0].unit", "Count"},
+	{fixed("observe"), "spec.observe", nil},
 	{fixed("thresholds"), "spec.thresholds[0].max", "21ms"},
 	{fixed("thresholds"), "spec.thresholds", nil},
 	{fixed("weightBy"), "spec.weightBy", "Chains"},

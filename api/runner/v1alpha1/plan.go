@@ -33,6 +33,8 @@ type Plan struct {
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Baselines are thresholds that compare with an earlier run. The same program compares them, after the end.
 	Baselines []Baseline `json:"baselines,omitempty"`
+	// Observe are figures of targets that one runner reads while the test runs.
+	Observe []Observation `json:"observe,omitempty"`
 	// Policy limits the addresses that runners connect to; nil: no limits.
 	Policy *AddressPolicy `json:"policy,omitempty"`
 	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on

@@ -95,6 +95,8 @@ type Report struct {
 	Verdict Verdict       `json:"verdict"`
 	// Search is the result of a search. Nil: the test has no search.
 	Search *SearchResult `json:"search,omitempty"`
+	// Observations has one entry for each of Plan.Observe.
+	Observations []ObservationResult `json:"observations,omitempty"`
 	// Scalability says how the rate of the target follows from its concurrency. Nil: the run had too few loads.
 	Scalability *Scalability `json:"scalability,omitempty"`
 	// Histograms are the merged distributions, from which other percentiles can be computed.
