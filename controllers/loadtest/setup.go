@@ -95,7 +95,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r.report.events, r.report.clock, r.memory.statusInterval = mgr.GetEventRecorder("h2surge"), opts.Clock,
 		opts.StatusInterval
 	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished,
-		time.Now).register(ctrlmetrics.Registry)
+		opts.Clock).register(ctrlmetrics.Registry)
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,

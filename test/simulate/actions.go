@@ -34,6 +34,8 @@ var Actions = []trial.Action{
 		Doc: "the kernel kills the process of a runner (OOM)"},
 	{Group: "runner", Name: "evict", Weight: 3, Args: args(anyRunner),
 		Doc: "the kubelet evicts the pod: SIGTERM, and SIGKILL after its grace"},
+	{Group: "runner", Name: "freeze", Weight: 8, Args: args(anyRunner, lasts),
+		Doc: "SIGSTOP, and SIGCONT"},
 	{Group: "cluster", Name: "node", Weight: 3, Args: args(anyRunner, lasts),
 		Doc: "kubelet and runner are cut off, the target excepted"},
 	{Group: "cluster", Name: "force", Weight: 3, Args: args(anyRunner, lasts),
@@ -77,6 +79,9 @@ var Actions = []trial.Action{
 		Doc: "a process is killed and starts again"},
 	{Group: "operator", Name: "stopOperator", Weight: 5, Args: args(anyOperator),
 		Doc: "SIGTERM, as in an upgrade, and it starts again"},
+	{Group: "operator", Name: "freezeOperator", Weight: 12, Args: args(anyOperator, lasts), Doc: "SIGSTOP, and SIGCONT"},
+	{Group: "operator", Name: "step", Weight: 10, Args: args(anyOperator, lasts, trial.Arg{Name: "seconds", Low: 1,
+		High: 7200}, trial.Arg{Name: "back", High: 1}), Doc: "its wall clock is ahead, or back, until it is set right"},
 	{Group: "operator", Name: "cutOperator", Weight: 15, Args: args(anyOperator, lasts),
 		Doc: "no packets to the API server"},
 

@@ -69,6 +69,11 @@ var ofRunners = map[string]action{
 			_ = w.api.Delete(pod, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
 		})
 	}),
+	"freeze": runnerFault(func(w *World, p *process, e trial.Event) {
+		w.rules.hold(p.ip, e.Milliseconds())
+		p.host.Freeze(e.Milliseconds())
+		p.stopped.begin(e.Milliseconds())
+	}),
 	"hold": func(w *World, e trial.Event) { w.cluster.Hold(e.Milliseconds()) },
 	"starting": func(w *World, e trial.Event) {
 		w.cluster.Slow(e.Milliseconds())
@@ -126,11 +131,35 @@ var ofAPI = map[string]action{
 		w.link(i, apiserver.Down, trial.Event{Args: map[string]int64{"ms": 1}})
 	}),
 	"killOperator": operatorFault(func(w *World, i int, _ trial.Event) {
-		w.net.Host(operatorIP(i)).Close()
-		go w.replicas[i].process.Load().Kill()
+		r := w.replicas[i]
+		r.stopped.end()
+		w.net.Host(r.ip).Close()
+		go r.process.Load().Kill()
 	}),
-	"stopOperator": operatorFault(func(w *World, i int, _ trial.Event) { go w.replicas[i].process.Load().Stop() }),
-	"cutOperator":  operatorFault(func(w *World, i int, e trial.Event) { w.link(i, apiserver.Silent, e) }),
+	"stopOperator": operatorFault(func(w *World, i int, _ trial.Event) {
+		r := w.replicas[i]
+		process := r.process.Load()
+		go func() {
+			r.stopped.wait()
+			process.Stop()
+		}()
+	}),
+	"freezeOperator": operatorFault(func(w *World, i int, e trial.Event) {
+		r := w.replicas[i]
+		r.process.Load().API.Freeze(e.Milliseconds())
+		w.net.Host(r.ip).Freeze(e.Milliseconds())
+		r.stopped.begin(e.Milliseconds())
+	}),
+	"step": operatorFault(func(w *World, i int, e trial.Event) {
+		by := time.Duration(e.Int("seconds")) * time.Second
+		if e.Int("back") == 1 {
+			by = -by
+		}
+		c := &w.replicas[i].clock
+		c.step(by)
+		time.AfterFunc(e.Milliseconds(), func() { c.step(-by) })
+	}),
+	"cutOperator": operatorFault(func(w *World, i int, e trial.Event) { w.link(i, apiserver.Silent, e) }),
 }
 
 // ofTargets has the faults of targets.

@@ -35,7 +35,7 @@ func (w *World) End() {
 	}
 	time.Sleep(longest)
 	w.finish()
-	time.Sleep(time.Minute) // pods have a grace of 30 s
+	time.Sleep(w.ahead() + time.Minute) // pods have a grace of 30 s
 	w.left()
 	finished := apiserver.Objects[*v1alpha1.LoadTest](w.api)
 	time.Sleep(ttl + time.Minute)
@@ -74,6 +74,14 @@ func (w *World) running() *v1alpha1.LoadTest {
 		}
 	}
 	return nil
+}
+
+// ahead is how far in the future a test has ended: a clock was wrong. What follows the end waits for that time.
+func (w *World) ahead() (most time.Duration) {
+	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
+		most = max(most, time.Until(lt.Status.CompletionTime.Time))
+	}
+	return most
 }
 
 // left: nothing of ended tests is left that costs something.

@@ -87,7 +87,7 @@ func (l *rules) rate(h *history) {
 			return
 		}
 	}
-	begin := h.record.Start.Time.Time
+	begin := h.started
 	if now.Sub(begin) < 2*inTime || now.Add(inTime).After(begin.Add(s.Rates[0].Duration.Duration)) {
 		return
 	}

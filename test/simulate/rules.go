@@ -47,8 +47,11 @@ type history struct {
 	key     string             // the first segment of its paths
 	record  *run               // as stored last; nil: none
 	deleted bool
-	// edited is when a user changed the spec last, ordered when the orders to runners changed last.
-	edited, ordered time.Time
+	// edited is when a user changed the spec last, ordered when the orders to runners changed last. started and ended are
+	// when status had the start and the end. They are times of the trial, as clocks can be wrong.
+	edited, ordered, started, ended time.Time
+	// lost is when the record had the loss of the runner of a pod.
+	lost map[types.UID]time.Time
 	// received are the requests of chains at rates that arrived at a target, by the value of the counter.
 	received map[string]arrival
 	// arrived counts them, by second of the trial.
@@ -114,12 +117,15 @@ func (l *rules) wrote(before, after client.Object) {
 	case *v1alpha1.LoadTest:
 		h := l.tests[o.UID]
 		if h == nil {
-			h = &history{received: map[string]arrival{}, arrived: map[int64]int64{}}
+			h = &history{lost: map[types.UID]time.Time{}, received: map[string]arrival{}, arrived: map[int64]int64{}}
 			h.key, _, _ = strings.Cut(strings.TrimPrefix(o.Spec.Templates[0].Path, "/"), "/")
 			l.tests[o.UID], l.byKey[h.key] = h, h
 		}
 		if after != nil && before != nil {
 			l.status(h, &before.(*v1alpha1.LoadTest).Status, &o.Status)
+			if o.Status.CompletionTime != nil && h.ended.IsZero() {
+				h.ended = time.Now()
+			}
 			h.edit(before.(*v1alpha1.LoadTest), o)
 		}
 		h.lt, h.deleted = o, after == nil
@@ -148,6 +154,14 @@ func (l *rules) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
 	}
 	if h.record = next; deleted {
 		h.record = nil
+	}
+	if next.Start != nil && h.started.IsZero() {
+		h.started = time.Now()
+	}
+	for _, s := range next.Shards {
+		if s.Loss != nil && h.lost[s.Pod].IsZero() {
+			h.lost[s.Pod] = time.Now()
+		}
 	}
 }
 
@@ -284,17 +298,16 @@ func (l *rules) allowed(h *history, from string, now time.Time) {
 		return
 	}
 	leases, p := h.lt.Spec.Runner.LeaseDuration != nil, l.runner(from)
-	if end := h.lt.Status.CompletionTime; end != nil && now.Sub(end.Time) > travel && (leases || !l.unfenced[from]) {
-		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from,
-			now.Sub(end.Time))
+	if after := now.Sub(h.ended); !h.ended.IsZero() && after > travel && (leases || !l.unfenced[from]) {
+		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from, after)
 	}
 	if h.record == nil || !leases {
 		return
 	}
 	for _, s := range h.record.Shards {
-		if s.Loss != nil && s.Pod == p.uid && now.Sub(s.Loss.Time) > travel {
+		if after := now.Sub(h.lost[s.Pod]); s.Loss != nil && s.Pod == p.uid && after > travel {
 			l.Broken("a runner without a lease sends nothing", "%s: a request from %s %v after its loss", h.lt.Name, from,
-				now.Sub(s.Loss.Time))
+				after)
 		}
 	}
 }

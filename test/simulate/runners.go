@@ -43,6 +43,7 @@ type process struct {
 	killed  atomic.Bool
 	uid     types.UID // of the pod
 	job     types.UID // of its owner
+	stopped freeze
 	engine  atomic.Pointer[engine.Runner]
 }
 
@@ -68,7 +69,12 @@ func (p *process) ended() bool {
 func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][]byte) cluster.Process {
 	p := &process{pod: pod.Name, uid: pod.UID, job: metav1.GetControllerOf(pod).UID, ip: pod.Status.PodIP,
 		host: r.w.net.Host(pod.Status.PodIP), exit: make(chan int32, 1)}
-	ctx, p.term = context.WithCancel(ctx)
+	terminated, end := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() {
+		p.stopped.wait()
+		end()
+	})
+	p.term = end
 	root := filepath.Join(r.dir, pod.Name)
 	for name, data := range files {
 		file := filepath.Join(root, name)
@@ -93,17 +99,18 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 		return e, err
 	}
 	parts := runner.Parts{NewEngine: make, Log: slog.New(slog.DiscardHandler), Network: p.host,
-		Clock: func() int64 { return int64(time.Since(zero)) }}
+		Clock: func() int64 { return int64(p.stopped.now().Sub(zero)) }}
 	config, err := configOf(pod, root)
 	if err != nil {
 		r.w.Broken("runners start", "%s: %v", pod.Name, err)
 	}
 	r.w.ended.Go(func() {
 		code := int32(0)
-		if err := runner.Run(ctx, config, parts); err != nil {
+		if err := runner.Run(terminated, config, parts); err != nil {
 			r.w.Log("runner %s ended: %v", pod.Name, err)
 			code = 1
 		}
+		p.stopped.wait()
 		p.host.Close()
 		r.w.Log("runner %s has exit code %d", pod.Name, code)
 		p.code.Store(code + 1)
@@ -131,11 +138,12 @@ func configOf(pod *corev1.Pod, root string) (runner.Config, error) {
 func (p *process) Wait() int32 { return <-p.exit }
 
 // Ready implements cluster.Process.
-func (p *process) Ready() bool { return p.code.Load() == 0 && !p.killed.Load() }
+func (p *process) Ready() bool { return p.code.Load() == 0 && !p.killed.Load() && !p.stopped.is() }
 
 // Kill implements cluster.Process: nothing of the process reaches the network any more.
 func (p *process) Kill() {
 	p.killed.Store(true)
+	p.stopped.end()
 	p.host.Close()
 	p.term()
 }

@@ -67,6 +67,8 @@ type replica struct {
 	name, ip string
 	process  atomic.Pointer[operator.Replica]
 	leads    time.Time // since when; zero: it does not; guarded by faults.mu
+	stopped  freeze    // of its process
+	clock    wallClock // the wall clock of its node
 }
 
 // New returns a World without operators and tests: its first events bring them.
@@ -112,7 +114,8 @@ func (w *World) start(r *replica) {
 			w.Log("%s %s", r.name, args)
 		}
 	}, funcr.Options{})
-	process, err := operator.Start(w.api, r.name, cfg, controllers.Options{Dial: w.net.Host(r.ip).DialContext}, log)
+	process, err := operator.Start(w.api, r.name, cfg, controllers.Options{Dial: w.net.Host(r.ip).DialContext,
+		Clock: r.clock.now}, log)
 	if err != nil {
 		w.Broken("the operator starts", "%s: %v", r.name, err)
 	}
@@ -125,6 +128,7 @@ func (w *World) supervise(r *replica) {
 		process := r.process.Load()
 		select {
 		case <-process.Ended:
+			r.stopped.wait()
 			w.Log("%s ended: %v", r.name, process.Err)
 		case <-w.over:
 			process.Stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,6 +227,35 @@ func TestFaults(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFreeze: of a process that is stopped, a request arrives that was under way, and no other one.
+func TestFreeze(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, way, c := connect(t)
+		way.Freeze(time.Minute)
+		create := func(name string) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if err := c.Create(ctx, configMap(name)); (err == nil) != (name == "a") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { create("a") })
+		time.Sleep(time.Second)
+		all.Go(func() { create("b") })
+		time.Sleep(50 * time.Second)
+		all.Go(func() { create("c") })
+		synctest.Wait()
+		if n := len(apiserver.Objects[*corev1.ConfigMap](s)); n > 0 {
+			t.Errorf("%d objects during the freeze", n)
+		}
+		all.Wait()
+		if all := apiserver.Objects[*corev1.ConfigMap](s); len(all) != 1 || all[0].Name != "a" {
+			t.Errorf("objects %v", all)
+		}
+	})
 }
 
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }

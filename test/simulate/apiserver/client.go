@@ -61,6 +61,8 @@ type Client struct {
 	mu      sync.Mutex
 	link    Link          // guarded by mu
 	changed chan struct{} // closed when link changes; guarded by mu
+	// froze and thaw are when the process was stopped, and until when; guarded by mu.
+	froze, thaw time.Time
 }
 
 // Client returns a way to the server. name is the one in a Request.
@@ -77,10 +79,36 @@ func (c *Client) Set(to Link) {
 	c.changed = make(chan struct{})
 }
 
-func (c *Client) state() (Link, <-chan struct{}) {
+// underWay is how long after the begin of a freeze a request is one that the process sends before or after it, and not
+// because of what happened since.
+const underWay = 100 * time.Millisecond
+
+// Freeze stops the process for a time, as SIGSTOP does. It gets no answers and no events of watches meanwhile. Requests
+// that were under way when it froze, and that have not left it, do so at the end, also if nothing waits for them any
+// more. Those that it begins later are not sent: a process that is stopped begins nothing.
+func (c *Client) Freeze(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.link, c.changed
+	now := time.Now()
+	if !now.Before(c.thaw) {
+		c.froze = now
+	}
+	if end := now.Add(d); end.After(c.thaw) {
+		c.thaw = end
+	}
+}
+
+// freezes returns whether the process is frozen, and whether a request that it begins now is under way.
+func (c *Client) freezes() (frozen, goes bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.thaw), time.Since(c.froze) < underWay
+}
+
+func (c *Client) state() (link Link, changed <-chan struct{}, thaw time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link, c.changed, c.thaw
 }
 
 // pass returns when octets pass to the server, or those of an answer to the client. It returns an error if the
@@ -88,12 +116,15 @@ func (c *Client) state() (Link, <-chan struct{}) {
 func (c *Client) pass(ctx context.Context, answer bool) error {
 	var dead <-chan time.Time
 	for {
-		link, changed := c.state()
+		link, changed, thaw := c.state()
+		var thaws <-chan time.Time
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case link == Down:
 			return errRefused
+		case time.Now().Before(thaw):
+			thaws = time.After(time.Until(thaw))
 		case link == Up || link == NoAnswer && !answer:
 			return nil
 		case dead == nil:
@@ -101,6 +132,7 @@ func (c *Client) pass(ctx context.Context, answer bool) error {
 		}
 		select {
 		case <-changed:
+		case <-thaws:
 		case <-ctx.Done():
 		case <-dead:
 			return errSilent
@@ -119,8 +151,15 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := req.Context()
-	if err := c.pass(ctx, false); err != nil {
+	frozen, goes := c.freezes()
+	if frozen && goes {
+		ctx = context.WithoutCancel(ctx)
+	}
+	switch err := c.pass(ctx, false); {
+	case err != nil:
 		return nil, err
+	case frozen && !goes:
+		return nil, errReset
 	}
 	call.Client, call.Sent = c.name, sent
 	f := c.of.fault(call.Request)

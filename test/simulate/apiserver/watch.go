@@ -131,7 +131,7 @@ func (w *stream) Close() error {
 
 // wait adds the next event that matches, or waits until Read must look again.
 func (w *stream) wait() error {
-	_, link := w.client.state()
+	_, link, _ := w.client.state()
 	kind, o, changed := w.take()
 	if kind != "" {
 		return w.deliver(kind, o)

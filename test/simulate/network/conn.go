@@ -70,7 +70,7 @@ func pair(client, server *Host, from, to netip.AddrPort) (a, b *conn) {
 
 // send sends data, or the end.
 func (c *conn) send(now int64, data []byte) {
-	c.out.queue = append(c.out.queue, segment{at: c.arrival(now), data: data})
+	c.out.queue = append(c.out.queue, segment{at: c.arrival(max(now, c.host.thaw)), data: data})
 	c.out.size += len(data)
 	c.refuse()
 	c.peer.arm(now)
@@ -86,7 +86,7 @@ func (c *conn) arrival(now int64) int64 {
 func (c *conn) refuse() {
 	for _, s := range c.out.queue {
 		if len(s.data) > 0 && !c.out.loses(s) && c.peer.fails(s.at) != nil {
-			c.reset(s.at + c.net.delay(c.in.rand))
+			c.reset(max(s.at, c.peer.host.thaw) + c.net.delay(c.in.rand))
 			return
 		}
 	}
@@ -130,9 +130,9 @@ func (c *conn) fails(now int64) error {
 
 // arm sets when the goroutines at this end look again.
 func (c *conn) arm(now int64) {
-	either := min(c.resetAt, c.deadAt)
+	either, from := min(c.resetAt, c.deadAt), c.host.thaw
 	if c.closed {
-		either = now
+		either, from = now, now
 	}
 	read, write := either, either
 	if len(c.in.queue) > 0 && !c.in.loses(c.in.queue[0]) {
@@ -141,12 +141,13 @@ func (c *conn) arm(now int64) {
 	if c.out.size < c.net.opts.Window {
 		write = now
 	}
-	c.reading.arm(now, read)
-	c.writing.arm(now, write)
+	c.reading.arm(now, read, from)
+	c.writing.arm(now, write, from)
 }
 
-func (w *waiter) arm(now, at int64) {
-	switch at = min(at, w.deadline); {
+// arm lets a goroutine look again at an instant, or at its deadline, and not before from.
+func (w *waiter) arm(now, at, from int64) {
+	switch at = max(min(at, w.deadline), from); {
 	case !w.waits:
 	case at == never:
 		w.timer.Stop()
@@ -159,7 +160,7 @@ func (w *waiter) arm(now, at int64) {
 
 // wait waits without the lock. The error is that of the deadline.
 func (c *conn) wait(w *waiter, now int64) error {
-	if now >= w.deadline {
+	if now >= w.deadline && now >= c.host.thaw {
 		return os.ErrDeadlineExceeded
 	}
 	if w.timer == nil {
@@ -183,8 +184,8 @@ func (c *conn) Read(b []byte) (n int, err error) {
 	defer c.net.mu.Unlock()
 	for err == nil {
 		now := c.net.now()
-		end := false
-		if now < c.reading.deadline && !c.closed {
+		frozen, end := now < c.host.thaw && !c.closed, false
+		if now < c.reading.deadline && !c.closed && !frozen {
 			n, end = c.in.take(b, min(now, c.resetAt))
 		}
 		if n > 0 || len(b) == 0 {
@@ -194,7 +195,10 @@ func (c *conn) Read(b []byte) (n int, err error) {
 		if end {
 			return 0, io.EOF
 		}
-		if err = c.fails(now); err == nil {
+		if !frozen {
+			err = c.fails(now)
+		}
+		if err == nil {
 			err = c.wait(&c.reading, now)
 		}
 	}
@@ -278,7 +282,7 @@ func (c *conn) close() {
 	case c.in.size == 0 || !c.in.has(c.in.queue[0], now):
 		c.finish()
 	case c.out.cutAt == never:
-		c.peer.reset(c.arrival(now))
+		c.peer.reset(c.arrival(max(now, c.host.thaw)))
 	}
 	c.in.size, c.in.queue = 0, slices.DeleteFunc(c.in.queue, func(s segment) bool { return c.in.has(s, now) })
 	c.peer.refuse()

@@ -16,6 +16,7 @@ type Host struct {
 	listeners []*listener
 	port      uint16 // the next one that it chooses
 	closed    bool
+	thaw      int64 // until when it is frozen
 }
 
 const (
@@ -46,7 +47,7 @@ func (h *Host) Close() {
 }
 
 func (h *Host) close() {
-	h.closed = true
+	h.closed, h.thaw = true, 0
 	for len(h.listeners) > 0 {
 		h.listeners[0].close()
 	}
@@ -55,6 +56,14 @@ func (h *Host) close() {
 			c.close()
 		}
 	}
+}
+
+// Freeze stops the process for a time, as SIGSTOP does: it reads nothing, and what it sends leaves it at the end. Its
+// kernel still accepts connections and octets.
+func (h *Host) Freeze(d time.Duration) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.thaw = max(h.thaw, h.net.now()+int64(d))
 }
 
 // choose returns a port that is not in use.
@@ -116,7 +125,7 @@ func (h *Host) open(to netip.AddrPort) (*conn, time.Duration, error) {
 	if h.closed {
 		return nil, 0, syscall.ENETDOWN
 	}
-	if n.isCut(way{h.address, to.Addr()}) || n.isCut(way{to.Addr(), h.address}) {
+	if n.now() < h.thaw || n.isCut(way{h.address, to.Addr()}) || n.isCut(way{to.Addr(), h.address}) {
 		return nil, 0, nil
 	}
 	peer := n.hosts[to.Addr()]

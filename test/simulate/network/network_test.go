@@ -134,6 +134,29 @@ func TestCut(t *testing.T) {
 	})
 }
 
+// TestFreeze: a process that is stopped reads late, and sends late.
+func TestFreeze(t *testing.T) {
+	simulate(t, Options{Delay: 10 * time.Millisecond}, func(w *world) {
+		w.write(w.server, "sent before", nil)
+		w.Host(serverIP).Freeze(time.Minute)
+		w.write(w.server, "held", nil)
+		w.write(w.client, "for it", nil)
+		if err := w.server.SetReadDeadline(w.begin.Add(time.Second)); err != nil {
+			t.Error(err)
+		}
+		w.read(w.client, "sent before", nil, 10*time.Millisecond)
+		if _, err := w.Host(clientIP).DialContext(w.t.Context(), "tcp", serverIP+":80"); err != nil {
+			t.Error("its kernel does not accept connections:", err)
+		}
+		w.read(w.server, "", os.ErrDeadlineExceeded, time.Minute)
+		if err := w.server.SetReadDeadline(time.Time{}); err != nil {
+			t.Error(err)
+		}
+		w.read(w.server, "for it", nil, time.Minute)
+		w.read(w.client, "held", nil, time.Minute+10*time.Millisecond)
+	})
+}
+
 func TestEnds(t *testing.T) {
 	delay := Options{Delay: 10 * time.Millisecond}
 	for name, tc := range map[string]struct {
