@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,12 +80,12 @@ func histogramOf(d *prometheus.Desc, encoded *runnerv1alpha1.Histogram, labels .
 func metricOf(d *prometheus.Desc, h *histogram.H, labels ...string) prometheus.Metric {
 	classic := classic(h)
 	count, sum := uint64(h.Count()+h.Unanswered()), micros(h.Sum())
-	buckets, zeros := native(h)
+	buckets, zeros := h.Exponential()
 	if n := h.Unanswered(); n > 0 {
 		buckets[nativeInfinity] = n
 	}
 	n, err := prometheus.NewConstNativeHistogram(d, count, sum, buckets, nil, zeros,
-		nativeSchema, nativeZero, time.Unix(0, 0), labels...)
+		histogram.ExponentialScale, histogram.ExponentialZero, time.Unix(0, 0), labels...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(d, err)
 	}
@@ -113,34 +112,8 @@ func (b *both) Write(to *dto.Metric) error {
 	return nil
 }
 
-const (
-	// nativeSchema 3 has 8 buckets for each power of two: 9% wide, 256 from 1 us to 1 h.
-	nativeSchema = 3
-	// nativeInfinity is the bucket of values above the largest float64, which is below 2^1024.
-	nativeInfinity = 1024<<nativeSchema + 1
-	// nativeZero, in seconds: what counts as zero. One microsecond is the resolution.
-	nativeZero = 1e-6
-)
-
-// native sorts the values into buckets whose upper bounds are 2^(i/8) seconds. Values come in
-// ascending order, so a logarithm is needed for each of those buckets and not for each of ours.
-func native(h *histogram.H) (buckets map[int]int64, zeros uint64) {
-	buckets = map[int]int64{}
-	i, bound := 0, 0.0
-	h.Each(func(highest, count int64) {
-		s := micros(highest)
-		if s <= nativeZero {
-			zeros += uint64(count)
-			return
-		}
-		if s > bound {
-			i = int(math.Ceil(math.Log2(s) * (1 << nativeSchema)))
-			bound = math.Exp2(float64(i) / (1 << nativeSchema))
-		}
-		buckets[i] += count
-	})
-	return buckets, zeros
-}
+// nativeInfinity is the bucket of values above the largest float64, which is below 2^1024.
+const nativeInfinity = 1024<<histogram.ExponentialScale + 1
 
 // classic counts the values at or below each bound, in seconds.
 func classic(h *histogram.H) map[float64]uint64 {
