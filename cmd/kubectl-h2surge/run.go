@@ -113,7 +113,7 @@ func (k *kube) newRun() *cobra.Command {
 	report.CompleteOutput(cmd)
 	r.full.Register(flags)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, report.OutputFileUsage)
-	r.push.Register(flags)
+	r.push.Register(flags, report.SendsReport)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false,
 		"stop the test on Ctrl-C, wait for its end and show the report")
 	r.register(cmd)

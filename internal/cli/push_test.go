@@ -2,15 +2,20 @@ package cli
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	metricsv1 "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -89,6 +94,84 @@ func TestRunPushes(t *testing.T) {
 		t.Errorf("nothing listens: %+v", got)
 	}
 }
+
+// TestRunPushesByEnvironment: without the flag, the variables of OpenTelemetry decide. What is wrong with them or with their receiver is a
+// warning, because they may be meant for other programs.
+func TestRunPushesByEnvironment(t *testing.T) {
+	r := newReceiver(t, 200, "")
+	refusing := newReceiver(t, 503, "busy")
+	for name, tt := range map[string]struct {
+		variables map[string]string
+		paths     []string
+		want      string // in the standard error
+	}{
+		"endpoint":            {map[string]string{"ENDPOINT": r.URL}, []string{"POST /v1/metrics"}, ""},
+		"endpoint of metrics": {map[string]string{"ENDPOINT": "http://unused", "METRICS_ENDPOINT": r.URL + "/all", "HEADERS": "secret", "METRICS_HEADERS": "Authorization=b"}, []string{"POST /all"}, ""},
+		"not a URL":           {map[string]string{"ENDPOINT": "collector:4317"}, nil, `warning: OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" is not a URL that starts with http:// or https://; no figures are sent` + "\n"},
+		"headers":             {map[string]string{"ENDPOINT": r.URL, "HEADERS": "secret"}, nil, "warning: OTEL_EXPORTER_OTLP_HEADERS: must be NAME=VALUE,NAME=VALUE with percent-encoded values; no figures are sent\n"},
+		"refused":             {map[string]string{"ENDPOINT": refusing.URL}, nil, "warning: OTEL_EXPORTER_OTLP_ENDPOINT: the receiver answered with status 503: busy\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for variable, value := range tt.variables {
+				t.Setenv("OTEL_EXPORTER_OTLP_"+variable, value)
+			}
+			r.paths = nil
+			got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-")
+			if got.code != verdict.ExitPassed || got.errors != tt.want || !slices.Equal(r.paths, tt.paths) {
+				t.Errorf("%+v, %q", got, r.paths)
+			}
+			t.Setenv("OTEL_METRICS_EXPORTER", "none")
+			r.paths = nil
+			got = h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-")
+			if got.errors != "" || len(r.paths) > 0 {
+				t.Errorf("none: %+v, %q", got, r.paths)
+			}
+		})
+	}
+}
+
+// TestRunPushesWhileItLasts: the figures of a run that lasts are sent, too, with the start of those of the report. A receiver that is away in
+// between is reported when it goes and when it comes.
+func TestRunPushesWhileItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests []string
+		began := time.Now()
+		transport := http.DefaultTransport
+		http.DefaultTransport = roundTrip(func(q *http.Request) (*http.Response, error) {
+			z, err := gzip.NewReader(q.Body)
+			if err != nil {
+				return nil, err
+			}
+			text, err := io.ReadAll(z)
+			if err != nil {
+				return nil, err
+			}
+			_, start, _ := strings.Cut(string(text), `"startTimeUnixNano":"`)
+			start, _, _ = strings.Cut(start, `"`)
+			requests = append(requests, start)
+			if at := time.Since(began); at > 7*time.Second && at < 12*time.Second {
+				return nil, errors.New("connection refused")
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})
+		defer func() { http.DefaultTransport = transport }()
+		e := newFakeEngine(answered(100, 0, 1000))
+		e.lasting = true
+		time.AfterFunc(22*time.Second, func() { _ = e.Stop(rv.Stop{Drain: true}) })
+		got := h2surge(t, e, nil, "run", "-q", "-f", "-", "--otlp-endpoint", "http://collector")
+		want := `--otlp-endpoint: Post "http://collector/v1/metrics": connection refused; the test continues` + "\n--otlp-endpoint: the receiver accepts figures again\n"
+		if got.code != verdict.ExitPassed || got.errors != want {
+			t.Errorf("%+v", got)
+		}
+		if slices.Sort(requests); len(requests) != 5 || requests[0] != requests[4] {
+			t.Errorf("starts of the requests: %q", requests)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestPushMistakes(t *testing.T) {
 	for _, endpoint := range []string{"collector:4318", "grpc://collector:4317", "http://"} {

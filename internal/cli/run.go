@@ -115,7 +115,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", command.OutputText, report.OutputUsage)
 	o.full.Register(flags)
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, report.OutputFileUsage)
-	o.push.Register(flags)
+	o.push.Register(flags, report.SendsRun)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.source.idle.register(flags)
@@ -189,7 +189,7 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	case o.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
 		return command.Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
 	}
-	return o.push.Check()
+	return o.push.CheckEnvironment(cmd.ErrOrStderr())
 }
 
 // run runs the test, or prints its LoadTest.
@@ -276,6 +276,8 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	if o.source.reread() {
 		l.name, l.reread = strings.Join(o.source.files, ", "), o.source.compile
 	}
+	o.push.Follow(plan, e.Snapshot)
+	defer o.push.Stop()
 	keys, restore := o.keys(parts, shown)
 	defer restore()
 	wishes, release := parts.interrupts(l.reread != nil, restore)
@@ -286,6 +288,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 			limits.add(s)
 			page.every(s, limits)
 			shown.every(s)
+			o.push.Changes(shown.warn)
 		},
 		aborts: limits.aborts,
 		search: newSearching(j, l),
@@ -293,6 +296,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	shown.begin()
 	s, err := x.run()
 	shown.end()
+	o.push.Changes(shown.warn)
 	if err != nil {
 		return nil, err
 	}

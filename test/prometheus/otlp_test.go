@@ -31,7 +31,7 @@ func TestOTLP(t *testing.T) {
 	}
 	var push report.Push
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	push.Register(flags)
+	push.Register(flags, report.SendsReport)
 	must(t, flags.Set("otlp-endpoint", server.URL()+"/api/v1/otlp"))
 	must(t, push.Check())
 	must(t, push.Send(t.Context(), r))
@@ -42,9 +42,8 @@ func TestOTLP(t *testing.T) {
 		`h2surge_error_rate_ratio`:                                          0.01,
 		`h2surge_rate_per_second{rate="achieved"}`:                          499.5,
 		`h2surge_percentile_seconds{time="response_time",percentile="p99"}`: 0.000989,
-		`h2surge_response_time_seconds_count`:                               1000,
-		`h2surge_response_time_seconds_sum`:                                 0.4995,
-		`h2surge_response_time_seconds_bucket{le="0.0005"}`:                 501,
+		`histogram_count(h2surge_response_time_seconds)`:                    1000,
+		`histogram_sum(h2surge_response_time_seconds)`:                      0.4995,
 		`h2surge_verdict{outcome="Failed",reason="ThresholdsFailed"}`:       1,
 	} {
 		lab.Await(t, query, func() bool { _, ok := server.Now(t, query); return ok })

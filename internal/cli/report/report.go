@@ -41,7 +41,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.full.Register(flags)
 	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too",
 		"in instead of printing it", 1)+"; -o overrides the ending")
-	f.push.Register(flags)
+	f.push.Register(flags, SendsReport)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
 }
 

@@ -3,10 +3,12 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metricsv1 "go.opentelemetry.io/proto/otlp/metrics/v1"
@@ -18,22 +20,29 @@ import (
 // otlpMetrics decodes the request with the types of OpenTelemetry. Unknown fields are errors.
 func otlpMetrics(t *testing.T, r *runnerv1alpha1.Report) map[string]*metricsv1.Metric {
 	t.Helper()
+	out := map[string]*metricsv1.Metric{}
+	for _, of := range otlpResources(t, OTLPSource{}, r) {
+		for _, m := range of.GetScopeMetrics()[0].GetMetrics() {
+			if out[m.GetName()] != nil || m.GetDescription() == "" {
+				t.Errorf("%s is there twice, or has no description", m.GetName())
+			}
+			out[m.GetName()] = m
+		}
+	}
+	return out
+}
+
+func otlpResources(t *testing.T, of OTLPSource, r *runnerv1alpha1.Report) []*metricsv1.ResourceMetrics {
+	t.Helper()
 	var b bytes.Buffer
-	if err := OTLP(&b, r); err != nil {
+	if err := of.Write(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	var parsed metricsv1.MetricsData
 	if err := protojson.Unmarshal(b.Bytes(), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*metricsv1.Metric{}
-	for _, m := range parsed.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics() {
-		if out[m.GetName()] != nil || m.GetDescription() == "" {
-			t.Errorf("%s is there twice, or has no description", m.GetName())
-		}
-		out[m.GetName()] = m
-	}
-	return out
+	return parsed.GetResourceMetrics()
 }
 
 // numbers are the values of points, by their attributes without the name of the test.
@@ -60,6 +69,10 @@ func TestOTLP(t *testing.T) {
 	r := measuredReport("core/a", 1)
 	r.Requests.Dropped, r.Chains.Completed, r.CPUSeconds = 3, 7, 1.5
 	r.Steps[0].Retries = 2
+	r.Stages = []runnerv1alpha1.StageResult{
+		{Name: "warm", WarmUp: true, Sent: 8},
+		{Name: "high", Sent: 2000, Dropped: 3, Figures: &runnerv1alpha1.StageFigures{Succeeded: 1990, InFlightAtEnd: 4}},
+	}
 	r.Targets = []runnerv1alpha1.TargetResult{{Name: "pcf", Body: runnerv1alpha1.Times{Count: 9, P50: 1, P90: 2, P99: 3, Max: 4}}}
 	all := otlpMetrics(t, r)
 	sums := map[string]map[string]float64{}
@@ -85,6 +98,7 @@ func TestOTLP(t *testing.T) {
 		"h2surge.cpu.time":           {"": 1.5},
 		"h2surge.rate":               {"rate=asked": 1000, "rate=achieved": 1000},
 		"h2surge.error_rate":         {"": 0},
+		"h2surge.stage.requests":     {"stage=high outcome=succeeded": 1990, "stage=high outcome=failed": 6, "stage=high outcome=dropped": 3},
 		"h2surge.verdict":            {"outcome=Passed reason=Passed": 1},
 		"h2surge.phase": {
 			"target=pcf phase=body percentile=p50": 1e-6, "target=pcf phase=body percentile=p90": 2e-6,
@@ -98,17 +112,53 @@ func TestOTLP(t *testing.T) {
 	if got, want := p["time=response_time percentile=p99"], float64(r.ResponseTime.P99)/1e6; math.Abs(got-want) > 1e-12 {
 		t.Errorf("p99 is %v, want %v", got, want)
 	}
-	h := all["h2surge.response_time"].GetHistogram().GetDataPoints()[0]
-	var n uint64
-	for _, c := range h.GetBucketCounts() {
+	h := all["h2surge.response_time"].GetExponentialHistogram().GetDataPoints()[0]
+	var n, below uint64
+	for i, c := range h.GetPositive().GetBucketCounts() {
 		n += c
+		if upper := int(h.GetPositive().GetOffset()) + i + 1; upper == -69 { // 2^(-69/8) s are 2.53 ms
+			below = n
+		}
 	}
-	// The times are 1000 + i*i/100 for i up to 1999: 10 are at most 1 ms, and 388 at most 2.5 ms. A bucket of the report is 0.1% wide.
-	if n != 2000 || h.GetCount() != 2000 || len(h.GetBucketCounts()) != len(h.GetExplicitBounds())+1 || h.GetMax() != float64(r.ResponseTime.Max)/1e6 || h.GetBucketCounts()[4] < 377 || h.GetBucketCounts()[4] > 379 {
-		t.Errorf("histogram: %v", h)
+	// The times are 1000 + i*i/100 for i up to 1999: 392 are at most 2532 us. A bucket of the report is 0.1% wide.
+	if n != 2000 || h.GetCount() != 2000 || h.GetScale() != 3 || h.GetMax() != float64(r.ResponseTime.Max)/1e6 || below < 391 || below > 393 {
+		t.Errorf("%d of %d values up to 2.5 ms: %v", below, n, h)
 	}
 	if m := all["h2surge.lag"]; m != nil {
 		t.Errorf("a time that was not measured has a histogram: %v", m)
+	}
+}
+
+// TestOTLPOfShard: what can decrease is not in the counters of a shard that runs, and each resource says what it is of.
+func TestOTLPOfShard(t *testing.T) {
+	r := measuredReport("core/a", 1)
+	r.Chains.Unfinished, r.Steps[0].InFlightAtEnd, r.StartTime, r.EndTime = 3, 2, "", ""
+	r.Stages = []runnerv1alpha1.StageResult{{Name: "high", Figures: &runnerv1alpha1.StageFigures{}}}
+	at := time.Unix(1767319445, 0)
+	got := otlpResources(t, OTLPSource{Shard: "1", Pod: "a-1-xyz", From: at, To: at.Add(2 * time.Second), Running: true}, r)
+	var resources []map[string]string
+	for _, of := range got {
+		resources = append(resources, map[string]string{})
+		for _, a := range of.GetResource().GetAttributes() {
+			resources[len(resources)-1][a.GetKey()] = a.GetValue().GetStringValue()
+		}
+	}
+	run := map[string]string{"service.name": "h2surge", "service.instance.id": "core/a/1", "service.version": r.Version,
+		"h2surge.loadtest": "core/a", "h2surge.shard": "1", "k8s.pod.name": "a-1-xyz"}
+	stage := maps.Clone(run)
+	stage["h2surge.stage"] = "high"
+	if diff := cmp.Diff([]map[string]string{run, stage}, resources); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, m := range got[0].GetScopeMetrics()[0].GetMetrics() {
+		points := append(m.GetSum().GetDataPoints(), m.GetGauge().GetDataPoints()...)
+		for key := range numbers(t, points) {
+			for _, not := range []string{"in_flight", "unfinished", "asked"} {
+				if strings.Contains(key, not) {
+					t.Errorf("%s has %s", m.GetName(), key)
+				}
+			}
+		}
 	}
 }
 

@@ -106,8 +106,8 @@ func TestUnansweredOTLP(t *testing.T) {
 		if m.Name != "h2surge.response_time" {
 			continue
 		}
-		p := m.Histogram.DataPoints[0]
-		if last := p.BucketCounts[len(p.BucketCounts)-1]; p.Count != "100" || last != "20" || p.Max != nil {
+		p := m.ExponentialHistogram.DataPoints[0]
+		if last := p.Positive.BucketCounts[len(p.Positive.BucketCounts)-1]; p.Count != "100" || last != "20" || p.Max != nil {
 			t.Errorf("count %s, above all bounds %s, maximum %v; want 100, 20 and none", p.Count, last, p.Max)
 		}
 		return
@@ -120,12 +120,12 @@ type otlpRequestRead struct {
 	ResourceMetrics []struct {
 		ScopeMetrics []struct {
 			Metrics []struct {
-				Name      string
-				Histogram struct {
+				Name                 string
+				ExponentialHistogram struct {
 					DataPoints []struct {
-						Count        string
-						Max          *float64
-						BucketCounts []string
+						Count    string
+						Max      *float64
+						Positive struct{ BucketCounts []string }
 					}
 				}
 			}
