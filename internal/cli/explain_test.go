@@ -73,7 +73,7 @@ func TestExplainUnknown(t *testing.T) {
 		"LoadTestSchedule.schedule":        "a LoadTestSchedule has no field \"schedule\"; allowed: apiVersion, ...\n\"schedule\" is a field of: spec.schedule, spec.template.spec.thresholds.baseline.schedule\n",
 		"rules.match":                      "a LoadTest has no field \"rules\"; allowed: apiVersion, ...\n\"rules\" is a field of: Target.rules\n",
 		"spec.concurrencyPolicy":           "spec has no field \"concurrencyPolicy\"; allowed: ...\n\"concurrencyPolicy\" is a field of: LoadTestSchedule.spec.concurrencyPolicy\n",
-		"Target.rules.url":                 "rules has no field \"url\"; allowed: match, name, ...\n\"url\" is a field of: LoadTest.spec.targets.url, LoadTest.status.protocols.url, LoadTest.status.report.url\n",
+		"Target.rules.url":                 "rules has no field \"url\"; allowed: match, name, ...\n\"url\" is a field of: LoadTest.spec.targets.url, LoadTest.spec.observe.prometheus.url, LoadTest.status.protocols.url, LoadTest.status.report.url\n",
 		"spek":                             "a LoadTest has no field \"spek\"; did you mean spec?\n",
 		"spec..chains":                     "spec has no field \"\"; allowed: activeDeadlineSeconds, ...",
 		"metadata.labels.team":             "metadata.labels has no fields: its type is map[string]string\n",
