@@ -49,7 +49,7 @@ func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		c := &t.Chains[i]
 		s.Chains = append(s.Chains, rv.ChainCounters{
 			Started: c.Started, Completed: c.Completed, Aborted: c.Aborted,
-			AbortedBy: c.AbortedBy.Counts(), Unfinished: c.Started - c.Completed - c.Aborted,
+			AbortedBy: c.AbortedBy.Counts(), Unfinished: c.Started - c.Completed - c.Aborted, AlwaysCounts: c.AlwaysCounts,
 		})
 	}
 	if g.sending {

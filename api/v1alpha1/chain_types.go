@@ -84,11 +84,12 @@ type Chain struct {
 	Cookies bool `json:"cookies,omitempty"`
 	// steps are the requests of the chain in their order, 1 to 64 of them.
 	// When a step fails, the instance ends and does not send its later steps, unless onFailure of the step is
-	// Continue.
+	// Continue. Only steps with always: true are then sent. They come last.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(i, s, i == 0 || !has(self[i-1].always) || !self[i-1].always || (has(s.always) && s.always))",message="a step after one with always: true needs always: true"
 	Steps []Step `json:"steps"`
 }
 
@@ -112,8 +113,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.request), has(self.template), has(self.parallel), has(self.await)].filter(x, x).size() == 1",message="exactly one of request, template, parallel and await is needed"
 // +kubebuilder:validation:XValidation:rule="!(has(self.request) || has(self.await)) || has(self.name)",message="a step with a request or await needs a name"
-// +kubebuilder:validation:XValidation:rule="!has(self.await) || !(has(self.target) || has(self.repeat) || has(self.retry) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with await; allowed: thinkTime, when, onFailure"
-// +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with parallel; allowed: thinkTime, when"
+// +kubebuilder:validation:XValidation:rule="!has(self.await) || !(has(self.target) || has(self.repeat) || has(self.retry) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with await; allowed: thinkTime, when, onFailure, always"
+// +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with parallel; allowed: thinkTime, when, always"
 type Step struct {
 	// name is the name of the step in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
@@ -181,6 +182,13 @@ type Step struct {
 	// Default: false.
 	// +optional
 	ClearCookies bool `json:"clearCookies,omitempty"`
+	// always sends the step also if the instance was aborted, for example to delete what earlier steps have made.
+	// The instance stays aborted. If an always step fails, the next one is sent.
+	// A step is skipped if it sends a captured value that is missing.
+	// After the load, gracefulStop gives always steps their time. A pause that would last longer is left out.
+	// Default: false.
+	// +optional
+	Always bool `json:"always,omitempty"`
 	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no
 	// slot. It cannot be the first step.
 	// +optional

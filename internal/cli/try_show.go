@@ -145,6 +145,9 @@ func (t *tried) describe(e *trial.Exchange) *triedExchange {
 	switch {
 	case e.Skipped:
 		out.Outcome = outcomeSkipped
+		if e.Why == rv.AbortMissingCapture {
+			out.Reason = "a captured value that it sends is missing"
+		}
 	case e.Redirected:
 		out.Outcome = outcomeRedirected
 	case e.Why != "":

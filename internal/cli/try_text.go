@@ -173,6 +173,9 @@ func (e *triedExchange) title() string {
 	}
 	switch e.Outcome {
 	case outcomeSkipped:
+		if e.Reason != "" {
+			return s + ": skipped: " + e.Reason
+		}
 		return s + ": skipped: its conditions in when are false"
 	case outcomeNotSent:
 		return s + ": not sent"

@@ -214,7 +214,7 @@ func (c *compiler) missing(path *field.Path, what, name string) {
 const drainSlack = 100 * time.Millisecond
 
 func (c *compiler) step(s *scope, f *flatStep) rv.Step {
-	s.step, s.guarded = f.name, len(f.when) > 0
+	s.step, s.guarded = f.name, len(f.when) > 0 || f.always
 	r := f.request
 	s.place.Step = len(c.plan.Chains[s.order].Steps) + 1
 	c.place(s.place, r.path)
@@ -230,6 +230,7 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 		Group:        f.group,
 		OnFailure:    f.onFailure,
 		ClearCookies: f.clearCookies,
+		Always:       f.always,
 	}
 	if f.repeat > 1 {
 		out.Repeat = f.repeat

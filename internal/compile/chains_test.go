@@ -92,7 +92,7 @@ func TestErrorsOfChains(t *testing.T) {
 			}
 		}), []string{steps + ".parallel: has 17 entries, at most 16 are possible"}},
 		{"a repeated group", parallel(func(s *v1alpha1.Step) { s.Repeat = &v1alpha1.Repeat{Count: 2} }),
-			[]string{steps + ": cannot be used with parallel; allowed: thinkTime, when"}},
+			[]string{steps + ": cannot be used with parallel; allowed: thinkTime, when, always"}},
 		{"unknown template in a group", parallel(func(s *v1alpha1.Step) { s.Parallel[1].Template = "x" }),
 			[]string{steps + `.parallel[1].template: there is no template "x"`}},
 		{"unknown target in a group", parallel(func(s *v1alpha1.Step) { s.Parallel[1].Target = "x" }),
@@ -193,6 +193,12 @@ func TestWarningsOfChains(t *testing.T) {
 		{"a delay beyond the end", func(s *spec) {
 			s.Chains = append(s.Chains, v1alpha1.Chain{Name: "late", Target: "target", StartDelay: duration(time.Second), Steps: []v1alpha1.Step{{Template: "create"}}})
 		}, []string{"spec.chains[1].startDelay: the chain never starts, because the stages end after 1s"}},
+		{"an always step without time", step(2, func(s *v1alpha1.Step) { s.Always = true }),
+			[]string{"spec.chains[0].steps[2].always: instances under way at the end of the load do not send it; spec.gracefulStop gives it time"}},
+		{"an always step with time", func(s *spec) {
+			s.GracefulStop = duration(time.Second)
+			s.Chains[0].Steps[0].OnFailure, s.Chains[0].Steps[1].Always, s.Chains[0].Steps[2].Always = "Continue", true, true
+		}, nil},
 		{"no cookies to clear", step(1, func(s *v1alpha1.Step) { s.ClearCookies = true }),
 			[]string{`spec.chains[0].steps[1].clearCookies: chain "session" keeps no cookies; cookies: true makes it`}},
 		{"a condition that never holds", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "")} }),

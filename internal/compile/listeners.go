@@ -129,7 +129,7 @@ func (c *compiler) awaiting(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.
 		c.fail(path, "no request is before it in chain %q that causes a notification", chain.Name)
 	}
 	if in.Target != "" || in.Repeat != nil || in.Retry != nil || in.ClearCookies {
-		c.fail(at, "cannot be used with await; allowed: thinkTime, when, onFailure")
+		c.fail(at, "cannot be used with await; allowed: thinkTime, when, onFailure, always")
 	}
 	out := flatStep{
 		name:      in.Name,

@@ -26,7 +26,7 @@ type flatStep struct {
 	when, until            []condition
 	repeat                 int
 	onFailure              rv.OnFailure
-	clearCookies           bool
+	clearCookies, always   bool
 	group                  int
 	await                  *awaited // nil: the step sends the request
 }
@@ -39,6 +39,7 @@ func (s *flatStep) mayLack() bool { return len(s.when) > 0 || s.onFailure.Contin
 func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatStep) {
 	index := map[string]int{}
 	group := 0
+	c.alwaysLast(at, chain)
 	for j := range chain.Steps {
 		in, at := &chain.Steps[j], at.Index(j)
 		var steps []flatStep
@@ -58,6 +59,7 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 				at = at.Child("parallel").Index(k)
 			}
 			s := &steps[k]
+			s.always = in.Always
 			if c.find(at, s); s.request != nil {
 				out = append(out, *s)
 			}
@@ -69,6 +71,21 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 		}
 	}
 	return out
+}
+
+// alwaysLast checks that only always steps follow an always step, and that they can be sent after the load.
+func (c *planner) alwaysLast(at *field.Path, chain *v1alpha1.Chain) {
+	for j := range chain.Steps {
+		switch {
+		case j > 0 && chain.Steps[j-1].Always && !chain.Steps[j].Always:
+			c.fail(at, "a step after one with always: true needs always: true")
+		case chain.Steps[j].Always && (j == 0 || !chain.Steps[j-1].Always) && chain.Phase == v1alpha1.PhaseLoad:
+			if g := c.spec.GracefulStop; g == nil || g.Duration == 0 {
+				c.warn(at.Index(j).Child("always"),
+					"instances under way at the end of the load do not send it; spec.gracefulStop gives it time")
+			}
+		}
+	}
 }
 
 // find looks up the template and the target of a step, and checks the name of the step.
@@ -131,7 +148,7 @@ func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.St
 func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, group int) []flatStep {
 	path := at.Child("parallel")
 	if in.Name != "" || in.Target != "" || in.Repeat != nil || in.Retry != nil || in.OnFailure != "" || in.ClearCookies {
-		c.fail(at, "cannot be used with parallel; allowed: thinkTime, when")
+		c.fail(at, "cannot be used with parallel; allowed: thinkTime, when, always")
 	}
 	when := c.conditions(at.Child("when"), in.When)
 	think := c.thinkTime(at.Child("thinkTime"), in.ThinkTime)

@@ -27,6 +27,8 @@ type Flow struct {
 	Continue bool
 	// ClearCookies before the request.
 	ClearCookies bool
+	// Always: the step is sent in aborted instances, too. So are all later steps of the chain.
+	Always bool
 
 	backoff, maxBackoff int64
 }
@@ -76,7 +78,7 @@ func (b *builder) flow(in *rv.Step) Flow {
 	f := Flow{
 		Repeat: max(1, in.Repeat), Group: in.Group, Retries: in.OnFailure.Retries,
 		FollowRetryAfter: in.OnFailure.Retries > 0 && !in.OnFailure.IgnoreRetryAfter,
-		Continue:         in.OnFailure.Continue, ClearCookies: in.ClearCookies,
+		Continue:         in.OnFailure.Continue, ClearCookies: in.ClearCookies, Always: in.Always,
 		backoff: int64(in.OnFailure.Backoff), maxBackoff: int64(in.OnFailure.MaxBackoff),
 	}
 	if f.maxBackoff == 0 {

@@ -172,6 +172,7 @@ func (b *builder) connect(c *Chain, order []int) {
 		}
 	}
 	setGroupEnds(steps, c.First)
+	b.always(c)
 	c.Ends = len(c.stops) > 0
 	c.plain = c.cells+c.Captures+len(c.settles) == 0 && !c.Cookies && !slices.ContainsFunc(steps[c.First:],
 		func(s Step) bool { return s.MaxRedirects > 0 })

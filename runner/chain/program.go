@@ -43,6 +43,8 @@ type Chain struct {
 	Weight int
 	// First and Len are the chain's steps in Program.Steps.
 	First, Len int
+	// Always is the position of the first step with Flow.Always; Len: there is none.
+	Always int
 	// Captures is the number of values its steps may capture.
 	Captures int
 	// Publish has for each capture 1 + an index into Program.Globals, or 0; nil: nothing is published.
@@ -116,6 +118,8 @@ type Step struct {
 	encoded []field
 	body    text
 	draws   []draw
+	// needs are the slots whose values an always step sends; see Lacks.
+	needs []int
 	// trace is the first traceparent of the step; nil: none.
 	trace *piece
 	names map[string]text // variables and captures that the script can read

@@ -20,7 +20,7 @@ func (f *Flow) Longest(schedule int, measured bool) (a chain.Activation, t int32
 			}
 			continue
 		}
-		if f.all[a.Instance].aborted == "" {
+		if !f.all[a.Instance].stale() {
 			return a, t
 		}
 		f.drop(a.Instance)
@@ -41,7 +41,7 @@ func (f *Flow) Of(schedule int, target int32, measured bool) (a chain.Activation
 			}
 			continue
 		}
-		if a = ready.Pop().Activation; f.all[a.Instance].aborted == "" {
+		if a = ready.Pop().Activation; !f.all[a.Instance].stale() {
 			return a, true
 		}
 		f.drop(a.Instance)
@@ -88,7 +88,7 @@ func (f *Flow) begin(c int) int32 {
 	if plain := in.Start(f.program, c, f.sources, f.wall); !plain || f.numbered {
 		in.forget(next)
 	}
-	in.begin(f.now)
+	in.begin(f.now, f.program.Chains[c].Always == 0)
 	return i
 }
 

@@ -18,6 +18,10 @@ type Host interface {
 	Await(a chain.Activation)
 	// ChainBegan counts an instance of a measured stage.
 	ChainBegan(chain int)
+	// Continues returns whether an aborted instance can send its always steps.
+	Continues(in *Instance) bool
+	// Always counts an always step: one that an aborted instance has begun (sent), or one that lacks a captured value.
+	Always(in *Instance, sent bool)
 	// ChainEnded counts an instance that has ended. The parameter why is what aborted it, or "" if it completed.
 	ChainEnded(instance int32, why string)
 }
@@ -56,13 +60,15 @@ type Flow struct {
 	fresh bool
 	// sleepers are steps that become ready later.
 	sleepers sleepers
+	// until is when the last request may be sent; see Within.
+	until int64
 	// direct is true for the chains that beginNext starts with a step that takes the slot at once.
 	direct []bool
 	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow
 	// from the numbers of slots. number is the first number of the slot that was numbered last.
 	numbered bool
 	number   int64
-	_        [40]byte // whole cache lines
+	_        [32]byte // whole cache lines
 }
 
 // New returns what a worker knows of its chains before the load.
@@ -71,7 +77,7 @@ func New(cfg Config) *Flow {
 	f := &Flow{
 		instances: instances{inUse: bitmap.New()}, host: cfg.Host, unsent: cfg.Unsent,
 		waiting: make([]Queues, len(cfg.Chains)), scheduleOf: make([]int32, len(p.Chains)),
-		direct: make([]bool, len(p.Chains)),
+		direct: make([]bool, len(p.Chains)), until: never,
 	}
 	f.init(p, cfg.Sources, cfg.Chains)
 	for i := range f.waiting {
@@ -113,7 +119,7 @@ func (f *Flow) Ended(a chain.Activation, why string, pause int64) {
 	in.outstanding--
 	switch {
 	case why == "" && in.aborted == "" && s.Repeat < 2: // the most frequent case
-	case in.aborted != "":
+	case in.stale():
 	case why != "" && int(a.Attempt) < s.Retries:
 		pause = max(pause, s.Backoff(int(a.Attempt)))
 		a.Attempt++
@@ -121,7 +127,7 @@ func (f *Flow) Ended(a chain.Activation, why string, pause int64) {
 		f.activate(a, pause)
 		return
 	case why != "" && !s.Continue:
-		in.aborted = why
+		in.abort(why)
 	case why == "" && f.mustRepeat(in, s):
 		in.Repeated++
 		a.Attempt, a.Hop = 0, 0
@@ -135,7 +141,7 @@ func (f *Flow) Ended(a chain.Activation, why string, pause int64) {
 func (f *Flow) Redirected(a chain.Activation) {
 	in := f.all[a.Instance]
 	in.outstanding--
-	if in.aborted != "" {
+	if in.stale() {
 		f.continueAfter(a.Instance, &f.program.Steps[a.Step])
 		return
 	}
@@ -147,6 +153,9 @@ func (f *Flow) Redirected(a chain.Activation) {
 func (f *Flow) BeginStep(a chain.Activation) {
 	in := f.all[a.Instance]
 	in.begun = true
+	if in.aborted != "" {
+		f.countAlways(in, a)
+	}
 	if a.Hop == 0 {
 		in.BeginStep(&f.program.Steps[a.Step], f.wall)
 	}
@@ -158,16 +167,18 @@ func (f *Flow) Abort(i int32, why string) {
 	f.drop(i)
 }
 
-// drop removes an activation of an aborted instance, and ends the instance after the last one.
+// drop removes an activation of an aborted instance. After the last one, the instance continues with its always steps,
+// or ends.
 func (f *Flow) drop(i int32) {
 	in := f.all[i]
 	if in.outstanding--; in.outstanding == 0 {
-		f.end(i, in.aborted)
+		in.Step, in.Repeated = f.following(in), 0
+		f.proceed(i)
 	}
 }
 
 // proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
-// whose conditions are false. The instance must have no activation.
+// whose conditions are false, and always steps that lack a captured value. The instance must have no activation.
 func (f *Flow) proceed(i int32) {
 	in := f.all[i]
 	c := &f.program.Chains[in.Chain]
@@ -175,24 +186,44 @@ func (f *Flow) proceed(i int32) {
 		first := c.First + int(in.Step)
 		end := f.program.Steps[first].GroupEnd
 		pause := f.pauseBefore(in, &f.program.Steps[first])
+		in.always = in.always || f.program.Steps[first].Always
 		in.outstanding++ // so that a step that aborts at once does not end the instance in this loop
 		for s := first; s < end; s++ {
-			a := chain.Activation{Instance: i, Step: int32(s)}
-			if when := f.program.Steps[s].When; len(when) == 0 || f.program.Holds(when, &in.Instance, f.sources) {
-				f.activate(a, pause)
-			} else {
-				f.unsent(a, true, "")
-			}
+			f.arrive(chain.Activation{Instance: i, Step: int32(s)}, pause)
 		}
 		if in.outstanding--; in.outstanding > 0 {
 			return
 		}
-		if in.aborted != "" {
-			break
-		}
-		in.Step = int16(end - c.First)
+		in.Step = f.following(in)
 	}
 	f.end(i, in.aborted)
+}
+
+// arrive activates a step, or skips it.
+func (f *Flow) arrive(a chain.Activation, pause int64) {
+	in, s := f.all[a.Instance], &f.program.Steps[a.Step]
+	switch {
+	case len(s.When) > 0 && !f.program.Holds(s.When, &in.Instance, f.sources):
+		f.unsent(a, true, "")
+	case s.Always && s.Lacks(&in.Instance):
+		f.host.Always(in, false)
+		f.unsent(a, true, rv.AbortMissingCapture)
+	default:
+		f.activate(a, pause)
+	}
+}
+
+// following returns the position of the next group of an instance without activations: after an abort, that of its
+// first always step. It is behind all steps if the instance must end.
+func (f *Flow) following(in *Instance) int16 {
+	c := &f.program.Chains[in.Chain]
+	switch {
+	case !in.stale():
+		return int16(f.program.Steps[c.First+int(in.Step)].GroupEnd - c.First)
+	case c.Always < c.Len && f.host.Continues(in):
+		return int16(c.Always)
+	}
+	return int16(c.Len)
 }
 
 // pauseBefore returns the think time before a step. There is none before the first request of an instance.
@@ -203,10 +234,10 @@ func (f *Flow) pauseBefore(in *Instance, s *chain.Step) int64 {
 	return s.Think.Draw(f.sources)
 }
 
-// activate makes a step ready after a pause.
+// activate makes a step ready after a pause. A pause for which there is too little time is left out; see Within.
 func (f *Flow) activate(a chain.Activation, pause int64) {
 	f.all[a.Instance].outstanding++
-	if pause > 0 {
+	if pause > 0 && (f.now+pause <= f.until || !f.hurry(a)) {
 		f.sleepers.push(sleeper{at: f.now + pause, Activation: a})
 		return
 	}
@@ -218,10 +249,13 @@ func (f *Flow) activate(a chain.Activation, pause int64) {
 func (f *Flow) makeReady(a chain.Activation) {
 	in := f.all[a.Instance]
 	switch {
-	case in.aborted != "":
+	case in.stale():
 		f.drop(a.Instance)
 		return
 	case f.program.Steps[a.Step].Await != nil:
+		if in.aborted != "" {
+			f.countAlways(in, a)
+		}
 		f.host.Await(a)
 		return
 	}
@@ -252,12 +286,10 @@ func (f *Flow) continueAfter(i int32, s *chain.Step) {
 	in := f.all[i]
 	switch {
 	case in.outstanding > 0:
-	case in.aborted != "":
+	case s.Last && !in.stale():
 		f.end(i, in.aborted)
-	case s.Last:
-		f.end(i, "")
 	default:
-		in.Step, in.Repeated = int16(s.GroupEnd-f.program.Chains[in.Chain].First), 0
+		in.Step, in.Repeated = f.following(in), 0
 		f.proceed(i)
 	}
 }

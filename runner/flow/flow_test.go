@@ -20,6 +20,8 @@ type host struct {
 	unpaced bool
 	// nowhere is a step that cannot be sent.
 	nowhere string
+	// over: aborted instances send nothing more.
+	over bool
 }
 
 func (h *host) step(a chain.Activation) string { return h.program.Steps[a.Step].Name }
@@ -32,6 +34,10 @@ func (h *host) Route(a chain.Activation) (int32, bool) {
 }
 func (h *host) Await(a chain.Activation) { h.log = append(h.log, "await "+h.step(a)) }
 func (h *host) ChainBegan(int)           { h.log = append(h.log, "began") }
+func (h *host) Continues(*Instance) bool { return !h.over }
+func (h *host) Always(_ *Instance, sent bool) {
+	h.log = append(h.log, map[bool]string{true: "always sent", false: "always skipped"}[sent])
+}
 func (h *host) ChainEnded(_ int32, why string) {
 	h.log = append(h.log, strings.TrimSpace("ended "+why))
 }
@@ -72,6 +78,12 @@ func TestFlow(t *testing.T) {
 	retries := func(s *rv.Step) { s.OnFailure = rv.OnFailure{Retries: 1} }
 	goesOn := func(s *rv.Step) { s.OnFailure = rv.OnFailure{Continue: true} }
 	twice := func(s *rv.Step) { s.Repeat = 2 }
+	always := func(s *rv.Step) { s.Always = true }
+	reads := func(s *rv.Step) { s.Body = rv.Text{{Capture: 1}} }
+	keyed := func(s *rv.Step) { s.Await.Key = rv.Text{{Capture: 1}} }
+	makes := func(s *rv.Step) {
+		s.Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}}}
+	}
 	awaits := func(s *rv.Step) {
 		*s = rv.Step{Name: s.Name, Timeout: time.Second, Await: &rv.Await{Key: rv.Text{{Literal: "/"}}}}
 	}
@@ -81,21 +93,39 @@ func TestFlow(t *testing.T) {
 		outcomes []string
 		want     string
 	}{
-		"two steps":        {[]rv.Step{step("a"), step("b")}, host{}, []string{"", ""}, "began, send a, send b, ended"},
-		"the first fails":  {[]rv.Step{step("a"), step("b")}, host{}, []string{"why"}, "began, send a, ended why"},
-		"retried":          {[]rv.Step{step("a", retries), step("b")}, host{}, []string{"why", "", ""}, "began, send a, send a, send b, ended"},
-		"retried in vain":  {[]rv.Step{step("a", retries), step("b")}, host{}, []string{"why", "why"}, "began, send a, send a, ended why"},
-		"continues":        {[]rv.Step{step("a", goesOn), step("b")}, host{}, []string{"why", ""}, "began, send a, send b, ended"},
-		"repeated":         {[]rv.Step{step("a", twice), step("b")}, host{}, []string{"", "", ""}, "began, send a, send a, send b, ended"},
-		"in parallel":      {[]rv.Step{step("a", group), step("b", group), step("c")}, host{}, []string{"", "", ""}, "began, send a, send b, send c, ended"},
-		"one of two fails": {[]rv.Step{step("a", group), step("b", group), step("c")}, host{}, []string{"why", ""}, "began, send a, ended why"},
-		"thinks":           {[]rv.Step{step("a"), step("b", think)}, host{}, []string{""}, "began, send a, sleeps"},
-		"awaits":           {[]rv.Step{step("a"), step("b", awaits)}, host{}, []string{""}, "began, send a, await b"},
-		"cannot be sent":   {[]rv.Step{step("a"), step("b")}, host{nowhere: "b"}, []string{""}, "began, send a, unsent b false " + rv.AbortLocation + ", ended " + rv.AbortLocation},
-		"after the load":   {[]rv.Step{step("a"), step("b")}, host{unpaced: true}, []string{"", ""}, "began, send a, send late b, ended"},
+		"two steps":         {[]rv.Step{step("a"), step("b")}, host{}, []string{"", ""}, "began, send a, send b, ended"},
+		"the first fails":   {[]rv.Step{step("a"), step("b")}, host{}, []string{"why"}, "began, send a, ended why"},
+		"retried":           {[]rv.Step{step("a", retries), step("b")}, host{}, []string{"why", "", ""}, "began, send a, send a, send b, ended"},
+		"retried in vain":   {[]rv.Step{step("a", retries), step("b")}, host{}, []string{"why", "why"}, "began, send a, send a, ended why"},
+		"continues":         {[]rv.Step{step("a", goesOn), step("b")}, host{}, []string{"why", ""}, "began, send a, send b, ended"},
+		"repeated":          {[]rv.Step{step("a", twice), step("b")}, host{}, []string{"", "", ""}, "began, send a, send a, send b, ended"},
+		"in parallel":       {[]rv.Step{step("a", group), step("b", group), step("c")}, host{}, []string{"", "", ""}, "began, send a, send b, send c, ended"},
+		"one of two fails":  {[]rv.Step{step("a", group), step("b", group), step("c")}, host{}, []string{"why", ""}, "began, send a, ended why"},
+		"thinks":            {[]rv.Step{step("a"), step("b", think)}, host{}, []string{""}, "began, send a, sleeps"},
+		"awaits":            {[]rv.Step{step("a"), step("b", awaits)}, host{}, []string{""}, "began, send a, await b"},
+		"cannot be sent":    {[]rv.Step{step("a"), step("b")}, host{nowhere: "b"}, []string{""}, "began, send a, unsent b false " + rv.AbortLocation + ", ended " + rv.AbortLocation},
+		"always, whole":     {[]rv.Step{step("a"), step("b", always)}, host{}, []string{"", ""}, "began, send a, send b, ended"},
+		"always, aborted":   {[]rv.Step{step("a"), step("b"), step("c", always), step("d", always)}, host{}, []string{"why", "", ""}, "began, send a, send c, always sent, send d, always sent, ended why"},
+		"always, fails":     {[]rv.Step{step("a"), step("b", always), step("c", always)}, host{}, []string{"", "why", ""}, "began, send a, send b, send c, always sent, ended why"},
+		"always, both fail": {[]rv.Step{step("a"), step("b", always), step("c", always)}, host{}, []string{"why", "other", "other"}, "began, send a, send b, always sent, send c, always sent, ended why"},
+		"always, retried":   {[]rv.Step{step("a"), step("b", always, retries)}, host{}, []string{"why", "other", ""}, "began, send a, send b, always sent, send b, ended why"},
+		"always, repeated":  {[]rv.Step{step("a"), step("b", always, twice)}, host{}, []string{"why", "", ""}, "began, send a, send b, always sent, send b, ended why"},
+		"always, in parallel": {[]rv.Step{step("a"), step("b", always, group), step("c", always, group), step("d", always)}, host{}, []string{"why", "x", "", ""},
+			"began, send a, send b, always sent, send c, always sent, send d, always sent, ended why"},
+		"always, group aborts": {[]rv.Step{step("a", group), step("b", group), step("c"), step("d", always)}, host{}, []string{"why", ""}, "began, send a, send d, always sent, ended why"},
+		"always, not sent": {[]rv.Step{step("a"), step("b", always), step("c", always)}, host{nowhere: "b"}, []string{"why", ""},
+			"began, send a, unsent b false location, send c, always sent, ended why"},
+		"always, from the first": {[]rv.Step{step("a", always), step("b", always)}, host{}, []string{"why", ""}, "began, send a, send b, always sent, ended why"},
+		"always, lacks": {[]rv.Step{step("a", makes), step("b", always, reads), step("c", always)}, host{}, []string{"why", ""},
+			"began, send a, always skipped, unsent b true missingCapture, send c, always sent, ended why"},
+		"always, awaits": {[]rv.Step{step("a"), step("b", awaits, always)}, host{}, []string{"why"}, "began, send a, always sent, await b"},
+		"always, lacks the key": {[]rv.Step{step("a", makes), step("b", awaits, always, keyed)}, host{}, []string{"why"},
+			"began, send a, always skipped, unsent b true missingCapture, ended why"},
+		"always, over":   {[]rv.Step{step("a"), step("b", always)}, host{over: true}, []string{"why"}, "began, send a, ended why"},
+		"after the load": {[]rv.Step{step("a"), step("b")}, host{unpaced: true}, []string{"", ""}, "began, send a, send late b, ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &rv.Plan{Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: tt.steps}}, Listeners: []rv.Listener{{Name: "l", Status: 200, Retention: time.Second}}}
+			p := &rv.Plan{Chains: []rv.Chain{{Name: "c", Weight: 1, Captures: []string{"x"}, Steps: tt.steps}}, Listeners: []rv.Listener{{Name: "l", Status: 200, Retention: time.Second}}}
 			h := &tt.host
 			f := newFlow(t, p, h)
 			first := true

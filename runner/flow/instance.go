@@ -28,7 +28,11 @@ type Instance struct {
 	// begun is true after the first request of the instance.
 	begun bool
 	// Late is true after the first request of the instance that was sent after the load.
-	Late           bool
+	Late bool
+	// always is true from the first always step on. Then no failure keeps the later steps from being sent.
+	always bool
+	// abortedAt is the position of the group that aborted the instance.
+	abortedAt      int16
 	chain.Instance // without its values, which are on other lines
 
 	Cookies cookie.Jar
@@ -71,8 +75,9 @@ func (s *instances) take() int32 {
 // release makes an instance free.
 func (s *instances) release(i int32) { s.inUse.Release(int(i)) }
 
-// begin makes the instance one that begins now, after Start.
-func (in *Instance) begin(now int64) {
+// begin makes the instance one that begins now, after Start. Always is true if its first step is an always step.
+func (in *Instance) begin(now int64, always bool) {
+	in.always = always
 	in.Stage, in.outstanding, in.Repeated, in.begun, in.Measured, in.Late, in.aborted = 0, 0, 0, false, false, false, ""
 	in.Began, in.SentAt = now, now
 }
@@ -92,9 +97,13 @@ func (in *Instance) Sent(now int64) { in.SentAt = now }
 // abort aborts the instance, unless it is already aborted.
 func (in *Instance) abort(why string) {
 	if in.aborted == "" {
-		in.aborted = why
+		in.aborted, in.abortedAt = why, in.Step
 	}
 }
+
+// stale returns whether the activations of the instance end without a request, because it was aborted. It then
+// continues with its always steps, or ends.
+func (in *Instance) stale() bool { return in.aborted != "" && !in.always }
 
 // nextNumber returns the number that the next request draws, if it needs no slot. It is zero if the instance has no
 // numbers of its own, because it started before the first change of a share.

@@ -92,7 +92,7 @@ func (o *Once) Ended(in *Instance, why string) (failed string) {
 	q.running = false
 	if why != "" {
 		c := &o.program.Chains[in.Chain]
-		failed = fmt.Sprintf("chain %s: step %s: %s", c.Name, o.program.Steps[c.First+int(in.Step)].Name, why)
+		failed = fmt.Sprintf("chain %s: step %s: %s", c.Name, o.program.Steps[c.First+int(in.abortedAt)].Name, why)
 		if q.failure == "" {
 			q.failure = failed
 		}

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -95,9 +97,9 @@ func (f *Flow) Waiting(schedule int) *Queues { return &f.waiting[schedule] }
 // it was aborted before.
 func (f *Flow) Drop(schedule int, target int32, why string) bool {
 	r := f.waiting[schedule].all[target].Pop()
-	was := f.all[r.Instance].aborted
+	was := f.all[r.Instance].stale()
 	f.Abort(r.Instance, why)
-	return was == ""
+	return !was
 }
 
 // Unslotted returns a ready step of a schedule that needs no slot. Its values are those of the slot that started the
@@ -107,12 +109,17 @@ func (f *Flow) Unslotted(schedule int) (r Ready, ok bool) {
 		if r, ok = f.waiting[schedule].any(); !ok {
 			return r, false
 		}
-		if f.all[r.Instance].aborted == "" {
+		if !f.all[r.Instance].stale() {
 			f.NumberLater(r.Instance)
 			return r, true
 		}
 		f.drop(r.Instance)
 	}
+}
+
+// WaitsForSlot returns whether a step waits for a slot.
+func (f *Flow) WaitsForSlot() bool {
+	return slices.ContainsFunc(f.waiting, func(q Queues) bool { return q.Len() > 0 })
 }
 
 // Release lets the steps that wait for slots need none.
@@ -131,9 +138,9 @@ func (f *Flow) HasUnpaced(paused bool) bool {
 		r := f.unpaced.Front()
 		in := f.all[r.Instance]
 		switch {
-		case in.Stage < 0 || in.aborted == "" && !paused:
+		case in.Stage < 0 || !in.stale() && !paused:
 			return true
-		case in.aborted != "":
+		case in.stale():
 			f.unpaced.Pop()
 			f.drop(r.Instance)
 		default:

@@ -37,7 +37,11 @@ func checkAllocations(t *testing.T, w *Worker, turns int) {
 // TestSteadyStateAllocatesNothing is the promise on which the engine's speed and the absence of
 // garbage collection pauses rest.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	aborted := cannedChain()
+	aborted.Chains[0].Steps[1].Expect.Status = []rv.StatusRange{{From: 418, To: 418}}
+	aborted.Chains[0].Steps[2].Always = true
 	for name, p := range map[string]*rv.Plan{
+		"aborted":             aborted,
 		"get":                 gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}),
 		"chain":               cannedChain(),
 		"batch":               batched(),

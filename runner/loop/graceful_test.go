@@ -83,6 +83,17 @@ func TestGracefulStop(t *testing.T) {
 	}
 }
 
+// TestStepsWaitAtTheEnd: at the end of the load, the second step of the last instance is ready and waits for a slot. Nothing else happens from then on.
+func TestStepsWaitAtTheEnd(t *testing.T) {
+	b := newBench(t, steps(perSecond(101, time.Second), step("create"), step("delete")), ok(2*time.Millisecond))
+	b.w.cfg.GracefulStop = time.Second
+	b.run()
+	want := rv.GracefulCounters{OnceCounters: rv.OnceCounters{Sent: 1, Succeeded: 1}, Completed: 1}
+	if diff := cmp.Diff(want, b.w.rec.Graceful); diff != "" {
+		t.Errorf("after the load (-want +got):\n%s", diff)
+	}
+}
+
 // TestLeaseDuringGracefulStop: chain instances of a load that ended after a second continue for at most 500 ms, and send nothing without a
 // lease, for example while the operator restarts. Each instance sends its second step 300 ms after its first one.
 func TestLeaseDuringGracefulStop(t *testing.T) {

@@ -22,6 +22,8 @@ type instances struct {
 	once flow.Once
 	// loadOver: the last response of the load has come, or been waited for.
 	loadOver bool
+	// ended: nothing is sent any more.
+	ended bool
 	// key is for the duration of one call.
 	key []byte
 }
@@ -56,6 +58,25 @@ func (i *instances) Await(a chain.Activation) {
 
 // ChainBegan implements flow.Host.
 func (i *instances) ChainBegan(c int) { i.rec.Began(c) }
+
+// Continues implements flow.Host.
+func (i *instances) Continues(in *flow.Instance) bool {
+	if in.Stage < 0 {
+		return !i.ended
+	}
+	return !i.slots.Over() || i.continues()
+}
+
+// Always implements flow.Host.
+func (i *instances) Always(in *flow.Instance, sent bool) {
+	switch {
+	case in.Stage < 0:
+	case i.slots.Over():
+		i.rec.Graceful.Count(sent)
+	case in.Measured:
+		i.rec.Chains[in.Chain].Count(sent)
+	}
+}
 
 // ChainEnded implements flow.Host.
 func (i *instances) ChainEnded(instance int32, why string) {
@@ -108,6 +129,18 @@ func (i *instances) endLoad() {
 	}
 	i.loadOver = true
 	i.slots.Halt(i.now)
+}
+
+// releases returns whether steps that wait for slots need none any more, because the load has ended. The time after the
+// load does not wait for a lease, but requests do.
+func (i *instances) releases() bool { return !i.slots.Paused() && i.continues() }
+
+// until returns when the last request may be sent after the load, or never.
+func (i *instances) until() int64 {
+	if !i.continues() {
+		return never
+	}
+	return i.slots.GracefulUntil(i.cfg.GracefulStop)
 }
 
 // unfinished returns whether chain instances continue after the load.

@@ -116,6 +116,7 @@ func (w *Worker) finish() {
 	}
 	w.slots.EndGap(w.clock.now, &w.chooser)
 	w.instances.endLoad()
+	w.instances.ended = true
 	w.chooser.limit.Lift()
 	w.chooser.admitUnpaced()
 	w.outcomes.dropWaiting(never)

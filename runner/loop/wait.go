@@ -59,7 +59,7 @@ func (w *Worker) waitFor() time.Duration {
 
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
-	if w.chooser.hasUnslotted() {
+	if w.chooser.hasUnslotted() || w.instances.releases() && w.flow.WaitsForSlot() {
 		return w.clock.now
 	}
 	next := min(w.slots.Next(w.clock.now), w.slots.Deadline(w.cfg.Deadline), w.flow.Next(), w.chooser.limit.NextToken())

@@ -138,10 +138,11 @@ func (w *Worker) choose() {
 		return
 	}
 	w.flow.Wake(w.clock.now)
+	w.flow.Within(w.instances.until())
 	w.checkLease()
 	w.applyChanges()
-	if !w.slots.Paused() && w.instances.continues() {
-		w.flow.Release() // steps waited for slots when the load ended, or for a lease. The time does not wait for a lease.
+	if w.instances.releases() {
+		w.flow.Release()
 	}
 	w.chooser.generate()
 }

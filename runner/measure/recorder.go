@@ -66,6 +66,7 @@ type Chain struct {
 	Started, Completed, Aborted int64
 	// AbortedBy counts Aborted by reason.
 	AbortedBy Names
+	rv.AlwaysCounts
 }
 
 // Target has the times of a target of the plan, and of the authorities that were followed from it. The fields are those
@@ -140,6 +141,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		to.Completed += from.Completed
 		to.Aborted += from.Aborted
 		from.AbortedBy.foldInto(&to.AbortedBy)
+		to.AlwaysCounts.Add(from.AlwaysCounts, 1)
 		*from = Chain{AbortedBy: from.AbortedBy}
 	}
 	for i := range r.Stages {

@@ -35,7 +35,8 @@ type Exchange struct {
 	Chain, Step int
 	// Attempt counts the failures of the step before this request, Repeat its successes.
 	Attempt, Repeat int
-	// Skipped: the step's conditions did not hold, so that it made no request.
+	// Skipped: the step made no request, because its conditions did not hold or, if Why is set, because it is an always
+	// step and a captured value is missing.
 	Skipped bool
 
 	// Head is the request's header as sent: an HPACK block without references to the dynamic table in HTTP/2,

@@ -11,7 +11,7 @@ const oneKind = "exactly one of request, template, parallel and await is needed"
 
 func rulesOfChains() []Mutant {
 	oneAt, together := everyChain+".steps[1]", everyChain+".steps[3]"
-	alone := "cannot be used with parallel; allowed: thinkTime, when"
+	alone := "cannot be used with parallel; allowed: thinkTime, when, always"
 	out := []Mutant{
 		{
 			Name: "maxInFlight of a setup chain", Path: "spec.chains[7]", Want: "maxInFlight and startDelay go with phase Load",
@@ -56,6 +56,10 @@ func rulesOfChains() []Mutant {
 		{
 			Name: "rates that no chain uses", Path: "spec.rates", Want: "no chain uses them, because each chain of phase Load has rates of its own",
 			Set: map[string]any{"spec.chains": []any{map[string]any{"name": "alone", "target": "single", "steps": []any{map[string]any{"template": "create"}}, "rates": ownRates}}},
+		},
+		{
+			Name: "a step after an always step", Path: "spec.chains[0].steps", Want: "a step after one with always: true needs always: true",
+			Set: map[string]any{"spec.chains[0].steps[0].always": true},
 		},
 		{
 			Name: "uniform the wrong way round", Path: oneAt + ".thinkTime.uniform", Want: "max must not be below min",
@@ -113,7 +117,7 @@ func rulesOfAwait() []Mutant {
 	}
 	for name, value := range map[string]any{"target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1}, "clearCookies": true} {
 		out = append(out, Mutant{
-			Name: "await with " + name, Path: byPath, Want: "cannot be used with await; allowed: thinkTime, when, onFailure", Set: map[string]any{byPath + "." + name: value},
+			Name: "await with " + name, Path: byPath, Want: "cannot be used with await; allowed: thinkTime, when, onFailure, always", Set: map[string]any{byPath + "." + name: value},
 		})
 	}
 	return out

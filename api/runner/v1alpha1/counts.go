@@ -151,6 +151,7 @@ func (c *Counters) Add(from *Counters, sign int64) {
 	c.Graceful.Completed += sign * from.Graceful.Completed
 	c.Graceful.Aborted += sign * from.Graceful.Aborted
 	c.Graceful.CutOff += sign * from.Graceful.CutOff
+	c.Graceful.AlwaysCounts.Add(from.Graceful.AlwaysCounts, sign)
 	c.Setup.Sent += sign * from.Setup.Sent
 	c.Setup.Succeeded += sign * from.Setup.Succeeded
 	c.Teardown.Sent += sign * from.Teardown.Sent
@@ -170,6 +171,30 @@ type GracefulCounters struct {
 	Completed int64 `json:"completed"`
 	Aborted   int64 `json:"aborted"`
 	CutOff    int64 `json:"cutOff"`
+	AlwaysCounts
+}
+
+// AlwaysCounts count always steps.
+type AlwaysCounts struct {
+	// AlwaysSent steps were sent, or began to wait for a notification, in an instance that had been aborted.
+	AlwaysSent int64 `json:"alwaysSent,omitempty"`
+	// AlwaysSkipped steps were not sent, because a captured value was missing.
+	AlwaysSkipped int64 `json:"alwaysSkipped,omitempty"`
+}
+
+// Count counts a step.
+func (c *AlwaysCounts) Count(sent bool) {
+	if sent {
+		c.AlwaysSent++
+	} else {
+		c.AlwaysSkipped++
+	}
+}
+
+// Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot.
+func (c *AlwaysCounts) Add(from AlwaysCounts, sign int64) {
+	c.AlwaysSent += sign * from.AlwaysSent
+	c.AlwaysSkipped += sign * from.AlwaysSkipped
 }
 
 // OnceCounters count the requests of chains that run once: those that were sent, and of them those that succeeded.
@@ -188,6 +213,7 @@ type ChainCounters struct {
 	Unfinished int64 `json:"unfinished"`
 	// AbortedBy counts Aborted by reason (AbortX constants).
 	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
+	AlwaysCounts
 }
 
 // ListenerCounts count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy

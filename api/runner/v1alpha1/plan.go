@@ -689,8 +689,11 @@ type Step struct {
 	// changes this field, and the request goes to the target again.
 	RedirectField string `json:"redirectField,omitempty"`
 	// ClearCookies empties the instance's cookie store before the request.
-	ClearCookies bool    `json:"clearCookies,omitempty"`
-	Script       *Script `json:"script,omitempty"`
+	ClearCookies bool `json:"clearCookies,omitempty"`
+	// Always sends the step also in an instance that was aborted, or that gracefulStop has too little time for. All later
+	// steps of the chain have it, too. The step is skipped if a captured value that it sends is missing.
+	Always bool    `json:"always,omitempty"`
+	Script *Script `json:"script,omitempty"`
 	// Await, if set, makes the step wait for a notification until Timeout. It sends no request: Target, Method, Path,
 	// Headers and Body are not set. Expect.Checks and Capture apply to the notification as to a response.
 	Await *Await `json:"await,omitempty"`

@@ -285,6 +285,9 @@ const (
 	AbortNotification = "notification"
 	// AbortLocation: a captured location is on an authority that cannot be followed.
 	AbortLocation = "location"
+	// AbortStopped: after the load, a pause was longer than gracefulStop, and the instance continued with its always
+	// steps.
+	AbortStopped = "stopped"
 )
 
 // Histogram is a distribution of microseconds. Counts is an HdrHistogram V2 compressed payload

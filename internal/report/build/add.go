@@ -45,6 +45,7 @@ func addChain(to, from *runnerv1alpha1.ChainCounters, sign int64) {
 	to.Aborted += sign * from.Aborted
 	to.Unfinished += sign * from.Unfinished
 	addCounts(&to.AbortedBy, from.AbortedBy, sign)
+	to.AlwaysCounts.Add(from.AlwaysCounts, sign)
 }
 
 // addHealth adds what runners held back, and the counts of their health.

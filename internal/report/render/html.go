@@ -147,6 +147,18 @@ func policy(scripts ...string) string {
 	return out
 }
 
+// alwaysNote returns how many always steps were sent or skipped, or "".
+func alwaysNote(c runnerv1alpha1.AlwaysCounts) string {
+	if c.AlwaysSent+c.AlwaysSkipped == 0 {
+		return ""
+	}
+	out := grouped(c.AlwaysSent) + " always steps sent after an abort"
+	if c.AlwaysSkipped > 0 {
+		out += ", " + grouped(c.AlwaysSkipped) + " skipped"
+	}
+	return out
+}
+
 func notes(r *runnerv1alpha1.Report) (out []string) {
 	if r.Partial {
 		out = append(out, "Partial: the result is incomplete.")
@@ -165,6 +177,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 		out = append(out, fmt.Sprintf(
 			"Chains sent %s requests after the load, %s succeeded. No other figure includes them. %s chains completed, %s were aborted, %s were cut off.",
 			grouped(n.Sent), grouped(n.Succeeded), grouped(n.Completed), grouped(n.Aborted), grouped(n.CutOff)))
+		if note := alwaysNote(n.AlwaysCounts); note != "" {
+			out = append(out, "After the load, "+note+".")
+		}
 	}
 	if n := r.Teardown; n.Sent > 0 {
 		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded. No other figure includes them.",

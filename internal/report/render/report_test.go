@@ -59,7 +59,8 @@ func full() *runnerv1alpha1.Report {
 		},
 		Chains: runnerv1alpha1.ChainCounters{
 			Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10,
-			AbortedBy: map[string]int64{"failedCheck": 900, "missingCapture": 80, "timedOut": 7, "reset": 2, "connectionLost": 1},
+			AbortedBy:    map[string]int64{"failedCheck": 900, "missingCapture": 80, "timedOut": 7, "reset": 2, "connectionLost": 1},
+			AlwaysCounts: runnerv1alpha1.AlwaysCounts{AlwaysSent: 980, AlwaysSkipped: 10},
 		},
 		Causes: manyCauses(),
 		Failures: []runnerv1alpha1.FailureCount{

@@ -158,5 +158,9 @@ func chainTable(r *runnerv1alpha1.Report) *table {
 	for _, by := range build.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
 		t.count(by.Count, "aborted by "+printable(by.Name))
 	}
+	if c.AlwaysSent+c.AlwaysSkipped > 0 {
+		t.count(c.AlwaysSent, "always steps sent")
+		t.count(c.AlwaysSkipped, "always steps skipped")
+	}
 	return t
 }
