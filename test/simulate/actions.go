@@ -127,7 +127,8 @@ var Actions = []trial.Action{
 }
 
 const shapeDoc = "creates a test; lost: onShardLost is Fail, Continue, Rebalance; lease in seconds; profile: constant, ramp, bursts, a pause, a " +
-	"closed loop; once: setup chain (1), teardown chain (2); protocol: h2c, http1; extra: lock (1), sidecar (2), deadline (4)"
+	"closed loop; once: setup chain (1), teardown chain (2); protocol: h2c, http1; extra: lock (1), sidecar (2), deadline (4); limit: " +
+	"no threshold, no errors, few errors else the test ends, p99 in windows, p99 in windows else the test ends; ttl: none, 0 s, 20 s, by outcome"
 
 // shape returns the arguments of a new test.
 func shape() []trial.Arg {
@@ -137,5 +138,6 @@ func shape() []trial.Arg {
 		trial.Arg{Name: "seconds", Low: 5, High: 75}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
 			High: 20},
 		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
-		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7})
+		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7},
+		trial.Arg{Name: "limit", High: int64(len(limits)) - 1}, trial.Arg{Name: "ttl", High: int64(len(expiries)) - 1})
 }

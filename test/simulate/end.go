@@ -38,6 +38,7 @@ func (w *World) End() {
 	time.Sleep(w.ahead() + time.Minute) // pods have a grace of 30 s
 	w.left()
 	finished := apiserver.Objects[*v1alpha1.LoadTest](w.api)
+	w.restart() // what status shows follows from the record: a new process shows the same
 	time.Sleep(ttl + time.Minute)
 	w.expired(finished)
 	w.stop()
@@ -103,14 +104,25 @@ func (w *World) left() {
 	}
 }
 
+// restart kills all operators.
+func (w *World) restart() {
+	for _, r := range w.replicas {
+		w.net.Host(r.ip).Close()
+		go r.process.Load().Kill()
+	}
+}
+
 // expired: after the TTL no pod and no Job is left, and no LoadTest has changed since its end.
 func (w *World) expired(before []*v1alpha1.LoadTest) {
 	if n := len(apiserver.Objects[*corev1.Pod](w.api)) + len(apiserver.Objects[*batchv1.Job](w.api)); n > 0 {
 		w.Broken("nothing of an ended test is left", "%d pods and Jobs after the TTL", n)
 	}
 	for _, lt := range before {
-		if now := apiserver.Find[*v1alpha1.LoadTest](w.api, lt.Namespace, lt.Name); now != nil && now.UID == lt.UID &&
-			now.ResourceVersion != lt.ResourceVersion {
+		now := apiserver.Find[*v1alpha1.LoadTest](w.api, lt.Namespace, lt.Name)
+		switch expires := ttlOf(lt) != nil; {
+		case (now == nil) != expires:
+			w.Broken("a test is deleted after its TTL", "%s expires: %v; deleted: %v", lt.Name, expires, now == nil)
+		case now != nil && now.ResourceVersion != lt.ResourceVersion:
 			w.Broken("an ended test does not change", "%s: %+v became %+v", lt.Name, lt.Status, now.Status)
 		}
 	}

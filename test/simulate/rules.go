@@ -113,6 +113,9 @@ func newRules(r *trial.Run) *rules {
 func (l *rules) wrote(before, after client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if after != nil {
+		l.sized(after)
+	}
 	switch o := cmp.Or(after, before).(type) {
 	case *v1alpha1.LoadTest:
 		h := l.tests[o.UID]
@@ -125,6 +128,7 @@ func (l *rules) wrote(before, after client.Object) {
 			l.status(h, &before.(*v1alpha1.LoadTest).Status, &o.Status)
 			if o.Status.CompletionTime != nil && h.ended.IsZero() {
 				h.ended = time.Now()
+				l.judged(h, &o.Status)
 			}
 			h.edit(before.(*v1alpha1.LoadTest), o)
 		}

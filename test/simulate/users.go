@@ -192,6 +192,8 @@ func (w *World) create(e trial.Event) {
 		if address == http1Address {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		}
+		s.Thresholds = limits[e.Int("limit")]
+		expiries[e.Int("ttl")](s)
 		if e.Int("extra")&1 != 0 {
 			s.Lock = "core"
 		}

@@ -108,7 +108,7 @@ func (w *World) start(r *replica) {
 	cfg := operator.Config()
 	cfg.Runner.PodTimeout.Duration, cfg.Runner.ReadyTimeout.Duration = time.Minute, 20*time.Second
 	cfg.Runner.UnreachableTimeout.Duration, cfg.Report.PodGrace.Duration = 15*time.Second, 15*time.Second
-	cfg.Runner.TTLAfterFinished.Duration = ttl
+	cfg.Runner.TTLAfterFinished.Duration, cfg.Report.MaxBytes = ttl, maxReport
 	log := funcr.New(func(_, args string) {
 		if !noise.MatchString(args) {
 			w.Log("%s %s", r.name, args)
