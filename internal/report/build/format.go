@@ -40,6 +40,43 @@ func FormatRate(perSecond float64) string {
 	return digits(perSecond)
 }
 
+// FormatValue writes a value of an observation with its unit: "1.5", "512MB", "20MB/s", "12ms", "50%".
+func FormatValue(v float64, unit string) string {
+	switch unit {
+	case "Bytes":
+		return decimal(v) + "B"
+	case "BytesPerSecond":
+		return decimal(v) + "B/s"
+	case "PerSecond":
+		return FormatRate(v) + "/s"
+	case "Seconds":
+		return seconds(v)
+	case "Percent":
+		return digits(v) + "%"
+	}
+	return FormatRate(v)
+}
+
+// decimal writes three significant digits and a decimal prefix: "512M".
+func decimal(v float64) string {
+	prefix := ""
+	for _, next := range []string{"k", "M", "G", "T", "P"} {
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v, prefix = v/1000, next
+	}
+	return digits(v) + prefix
+}
+
+// seconds is FormatTime, and has more digits for what is shorter than a microsecond.
+func seconds(v float64) string {
+	if v < 1e-6 || v > 1e12 {
+		return digits(v) + "s"
+	}
+	return FormatTime(int64(math.Round(v * 1e6)))
+}
+
 // FormatPercent writes a ratio: "0%", "0.02%", "12.5%". What is not zero does not look like
 // zero, and what is not all does not look like 100%.
 func FormatPercent(ratio float64) string {

@@ -172,6 +172,22 @@ func TestLiveRefusesABadHistogram(t *testing.T) {
 	}
 }
 
+func TestFormatValue(t *testing.T) {
+	for _, tc := range []struct {
+		v    float64
+		unit string
+		want string
+	}{
+		{1.2345, "Cores", "1.23"}, {0, "Count", "0"}, {12_345, "Count", "12345"}, {512e6, "Bytes", "512MB"}, {999.6, "Bytes", "1kB"}, {-2e6, "Bytes", "-2MB"},
+		{2.5e9, "BytesPerSecond", "2.5GB/s"}, {0.5, "PerSecond", "0.5/s"}, {0.0123, "Seconds", "12.3ms"}, {2e-7, "Seconds", "2e-07s"}, {-1, "Seconds", "-1s"},
+		{50, "Percent", "50%"}, {0.001, "Percent", "0.001%"},
+	} {
+		if got := FormatValue(tc.v, tc.unit); got != tc.want {
+			t.Errorf("%v %s: %q, want %q", tc.v, tc.unit, got, tc.want)
+		}
+	}
+}
+
 func TestFormat(t *testing.T) {
 	times := map[int64]string{
 		0: "0us", 1: "1us", 999: "999us", 1000: "1ms", 1100: "1.1ms", 8421: "8.42ms", 9996: "10ms", 12_345: "12.3ms",

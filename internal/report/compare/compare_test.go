@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -280,5 +281,47 @@ func TestNotifications(t *testing.T) {
 	}
 	if c.Outcome != rv.OutcomeFailed {
 		t.Errorf("%s: %s", c.Outcome, c.Message)
+	}
+}
+
+// TestObservations: the figures of the series that both runs have are listed, and not judged.
+func TestObservations(t *testing.T) {
+	a, b := report(10_000), report(10_000)
+	of := func(mean float64) rv.SeriesFigures {
+		return rv.SeriesFigures{Samples: 9, Mean: mean, P95: 2 * mean, Max: 1e16}
+	}
+	a.Observations = []rv.ObservationResult{
+		{Name: "cpu", Unit: "Cores", Series: []rv.SeriesResult{{Figures: of(2)}}},
+		{Name: "memory", Unit: "Bytes", Series: []rv.SeriesResult{{Label: "pod=a", Figures: of(1e9)}, {Label: "pod=b", Figures: of(1)}}},
+		{Name: "queue", Unit: "Count", Series: []rv.SeriesResult{{}}},
+		{Name: "other", Unit: "Count", Series: []rv.SeriesResult{{Figures: of(1)}}},
+	}
+	b.Observations = []rv.ObservationResult{
+		{Name: "other", Unit: "Bytes", Series: []rv.SeriesResult{{Figures: of(1)}}},
+		{Name: "queue", Unit: "Count", Series: []rv.SeriesResult{{Figures: of(3)}}},
+		{Name: "memory", Unit: "Bytes", Series: []rv.SeriesResult{{Label: "pod=a"}}},
+		{Name: "cpu", Unit: "Cores", Series: []rv.SeriesResult{{Figures: of(3)}}},
+	}
+	c := compared(t, a, b)
+	var got []string
+	for i := range c.Figures {
+		if f := &c.Figures[i]; f.Observation != "" {
+			got = append(got, f.String())
+			if f.Result != NotJudged {
+				t.Errorf("%s is %s", f, f.Result)
+			}
+		}
+	}
+	want := []string{
+		"observation cpu mean 2 -> 3 (+50%)", "observation cpu p95 4 -> 6 (+50%)", "observation cpu max 10000000000000000 -> 10000000000000000 (0%)",
+		"observation memory pod=a mean 1GB -> none", "observation memory pod=a p95 2GB -> none", "observation memory pod=a max 10PB -> none",
+		"observation queue mean none -> 3", "observation queue p95 none -> 6", "observation queue max none -> 10000000000000000",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || c.Outcome != rv.OutcomePassed {
+		t.Errorf("%s (-want +got):\n%s", c.Outcome, diff)
+	}
+	text, err := json.Marshal(c)
+	if err != nil || !strings.Contains(string(text), `"observation":"cpu","name":"max","unit":"Cores","a":10000000000000000,`) {
+		t.Errorf("%v in %s", err, text)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Unit of a figure.
 type Unit string
 
-// Units.
+// Units. The unit of an observation is that of its report.
 const (
 	Microseconds Unit = "us"
 	PerSecond    Unit = "1/s"
@@ -41,6 +41,8 @@ type Figure struct {
 	Target string `json:"target,omitempty"`
 	// Listener is the name of a listener, for figures of notifications.
 	Listener string `json:"listener,omitempty"`
+	// Observation is the name of an observation and, after a blank, the label of its series.
+	Observation string `json:"observation,omitempty"`
 	// Name of the figure, for example "response time p99".
 	Name string `json:"name"`
 	Unit Unit   `json:"unit"`
@@ -57,7 +59,7 @@ type Figure struct {
 // MarshalJSON implements json.Marshaler. A percentile among requests without a response is a text such as "> 5s".
 func (f Figure) MarshalJSON() ([]byte, error) {
 	type plain Figure
-	if !above(f.A) && !above(f.B) {
+	if f.Unit != Microseconds || !above(f.A) && !above(f.B) {
 		return json.Marshal(plain(f))
 	}
 	return json.Marshal(struct {
@@ -141,6 +143,7 @@ func figures(a, b *rv.Report, o Options) []Figure {
 	s.step = ""
 	s.notifications(a, b)
 	s.phases(a, b)
+	s.observations(a, b)
 	return s.out
 }
 
@@ -335,13 +338,16 @@ func steps(a, b *rv.Report) []pair {
 
 func stepName(s *rv.StepResult) string { return s.Chain + "/" + s.Step }
 
-// Of returns the step, or "target" or "listener" and its name; "": the whole run.
+// Of returns the step, or "target", "listener" or "observation" and its name; "": the whole run.
 func (f *Figure) Of() string {
 	if f.Target != "" {
 		return "target " + f.Target
 	}
 	if f.Listener != "" {
 		return "listener " + f.Listener
+	}
+	if f.Observation != "" {
+		return "observation " + f.Observation
 	}
 	return f.Step
 }
@@ -368,8 +374,10 @@ func (f *Figure) Format(v *float64) string {
 		return build.FormatTime(int64(*v))
 	case f.Unit == Ratio:
 		return build.FormatPercent(*v)
+	case f.Unit == PerSecond:
+		return build.FormatRate(*v) + "/s"
 	}
-	return build.FormatRate(*v) + "/s"
+	return build.FormatValue(*v, string(f.Unit))
 }
 
 // FormatChange writes "+42.5%", and "+0.4 points" for a ratio: percentage points. It is "-" if there is no change to

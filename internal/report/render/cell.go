@@ -36,6 +36,8 @@ func long(cell any) string {
 		return build.FormatPercent(float64(c))
 	case rateCell:
 		return build.FormatRate(float64(c))
+	case observedCell:
+		return build.FormatValue(c.value, c.unit)
 	}
 	return "-"
 }
@@ -78,6 +80,8 @@ func raw(cell any) string {
 		return runnerv1alpha1.FormatPercentage(float64(c), 6)
 	case rateCell:
 		return strconv.FormatFloat(float64(c), 'f', -1, 64)
+	case observedCell:
+		return strconv.FormatFloat(c.value, 'f', -1, 64)
 	}
 	return ""
 }
@@ -93,6 +97,8 @@ func number(cell any) float64 {
 		return float64(c)
 	case rateCell:
 		return float64(c)
+	case observedCell:
+		return c.value
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -18,7 +19,7 @@ func CSV(w io.Writer, r *runnerv1alpha1.Report) error {
 			rows[i][0] = start.Add(time.Duration(r.Windows[i].From) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 	}
-	for _, c := range windowColumns {
+	for _, c := range append(slices.Clip(windowColumns), seriesColumns(r)...) {
 		if c.field == "" {
 			continue
 		}
@@ -31,7 +32,8 @@ func CSV(w io.Writer, r *runnerv1alpha1.Report) error {
 }
 
 // Stages writes the stages of the report as CSV, one row each, after a row with the names of the fields of a stage
-// and of its figures in the JSON. Cells of figures that a stage does not have are empty.
+// and of its figures in the JSON, and with mean, p95 and max of each series of observations. Cells of figures that a
+// stage does not have are empty.
 func Stages(w io.Writer, r *runnerv1alpha1.Report) error {
 	head := []string{
 		"name", "chain", "warmUp", "asked", "achieved", "askedChains", "achievedChains", "paused", "sent", "dropped",
@@ -60,6 +62,20 @@ func Stages(w io.Writer, r *runnerv1alpha1.Report) error {
 		rows[i] = make([]any, len(head))
 		copy(rows[i], row)
 		rows[i][len(head)-1] = s.NoFigures
+	}
+	for i := range r.Observations {
+		o := &r.Observations[i]
+		for k := range o.Series {
+			name := "observe." + columnOf(o, &o.Series[k])
+			head = append(head, name+".mean", name+".p95", name+".max")
+			for n := range rows {
+				f := &runnerv1alpha1.SeriesFigures{}
+				if n < len(o.Series[k].Stages) {
+					f = &o.Series[k].Stages[n]
+				}
+				rows[n] = append(rows[n], observedCells("", "", f, o.Unit)[2:5]...)
+			}
+		}
 	}
 	return writeCSV(w, "stages", head, rows)
 }

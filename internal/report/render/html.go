@@ -82,6 +82,7 @@ type page struct {
 	Notes              []string
 	Figures            []figure
 	Rate, Times, Tails []*plot
+	Observed           []*plot
 	Errors, Health     []*plot
 	Kinds              []errorKind
 	PhaseHead          []phasePart
@@ -120,6 +121,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	if len(r.Windows) > 0 {
 		p.Rate = []*plot{ratePlot(r), inFlightPlot(r)}
 		p.Times = []*plot{timesPlot(r)}
+		p.Observed = observationPlots(r)
 		p.Errors = []*plot{errorsPlot(r)}
 		p.Health = []*plot{lagPlot(r)}
 		if r.Generator.Shards > 1 {

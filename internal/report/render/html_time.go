@@ -313,10 +313,17 @@ func shardsPlot(r *runnerv1alpha1.Report) *plot {
 	return p.lines(columnsShards, r.Windows)
 }
 
+// maxSeriesColumns bounds the columns of series of observations. With more of them, the table has none.
+const maxSeriesColumns = 16
+
 // windowTable is the values behind the plots.
 func windowTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "windows", Caption: "Windows", Left: 3, Rows: make([]tableRow, len(r.Windows))}
-	for _, c := range windowColumns {
+	columns := windowColumns
+	if more := seriesColumns(r); len(more) <= maxSeriesColumns {
+		columns = append(slices.Clip(columns), more...)
+	}
+	for _, c := range columns {
 		if c.name == "" {
 			continue
 		}

@@ -79,7 +79,32 @@ func (p *points) report(r *runnerv1alpha1.Report, ofAll bool) error {
 		p.gauge("h2surge.verdict", "", "Always 1; the attributes are the outcome and the reason of the verdict.",
 			p.count(1, "outcome", o, "reason", r.Verdict.Reason))
 	}
+	if observed := p.observations(r); len(observed) > 0 {
+		p.gauge("h2surge.observation", "",
+			"Figures of observations over the measured stages, in their units: mean, p95, max, and the last sample.", observed...)
+	}
 	return p.times(r)
+}
+
+func (p *points) observations(r *runnerv1alpha1.Report) (out []otlpPoint) {
+	for i := range r.Observations {
+		o := &r.Observations[i]
+		for k := range o.Series {
+			s := &o.Series[k]
+			add := func(figure string, v float64) {
+				out = append(out, p.value(v, "observation", o.Name, "series", s.Label, "unit", o.Unit, "figure", figure))
+			}
+			if f := &s.Figures; f.Samples > 0 {
+				add("mean", f.Mean)
+				add("p95", f.P95)
+				add("max", f.Max)
+			}
+			if n := len(s.Points); n > 0 {
+				add("last", s.Points[n-1].Mean)
+			}
+		}
+	}
+	return out
 }
 
 func (p *points) outcomes(r *runnerv1alpha1.Report) (out []otlpPoint) {

@@ -69,6 +69,10 @@ func TestOTLP(t *testing.T) {
 	r := measuredReport("core/a", 1)
 	r.Requests.Dropped, r.Chains.Completed, r.CPUSeconds = 3, 7, 1.5
 	r.Steps[0].Retries = 2
+	r.Observations = []runnerv1alpha1.ObservationResult{
+		{Name: "cpu", Unit: "Cores", Series: []runnerv1alpha1.SeriesResult{{Figures: runnerv1alpha1.SeriesFigures{Samples: 2, Mean: 1.5, P95: 2, Max: 2}, Points: []runnerv1alpha1.Point{{Mean: 1}, {Mean: 2}}}}},
+		{Name: "memory", Unit: "Bytes", Series: []runnerv1alpha1.SeriesResult{{Label: "pod=a", Points: []runnerv1alpha1.Point{{Mean: 3}}}}},
+	}
 	r.Stages = []runnerv1alpha1.StageResult{
 		{Name: "warm", WarmUp: true, Sent: 8},
 		{Name: "high", Sent: 2000, Dropped: 3, Figures: &runnerv1alpha1.StageFigures{Succeeded: 1990, InFlightAtEnd: 4}},
@@ -99,7 +103,11 @@ func TestOTLP(t *testing.T) {
 		"h2surge.rate":               {"rate=asked": 1000, "rate=achieved": 1000},
 		"h2surge.error_rate":         {"": 0},
 		"h2surge.stage.requests":     {"stage=high outcome=succeeded": 1990, "stage=high outcome=failed": 6, "stage=high outcome=dropped": 3},
-		"h2surge.verdict":            {"outcome=Passed reason=Passed": 1},
+		"h2surge.observation": {
+			"observation=cpu unit=Cores figure=mean": 1.5, "observation=cpu unit=Cores figure=p95": 2, "observation=cpu unit=Cores figure=max": 2,
+			"observation=cpu unit=Cores figure=last": 2, "observation=memory series=pod=a unit=Bytes figure=last": 3,
+		},
+		"h2surge.verdict": {"outcome=Passed reason=Passed": 1},
 		"h2surge.phase": {
 			"target=pcf phase=body percentile=p50": 1e-6, "target=pcf phase=body percentile=p90": 2e-6,
 			"target=pcf phase=body percentile=p99": 3e-6, "target=pcf phase=body percentile=max": 4e-6,

@@ -119,6 +119,7 @@ func full() *runnerv1alpha1.Report {
 			{Chain: "app-session", Step: "delete", ErrorRate: 0},
 			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
 		},
+		Observations: observations(),
 		Operations: []runnerv1alpha1.OperationResult{
 			{
 				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3}, StepEvents: runnerv1alpha1.StepEvents{Retries: 120},
@@ -203,6 +204,34 @@ func manyCauses() map[string]int64 {
 		out["CAUSE_"+string(rune('A'+i))] = int64(i + 1)
 	}
 	return out
+}
+
+// observations have a gap, several series and no samples.
+func observations() []runnerv1alpha1.ObservationResult {
+	points := func(values ...float64) (out []runnerv1alpha1.Point) {
+		for i, v := range values {
+			out = append(out, runnerv1alpha1.Point{At: int64(i) * 1000, Mean: v})
+		}
+		return out
+	}
+	return []runnerv1alpha1.ObservationResult{
+		{
+			Name: "cpu", Unit: "Cores", Gaps: []runnerv1alpha1.ObservationGap{{From: 2000, To: 3000, Cause: "connection refused", Reads: 2}},
+			Series: []runnerv1alpha1.SeriesResult{{
+				Figures: runnerv1alpha1.SeriesFigures{Samples: 3, Mean: 2.345, P95: 3.5, Max: 3.5},
+				Stages:  []runnerv1alpha1.SeriesFigures{{Samples: 1, Mean: 0.5, P95: 0.5, Max: 0.5}, {Samples: 2, Mean: 1.75, P95: 2, Max: 2}, {Samples: 1, Mean: 3.5, P95: 3.5, Max: 3.5}},
+				Points:  append(points(0.5, 1.5), runnerv1alpha1.Point{At: 4000, Mean: 2}, runnerv1alpha1.Point{At: 5000, Mean: 3, Max: 3.5, Samples: 2}),
+			}},
+		},
+		{
+			Name: "memory", Unit: "Bytes", Others: 7, Series: []runnerv1alpha1.SeriesResult{
+				{Label: "pod=a", Figures: runnerv1alpha1.SeriesFigures{Samples: 3, Mean: 5.12e8, P95: 6e8, Max: 6e8}, Stages: make([]runnerv1alpha1.SeriesFigures, 3), Points: points(4e8, 5e8, 6e8)},
+				{Label: "pod=<b>", Figures: runnerv1alpha1.SeriesFigures{Samples: 1, Mean: 1e6, P95: 1e6, Max: 1e6}, Points: points(1e6)},
+				{Label: "others", Figures: runnerv1alpha1.SeriesFigures{Samples: 3, Mean: 1.5e9, P95: 2e9, Max: 2e9}, Points: points(1e9, 2e9)},
+			},
+		},
+		{Name: "queue", Unit: "Count", Gaps: []runnerv1alpha1.ObservationGap{{To: 70_000, Cause: "the metric does not exist\x1b[2J", Reads: 15}}},
+	}
 }
 
 // bare is what comes of a run that never began.

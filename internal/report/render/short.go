@@ -97,6 +97,7 @@ func summaryFigures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if note := rampNote(r); note != "" {
 		wrapNamed(b, "Ramp", note)
 	}
+	summaryObservations(b, r)
 	if r.Scalability != nil {
 		wrapNamed(b, "Scalability", sentence(r.Scalability.Message))
 	}
@@ -133,6 +134,37 @@ func summaryChains(b *bytes.Buffer, c *runnerv1alpha1.ChainCounters) {
 		out += why
 	}
 	wrapNamed(b, "Chains", out+end)
+}
+
+// maxObservations bounds the observations of a Summary.
+const maxObservations = 3
+
+// summaryObservations writes the first series of each observation.
+func summaryObservations(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	for i := range r.Observations[:min(len(r.Observations), maxObservations)] {
+		o, text := &r.Observations[i], "no samples"
+		if len(o.Series) > 0 {
+			text = strings.TrimSpace(o.Series[0].Label + " " + observedText(&o.Series[0].Figures, o.Unit))
+		}
+		if more := len(o.Series) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		if n := len(o.Gaps); n > 0 {
+			text += ", " + plural(n, "gap")
+		}
+		wrapNamed(b, "Observed", sentence(o.Name+": "+text))
+	}
+	if more := len(r.Observations) - maxObservations; more > 0 {
+		line(b, "  and %d more observations", more)
+	}
+}
+
+func observedText(f *runnerv1alpha1.SeriesFigures, unit string) string {
+	if f.Samples == 0 {
+		return "no samples"
+	}
+	value := func(v float64) string { return build.FormatValue(v, unit) }
+	return fmt.Sprintf("mean %s, p95 %s, max %s", value(f.Mean), value(f.P95), value(f.Max))
 }
 
 func summaryListeners(b *bytes.Buffer, r *runnerv1alpha1.Report) {

@@ -43,6 +43,7 @@ const (
 	topicVerdict   = "verdict"
 	topicRate      = "rate"
 	topicTimes     = "times"
+	topicObserved  = "observed"
 	topicErrors    = "errors"
 	topicSteps     = "steps"
 	topicGenerator = "generator"
@@ -54,7 +55,7 @@ func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
 		thresholdTable(r), probeTable(r), scalabilityTable(r), requestTable(r), stageTable(r),
 		stageTimeTable(r), timeTable(r, times),
-		phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
+		observationTable(r), gapTable(r), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
 		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r),
 		sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
 	} {

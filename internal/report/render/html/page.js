@@ -27,7 +27,8 @@
   function describe(svg, row) {
     var lines = [row.cells[0].textContent + " to " + row.cells[1].textContent + "  " + row.cells[2].textContent];
     svg.querySelectorAll("[data-column]:not(.off)").forEach(function (curve) {
-      lines.push(curve.dataset.series + ": " + row.cells[heads.indexOf(curve.dataset.column)].textContent);
+      var at = heads.indexOf(curve.dataset.column);
+      if (at >= 0) { lines.push(curve.dataset.series + ": " + row.cells[at].textContent); }
     });
     return lines.join("\n");
   }
