@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/dueheap"
 	"github.com/h2surge/h2surge/internal/mock/notifier"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/ring"
@@ -54,7 +55,7 @@ type Server struct {
 	// waiting has the delayed exchanges without rules: all have the same delay. late has them with rules, whose delays
 	// differ.
 	waiting ring.Ring[uint32]
-	late    tokenHeap
+	late    dueheap.Heap[uint32]
 	engine  *rules.Engine // nil: the built-in behaviour
 	// notifier sends the notifications of the rules. It is nil if they have none.
 	notifier *notifier.Sender

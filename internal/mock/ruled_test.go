@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -221,26 +220,6 @@ rules:
 	}
 	if st := m.c.srv.Stats(); st.Pending != 0 || st.Answered != 3 || st.Aborted != 1 || m.c.srv.held() != 0 || m.c.srv.exchanges.n != 0 {
 		t.Errorf("%+v", st)
-	}
-}
-
-func TestTokenHeap(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	var h tokenHeap
-	var want []int64
-	for i := range 1000 {
-		due := rng.Int64N(300)
-		h.push(uint32(i), due)
-		want = append(want, due)
-	}
-	slices.Sort(want)
-	var got []int64
-	for len(h.items) > 0 {
-		got = append(got, h.items[0].due)
-		h.pop()
-	}
-	if !slices.Equal(got, want) {
-		t.Error("not in order")
 	}
 }
 

@@ -328,25 +328,26 @@ func (s *Server) respondDue() (wait int64) {
 func (s *Server) hold(tok uint32, due int64) {
 	s.exchanges.slots[tok].due = due
 	if s.engine != nil {
-		s.late.push(tok, due)
+		s.late.Push(tok, due)
 		return
 	}
 	s.waiting.Push(tok)
 }
 
 // held returns the number of delayed exchanges.
-func (s *Server) held() int { return s.waiting.Len() + len(s.late.items) }
+func (s *Server) held() int { return s.waiting.Len() + s.late.Len() }
 
 func (s *Server) nextDue() (tok uint32) {
 	if s.engine != nil {
-		return s.late.first()
+		tok, _ = s.late.First()
+		return tok
 	}
 	return s.waiting.Front()
 }
 
 func (s *Server) popDue() {
 	if s.engine != nil {
-		s.late.pop()
+		s.late.Pop()
 		return
 	}
 	s.waiting.Pop()
