@@ -145,6 +145,12 @@ func (g *gauges) add(w *loop.Reading) {
 	g.limited.Waited += w.Limited.Waited
 	for i := range w.Listeners {
 		g.listeners[i].Add(&w.Listeners[i], 1)
+		for rule, n := range w.Listeners[i].ByRule {
+			if g.listeners[i].ByRule == nil {
+				g.listeners[i].ByRule = map[string]int64{}
+			}
+			g.listeners[i].ByRule[rule] += n
+		}
 	}
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {

@@ -37,11 +37,17 @@ type Listener struct {
 	// Default: no TLS.
 	// +optional
 	TLS *ListenerTLS `json:"tls,omitempty"`
-	// response is the answer to each notification, also to one that no step awaits.
+	// response is the answer to each notification that no rule answers. It is sent whether a step awaits it or not.
 	// Default: 204 without content.
 	// +optional
 	// +kubebuilder:default={}
 	Response ListenerResponse `json:"response,omitzero"`
+	// rulesFrom is the source of rules that answer requests. With rules, the test is a server that the services under load
+	// call. The rules are a file of h2surge target with at most 100 rules, without notify. Its listen and
+	// its callbacks have no effect. Each worker has its own documents and counters. Steps can await the requests that
+	// rules answer. A request with a content above maxBodyBytes is answered with 413. Default: no rules.
+	// +optional
+	RulesFrom *RulesSource `json:"rulesFrom,omitempty"`
 	// maxBodyBytes is the largest size in bytes of a content that match, checks and captures read.
 	// A larger content fails the check maxBodyBytes.
 	// It is 1 to 67108864 (64 MiB). Default: 1048576 (1 MiB).
@@ -50,12 +56,29 @@ type Listener struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	MaxBodyBytes int32 `json:"maxBodyBytes,omitempty"`
-	// retention is how long a notification that comes before its step waits for it, and how long late and duplicate ones
-	// are recognised. A test ends this long after the last step that awaits one.
+	// retention is how long a notification that comes before its step waits for it. Late and duplicate ones are recognised
+	// for as long. A test ends this long after the last step that awaits one.
 	// It is greater than 0 and at most 1h. Default: 1s.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Retention *Duration `json:"retention,omitempty"`
+}
+
+// RulesSource is the source of the rules of a listener. Set exactly one field.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type RulesSource struct {
+	// configMapKeyRef is the key of a ConfigMap. Files that the rules name are not in the pod.
+	// +optional
+	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
+	// file is the path. In a cluster it is a path in the container of the runner, on a volume of runner.podTemplate. On
+	// the command line it is a path on the machine. Files that the rules name are relative to it. It has at most 4096
+	// characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	File string `json:"file,omitempty"`
 }
 
 // ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that

@@ -334,6 +334,10 @@ type ListenerResult struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Unexpected int64 `json:"unexpected,omitempty"`
+	// answered is the number of requests that a rule answered and no step awaited.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Answered int64 `json:"answered,omitempty"`
 	// refusedToken is the number of notifications without a valid access token.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

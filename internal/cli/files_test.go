@@ -26,6 +26,11 @@ spec:
   variables:
     - {name: people, csv: {configMapKeyRef: {name: c, key: a}}}
     - {name: key, constant: {valueFrom: {secretKeyRef: {name: s, key: a}}}}
+  listeners:
+    - name: l
+      rulesFrom: {configMapKeyRef: {name: c, key: a}}
+      token: {algorithm: HS256, keysFrom: {secretKeyRef: {name: s, key: a}}}
+      tls: {certificate: {secretRef: {name: s}}, clientCAFrom: {secretKeyRef: {name: s, key: ca.crt}}}
   templates:
     - name: a
       method: POST
@@ -44,7 +49,7 @@ data: {a: content of a, b: content of b}
 apiVersion: v1
 kind: Secret
 metadata: {name: s}
-stringData: {a: secret a, ca.crt: authority}
+stringData: {a: secret a, ca.crt: authority, tls.crt: certificate, tls.key: key}
 `
 
 // TestMaterialise: every file of the plan is moved, once for all that name it, and goes away again.
@@ -74,12 +79,14 @@ func TestMaterialise(t *testing.T) {
 		got[before[i]] = string(content)
 	}
 	want := map[string]string{
-		"/etc/h2surge/files/configmaps/c/a":   "content of a",
-		"/etc/h2surge/files/configmaps/c/b":   "content of b",
-		"/etc/h2surge/files/secrets/s/a":      "secret a",
-		"/etc/h2surge/files/secrets/s/ca.crt": "authority",
+		"/etc/h2surge/files/configmaps/c/a":    "content of a",
+		"/etc/h2surge/files/configmaps/c/b":    "content of b",
+		"/etc/h2surge/files/secrets/s/a":       "secret a",
+		"/etc/h2surge/files/secrets/s/ca.crt":  "authority",
+		"/etc/h2surge/files/secrets/s/tls.crt": "certificate",
+		"/etc/h2surge/files/secrets/s/tls.key": "key",
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(before) != 8 || len(j.files) != 4 {
+	if diff := cmp.Diff(want, got); diff != "" || len(before) != 13 || len(j.files) != 6 {
 		t.Errorf("%d names, %d files (-want +got):\n%s", len(before), len(j.files), diff)
 	}
 	remove(dir)

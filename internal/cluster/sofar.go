@@ -168,10 +168,11 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 		out.Listeners = append(out.Listeners,
 			rv.ListenerResult{Name: l.Name, Time: timesOf(&l.Time), ListenerCounts: rv.ListenerCounts{
 				Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate,
-				Unexpected: l.Unexpected, Awaited: l.Awaited,
+				Unexpected: l.Unexpected, Answered: l.Answered, Awaited: l.Awaited,
 				Missing: l.Missing, FailedChecks: l.FailedChecks, RefusedToken: l.RefusedToken,
 				RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
-				Early:   l.Received - l.InTime - l.Late - l.Duplicate - l.Unexpected - l.RefusedToken - l.RefusedCertificate,
+				Early: l.Received - l.InTime - l.Late - l.Duplicate - l.Unexpected - l.Answered - l.RefusedToken -
+					l.RefusedCertificate,
 				Waiting: l.Awaited - l.InTime - l.Missing,
 			}})
 		out.Listeners[i].Time.Count = l.InTime + l.Missing

@@ -324,7 +324,7 @@ func (c *compiler) warnUnused() {
 	}
 	for i, l := range c.spec.Listeners {
 		switch at := specPath.Child("listeners").Index(i); {
-		case !c.listenerUsed[l.Name]:
+		case !c.listenerUsed[l.Name] && l.RulesFrom == nil:
 			c.warn(at, "no step awaits a notification of listener %q, so all of them are unexpected", l.Name)
 		case !c.listenerSent[l.Name] && l.Port == nil && !c.hidden:
 			c.warn(at, "no request sends ${listener.%s.url}, so targets do not know where to send notifications", l.Name)

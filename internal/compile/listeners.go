@@ -35,6 +35,10 @@ func (c *compiler) listeners() {
 			out.Port = int(*in.Port)
 		}
 		out.Interface = in.Interface
+		if r := in.RulesFrom; r != nil {
+			c.place(rv.Place{List: rv.PlaceListeners, Index: i}.In("rulesFrom", -1), at.Child("rulesFrom"))
+			out.RulesFile = c.source(at.Child("rulesFrom"), r.ConfigMapKeyRef, nil, r.File)
+		}
 		if t := in.Token; t != nil {
 			out.Token = &rv.TokenCheck{
 				Algorithm: t.Algorithm, KeysFile: c.contentSource(at.Child("token", "keysFrom"), &t.KeysFrom),

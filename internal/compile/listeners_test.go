@@ -27,7 +27,7 @@ func judged(p parts, threshold string) parts {
 
 func TestAwait(t *testing.T) {
 	plan, warnings := awaiting(
-		"{name: events, port: 9000, retention: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values}, {name: both}",
+		"{name: events, port: 9000, retention: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values, rulesFrom: {file: r.yaml}}, {name: both}",
 		`listener: events, match: {path: "/n/${id}"}, timeout: 2s, capture: [{name: kind, jsonPointer: /kind}]}}, `+
 			`{name: by-value, await: {listener: values, match: {jsonPointer: /id, equals: "${kind}"}}}, `+
 			`{name: by-both, await: {listener: both, match: {path: "/n/${id}", jsonPointer: /event, equals: "END ${kind}"}`,
@@ -41,7 +41,7 @@ func TestAwait(t *testing.T) {
 	}
 	wantListeners := []rv.Listener{
 		{Name: "events", Port: 9000, Status: 200, Headers: []rv.ListenerHeader{{Name: "x-a", Value: "b"}}, Body: "ok", MaxBody: 1 << 20, Retention: 3 * time.Second},
-		{Name: "values", Pointer: "/id", Status: 204, MaxBody: 1 << 20, Retention: time.Second},
+		{Name: "values", RulesFile: "r.yaml", Pointer: "/id", Status: 204, MaxBody: 1 << 20, Retention: time.Second},
 		{Name: "both", Pointer: "/event", ByPath: true, Status: 204, MaxBody: 1 << 20, Retention: time.Second},
 	}
 	if diff := cmp.Diff(wantListeners, plan.Listeners); diff != "" {

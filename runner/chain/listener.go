@@ -2,11 +2,14 @@ package chain
 
 import (
 	"bytes"
+	"errors"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -18,7 +21,10 @@ type Listener struct {
 	Timeouts []time.Duration
 	// Retention is that of the plan.
 	Retention time.Duration
-	// Response is the header block of all responses (RFC 7541), without references to a dynamic table. Body follows it.
+	// Rules answer notifications; nil: none.
+	Rules *rules.Set
+	// Response is the header block of the responses without a rule (RFC 7541), without references to a dynamic table. Body
+	// follows it.
 	Response, Body []byte
 	// MaxBody bounds the body that is kept of a notification, in octets.
 	MaxBody int
@@ -74,7 +80,38 @@ func (b *builder) listener(in *rv.Listener) Listener {
 		l.key = b.source(&rv.Source{Kind: rv.SourceJSONPointer, Pointer: in.Pointer})
 	}
 	l.Response = AppendResponse(nil, in.Status, in.Headers, l.Body)
+	if in.RulesFile != "" {
+		b.in("rulesFrom")
+		l.Rules = b.rules(in.RulesFile)
+	}
 	return l
+}
+
+// maxRules bounds the rules of a listener, because each snapshot has their counts.
+const maxRules = 100
+
+// rules loads the rules of a listener.
+func (b *builder) rules(file string) *rules.Set {
+	data, err := b.res.content(&rv.Content{File: file})
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	set, err := rules.Load(data, filepath.Dir(file))
+	var all rules.Mistakes
+	if errors.As(err, &all) {
+		for i := range all {
+			b.fail(all[i : i+1])
+		}
+		return nil
+	}
+	if n := len(set.Names()); n > maxRules {
+		b.failf("the file has %d rules; allowed: at most %d", n, maxRules)
+	}
+	if n := set.Notifications(); len(n) > 0 {
+		b.failf("rule %q has notify; allowed in the rules of h2surge target only", n[0].Rule)
+	}
+	return set
 }
 
 // AppendResponse appends the header block of a response with a body (RFC 7541), without references to a dynamic table.

@@ -18,8 +18,12 @@ type served struct {
 	socket   netio.Socket // closed: the record is free
 	listener int32
 	index    int32
+	// opened is the number of the connection.
+	opened uint64
 	// isNamed: the client certificate has a name that the listener requires.
 	isNamed bool
+	// isCut: a rule ends the connection without a response.
+	isCut bool
 	// isDirty: listeners.dirty has the connection.
 	isDirty bool
 	// lastReadAt is when the peer sent something last.
@@ -91,13 +95,14 @@ func (ls *Listeners) refuseConnection(i int) {
 }
 
 func (ls *Listeners) record() *served {
+	ls.opened++
 	if n := len(ls.free); n > 0 {
 		c := ls.conns[ls.free[n-1]]
 		ls.free = ls.free[:n-1]
-		*c = served{ls: ls, index: c.index}
+		*c = served{ls: ls, index: c.index, opened: ls.opened}
 		return c
 	}
-	c := &served{ls: ls, index: int32(len(ls.conns))}
+	c := &served{ls: ls, index: int32(len(ls.conns)), opened: ls.opened}
 	ls.conns = append(ls.conns, c)
 	return c
 }
@@ -144,7 +149,7 @@ func (c *served) take(p []byte) (open bool) {
 	sent, st, err := c.socket.Take(p, &ls.plain, c, ls.now)
 	ls.rec.BytesSent += int64(sent)
 	switch {
-	case st != netio.OK || errors.Is(err, errCongested):
+	case st != netio.OK || errors.Is(err, errCongested) || errors.Is(err, errCut):
 		c.close()
 	case err != nil:
 		c.refuse(err)
@@ -152,11 +157,18 @@ func (c *served) take(p []byte) (open bool) {
 	return c.socket.IsOpen()
 }
 
-var errCongested = errors.New("the peer does not read what it makes the worker send")
+var (
+	errCongested = errors.New("the peer does not read what it makes the worker send")
+	errCut       = errors.New("a rule ends the connection")
+)
 
 // Receive implements netio.Input.
 func (c *served) Receive(p []byte, now int64) error {
-	if err := c.h2.Receive(p, now); err != nil || !c.h2.Congested() {
+	err := c.h2.Receive(p, now)
+	switch {
+	case c.isCut:
+		return errCut
+	case err != nil || !c.h2.Congested():
 		return err
 	}
 	if c.write(); c.h2.Congested() {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -36,10 +37,13 @@ type bench struct {
 	log []string
 }
 
-func newBench() *bench {
+func newBench() *bench { return newBenchWith(nil) }
+
+// newBenchWith returns a bench whose listener has rules.
+func newBenchWith(set *rules.Set) *bench {
 	b := &bench{}
-	b.ls = New(Config{
-		Plans: []chain.Listener{{Name: "l", Timeouts: []time.Duration{timeout}, Retention: timeout, MaxBody: 100, Response: []byte{0x89}}}, // :status 204
+	b.ls, _ = New(Config{
+		Plans: []chain.Listener{{Name: "l", Timeouts: []time.Duration{timeout}, Retention: timeout, MaxBody: 100, Rules: set, Response: []byte{0x89}}}, // :status 204
 		Net:   b, Host: b, Recorder: measure.New(measure.Shape{}), Wall: func() int64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	b.ls.Begin(1)

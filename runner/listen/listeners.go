@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -20,8 +21,10 @@ type Config struct {
 	// nothing.
 	Plans   []chain.Listener
 	Callers []*caller.Policy
-	Net     netio.Net
-	Host    Host
+	// Seed is that of the random values and choices of rules.
+	Seed uint64
+	Net  netio.Net
+	Host Host
 	// Recorder counts octets.
 	Recorder *measure.Recorder
 	// Wall returns the time of the turn in nanoseconds since 1970.
@@ -59,6 +62,9 @@ type Listeners struct {
 	// open are the notifications whose octets have not all come. kept are the whole ones: those that no step awaits yet,
 	// and one that is being handled.
 	open, kept notices
+	answers    answers
+	// opened is the number of connections so far.
+	opened uint64
 	// key is that of one notification, read what was read from one socket.
 	key, read []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
@@ -76,7 +82,9 @@ type listener struct {
 	// failed a check.
 	received, awaited, failed int64
 	// callers checks the peers. refusedToken and refusedCertificate are the notifications that it has refused.
-	callers                          *caller.Checker
+	callers *caller.Checker
+	// rules are nil if the listener has none.
+	rules                            *answerer
 	refusedToken, refusedCertificate int64
 	// warned: a peer that broke the protocol was logged.
 	warned bool
@@ -93,8 +101,8 @@ const (
 	maxEarly, maxEarlySize = 1 << 14, 64 << 20
 )
 
-// New makes listeners without connections.
-func New(cfg Config) *Listeners {
+// New makes listeners without connections. It returns an error if the top level of a script of a rule fails.
+func New(cfg Config) (*Listeners, error) {
 	ls := &Listeners{
 		net: cfg.Net, log: cfg.Log, host: cfg.Host, rec: cfg.Recorder, wall: cfg.Wall,
 		exchanges: book.NewExchanges(MaxIncoming, largestFree),
@@ -104,12 +112,17 @@ func New(cfg Config) *Listeners {
 		if i < len(cfg.Callers) {
 			policy = cfg.Callers[i]
 		}
-		ls.all = append(ls.all, ls.newListener(&cfg.Plans[i], policy, maxEarlySize/len(cfg.Plans)))
+		l := ls.newListener(&cfg.Plans[i], policy, maxEarlySize/len(cfg.Plans))
+		var err error
+		if l.rules, err = newAnswerer(l.plan.Rules, cfg.Seed+uint64(i)); err != nil {
+			return nil, fmt.Errorf("listener %s: %w", l.plan.Name, err)
+		}
+		ls.all = append(ls.all, l)
 	}
 	if len(ls.all) > 0 {
 		ls.read = make([]byte, readSize)
 	}
-	return ls
+	return ls, nil
 }
 
 func (ls *Listeners) newListener(p *chain.Listener, policy *caller.Policy, maxEarlySize int) listener {
@@ -134,17 +147,18 @@ func (ls *Listeners) Await(i int, key []byte, timeout int, from notification.Wai
 }
 
 // notified takes a whole notification, and owns its exchange.
-func (ls *Listeners) notified(l *listener, n notice) {
+func (ls *Listeners) notified(l *listener, n notice, isAnswered bool) {
 	l.received++
 	key, ok := l.plan.AppendKey(ls.key[:0], &n.x.Exchange)
 	ls.key = key
-	if !ok {
-		l.table.Unexpected()
+	if !ok || isAnswered && len(l.plan.Timeouts) == 0 {
+		l.table.NoKey(isAnswered)
 		ls.exchanges.Release(n.x)
 		return
 	}
 	handle := ls.kept.put(n)
-	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.x.LentSize()})
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: ls.now, Size: n.x.LentSize(),
+		IsAnswered: isAnswered})
 	switch outcome {
 	case notification.Kept:
 		ls.exchanges.Lend(n.x) // so that early ones do not keep others out
@@ -163,8 +177,9 @@ func (ls *Listeners) arrived(l *listener, to notification.Waiter, x *book.Exchan
 	ls.exchanges.Release(x)
 }
 
-// Expire ends the waits whose timeout has passed.
+// Expire ends the waits whose timeout has passed, and sends the answers whose delay has.
 func (ls *Listeners) Expire() {
+	ls.sendDelayed()
 	for i := range ls.all {
 		if t := ls.all[i].table; t.Next() <= ls.now {
 			t.Expire(ls.now)
@@ -172,9 +187,13 @@ func (ls *Listeners) Expire() {
 	}
 }
 
-// Next returns when a wait ends or, if the load is over, when Listens becomes false; else a time that does not come.
+// Next returns when a wait ends, an answer must be sent or, if the load is over, when Listens becomes false; else a
+// time that does not come.
 func (ls *Listeners) Next(over bool) int64 {
 	next := int64(math.MaxInt64)
+	if ls.answers.delayed.Len() > 0 {
+		_, next = ls.answers.delayed.First()
+	}
 	for i := range ls.all {
 		t := ls.all[i].table
 		next = min(next, t.Next())
@@ -203,8 +222,8 @@ func (ls *Listeners) Counts() (out []rv.ListenerCounts) {
 		c := l.table.Counts()
 		out = append(out, rv.ListenerCounts{
 			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate,
-			Unexpected: c.Unexpected,
-			Early:      int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()),
+			Unexpected: c.Unexpected, Answered: c.Answered, ByRule: l.rules.byRule(),
+			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()),
 			WaitingAtEnd: c.WaitingAtEnd,
 			RefusedToken: l.refusedToken, RefusedCertificate: l.refusedCertificate,
 		})

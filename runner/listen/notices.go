@@ -25,7 +25,7 @@ type notice struct {
 // OnRequest implements h2.ServerHandler.
 func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	ls := c.ls
-	if ls.exchanges.Full() {
+	if ls.exchanges.Full() || ls.answers.full() {
 		c.refuseNotification(id, http2.ErrCodeRefusedStream)
 		return 0
 	}
@@ -55,12 +55,13 @@ func (c *served) OnData(id, tok uint32, p []byte) {
 	}
 }
 
-// refuseNotification resets a stream because notifications that are not complete take too much memory.
+// refuseNotification resets a stream because notifications that are not complete, or answers that are delayed, take too
+// much memory.
 func (c *served) refuseNotification(id uint32, code http2.ErrCode) {
 	c.h2.ResetStream(id, code)
 	if ls := c.ls; !ls.overloaded {
 		ls.overloaded = true
-		ls.log.Warn("the peers of listeners have begun too many notifications that are not complete; further ones are reset, but not logged",
+		ls.log.Warn("the notifications of listeners that are not complete, or their delayed answers, take too much memory; further ones are reset, but not logged",
 			"listener", ls.all[c.listener].plan.Name, "limitBytes", MaxIncoming)
 	}
 }
@@ -68,18 +69,24 @@ func (c *served) refuseNotification(id uint32, code http2.ErrCode) {
 // OnEnd implements h2.ServerHandler. The notification is answered whether a step awaits it or not.
 func (c *served) OnEnd(id, tok uint32) {
 	ls := c.ls
-	n := ls.open.take(int32(tok))
+	n := ls.open.all[tok]
+	ls.open.all[tok] = notice{} // the stream may be reset before it is answered
 	x := ls.whole(n)
 	l := &ls.all[c.listener]
 	if v := l.callers.Check(c.isNamed, x.Request, ls.wall()); v != caller.Accepted {
+		ls.open.take(int32(tok))
 		l.received++
 		l.refuse(v)
 		c.respond(id, x, refusals[v].block, refusals[v].body)
 		ls.exchanges.Release(x)
 		return
 	}
-	c.respond(id, x, l.plan.Response, l.plan.Body)
-	ls.notified(l, n)
+	answered := c.answer(id, tok, &x.Exchange)
+	if !answered {
+		ls.open.take(int32(tok))
+		c.respond(id, x, l.plan.Response, l.plan.Body)
+	}
+	ls.notified(l, n, answered)
 }
 
 // respond sends a response. That to HEAD has no content (RFC 9110 9.3.2).

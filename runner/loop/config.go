@@ -83,10 +83,15 @@ func New(cfg Config) (*Worker, error) {
 		Targets: len(p.Targets) + conns.MaxFollowed, Host: &w.instances,
 		Unsent: func(a chain.Activation, skipped bool, why string) { w.outcomes.trial.Unsent(a, skipped, why) },
 	})
-	w.listeners = listen.New(listen.Config{
-		Plans: p.Listeners, Callers: cfg.Callers, Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall,
+	var err error
+	w.listeners, err = listen.New(listen.Config{
+		Plans: p.Listeners, Callers: cfg.Callers, Seed: p.Seed + uint64(cfg.Share.Shard)<<32 + uint64(cfg.Number)<<16,
+		Net: w.net, Host: &w.outcomes, Recorder: w.rec.Recorder, Wall: w.clock.wall,
 		Log: cfg.Log,
 	})
+	if err != nil {
+		return nil, err
+	}
 	w.conns = conns.New(conns.Config{
 		Net: w.net, Dialer: cfg.Dialer, Recorder: w.rec.Recorder, Demand: load{&w.slots, &w.requests}, Handler: &w.outcomes,
 		Do: w.inbox.put, Late: w.clock.late, SkipWait: w.clock.skipWait, Log: cfg.Log,
@@ -110,7 +115,6 @@ func New(cfg Config) (*Worker, error) {
 	w.chooser = chooser{cfg: &w.cfg, sender: sender{outcomes: &w.outcomes, authorizations: &w.authorizations,
 		limit: slots.NewLimiter(cfg.RequestLimit, sleep)}}
 	w.stall = stall{sender: &w.chooser.sender, listeners: w.listeners, after: stallsAfter(&cfg)}
-	var err error
 	w.scripts, err = newScripts(&cfg, w.outcomes.trial)
 	return w, err
 }

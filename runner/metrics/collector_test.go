@@ -199,8 +199,9 @@ h2surge_runner_notifications_failed_checks_total{listener="events"} 1
 # HELP h2surge_runner_notifications_missing_total Steps that did not receive their notification within their timeout, warm-up included.
 # TYPE h2surge_runner_notifications_missing_total counter
 h2surge_runner_notifications_missing_total{listener="events"} 4
-# HELP h2surge_runner_notifications_total Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.
+# HELP h2surge_runner_notifications_total Notifications that a listener received, warm-up included: in_time, late, duplicate, unexpected or answered (by a rule only).
 # TYPE h2surge_runner_notifications_total counter
+h2surge_runner_notifications_total{listener="events",outcome="answered"} 0
 h2surge_runner_notifications_total{listener="events",outcome="duplicate"} 1
 h2surge_runner_notifications_total{listener="events",outcome="in_time"} 6
 h2surge_runner_notifications_total{listener="events",outcome="late"} 2

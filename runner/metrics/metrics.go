@@ -71,7 +71,7 @@ var (
 		"target", "operation", "outcome", "status", "cause")
 
 	descNotifications = own.Counter("notifications_total",
-		"Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.", "listener",
+		"Notifications that a listener received, warm-up included: in_time, late, duplicate, unexpected or answered (by a rule only).", "listener",
 		"outcome")
 
 	descAwaited = own.Counter("notifications_awaited_total",

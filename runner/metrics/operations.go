@@ -60,7 +60,8 @@ func collectNotifications(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan
 		for _, o := range []struct {
 			name string
 			n    int64
-		}{{"in_time", l.InTime}, {"late", l.Late}, {"duplicate", l.Duplicate}, {"unexpected", l.Unexpected}} {
+		}{{"in_time", l.InTime}, {"late", l.Late}, {"duplicate", l.Duplicate}, {"unexpected", l.Unexpected},
+			{"answered", l.Answered}} {
 			counter(to, descNotifications, float64(o.n), name, o.name)
 		}
 		counter(to, descAwaited, float64(l.Awaited), name)

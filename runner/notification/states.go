@@ -47,6 +47,8 @@ const (
 	countDuplicate
 	countLate
 	countUnexpected
+	// countAnswered is as countUnexpected, but of a notification that a rule answered.
+	countAnswered
 	countMissing
 	countWaitingAtEnd
 )
@@ -78,9 +80,11 @@ var (
 	stateNames = [states]string{free: "Free", waiting: "Waiting", early: "Early", received: "Received", missing: "Missing"}
 	eventNames = [events]string{awaited: "awaited", notified: "notified", expired: "expired", abandoned: "abandoned"}
 	countNames = [...]string{
-		nothing: "", countInTime: "in time", countLeftOver: "late, duplicate or unexpected", countDuplicate: "duplicate",
+		nothing: "", countInTime: "in time", countLeftOver: "late, duplicate, unexpected or answered",
+		countDuplicate:  "duplicate",
 		countLate:       "late",
-		countUnexpected: "unexpected", countMissing: "missing", countWaitingAtEnd: "waiting at the end",
+		countUnexpected: "unexpected", countAnswered: "answered", countMissing: "missing",
+		countWaitingAtEnd: "waiting at the end",
 	}
 )
 

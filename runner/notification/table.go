@@ -11,14 +11,15 @@ import (
 
 // Counts are of all notifications of a listener and of all steps that waited. They satisfy two equations:
 //
-//	notifications = InTime + Late + Duplicate + Unexpected + (early ones)
+//	notifications = InTime + Late + Duplicate + Unexpected + Answered + (early ones)
 //	steps = InTime + Missing + WaitingAtEnd + (waiting ones)
 type Counts struct {
 	// InTime are notifications that a step received.
 	InTime int64
 	// Late, Duplicate and Unexpected are notifications for which no step waited within Config.Keep. Late ones came after
 	// the timeout of a step with their key, duplicates after another notification with their key.
-	Late, Duplicate, Unexpected int64
+	// Answered are like Unexpected, but a rule answered them.
+	Late, Duplicate, Unexpected, Answered int64
 	// Missing are steps whose timeout passed without a notification.
 	Missing int64
 	// WaitingAtEnd are steps that waited when the run ended.
@@ -58,6 +59,8 @@ type Notification struct {
 	At int64
 	// Size is what it takes, in octets.
 	Size int
+	// IsAnswered is true if a rule answered it.
+	IsAnswered bool
 }
 
 // Table has the entries of a listener. Entries with the same key are in the order in which they began: if several steps
@@ -183,6 +186,9 @@ func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 		t.handle(i, notified, n.At)
 		return w, Received
 	}
+	if n.IsAnswered && leftOver == countUnexpected {
+		leftOver = countAnswered
+	}
 	if t.early >= t.cfg.MaxEarly || t.earlySize+n.Size > t.cfg.MaxEarlySize || t.inUse >= t.cfg.MaxEntries {
 		t.count(leftOver)
 		return w, Dropped
@@ -196,8 +202,14 @@ func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 	return w, Kept
 }
 
-// Unexpected counts a notification that has no key.
-func (t *Table) Unexpected() { t.count(countUnexpected) }
+// NoKey counts a notification that has no key.
+func (t *Table) NoKey(isAnswered bool) {
+	if isAnswered {
+		t.count(countAnswered)
+		return
+	}
+	t.count(countUnexpected)
+}
 
 // Next returns when Expire must be called, or a time that does not come.
 func (t *Table) Next() int64 {
@@ -305,6 +317,8 @@ func (t *Table) count(c counter) {
 		t.counts.Late++
 	case countUnexpected:
 		t.counts.Unexpected++
+	case countAnswered:
+		t.counts.Answered++
 	case countMissing:
 		t.counts.Missing++
 	case countWaitingAtEnd:

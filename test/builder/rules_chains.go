@@ -114,6 +114,11 @@ func rulesOfAwait() []Mutant {
 			Name: "clientNames without clientCAFrom", Path: "spec.listeners[0].tls.clientNames", Want: "clientNames need clientCAFrom",
 			Unset: []string{"spec.listeners[0].tls.clientCAFrom"},
 		},
+		{Name: "rulesFrom without a source", Path: "spec.listeners[1].rulesFrom", Unset: []string{"spec.listeners[1].rulesFrom.configMapKeyRef"}},
+		{
+			Name: "rulesFrom two sources", Path: "spec.listeners[1].rulesFrom",
+			Set: map[string]any{"spec.listeners[1].rulesFrom.file": "/rules.yaml"},
+		},
 	}
 	for name, value := range map[string]any{"target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1}, "clearCookies": true} {
 		out = append(out, Mutant{

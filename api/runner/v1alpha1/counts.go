@@ -219,7 +219,7 @@ type ChainCounters struct {
 // ListenerCounts count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
 // these equations, and those of an ended test with Early = 0 and Waiting = 0:
 //
-//	Received = InTime + Late + Duplicate + Unexpected + Early + RefusedToken + RefusedCertificate
+//	Received = InTime + Late + Duplicate + Unexpected + Answered + Early + RefusedToken + RefusedCertificate
 //	Awaited = InTime + Missing + WaitingAtEnd + Waiting
 type ListenerCounts struct {
 	Received int64 `json:"received"`
@@ -231,6 +231,8 @@ type ListenerCounts struct {
 	Duplicate int64 `json:"duplicate"`
 	// Unexpected are notifications that no step awaited within Listener.Retention.
 	Unexpected int64 `json:"unexpected"`
+	// Answered are like Unexpected, but a rule of the listener answered them.
+	Answered int64 `json:"answered,omitempty"`
 	// Early are notifications that no step awaits yet.
 	Early int64 `json:"early,omitempty"`
 	// Awaited counts steps that began to wait. Missing are those of them without a notification within their timeout.
@@ -250,6 +252,8 @@ type ListenerCounts struct {
 	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and the times are of chain
 	// instances that began in a measured stage, the counts above of all.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
+	// ByRule counts notifications by the name of the rule that matched them.
+	ByRule map[string]int64 `json:"byRule,omitempty"`
 }
 
 // AwaitCounts count steps that began to wait for a notification. InTime of them received it, FailedChecks of these
@@ -274,7 +278,7 @@ func (c *AwaitCounts) Add(from *AwaitCounts, sign int64) {
 func (c *AwaitCounts) Waiting() int64 { return c.Awaited - c.InTime - c.Missing }
 
 // Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot. It
-// leaves out FailedBy.
+// leaves out FailedBy and ByRule.
 func (c *ListenerCounts) Add(from *ListenerCounts, sign int64) {
 	c.Measured.Add(&from.Measured, sign)
 	c.Received += sign * from.Received
@@ -283,6 +287,7 @@ func (c *ListenerCounts) Add(from *ListenerCounts, sign int64) {
 	c.Late += sign * from.Late
 	c.Duplicate += sign * from.Duplicate
 	c.Unexpected += sign * from.Unexpected
+	c.Answered += sign * from.Answered
 	c.Early += sign * from.Early
 	c.Awaited += sign * from.Awaited
 	c.Missing += sign * from.Missing

@@ -7,6 +7,9 @@ func (p *Plan) Files() []*string {
 	for i := range p.Targets {
 		f.target(&p.Targets[i])
 	}
+	for i := range p.Listeners {
+		f.listener(&p.Listeners[i])
+	}
 	for i := range p.Variables {
 		v := &p.Variables[i]
 		if v.CSV != nil {
@@ -62,6 +65,16 @@ func (f *files) target(t *Target) {
 	}
 	if a := t.Auth.OAuth2; a != nil {
 		f.add(&a.CAFile, &a.CertFile, &a.KeyFile, &a.ClientSecretFile)
+	}
+}
+
+func (f *files) listener(l *Listener) {
+	f.add(&l.RulesFile)
+	if l.TLS != nil {
+		f.add(&l.TLS.CertFile, &l.TLS.KeyFile, &l.TLS.ClientCAFile)
+	}
+	if l.Token != nil {
+		f.add(&l.Token.KeysFile)
 	}
 }
 

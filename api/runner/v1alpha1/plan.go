@@ -731,10 +731,13 @@ type Listener struct {
 	Pointer string `json:"pointer,omitempty"`
 	// ByPath makes the key the path, a space, and the value at Pointer.
 	ByPath bool `json:"byPath,omitempty"`
-	// Status, Headers and Body are the response to each notification.
+	// Status, Headers and Body are the response to each notification that no rule answers.
 	Status  int              `json:"status"`
 	Headers []ListenerHeader `json:"headers,omitempty"`
 	Body    string           `json:"body,omitempty"`
+	// RulesFile has the rules that answer notifications; see internal/mock/rules. Empty: Status, Headers and Body answer
+	// all of them.
+	RulesFile string `json:"rulesFile,omitempty"`
 	// MaxBody is the maximum size of a notification's body that is kept, in octets. Zero: 1 MiB.
 	MaxBody int `json:"maxBody,omitempty"`
 	// Retention is how long a notification that no step awaits is kept for a step to come, and how long late and duplicate

@@ -144,6 +144,7 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 		}
 		out = append(out, v1alpha1.ListenerResult{
 			Name: l.Name, Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate, Unexpected: l.Unexpected,
+			Answered:     l.Answered,
 			RefusedToken: l.RefusedToken, RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
 			Awaited: l.Awaited, Missing: l.Missing, FailedChecks: l.FailedChecks,
 			ErrorRate: share(failed), Time: compactTimes(&l.Time),

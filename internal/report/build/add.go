@@ -23,6 +23,7 @@ func addSnapshot(to, from *runnerv1alpha1.Snapshot, sign int64) {
 	for i := range min(len(to.Listeners), len(from.Listeners)) {
 		to.Listeners[i].Add(&from.Listeners[i].ListenerCounts, sign)
 		addCounts(&to.Listeners[i].FailedBy, from.Listeners[i].FailedBy, sign)
+		addCounts(&to.Listeners[i].ByRule, from.Listeners[i].ByRule, sign)
 	}
 	addHealth(to, from, sign)
 }

@@ -56,7 +56,7 @@ func Check(r *runnerv1alpha1.Report) error {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		errs = append(errs,
-			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early+
+			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Answered+l.Early+
 				l.RefusedToken+l.RefusedCertificate),
 			equal("steps that awaited "+l.Name, l.Awaited, l.InTime+l.Missing+l.WaitingAtEnd+l.Waiting),
 			atMost("failed checks of "+l.Name, l.FailedChecks, l.InTime),

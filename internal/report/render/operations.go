@@ -80,7 +80,7 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 			{outcome: "inTime", count: l.Measured.InTime}, {outcome: "failedChecks", count: l.Measured.FailedChecks},
 			{outcome: "late", count: l.Late},
 			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected},
-			{outcome: "early", count: l.Early},
+			{outcome: "answered", count: l.Answered}, {outcome: "early", count: l.Early},
 			{outcome: "refusedToken", count: l.RefusedToken},
 			{outcome: "refusedCertificate", count: l.RefusedCertificate},
 			{outcome: "failedHandshakes", count: l.FailedHandshakes},

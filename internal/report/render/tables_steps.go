@@ -121,6 +121,7 @@ func notificationTable(r *runnerv1alpha1.Report) *table {
 			{"late: after the timeout of their step", l.Late},
 			{"duplicate: after one with the same key", l.Duplicate},
 			{"unexpected: no step awaited them", l.Unexpected},
+			{"answered: a rule answered them, and no step awaited them", l.Answered},
 			{"early: no step awaits them yet", l.Early},
 			{"refused: no valid access token", l.RefusedToken},
 			{"refused: name of the client certificate", l.RefusedCertificate},
@@ -133,6 +134,9 @@ func notificationTable(r *runnerv1alpha1.Report) *table {
 		}
 		for _, by := range build.MostFrequent(l.FailedBy, len(l.FailedBy)) {
 			t.count(by.Count, printable(l.Name), "failed "+printable(by.Name))
+		}
+		for _, by := range build.MostFrequent(l.ByRule, len(l.ByRule)) {
+			t.count(by.Count, printable(l.Name), "rule "+printable(by.Name))
 		}
 	}
 	return t

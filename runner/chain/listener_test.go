@@ -1,0 +1,61 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestRulesOfListener: a mistake in the rules of a listener is found when the program is loaded.
+func TestRulesOfListener(t *testing.T) {
+	const head = "{apiVersion: h2surge.io/v1alpha1, kind: Target, rules: ["
+	rule := func(s string) string { return head + s + "]}" }
+	many := head
+	for i := range maxRules + 1 {
+		many += fmt.Sprintf("{name: r%d, responses: [{}]},", i)
+	}
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"valid", rule("{name: a, responses: [{delay: {fixed: 1s}}]}"), nil},
+		{"no such file", "", []string{"listeners[1].rulesFrom: file: no such file"}},
+		{"two mistakes", rule("{name: a, match: {path: n}, responses: [{status: 999}]}"), []string{
+			"listeners[1].rulesFrom: rules[0].match.path (line 1): \"n\" does not begin with /",
+			"listeners[1].rulesFrom: rules[0].responses[0].status (line 1): 999 is not between 200 and 599",
+		}},
+		{"too many", many + "]}", []string{"listeners[1].rulesFrom: the file has 101 rules; allowed: at most 100"}},
+		{"notifications", rule("{name: a, responses: [{}], notify: [{uri: 'http://a'}]}"), []string{
+			`listeners[1].rulesFrom: rule "a" has notify; allowed in the rules of h2surge target only`,
+		}},
+		{"a script that fails", rule(`{name: a, responses: [{script: {lua: "error('no') function customize_response() end"}}]}`), []string{
+			"listeners[1].rulesFrom: rules[0].responses[0].script.lua (line 1): 1: no",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := drawPlan(nil)
+			p.Listeners = []rv.Listener{{Name: "a", Status: 204, Retention: 1}, {Name: "b", Status: 204, Retention: 1, RulesFile: "/rules.yaml"}}
+			g, err := Load(p, Resources{ReadFile: func(string) ([]byte, error) {
+				if tt.text == "" {
+					return nil, errors.New("no such file")
+				}
+				return []byte(tt.text), nil
+			}})
+			var all Errors
+			if errors.As(err, &all); len(all) != len(tt.want) || (err == nil) != (tt.want == nil) {
+				t.Fatalf("errors %v, want %q", err, tt.want)
+			}
+			for i, want := range tt.want {
+				if !strings.HasPrefix(all[i].Error(), want) {
+					t.Errorf("error %q, want %q", all[i], want)
+				}
+			}
+			if err == nil && (g.Listeners[1].Rules == nil || g.Listeners[0].Rules != nil) {
+				t.Error("another listener has the rules")
+			}
+		})
+	}
+}
