@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/observe"
 	"github.com/h2surge/h2surge/runner/slots"
 	"github.com/h2surge/h2surge/runner/trial"
 )
@@ -77,6 +78,7 @@ type Runner struct {
 	servers    servers          // by listener of the plan
 	callers    []*caller.Policy // by listener of the plan
 	authorizer *authorizer
+	observer   *observe.Observer // nil: the plan has no observations
 	figures    figures
 
 	ctx    context.Context
@@ -92,6 +94,10 @@ type Runner struct {
 	tornDown bool  // the message has come
 	stopped  string
 	workers  *workers // nil before the first share
+	// checked: the queries of the plan were or are checked. checking: they are, so the runner is not ready. ordered: the
+	// operator says who reads the observations.
+	checked, checking, ordered bool
+
 	problem  rv.Problem
 	message  string
 	cpuZero  float64
@@ -140,7 +146,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.authorizer = &authorizer{plan: plan, program: program, policy: r.policy, log: o.Logger,
 		counts: make([]rv.Authorization, len(plan.Targets))}
 	r.figures = newFigures(plan, program)
-	return r, nil
+	return r, r.newObserver()
 }
 
 // resources is what the program takes from this process and machine.
@@ -197,6 +203,7 @@ func (r *Runner) replaceWorkers(s *rv.Share) error {
 		return err
 	}
 	r.share, r.workers = s, c
+	r.prepareObserver(s)
 	return nil
 }
 
@@ -214,7 +221,7 @@ func (r *Runner) Start(s rv.Start) error {
 		return nil
 	case r.startAt != 0:
 		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
-	case r.workers == nil || !r.workers.allReady():
+	case r.workers == nil || !r.workers.allReady() || r.checking:
 		return fmt.Errorf("not ready: %w", ErrConflict)
 	case s.LeaseUntil != 0 && r.plan.LeaseDuration == 0:
 		return errors.New("leaseUntil: the plan has no leaseDuration")
@@ -235,6 +242,9 @@ func (r *Runner) Start(s rv.Start) error {
 		r.last = s.Changes[i]
 	}
 	r.workers.do(func(w *loop.Worker) { w.Start(s.At, s.Globals, changes...) })
+	if r.observer != nil {
+		r.observer.Run(s.At)
+	}
 	return nil
 }
 

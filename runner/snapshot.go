@@ -40,6 +40,9 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 	}
 	s.Clock = r.opts.Clock()
 	r.figures.fill(s, &g, steps || s.State == rv.StateDone)
+	if r.observer != nil {
+		s.Observations = r.observer.Samples()
+	}
 	for i, l := range r.servers {
 		s.Listeners[i].FailedHandshakes = l.failedHandshakes.Load()
 	}
@@ -105,7 +108,7 @@ func (r *Runner) state() rv.State {
 		return rv.StateRunning
 	case r.workers.failed.Load() || least == loop.SettingUp:
 		return rv.StateSettingUp
-	case least >= loop.Ready:
+	case least >= loop.Ready && !r.checking:
 		return rv.StateReady
 	}
 	return rv.StateConnecting

@@ -22,8 +22,8 @@ import (
 type workers struct {
 	all []*worker
 	// failed: setup has failed. The workers end and are never ready.
-	failed atomic.Bool
-	denied atomic.Pointer[string] // why the policy denies a connection; nil: it did not
+	failed  atomic.Bool
+	refused atomic.Pointer[refusal] // why the runner must not run the plan; nil: it may
 	// once: the first worker runs the chains that run once.
 	once bool
 	// authorizing has the credentials that are kept up to date. Only authorizer.authorize uses it.
@@ -168,12 +168,13 @@ func (r *Runner) await(ws *workers) {
 	if r.workers != ws {
 		return
 	}
-	if denied := ws.denied.Load(); denied != nil {
-		r.problem, r.message = rv.ProblemPolicy, *denied
+	refused := ws.refused.Load()
+	if refused != nil {
+		r.problem, r.message = refused.problem, refused.message
 	}
 	for i, w := range ws.all {
 		switch {
-		case r.problem == rv.ProblemPolicy:
+		case refused != nil:
 		case w.err != nil:
 			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, w.err)
 		case w.loop.SetupFailure() != "":
@@ -187,10 +188,18 @@ func (r *Runner) await(ws *workers) {
 	r.end()
 }
 
-// deny ends the run because the policy denies a connection. The first error is the one that the runner reports.
-func (ws *workers) deny(err error) {
-	message := err.Error()
-	if ws.denied.CompareAndSwap(nil, &message) {
+// deny ends the run because the policy denies a connection.
+func (ws *workers) deny(err error) { ws.refuse(rv.ProblemPolicy, err) }
+
+// refusal is why a runner must not run a plan.
+type refusal struct {
+	problem rv.Problem
+	message string
+}
+
+// refuse ends the run. The first error is the one that the runner reports.
+func (ws *workers) refuse(problem rv.Problem, err error) {
+	if ws.refused.CompareAndSwap(nil, &refusal{problem, err.Error()}) {
 		ws.failed.Store(true)
 		ws.cancel()
 	}

@@ -47,8 +47,8 @@ type Observation struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.target) != has(self.url)",message="exactly one of target and url is needed"
 type ObservationQuery struct {
-	// target is the name of the target to ask. The runner uses its first URL, tls and auth. To a target that no chain names
-	// the runner opens no connections for the load.
+	// target is the name of the target to ask. The runner uses its first URL, tls and auth. To a target that no chain
+	// names the runner opens no connections for the load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target,omitempty"`
@@ -56,8 +56,8 @@ type ObservationQuery struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// query is the query in PromQL. Its result is a scalar or a vector. Of more than 16 series, the first 15 by label are kept, and
-	// the series others is the sum of the rest.
+	// query is the query in PromQL. Its result is a scalar or a vector. Of more than 16 series, the first 16 by label are
+	// kept, and the series others is the sum of the rest.
 	// +required
 	// +kubebuilder:validation:MaxLength=4096
 	Query string `json:"query"`

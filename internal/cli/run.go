@@ -20,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/render"
+	"github.com/h2surge/h2surge/runner/observe"
 	"github.com/h2surge/h2surge/runner/trial"
 	"github.com/h2surge/h2surge/runner/tune"
 )
@@ -326,11 +327,15 @@ func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
 	return keys, restore
 }
 
-// connectTimeout is that of the slowest target, its ramp included.
+// connectTimeout is that of the slowest target, its ramp included. The runner checks the queries of observations in the
+// same time.
 func connectTimeout(plan *rv.Plan) time.Duration {
 	var limit time.Duration
 	for i := range plan.Targets {
 		limit = max(limit, plan.Targets[i].ConnectWithin())
+	}
+	if len(plan.Observe) > 0 {
+		limit += observe.CheckTimeout
 	}
 	return limit
 }

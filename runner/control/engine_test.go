@@ -20,6 +20,7 @@ type fakeEngine struct {
 	sequence uint64
 	lease    rv.Lease
 	changes  int
+	observe  []bool
 }
 
 func (e *fakeEngine) Update(u rv.Update) error {
@@ -74,6 +75,12 @@ func (e *fakeEngine) Renew(l rv.Lease) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lease = l
+}
+
+func (e *fakeEngine) Observe(on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.observe = append(e.observe, on)
 }
 
 func (e *fakeEngine) Totals() *rv.Snapshot {

@@ -101,7 +101,7 @@ func (s *Server) status(err error) int {
 	return http.StatusBadRequest
 }
 
-// snapshot renews the lease if the query asks for that, so that the snapshot shows the new lease.
+// snapshot first does what the query asks for, so that the snapshot shows the new lease.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -115,6 +115,9 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
 	}
 	if lease != (rv.Lease{}) {
 		s.engine.Renew(lease)
+	}
+	if query.Has(rv.QueryObserve) {
+		s.engine.Observe(query.Get(rv.QueryObserve) == "true")
 	}
 	take := s.engine.Snapshot
 	if query.Get(rv.QueryDetail) == rv.DetailTotals {

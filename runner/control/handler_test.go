@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,6 +223,17 @@ func TestTotals(t *testing.T) {
 		var got rv.Snapshot
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || len(got.Steps) != want {
 			t.Errorf("%q: %d, %d steps, %v", query, w.Code, len(got.Steps), err)
+		}
+	}
+}
+
+// TestObserve: the query of a poll says whether the runner reads the observations.
+func TestObserve(t *testing.T) {
+	for query, want := range map[string][]bool{"": nil, "?observe=true": {true}, "?observe=false": {false}} {
+		engine := &fakeEngine{}
+		do(New(Options{Engine: engine}), http.MethodGet, rv.PathSnapshot+query, "")
+		if !slices.Equal(engine.observe, want) {
+			t.Errorf("%q: got %v, want %v", query, engine.observe, want)
 		}
 	}
 }

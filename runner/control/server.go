@@ -23,6 +23,8 @@ type Engine interface {
 	Stop(rv.Stop) error
 	Teardown(rv.Teardown) error
 	Renew(rv.Lease)
+	// Observe says whether this runner reads the observations of the plan.
+	Observe(on bool)
 	Snapshot() *rv.Snapshot
 	// Totals is a Snapshot with DetailTotals. A final snapshot is complete.
 	Totals() *rv.Snapshot

@@ -68,6 +68,7 @@ func (r *rejected) Start(rv.Start) error       { return r.err }
 func (r *rejected) Stop(rv.Stop) error         { return nil }
 func (r *rejected) Teardown(rv.Teardown) error { return r.err }
 func (r *rejected) Renew(rv.Lease)             {}
+func (r *rejected) Observe(bool)               {}
 func (r *rejected) Done() <-chan struct{}      { return r.done }
 func (r *rejected) Close() error               { return nil }
 

@@ -47,6 +47,7 @@ func (e *fakeEngine) Stop(s rv.Stop) error {
 func (e *fakeEngine) Teardown(rv.Teardown) error { return nil }
 func (e *fakeEngine) Totals() *rv.Snapshot       { return e.Snapshot() }
 func (e *fakeEngine) Renew(rv.Lease)             {}
+func (e *fakeEngine) Observe(bool)               {}
 
 func (e *fakeEngine) finish() {
 	e.mu.Lock()

@@ -135,12 +135,14 @@ type Lease struct {
 	Term int64
 }
 
-// The parameters of the query of PathSnapshot. QueryLeaseUntil and QueryTerm renew the lease. QueryDetail=DetailTotals
-// leaves out the distributions of steps and targets, which are the largest part of a snapshot, and ServiceTime. A final
-// snapshot is always complete.
+// The parameters of the query of PathSnapshot. QueryLeaseUntil and QueryTerm renew the lease. QueryObserve is true for
+// the runner that reads the observations of the plan, and false for the others; without it, the runner with Share.Once
+// reads them. QueryDetail=DetailTotals leaves out the distributions of steps and targets, which are the largest part of
+// a snapshot, and ServiceTime. A final snapshot is always complete.
 const (
 	QueryLeaseUntil = "leaseUntil"
 	QueryTerm       = "term"
+	QueryObserve    = "observe"
 	QueryDetail     = "detail"
 	DetailTotals    = "totals"
 )

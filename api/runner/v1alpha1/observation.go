@@ -29,12 +29,39 @@ type Scrape struct {
 	Quantile *float64 `json:"quantile,omitempty"`
 }
 
+// SeriesOthers is the label of the series that is the sum of the series above MaxSeries.
+const SeriesOthers = "others"
+
+// The bounds of what a runner keeps of observations.
 const (
-	// MaxSeries is the largest number of series of an observation. If a query returns more, the last one is SeriesOthers,
-	// the sum of the rest.
-	MaxSeries    = 16
-	SeriesOthers = "others"
+	// MaxSeries is the largest number of series of an observation, without SeriesOthers.
+	MaxSeries = 16
+	// MaxSeriesLabel is the largest length of SeriesSamples.Label in octets.
+	MaxSeriesLabel = 128
+	// MaxGaps is the largest number of gaps of an observation.
+	MaxGaps = 16
+	// maxPoints is the number of points of all series together, if none has its least or most points.
+	maxPoints               = 2048
+	leastPoints, mostPoints = 16, 720
 )
+
+// PointsOf returns the largest number of points of a series if all observations have so many series together. Above it,
+// a runner joins each two consecutive points.
+func PointsOf(series int) int { return min(max(maxPoints/max(series, 1), leastPoints), mostPoints) }
+
+// ObservationSamples is what a runner has read of an observation.
+type ObservationSamples struct {
+	Series []SeriesSamples `json:"series,omitempty"`
+	// Others and Gaps are those of ObservationResult.
+	Others int              `json:"others,omitempty"`
+	Gaps   []ObservationGap `json:"gaps,omitempty"`
+}
+
+// SeriesSamples are the samples of one series, in the order of time.
+type SeriesSamples struct {
+	Label  string  `json:"label,omitempty"`
+	Points []Point `json:"points"`
+}
 
 // ObservationResult is what was read of an observation. Report.Observations has one for each of Plan.Observe, in its
 // order.
@@ -74,14 +101,11 @@ type SeriesFigures struct {
 type Point struct {
 	// At is the time of the last sample, in milliseconds since the start, on the axis of Window.From and Window.To.
 	At int64 `json:"at"`
-	// Mean and Max of the samples, and their number if it is not 1.
+	// Mean and Max are those of the samples, and Samples is their number.
 	Mean    float64 `json:"mean"`
-	Max     float64 `json:"max,omitempty"`
-	Samples int64   `json:"samples,omitempty"`
+	Max     float64 `json:"max"`
+	Samples int64   `json:"samples"`
 }
-
-// MaxGaps is the largest number of gaps of an observation.
-const MaxGaps = 16
 
 // ObservationGap is a time in which an observation has no samples.
 type ObservationGap struct {

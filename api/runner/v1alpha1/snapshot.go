@@ -64,6 +64,8 @@ type Snapshot struct {
 	// StageSelections has one entry for each of Plan.StageSelections. The distributions are left out of a snapshot with
 	// DetailTotals. A runner of an earlier build leaves out all of it; the report then has no figures of these stages.
 	StageSelections []SelectionCounters `json:"stageSelections,omitempty"`
+	// Observations has one entry for each of Plan.Observe, on the runners that read them.
+	Observations []ObservationSamples `json:"observations,omitempty"`
 	// Globals has a value for each of Plan.Globals on the shard that ran setup, until the shard is done. It can
 	// contain secrets: Start passes it on, and it is stored nowhere.
 	Globals []string `json:"globals,omitempty"`

@@ -133,6 +133,11 @@ var parts = []part{
 		},
 	},
 	{
+		name:   "observations",
+		size:   func(*runnerv1alpha1.Snapshot) int { return 0 },
+		remove: func(s *runnerv1alpha1.Snapshot) { s.Observations = nil },
+	},
+	{
 		name:   "responseTime",
 		size:   func(s *runnerv1alpha1.Snapshot) int { return size(s.ResponseTime) },
 		remove: func(s *runnerv1alpha1.Snapshot) { s.ResponseTime = runnerv1alpha1.Histogram{} },

@@ -28,17 +28,22 @@ func spread(seed uint64, n int) runnerv1alpha1.Histogram {
 func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 	s := &runnerv1alpha1.Snapshot{
 		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.SnapshotKind, Shard: 3, Boot: "b", Sequence: 7,
-		Counters: runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, Done: 900, Succeeded: 900, InFlightAtEnd: 100}}},
-		Globals:  []string{"secret-token"}, ResponseTime: spread(1, 3000), Lag: spread(2, 3000), ServiceTime: spread(3, 3000),
+		Counters: runnerv1alpha1.Counters{Requests: runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000,
+			Done: 900, Succeeded: 900, InFlightAtEnd: 100}}},
+		Globals: []string{"secret-token"}, ResponseTime: spread(1, 3000), Lag: spread(2, 3000), ServiceTime: spread(3, 3000),
 		Samples: []runnerv1alpha1.Sample{{}},
 	}
 	for i := range steps {
-		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: int64(i), Done: int64(i), Succeeded: int64(i)}, ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
+		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Outcomes: runnerv1alpha1.Outcomes{Sent: int64(i),
+			Done: int64(i), Succeeded: int64(i)}, ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
 		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
-	s.Selections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 5}, Time: spread(5, 30)}}
-	s.StageSelections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 4}, Time: spread(4, 30)}}
-	s.Listeners = []runnerv1alpha1.ListenerCounters{{ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 30, InTime: 30}, Time: spread(6, 30)}}
+	s.Selections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 5},
+		Time: spread(5, 30)}}
+	s.StageSelections = []runnerv1alpha1.SelectionCounters{{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 4},
+		Time: spread(4, 30)}}
+	s.Listeners = []runnerv1alpha1.ListenerCounters{{ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 30,
+		InTime: 30}, Time: spread(6, 30)}}
 	return s
 }
 
@@ -48,7 +53,8 @@ func TestEncodeListeners(t *testing.T) {
 	in.Listeners = nil
 	for i := range 8 {
 		in.Listeners = append(in.Listeners, runnerv1alpha1.ListenerCounters{
-			ListenerCounts: runnerv1alpha1.ListenerCounts{Received: int64(i), InTime: int64(i)}, Time: spread(uint64(i), 400_000),
+			ListenerCounts: runnerv1alpha1.ListenerCounts{Received: int64(i), InTime: int64(i)}, Time: spread(uint64(i),
+				400_000),
 		})
 	}
 	got, err := Encode(in, MaxBytes)
@@ -75,11 +81,15 @@ func TestEncode(t *testing.T) {
 		want         []string
 		fails        string
 	}{
-		"all fits":                              {steps: 2, limit: MaxBytes},
-		"phases of 110 steps do not fit":        {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
-		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "phases", "steps.responseTime"}},
-		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "stageSelections", "selections", "histograms"}},
-		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "stageSelections", "selections", "histograms", "listeners.time", "responseTime"}},
+		"all fits":                       {steps: 2, limit: MaxBytes},
+		"phases of 110 steps do not fit": {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
+		"histograms of 256 steps do not fit": {steps: 256, limit: MaxBytes, want: []string{"samples", "phases",
+			"steps.responseTime"}},
+		"only the response time of all steps": {steps: 256, limit: 6000, want: []string{"samples", "phases",
+			"steps.responseTime", "stageSelections", "selections", "histograms"}},
+		"counters only": {steps: 256, limit: 3000, want: []string{"samples", "phases",
+			"steps.responseTime", "stageSelections", "selections", "histograms", "listeners.time", "observations",
+			"responseTime"}},
 		"counters that are larger than allowed": {steps: 256, limit: 500, fails: "the counters of shard 3 have"},
 	}
 	for name, tt := range tests {

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"fmt"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -38,6 +39,9 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 			return fmt.Errorf("the snapshot's %s has a length of %d; allowed: at most %d", f.name, f.n, f.limit)
 		}
 	}
+	if err := oversizedObservations(s.Observations); err != nil {
+		return err
+	}
 	for i := range s.Steps {
 		if n := max(len(s.Steps[i].StatusCodes), len(s.Steps[i].Problems)); n > maxEntries {
 			return fmt.Errorf("the snapshot's step %d has %d status codes or problems; allowed: at most %d", i, n, maxEntries)
@@ -46,6 +50,32 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 			if len(problem) > maxCause {
 				return fmt.Errorf("the snapshot's step %d has a problem of %d octets; allowed: at most %d", i, len(problem),
 					maxCause)
+			}
+		}
+	}
+	return nil
+}
+
+// oversizedObservations returns what is too much, or has values that no runner sends.
+func oversizedObservations(all []runnerv1alpha1.ObservationSamples) error {
+	for i := range all {
+		o := &all[i]
+		if len(o.Series) > runnerv1alpha1.MaxSeries+1 || len(o.Gaps) > runnerv1alpha1.MaxGaps {
+			return fmt.Errorf("the snapshot's observation %d has %d series and %d gaps", i, len(o.Series), len(o.Gaps))
+		}
+		for k := range o.Series {
+			s := &o.Series[k]
+			if len(s.Label) > runnerv1alpha1.MaxSeriesLabel || len(s.Points) > runnerv1alpha1.PointsOf(1) {
+				return fmt.Errorf("the snapshot's observation %d has a series with a label of %d octets and %d points", i,
+					len(s.Label), len(s.Points))
+			}
+			if slices.ContainsFunc(s.Points, func(p runnerv1alpha1.Point) bool { return p.Samples < 1 }) {
+				return fmt.Errorf("the snapshot's observation %d has a point without samples", i)
+			}
+		}
+		for _, g := range o.Gaps {
+			if len(g.Cause) > maxCause {
+				return fmt.Errorf("the snapshot's observation %d has a cause of %d octets", i, len(g.Cause))
 			}
 		}
 	}

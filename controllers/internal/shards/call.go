@@ -42,6 +42,8 @@ type Call struct {
 	Totals bool
 	// Lease renews the lease of the runner; zero: it does not.
 	Lease runnerv1alpha1.Lease
+	// Observe is the value of runnerv1alpha1.QueryObserve; empty: the plan has no observations.
+	Observe string
 }
 
 // Answer is what came of a call.

@@ -46,7 +46,7 @@ func (g *Group) calls(m *round) (out []Call, polled int, wait time.Duration) {
 func (g *Group) call(s *runner, kind Kind, m *round) Call {
 	c := Call{
 		ID: s.id(), Address: s.pod.Address, Kind: kind,
-		Totals: len(g.runners)*g.steps > fullDetail && !m.probeOver, Lease: s.lease(m),
+		Totals: len(g.runners)*g.steps > fullDetail && !m.probeOver, Lease: s.lease(m), Observe: m.observe(s),
 	}
 	switch kind {
 	case CallUpdate:

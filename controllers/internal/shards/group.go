@@ -123,6 +123,7 @@ func (g *Group) Next(m Moment) Round {
 	r.watch = g.findSilent()
 	g.findEnds(r)
 	g.findLeft()
+	r.observer = g.runners.observer()
 	r.start, r.drained = g.startNow(), g.runners.drained()
 	r.probeOver = g.begun() && g.probing.isOver(time.Duration(r.clock-g.startAt))
 	g.probe()

@@ -31,6 +31,8 @@ type round struct {
 	start, change, drained, watch bool
 	// probeOver: the current probe should be over, except for its last responses.
 	probeOver bool
+	// observer reads the observations of the plan.
+	observer *runner
 }
 
 var (

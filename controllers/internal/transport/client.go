@@ -31,6 +31,8 @@ type Client interface {
 type Poll struct {
 	// Lease renews the lease of the runner; zero: it does not.
 	Lease runnerv1alpha1.Lease
+	// Observe is the value of runnerv1alpha1.QueryObserve; empty: the query does not have it.
+	Observe string
 	// Totals leaves out the response times of steps.
 	Totals bool
 	// Large is called before a snapshot of more than largeSnapshot bytes is read, and waits until there is memory for it;
@@ -43,6 +45,9 @@ func (p Poll) query() string {
 	if p.Lease.Until != 0 {
 		q.Set(runnerv1alpha1.QueryLeaseUntil, strconv.FormatInt(p.Lease.Until, 10))
 		q.Set(runnerv1alpha1.QueryTerm, strconv.FormatInt(p.Lease.Term, 10))
+	}
+	if p.Observe != "" {
+		q.Set(runnerv1alpha1.QueryObserve, p.Observe)
 	}
 	if p.Totals {
 		q.Set(runnerv1alpha1.QueryDetail, runnerv1alpha1.DetailTotals)

@@ -56,7 +56,7 @@ func (l *Link) Do(ctx context.Context, c shards.Call) shards.Answer {
 	defer cancel(nil)
 	timer := time.AfterFunc(l.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer timer.Stop()
-	x := exchange{Link: l, call: c, poll: Poll{Totals: c.Totals, Lease: c.Lease}}
+	x := exchange{Link: l, call: c, poll: Poll{Totals: c.Totals, Lease: c.Lease, Observe: c.Observe}}
 	if c.Lease.Until != 0 {
 		x.poll.Lease.Until += l.least
 	}

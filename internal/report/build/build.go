@@ -93,6 +93,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		sum.setFigures(in.Plan, r)
 	}
 	r.Listeners = sum.listenerResults(in.Plan)
+	r.Observations = observations(in.Plan, snapshots)
 	r.Samples = samples(snapshots)
 	for i := range snapshots {
 		r.Slowest = AddSlowest(r.Slowest, snapshots[i].Slowest)
@@ -248,6 +249,7 @@ func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"selections", len(s.Selections), forThresholds},
 		{"stage selections", len(s.StageSelections), len(selections) - forThresholds},
 		{"listeners", len(s.Listeners), len(plan.Listeners)},
+		{"observations", len(s.Observations), len(plan.Observe)},
 	} {
 		if list.got != 0 && list.got != list.want {
 			return fmt.Errorf("it has %d %s, the plan has %d", list.got, list.name, list.want)

@@ -1,0 +1,145 @@
+package observe
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// maxCause and maxLabel bound texts of a server, in bytes.
+	maxCause = 256
+	maxLabel = rv.MaxSeriesLabel
+)
+
+// value is the value of a series at one read.
+type value struct {
+	label string
+	value float64
+}
+
+// record has what was read of one observation.
+type record struct {
+	series []series
+	others int // the largest number of series that others summed up
+	gaps   []rv.ObservationGap
+	// open is true if the last read failed, so that the next failure is of the same gap.
+	open bool
+}
+
+type series struct {
+	label  string // complete
+	points []rv.Point
+}
+
+// add adds the values of one read. Values that are not numbers are left out.
+func (r *record) add(at int64, values []value) {
+	values = slices.DeleteFunc(values, func(v value) bool { return math.IsNaN(v.value) || math.IsInf(v.value, 0) })
+	if len(values) == 0 {
+		r.fail(at, "the value is not a number")
+		return
+	}
+	r.open = false
+	slices.SortFunc(values, func(a, b value) int { return cmp.Compare(a.label, b.label) })
+	var sum float64
+	others := 0
+	for _, v := range values {
+		if !r.put(at, v) {
+			sum += v.value
+			others++
+		}
+	}
+	if others > 0 && !math.IsInf(sum, 0) {
+		r.others = max(r.others, others)
+		i := slices.IndexFunc(r.series, func(s series) bool { return s.label == rv.SeriesOthers })
+		if i < 0 {
+			i, r.series = len(r.series), append(r.series, series{label: rv.SeriesOthers})
+		}
+		r.series[i].add(at, sum)
+	}
+}
+
+// put adds a value to its series. It returns false if the value is one of the others.
+func (r *record) put(at int64, v value) bool {
+	for i := range r.series {
+		if r.series[i].label == v.label {
+			r.series[i].add(at, v.value)
+			return true
+		}
+	}
+	if len(r.series) >= rv.MaxSeries {
+		return false
+	}
+	r.series = append(r.series, series{label: v.label})
+	r.series[len(r.series)-1].add(at, v.value)
+	return true
+}
+
+func (s *series) add(at int64, v float64) {
+	s.points = append(s.points, rv.Point{At: at, Mean: v, Max: v, Samples: 1})
+}
+
+// fail notes a read that failed.
+func (r *record) fail(at int64, cause string) {
+	last := len(r.gaps) - 1
+	if last >= 0 && (r.open && r.gaps[last].Cause == cause || last+1 == rv.MaxGaps) {
+		r.gaps[last].To = at
+		r.gaps[last].Reads++
+	} else {
+		r.gaps = append(r.gaps, rv.ObservationGap{From: at, To: at, Cause: cause, Reads: 1})
+	}
+	r.open = true
+}
+
+// join halves the number of points of each series that has more than most.
+func (r *record) join(most int) {
+	for i := range r.series {
+		for s := &r.series[i]; len(s.points) > most; {
+			s.points = halve(s.points)
+		}
+	}
+}
+
+// halve joins each two consecutive points.
+func halve(points []rv.Point) []rv.Point {
+	out := points[:0]
+	for i := 0; i < len(points); i += 2 {
+		p := points[i]
+		if i+1 < len(points) {
+			q := points[i+1]
+			n := float64(p.Samples + q.Samples)
+			p = rv.Point{At: q.At, Mean: p.Mean*(float64(p.Samples)/n) + q.Mean*(float64(q.Samples)/n), Max: max(p.Max, q.Max),
+				Samples: p.Samples + q.Samples}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// samples returns a copy for a snapshot.
+func (r *record) samples() (out rv.ObservationSamples) {
+	out.Others, out.Gaps = r.others, slices.Clone(r.gaps)
+	for i := range r.series {
+		s := &r.series[i]
+		out.Series = append(out.Series, rv.SeriesSamples{Label: clean(s.label, maxLabel), Points: slices.Clone(s.points)})
+	}
+	return out
+}
+
+// clean returns a text of a server without control characters, with at most so many bytes.
+func clean(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most-len("...")], "") + "..."
+	}
+	return text
+}

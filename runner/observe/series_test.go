@@ -1,0 +1,78 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestOthers: series above the bound are summed up.
+func TestOthers(t *testing.T) {
+	var r record
+	var values []value
+	for i := range rv.MaxSeries + 3 {
+		values = append(values, value{fmt.Sprintf("pod=%02d", i), float64(i)})
+	}
+	r.add(0, values)
+	r.add(1000, []value{{"pod=00", 7}, {"pod=99", 5}})
+	got := r.samples()
+	if len(got.Series) != rv.MaxSeries+1 || got.Others != 3 {
+		t.Fatalf("%d series, %d others", len(got.Series), got.Others)
+	}
+	want := rv.SeriesSamples{Label: rv.SeriesOthers, Points: []rv.Point{{At: 0, Mean: 16 + 17 + 18, Max: 51, Samples: 1}, {At: 1000, Mean: 5, Max: 5, Samples: 1}}}
+	if diff := cmp.Diff(want, got.Series[rv.MaxSeries]); diff != "" {
+		t.Errorf("others (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]rv.Point{{At: 0, Samples: 1}, {At: 1000, Mean: 7, Max: 7, Samples: 1}}, got.Series[0].Points); diff != "" {
+		t.Errorf("first series (-want +got):\n%s", diff)
+	}
+}
+
+// TestJoin: samples that are joined keep their number, mean and maximum.
+func TestJoin(t *testing.T) {
+	var r record
+	for i := range 9 {
+		r.add(int64(i), []value{{"", float64(i)}})
+	}
+	r.join(4)
+	want := []rv.Point{{At: 3, Mean: 1.5, Max: 3, Samples: 4}, {At: 7, Mean: 5.5, Max: 7, Samples: 4}, {At: 8, Mean: 8, Max: 8, Samples: 1}}
+	if diff := cmp.Diff(want, r.samples().Series[0].Points); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+}
+
+// TestGaps: failures after each other with one cause are one gap, and the last gap contains the rest.
+func TestGaps(t *testing.T) {
+	var r record
+	r.fail(1, "a")
+	r.fail(2, "a")
+	r.fail(3, "b")
+	r.add(4, []value{{"", math.NaN()}})
+	r.add(5, []value{{"", 1}, {"x", math.Inf(1)}})
+	r.fail(6, "the value is not a number")
+	want := []rv.ObservationGap{{From: 1, To: 2, Cause: "a", Reads: 2}, {From: 3, To: 3, Cause: "b", Reads: 1},
+		{From: 4, To: 4, Cause: "the value is not a number", Reads: 1}, {From: 6, To: 6, Cause: "the value is not a number", Reads: 1}}
+	if diff := cmp.Diff(want, r.samples().Gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+	for i := range 2 * rv.MaxGaps {
+		r.fail(int64(10+i), fmt.Sprint(i))
+	}
+	gaps := r.samples().Gaps
+	if last := gaps[len(gaps)-1]; len(gaps) != rv.MaxGaps || last.To != 10+2*rv.MaxGaps-1 || last.Reads != 2*rv.MaxGaps-11 {
+		t.Errorf("%d gaps, the last is %+v", len(gaps), last)
+	}
+}
+
+func TestClean(t *testing.T) {
+	for text, want := range map[string]string{"a\nb\x00c": "a b c", "\xff": "?", strings.Repeat("é", 9): "éé..."} {
+		if got := clean(text, 8); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
