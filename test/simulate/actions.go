@@ -6,9 +6,10 @@ import "github.com/h2surge/h2surge/test/simulate/trial"
 // an event that is left out leaves out the end of its fault, too.
 var (
 	anyRunner   = trial.Arg{Name: "runner", High: 7}
-	anyOperator = trial.Arg{Name: "operator", High: 2}
+	anyOperator = trial.Arg{Name: "operator", High: 5}
+	from        = trial.Arg{Name: "from", High: 5}
 	anyTest     = trial.Arg{Name: "test", High: 2}
-	lasts       = trial.Arg{Name: "ms", Low: 50, High: 40_000}
+	lasts       = trial.Arg{Name: "ms", Low: 50, High: 120_000}
 	times       = trial.Arg{Name: "times", Low: 1, High: 4}
 )
 
@@ -39,15 +40,15 @@ var Actions = []trial.Action{
 	{Group: "cluster", Name: "node", Weight: 3, Args: args(anyRunner, lasts),
 		Doc: "kubelet and runner are cut off, the target excepted"},
 	{Group: "cluster", Name: "force", Weight: 3, Args: args(anyRunner, lasts),
-		Doc: "as node, and the pod object is deleted by force"},
+		Doc: "as node, and the pod object is deleted by force, with its finalizer"},
 	{Group: "cluster", Name: "hold", Weight: 8, Args: args(lasts), Doc: "the Job controller does nothing"},
 	{Group: "cluster", Name: "starting", Weight: 5, Args: args(lasts), Doc: "containers start this late"},
 
-	{Group: "network", Name: "cut", Weight: 25, Args: args(anyRunner, lasts),
-		Doc: "no packets between the operators and a runner"},
-	{Group: "network", Name: "deafen", Weight: 8, Args: args(anyRunner, lasts),
+	{Group: "network", Name: "cut", Weight: 25, Args: args(anyRunner, from, lasts),
+		Doc: "no packets between the operators and a runner; from: all (even), or one of them"},
+	{Group: "network", Name: "deafen", Weight: 8, Args: args(anyRunner, from, lasts),
 		Doc: "no packets from the operators to a runner"},
-	{Group: "network", Name: "mute", Weight: 15, Args: args(anyRunner, lasts),
+	{Group: "network", Name: "mute", Weight: 15, Args: args(anyRunner, from, lasts),
 		Doc: "no packets from a runner to the operators"},
 	{Group: "network", Name: "cutAll", Weight: 7, Args: args(lasts),
 		Doc: "no packets between the operators and all runners"},
@@ -64,6 +65,8 @@ var Actions = []trial.Action{
 	{Group: "API server", Name: "loseAnswer", Weight: 25, Args: args(times),
 		Doc: "the next writes are made, and their answers are lost"},
 	{Group: "API server", Name: "away", Weight: 8, Args: args(lasts), Doc: "no answer at all"},
+	{Group: "API server", Name: "slowWrite", Weight: 20, Args: args(times, trial.Arg{Name: "delay", Low: 50,
+		High: 20_000}), Doc: "the next writes take delay ms to the API server"},
 	{Group: "API server", Name: "quota", Weight: 8, Args: args(anyKind, lasts),
 		Doc: "a quota refuses new objects of a kind"},
 	{Group: "API server", Name: "admission", Weight: 4, Args: args(anyKind, lasts),
@@ -76,7 +79,7 @@ var Actions = []trial.Action{
 		Doc: "watches end, and their versions are too old (410)"},
 
 	{Group: "operator", Name: "killOperator", Weight: 20, Args: args(anyOperator),
-		Doc: "a process is killed and starts again"},
+		Doc: "a process is killed and starts again; operator: the one that leads (even), or replica 1, 2 or 3"},
 	{Group: "operator", Name: "stopOperator", Weight: 5, Args: args(anyOperator),
 		Doc: "SIGTERM, as in an upgrade, and it starts again"},
 	{Group: "operator", Name: "freezeOperator", Weight: 12, Args: args(anyOperator, lasts), Doc: "SIGSTOP, and SIGCONT"},
@@ -102,10 +105,11 @@ var Actions = []trial.Action{
 	{Group: "user", Name: "deletePod", Weight: 3, Args: args(anyRunner), Doc: "deletes a runner pod"},
 	{Group: "user", Name: "deleteObject", Weight: 3, Args: args(anyTest, anyKind), Doc: "deletes an object of a test"},
 
-	{Group: "tenant", Name: "forge", Weight: 8, Args: args(anyTest, anyKind),
-		Doc: "creates an object with the name of one that the test may need"},
+	{Group: "tenant", Name: "forge", Weight: 12, Args: args(anyTest, anyKind, trial.Arg{Name: "owner",
+		High: 1}), Doc: "creates an object with the name of one that the test may need; owner: it names the test as its owner"},
 	{Group: "tenant", Name: "replaceObject", Weight: 3, Args: args(anyTest, anyKind),
 		Doc: "deletes an object of a test and creates another one"},
+	{Group: "tenant", Name: "damage", Weight: 3, Args: args(anyRunner), Doc: "writes other octets to a checkpoint"},
 
 	{Group: "schedule", Name: "schedule", Weight: 2, Args: args(trial.Arg{Name: "policy", High: 2}),
 		Doc: "creates a LoadTestSchedule of each minute"},
@@ -135,7 +139,7 @@ func shape() []trial.Arg {
 	return args(
 		trial.Arg{Name: "shards", Low: 1, High: 5}, trial.Arg{Name: "minShards", High: 2}, trial.Arg{Name: "rate", Low: 5,
 			High: 100},
-		trial.Arg{Name: "seconds", Low: 5, High: 75}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
+		trial.Arg{Name: "seconds", Low: 5, High: 110}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
 			High: 20},
 		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
 		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7},

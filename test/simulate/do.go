@@ -2,9 +2,11 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -13,17 +15,6 @@ import (
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 	"github.com/h2surge/h2surge/test/simulate/trial"
 )
-
-// Do implements trial.World.
-func (w *World) Do(e trial.Event) {
-	for _, actions := range []map[string]action{ofSystem, ofRunners, ofAPI, ofTargets, ofUsers} {
-		if act := actions[e.Do]; act != nil {
-			act(w, e)
-			return
-		}
-	}
-	panic("no action " + e.Do)
-}
 
 // action is what one of Actions does.
 type action func(*World, trial.Event)
@@ -44,8 +35,7 @@ var ofSystem = map[string]action{
 		w.net.Set(w.delay, w.delay/4, w.loss)
 	},
 	"slow": func(w *World, e trial.Event) {
-		w.rules.disturb(e.Milliseconds())
-		w.rules.hold("", e.Milliseconds())
+		w.rules.keep("", e.Milliseconds())
 		d := time.Duration(e.Int("delay")) * time.Millisecond
 		w.net.Set(d, d/4, w.loss)
 		time.AfterFunc(e.Milliseconds(), func() { w.net.Set(w.delay, w.delay/4, w.loss) })
@@ -59,23 +49,28 @@ var ofRunners = map[string]action{
 	"kill":  runnerFault(func(w *World, p *process, _ trial.Event) { w.onPod(p, w.cluster.OOM) }),
 	"evict": runnerFault(func(w *World, p *process, _ trial.Event) { w.onPod(p, w.cluster.Evict) }),
 	"node": runnerFault(func(w *World, p *process, e trial.Event) {
-		w.cut(p.ip, "", e)
+		w.cutOperators(p, e, true, true)
 		w.lose(p, e)
 	}),
 	"force": runnerFault(func(w *World, p *process, e trial.Event) {
-		w.cut(p.ip, "", e)
+		w.cutOperators(p, e, true, true)
 		w.lose(p, e)
 		w.onPod(p, func(pod *corev1.Pod) {
+			_ = w.api.RemoveFinalizer(pod, batchv1.JobTrackingFinalizer)
 			_ = w.api.Delete(pod, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
 		})
 	}),
 	"freeze": runnerFault(func(w *World, p *process, e trial.Event) {
-		w.rules.hold(p.ip, e.Milliseconds())
+		w.rules.freeze(p.ip, e.Milliseconds())
 		p.host.Freeze(e.Milliseconds())
 		p.stopped.begin(e.Milliseconds())
 	}),
-	"hold": func(w *World, e trial.Event) { w.cluster.Hold(e.Milliseconds()) },
+	"hold": func(w *World, e trial.Event) {
+		w.rules.spoil()
+		w.cluster.Hold(e.Milliseconds())
+	},
 	"starting": func(w *World, e trial.Event) {
+		w.rules.spoil()
 		w.cluster.Slow(e.Milliseconds())
 		time.AfterFunc(e.Milliseconds(), func() { w.cluster.Slow(startup) })
 	},
@@ -83,7 +78,7 @@ var ofRunners = map[string]action{
 	"deafen": runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, true, false) }),
 	"mute":   runnerFault(func(w *World, p *process, e trial.Event) { w.cutOperators(p, e, false, true) }),
 	"cutAll": func(w *World, e trial.Event) {
-		w.rules.disturb(e.Milliseconds())
+		w.rules.keep("", e.Milliseconds())
 		for i := range w.replicas {
 			ip := operatorIP(i)
 			w.cut(ip, "", e)
@@ -96,7 +91,6 @@ var ofRunners = map[string]action{
 		}
 	}),
 	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
-		w.rules.hold(p.ip, e.Milliseconds())
 		for _, ip := range []string{h2cAddress, http1Address} {
 			w.cut(p.ip, ip, e)
 			w.cut(ip, p.ip, e)
@@ -109,6 +103,9 @@ var ofAPI = map[string]action{
 	"refuse":     apiFault(func(f *faults, e trial.Event) { f.refuse += e.Int("times") }),
 	"conflict":   apiFault(func(f *faults, e trial.Event) { f.conflict += e.Int("times") }),
 	"loseAnswer": apiFault(func(f *faults, e trial.Event) { f.lose += e.Int("times") }),
+	"slowWrite": apiFault(func(f *faults, e trial.Event) {
+		f.slow, f.delay = f.slow+e.Int("times"), time.Duration(e.Int("delay"))*time.Millisecond
+	}),
 	"away": func(w *World, e trial.Event) {
 		w.rules.disturb(e.Milliseconds())
 		for i := range w.replicas {
@@ -216,7 +213,7 @@ func runnerFault(f func(*World, *process, trial.Event)) action {
 
 func operatorFault(f func(*World, int, trial.Event)) action {
 	return func(w *World, e trial.Event) {
-		i := e.Int("operator") % len(w.replicas)
+		i := w.operator(e.Int("operator"))
 		w.rules.disturb(lasting(e))
 		f(w, i, e)
 	}
@@ -262,9 +259,27 @@ func (w *World) cut(from, to string, e trial.Event) {
 	time.AfterFunc(e.Milliseconds(), func() { w.net.Heal(from, to) })
 }
 
-// cutOperators cuts a runner off from all operators: what they send, what it sends, or both.
+// operator is what the argument operator means: an odd number is that of a replica, and an even one is the replica that
+// leads.
+func (w *World) operator(n int) int {
+	leads := slices.IndexFunc(w.replicas, func(r *replica) bool {
+		process := r.process.Load()
+		return process != nil && process.Leader.Leading()
+	})
+	if n%2 == 0 && leads >= 0 {
+		return leads
+	}
+	return n / 2 % len(w.replicas)
+}
+
+// cutOperators cuts a runner off from one operator, if the argument from of the event is odd, or from all: what they
+// send, what it sends, or both.
 func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
+	from := int(e.Args["from"])
 	for i := range w.replicas {
+		if from%2 == 1 && i != from/2 {
+			continue
+		}
 		ip := operatorIP(i)
 		if there {
 			w.cut(ip, p.ip, e)
@@ -278,7 +293,6 @@ func (w *World) cutOperators(p *process, e trial.Event, there, back bool) {
 // lose cuts the kubelet of a runner off.
 func (w *World) lose(p *process, e trial.Event) {
 	w.rules.unfence(p.ip)
-	w.rules.hold(p.ip, e.Milliseconds())
 	w.onPod(p, func(pod *corev1.Pod) {
 		w.cluster.CutNode(pod.Spec.NodeName, false)
 		time.AfterFunc(e.Milliseconds(), func() { w.cluster.HealNode(pod.Spec.NodeName) })
@@ -307,7 +321,7 @@ func (l *rules) disturb(d time.Duration) {
 	l.disturbed = later(l.disturbed, time.Now().Add(d))
 }
 
-// keep: a runner is kept from its work for a time.
+// keep: a runner is kept from its work for a time; empty: all are.
 func (l *rules) keep(ip string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -321,11 +335,18 @@ func (l *rules) upset(e trial.Event) {
 	l.calm = later(l.calm, time.Now().Add(lasting(e)))
 }
 
-// hold: what a runner sends can take as long as a fault, and then a while.
-func (l *rules) hold(ip string, d time.Duration) {
+// spoil: a user or a tenant changes what belongs to tests, or a controller of the cluster is late.
+func (l *rules) spoil() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held[ip] = later(l.held[ip], time.Now().Add(d+settled))
+	l.spoiled = time.Now()
+}
+
+// freeze: a runner is stopped for a time. What it was about to send follows.
+func (l *rules) freeze(ip string, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen[ip] = later(l.frozen[ip], time.Now().Add(d+time.Second))
 }
 
 // unfence: the kubelet of a runner cannot end it.

@@ -17,14 +17,17 @@ import (
 
 const (
 	// longest is how long a fault lasts at most.
-	longest = 41 * time.Second
+	longest = 121 * time.Second
 	// margin is what a test may take beyond what its spec says: pods that do not start, a lost runner, another operator.
 	margin = 5 * time.Minute
 )
 
 // End implements trial.World.
 func (w *World) End() {
-	w.faults.locked(func() { w.faults.refuse, w.faults.conflict, w.faults.lose = 0, 0, 0 })
+	w.waiting.mu.Lock()
+	w.waiting.events, w.waiting.over = nil, true
+	w.waiting.mu.Unlock()
+	w.faults.locked(func() { w.faults.refuse, w.faults.conflict, w.faults.lose, w.faults.slow = 0, 0, 0, 0 })
 	for _, s := range apiserver.Objects[*v1alpha1.LoadTestSchedule](w.api) {
 		_ = w.api.Delete(s, metav1.DeleteOptions{})
 	}

@@ -26,6 +26,7 @@ func (w *World) watch() {
 		for _, h := range w.rules.inOrder() {
 			w.rules.orders(h, runners)
 			w.rules.rate(h)
+			w.rules.stop(h)
 		}
 		w.rules.mu.Unlock()
 	}
@@ -48,7 +49,7 @@ func (l *rules) inOrder() (out []*history) {
 
 // quiet returns whether nothing kept the operators and a runner from their work for a time.
 func (l *rules) quiet(ip string, d time.Duration) bool {
-	return time.Since(l.disturbed) > settled && time.Since(l.senders[ip]) > settled+d
+	return time.Since(l.disturbed) > settled && time.Since(later(l.senders[ip], l.senders[""])) > settled+d
 }
 
 // orders: a runner that the operator reaches does what the record says. It has the newest change, or its engine has
@@ -71,6 +72,17 @@ func (l *rules) orders(h *history, runners []*process) {
 	}
 }
 
+// stop: a test that is stopped ends, even if no runner answers.
+func (l *rules) stop(h *history) {
+	bound := time.Minute + settled
+	if g := h.lt.Spec.GracefulStop; g != nil {
+		bound += g.Duration
+	}
+	if h.record.Stop != nil && h.record.End == nil && time.Since(h.stopped) > bound && time.Since(l.disturbed) > bound {
+		l.Broken("a stopped test ends", "%s: it was stopped at %s", h.lt.Name, h.stopped.Format(clock))
+	}
+}
+
 // rate: the target gets the rate of a constant stage, if nothing disturbs it.
 func (l *rules) rate(h *history) {
 	const window = 5
@@ -79,7 +91,7 @@ func (l *rules) rate(h *history) {
 	if rate == nil || s.Rates[0].RampFrom != nil || s.Rates[0].Arrivals != "" || h.record.State != "Running" ||
 		h.key == scheduled ||
 		s.Suspend || h.record.Live.Suspended || now.Sub(h.ordered) < 4*inTime || now.Sub(h.edited) < 4*inTime ||
-		now.Sub(l.calm) < settled || now.Sub(l.disturbed) < settled || l.anyLost(h) || now.Before(l.held[""]) {
+		now.Sub(l.calm) < settled || now.Sub(l.disturbed) < settled || len(h.record.lost()) > 0 {
 		return
 	}
 	for _, kept := range l.senders {
@@ -98,16 +110,6 @@ func (l *rules) rate(h *history) {
 	if due := *rate * window; arrived < due*8/10 || arrived > due*12/10 {
 		l.Broken("what is due is sent", "%s: %d requests arrived in %d s, %d were due", h.lt.Name, arrived, window, due)
 	}
-}
-
-// anyLost returns whether a runner of a test was lost.
-func (l *rules) anyLost(h *history) bool {
-	for _, s := range h.record.Shards {
-		if s.Loss != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // edit notes that a user changed a test.

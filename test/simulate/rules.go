@@ -1,17 +1,22 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/peer"
@@ -33,12 +38,18 @@ type rules struct {
 	// was cut off.
 	senders  map[string]time.Time
 	unfenced map[string]bool
-	// held is until when requests may arrive that were sent long before, by address; empty: from all.
-	held map[string]time.Time
+	// frozen is until when a runner may send what it was about to send when it was stopped (SIGSTOP), by address.
+	frozen map[string]time.Time
+	// spoiled is when a user or a tenant last changed what belongs to a test.
+	spoiled time.Time
+	// forged says of a ConfigMap that a tenant created it.
+	forged map[string]bool
 	// lates is when a request arrived from a runner that did not know a change.
 	lates map[string]time.Time
 	// runner returns the process of an address.
 	runner func(ip string) *process
+	// decided is called with a record and the one before it, which can be nil.
+	decided func(h *history, was, is *run)
 }
 
 // history is what is known of one LoadTest.
@@ -57,6 +68,17 @@ type history struct {
 	// arrived counts them, by second of the trial.
 	arrived map[int64]int64
 	total   int64
+	// counts are the stored counts, by pod. They are not those of the results if a checkpoint was damaged.
+	counts  map[types.UID]stored
+	damaged bool
+	// stopped is when the record got the stop, reported when it got the present report.
+	stopped, reported time.Time
+}
+
+// stored are the last two counts of a runner in checkpoints.
+type stored struct {
+	sent, before int64
+	at           time.Time // of the last one
 }
 
 type arrival struct {
@@ -77,23 +99,29 @@ type run struct {
 		Suspended  bool  `json:"suspended"`
 	} `json:"live"`
 	Changes []change `json:"changes"`
-	Shards  []struct {
-		Index int       `json:"index"`
-		Pod   types.UID `json:"pod"`
-		State string    `json:"state"`
-		Loss  *struct {
-			Time time.Time `json:"time"`
-		} `json:"loss"`
-		Counts struct {
-			Sequence uint64 `json:"sequence"`
-		} `json:"counts"`
-	} `json:"shards"`
-	Stop *struct {
+	Shards  []shard  `json:"shards"`
+	Report  string   `json:"report"`
+	Stop    *struct {
 		Reason string `json:"reason"`
 	} `json:"stop"`
 	End *struct {
 		Reason string `json:"reason"`
 	} `json:"end"`
+}
+
+type shard struct {
+	Index int       `json:"index"`
+	Pod   types.UID `json:"pod"`
+	State string    `json:"state"`
+	// Member: it had a share of the load.
+	Member bool `json:"member"`
+	Loss   *struct {
+		Time    time.Time `json:"time"`
+		Message string    `json:"message"`
+	} `json:"loss"`
+	Counts struct {
+		Sequence uint64 `json:"sequence"`
+	} `json:"counts"`
 }
 
 type change struct {
@@ -106,7 +134,8 @@ var order = []string{"Running", "Stopping", "Finishing", "Finished"}
 
 func newRules(r *trial.Run) *rules {
 	return &rules{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
-		unfenced: map[string]bool{}, held: map[string]time.Time{}, lates: map[string]time.Time{}}
+		unfenced: map[string]bool{}, lates: map[string]time.Time{}, forged: map[string]bool{},
+		frozen: map[string]time.Time{}}
 }
 
 // wrote checks a write of the API server.
@@ -120,7 +149,8 @@ func (l *rules) wrote(before, after client.Object) {
 	case *v1alpha1.LoadTest:
 		h := l.tests[o.UID]
 		if h == nil {
-			h = &history{lost: map[types.UID]time.Time{}, received: map[string]arrival{}, arrived: map[int64]int64{}}
+			h = &history{lost: map[types.UID]time.Time{}, received: map[string]arrival{}, arrived: map[int64]int64{},
+				counts: map[types.UID]stored{}}
 			h.key, _, _ = strings.Cut(strings.TrimPrefix(o.Spec.Templates[0].Path, "/"), "/")
 			l.tests[o.UID], l.byKey[h.key] = h, h
 		}
@@ -135,6 +165,14 @@ func (l *rules) wrote(before, after client.Object) {
 		h.lt, h.deleted = o, after == nil
 	case *statev1alpha1.LoadTestRun:
 		l.stored(o, after == nil)
+	case *corev1.ConfigMap:
+		if after != nil {
+			l.forged[o.Name] = o.Labels[forged] != ""
+		}
+	case *statev1alpha1.LoadTestCheckpoint:
+		if owner := metav1.GetControllerOf(o); after != nil && owner != nil && l.tests[owner.UID] != nil {
+			l.tests[owner.UID].count(o)
+		}
 	}
 }
 
@@ -149,8 +187,18 @@ func (l *rules) stored(o *statev1alpha1.LoadTestRun, deleted bool) {
 	if err := json.Unmarshal(o.Record.Raw, next); err != nil {
 		l.Broken("record is readable", "%s: %v", o.Name, err)
 	}
-	if h.record != nil && !deleted {
-		l.forward(o.Name, h.record, next)
+	if !deleted {
+		if h.record != nil {
+			l.forward(o.Name, h.record, next)
+		}
+		l.losses(h, next)
+		l.decided(h, h.record, next)
+		if h.stopped.IsZero() && next.Stop != nil {
+			h.stopped = time.Now()
+		}
+		if h.record == nil || h.record.Report != next.Report {
+			h.reported = time.Now()
+		}
 	}
 	if was := h.record; was == nil || was.Start == nil || (was.Stop == nil) != (next.Stop == nil) ||
 		(was.End == nil) != (next.End == nil) || len(was.Changes) != len(next.Changes) {
@@ -217,6 +265,9 @@ func (l *rules) status(h *history, was, is *v1alpha1.LoadTestStatus) {
 	if is.Results != nil && h.key != scheduled {
 		l.counts(h, is)
 	}
+	if was.CompletionTime == nil && is.CompletionTime != nil {
+		l.ended(h, is)
+	}
 }
 
 // seen is what the target has seen of the requests at rates, as the results say.
@@ -243,11 +294,86 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 	}
 }
 
+// count notes what a checkpoint says.
+func (h *history) count(o *statev1alpha1.LoadTestCheckpoint) {
+	z, err := gzip.NewReader(bytes.NewReader(o.Checkpoint.Snapshot))
+	n := &runnerv1alpha1.Snapshot{}
+	if err == nil {
+		err = json.NewDecoder(z).Decode(n)
+	}
+	if err != nil {
+		h.damaged = true
+		return
+	}
+	is := h.counts[o.Checkpoint.Pod]
+	if sent := n.Counters.Sent + n.Counters.WarmUpSent; sent > is.sent {
+		h.counts[o.Checkpoint.Pod] = stored{sent, is.sent, time.Now()}
+	}
+}
+
+// ended checks how a test ended. The results have all counts that were stored a second before the report.
+func (l *rules) ended(h *history, is *v1alpha1.LoadTestStatus) {
+	least := int64(0)
+	for _, n := range h.counts {
+		if h.reported.Sub(n.at) > time.Second {
+			least += n.sent
+		} else {
+			least += n.before
+		}
+	}
+	if is.Results != nil && !h.damaged && h.key != scheduled && seen(is.Results) < least {
+		l.Broken("stored counts are in the results", "%s: %d requests, and %d are stored: %v", h.lt.Name, seen(is.Results),
+			least, h.counts)
+	}
+	if is.Report != nil && l.forged[is.Report.ConfigMapRef.Name] {
+		l.Broken("the report is the operator's", "%s: %s", h.lt.Name, is.Report.ConfigMapRef.Name)
+	}
+	if c := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionSucceeded); c != nil &&
+		c.Reason == v1alpha1.ReasonStalled && l.paths(l.calm) {
+		l.Broken("a load stalls only if its target does", "%s: %s", h.lt.Name, c.Message)
+	}
+	if is.Results != nil && is.Results.Requests.InFlightAtEnd > 0 && !is.Results.Partial {
+		l.Broken("the last responses are awaited", "%s: %+v", h.lt.Name, is.Results.Requests)
+	}
+}
+
+// paths returns whether targets, runners and their network worked for a time.
+func (l *rules) paths(others ...time.Time) bool {
+	for _, kept := range l.senders {
+		others = append(others, kept)
+	}
+	return !slices.ContainsFunc(others, func(t time.Time) bool { return time.Since(t) < settled })
+}
+
+// losses: a runner is lost only if something kept it, the operators or the API server from their work.
+func (l *rules) losses(h *history, is *run) {
+	if was := h.record; was != nil && len(is.lost()) > len(was.lost()) && l.paths(l.disturbed, l.spoiled) {
+		s := is.lost()[len(is.lost())-1]
+		l.Broken("a runner is lost only by a fault", "%s: shard %d: %s", h.lt.Name, s.Index, s.Loss.Message)
+	}
+}
+
+// lost are the runners that were lost and had a share.
+func (r *run) lost() []shard {
+	return slices.DeleteFunc(slices.Clone(r.Shards), func(s shard) bool { return s.Loss == nil || !s.Member })
+}
+
+// loadEnd is when the load ends, if nothing changes.
+func (h *history) loadEnd(r *run) time.Time {
+	end := r.Start.Time.Time
+	for i := range h.lt.Spec.Rates {
+		if d := h.lt.Spec.Rates[i].Duration; d != nil {
+			end = end.Add(d.Duration)
+		}
+	}
+	return end
+}
+
 // scheduled is the key of the LoadTests of schedules, which have one path.
 const scheduled = "scheduled"
 
 // received checks a request of a runner. Its path is /KEY/VALUE, with the value of a counter, or /KEY/once.
-func (l *rules) received(r *peer.Request, from string) {
+func (l *rules) received(r *peer.Request, from string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, value, _ := strings.Cut(strings.Trim(r.Fields[":path"], "/?"), "/")
@@ -272,7 +398,7 @@ func (l *rules) received(r *peer.Request, from string) {
 			before.at.Format(clock), from)
 	}
 	h.received[value] = arrival{from, now, late}
-	l.allowed(h, from, now)
+	l.allowed(h, from, sent)
 }
 
 // late returns whether a runner does not know a change that has taken effect.
@@ -293,23 +419,23 @@ func (l *rules) late(h *history, from string) bool {
 // settled is how long a fault has effects after its end: another operator leads, and TCP sends again what was lost.
 const settled = 45 * time.Second
 
-// travel is how long a request is under way at most.
+// travel is how long an order is under way at most.
 const travel = 6 * time.Second
 
 // allowed: a runner sends nothing after the end of its test, and with a lease nothing after it was lost.
-func (l *rules) allowed(h *history, from string, now time.Time) {
-	if now.Before(l.held[from]) || now.Before(l.held[""]) {
+func (l *rules) allowed(h *history, from string, sent time.Time) {
+	if sent.Before(l.frozen[from]) {
 		return
 	}
 	leases, p := h.lt.Spec.Runner.LeaseDuration != nil, l.runner(from)
-	if after := now.Sub(h.ended); !h.ended.IsZero() && after > travel && (leases || !l.unfenced[from]) {
+	if after := sent.Sub(h.ended); !h.ended.IsZero() && after > travel && (leases || !l.unfenced[from]) {
 		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from, after)
 	}
 	if h.record == nil || !leases {
 		return
 	}
 	for _, s := range h.record.Shards {
-		if after := now.Sub(h.lost[s.Pod]); s.Loss != nil && s.Pod == p.uid && after > travel {
+		if after := sent.Sub(h.lost[s.Pod]); s.Loss != nil && s.Pod == p.uid && after > 0 {
 			l.Broken("a runner without a lease sends nothing", "%s: a request from %s %v after its loss", h.lt.Name, from,
 				after)
 		}

@@ -104,6 +104,7 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 	if err != nil {
 		r.w.Broken("runners start", "%s: %v", pod.Name, err)
 	}
+	r.w.soon("running")
 	r.w.ended.Go(func() {
 		code := int32(0)
 		if err := runner.Run(terminated, config, parts); err != nil {
@@ -114,6 +115,7 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 		p.host.Close()
 		r.w.Log("runner %s has exit code %d", pod.Name, code)
 		p.code.Store(code + 1)
+		r.w.soon("exit")
 		p.exit <- code
 	})
 	return p

@@ -1,7 +1,11 @@
 package simulate
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -73,18 +77,31 @@ var ofUsers = map[string]action{
 	}),
 	"deleteObject": func(w *World, e trial.Event) {
 		if o := w.object(e); o != nil {
+			w.rules.spoil()
 			_ = w.api.Delete(o, metav1.DeleteOptions{})
 		}
 	},
 	"forge": func(w *World, e trial.Event) {
 		if lt := w.test(e); lt != nil {
-			w.forge(lt, Kinds[e.Int("kind")])
+			w.forge(lt, Kinds[e.Int("kind")], e.Int("owner") == 1)
 		}
 	},
 	"replaceObject": func(w *World, e trial.Event) {
 		if o := w.object(e); o != nil {
 			_ = w.api.Delete(o, metav1.DeleteOptions{})
-			w.forge(w.test(e), Kinds[e.Int("kind")])
+			if cm, ok := o.(*corev1.ConfigMap); ok {
+				w.counterfeit(cm)
+			} else {
+				w.forge(w.test(e), Kinds[e.Int("kind")], false)
+			}
+		}
+	},
+	"damage": func(w *World, e trial.Event) {
+		if all := apiserver.Objects[*statev1alpha1.LoadTestCheckpoint](w.api); len(all) > 0 {
+			o := all[e.Int("runner")%len(all)]
+			_ = apiserver.Change(w.api, o.Namespace, o.Name, func(o *statev1alpha1.LoadTestCheckpoint) {
+				o.Checkpoint.Snapshot = []byte("damaged")
+			})
 		}
 	},
 	"deleteLock": func(w *World, _ trial.Event) {
@@ -175,7 +192,8 @@ func (w *World) create(e trial.Event) {
 				4*time.Second))
 		case 4: // the API refuses it with Rebalance
 			if e.Int("lost") < 2 {
-				s.Rates = []v1alpha1.Rate{builder.ClosedLoop("loop", rate*5)}
+				s.Rates = []v1alpha1.Rate{builder.ClosedLoop("loop", min(rate*int64(e.Int("seconds")), 5000))}
+				s.Rates[0].ClosedLoop.Concurrency = ptr.To(2 * int64(s.Runner.Shards))
 			}
 		}
 		s.Runner.OnShardLost = []v1alpha1.ShardLostAction{v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue,
@@ -221,15 +239,21 @@ func (w *World) create(e trial.Event) {
 // forged is the label of a tenant's objects.
 const forged = "forged"
 
-// forge creates a tenant's object with a name that a LoadTest needs. Tenants may not write the kinds of the operator.
-func (w *World) forge(lt *v1alpha1.LoadTest, kind string) {
+// forge creates a tenant's object with a name that a LoadTest needs. owned: it names the LoadTest as its owner. Tenants
+// may not write the kinds of the operator.
+func (w *World) forge(lt *v1alpha1.LoadTest, kind string, owned bool) {
+	w.rules.spoil()
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: namespace, Name: lt.Name + name, Labels: map[string]string{forged: "true"}}
+		m := metav1.ObjectMeta{Namespace: namespace, Name: lt.Name + name, Labels: map[string]string{forged: "true"}}
+		if owned {
+			m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(lt, v1alpha1.GroupVersion.WithKind("LoadTest"))}
+		}
+		return m
 	}
 	switch kind {
 	case "ConfigMap":
-		_, _ = apiserver.Create(w.api, &corev1.ConfigMap{ObjectMeta: meta("-report"),
-			Data: map[string]string{"report.json": "{}"}})
+		_, _ = apiserver.Create(w.api, &corev1.ConfigMap{ObjectMeta: meta("-report"), Immutable: ptr.To(true),
+			BinaryData: map[string][]byte{v1alpha1.KeyReport: zip([]byte("{}"))}})
 	case "Secret":
 		_, _ = apiserver.Create(w.api, &corev1.Secret{ObjectMeta: meta("-tls-" + string(lt.UID)[:8])})
 	case "Job":
@@ -239,4 +263,33 @@ func (w *World) forge(lt *v1alpha1.LoadTest, kind string) {
 	case "PodDisruptionBudget":
 		_, _ = apiserver.Create(w.api, &policyv1.PodDisruptionBudget{ObjectMeta: meta("")})
 	}
+}
+
+// counterfeit creates another ConfigMap in the place of one. A plan then has other paths.
+func (w *World) counterfeit(cm *corev1.ConfigMap) {
+	w.rules.spoil()
+	next := cm.DeepCopy()
+	next.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, Labels: map[string]string{forged: "true"},
+		OwnerReferences: cm.OwnerReferences}
+	maps.Copy(next.Labels, cm.Labels)
+	for key, data := range cm.BinaryData {
+		next.BinaryData[key] = zip(bytes.ReplaceAll(unzip(data), []byte(`"/`), []byte(`"/forged/`)))
+	}
+	_, _ = apiserver.Create(w.api, next)
+}
+
+func zip(data []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(data) // to a buffer
+	_ = z.Close()
+	return out.Bytes()
+}
+
+// unzip returns nothing if data is not compressed.
+func unzip(data []byte) (out []byte) {
+	if z, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+		out, _ = io.ReadAll(z)
+	}
+	return out
 }

@@ -58,8 +58,11 @@ type World struct {
 	skew   time.Duration
 	r      *rand.Rand
 	faults faults
-	end    context.CancelFunc
-	ended  sync.WaitGroup
+	// waiting are events, and acting is held while one happens.
+	waiting waiting
+	acting  sync.Mutex
+	end     context.CancelFunc
+	ended   sync.WaitGroup
 }
 
 // replica is a replica of the operator. Its pod starts its process again.
@@ -89,7 +92,7 @@ func New(t *testing.T, run *trial.Run) trial.World {
 		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.rules.received))
 	}
 	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}, byIP: map[string]*process{}}
-	w.rules.runner = w.runners.at
+	w.rules.runner, w.rules.decided = w.runners.at, w.decided
 	w.cluster = cluster.New(cluster.Options{Server: w.api, Rand: run.Rand("cluster"), Nodes: []string{"node-1", "node-2",
 		"node-3"},
 		Start: w.runners.start, Startup: startup})
@@ -169,8 +172,10 @@ func (w *World) lead() {
 type faults struct {
 	w  *World
 	mu sync.Mutex // guards the fields below
-	// refuse, conflict and lose are how many of the next writes of operators go wrong in that way.
-	refuse, conflict, lose int
+	// refuse, conflict, lose and slow are how many of the next writes of operators go wrong in that way.
+	refuse, conflict, lose, slow int
+	// delay is that of a slow write.
+	delay time.Duration
 	// full, denied and forbidden are the kinds of which new objects, changes, and requests are refused.
 	full, denied, forbidden map[string]int
 	// watch is how long events take, by client.
@@ -189,13 +194,18 @@ func (f *faults) request(r apiserver.Request) (out apiserver.Fault) {
 		r.Kind != "Event"
 	if writes {
 		f.w.leads(r)
+		f.w.trigger(r.Verb + ":" + r.Kind)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.Verb == "event" {
 		return apiserver.Fault{Delay: f.watch[r.Client]}
 	}
-	out.Delay = 2 * time.Millisecond
+	if out.Delay = 2 * time.Millisecond; writes && f.slow > 0 {
+		f.slow--
+		out.Delay += f.delay
+		f.w.rules.disturb(f.delay)
+	}
 	gr := schema.GroupResource{Resource: r.Kind}
 	switch {
 	case f.forbidden[r.Kind] > 0 && r.Kind != "Lease":

@@ -69,11 +69,11 @@ type Store struct {
 	reader client.Reader
 	client client.Client
 
-	// gate keeps the writes, which hold it for reading, apart from the deletion of all objects.
-	gate   sync.RWMutex
-	closed bool // all are deleted; guarded by gate
+	// writes are under way. The deletion of all objects waits for their end.
+	writes sync.WaitGroup
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	closed bool // all are deleted, so no write begins; guarded by mu
 	// written are the objects by name as this process wrote them last, without their content; guarded by mu.
 	written map[string]*statev1alpha1.LoadTestCheckpoint
 }
@@ -91,11 +91,10 @@ const attempts = 3
 // one, or is of another process: the counts of a new process start at zero. received is when the operator received the
 // snapshot. After DeleteAll it stores nothing.
 func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if s.closed {
+	if !s.begin() {
 		return nil
 	}
+	defer s.writes.Done()
 	var err error
 	for range attempts {
 		if err = s.put(ctx, key, e, final, received); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
@@ -106,6 +105,16 @@ func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, receive
 		return fmt.Errorf("storing the checkpoint of shard %d: %w", key.Shard, err)
 	}
 	return nil
+}
+
+// begin returns whether a write may begin. It then ends with writes.Done.
+func (s *Store) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.writes.Add(1)
+	}
+	return !s.closed
 }
 
 func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
@@ -199,12 +208,11 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 
 // DeleteAll deletes the checkpoints of a run. Call it when the report is stored.
 func (s *Store) DeleteAll(ctx context.Context, loadTest types.NamespacedName, run types.UID) error {
-	s.gate.Lock() // a write in flight must not create an object again
-	s.closed = true
-	s.gate.Unlock()
 	s.mu.Lock()
+	s.closed = true
 	clear(s.written)
 	s.mu.Unlock()
+	s.writes.Wait() // one must not create an object again
 	err := s.client.DeleteAllOf(ctx, &statev1alpha1.LoadTestCheckpoint{}, client.InNamespace(loadTest.Namespace),
 		client.MatchingLabels{LabelRun: string(run)})
 	if err != nil {

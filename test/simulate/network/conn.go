@@ -18,6 +18,7 @@ type conn struct {
 	peer   *conn
 	closed bool
 	in     *stream // the peer's out
+	sent   int64   // when the peer sent what Read returned last
 	out    *stream
 	// resetAt is when a RST arrives, and deadAt when this end gives up, because the connection is cut.
 	resetAt, deadAt  int64
@@ -38,6 +39,7 @@ type stream struct {
 
 // segment is a piece of a stream, or its end, which is empty.
 type segment struct {
+	sent int64
 	at   int64 // when it arrives
 	data []byte
 }
@@ -70,7 +72,7 @@ func pair(client, server *Host, from, to netip.AddrPort) (a, b *conn) {
 
 // send sends data, or the end.
 func (c *conn) send(now int64, data []byte) {
-	c.out.queue = append(c.out.queue, segment{at: c.arrival(max(now, c.host.thaw)), data: data})
+	c.out.queue = append(c.out.queue, segment{sent: now, at: c.arrival(max(now, c.host.thaw)), data: data})
 	c.out.size += len(data)
 	c.refuse()
 	c.peer.arm(now)
@@ -178,7 +180,14 @@ func (c *conn) wait(w *waiter, now int64) error {
 	return nil
 }
 
-// Read implements net.Conn.
+// Sent returns when the peer sent what Read returned last.
+func (c *conn) Sent() time.Time {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	return c.net.begin.Add(time.Duration(c.sent))
+}
+
+// Read implements net.Conn. It returns octets of one segment.
 func (c *conn) Read(b []byte) (n int, err error) {
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
@@ -186,7 +195,7 @@ func (c *conn) Read(b []byte) (n int, err error) {
 		now := c.net.now()
 		frozen, end := now < c.host.thaw && !c.closed, false
 		if now < c.reading.deadline && !c.closed && !frozen {
-			n, end = c.in.take(b, min(now, c.resetAt))
+			n, end = c.take(b, min(now, c.resetAt))
 		}
 		if n > 0 || len(b) == 0 {
 			c.peer.arm(now) // it may wait for space
@@ -205,19 +214,20 @@ func (c *conn) Read(b []byte) (n int, err error) {
 	return 0, c.wrap("read", err)
 }
 
-// take moves octets that have arrived until now to b. end: there are no others.
-func (s *stream) take(b []byte, now int64) (n int, end bool) {
-	for n < len(b) && len(s.queue) > 0 && s.has(s.queue[0], now) {
-		head := &s.queue[0]
-		if len(head.data) == 0 {
-			return n, true
-		}
-		k := copy(b[n:], head.data)
-		head.data = head.data[k:]
-		n, s.size = n+k, s.size-k
-		if len(head.data) == 0 {
-			s.queue = slices.Delete(s.queue, 0, 1)
-		}
+// take moves octets of a segment that has arrived until now to b. end: there are no others.
+func (c *conn) take(b []byte, now int64) (n int, end bool) {
+	s := c.in
+	if len(b) == 0 || len(s.queue) == 0 || !s.has(s.queue[0], now) {
+		return 0, false
+	}
+	head := &s.queue[0]
+	if len(head.data) == 0 {
+		return 0, true
+	}
+	n, c.sent = copy(b, head.data), head.sent
+	head.data, s.size = head.data[n:], s.size-n
+	if len(head.data) == 0 {
+		s.queue = slices.Delete(s.queue, 0, 1)
 	}
 	return n, false
 }

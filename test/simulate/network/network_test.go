@@ -94,13 +94,18 @@ func TestSeed(t *testing.T) {
 					w.write(w.client, "x", nil)
 				}
 			}()
-			for n := 0; n < 100; {
-				k, err := w.server.Read(make([]byte, 100))
-				if err != nil {
+			last := time.Duration(0)
+			for n := range 100 {
+				if _, err := w.server.Read(make([]byte, 100)); err != nil {
 					t.Fatal(err)
 				}
-				n += k
-				at = append(at, time.Since(w.begin)-time.Duration(n)*20*time.Millisecond)
+				sent := time.Duration(n+1) * 20 * time.Millisecond
+				if got := w.server.(*conn).Sent().Sub(w.begin); got != sent {
+					t.Errorf("it was sent at %v, want %v", got, sent)
+				}
+				if now := time.Since(w.begin); now > last { // else it waited for the one before it
+					at, last = append(at, now-sent), now
+				}
 			}
 		})
 		return at
@@ -121,7 +126,8 @@ func TestCut(t *testing.T) {
 		w.write(w.server, "c", nil)
 		w.read(w.client, "c", nil, 10*time.Millisecond) // the other direction works
 		time.AfterFunc(2*time.Second-10*time.Millisecond, func() { w.Heal(clientIP, serverIP) })
-		w.read(w.server, "ab", nil, 3010*time.Millisecond)
+		w.read(w.server, "a", nil, 3010*time.Millisecond)
+		w.read(w.server, "b", nil, 3010*time.Millisecond)
 	})
 	simulate(t, Options{Timeout: time.Minute}, func(w *world) {
 		w.Cut("", serverIP)

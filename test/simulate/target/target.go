@@ -19,7 +19,7 @@ type Target struct {
 	mu sync.Mutex // guards the fields below, those of the connections, and calls of functions
 	// serve answers requests, received sees them.
 	serve    func(*peer.Request) peer.Reply
-	received func(r *peer.Request, from string)
+	received func(r *peer.Request, from string, sent time.Time)
 	refuses  bool
 	accepted int
 	conns    []*conn
@@ -31,12 +31,13 @@ type conn struct {
 	of      *Target
 	net     net.Conn
 	from    string
+	sent    time.Time     // when the peer sent what was read last
 	written chan struct{} // has a token when Out or Closed has changed
 }
 
-// Serve answers the connections of a listener until it is closed. received is called with each request
-// and the IP address that it is from; it must not call the Target.
-func Serve(l net.Listener, http1 bool, received func(r *peer.Request, from string)) *Target {
+// Serve answers the connections of a listener until it is closed. received is called with each request,
+// the IP address that it is from, and when it was sent; it must not call the Target.
+func Serve(l net.Listener, http1 bool, received func(r *peer.Request, from string, sent time.Time)) *Target {
 	t := &Target{http1: http1, begin: time.Now(), received: received}
 	t.Set(nil)
 	go func() {
@@ -114,7 +115,7 @@ func (t *Target) accept(socket net.Conn) {
 }
 
 func (c *conn) serve(r *peer.Request) peer.Reply {
-	c.of.received(r, c.from)
+	c.of.received(r, c.from, c.sent)
 	return c.of.serve(r)
 }
 
@@ -142,7 +143,9 @@ func (c *conn) read() {
 	b := make([]byte, 4096)
 	for {
 		n, err := c.net.Read(b)
+		sent := c.net.(interface{ Sent() time.Time }).Sent() // of a network.Network
 		c.of.mu.Lock()
+		c.sent = sent
 		c.In.Write(b[:n])
 		if bad := c.Parse(); bad != nil || err != nil {
 			c.Closed = true

@@ -116,7 +116,7 @@ func (p process) find(binary string) string {
 	var cpu, simulated time.Duration
 	seed := uint64(0)
 	for ; cpu < within; seed++ {
-		events := Generate(p.Actions, seed, p.Horizon)
+		events := p.Generate(seed)
 		r := with.run(context.Background(), seed, events)
 		cpu, simulated = cpu+r.CPU, simulated+r.Simulated
 		if r.Outcome != Passed && with.repeats(seed, events, r) == 3 && p.repeats(seed, events, r) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 )
 
 // Arg is an argument of an action: a whole number from Low to High. Low is the simplest value. Large ranges have more
-// small values: half of them are in the first quarter.
+// small values: half of them are in the first quarter, or in the first tenth of a range above 50,000.
 type Arg struct {
 	Name      string
 	Low, High int64
@@ -29,9 +30,19 @@ type Action struct {
 	Doc    string
 }
 
-// Event is an action that happens in a trial, at a time after its start.
+// Trigger is something that the system does, and that an event can wait for. Weight is how often events do.
+type Trigger struct {
+	Name   string
+	Weight int
+	Doc    string
+}
+
+// Event is an action that happens in a trial, at a time after its start. With On, it happens Wait after the first
+// trigger of that name from this time on, or does not happen if there is none.
 type Event struct {
 	At   time.Duration
+	On   string
+	Wait time.Duration
 	Do   string
 	Args map[string]int64
 }
@@ -48,9 +59,13 @@ func (e Event) Int(name string) int {
 // Milliseconds returns the argument ms: how long a fault lasts.
 func (e Event) Milliseconds() time.Duration { return time.Duration(e.Int("ms")) * time.Millisecond }
 
-// String returns the form that Parse reads, such as "12.35s cut ms=1500 runner=3".
+// String returns the form that Parse reads, such as "12.35s cut ms=1500 runner=3", or "2s@stop+5ms kill runner=3".
 func (e Event) String() string {
-	out := e.At.String() + " " + e.Do
+	out := e.At.String()
+	if e.On != "" {
+		out += "@" + e.On + "+" + e.Wait.String()
+	}
+	out += " " + e.Do
 	for _, name := range slices.Sorted(maps.Keys(e.Args)) {
 		out += fmt.Sprintf(" %s=%d", name, e.Args[name])
 	}
@@ -74,7 +89,14 @@ func Parse(text string) (events []Event, err error) {
 			return nil, fmt.Errorf("event %q: must be a time, an action, and arguments such as ms=100", part)
 		}
 		e := Event{Do: words[1], Args: map[string]int64{}}
-		e.At, err = time.ParseDuration(words[0])
+		at, on, waits := strings.Cut(words[0], "@")
+		if e.At, err = time.ParseDuration(at); waits {
+			name, wait, _ := strings.Cut(on, "+")
+			var bad error
+			e.On = name
+			e.Wait, bad = time.ParseDuration(wait)
+			err = cmp.Or(err, bad)
+		}
 		for _, w := range words[2:] {
 			name, value, _ := strings.Cut(w, "=")
 			n, bad := strconv.ParseInt(value, 10, 64)
@@ -96,25 +118,84 @@ func Rand(seed uint64, part string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// Generate returns the events of a seed, the first ones at 0 and the others before the horizon. In each seed, some
-// actions are frequent and some do not happen: rare combinations then have a seed in which nothing hides them.
-func Generate(actions []Action, seed uint64, horizon time.Duration) []Event {
+// Generate returns the events of a seed, the first ones at 0 and the others before the horizon. Each seed has its own
+// mix: some groups and actions do not happen, some are frequent, and there are few events or hundreds. Rare
+// combinations then have a seed in which nothing hides them.
+func (s Simulation) Generate(seed uint64) []Event {
 	r := Rand(seed, "events")
 	var events []Event
 	var chosen []Action // an action for each unit of weight
-	for _, a := range actions {
+	absent := map[string]bool{}
+	for _, a := range s.Actions {
 		if a.Weight == 0 {
 			events = append(events, a.draw(r, 0))
+			continue
 		}
-		for range a.Weight * []int{0, 1, 1, 4}[r.IntN(4)] {
-			chosen = append(chosen, a)
+		if _, known := absent[a.Group]; !known {
+			absent[a.Group] = r.IntN(4) == 0
+		}
+		factor := []int{0, 1, 1, 4}[r.IntN(4)]
+		for range a.Weight * factor {
+			if !absent[a.Group] {
+				chosen = append(chosen, a)
+			}
 		}
 	}
-	pace := 0.25 + 2*r.Float64()
-	for at := gap(r, pace); at < horizon && len(chosen) > 0; at += gap(r, pace) {
-		events = append(events, chosen[r.IntN(len(chosen))].draw(r, at))
+	pace := 0.25 * math.Pow(100, r.Float64())
+	for at := gap(r, pace); at < s.Horizon && len(chosen) > 0; at += gap(r, pace) {
+		events = append(events, s.burst(r, at, chosen)...)
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return events
+}
+
+// burst returns the events of a time: one, or some that follow each other closely and often are about the same. They
+// can wait for the same trigger.
+func (s Simulation) burst(r *rand.Rand, at time.Duration, chosen []Action) (events []Event) {
+	on := ""
+	if len(s.Triggers) > 0 && r.IntN(2) == 0 {
+		on = s.trigger(r)
+	}
+	for range []int{1, 1, 1, 2, 2, 3}[r.IntN(6)] {
+		a := chosen[r.IntN(len(chosen))]
+		e := a.draw(r, at)
+		if len(events) > 0 && r.IntN(2) == 0 {
+			a.copy(e, events[0])
+		}
+		later := time.Duration([]int64{0, r.Int64N(50), r.Int64N(2000)}[r.IntN(3)]) * time.Millisecond
+		switch {
+		case on != "":
+			e.On, e.Wait = on, later
+		case len(events) > 0:
+			e.At += later
+		}
+		events = append(events, e)
 	}
 	return events
+}
+
+// copy gives an event the arguments of another one, such as its runner.
+func (a Action) copy(to, from Event) {
+	for _, arg := range a.Args {
+		if n, ok := from.Args[arg.Name]; ok && arg.Low <= n && n <= arg.High {
+			to.Args[arg.Name] = n
+		}
+	}
+}
+
+// trigger draws the name of a trigger.
+func (s Simulation) trigger(r *rand.Rand) string {
+	all := 0
+	for _, m := range s.Triggers {
+		all += m.Weight
+	}
+	n := r.IntN(all)
+	for _, m := range s.Triggers {
+		if n -= m.Weight; n < 0 {
+			return m.Name
+		}
+	}
+	panic("weights") // their sum is all
 }
 
 // gap is the time to the next event: mostly parts of a second, sometimes longer than the timeouts of the system.
@@ -133,7 +214,7 @@ func (a Action) draw(r *rand.Rand, at time.Duration) Event {
 	e := Event{At: at, Do: a.Name, Args: map[string]int64{}}
 	for _, arg := range a.Args {
 		n := r.Int64N(arg.High - arg.Low + 1)
-		if arg.High-arg.Low > 100 {
+		for most := int64(100); arg.High-arg.Low > most; most *= 500 {
 			n = int64(float64(n) * r.Float64())
 		}
 		e.Args[arg.Name] = arg.Low + n

@@ -77,7 +77,7 @@ type ended struct {
 // work runs seeds until there are no more. The first failure of each kind is explained.
 func (c *campaign) work() {
 	for seed, ok := c.take(); ok; seed, ok = c.take() {
-		events := Generate(c.Actions, seed, c.Horizon)
+		events := c.Generate(seed)
 		result := c.run(context.Background(), seed, events)
 		if c.ends.IsZero() && result.Outcome != Passed && !c.repeats(seed, events, result) {
 			c.Logf("seed %d failed once, and not when it was repeated: %s\n%s", seed, result, result.Log)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ var (
 
 // World is the system of a trial. It lives in a bubble of testing/synctest: its time is virtual.
 type World interface {
-	// Do lets an event happen. It returns before the time of the next event.
+	// Do lets an event happen, or makes it wait for its trigger. It returns before the time of the next event.
 	Do(Event)
 	// End ends all faults, waits for the end of what runs, checks it, and stops all goroutines of the world.
 	End()
@@ -34,7 +35,8 @@ type World interface {
 
 // Simulation is a World with the events that happen in it.
 type Simulation struct {
-	Actions []Action
+	Actions  []Action
+	Triggers []Trigger
 	// Horizon is the time in which events happen.
 	Horizon time.Duration
 	// Limit is the real time after which a trial hangs.
@@ -78,7 +80,7 @@ const resultMark = "@result "
 // here runs the trial of the flags in this process.
 func (s Simulation) here(t *testing.T) {
 	seed := uint64(*flagSeed)
-	events := Generate(s.Actions, seed, s.Horizon)
+	events := s.Generate(seed)
 	if *flagEvents != "" {
 		var err error
 		events, err = Parse(*flagEvents)
@@ -91,6 +93,9 @@ func (s Simulation) here(t *testing.T) {
 			time.Sleep(time.Until(r.start.Add(e.At)))
 			r.Log("EVENT %s", e)
 			w.Do(e)
+		}
+		if slices.ContainsFunc(events, func(e Event) bool { return e.On != "" }) {
+			time.Sleep(time.Until(r.start.Add(s.Horizon))) // its trigger can come
 		}
 		w.End()
 		if !t.Failed() {

@@ -49,9 +49,10 @@ var toys = trial.Simulation{
 		{Name: "restart", Weight: 5},
 		{Name: "nothing", Weight: 100, Args: []trial.Arg{{Name: "ms", Low: 0, High: 20_000}}},
 	},
-	Horizon: time.Minute,
-	Limit:   5 * time.Second,
-	New:     func(_ *testing.T, r *trial.Run) trial.World { return &toy{Run: r} },
+	Triggers: []trial.Trigger{{Name: "write", Weight: 1}},
+	Horizon:  time.Minute,
+	Limit:    5 * time.Second,
+	New:      func(_ *testing.T, r *trial.Run) trial.World { return &toy{Run: r} },
 }
 
 // TestToy is the campaign of toys: the other tests run it in a process, where seeds may fail.
@@ -126,20 +127,21 @@ func init() {
 }
 
 func TestEvents(t *testing.T) {
-	events := trial.Generate(toys.Actions, 7, toys.Horizon)
+	events := toys.Generate(7)
+	events[1].On, events[1].Wait = "write", time.Second
 	text := trial.Join(events, "; ")
 	parsed, err := trial.Parse(text)
 	if err != nil || trial.Join(parsed, "; ") != text {
 		t.Errorf("%v: %s became %s", err, text, trial.Join(parsed, "; "))
 	}
-	if again := trial.Join(trial.Generate(toys.Actions, 7, toys.Horizon), "; "); again != text {
-		t.Errorf("one seed gave %s and %s", text, again)
+	if again := trial.Join(toys.Generate(8), "; "); again != trial.Join(toys.Generate(8), "; ") || again == text {
+		t.Errorf("one seed gave other events than before, or two seeds gave %s", text)
 	}
 	if !slices.IsSortedFunc(events, func(a, b trial.Event) int { return int(a.At - b.At) }) || events[0].Do != "start" ||
 		len(events) < 20 {
 		t.Errorf("events are not sorted, do not begin with start, or are too few: %s", text)
 	}
-	for _, text := range []string{"1s", "x load", "1s load rate=x"} {
+	for _, text := range []string{"1s", "x load", "1s load rate=x", "1s@write load"} {
 		if _, err := trial.Parse(text); err == nil {
 			t.Errorf("%q: no error", text)
 		}
