@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -87,7 +88,7 @@ func (v *View) AllReady() bool { return v.allReady }
 
 // Over says that nothing more comes of anybody who has or had a part of the load, or began to wait for one.
 func (v *View) Over() bool {
-	found := false
+	found := slices.ContainsFunc(v.Former, func(s Shard) bool { return s.Member || s.Started() })
 	for i := range v.Shards {
 		s := &v.Shards[i]
 		if s.Member || s.Started() {
