@@ -23,3 +23,23 @@ func TestFindAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestPathAllocatesNothing(t *testing.T) {
+	for path, want := range map[string]string{
+		"$.nfInstances[?@.nfType=='UDM'].nfServices[0].serviceName": "nudm-sdm", "$..port": "8000",
+		"$.nfInstances[-1].nfType": "BSF", "$.nfInstances[?length(@.nfType)==4 && @.load<8].nfType": "AUSF",
+		"$.nfInstances[?match(@.nfType, 'B.*')].nfType": "BSF",
+	} {
+		p, err := ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		if n := testing.AllocsPerRun(100, func() { got, _ = p.Find(nil, instances) }); n != 0 {
+			t.Errorf("%q: %v allocations", path, n)
+		}
+		if string(got) != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
