@@ -314,9 +314,9 @@ type Expect struct {
 // Check compares a value of the response, or of the request. Exactly one field of header to jsonSchema says
 // what is compared, and exactly one field of equals to greaterThan says how. jsonSchema has no comparison.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.xpath), has(self.request), has(self.bodySize), has(self.responseTime), has(self.jsonSchema)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.jsonPath), has(self.xpath), has(self.request), has(self.bodySize), has(self.responseTime), has(self.jsonSchema)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"
 // +kubebuilder:validation:XValidation:rule="[has(self.equals), has(self.startsWith), has(self.endsWith), has(self.contains), has(self.matches), has(self.exists), has(self.lessThan), has(self.greaterThan)].filter(x, x).size() == (has(self.jsonSchema) ? 0 : 1)",message="exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"
-// +kubebuilder:validation:XValidation:rule="!has(self.part) || has(self.body) || has(self.bodyHex) || has(self.jsonPointer) || has(self.xpath) || has(self.bodySize) || has(self.jsonSchema)",message="part goes with body, bodyHex, jsonPointer, xpath, bodySize and jsonSchema"
+// +kubebuilder:validation:XValidation:rule="!has(self.part) || !(has(self.header) || has(self.status) || has(self.request) || has(self.responseTime))",message="part does not go with header, status, request and responseTime"
 type Check struct {
 	// name is the name of the check in results.
 	// It has 1 to 50 letters, digits, - and _, and begins and ends with a letter or a digit.
@@ -388,8 +388,8 @@ type ValueSource struct {
 	// It is {}.
 	// +optional
 	BodyHex *EmptySource `json:"bodyHex,omitempty"`
-	// part takes the value from a part of a multipart response instead of from the whole content.
-	// It goes with body, bodyHex, jsonPointer and xpath, and in checks with bodySize and jsonSchema, too.
+	// part takes the value from a part of a multipart response.
+	// It goes with body, bodyHex, jsonPointer, jsonPath and xpath, and in checks with bodySize and jsonSchema, too.
 	// It is the Content-ID of the part without angle brackets, such as n1msg, or the media type, such as
 	// application/json, of the first part that has it.
 	// If the response is not multipart or does not have the part, the value is missing.
@@ -405,6 +405,16 @@ type ValueSource struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	JSONPointer *string `json:"jsonPointer,omitempty"`
+	// jsonPath is a query of a JSON body (RFC 9535).
+	// It gives the first value that it selects, as jsonPointer does. An example is
+	// $.nfInstances[?@.nfType=='UDM'].nfServices[0].
+	// Patterns of match and search are texts in quotes. If an object has a name twice, the first one counts.
+	// A query that reads 32 times as much as the body has no value.
+	// It has at most 1024 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	JSONPath string `json:"jsonPath,omitempty"`
 	// xpath is an expression on an XML body (XPath 1.0).
 	// It gives the string value of the first node that it selects, or the value of a function.
 	// It has at most 1024 characters.
@@ -415,14 +425,14 @@ type ValueSource struct {
 	// request takes a value of the request, as it was sent.
 	// +optional
 	Request *RequestSource `json:"request,omitempty"`
-	// regex is a regular expression that cuts a part out of the value (RE2 syntax). The first match counts.
+	// regex is a regular expression for a part of the value (RE2 syntax). The first match counts.
 	// Without a match the value is missing.
 	// It has at most 1024 characters. Default: the whole value.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Regex string `json:"regex,omitempty"`
-	// group is the number of the group of regex that is taken. 0 is the whole match.
+	// group is the number of the group of regex. 0 is the whole match.
 	// It is 0 to 99. Default: 1 if regex has a group, else 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -517,9 +527,9 @@ type Comparison struct {
 // Capture takes a value of a response, or of its request, for later steps. Exactly one field of header to
 // request says which value.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.xpath), has(self.request)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.jsonPath), has(self.xpath), has(self.request)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath and request is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.optional) || !self.optional",message="at most one of default and optional is possible"
-// +kubebuilder:validation:XValidation:rule="!has(self.part) || has(self.body) || has(self.bodyHex) || has(self.jsonPointer) || has(self.xpath)",message="part goes with body, bodyHex, jsonPointer and xpath"
+// +kubebuilder:validation:XValidation:rule="!has(self.part) || !(has(self.header) || has(self.status) || has(self.request))",message="part does not go with header, status and request"
 type Capture struct {
 	// name is the name of the value. Later steps of the chain insert it as ${name}.
 	// It has 1 to 50 letters, digits and _, and does not begin with a digit.

@@ -58,6 +58,6 @@ func mayBeAbsolute(chain *rv.Chain, slot int) bool {
 // mayBeURI returns whether the value of a source may be a whole URI. A source with a regex is assumed to have a part of
 // it.
 func mayBeURI(s *rv.Source) bool {
-	whole := []rv.SourceKind{rv.SourceHeader, rv.SourceBody, rv.SourceJSONPointer, rv.SourceXPath}
+	whole := []rv.SourceKind{rv.SourceHeader, rv.SourceBody, rv.SourceJSONPointer, rv.SourceJSONPath, rv.SourceXPath}
 	return s.Regex == "" && slices.Contains(whole, s.Kind)
 }

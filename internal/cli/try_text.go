@@ -101,7 +101,7 @@ func statusWords(ranges []rv.StatusRange) string {
 func sourceWords(s *rv.Source) string {
 	words := map[rv.SourceKind]string{
 		rv.SourceHeader: "header " + s.Name, rv.SourceJSONPointer: "jsonPointer " + strconv.Quote(s.Pointer),
-		rv.SourceXPath:         "xpath " + s.XPath,
+		rv.SourceXPath: "xpath " + s.XPath, rv.SourceJSONPath: "jsonPath " + s.JSONPath,
 		rv.SourceRequestMethod: "request method", rv.SourceRequestPath: "request path", rv.SourceRequestBody: "request body",
 		rv.SourceRequestHeader: "request header " + s.Name, rv.SourceRequestJSONPointer: "request jsonPointer " +
 			strconv.Quote(s.Pointer),

@@ -40,7 +40,7 @@ func (c *checker) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
 	}
 	source := c.part(at, &in.ValueSource, kinds[0])
 	if in.Part != "" && !readsContent(&in.ValueSource) {
-		c.fail(at, "part goes with body, bodyHex, jsonPointer and xpath")
+		c.fail(at, "part does not go with header, status and request")
 	}
 	return rv.Capture{
 		Source:   source,
@@ -66,6 +66,9 @@ func (c *checker) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []r
 	}
 	if in.JSONPointer != nil {
 		out = append(out, rv.Source{Kind: rv.SourceJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
+	}
+	if in.JSONPath != "" {
+		out = append(out, rv.Source{Kind: rv.SourceJSONPath, JSONPath: c.jsonPath(at.Child("jsonPath"), in.JSONPath)})
 	}
 	if in.XPath != "" {
 		out = append(out, rv.Source{Kind: rv.SourceXPath, XPath: c.xpath(at.Child("xpath"), in.XPath)})
@@ -109,7 +112,7 @@ func (c *checker) fieldName(at *field.Path, name string) string {
 
 // readsContent reports whether a source of the content is set.
 func readsContent(in *v1alpha1.ValueSource) bool {
-	return in.Body != nil || in.BodyHex != nil || in.JSONPointer != nil || in.XPath != ""
+	return in.Body != nil || in.BodyHex != nil || in.JSONPointer != nil || in.JSONPath != "" || in.XPath != ""
 }
 
 // part adds what part, regex and group say to a source.

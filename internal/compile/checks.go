@@ -81,7 +81,7 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 		return out
 	}
 	if in.Part != "" && !readsContent(&in.ValueSource) && in.BodySize == nil && in.JSONSchema == nil {
-		c.fail(at, "part goes with body, bodyHex, jsonPointer, xpath, bodySize and jsonSchema")
+		c.fail(at, "part does not go with header, status, request and responseTime")
 	}
 	if in.JSONSchema != nil {
 		out.plan.SchemaPart = in.Part

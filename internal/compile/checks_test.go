@@ -51,9 +51,9 @@ func TestErrorsOfChecks(t *testing.T) {
 		edit func(*v1alpha1.Template)
 		want []string
 	}{
-		{"captures nothing", source(v1alpha1.ValueSource{}), []string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}},
+		{"captures nothing", source(v1alpha1.ValueSource{}), []string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath and request is needed"}},
 		{"captures two things", source(v1alpha1.ValueSource{Header: "a", Body: &v1alpha1.EmptySource{}}),
-			[]string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}},
+			[]string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath and request is needed"}},
 		{"no header", source(v1alpha1.ValueSource{Header: "a b"}), []string{capture + ".header" + token}},
 		{"long header", source(v1alpha1.ValueSource{Header: strings.Repeat("a", 257)}),
 			[]string{capture + ".header: has 257 characters, at most 256 are possible"}},
@@ -63,6 +63,10 @@ func TestErrorsOfChecks(t *testing.T) {
 			[]string{capture + ".jsonPointer: has a ~ that is not followed by 0 or 1; in a name, write ~0 for ~ and ~1 for / (RFC 6901)"}},
 		{"long pointer", source(v1alpha1.ValueSource{JSONPointer: ptr.To("/" + strings.Repeat("a", 1024))}),
 			[]string{capture + ".jsonPointer: has 1025 characters, at most 1024 are possible"}},
+		{"no JSONPath", source(v1alpha1.ValueSource{JSONPath: "$.nfInstances[?@.nfType=='UDM]"}),
+			[]string{capture + ".jsonPath: is not a JSONPath query: position 26: the closing ' is missing (RFC 9535)"}},
+		{"JSONPath without its root", source(v1alpha1.ValueSource{JSONPath: "nfInstances[0]"}),
+			[]string{capture + ".jsonPath: is not a JSONPath query: position 1: a path begins with $ (RFC 9535)"}},
 		{"no XPath", source(v1alpha1.ValueSource{XPath: "//a["}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"XPath with a variable", source(v1alpha1.ValueSource{XPath: "$a/b"}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"nothing of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{}}),
@@ -96,9 +100,9 @@ func TestErrorsOfChecks(t *testing.T) {
 			t.Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{c, c}}
 		}, []string{`spec.templates[0].expect.checks[1].name: "c" is the name of entry 0 too`}},
 		{"looks at nothing", check(v1alpha1.Check{Comparison: there}),
-			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
+			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
 		{"looks at two things", check(v1alpha1.Check{BodySize: &v1alpha1.EmptySource{}, ResponseTime: &v1alpha1.EmptySource{}, Comparison: there}),
-			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
+			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
 		{"no comparison", compared(v1alpha1.Comparison{}),
 			[]string{expected + ": exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"}},
 		{"two comparisons", compared(v1alpha1.Comparison{Equals: ptr.To("200"), Matches: "2.."}),

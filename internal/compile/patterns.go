@@ -8,6 +8,8 @@ import (
 
 	"github.com/antchfx/xpath"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
 // regex compiles a regular expression; nil: it is not valid. The message does not quote it.
@@ -34,6 +36,14 @@ func (c *checker) pointer(at *field.Path, pointer string) string {
 		c.fail(at, "has a ~ that is not followed by 0 or 1; in a name, write ~0 for ~ and ~1 for / (RFC 6901)")
 	}
 	return pointer
+}
+
+// jsonPath checks the syntax of RFC 9535. The message has the position of the mistake.
+func (c *checker) jsonPath(at *field.Path, path string) string {
+	if _, err := jsontext.ParsePath(path); err != nil {
+		c.fail(at, "is not a JSONPath query: %v", err)
+	}
+	return path
 }
 
 func (c *checker) xpath(at *field.Path, expression string) string {

@@ -103,3 +103,22 @@ func depthOf(doc []byte) int {
 		}
 	}
 }
+
+// FuzzPath: no query and no document make a search panic or find what is not JSON.
+func FuzzPath(f *testing.F) {
+	for _, path := range []string{"$..*", "$.a[?@.b==$.c && length(@.d)>1]", "$[::-1]['a',0]", "$[?match(@.x,'a.*')]", "$[?count(@..*)!=value(@.y)]"} {
+		f.Add(path, `{"a":[{"b":1,"x":"abc"}],"c":1}`)
+	}
+	f.Fuzz(func(t *testing.T, path, doc string) {
+		p, err := ParsePath(path)
+		if (p == nil) == (err == nil) {
+			t.Fatalf("%q: %v, %v", path, p, err)
+		}
+		if err != nil {
+			return
+		}
+		if raw, ok := p.Raw([]byte(doc)); ok && !json.Valid(raw) {
+			t.Errorf("%s on %s: %s", path, doc, raw)
+		}
+	})
+}

@@ -8,8 +8,8 @@ import (
 // Path is a parsed JSONPath query (RFC 9535). Several goroutines may use it at the same time.
 //
 // A path finds the first node that it selects, in the order of the document, which must be valid as a whole. A name
-// selects the first of several members of the name, and not the last as in a pointer: so a path reads less. A pattern of match and search must
-// be a literal; it has the syntax of RE2, which includes that of RFC 9485.
+// selects the first of several members of the name, and not the last as in a pointer: so a path reads less. A pattern
+// of match and search must be a literal; it has the syntax of RE2, which includes that of RFC 9485.
 type Path struct{ segments []segment }
 
 // PathError is why a text is not a JSONPath query.

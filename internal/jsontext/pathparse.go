@@ -15,8 +15,12 @@ import (
 func ParsePath(s string) (p *Path, err error) {
 	r := pathReader{text: s}
 	defer func() {
-		if mistake, is := recover().(*PathError); is {
+		switch mistake := recover().(type) {
+		case nil:
+		case *PathError:
 			p, err = nil, mistake
+		default:
+			panic(mistake)
 		}
 	}()
 	if !utf8.ValidString(s) {
@@ -107,7 +111,8 @@ func (r *pathReader) shorthand() selector {
 	from := r.at
 	for {
 		c, n := utf8.DecodeRuneInString(r.text[r.at:])
-		if n == 0 || !isNameFirst(c) && !(r.at > from && c < utf8.RuneSelf && octet.IsDigit(byte(c))) {
+		isDigit := c < utf8.RuneSelf && octet.IsDigit(byte(c))
+		if n == 0 || !isNameFirst(c) && (!isDigit || r.at == from) {
 			break
 		}
 		r.at += n

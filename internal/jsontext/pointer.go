@@ -1,5 +1,5 @@
 // Package jsontext finds values in JSON text by JSON pointers (RFC 6901), in one pass over the text and without
-// allocations, and escapes and unescapes strings.
+// allocations, and by JSONPath (RFC 9535). It escapes and unescapes strings.
 //
 // A pointer finds nothing in text that is not valid JSON as a whole (RFC 8259, as strict as encoding/json). If an
 // object has several members of one name, a pointer finds the last. Objects and arrays can be nested maxDepth deep.

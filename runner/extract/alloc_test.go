@@ -19,6 +19,8 @@ func TestValueAllocatesNothing(t *testing.T) {
 		{Kind: rv.SourceResponseTime},
 		{Kind: rv.SourceJSONPointer, Pointer: "/a/b"},
 		{Kind: rv.SourceJSONPointer, Pointer: "/n/-1"},
+		{Kind: rv.SourceJSONPath, JSONPath: "$.n[-1]"},
+		{Kind: rv.SourceJSONPath, JSONPath: "$[?@.b].b"},
 		{Kind: rv.SourceBodyHex},
 		{Kind: rv.SourceRequestMethod},
 		{Kind: rv.SourceRequestPath},

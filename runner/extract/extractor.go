@@ -20,6 +20,7 @@ type Extractor struct {
 	name    string
 	part    string // of a multipart response
 	pointer *jsontext.Pointer
+	path    *jsontext.Path
 	xpath   *xpathExpression
 	regex   *regexp.Regexp
 	group   int
@@ -55,6 +56,11 @@ func (e *Extractor) setKind(s rv.Source) (err error) {
 			return fmt.Errorf("pointer: %w", err)
 		}
 		return nil
+	case rv.SourceJSONPath:
+		if e.path, err = jsontext.ParsePath(s.JSONPath); err != nil {
+			return fmt.Errorf("jsonPath: %w", err)
+		}
+		return nil
 	case rv.SourceXPath:
 		if e.xpath, err = newXPath(s.XPath); err != nil {
 			return fmt.Errorf("xpath: %w", err)
@@ -86,7 +92,7 @@ func (e *Extractor) NeedsBody() bool { return ofContent(e.kind) || e.part != "" 
 
 func ofContent(kind rv.SourceKind) bool {
 	switch kind {
-	case rv.SourceBody, rv.SourceBodyHex, rv.SourceJSONPointer, rv.SourceXPath:
+	case rv.SourceBody, rv.SourceBodyHex, rv.SourceJSONPointer, rv.SourceJSONPath, rv.SourceXPath:
 		return true
 	}
 	return false
@@ -111,8 +117,8 @@ func (e *Extractor) NeedsRequest() bool {
 //
 // The value is either a part of x's slices, valid as long as they are, or it was appended to dst: then it
 // is what follows dst's length, in dst's memory if its capacity was enough, and valid until that memory is written to.
-// What dst held is unchanged. Only an XPath, a group of a regular expression above 0, and a value
-// that does not fit into dst allocate.
+// What dst held is unchanged. Only an XPath, a JSONPath that compares what is not a string or an integer, a group of a
+// regular expression above 0, and a value that does not fit into dst allocate.
 func (e *Extractor) Value(dst []byte, x *message.Exchange) (value []byte, ok bool) {
 	if value, ok = e.whole(dst, x); !ok || e.regex == nil {
 		return value, ok
@@ -155,6 +161,8 @@ func (e *Extractor) ofResponse(dst []byte, m *message.Message) (value []byte, ok
 		return hex.AppendEncode(dst, body)[len(dst):], true
 	case rv.SourceJSONPointer:
 		return e.pointer.Find(dst, body)
+	case rv.SourceJSONPath:
+		return e.path.Find(dst, body)
 	case rv.SourceXPath:
 		return e.xpath.value(dst, body)
 	}

@@ -89,14 +89,14 @@ func TestValue(t *testing.T) {
 }
 
 var kinds = []rv.SourceKind{
-	rv.SourceHeader, rv.SourceStatus, rv.SourceBody, rv.SourceBodySize, rv.SourceResponseTime, rv.SourceJSONPointer, rv.SourceXPath,
+	rv.SourceHeader, rv.SourceStatus, rv.SourceBody, rv.SourceBodySize, rv.SourceResponseTime, rv.SourceJSONPointer, rv.SourceJSONPath, rv.SourceXPath,
 	rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody, rv.SourceRequestJSONPointer,
 }
 
 // TestNeeds: what an extractor says it needs not can be missing, and without what it needs there is no value.
 func TestNeeds(t *testing.T) {
 	for _, kind := range kinds {
-		s := rv.Source{Kind: kind, Name: "location", XPath: "/*"}
+		s := rv.Source{Kind: kind, Name: "location", JSONPath: "$.a", XPath: "/*"}
 		if kind == rv.SourceRequestHeader {
 			s.Name = "accept"
 		}
@@ -129,8 +129,8 @@ func TestNeeds(t *testing.T) {
 }
 
 func TestNoResponse(t *testing.T) {
-	for _, kind := range []rv.SourceKind{rv.SourceHeader, rv.SourceStatus, rv.SourceBody, rv.SourceJSONPointer, rv.SourceXPath} {
-		s := rv.Source{Kind: kind, Name: "location", XPath: "/*"}
+	for _, kind := range []rv.SourceKind{rv.SourceHeader, rv.SourceStatus, rv.SourceBody, rv.SourceJSONPointer, rv.SourceJSONPath, rv.SourceXPath} {
+		s := rv.Source{Kind: kind, Name: "location", JSONPath: "$.a", XPath: "/*"}
 		if got := value(t, s, &message.Exchange{}); got != none {
 			t.Errorf("%s: %q", kind, got)
 		}
@@ -158,6 +158,7 @@ func TestParts(t *testing.T) {
 		want   string
 	}{
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1/contentId", Part: "application/json"}, "n1msg"},
+		{rv.Source{Kind: rv.SourceJSONPath, JSONPath: "$..contentId", Part: "application/json"}, "n1msg"},
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1/contentId"}, none},
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1", Part: "n1msg"}, none},
 		{rv.Source{Kind: rv.SourceBody, Part: "n1msg"}, "\x7e\x00\xff"},
@@ -212,6 +213,7 @@ func TestNewErrors(t *testing.T) {
 		{rv.Source{Kind: rv.SourceRequestHeader, Name: "Accept"}, `name: "Accept" is not the lower-case name`},
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "a"}, `pointer: JSON pointer "a" does not begin with /`},
 		{rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: "/~"}, `pointer: JSON pointer "/~": ~ is followed`},
+		{rv.Source{Kind: rv.SourceJSONPath, JSONPath: "$.a["}, "jsonPath: position 5: a selector is missing"},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "//a["}, `xpath: "//a[": `},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "//processing-instruction()"}, `processing instructions cannot be selected`},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "id('x')"}, `xpath: "id('x')": `},

@@ -13,10 +13,10 @@ const (
 	oneValue  = "exactly one of value and valueFrom is needed"
 	oneSource = "exactly one of configMapKeyRef, secretKeyRef and file is needed" // of bodyFrom
 	oneBody   = "at most one of body, bodyBase64, bodyFrom and parts is possible"
-	ofContent = "part goes with body, bodyHex, "
+	ofContent = "part does not go with header, status"
 	onePart   = "" // minProperties and maxProperties, for which the API server has its own message
 	oneStatus = "must be a status code from 100 to 599, or a class such as 2xx"
-	looksAt   = "exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
+	looksAt   = "exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"
 	comparing = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 )
 
@@ -85,7 +85,7 @@ func rulesOfChecks(request string) []Mutant {
 func rulesOfCaptures(request string) []Mutant {
 	capture := func(i int) string { return fmt.Sprintf("%s.capture[%d]", request, i) }
 	return slices.Concat(
-		choice{capture(0), "header", "body", map[string]any{}, "exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}.rows(),
+		choice{capture(0), "header", "body", map[string]any{}, "exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath and request is needed"}.rows(),
 		choice{capture(9) + ".request", "jsonPointer", "body", map[string]any{}, onePart}.rows(),
 		[]Mutant{{
 			Name: "optional with a default", Path: capture(0), Want: "at most one of default and optional is possible",

@@ -929,6 +929,8 @@ const (
 	SourceResponseTime SourceKind = "responseTime"
 	// SourceJSONPointer is the value at Source.Pointer of a JSON body.
 	SourceJSONPointer SourceKind = "jsonPointer"
+	// SourceJSONPath is the first value that Source.JSONPath selects in a JSON body.
+	SourceJSONPath SourceKind = "jsonPath"
 	// SourceXPath is the string value of the first node that Source.XPath selects in an XML body.
 	SourceXPath SourceKind = "xpath"
 	// SourceRequestMethod to SourceRequestJSONPointer are of the request itself.
@@ -950,6 +952,8 @@ type Source struct {
 	// Pointer is RFC 6901. In an array a token -n is the n-th element from the end. A string gives its
 	// characters, anything else its JSON text.
 	Pointer string `json:"pointer,omitempty"`
+	// JSONPath is a query of RFC 9535.
+	JSONPath string `json:"jsonPath,omitempty"`
 	// XPath is an expression of XPath 1.0.
 	XPath string `json:"xpath,omitempty"`
 	// Regex, when it is there, takes a part of the value: RE2, the first match, and of it the
