@@ -97,7 +97,7 @@ func (c *converter) listen(op *operation, at string, body json.RawMessage, m *ma
 			c.WarnAt(at, from, "no step awaits the callback %s", cb.name)
 			continue
 		}
-		name := c.Unique("callback-step", convert.DashName(dashed(cb.name)))
+		name := c.Unique("template", convert.DashName(dashed(cb.name))) // differs from the operation's, which is a step, too
 		path := convert.Literal(uris[cb.pointer]) + c.instance() + convert.Literal(cb.suffix)
 		op.await = &v1alpha1.Step{
 			Name: name, OnFailure: v1alpha1.FailureContinue,

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type Options struct {
 	File string
 	// Target is the URL of the service. Default: the description's first server.
 	Target string
-	// Operations are the operationIds to convert, or "GET /path". Default: all.
+	// Operations are the operationIds to convert, or "GET /path". In each, * stands for any text. Default: all.
 	Operations []string
 	// Resources makes chains that create, read, change and delete a resource, in place of one for
 	// each operation. A POST on a collection or a PUT with the response 201 creates it.
@@ -150,18 +151,39 @@ func (c *converter) choose() {
 		return
 	}
 	var out []*operation
-	for _, id := range c.o.Operations {
-		i := slices.IndexFunc(c.operations,
-			func(op *operation) bool { return op.id == id || place(op.method, op.path) == id })
-		if i < 0 {
-			c.Fail("--operation", "%s is not in the description", id)
-			continue
+	for _, pattern := range c.o.Operations {
+		found := false
+		for _, op := range c.operations {
+			if !like(pattern, op.id) && !like(pattern, place(op.method, op.path)) {
+				continue
+			}
+			if found = true; !slices.Contains(out, op) {
+				out = append(out, op)
+			}
 		}
-		if !slices.Contains(out, c.operations[i]) {
-			out = append(out, c.operations[i])
+		if !found {
+			c.Fail("--operation", "%s is not in the description", pattern)
 		}
 	}
 	c.operations = out
+}
+
+// like returns whether a text is a pattern, in which * stands for any text.
+func like(pattern, text string) bool {
+	begin, rest, isPattern := strings.Cut(pattern, "*")
+	if !isPattern {
+		return pattern == text
+	}
+	after, begins := strings.CutPrefix(text, begin)
+	for ; begins; after = after[1:] {
+		if like(rest, after) {
+			return true
+		}
+		if after == "" {
+			break
+		}
+	}
+	return false
 }
 
 // maxChains is that of a LoadTest.
@@ -171,8 +193,8 @@ const maxChains = 32
 func (c *converter) requests() {
 	groups := c.groups()
 	if len(groups) > maxChains {
-		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones", len(groups),
-			maxChains)
+		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones, with * for any text: %s",
+			len(groups), maxChains, ids(groups))
 		return
 	}
 	for _, group := range groups {
@@ -193,6 +215,15 @@ func (c *converter) requests() {
 		}
 		c.Spec().Chains = append(c.Spec().Chains, chain)
 	}
+}
+
+// ids returns the names of the operations that begin chains, as --operation has them.
+func ids(groups [][]*operation) string {
+	var out []string
+	for _, group := range groups {
+		out = append(out, cmp.Or(group[0].id, place(group[0].method, group[0].path)))
+	}
+	return strings.Join(out, ", ")
 }
 
 // lastWord returns the last segment of a path that is not a parameter.

@@ -1,9 +1,12 @@
 package openapi
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
@@ -52,9 +55,57 @@ func TestMistakes(t *testing.T) {
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{}, "servers[0].url: has no host; --target says where the service is"},
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "here"}, "--target: must be a URL such as http://host:8080, without a user"},
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "http://a", Operations: []string{"b"}}, "--operation: b is not in the description\npaths: there is no operation"},
+		{many(33), Options{Target: "http://a"}, "paths: there are 33 operations, and a LoadTest has 32 chains; --operation says which ones, with * for any text: GET /0, read1, GET /2, read3, GET /4, read5, GET /6, read7, GET /8, read9, GET /10, read11, GET /12, read13, GET /14, read15, GET /16, read17, GET /18, read19, GET /20, read21, GET /22, read23, GET /24, read25, GET /26, read27, GET /28, read29, GET /30, read31, GET /32"},
+		{many(33), Options{Target: "http://a", Operations: []string{"GET /*", "write*"}}, "--operation: write* is not in the description\npaths: there are 33 operations, and a LoadTest has 32 chains; --operation says which ones, with * for any text: GET /0, read1, GET /2, read3, GET /4, read5, GET /6, read7, GET /8, read9, GET /10, read11, GET /12, read13, GET /14, read15, GET /16, read17, GET /18, read19, GET /20, read21, GET /22, read23, GET /24, read25, GET /26, read27, GET /28, read29, GET /30, read31, GET /32"},
 		{"openapi: 3.0.3\npaths: {'/{': {get: {}}}", Options{Target: "http://a"}, "GET /{: has a brace that is not closed"},
 	} {
 		with(tc.o).Mistake(t, tc.input, tc.want)
+	}
+}
+
+// many is a description of n operations. Each second one has an operationId.
+func many(n int) string {
+	out := "openapi: 3.0.3\npaths:\n"
+	for i := range n {
+		id := ""
+		if i%2 == 1 {
+			id = fmt.Sprintf("operationId: read%d", i)
+		}
+		out += fmt.Sprintf("  /%d: {get: {%s}}\n", i, id)
+	}
+	return out
+}
+
+func TestPatterns(t *testing.T) {
+	for _, tc := range []struct {
+		patterns []string
+		want     int
+	}{
+		{[]string{"read*"}, 20}, {[]string{"read1*"}, 6}, {[]string{"GET /*"}, 40}, {[]string{"*7", "read7"}, 4}, {[]string{"*/1*", "r*1"}, 13}, {[]string{"GET /7"}, 1},
+	} {
+		d := &converter{documents: &documents{Draft: convert.New("", convert.Options{}), files: map[string]*yaml.Node{}}, o: Options{Operations: tc.patterns}}
+		d.root = value{node: d.parse("", []byte(many(40)))}
+		d.list()
+		if d.choose(); len(d.operations) != tc.want {
+			t.Errorf("%q: %d operations, want %d", tc.patterns, len(d.operations), tc.want)
+		}
+	}
+}
+
+// TestCallbackOfOneName: a callback can have the name of its operation, as in Nlmf_Broadcast (TS 29.572), or of another one.
+func TestCallbackOfOneName(t *testing.T) {
+	const description = `openapi: 3.0.3
+paths:
+  /a: {post: {operationId: cipher, requestBody: &uri {content: {application/json: {schema: {type: object, properties: {uri: {type: string}}}}}},
+    callbacks: {cipher: {'{$request.body#/uri}': {post: {}}}}, responses: {'200': {}}}}
+  /b: {post: {operationId: start, requestBody: *uri, callbacks: {stop: {'{$request.body#/uri}': {post: {}}}}}}
+  /c: {post: {operationId: stop}}
+`
+	out, _ := with(Options{Target: "http://a"}).Convert(t, description)
+	for _, want := range []string{"name: cipher\n", "name: cipher-2\n", "name: stop\n", "name: stop-2\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }
 
