@@ -63,7 +63,7 @@ func TestSamplesWithCallbacks(t *testing.T) {
 // checkNotified compares the counts of a run without failures with those of its target.
 func checkNotified(t *testing.T, r *rv.Report, st mock.Stats) {
 	t.Helper()
-	if got, want := st.Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want || st.Unmatched != 0 {
+	if got, want := st.Requests, uint64(r.WarmUp.Sent+r.Requests.Sent+r.Graceful.Sent); got != want || st.Unmatched != 0 {
 		t.Errorf("the target counted %d requests, %d of them without a rule; the report has %d", got, st.Unmatched, want)
 	}
 	var sent uint64

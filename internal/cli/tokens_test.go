@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/markdown"
@@ -30,8 +33,43 @@ func TestSampleWithTokens(t *testing.T) {
 	peer := tokenRules(t)
 	url := "http://" + peer.Addr().String()
 	r := runLess(t, markdown.Block{File: "nrf-token", Text: string(text)}, nil, "", "--target-url", "nrf="+url, "--target-url", "udm="+url)
-	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent+r.Graceful.Sent); got != want {
 		t.Errorf("the target counted %d requests, the report %d", got, want)
+	}
+}
+
+// TestSampleRemovesProfiles: the UDM answers nothing, so that each chain instance is aborted. All of them deregister.
+func TestSampleRemovesProfiles(t *testing.T) {
+	waits(t)
+	read := func(name string) string {
+		text, err := os.ReadFile("../../config/samples/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	set, err := rules.Load([]byte(strings.Replace(read("targets/nrf-tokens.yaml"), "/nudm-sdm/v2/{supi}/am-data", "/none/{supi}", 1)), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := serve(t, mock.Options{Rules: set, Seed: 1})
+	url := "http://" + peer.Addr().String()
+	var out, errors bytes.Buffer
+	code := execute(t.Context(), []string{"h2surge", "run", "-o", "json", "-f", "-", "--target-url", "nrf=" + url, "--target-url", "udm=" + url},
+		strings.NewReader(lessLoad(t, read("nrf-token.yaml"))), &out, &errors, parts())
+	r := &rv.Report{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil || code != 2 && code != 3 { // 3: this machine was busy
+		t.Fatalf("exit code %d, %v\n%s", code, err, errors.String())
+	}
+	matches := map[string]uint64{}
+	for _, rule := range peer.Stats().Rules {
+		matches[rule.Name] = rule.Matches
+	}
+	if matches["register"] == 0 || matches["deregister"] != matches["register"] || matches["deregister-without-scope"] != 0 {
+		t.Errorf("the target counted %v", matches)
+	}
+	if c := r.Chains; c.Aborted == 0 || c.AlwaysSent < c.Aborted || c.AlwaysSkipped != 0 {
+		t.Errorf("%+v, after the load %+v", c, r.Graceful)
 	}
 }
 

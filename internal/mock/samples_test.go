@@ -48,9 +48,9 @@ var samples = map[string][]turn{
 	"nrf-tokens.yaml": {
 		{"POST", "/oauth2/token", formType, "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 400, `"title":"invalid_client"`},
 		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfType":"AMF"}`, 201, `"AMF"`},
-		{"POST", "/oauth2/token", formType, "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 200, `"access_token":"t\d+"`},
+		{"POST", "/oauth2/token", formType, "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 200, `"access_token":"t\d+\.nudm-sdm"`},
 		{"GET", "/nudm-sdm/v2/imsi-1/am-data", "", "", 401, "Unauthorized"},
-		{"DELETE", "/nnrf-nfm/v1/nf-instances/4947a69a", "", "", 204, ""},
+		{"DELETE", "/nnrf-nfm/v1/nf-instances/4947a69a", "", "", 403, "INSUFFICIENT_SCOPE"},
 	},
 	"ausf.yaml": {
 		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{}`, 400, "MANDATORY_IE_MISSING"},

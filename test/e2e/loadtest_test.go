@@ -84,5 +84,5 @@ func (s *story) wantCounts(lt *v1alpha1.LoadTest) uint64 {
 		s.Errorf("the steps' requests sum up to %d, sent is %d", steps, n.Sent)
 	}
 	once := lt.Status.Results.Setup.Sent + lt.Status.Results.Teardown.Sent
-	return uint64(n.Sent + lt.Status.Results.WarmUpSent + once)
+	return uint64(n.Sent + lt.Status.Results.WarmUpSent + once + r.Graceful.Sent)
 }
