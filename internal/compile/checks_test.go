@@ -141,11 +141,11 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"schema of an unknown type", inline(`{"properties":{"a":{"type":"text"}}}`), []string{expected + ".jsonSchema.inline: is not a JSON Schema: " +
 			"at '/properties/a/type': value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; at '/properties/a/type': got string, want array"}},
 		{"schema elsewhere", inline(`{"$ref":"http://a.example/schema"}`),
-			[]string{expected + ".jsonSchema.inline: refers to another document; put what it needs under $defs"}},
+			[]string{expected + ".jsonSchema.inline: refers to another document, http://a.example/schema; put what it needs under $defs"}},
 		{"schema in a file", inline(`{"allOf":[{"$ref":"file:///etc/passwd"}]}`),
-			[]string{expected + ".jsonSchema.inline: refers to another document; put what it needs under $defs"}},
+			[]string{expected + ".jsonSchema.inline: refers to another document, file:///etc/passwd; put what it needs under $defs"}},
 		{"schema of another language", inline(`{"$schema":"http://a.example/schema"}`),
-			[]string{expected + ".jsonSchema.inline: refers to another document; put what it needs under $defs"}},
+			[]string{expected + ".jsonSchema.inline: refers to another document, http://a.example/schema; put what it needs under $defs"}},
 		{"schema that refers to nothing", inline(`{"$ref":"#/$defs/a"}`), []string{expected + `.jsonSchema.inline: is not a JSON Schema: json-pointer in "#/$defs/a" not found`}},
 		{"schema with a bad pattern", inline(`{"pattern":"("}`), []string{expected + ".jsonSchema.inline: is not a JSON Schema: at '/pattern': '(' is not valid regex: error parsing regexp: missing closing ): `(`"}},
 	} {

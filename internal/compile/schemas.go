@@ -40,14 +40,14 @@ func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
 		c.fail(at, "is not JSON")
 	}
 	text := strings.TrimSuffix(canonical.String(), "\n")
-	if problem := schemaProblem(text); problem != "" {
+	if problem := SchemaProblem(text); problem != "" {
 		c.fail(at, "%s", problem)
 	}
 	return text
 }
 
 // errOtherDocument is why nothing is loaded: a runner has no access to what a schema may name.
-var errOtherDocument = errors.New("refers to another document; put what it needs under $defs")
+var errOtherDocument = errors.New("is another document")
 
 // noDocuments refuses all that a schema refers to and that is not part of the standard.
 type noDocuments struct{}
@@ -57,8 +57,8 @@ func (noDocuments) Load(string) (any, error) { return nil, errOtherDocument }
 // schemaURL is the base of references within a schema.
 const schemaURL = "schema:///"
 
-// schemaProblem compiles a schema as runners do, and says what is wrong with it, or nothing.
-func schemaProblem(text string) string {
+// SchemaProblem compiles a schema as runners do, and says what is wrong with it, or nothing.
+func SchemaProblem(text string) string {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noDocuments{})
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -74,7 +74,8 @@ func schemaProblem(text string) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &elsewhere):
-		return errOtherDocument.Error()
+		return "refers to another document, " + strings.TrimPrefix(elsewhere.URL, schemaURL) +
+			"; put what it needs under $defs"
 	case errors.As(err, &broken):
 		return "is not a JSON Schema: " + schemaFaults(broken.Err)
 	}

@@ -105,6 +105,8 @@ func (o *convertOptions) openAPI() *cobra.Command {
 	cmd.Flags().StringVar(&more.Target, "target", "", "`URL` of the service (default the description's first server)")
 	cmd.Flags().StringArrayVar(&more.Operations, "operation", nil,
 		"operationId, or `'GET /path'`, of what to convert, with * for any text (default all); may be repeated")
+	cmd.Flags().BoolVar(&more.Check, "check", false,
+		"check the JSON of responses against the schemas of the description, with all that they refer to in a ConfigMap")
 	cmd.Flags().BoolVar(&more.Multipart, "multipart", false,
 		"send multipart/related with its binary parts, where a description has it in addition to JSON")
 	cmd.Flags().BoolVar(&more.Resources, "resources", false,

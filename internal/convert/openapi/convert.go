@@ -25,6 +25,8 @@ type Options struct {
 	// Resources makes chains that create, read, change and delete a resource, in place of one for
 	// each operation. A POST on a collection or a PUT with the response 201 creates it.
 	Resources bool
+	// Check adds a check of the JSON of the responses against the schemas of the description.
+	Check bool
 	// Multipart sends multipart/related where a description has it in addition to JSON.
 	Multipart bool
 }

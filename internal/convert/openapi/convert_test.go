@@ -32,6 +32,7 @@ func TestConvert(t *testing.T) {
 		{"callbacks-resources", "callbacks.yaml", Options{Target: "http://watch.svc:8080", Resources: true}},
 		{"network-multipart", "network.yaml", Options{Target: "http://net.svc:8080", Operations: []string{"transferLater", "start"}, Multipart: true}},
 		{"network", "network.yaml", Options{Target: "http://net.svc:8080", Resources: true}},
+		{"checked", "checked.yaml", Options{Target: "http://profiles.svc:8080", Check: true}},
 		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -55,6 +56,8 @@ func TestMistakes(t *testing.T) {
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{}, "servers[0].url: has no host; --target says where the service is"},
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "here"}, "--target: must be a URL such as http://host:8080, without a user"},
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "http://a", Operations: []string{"b"}}, "--operation: b is not in the description\npaths: there is no operation"},
+		{"openapi: 3.0.3\npaths: {/: {get: {responses: {'200': {content: {application/json: {schema: {items: {$ref: 'TS29571.yaml#/A'}}}}}}}}}", Options{Target: "http://a", Check: true},
+			"GET /: the schema refers to TS29571.yaml#/A, which cannot be found"},
 		{many(33), Options{Target: "http://a"}, "paths: there are 33 operations, and a LoadTest has 32 chains; --operation says which ones, with * for any text: GET /0, read1, GET /2, read3, GET /4, read5, GET /6, read7, GET /8, read9, GET /10, read11, GET /12, read13, GET /14, read15, GET /16, read17, GET /18, read19, GET /20, read21, GET /22, read23, GET /24, read25, GET /26, read27, GET /28, read29, GET /30, read31, GET /32"},
 		{many(33), Options{Target: "http://a", Operations: []string{"GET /*", "write*"}}, "--operation: write* is not in the description\npaths: there are 33 operations, and a LoadTest has 32 chains; --operation says which ones, with * for any text: GET /0, read1, GET /2, read3, GET /4, read5, GET /6, read7, GET /8, read9, GET /10, read11, GET /12, read13, GET /14, read15, GET /16, read17, GET /18, read19, GET /20, read21, GET /22, read23, GET /24, read25, GET /26, read27, GET /28, read29, GET /30, read31, GET /32"},
 		{"openapi: 3.0.3\npaths: {'/{': {get: {}}}", Options{Target: "http://a"}, "GET /{: has a brace that is not closed"},

@@ -97,6 +97,9 @@ func (c *converter) template(op *operation, captures, item, first bool) string {
 	c.body(&t, at, op)
 	if status := c.statuses(op); len(status) > 0 {
 		t.Expect = &v1alpha1.Expect{Status: convert.Statuses(status...)}
+		if c.o.Check {
+			c.check(&t, at, op)
+		}
 	}
 	if captures && !item {
 		t.Capture = []v1alpha1.Capture{{Name: c.location, ValueSource: v1alpha1.ValueSource{Header: "location"}}}
