@@ -61,8 +61,9 @@ type BearerAuth struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clientSecretFrom) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecretFrom"
 type OAuth2 struct {
-	// tokenURL is the URL of the token endpoint. It starts with http:// or https:// and may have a query. Bounds:
-	// at most 2048 characters.
+	// tokenURL is the URL of the token endpoint. It starts with http:// or https:// and may have a query. If it has the
+	// scheme, host and port of a target's url, the runner connects as to that target: with its connectTo, tls.serverName
+	// and tls.insecureSkipVerify. Bounds: at most 2048 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048

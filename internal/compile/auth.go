@@ -138,3 +138,45 @@ func (c *checker) parameters(path *field.Path, in []v1alpha1.Parameter) map[stri
 	}
 	return out
 }
+
+// tokenEndpoints connects to the token endpoints that are on the host and port of a target as to the target: with its
+// connectTo, serverName and insecureSkipVerify.
+func (c *planner) tokenEndpoints() {
+	for i := range c.plan.Targets {
+		auth := c.plan.Targets[i].Auth
+		if auth == nil || auth.OAuth2 == nil {
+			continue
+		}
+		base, _, _ := strings.Cut(auth.OAuth2.TokenURL, "?")
+		of, err := endpoint.Parse(base)
+		if err != nil {
+			continue
+		}
+		for j := range c.plan.Targets {
+			if asTarget(auth.OAuth2, &c.plan.Targets[j], &of) {
+				break
+			}
+		}
+	}
+}
+
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
+// asTarget takes the settings of a target for a token endpoint, if one of the target's endpoints has its host and port.
+func asTarget(to *rv.OAuth2, t *rv.Target, of *rv.Endpoint) bool {
+	for i := range t.Endpoints {
+		e := &t.Endpoints[i]
+		port := defaultPorts[e.Scheme]
+		if e.Scheme != of.Scheme || strings.TrimSuffix(e.Authority, port) != strings.TrimSuffix(of.Authority, port) {
+			continue
+		}
+		if e.Address != of.Address {
+			to.Address = e.Address
+		}
+		if t.TLS != nil {
+			to.ServerName, to.InsecureSkipVerify = t.TLS.ServerName, t.TLS.InsecureSkipVerify
+		}
+		return true
+	}
+	return false
+}

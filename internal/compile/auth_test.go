@@ -60,6 +60,28 @@ func TestAuthWarnings(t *testing.T) {
 	}
 }
 
+// TestTokenEndpointOfATarget: a token endpoint on the host and port of a target is reached as the target is.
+func TestTokenEndpointOfATarget(t *testing.T) {
+	const nrf = ", connections: 2}, {name: nrf, url: 'https://nrf.example/api', connections: 2, connectTo: '192.0.2.1:8443', tls: {serverName: nrf, insecureSkipVerify: true}"
+	for name, tt := range map[string]struct {
+		tokenURL string
+		want     rv.OAuth2
+	}{
+		"of the target":        {"https://nrf.example/oauth2/token?a=b", rv.OAuth2{Address: "192.0.2.1:8443", ServerName: "nrf", InsecureSkipVerify: true}},
+		"with its port":        {"https://nrf.example:443/oauth2/token", rv.OAuth2{Address: "192.0.2.1:8443", ServerName: "nrf", InsecureSkipVerify: true}},
+		"of another port":      {"https://nrf.example:8443/oauth2/token", rv.OAuth2{}},
+		"without TLS":          {"http://nrf.example/oauth2/token", rv.OAuth2{}},
+		"of the target itself": {"http://target.example/oauth2/token", rv.OAuth2{}},
+	} {
+		p := parts{targets: "{name: target, url: http://target.example, auth: {oauth2: {tokenURL: '" + tt.tokenURL + "', clientID: a}}" + nrf + "}"}
+		plan, _ := p.plan(t)
+		got := plan.Targets[0].Auth.OAuth2
+		if diff := cmp.Diff(tt.want, rv.OAuth2{Address: got.Address, ServerName: got.ServerName, InsecureSkipVerify: got.InsecureSkipVerify}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // located is a target with a variable v in its URL.
 func located(url, variable string) parts {
 	p := parts{targets: "{name: target, url: '" + url + "', connections: 2}"}

@@ -28,6 +28,7 @@ func (c *compiler) targets() {
 		c.place(place.In("tls.certFile", -1), at.Child("tls", "certificate"))
 		c.plan.Targets = append(c.plan.Targets, c.target(at, t))
 	}
+	c.tokenEndpoints()
 }
 
 func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Target {

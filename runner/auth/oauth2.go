@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,7 +40,7 @@ func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oau
 		return nil, err
 	}
 	t := &http.Transport{
-		DialContext: dialAllowed(addresses),
+		DialContext: dialAllowed(addresses, c.Address),
 		// No Proxy: as with targets, nothing of the environment comes between. Requests are minutes apart: a
 		// connection kept would only go stale.
 		DisableKeepAlives:      true,
@@ -62,9 +63,14 @@ func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oau
 	return &oauth2{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
 }
 
-// dialAllowed returns a dial function that asks the policy about each address after the name was resolved.
-func dialAllowed(addresses *policy.Policy) func(context.Context, string, string) (net.Conn, error) {
+// dialAllowed returns a dial function that asks the policy about each address after the name was resolved. If address is
+// set, the function connects to it in place of the host and port of the URL. A unix socket has no rule in a policy.
+func dialAllowed(addresses *policy.Policy, address string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		if path, is := strings.CutPrefix(address, "unix:"); is {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}
+		hostPort = cmp.Or(address, hostPort)
 		host, _, err := net.SplitHostPort(hostPort)
 		if err != nil {
 			return nil, err
@@ -90,6 +96,8 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 	}
 	config = config.Clone()
 	config.NextProtos = nil
+	config.ServerName = cmp.Or(c.ServerName, config.ServerName)
+	config.InsecureSkipVerify = config.InsecureSkipVerify || c.InsecureSkipVerify
 	if c.CertFile != "" {
 		// Read for each handshake, and so for each token: a mounted certificate is replaced before it expires.
 		config.Certificates, config.GetClientCertificate = nil, func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

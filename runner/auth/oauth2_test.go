@@ -103,6 +103,31 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
+// TestAsTarget: the runner connects to the address of the target that has the URL of the token endpoint, and checks its certificate as that
+// of the target. The certificate of the test is for example.com.
+func TestAsTarget(t *testing.T) {
+	e := newEndpoint(t, "h2")
+	address := e.Listener.Addr().String()
+	ca := write(t, t.TempDir(), "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: e.Certificate().Raw})))
+	for name, tc := range map[string]struct {
+		config rv.OAuth2
+		ok     bool
+	}{
+		"another name":        {rv.OAuth2{Address: address, CAFile: ca}, false},
+		"serverName":          {rv.OAuth2{Address: address, CAFile: ca, ServerName: "example.com"}, true},
+		"wrong serverName":    {rv.OAuth2{Address: address, CAFile: ca, ServerName: "nrf.example"}, false},
+		"insecureSkipVerify":  {rv.OAuth2{Address: address, InsecureSkipVerify: true}, true},
+		"no authority for it": {rv.OAuth2{Address: address, ServerName: "example.com"}, false},
+		"no address to go to": {rv.OAuth2{InsecureSkipVerify: true}, false},
+		"socket that is none": {rv.OAuth2{Address: "unix:/none", InsecureSkipVerify: true}, false},
+	} {
+		tc.config.TokenURL, tc.config.ClientID = "https://nrf.invalid/oauth2/token", "me"
+		if g, err := fetch(t, &tc.config); (err == nil) != tc.ok || tc.ok && string(g.value) != "Bearer abc" {
+			t.Errorf("%s: %q, %v", name, g.value, err)
+		}
+	}
+}
+
 // TestCallersTLS: what the caller offers by ALPN is for the target, and stays the caller's.
 func TestCallersTLS(t *testing.T) {
 	e := newEndpoint(t, "h2")

@@ -194,6 +194,11 @@ type BearerAuth struct {
 // before they expire.
 type OAuth2 struct {
 	TokenURL string `json:"tokenURL"`
+	// Address, if set, is what is dialled in place of the host and port of TokenURL, see Endpoint.Address. ServerName and
+	// InsecureSkipVerify are as in TLS. All are those of the target that has the host and port of TokenURL.
+	Address            string `json:"address,omitempty"`
+	ServerName         string `json:"serverName,omitempty"`
+	InsecureSkipVerify bool   `json:"insecureSkipVerify,omitempty"`
 	// HTTP2 speaks HTTP/2 with prior knowledge to an http:// TokenURL.
 	HTTP2 bool `json:"http2,omitempty"`
 	// ClientID is empty if the endpoint identifies the client in another way.
