@@ -63,8 +63,8 @@ func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oau
 	return &oauth2{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
 }
 
-// dialAllowed returns a dial function that asks the policy about each address after the name was resolved. If address is
-// set, the function connects to it in place of the host and port of the URL. A unix socket has no rule in a policy.
+// dialAllowed returns a dial function that asks the policy about each address after the name was resolved. If address
+// is set, the function connects to it in place of the host and port of the URL. A unix socket has no rule in a policy.
 func dialAllowed(addresses *policy.Policy, address string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		if path, is := strings.CutPrefix(address, "unix:"); is {
