@@ -109,8 +109,7 @@ const Passed = "passed"
 
 // Result is how a trial ended.
 type Result struct {
-	// Outcome is passed, rule, panic, deadlock (all goroutines of the bubble wait), hang (real time ran out) or failed
-	// (another failure).
+	// Outcome is passed, rule, panic, deadlock (all goroutines wait), hang (real time ran out) or failed (something else).
 	Outcome string
 	// Rule is the name of the rule, or where the process panicked.
 	Rule, Message string
@@ -153,6 +152,17 @@ func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
 	return result
 }
 
+// inOrder returns the first goroutines of a dump. Those that wait for something outside of the bubble, such as a lock,
+// come first: while one of them waits, the time of the bubble stands.
+func inOrder(dump string) string {
+	all := strings.Split(dump, "\n\n")
+	slices.SortStableFunc(all[1:], func(a, b string) int {
+		return strings.Count(a, "(durable") - strings.Count(b, "(durable")
+	})
+	dump = strings.Join(all, "\n\n")
+	return dump[:min(len(dump), 20_000)]
+}
+
 var (
 	dumpStart = regexp.MustCompile(`(?m)^(?:panic|fatal error|SIGQUIT): (.*)$`)
 	place     = regexp.MustCompile(`(?m)^github\.com/h2surge/h2surge/(\S+)\(`)
@@ -162,14 +172,14 @@ var (
 func read(out string, exit, stopped error) (r Result) {
 	log, dump := out, ""
 	if at := dumpStart.FindStringSubmatchIndex(out); at != nil {
-		log, dump = out[:at[0]], out[at[0]:min(len(out), at[0]+20_000)]
+		log, dump = out[:at[0]], inOrder(out[at[0]:])
 		r = Result{Outcome: "panic", Message: out[at[2]:at[3]]}
 	}
 	log, result, found := strings.Cut(log, "\n"+resultMark)
 	switch {
 	case stopped != nil && exit != nil:
 		r = Result{Outcome: "hang", Message: "it did not end in time"}
-	case strings.HasPrefix(r.Message, "deadlock"):
+	case strings.Contains(r.Message, "deadlock"):
 		r.Outcome = "deadlock"
 	case dump != "":
 		if m := place.FindStringSubmatch(dump); m != nil {

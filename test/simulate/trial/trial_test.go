@@ -33,6 +33,11 @@ func (w *toy) Do(e trial.Event) {
 		var mu sync.WaitGroup
 		mu.Add(1)
 		mu.Wait()
+	case "locked":
+		var mu sync.Mutex
+		mu.Lock()
+		time.AfterFunc(time.Second, mu.Unlock)
+		mu.Lock()
 	case "hang":
 		for {
 			w.restarted = true
@@ -106,7 +111,8 @@ func TestCampaign(t *testing.T) {
 // TestFailures checks the outcomes that end the process of a trial, as its parent sees them.
 func TestFailures(t *testing.T) {
 	for action, want := range map[string]string{
-		"panic": "panic test/simulate/trial_test.(*toy).Do: a defect", "deadlock": "deadlock: deadlock: ", "hang": "hang: ",
+		"panic": "panic test/simulate/trial_test.(*toy).Do: a defect", "deadlock": "deadlock: deadlock: ",
+		"locked": "[sync.Mutex.Lock", "hang": "hang: ",
 	} {
 		t.Run(action, func(t *testing.T) {
 			t.Setenv("TOY_ACTION", action)
