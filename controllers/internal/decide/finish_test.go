@@ -25,6 +25,7 @@ func TestLossTolerated(t *testing.T) {
 		"redeal":            {v1alpha1.ShardLostRebalance, []int{1}, "", true},
 		"stopped by a user": {v1alpha1.ShardLostRebalance, []int{1}, StopBySpec, true},
 		"too few were left": {v1alpha1.ShardLostRebalance, []int{1}, stopByTooFew, false},
+		"a search ended":    {v1alpha1.ShardLostContinue, []int{1}, stopByLoss, false},
 		"nobody was left":   {v1alpha1.ShardLostContinue, []int{0, 1}, "", false},
 	}
 	for name, tt := range tests {
