@@ -105,6 +105,10 @@ var Actions = []trial.Action{
 	{Group: "user", Name: "deletePod", Weight: 3, Args: args(anyRunner), Doc: "deletes a runner pod"},
 	{Group: "user", Name: "deleteObject", Weight: 3, Args: args(anyTest, anyKind), Doc: "deletes an object of a test"},
 
+	{Group: "user", Name: "rows", Weight: 3, Doc: "adds a row to the ConfigMap of tables"},
+	{Group: "user", Name: "rotate", Weight: 3,
+		Doc: "replaces the certificates of runners, in a Secret, and of the target with TLS"},
+
 	{Group: "tenant", Name: "forge", Weight: 12, Args: args(anyTest, anyKind, trial.Arg{Name: "owner",
 		High: 1}), Doc: "creates an object with the name of one that the test may need; owner: it names the test as its owner"},
 	{Group: "tenant", Name: "replaceObject", Weight: 3, Args: args(anyTest, anyKind),
@@ -132,7 +136,8 @@ var Actions = []trial.Action{
 
 const shapeDoc = "creates a test; lost: onShardLost is Fail, Continue, Rebalance; lease in seconds; profile: constant, ramp, bursts, a pause, a " +
 	"closed loop; once: setup chain (1), teardown chain (2); protocol: h2c, http1; extra: lock (1), sidecar (2), deadline (4); limit: " +
-	"no threshold, no errors, few errors else the test ends, p99 in windows, p99 in windows else the test ends; ttl: none, 0 s, 20 s, by outcome"
+	"no threshold, no errors, few errors else the test ends, p99 in windows, p99 in windows else the test ends; ttl: none, 0 s, 20 s, by outcome; " +
+	"feature: none, a table, notifications, TLS, two targets, a search. Of these three, higher numbers are none"
 
 // shape returns the arguments of a new test.
 func shape() []trial.Arg {
@@ -143,5 +148,6 @@ func shape() []trial.Arg {
 			High: 20},
 		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
 		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7},
-		trial.Arg{Name: "limit", High: int64(len(limits)) - 1}, trial.Arg{Name: "ttl", High: int64(len(expiries)) - 1})
+		trial.Arg{Name: "limit", High: most(limits)}, trial.Arg{Name: "ttl", High: most(expiries)},
+		trial.Arg{Name: "feature", High: most(features)})
 }

@@ -91,7 +91,7 @@ var ofRunners = map[string]action{
 		}
 	}),
 	"cutTarget": runnerFault(func(w *World, p *process, e trial.Event) {
-		for _, ip := range []string{h2cAddress, http1Address} {
+		for _, ip := range targetAddresses {
 			w.cut(p.ip, ip, e)
 			w.cut(ip, p.ip, e)
 		}

@@ -138,8 +138,10 @@ func (w *World) stop() {
 	for _, p := range w.runners.alive() {
 		p.Kill()
 	}
-	w.net.Host(h2cAddress).Close()
-	w.net.Host(http1Address).Close()
+	for _, ip := range targetAddresses {
+		w.net.Host(ip).Close()
+	}
+	w.notifier.close()
 	w.ended.Wait()
 	time.Sleep(time.Minute) // timers of the network and of client-go
 }

@@ -280,9 +280,15 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 	if parts := q.Done + q.TimedOut + q.Reset + q.ConnectionLost + q.InFlightAtEnd; q.Sent != parts {
 		l.Broken("counts add up", "%s: sent %d, the outcomes are %d: %+v", h.lt.Name, q.Sent, parts, *q)
 	}
-	// A request without a response may not have arrived.
-	if least := seen(is.Results) - q.TimedOut - q.ConnectionLost - q.InFlightAtEnd - q.Reset; h.total < least {
+	// A request without a response may not have arrived. How many of a warm-up have none is not known.
+	if least := q.Sent - q.TimedOut - q.ConnectionLost - q.InFlightAtEnd - q.Reset; h.total < least {
 		l.Broken(rule, "%s: at least %d requests arrived by the results, and %d did: %+v", h.lt.Name, least, h.total, *q)
+	}
+	for _, of := range is.Results.Listeners {
+		if of.Received > h.total || of.InTime > of.Received {
+			l.Broken(rule, "%s: %d requests caused %d notifications, %d of them in time", h.lt.Name, h.total, of.Received,
+				of.InTime)
+		}
 	}
 	if is.CompletionTime == nil || is.Results.Partial {
 		return

@@ -92,6 +92,7 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 	// of its clock
 	zero := time.Now().Add(-time.Hour - time.Duration(r.w.Rand("clock of "+pod.Name).Int64N(int64(r.w.skew)+1)))
 	make := func(plan *rv.Plan, o engine.Options) (runner.Engine, error) {
+		mount(plan, root)
 		e, err := engine.New(plan, o)
 		if err == nil {
 			p.engine.Store(e)
@@ -119,6 +120,27 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 		p.exit <- code
 	})
 	return p
+}
+
+// mount makes a plan read its files below a folder.
+func mount(plan *rv.Plan, root string) {
+	at := func(file *string) {
+		if *file != "" {
+			*file = filepath.Join(root, *file)
+		}
+	}
+	for i := range plan.Variables {
+		if c := plan.Variables[i].CSV; c != nil {
+			at(&c.Content.File)
+		}
+	}
+	for i := range plan.Targets {
+		if t := plan.Targets[i].TLS; t != nil {
+			at(&t.CAFile)
+			at(&t.CertFile)
+			at(&t.KeyFile)
+		}
+	}
 }
 
 // configOf is what the process reads from its arguments and its environment.

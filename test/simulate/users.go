@@ -119,6 +119,8 @@ var ofUsers = map[string]action{
 		s.Spec.Template.Spec = lt.Spec
 		_, _ = apiserver.Create(w.api, s)
 	},
+	"rows":   func(w *World, _ trial.Event) { w.content.grow() },
+	"rotate": func(w *World, _ trial.Event) { w.content.rotate() },
 	"unschedule": func(w *World, _ trial.Event) {
 		for _, s := range apiserver.Objects[*v1alpha1.LoadTestSchedule](w.api) {
 			_ = w.api.Delete(s, metav1.DeleteOptions{})
@@ -163,11 +165,15 @@ func (w *World) object(e trial.Event) client.Object {
 func (w *World) identify(lt *v1alpha1.LoadTest) {
 	w.incarnations++
 	key := fmt.Sprint("/", w.incarnations, "/")
-	lt.Spec.Variables = []v1alpha1.Variable{{Name: "n", Counter: &v1alpha1.Counter{}}}
+	lt.Spec.Variables = append([]v1alpha1.Variable{{Name: "n", Counter: &v1alpha1.Counter{}}},
+		slices.DeleteFunc(lt.Spec.Variables, func(v v1alpha1.Variable) bool { return v.Name == "n" })...)
 	for i := range lt.Spec.Templates {
-		if t := &lt.Spec.Templates[i]; t.Name == "get" {
+		switch t := &lt.Spec.Templates[i]; t.Name {
+		case "get":
 			t.Path = key + "${n}"
-		} else {
+		case "second":
+			t.Path = key + "${n}/second"
+		default:
 			t.Path = key + "once"
 		}
 	}
@@ -210,8 +216,9 @@ func (w *World) create(e trial.Event) {
 		if address == http1Address {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		}
-		s.Thresholds = limits[e.Int("limit")]
-		expiries[e.Int("ttl")](s)
+		s.Thresholds = of(limits, e.Int("limit"))
+		of(expiries, e.Int("ttl"))(s)
+		of(features, e.Int("feature"))(s)
 		if e.Int("extra")&1 != 0 {
 			s.Lock = "core"
 		}
@@ -231,7 +238,9 @@ func (w *World) create(e trial.Event) {
 	}
 	o := lt.Build()
 	w.identify(o)
-	if _, err := apiserver.Create(w.api, o); err == nil {
+	if _, err := apiserver.Create(w.api, o); err != nil {
+		w.Log("%s is refused: %v", name, err)
+	} else {
 		w.tests = append(w.tests, name)
 	}
 }

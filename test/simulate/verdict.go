@@ -10,8 +10,8 @@ import (
 
 // reasons are those of a verdict that something must have caused: whether it happened.
 var reasons = map[string]func(*history, *v1alpha1.LoadTestStatus) bool{
-	"Passed": func(h *history, is *v1alpha1.LoadTestStatus) bool {
-		return len(h.lost) == 0 && !is.Results.Partial && is.Results.Requests.Succeeded > 0
+	"Passed": func(_ *history, is *v1alpha1.LoadTestStatus) bool { // also if a runner without a share was lost
+		return !is.Results.Partial && is.Results.Requests.Succeeded > 0
 	},
 	"ThresholdsFailed": func(_ *history, is *v1alpha1.LoadTestStatus) bool {
 		return slices.ContainsFunc(is.Verdict.Thresholds, func(t v1alpha1.ThresholdStatus) bool { return !t.Passed })
@@ -21,7 +21,9 @@ var reasons = map[string]func(*history, *v1alpha1.LoadTestStatus) bool{
 	"PartialResult": func(h *history, _ *v1alpha1.LoadTestStatus) bool { return len(h.lost) > 0 },
 	"RunnerLost":    func(h *history, _ *v1alpha1.LoadTestStatus) bool { return len(h.lost) > 0 },
 	"LeaseExpired":  func(h *history, _ *v1alpha1.LoadTestStatus) bool { return h.lt.Spec.Runner.LeaseDuration != nil },
-	"Stopped":       func(h *history, _ *v1alpha1.LoadTestStatus) bool { return h.lt.Spec.Stop },
+	"Stopped": func(h *history, is *v1alpha1.LoadTestStatus) bool { // the other cause is SIGTERM of all runners
+		return h.lt.Spec.Stop || strings.Contains(is.Verdict.Message, ": terminated")
+	},
 	"DeadlineExceeded": func(h *history, _ *v1alpha1.LoadTestStatus) bool {
 		return h.lt.Spec.ActiveDeadlineSeconds != nil
 	},
@@ -40,7 +42,7 @@ func (l *rules) judged(h *history, is *v1alpha1.LoadTestStatus) {
 	}
 	for i := range h.lt.Spec.Thresholds {
 		t := &h.lt.Spec.Thresholds[i]
-		if t.Metric != v1alpha1.MetricErrorRate || t.Window != nil || t.AbortOnFail {
+		if t.Metric != v1alpha1.MetricErrorRate || t.Window != nil || t.AbortOnFail || h.lt.Spec.Search != nil {
 			continue
 		}
 		most, _ := strconv.ParseFloat(strings.TrimSuffix(t.Max.String(), "%"), 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/url"
 	"regexp"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 
 	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/test/peer"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
 	"github.com/h2surge/h2surge/test/simulate/cluster"
 	"github.com/h2surge/h2surge/test/simulate/network"
@@ -31,10 +33,15 @@ const (
 	operatorNet  = "10.0.0." // and the number of the replica, from 1
 	h2cAddress   = "10.9.0.1"
 	http1Address = "10.9.0.2"
-	targetPort   = ":80"
+	tlsAddress   = "10.9.0.3"
+	// notifierAddress is that of what sends notifications for all targets.
+	notifierAddress = "10.9.0.4"
+	targetPort      = ":80" // of cleartext and of TLS
 	// startup is how long a container takes to start at most.
 	startup = 2 * time.Second
 )
+
+var targetAddresses = []string{h2cAddress, http1Address, tlsAddress}
 
 // World is the whole system of a trial.
 type World struct {
@@ -45,6 +52,8 @@ type World struct {
 	api      *apiserver.Server
 	cluster  *cluster.Cluster
 	targets  []*target.Target
+	content  *content
+	notifier *notifier
 	runners  runners
 	replicas []*replica
 	over     chan struct{} // closed at the end
@@ -84,12 +93,17 @@ func New(t *testing.T, run *trial.Run) trial.World {
 	w.api = apiserver.New(operator.Scheme())
 	w.api.Fault, w.api.Admit = w.faults.request, w.faults.admit
 	w.api.Watch(w.rules.wrote)
-	for _, ip := range []string{h2cAddress, http1Address} {
+	w.content = newContent(t, w)
+	w.notifier = &notifier{from: w.net.Host(notifierAddress), queue: map[string]chan *url.URL{}}
+	for _, ip := range targetAddresses {
 		l, err := w.net.Host(ip).Listen("tcp", targetPort)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.rules.received))
+		if ip == tlsAddress {
+			l = w.content.listen(l)
+		}
+		w.targets = append(w.targets, target.Serve(l, ip == http1Address, w.received))
 	}
 	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}, byIP: map[string]*process{}}
 	w.rules.runner, w.rules.decided = w.runners.at, w.decided
@@ -101,6 +115,14 @@ func New(t *testing.T, run *trial.Run) trial.World {
 	w.ended.Go(func() { w.cluster.Run(ctx) })
 	w.ended.Go(w.watch)
 	return w
+}
+
+// received is called with each request that a target gets.
+func (w *World) received(r *peer.Request, from string, sent time.Time) {
+	w.rules.received(r, from, sent)
+	if to := r.Fields[callback]; to != "" {
+		w.notifier.send(to)
+	}
 }
 
 // noise is what each process logs when it starts and ends.

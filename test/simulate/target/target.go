@@ -3,6 +3,7 @@
 package target
 
 import (
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
@@ -45,6 +46,10 @@ func Serve(l net.Listener, http1 bool, received func(r *peer.Request, from strin
 			c, err := l.Accept()
 			if err != nil {
 				return
+			}
+			if secure, ok := c.(*tls.Conn); ok {
+				go t.secure(secure)
+				continue
 			}
 			t.accept(c)
 		}
@@ -89,6 +94,16 @@ func (t *Target) Connections() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.conns)
+}
+
+// secure accepts a connection after its handshake. A read and a write that begin during a handshake wait for a lock,
+// which stops the time of a bubble.
+func (t *Target) secure(c *tls.Conn) {
+	if err := c.Handshake(); err != nil {
+		_ = c.Close() // the client sees it
+		return
+	}
+	t.accept(c)
 }
 
 func (t *Target) accept(socket net.Conn) {
@@ -140,10 +155,14 @@ func (c *conn) wrote() {
 }
 
 func (c *conn) read() {
+	socket := c.net
+	if secure, ok := socket.(*tls.Conn); ok {
+		socket = secure.NetConn()
+	}
 	b := make([]byte, 4096)
 	for {
 		n, err := c.net.Read(b)
-		sent := c.net.(interface{ Sent() time.Time }).Sent() // of a network.Network
+		sent := socket.(interface{ Sent() time.Time }).Sent() // of a network.Network
 		c.of.mu.Lock()
 		c.sent = sent
 		c.In.Write(b[:n])
