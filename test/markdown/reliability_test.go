@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,26 @@ var (
 	// proof is a test in the last cell of a row: `TestName` or `TestName/case`, and the level at which it runs.
 	proof = regexp.MustCompile("`(Test\\w+)(?:/([^`]+))?` \\(([a-z0-9-]+)\\)")
 )
+
+// simulated is a rule of test/simulate in the last cell of a row, and an event that it must survive.
+var simulated = regexp.MustCompile("`([a-z][^`]*)` \\(`(\\w+)`\\)")
+
+// simulation returns the code of the rules and events of test/simulate.
+func simulation(t *testing.T) (code string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "test/simulate/*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of the simulation: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code += string(text)
+	}
+	return code
+}
 
 // levels are the levels of the tests of the failure matrix.
 var levels = map[string]bool{"unit": true, "api-server": true, "e2e": true, "e2e-long": true}
@@ -69,7 +90,7 @@ func tests(t *testing.T) map[string]string {
 }
 
 // TestFailureMatrix: each row of the failure matrix of docs/operate/reliability.md names a test that exists, at the level where
-// it runs, and a case only if the test's file has its name.
+// it runs, and a case only if the test's file has its name. Rules and events of the simulation exist.
 func TestFailureMatrix(t *testing.T) {
 	const page, least = "docs/operate/reliability.md", 30
 	text, err := os.ReadFile(filepath.Join(root, page))
@@ -81,7 +102,7 @@ func TestFailureMatrix(t *testing.T) {
 		t.Fatalf("%s has no section Failure matrix", page)
 	}
 	matrix, _, _ = strings.Cut(matrix, "\n## ")
-	known, rows := tests(t), 0
+	known, code, rows := tests(t), simulation(t), 0
 	for line := range strings.Lines(matrix) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| fault ") {
@@ -96,6 +117,11 @@ func TestFailureMatrix(t *testing.T) {
 		named := proof.FindAllStringSubmatch(cells[4], -1)
 		if len(named) == 0 {
 			t.Errorf("%s: the row names no test as `TestName` (level): %s", page, line)
+		}
+		for _, m := range simulated.FindAllStringSubmatch(cells[4], -1) {
+			if !strings.Contains(code, strconv.Quote(m[1])) || !strings.Contains(code, "Name: "+strconv.Quote(m[2])) {
+				t.Errorf("%s: the simulation has no rule %q or no event %s: %s", page, m[1], m[2], line)
+			}
 		}
 		for _, m := range named {
 			file, exists := known[m[3]+" "+m[1]]
