@@ -125,23 +125,23 @@ func (s Simulation) Generate(seed uint64) []Event {
 	r := Rand(seed, "events")
 	var events []Event
 	var chosen []Action // an action for each unit of weight
-	absent := map[string]bool{}
+	absent, sparse := map[string]bool{}, r.Float64()*r.Float64()
 	for _, a := range s.Actions {
 		if a.Weight == 0 {
 			events = append(events, a.draw(r, 0))
 			continue
 		}
 		if _, known := absent[a.Group]; !known {
-			absent[a.Group] = r.IntN(4) == 0
+			absent[a.Group] = r.Float64() < sparse && a.Group != ""
 		}
-		factor := []int{0, 1, 1, 4}[r.IntN(4)]
+		factor := []int{0, 0, 1, 4}[r.IntN(4)]
 		for range a.Weight * factor {
 			if !absent[a.Group] {
 				chosen = append(chosen, a)
 			}
 		}
 	}
-	pace := 0.25 * math.Pow(100, r.Float64())
+	pace := math.Pow(50, r.Float64())
 	for at := gap(r, pace); at < s.Horizon && len(chosen) > 0; at += gap(r, pace) {
 		events = append(events, s.burst(r, at, chosen)...)
 	}
@@ -155,14 +155,17 @@ func (s Simulation) burst(r *rand.Rand, at time.Duration, chosen []Action) (even
 	on := ""
 	if len(s.Triggers) > 0 && r.IntN(2) == 0 {
 		on = s.trigger(r)
+		if r.IntN(3) == 0 {
+			at = time.Millisecond // what happens once, at the start, is hit, too
+		}
 	}
-	for range []int{1, 1, 1, 2, 2, 3}[r.IntN(6)] {
+	for range []int{1, 2, 2, 3, 3, 4}[r.IntN(6)] {
 		a := chosen[r.IntN(len(chosen))]
 		e := a.draw(r, at)
 		if len(events) > 0 && r.IntN(2) == 0 {
 			a.copy(e, events[0])
 		}
-		later := time.Duration([]int64{0, r.Int64N(50), r.Int64N(2000)}[r.IntN(3)]) * time.Millisecond
+		later := time.Duration([]int64{0, r.Int64N(50), r.Int64N(2000), r.Int64N(20_000)}[r.IntN(4)]) * time.Millisecond
 		switch {
 		case on != "":
 			e.On, e.Wait = on, later

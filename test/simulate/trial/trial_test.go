@@ -63,7 +63,7 @@ var toys = trial.Simulation{
 // TestToy is the campaign of toys: the other tests run it in a process, where seeds may fail.
 func TestToy(t *testing.T) {
 	if os.Getenv("TOY") != "" {
-		toys.Seeds(t, 3)
+		toys.Seeds(t, 12)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestCampaign(t *testing.T) {
 	dir := t.TempDir()
 	out := toyProcess(t, "-keep", dir)
 	for _, want := range []string{
-		": rule rate: ", "5 of 5 repeats", "of which these 3 are left", "load rate=5\n", "start shards=1\n", "3 seeds",
-		"outcomes: map[passed:2 rule:1]", "RULE rate",
+		": rule rate: ", "5 of 5 repeats", "of which these 3 are left", "load rate=5\n", "start shards=1\n", "12 seeds",
+		"outcomes: map[passed:11 rule:1]", "RULE rate",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -133,14 +133,14 @@ func init() {
 }
 
 func TestEvents(t *testing.T) {
-	events := toys.Generate(7)
+	events := toys.Generate(10)
 	events[1].On, events[1].Wait = "write", time.Second
 	text := trial.Join(events, "; ")
 	parsed, err := trial.Parse(text)
 	if err != nil || trial.Join(parsed, "; ") != text {
 		t.Errorf("%v: %s became %s", err, text, trial.Join(parsed, "; "))
 	}
-	if again := trial.Join(toys.Generate(8), "; "); again != trial.Join(toys.Generate(8), "; ") || again == text {
+	if again := trial.Join(toys.Generate(12), "; "); again != trial.Join(toys.Generate(12), "; ") || again == text {
 		t.Errorf("one seed gave other events than before, or two seeds gave %s", text)
 	}
 	if !slices.IsSortedFunc(events, func(a, b trial.Event) int { return int(a.At - b.At) }) || events[0].Do != "start" ||
