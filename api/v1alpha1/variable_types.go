@@ -54,8 +54,8 @@ type Variable struct {
 	CSV *CSV `json:"csv,omitempty"`
 	// subscribers is a sequence of subscribers of a 5G network. The runner computes the identities of a subscriber
 	// from its number, so ten million subscribers need no memory. ${name.supi} inserts the SUPI. The other columns
-	// are suci, gpsi, pei, ipv4, ipv6Prefix and servingNetwork, and with aka also k and opc. All columns that an
-	// instance uses are those of the same subscriber.
+	// are suci, gpsi, pei, ipv4, ipv6Prefix and servingNetwork, and with aka also k and opc, and the answers of
+	// expect.usim. All columns that an instance uses are those of the same subscriber.
 	// +optional
 	Subscribers *Subscribers `json:"subscribers,omitempty"`
 	// random is an independent random value for each draw.
@@ -368,6 +368,25 @@ type AKA struct {
 	// opc is OPc for all subscribers.
 	// +optional
 	OPc *KeySource `json:"opc,omitempty"`
+	// sqn is how USIMs verify sequence numbers. Default: each must be greater than all earlier ones.
+	// +optional
+	SQN *SQN `json:"sqn,omitempty"`
+}
+
+// SQN is how a USIM verifies sequence numbers, which are SEQ and an index IND (TS 33.102 C.2). The first accepted
+// number is any above 0, because the USIMs of a test start without history.
+type SQN struct {
+	// indBits is the length of IND in bits. SEQ must be greater than the last one with the same IND. A subscriber that
+	// gets a challenge needs 8 bytes for each value of IND. Default: 0. Bounds: 0 to 8.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=8
+	IndBits int32 `json:"indBits,omitempty"`
+	// delta is the largest step of SEQ, from the highest one so far. Default: 0, no limit. Bounds: 0 to 2^48.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=281474976710656
+	Delta int64 `json:"delta,omitempty"`
 }
 
 // KeySource is a key of 128 bits. Set exactly one field.

@@ -91,7 +91,7 @@ func runDocsHTTP1(t *testing.T, b markdown.Block) {
 	}
 }
 
-// runDocsAUSF runs it against the AUSF of the samples, which accepts only the right RES*. The end of the run leaves out the remaining steps
+// runDocsAUSF runs it against the AUSF of the samples, which accepts only the right RES* and AUTS. The end of the run leaves out the remaining steps
 // of a few instances.
 func runDocsAUSF(t *testing.T, b markdown.Block) {
 	set, err := rules.LoadFile("../../config/samples/targets/ausf.yaml")
@@ -104,8 +104,8 @@ func runDocsAUSF(t *testing.T, b markdown.Block) {
 	for _, rule := range peer.Stats().Rules {
 		counts[rule.Name] = rule.Matches
 	}
-	accepted := counts["authenticate"] + counts["confirm"] + counts["remove"]
-	if want := uint64(r.WarmUp.Sent + r.Requests.Sent); accepted != want || counts["confirm"] == 0 {
+	accepted := counts["authenticate"] + counts["stale"] + counts["resynchronized"] + counts["confirm"] + counts["remove"]
+	if want := uint64(r.WarmUp.Sent + r.Requests.Sent); accepted != want || counts["confirm"] == 0 || counts["resynchronized"] == 0 {
 		t.Errorf("%d of %d requests were accepted: %v", accepted, want, counts)
 	}
 }

@@ -299,6 +299,9 @@ func (t *tried) checks(s *rv.Step, e *trial.Exchange) (out []triedCheck) {
 	if e.Failed == rv.CheckScript {
 		out = append(out, triedCheck{Name: rv.CheckScript, Found: t.mask.text(scriptWords(e))})
 	}
+	if words, ok := usimWords[e.Failed]; ok {
+		out = append(out, triedCheck{Name: e.Failed, Found: words})
+	}
 	return out
 }
 

@@ -65,10 +65,20 @@ func (c *triedCheck) reason() string {
 		return fmt.Sprintf("status is %s; want %s", c.Found, c.Want)
 	case rv.CheckScript:
 		return "script: " + c.Found
+	case rv.CheckUSIMChallenge, rv.CheckUSIMMAC, rv.CheckUSIMAMF, rv.CheckUSIMSQN:
+		return c.Name + ": " + c.Found
 	case rv.CheckBody:
 		return fmt.Sprintf("%s: the body has %s; want %s", c.Name, c.Found, c.Want)
 	}
 	return fmt.Sprintf("check %s: %s; want %s", c.Name, c.Found, c.Want)
+}
+
+// usimWords are what a USIM found, by the name of the check.
+var usimWords = map[string]string{
+	rv.CheckUSIMChallenge: "the response has no challenge with RAND and AUTN",
+	rv.CheckUSIMMAC:       "MAC of AUTN is wrong: the core has another key or operator variant",
+	rv.CheckUSIMAMF:       "the separation bit of AMF is 0: the challenge is of an older network than 5G",
+	rv.CheckUSIMSQN:       "the sequence number of AUTN is not fresh, and no step reads auts",
 }
 
 func scriptWords(e *trial.Exchange) string {

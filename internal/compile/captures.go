@@ -16,6 +16,8 @@ type capture struct {
 	name string
 	plan rv.Capture
 	read bool // by some step
+	// answer is set if the value is an answer of a USIM. Then plan is empty.
+	answer rv.Answer
 }
 
 func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []*capture {

@@ -29,6 +29,7 @@ func (c *compiler) chains() {
 		c.fail(path, "%d steps in all chains together, at most %d are possible", steps, plan.MaxSteps)
 	}
 	c.phases(path)
+	c.addAnswers()
 	c.publish(flat)
 	for _, setup := range []bool{true, false} { // captures of setup chains are known before other chains read them
 		for i := range c.spec.Chains {
@@ -123,7 +124,7 @@ func (c *compiler) publish(flat [][]flatStep) {
 		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseSetup {
 			for j := range flat[i] {
 				for _, m := range flat[i][j].request.captures {
-					if c.globals[m.name] == nil {
+					if m.answer == "" && c.globals[m.name] == nil {
 						c.globals[m.name] = &global{chain: chain.Name, order: i}
 						c.plan.Globals = append(c.plan.Globals, m.name)
 					}
@@ -201,10 +202,8 @@ func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 }
 
 func (c *compiler) missing(path *field.Path, what, name string) {
-	names := c.targetIndex
-	if what == "template" {
-		names = c.templateIndex
-	}
+	names := map[string]map[string]int{"target": c.targetIndex, "template": c.templateIndex,
+		"variable": c.variableIndex}[what]
 	c.fail(path, "there is no %s %q%s", what, name, didYouMean(name, slices.Sorted(maps.Keys(names))))
 }
 
@@ -246,6 +245,10 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 		c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
 	}
 	for _, m := range r.captures {
+		if m.answer != "" {
+			out.Expect.USIM.Answers = append(out.Expect.USIM.Answers, rv.UsimAnswer{Name: m.answer, Slot: s.slots[m.name]})
+			continue
+		}
 		c.place(s.place.In("capture", len(out.Capture)), m.path)
 		made := m.plan
 		made.Slot = s.slots[m.name]
@@ -264,6 +267,9 @@ func (c *compiler) resolveExpect(s *scope, in *expectation) rv.Expect {
 			made.Match = &m
 		}
 		out.Checks = append(out.Checks, made)
+	}
+	if in.usim != "" {
+		out.USIM = &rv.USIM{Variable: c.variableIndex[in.usim] + 1}
 	}
 	return out
 }

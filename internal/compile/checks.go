@@ -16,6 +16,7 @@ import (
 type expectation struct {
 	status []rv.StatusRange
 	checks []check
+	usim   string // the name of a variable
 }
 
 // check is a parsed check.
@@ -44,6 +45,9 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 				strings.Join(reservedChecks, ", "))
 		}
 		out.checks = append(out.checks, c.check(at, in))
+	}
+	if out.usim = in.USIM; out.usim != "" {
+		c.usim(at.Child("usim"), out.usim)
 	}
 	return out
 }

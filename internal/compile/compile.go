@@ -103,6 +103,7 @@ type compiler struct {
 	sbi          []profile // by target
 	globals      map[string]*global
 	variableRead map[string]bool
+	usims        usims
 	tables       map[int]*table // by the index of a csv variable
 	// hidden: a script or a file, which only runners see, may read any variable or capture.
 	hidden bool

@@ -113,6 +113,11 @@ func sound(t *testing.T, p *runnerv1alpha1.Plan) {
 			for _, capture := range s.Capture {
 				made[capture.Slot] = true
 			}
+			if s.Expect.USIM != nil {
+				for _, answer := range s.Expect.USIM.Answers {
+					made[answer.Slot] = true
+				}
+			}
 		}
 	}
 	if steps == 0 || steps > plan.MaxSteps {

@@ -102,32 +102,35 @@ func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (par
 		i, ok := c.listenerIndex[ref.Listener]
 		return rv.Part{Listener: i + 1, Column: ref.Column}, ok
 	}
+	name := ref.Name
 	if i, isVariable := c.variableIndex[ref.Name]; isVariable {
-		return rv.Part{Variable: i + 1, Column: ref.Column}, true
+		if name = c.answer(i, ref); name == "" {
+			return rv.Part{Variable: i + 1, Column: ref.Column}, true
+		}
 	}
-	if !c.captured[ref.Name] {
+	if !c.captured[name] {
 		return part, false
 	}
-	if makers := s.makers[ref.Name]; len(makers) > 0 {
+	if makers := s.makers[name]; len(makers) > 0 {
 		markRead(makers)
-		if maker, unsure := s.unsure[ref.Name]; unsure && !s.guarded {
+		if maker, unsure := s.unsure[name]; unsure && !s.guarded {
 			c.warn(path, "capture %q is empty in step %q of chain %q when step %q, which makes it, was skipped or has failed; a condition (when) can say what to do then",
-				ref.Name, s.step, s.chain, maker)
+				name, s.step, s.chain, maker)
 		}
-		return rv.Part{Capture: s.slots[ref.Name] + 1}, true
+		return rv.Part{Capture: s.slots[name] + 1}, true
 	}
-	g := c.globals[ref.Name]
-	if _, own := s.slots[ref.Name]; g == nil || own {
-		c.notMade(s, path, ref.Name)
+	g := c.globals[name]
+	if _, own := s.slots[name]; g == nil || own {
+		c.notMade(s, path, name)
 		return part, false
 	}
 	if s.phase == v1alpha1.PhaseSetup && s.order < g.order {
-		c.fail(path, "capture %q is read by step %q of setup chain %q before setup chain %q makes it", ref.Name, s.step,
+		c.fail(path, "capture %q is read by step %q of setup chain %q before setup chain %q makes it", name, s.step,
 			s.chain, g.chain)
 		return part, false
 	}
 	markRead(g.makers)
-	return rv.Part{Global: slices.Index(c.plan.Globals, ref.Name) + 1}, true
+	return rv.Part{Global: slices.Index(c.plan.Globals, name) + 1}, true
 }
 
 func markRead(makers []*capture) {

@@ -17,6 +17,9 @@ const (
 	defaultIPv6Pool = "2001:db8::/32"
 )
 
+// noKeys is why subscribers have no keys.
+const noKeys = "aka is not set"
+
 // subscribers compiles subscribers, and returns their columns. If the subscribers are wrong, the table has no columns.
 func (c *checker) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Subscribers, *table) {
 	out := &rv.Subscribers{Start: in.Start, Count: in.Count, SUPI: supi(in.SUPI), GPSI: gpsi(in.GPSI), PEI: pei(in.PEI)}
@@ -24,6 +27,9 @@ func (c *checker) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Sub
 		out.AKA = c.aka(at.Child("aka"), in.AKA)
 	}
 	absent := addresses(in, out)
+	if in.AKA == nil {
+		absent[string(rv.ColumnK)], absent[string(rv.ColumnOPc)] = noKeys, noKeys
+	}
 	if c.structure.wrong(at.String()) {
 		return out, &table{}
 	}
@@ -108,6 +114,9 @@ func (c *checker) aka(at *field.Path, in *v1alpha1.AKA) *rv.AKA {
 	}
 	if in.OPc != nil {
 		out.OPc = c.key(at.Child("opc"), in.OPc)
+	}
+	if in.SQN != nil {
+		out.SQN = rv.SQN{IndBits: int(in.SQN.IndBits), Delta: in.SQN.Delta}
 	}
 	return out
 }

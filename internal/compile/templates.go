@@ -47,6 +47,7 @@ func (c *compiler) templates() {
 	path := specPath.Child("templates")
 	c.templateIndex = map[string]int{}
 	c.captured = map[string]bool{}
+	c.usims = usims{variables: map[string]bool{}, read: map[string]bool{}}
 	eachAwait(c.spec, func(_ *field.Path, in *v1alpha1.Await) {
 		for i := range in.Capture {
 			c.captured[in.Capture[i].Name] = true
@@ -106,8 +107,9 @@ func eachAwait(spec *v1alpha1.LoadTestSpec, visit func(at *field.Path, in *v1alp
 	}
 }
 
-// declare stores the names of the captures of a request.
+// declare stores the names of the captures of a request, and the variable that answers its challenge.
 func (c *compiler) declare(in *v1alpha1.Request) {
+	c.usims.declare(in.Expect)
 	for i := range in.Capture {
 		c.captured[in.Capture[i].Name] = true
 	}

@@ -61,7 +61,10 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 		return
 	}
 	i, isVariable := c.variableIndex[ref.Name]
+	answer := c.answer(i, ref)
 	switch {
+	case isVariable && answer != "":
+		c.usims.read[answer], c.captured[answer] = true, true
 	case !isVariable && !c.captured[ref.Name]:
 		c.undefined(t.path, ref.Name)
 	case !isVariable && ref.Column != "":
@@ -96,6 +99,8 @@ func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
 		c.fail(path, "variable %q is a table; write ${%s.column} with the name of a column", ref.Name, ref.Name)
 	case table != nil && table.absent[ref.Column] != "":
 		c.fail(path, "variable %q has no column %q: %s", ref.Name, ref.Column, table.absent[ref.Column])
+	case table != nil && table.computed && slices.Contains(rv.Answers(), rv.Answer(ref.Column)):
+		c.fail(path, "no step has expect.usim: %s, so there is no ${%s.%s}", ref.Name, ref.Name, ref.Column)
 	case table != nil && table.columns != nil && table.index(ref.Column) < 0:
 		c.fail(path, "variable %q has no column %q", ref.Name, ref.Column)
 	default:
@@ -148,15 +153,21 @@ func (c *compiler) usimKeys(path *field.Path, f *syntax.Function) {
 		return
 	}
 	for _, key := range f.Arguments[:2] {
-		i, isVariable := c.variableIndex[key.Name]
-		if !isVariable || c.plan.Variables[i].Subscribers != nil || !c.hasColumn(i, key) {
-			continue
-		}
-		for _, k := range c.known(i, key.Column) {
-			if _, err := rv.Key([]byte(k.value)); err != nil {
-				c.fail(path, "variable %q: its %s %v, because resStar uses it as a key", key.Name, k.what, err)
-				break
-			}
+		c.knownKey(path, string(f.Name), key)
+	}
+}
+
+// knownKey checks the values of a reference that user uses as keys, if they are known. Those of subscribers are checked
+// elsewhere.
+func (c *compiler) knownKey(path *field.Path, user string, key *syntax.Reference) {
+	i, isVariable := c.variableIndex[key.Name]
+	if !isVariable || c.plan.Variables[i].Subscribers != nil || !c.hasColumn(i, key) {
+		return
+	}
+	for _, k := range c.known(i, key.Column) {
+		if _, err := rv.Key([]byte(k.value)); err != nil {
+			c.fail(path, "variable %q: its %s %v, because %s uses it as a key", key.Name, k.what, err, user)
+			return
 		}
 	}
 }

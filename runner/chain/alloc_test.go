@@ -108,6 +108,26 @@ func TestPartsAllocateNothing(t *testing.T) {
 	}
 }
 
+// TestUSIMAllocatesNothing: 512 subscribers share an allocation for their sequence numbers.
+func TestUSIMAllocatesNothing(t *testing.T) {
+	fresh, stale := home(t).Vector(), home(t)
+	g := program(t, usimPlan(usimSubscribers(1e6, rv.OrderShuffled), rv.Answers()...))
+	src, s := sources(g), &g.Steps[0]
+	for _, x := range []*message.Exchange{challengeOf(fresh), challengeOf(stale.VectorOf(fresh.RAND))} {
+		var in Instance
+		round := func() {
+			in.Start(g, 0, src, 1e18)
+			if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x) {
+				t.Fatal("the challenge fails: ", failed)
+			}
+		}
+		round()
+		if n := testing.AllocsPerRun(1000, round); n != 0 {
+			t.Errorf("%v allocations a challenge", n)
+		}
+	}
+}
+
 func TestEverythingAllocatesNothing(t *testing.T) {
 	g := program(t, everything())
 	e := &g.Targets[0].Endpoints[0]

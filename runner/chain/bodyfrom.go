@@ -43,6 +43,9 @@ func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 		Global:   1 + slices.Index(b.g.Globals, ref.Name),
 		Column:   ref.Column,
 	}
+	if answer := slices.Index(b.captures, ref.Name+"."+ref.Column); answer >= 0 {
+		part.Capture, part.Column = 1+answer, ""
+	}
 	switch {
 	case ref.Listener != "":
 		i := slices.IndexFunc(b.g.Listeners, func(l Listener) bool { return l.Name == ref.Listener })

@@ -126,11 +126,8 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	case rv.FunctionHMACSHA256:
 		return f.appendHMAC(dst, in)
 	case rv.FunctionRESStar:
-		if in.src.usim == nil {
-			in.src.usim = new(fiveg.USIM)
-		}
 		v := f.values(in)
-		return in.src.usim.AppendRESStar(dst, value, v[0], v[1], v[2])
+		return in.src.card().AppendRESStar(dst, value, v[0], v[1], v[2])
 	case rv.FunctionHXRESStar:
 		return fiveg.AppendHXRESStar(dst, value, f.values(in)[0])
 	}

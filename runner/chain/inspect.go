@@ -25,6 +25,7 @@ type Inspection struct {
 	accept   statusSet
 	checks   []check
 	captures []capture
+	usim     *challenge
 	// needsBody: a body that is longer than MaxBody is a failure.
 	needsBody bool
 }
@@ -74,6 +75,7 @@ func (b *builder) inspection(in *rv.Step) Inspection {
 		b.item("expect.checks", i)
 		s.checks = append(s.checks, b.check(&in.Expect.Checks[i]))
 	}
+	s.usim = b.challenge(in.Expect.USIM)
 	for i := range in.Capture {
 		b.item("capture", i)
 		s.captures = append(s.captures, b.capture(&in.Capture[i]))
@@ -83,7 +85,7 @@ func (b *builder) inspection(in *rv.Step) Inspection {
 
 // gather sets what must be kept. Steps that only capture header fields keep nothing.
 func (s *Inspection) gather(in *rv.Step) {
-	simple := len(s.checks) == 0
+	simple := len(s.checks) == 0 && s.usim == nil
 	for i := range in.Capture {
 		c, source := &s.captures[i], &in.Capture[i].Source
 		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
@@ -99,6 +101,7 @@ func (s *Inspection) gather(in *rv.Step) {
 // inspect sets Inspect.
 func (s *Inspection) inspect() {
 	s.Inspect, s.Captures = true, nil
+	s.needsBody = s.usim != nil
 	for i := range s.checks {
 		c := &s.checks[i]
 		s.needsBody = s.needsBody || c.schema != nil
@@ -172,7 +175,8 @@ func (b *builder) capture(in *rv.Capture) capture {
 // Accepts reports whether the status of a response is a success. A redirect is not one if the step follows redirects.
 func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
 
-// Judge checks a complete exchange. It returns the name of the check that failed, or "". The script runs after it.
+// Judge checks a complete exchange, once. It returns the name of the check that failed, or "". The script runs after
+// it.
 func (s *Step) Judge(inst *Instance, src *Sources, x *message.Exchange) (failed string) {
 	switch {
 	case !s.accept.has(x.Response.Status):
@@ -185,7 +189,7 @@ func (s *Step) Judge(inst *Instance, src *Sources, x *message.Exchange) (failed 
 			return c.name
 		}
 	}
-	return ""
+	return s.usim.judge(inst, x)
 }
 
 func (c *check) passes(inst *Instance, src *Sources, x *message.Exchange) bool {

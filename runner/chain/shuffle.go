@@ -35,6 +35,21 @@ func (p *permutation) at(i int64) int64 {
 	}
 }
 
+// of returns the number whose image is x.
+func (p *permutation) of(x int64) int64 {
+	mask := uint64(1)<<p.half - 1
+	i := uint64(x)
+	for {
+		left, right := i>>p.half, i&mask
+		for k := len(p.keys) - 1; k >= 0; k-- {
+			left, right = right^mix(left+p.keys[k])&mask, left
+		}
+		if i = left<<p.half | right; i < p.size {
+			return int64(i)
+		}
+	}
+}
+
 // golden is 2^64 divided by the golden ratio, the step of SplitMix64 (Steele, Lea and Flood, Fast
 // Splittable Pseudorandom Number Generators, 2014).
 const golden = 0x9e3779b97f4a7c15

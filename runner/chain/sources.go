@@ -8,7 +8,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/cacheline"
-	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/location"
 )
 
@@ -30,8 +29,8 @@ type Sources struct {
 	thinking *rand.Rand
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
-	// usim computes RES*; nil: no instance has needed it.
-	usim *fiveg.USIM
+	// usim is the USIM of the subscriber that needs it; nil: no instance has needed it.
+	usim *usim
 	_    [8]byte // whole cache lines
 }
 

@@ -37,6 +37,8 @@ type variable struct {
 	random  random
 	// seed is derived from the seeds of the plan and of the variable.
 	seed uint64
+	// sqn of subscribers.
+	sqn rv.SQN
 	// fixed: the value is known and does not change on this runner.
 	fixed bool
 	value int64
@@ -80,6 +82,9 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 			return rv.InField("subscribers", err)
 		}
 		out.values, out.size = s, v.Size()
+		if v.Subscribers.AKA != nil {
+			out.sqn = v.Subscribers.AKA.SQN
+		}
 	case len(v.List) > 0:
 		out.values, out.size = newList(v.List), v.Size()
 	case v.Random != nil:

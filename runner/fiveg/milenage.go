@@ -13,13 +13,25 @@ type USIM struct {
 	temp, out [KeySize]byte
 	// text and work are buffers.
 	text, work []byte
+
+	// The rest is of the last challenge; see Respond.
+	rand, autn [KeySize]byte
+	last       answer
+	network    []byte
+	auts       [sqnSize + len(mac{})]byte
+	// answered: the USIM has accepted MAC and AMF. stale: it has not accepted SQN.
+	answered, stale bool
 }
 
-// answer has the results of f2, f3 and f4.
+// answer has the results of f2 to f5.
 type answer struct {
 	res    [8]byte
 	ck, ik [KeySize]byte
+	ak     [sqnSize]byte
 }
+
+// mac is MAC-A (f1) or MAC-S (f1*).
+type mac [8]byte
 
 // setKeys makes u the USIM with the subscriber key K and the operator variant OPc.
 func (u *USIM) setKeys(k, opc [KeySize]byte) {
@@ -40,18 +52,40 @@ func OPc(k, op [KeySize]byte) [KeySize]byte {
 	return out
 }
 
-// answer returns RES (f2), CK (f3) and IK (f4).
+// answer returns RES (f2), CK (f3), IK (f4) and AK (f5).
 func (u *USIM) answer(rand [KeySize]byte) answer {
 	var a answer
 	subtle.XORBytes(u.temp[:], rand[:], u.opc[:])
 	u.block.encrypt(&u.temp, &u.temp)
 	u.output(0, 1)
 	copy(a.res[:], u.out[8:])
+	copy(a.ak[:], u.out[:])
 	u.output(4, 2)
 	a.ck = u.out
 	u.output(8, 4)
 	a.ik = u.out
 	return a
+}
+
+// macs returns MAC-A (f1) and MAC-S (f1*) for the RAND of the last answer.
+func (u *USIM) macs(sqn [sqnSize]byte, amf [2]byte) (a, s mac) {
+	const half = KeySize / 2
+	var in [half]byte
+	copy(in[:], sqn[:])
+	copy(in[sqnSize:], amf[:])
+	for i, c := range in {
+		u.out[i] = u.temp[i] ^ c ^ u.opc[i+half]
+		u.out[i+half] = u.temp[i+half] ^ c ^ u.opc[i]
+	}
+	u.block.encrypt(&u.out, &u.out)
+	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])
+	return mac(u.out[:half]), mac(u.out[half:])
+}
+
+// resyncKey returns AK of f5* for the RAND of the last answer.
+func (u *USIM) resyncKey() [sqnSize]byte {
+	u.output(12, 8)
+	return [sqnSize]byte(u.out[:])
 }
 
 // output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet

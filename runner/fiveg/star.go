@@ -5,14 +5,11 @@ import (
 	"encoding/hex"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-
-	"github.com/h2surge/h2surge/runner/hmac"
 )
 
 // AppendRESStar appends RES* for the keys K and OPc and the serving network name, such as
 // "5G:mnc001.mcc001.3gppnetwork.org" (TS 24.501 9.12.1). RES* is the last half of HMAC-SHA-256 with the key CK || IK
-// (TS
-// 33.220 B.2). RAND, K, OPc and RES* are hexadecimal digits of 128 bits. It appends nothing if one of them is not.
+// (TS 33.220 B.2). RAND, K, OPc and RES* are hexadecimal digits of 128 bits. It appends nothing if one of them is not.
 func (u *USIM) AppendRESStar(dst, rand, k, opc, network []byte) []byte {
 	r, err1 := rv.Key(rand)
 	key, err2 := rv.Key(k)
@@ -22,14 +19,17 @@ func (u *USIM) AppendRESStar(dst, rand, k, opc, network []byte) []byte {
 	}
 	u.setKeys(key, variant)
 	a := u.answer(r)
+	return u.appendRESStar(dst, network, &r, &a)
+}
+
+func (u *USIM) appendRESStar(dst, network []byte, rand *[KeySize]byte, a *answer) []byte {
 	const fc = 0x6b
 	u.text = append(u.text[:0], fc)
 	u.parameter(network)
-	u.parameter(r[:])
+	u.parameter(rand[:])
 	u.parameter(a.res[:])
 	u.work = append(append(u.work[:0], a.ck[:]...), a.ik[:]...)
-	var sum [hmac.Size]byte
-	sum, u.work = hmac.Sum(u.work, u.work, u.text)
+	sum := u.derive()
 	return hex.AppendEncode(dst, sum[KeySize:])
 }
 

@@ -184,6 +184,9 @@ func (s *Subscribers) appendPrefix(dst []byte, n int64) []byte {
 	return strconv.AppendInt(dst, int64(s.prefixLength), 10)
 }
 
+// Keys returns K and OPc of the subscriber v, from 0. Without keys, both are 0.
+func (s *Subscribers) Keys(v int64) (k, opc [KeySize]byte) { return s.keysOf(s.start + v) }
+
 // keysOf returns K and OPc of the subscriber with the number n.
 func (s *Subscribers) keysOf(n int64) (k, opc [KeySize]byte) {
 	if !s.derived {

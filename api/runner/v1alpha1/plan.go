@@ -855,6 +855,8 @@ type Expect struct {
 	Status []StatusRange `json:"status,omitempty"`
 	// Checks must all pass. They are evaluated in this order, after the status, and the first that fails is counted.
 	Checks []Check `json:"checks,omitempty"`
+	// USIM, if set, verifies the challenge in the response after Checks.
+	USIM *USIM `json:"usim,omitempty"`
 }
 
 // CheckStatus, CheckScript, CheckBody and CheckRedirect are the names of failures that do not belong to a Check: an

@@ -64,6 +64,8 @@ type AKA struct {
 	Derived bool     `json:"derived,omitempty"`
 	OP      *Content `json:"op,omitempty"`
 	OPc     *Content `json:"opc,omitempty"`
+	// SQN is how the USIMs verify sequence numbers.
+	SQN SQN `json:"sqn,omitzero"`
 }
 
 // Column is a column of subscribers.
@@ -125,8 +127,19 @@ func (s *Subscribers) Check() error {
 			return err
 		}
 	}
-	if a := s.AKA; a != nil && (a.OP == nil) == (a.OPc == nil) {
+	return s.AKA.check()
+}
+
+func (a *AKA) check() error {
+	switch {
+	case a == nil:
+		return nil
+	case (a.OP == nil) == (a.OPc == nil):
 		return invalid("aka", "exactly one of op and opc is needed")
+	case a.SQN.IndBits < 0 || a.SQN.IndBits > MaxIndBits:
+		return invalid("aka.sqn.indBits", "must be from 0 to %d", MaxIndBits)
+	case a.SQN.Delta < 0 || a.SQN.Delta > MaxDelta:
+		return invalid("aka.sqn.delta", "must be from 0 to %d", int64(MaxDelta))
 	}
 	return nil
 }

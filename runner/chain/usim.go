@@ -1,0 +1,140 @@
+package chain
+
+import (
+	"fmt"
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/fiveg"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// usim is the USIM of a worker's subscribers. It has the keys of one subscriber at a time, and the sequence numbers of
+// all of them.
+type usim struct {
+	fiveg.USIM
+	subscriber fiveg.Subscriber
+	// sequences are by variable; nil: no challenge for its subscribers so far.
+	sequences []*fiveg.Sequences
+	text      []byte
+}
+
+// card returns the USIM of the worker.
+func (s *Sources) card() *usim {
+	if s.usim == nil {
+		s.usim = &usim{sequences: make([]*fiveg.Sequences, len(s.program.variables))}
+	}
+	return s.usim
+}
+
+// challenge is what a step needs to answer the challenge of its response.
+type challenge struct {
+	variable int
+	v        *variable
+	// cell has the number of the subscriber.
+	cell int
+	// columns of a table, in the order of rv.UsimColumns.
+	columns []int
+	answers []rv.UsimAnswer
+	// resynchronizes: the answers have AUTS.
+	resynchronizes bool
+}
+
+func (b *builder) challenge(in *rv.USIM) *challenge {
+	if in == nil {
+		return nil
+	}
+	b.in("expect.usim")
+	if in.Variable < 1 || in.Variable > len(b.g.variables) {
+		b.failf("there is no variable %d", in.Variable)
+		return nil
+	}
+	out := &challenge{variable: in.Variable - 1, v: b.g.variables[in.Variable-1], answers: in.Answers}
+	switch v := out.v; {
+	case v.values == nil: // has a mistake of its own
+		return nil
+	case v.scope != rv.ScopeInstance || v.drawing != drawSequential && v.drawing != drawShuffled:
+		b.failf("the variable %s needs the scope %s, and the order %s or %s", v.name, rv.ScopeInstance, rv.OrderSequential,
+			rv.OrderShuffled)
+		return nil
+	}
+	for _, column := range rv.UsimColumns() {
+		c, err := out.v.column(string(column))
+		if err != nil {
+			b.fail(err)
+			return nil
+		}
+		out.columns = append(out.columns, c)
+	}
+	b.keys(out)
+	for _, a := range in.Answers {
+		if a.Slot >= len(b.captures) || !slices.Contains(rv.Answers(), a.Name) {
+			b.failf("there is no answer %q, or no slot %d", a.Name, a.Slot)
+		}
+		out.resynchronizes = out.resynchronizes || a.Name == rv.AnswerAUTS
+	}
+	out.cell = b.chain.draw(&b.chain.draws, out.variable, out.v.stop)
+	return out
+}
+
+// keys checks the keys of a table. Those of subscribers are checked already.
+func (b *builder) keys(c *challenge) {
+	t, isTable := c.v.values.(*table)
+	if !isTable {
+		return
+	}
+	var text []byte
+	for row := range t.rows() {
+		for i, column := range c.columns[:2] {
+			text = t.Append(text[:0], row, column)
+			if _, err := rv.Key(text); err != nil {
+				b.fail(fmt.Errorf("column %s of row %d %w", rv.UsimColumns()[i], row+1, err))
+				return
+			}
+		}
+	}
+}
+
+// judge answers a challenge, and stores the answers. It returns the name of the check that failed, or "".
+func (c *challenge) judge(in *Instance, x *message.Exchange) (failed string) {
+	if c == nil {
+		return ""
+	}
+	u, number := in.src.card(), in.cells[c.cell]
+	c.setSubscriber(u, number)
+	if c.v.drawing == drawShuffled { // so that the subscribers of a worker have adjacent numbers
+		number = c.v.shuffle.of(number)
+	}
+	failed = u.Respond(x.Response.Body, &u.subscriber, c.sequences(u), number)
+	for _, a := range c.answers {
+		u.text = u.AppendAnswer(u.text[:0], a.Name)
+		if len(u.text) == 0 || !in.Capture(a.Slot, u.text) {
+			in.release(a.Slot)
+		}
+	}
+	if failed == "" && u.Stale() && !c.resynchronizes {
+		return rv.CheckUSIMSQN
+	}
+	return failed
+}
+
+func (c *challenge) setSubscriber(u *usim, number int64) {
+	s := &u.subscriber
+	if of, ok := c.v.values.(*fiveg.Subscribers); ok {
+		s.K, s.OPc = of.Keys(number)
+	} else {
+		for i, key := range []*[fiveg.KeySize]byte{&s.K, &s.OPc} {
+			u.text = c.v.values.Append(u.text[:0], number, c.columns[i])
+			*key, _ = rv.Key(u.text) // checked by keys
+		}
+	}
+	s.Network = c.v.values.Append(s.Network[:0], number, c.columns[2])
+}
+
+// sequences returns the sequence numbers of the variable. Only the first call for a variable allocates memory.
+func (c *challenge) sequences(u *usim) *fiveg.Sequences {
+	if u.sequences[c.variable] == nil {
+		u.sequences[c.variable] = fiveg.NewSequences(c.v.sqn)
+	}
+	return u.sequences[c.variable]
+}

@@ -1,0 +1,142 @@
+package fiveg
+
+import (
+	"crypto/subtle"
+	"encoding/hex"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/jsontext"
+	"github.com/h2surge/h2surge/runner/hmac"
+)
+
+// Subscriber is what a USIM has of its subscriber.
+type Subscriber struct {
+	K, OPc [KeySize]byte
+	// Network is the serving network name.
+	Network []byte
+}
+
+// Places of a challenge in the content of a response: AuthData of UEAuthenticationCtx (TS 29.509), and
+// authenticationVector of AuthenticationInfoResult (TS 29.503).
+var (
+	challenges           = []*jsontext.Pointer{pointer("/5gAuthData"), pointer("/authenticationVector")}
+	randPlace, autnPlace = pointer("/rand"), pointer("/autn")
+)
+
+func pointer(s string) *jsontext.Pointer {
+	p, err := jsontext.ParsePointer(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Respond verifies the challenge in the content of a response for a subscriber, whose number in q is n. It returns the
+// name of the check that failed, or "". A sequence number that is not fresh is not a failure: AUTS is then the answer.
+//
+// AppendAnswer returns the answers, until the next call.
+func (u *USIM) Respond(content []byte, of *Subscriber, q *Sequences, n int64) (failed string) {
+	u.stale, u.answered = false, false
+	if !u.challenge(content) {
+		return rv.CheckUSIMChallenge
+	}
+	u.setKeys(of.K, of.OPc)
+	u.network = append(u.network[:0], of.Network...)
+	return u.verify(q, n)
+}
+
+// challenge takes RAND and AUTN from the content of a response.
+func (u *USIM) challenge(content []byte) bool {
+	for _, p := range challenges {
+		data, ok := p.Find(u.work[:0], content)
+		if !ok {
+			continue
+		}
+		return key128(&u.rand, randPlace, data) && key128(&u.autn, autnPlace, data)
+	}
+	return false
+}
+
+// key128 decodes the hexadecimal digits of 128 bits in a JSON object.
+func key128(to *[KeySize]byte, p *jsontext.Pointer, object []byte) bool {
+	var buf [2 * KeySize]byte
+	digits, ok := p.Find(buf[:0], object)
+	if !ok {
+		return false
+	}
+	var err error
+	*to, err = rv.Key(digits)
+	return err == nil
+}
+
+// verify checks MAC and SQN of AUTN (TS 33.102 6.3.3), and the separation bit of AMF (TS 33.501 6.1.3).
+func (u *USIM) verify(q *Sequences, n int64) (failed string) {
+	u.last = u.answer(u.rand)
+	var sqn [sqnSize]byte
+	subtle.XORBytes(sqn[:], u.autn[:], u.last.ak[:])
+	amf := [2]byte(u.autn[sqnSize:])
+	if expected, _ := u.macs(sqn, amf); expected != mac(u.autn[sqnSize+len(amf):]) {
+		return rv.CheckUSIMMAC
+	}
+	const separation = 0x80
+	if amf[0]&separation == 0 {
+		return rv.CheckUSIMAMF
+	}
+	u.answered = true
+	highest, fresh := q.accept(n, sqnOf(sqn))
+	if u.stale = !fresh; u.stale {
+		u.resynchronize(octetsOf(highest))
+	}
+	return ""
+}
+
+// resynchronize makes AUTS: SQN_MS xor AK of f5*, and MAC-S, whose AMF is 0 (TS 33.102 6.3.3).
+func (u *USIM) resynchronize(sqn [sqnSize]byte) {
+	_, s := u.macs(sqn, [2]byte{})
+	ak := u.resyncKey()
+	subtle.XORBytes(u.auts[:], sqn[:], ak[:])
+	copy(u.auts[sqnSize:], s[:])
+}
+
+// Stale reports whether the sequence number of the last challenge was not fresh.
+func (u *USIM) Stale() bool { return u.stale }
+
+// AppendAnswer appends an answer to the last challenge, or nothing if it has no such answer.
+func (u *USIM) AppendAnswer(dst []byte, name rv.Answer) []byte {
+	switch {
+	case !u.answered:
+		return dst
+	case name == rv.AnswerRAND:
+		return hex.AppendEncode(dst, u.rand[:])
+	case name == rv.AnswerAUTS && u.stale:
+		return hex.AppendEncode(dst, u.auts[:])
+	case u.stale:
+		return dst
+	case name == rv.AnswerRESStar:
+		return u.appendRESStar(dst, u.network, &u.rand, &u.last)
+	case name == rv.AnswerKSEAF:
+		return u.appendKSEAF(dst)
+	}
+	return dst
+}
+
+// appendKSEAF appends KSEAF (TS 33.501 A.6), derived from KAUSF (A.2).
+func (u *USIM) appendKSEAF(dst []byte) []byte {
+	const fcAUSF, fcSEAF = 0x6a, 0x6c
+	u.text = append(u.text[:0], fcAUSF)
+	u.parameter(u.network)
+	u.parameter(u.autn[:sqnSize])
+	u.work = append(append(u.work[:0], u.last.ck[:]...), u.last.ik[:]...)
+	kausf := u.derive()
+	u.text = append(u.text[:0], fcSEAF)
+	u.parameter(u.network)
+	u.work = append(u.work[:0], kausf[:]...)
+	kseaf := u.derive()
+	return hex.AppendEncode(dst, kseaf[:])
+}
+
+// derive returns HMAC-SHA-256 with the key in work over text (TS 33.220 B.2).
+func (u *USIM) derive() (sum [hmac.Size]byte) {
+	sum, u.work = hmac.Sum(u.work, u.work, u.text)
+	return sum
+}
