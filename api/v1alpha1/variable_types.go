@@ -218,8 +218,7 @@ type CSV struct {
 // all its identities, so it has the same ones in each test. The formats are those of 3GPP TS 29.571 5.3.2.
 //
 // servingNetwork is the serving network name of the home network, such as 5G:mnc001.mcc001.3gppnetwork.org (TS
-// 24.501 9.12.1). suci is the SUCI with the null scheme (TS 23.003 2.2B) and routing indicator 0, such as
-// suci-0-001-01-0-0-0-0000000007.
+// 24.501 9.12.1).
 type Subscribers struct {
 	// count is the number of subscribers. Bounds: 1 to 10^10.
 	// +required
@@ -253,6 +252,29 @@ type Subscribers struct {
 	// aka is the keys for 5G AKA (TS 33.501 6.1.3.2). Default: no keys; then the columns k and opc do not exist.
 	// +optional
 	AKA *AKA `json:"aka,omitempty"`
+	// suci is the format of SUCIs. Default: the null scheme and routing indicator 0 (TS 23.003 2.2B), such as
+	// suci-0-001-01-0-0-0-0000000007.
+	// +optional
+	SUCI *SUCI `json:"suci,omitempty"`
+}
+
+// SUCI is the format of SUCIs.
+type SUCI struct {
+	// publicKey is the home network's key, in hexadecimal digits. A key of X25519 with 64 digits conceals with profile
+	// A, and a point of P-256 with 66 digits (compressed) or 130 digits with profile B (TS 33.501 C.3). Default: none, for
+	// the null scheme.
+	// +optional
+	// +kubebuilder:validation:MaxLength=130
+	PublicKey string `json:"publicKey,omitempty"`
+	// keyID is the identifier of publicKey. Default: 1. Bounds: 1 to 255.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=255
+	KeyID int32 `json:"keyID,omitempty"`
+	// routingIndicator has 1 to 4 digits. Write it in quotes. Default: 0.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	RoutingIndicator string `json:"routingIndicator,omitempty"`
 }
 
 // SUPI is the format of SUPIs that contain an IMSI: imsi-, mcc, mnc and the number of the subscriber with zeros on
@@ -368,7 +390,7 @@ type AKA struct {
 	// opc is OPc for all subscribers.
 	// +optional
 	OPc *KeySource `json:"opc,omitempty"`
-	// sqn is how USIMs verify sequence numbers. Default: each must be greater than all earlier ones.
+	// sqn is how SQN is verified. Default: each SQN must be greater than all earlier ones.
 	// +optional
 	SQN *SQN `json:"sqn,omitempty"`
 }
@@ -382,7 +404,7 @@ type SQN struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
 	IndBits int32 `json:"indBits,omitempty"`
-	// delta is the largest step of SEQ, from the highest one so far. Default: 0, no limit. Bounds: 0 to 2^48.
+	// delta is the largest step of SEQ. It counts from the highest one so far. Default: 0, no limit. Bounds: 0 to 2^48.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=281474976710656

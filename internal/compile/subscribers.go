@@ -26,6 +26,9 @@ func (c *checker) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Sub
 	if in.AKA != nil {
 		out.AKA = c.aka(at.Child("aka"), in.AKA)
 	}
+	if in.SUCI != nil {
+		out.SUCI = &rv.SUCI{RoutingIndicator: in.SUCI.RoutingIndicator, PublicKey: in.SUCI.PublicKey, KeyID: int(in.SUCI.KeyID)}
+	}
 	absent := addresses(in, out)
 	if in.AKA == nil {
 		absent[string(rv.ColumnK)], absent[string(rv.ColumnOPc)] = noKeys, noKeys

@@ -76,6 +76,12 @@ func TestMistakesInUSIM(t *testing.T) {
 		{"answer before the challenge", parts{variables: keyed, steps: `{name: get, request: {path: "/${ue.resStar}"}}, ` + challenge}, []string{
 			`spec.chains[0].steps[0].request.path: capture "ue.resStar" is read by step "get" of chain "gets" before step "ask" makes it`,
 		}},
+		{"short key of the home network", variable(`subscribers: {count: 1, suci: {publicKey: "00ff"}}`, "v.suci"), []string{
+			"spec.variables[0].subscribers.suci.publicKey: must be a key of X25519 with 64 hexadecimal digits (profile A), or a point of P-256 with 66 or 130 (profile B)",
+		}},
+		{"long routing indicator", variable(`subscribers: {count: 1, suci: {routingIndicator: "1x"}}`, "v.suci"), []string{
+			"spec.variables[0].subscribers.suci.routingIndicator: must have 1 to 4 digits",
+		}},
 		{"long index", parts{variables: `{name: ue, subscribers: {count: 9, aka: {k: {value: "000102030405060708090a0b0c0d0e0f"}, opc: {value: "000102030405060708090a0b0c0d0e0f"}, sqn: {indBits: 9}}}}`, templates: `{name: get, path: "/${ue.supi}"}`}, []string{
 			"spec.variables[0].subscribers.aka.sqn.indBits: must be between 0 and 8",
 		}},

@@ -2,7 +2,21 @@
 
 package fiveg
 
-import "testing"
+import (
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestSUCIsAllocateNothing(t *testing.T) {
+	in := testNetwork(1e6)
+	in.SUCI = &rv.SUCI{PublicKey: profiles[0].homePublic}
+	s, n := subscribers(t, in), int64(0)
+	buf := s.Append(nil, n, 1)
+	if got := testing.AllocsPerRun(100, func() { n++; buf = s.Append(buf[:0], n, 1) }); got != 0 {
+		t.Errorf("%v allocations for %s, want 0", got, buf)
+	}
+}
 
 func TestNoAllocation(t *testing.T) {
 	var u USIM

@@ -1,6 +1,7 @@
 package fiveg
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -22,6 +23,7 @@ type Subscribers struct {
 	imsi, msisdn             []byte
 	imsiDigits, msisdnDigits int
 	suci, servingNetwork     []byte
+	concealer                *concealer // nil: the null scheme
 	tac                      int64
 	softwareVersion          string
 	ipv4                     uint32
@@ -41,7 +43,6 @@ func NewSubscribers(in *rv.Subscribers, content func(*rv.Content) ([]byte, error
 	s := &Subscribers{
 		start: in.Start, columns: in.Columns(),
 		imsi: []byte("imsi-" + p.MCC + p.MNC), imsiDigits: p.Digits - len(p.MCC) - len(p.MNC),
-		suci:           []byte("suci-0-" + p.MCC + "-" + p.MNC + "-0-0-0-"),
 		servingNetwork: fmt.Appendf(nil, "5G:mnc%03s.mcc%s.3gppnetwork.org", p.MNC, p.MCC),
 	}
 	if g := in.GPSI; g != nil {
@@ -59,7 +60,25 @@ func NewSubscribers(in *rv.Subscribers, content func(*rv.Content) ([]byte, error
 		first := netip.MustParsePrefix(p.Pool).Addr().As16() // Check parsed it
 		s.high, s.low, s.prefixLength = binary.BigEndian.Uint64(first[:]), binary.BigEndian.Uint64(first[8:]), p.Length
 	}
+	if err := s.setSUCI(in); err != nil {
+		return nil, err
+	}
 	return s, s.keys(in.AKA, content)
+}
+
+// setSUCI sets what precedes the scheme output of a SUCI (TS 23.003 2.2B), and the concealer.
+func (s *Subscribers) setSUCI(in *rv.Subscribers) (err error) {
+	routing, key := "0", 0
+	if in.SUCI != nil {
+		routing = cmp.Or(in.SUCI.RoutingIndicator, routing)
+	}
+	scheme := in.SUCI.Scheme()
+	if scheme > 0 {
+		key = cmp.Or(in.SUCI.KeyID, 1)
+		s.concealer, err = newConcealer(in.SUCI)
+	}
+	s.suci = fmt.Appendf(nil, "suci-0-%s-%s-%s-%d-%d-", in.SUPI.MCC, in.SUPI.MNC, routing, scheme, key)
+	return err
 }
 
 func (s *Subscribers) keys(in *rv.AKA, content func(*rv.Content) ([]byte, error)) (err error) {
@@ -110,7 +129,11 @@ func (s *Subscribers) Append(dst []byte, v int64, column int) []byte {
 	case rv.ColumnSUPI:
 		return s.appendSUPI(dst, n)
 	case rv.ColumnSUCI:
-		return octet.AppendDecimal(append(dst, s.suci...), n, s.imsiDigits)
+		dst = append(dst, s.suci...)
+		if s.concealer != nil {
+			return s.concealer[n%ephemeralKeys].appendOutput(dst, n, s.imsiDigits)
+		}
+		return octet.AppendDecimal(dst, n, s.imsiDigits)
 	case rv.ColumnServingNetwork:
 		return append(dst, s.servingNetwork...)
 	case rv.ColumnGPSI:

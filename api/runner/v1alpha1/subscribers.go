@@ -21,6 +21,8 @@ type Subscribers struct {
 	IPv4       *IPv4Pool `json:"ipv4,omitempty"`
 	IPv6Prefix *IPv6Pool `json:"ipv6Prefix,omitempty"`
 	AKA        *AKA      `json:"aka,omitempty"`
+	// SUCI is nil for the null scheme with routing indicator 0.
+	SUCI *SUCI `json:"suci,omitempty"`
 }
 
 // SUPI is an IMSI: MCC, MNC and the number of the subscriber, in all Digits digits.
@@ -126,6 +128,9 @@ func (s *Subscribers) Check() error {
 		if err := s.checkColumn(column); err != nil {
 			return err
 		}
+	}
+	if err := s.SUCI.check(); err != nil {
+		return err
 	}
 	return s.AKA.check()
 }
