@@ -312,10 +312,10 @@ type Expect struct {
 	// usim is the variable whose subscriber answers the challenge.
 	// It is the name of subscribers with aka, or of a csv with the columns k, opc and servingNetwork, with scope Instance
 	// and an order other than Random. The USIM checks MAC, the separation bit and the sequence number of AUTN in the
-	// challenge of 5G AKA in the response (TS 33.501 6.1.3), after the checks.
-	// Later steps insert its answers as columns of the variable: ${name.rand}, ${name.resStar}, ${name.kseaf}, and
-	// ${name.auts} if the sequence number is not fresh. If no text of the test reads auts, such a number is a failed
-	// check. Default: no challenge is answered.
+	// challenge of 5G AKA or EAP-AKA' in the response (TS 33.501 6.1.3), after the checks.
+	// Later steps insert its answers as columns of the variable: ${name.rand}, ${name.resStar}, ${name.kseaf},
+	// ${name.eapPayload} of EAP-AKA', and ${name.auts} if the sequence number is not fresh. If no text of the test reads
+	// auts or eapPayload, such a number is a failed check. Default: no challenge is answered.
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	USIM string `json:"usim,omitempty"`

@@ -65,7 +65,8 @@ func (c *triedCheck) reason() string {
 		return fmt.Sprintf("status is %s; want %s", c.Found, c.Want)
 	case rv.CheckScript:
 		return "script: " + c.Found
-	case rv.CheckUSIMChallenge, rv.CheckUSIMMAC, rv.CheckUSIMAMF, rv.CheckUSIMSQN:
+	case rv.CheckUSIMChallenge, rv.CheckUSIMMAC, rv.CheckUSIMAMF, rv.CheckUSIMSQN, rv.CheckUSIMEAP,
+		rv.CheckUSIMEAPMAC, rv.CheckUSIMNetwork, rv.CheckUSIMKDF:
 		return c.Name + ": " + c.Found
 	case rv.CheckBody:
 		return fmt.Sprintf("%s: the body has %s; want %s", c.Name, c.Found, c.Want)
@@ -78,7 +79,11 @@ var usimWords = map[string]string{
 	rv.CheckUSIMChallenge: "the response has no challenge with RAND and AUTN",
 	rv.CheckUSIMMAC:       "MAC of AUTN is wrong: the core has another key or operator variant",
 	rv.CheckUSIMAMF:       "the separation bit of AMF is 0: the challenge is of an older network than 5G",
-	rv.CheckUSIMSQN:       "the sequence number of AUTN is not fresh, and no step reads auts",
+	rv.CheckUSIMSQN:       "the sequence number of AUTN is not fresh, and no step reads auts or eapPayload",
+	rv.CheckUSIMEAP:       "the packet of EAP is not a challenge of EAP-AKA'",
+	rv.CheckUSIMEAPMAC:    "AT_MAC is wrong: the core derives its keys from another identity or network name",
+	rv.CheckUSIMNetwork:   "AT_KDF_INPUT has another name than servingNetwork of the subscriber",
+	rv.CheckUSIMKDF:       "the key derivation function that AT_KDF prefers is not 1",
 }
 
 func scriptWords(e *trial.Exchange) string {

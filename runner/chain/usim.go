@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -33,10 +34,11 @@ type challenge struct {
 	v        *variable
 	// cell has the number of the subscriber.
 	cell int
-	// columns of a table, in the order of rv.UsimColumns.
+	// columns of a table, in the order of rv.UsimColumns. supi is -1 if there is no such column.
 	columns []int
+	supi    int
 	answers []rv.UsimAnswer
-	// resynchronizes: the answers have AUTS.
+	// resynchronizes: the answers have AUTS, alone or in a response of EAP.
 	resynchronizes bool
 }
 
@@ -66,12 +68,17 @@ func (b *builder) challenge(in *rv.USIM) *challenge {
 		}
 		out.columns = append(out.columns, c)
 	}
+	if c, err := out.v.column(string(rv.ColumnSUPI)); err == nil {
+		out.supi = c
+	} else {
+		out.supi = -1
+	}
 	b.keys(out)
 	for _, a := range in.Answers {
 		if a.Slot >= len(b.captures) || !slices.Contains(rv.Answers(), a.Name) {
 			b.failf("there is no answer %q, or no slot %d", a.Name, a.Slot)
 		}
-		out.resynchronizes = out.resynchronizes || a.Name == rv.AnswerAUTS
+		out.resynchronizes = out.resynchronizes || a.Name == rv.AnswerAUTS || a.Name == rv.AnswerEAP
 	}
 	out.cell = b.chain.draw(&b.chain.draws, out.variable, out.v.stop)
 	return out
@@ -129,6 +136,11 @@ func (c *challenge) setSubscriber(u *usim, number int64) {
 		}
 	}
 	s.Network = c.v.values.Append(s.Network[:0], number, c.columns[2])
+	s.Identity = s.Identity[:0]
+	if c.supi >= 0 {
+		u.text = c.v.values.Append(u.text[:0], number, c.supi)
+		s.Identity = append(s.Identity, bytes.TrimPrefix(u.text, []byte("imsi-"))...)
+	}
 }
 
 // sequences returns the sequence numbers of the variable. Only the first call for a variable allocates memory.

@@ -1,6 +1,10 @@
 package fiveg
 
-import "crypto/subtle"
+import (
+	"crypto/subtle"
+
+	"github.com/h2surge/h2surge/runner/hmac"
+)
 
 // KeySize is the length in octets of K, OP, OPc, RAND, CK, IK and RES*.
 const KeySize = 16
@@ -21,6 +25,10 @@ type USIM struct {
 	auts       [sqnSize + len(mac{})]byte
 	// answered: the USIM has accepted MAC and AMF. stale: it has not accepted SQN.
 	answered, stale bool
+	// packet and eap are the request and the response of EAP-AKA'. Without a challenge of EAP-AKA', eap is empty. mk is
+	// the beginning of the master key.
+	packet, eap []byte
+	mk          [6 * hmac.Size]byte
 }
 
 // answer has the results of f2 to f5.

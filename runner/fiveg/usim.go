@@ -2,6 +2,7 @@ package fiveg
 
 import (
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/hex"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -12,14 +13,14 @@ import (
 // Subscriber is what a USIM has of its subscriber.
 type Subscriber struct {
 	K, OPc [KeySize]byte
-	// Network is the serving network name.
-	Network []byte
+	// Network is the serving network name, and Identity the IMSI.
+	Network, Identity []byte
 }
 
-// Places of a challenge in the content of a response: AuthData of UEAuthenticationCtx (TS 29.509), and
-// authenticationVector of AuthenticationInfoResult (TS 29.503).
+// Places of a challenge in the content of a response: AuthData of UEAuthenticationCtx and eapPayload of EapSession (TS
+// 29.509), and authenticationVector of AuthenticationInfoResult (TS 29.503). A string is a packet of EAP.
 var (
-	challenges           = []*jsontext.Pointer{pointer("/5gAuthData"), pointer("/authenticationVector")}
+	challenges           = []*jsontext.Pointer{pointer("/5gAuthData"), pointer("/eapPayload"), pointer("/authenticationVector")}
 	randPlace, autnPlace = pointer("/rand"), pointer("/autn")
 )
 
@@ -36,25 +37,30 @@ func pointer(s string) *jsontext.Pointer {
 //
 // AppendAnswer returns the answers, until the next call.
 func (u *USIM) Respond(content []byte, of *Subscriber, q *Sequences, n int64) (failed string) {
-	u.stale, u.answered = false, false
-	if !u.challenge(content) {
+	u.stale, u.answered, u.eap = false, false, u.eap[:0]
+	data := u.challenge(content)
+	if len(data) == 0 {
 		return rv.CheckUSIMChallenge
 	}
 	u.setKeys(of.K, of.OPc)
 	u.network = append(u.network[:0], of.Network...)
+	if data[0] != '{' {
+		return u.respondEAP(data, of, q, n)
+	}
+	if !key128(&u.rand, randPlace, data) || !key128(&u.autn, autnPlace, data) {
+		return rv.CheckUSIMChallenge
+	}
 	return u.verify(q, n)
 }
 
-// challenge takes RAND and AUTN from the content of a response.
-func (u *USIM) challenge(content []byte) bool {
+// challenge returns the challenge in the content of a response, or nothing.
+func (u *USIM) challenge(content []byte) []byte {
 	for _, p := range challenges {
-		data, ok := p.Find(u.work[:0], content)
-		if !ok {
-			continue
+		if data, ok := p.Find(u.work[:0], content); ok {
+			return data
 		}
-		return key128(&u.rand, randPlace, data) && key128(&u.autn, autnPlace, data)
 	}
-	return false
+	return nil
 }
 
 // key128 decodes the hexadecimal digits of 128 bits in a JSON object.
@@ -104,6 +110,8 @@ func (u *USIM) Stale() bool { return u.stale }
 // AppendAnswer appends an answer to the last challenge, or nothing if it has no such answer.
 func (u *USIM) AppendAnswer(dst []byte, name rv.Answer) []byte {
 	switch {
+	case name == rv.AnswerEAP:
+		return base64.StdEncoding.AppendEncode(dst, u.eap)
 	case !u.answered:
 		return dst
 	case name == rv.AnswerRAND:
@@ -112,7 +120,7 @@ func (u *USIM) AppendAnswer(dst []byte, name rv.Answer) []byte {
 		return hex.AppendEncode(dst, u.auts[:])
 	case u.stale:
 		return dst
-	case name == rv.AnswerRESStar:
+	case name == rv.AnswerRESStar && len(u.eap) == 0:
 		return u.appendRESStar(dst, u.network, &u.rand, &u.last)
 	case name == rv.AnswerKSEAF:
 		return u.appendKSEAF(dst)
@@ -120,14 +128,17 @@ func (u *USIM) AppendAnswer(dst []byte, name rv.Answer) []byte {
 	return dst
 }
 
-// appendKSEAF appends KSEAF (TS 33.501 A.6), derived from KAUSF (A.2).
+// appendKSEAF appends KSEAF (TS 33.501 A.6), derived from KAUSF: the first half of EMSK for EAP-AKA' (F), else A.2.
 func (u *USIM) appendKSEAF(dst []byte) []byte {
-	const fcAUSF, fcSEAF = 0x6a, 0x6c
+	const fcAUSF, fcSEAF, emsk = 0x6a, 0x6c, 144
 	u.text = append(u.text[:0], fcAUSF)
 	u.parameter(u.network)
 	u.parameter(u.autn[:sqnSize])
 	u.work = append(append(u.work[:0], u.last.ck[:]...), u.last.ik[:]...)
 	kausf := u.derive()
+	if len(u.eap) > 0 {
+		copy(kausf[:], u.mk[emsk:])
+	}
 	u.text = append(u.text[:0], fcSEAF)
 	u.parameter(u.network)
 	u.work = append(u.work[:0], kausf[:]...)

@@ -117,7 +117,7 @@ func TestFailedChallenges(t *testing.T) {
 		{"another document", `{"a":1}`, rv.CheckUSIMChallenge},
 		{"no autn", `{"5gAuthData":{"rand":"23553cbe9637a89d218ae64dae47bf35"}}`, rv.CheckUSIMChallenge},
 		{"too many digits", digits, rv.CheckUSIMChallenge},
-		{"another type", `{"5gAuthData":5}`, rv.CheckUSIMChallenge},
+		{"another type", `{"5gAuthData":5}`, rv.CheckUSIMEAP},
 		{"SQN", string(wrongSQN.JSON()), rv.CheckUSIMMAC},
 		{"AMF", string(wrongAMF.JSON()), rv.CheckUSIMMAC},
 		{"MAC", string(wrongMAC.JSON()), rv.CheckUSIMMAC},
@@ -129,7 +129,7 @@ func TestFailedChallenges(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: failed %q, want %q", tt.name, got, tt.want)
 		}
-		if answers := p.answers(); (got != "") != (len(answers) == 0) {
+		if answers := p.answers(); (got != "") != (len(answers) == 0) && got != rv.CheckUSIMEAP {
 			t.Errorf("%s: answers are %v", tt.name, answers)
 		}
 	}

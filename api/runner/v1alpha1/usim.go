@@ -1,11 +1,11 @@
 package v1alpha1
 
-// USIM answers the challenge of a response (5G AKA, TS 33.501 6.1.3) for the subscriber of the instance.
+// USIM answers the challenge of a response (5G AKA or EAP-AKA', TS 33.501 6.1.3) for the subscriber of the instance.
 type USIM struct {
 	// Variable is a 1-based index into Plan.Variables, of subscribers or of a table with UsimColumns. Its scope is
 	// ScopeInstance and its order not OrderRandom, so one worker has all challenges of a subscriber.
 	Variable int `json:"variable"`
-	// Answers are stored in slots of the chain. Without AnswerAUTS, a sequence number that is not fresh is a failure.
+	// Answers are stored in slots of the chain. Without AnswerAUTS and AnswerEAP, a sequence number that is not fresh is a failure.
 	Answers []UsimAnswer `json:"answers,omitempty"`
 }
 
@@ -40,14 +40,17 @@ const (
 	AnswerRESStar Answer = "resStar"
 	AnswerAUTS    Answer = "auts"
 	AnswerKSEAF   Answer = "kseaf"
+	// AnswerEAP is the response of EAP-AKA' in base64: a challenge response, a synchronization failure or, if a check
+	// failed, a rejection or an error.
+	AnswerEAP Answer = "eapPayload"
 )
 
 // Answers returns all answers in a fixed order.
 func Answers() []Answer {
-	return []Answer{AnswerRAND, AnswerRESStar, AnswerAUTS, AnswerKSEAF}
+	return []Answer{AnswerRAND, AnswerRESStar, AnswerAUTS, AnswerKSEAF, AnswerEAP}
 }
 
-// UsimColumns are the columns that a USIM needs.
+// UsimColumns are the columns that a USIM needs. EAP-AKA' also needs ColumnSUPI.
 func UsimColumns() []Column { return []Column{ColumnK, ColumnOPc, ColumnServingNetwork} }
 
 // The names of failures of a USIM, which the name of a Check cannot be: the response has no challenge; MAC of AUTN is
@@ -57,6 +60,13 @@ const (
 	CheckUSIMMAC       = checkUSIM + "mac"
 	CheckUSIMAMF       = checkUSIM + "amf"
 	CheckUSIMSQN       = checkUSIM + "sqn"
+
+	// Failures of EAP-AKA' (RFC 9048): a packet that is not a challenge; a wrong AT_MAC; another network name than that
+	// of the subscriber; another key derivation function than 1.
+	CheckUSIMEAP     = checkUSIM + "eap"
+	CheckUSIMEAPMAC  = checkUSIM + "eapMAC"
+	CheckUSIMNetwork = checkUSIM + "network"
+	CheckUSIMKDF     = checkUSIM + "kdf"
 
 	checkUSIM = "usim."
 )
