@@ -27,7 +27,8 @@ func (c *checker) subscribers(at *field.Path, in *v1alpha1.Subscribers) (*rv.Sub
 		out.AKA = c.aka(at.Child("aka"), in.AKA)
 	}
 	if in.SUCI != nil {
-		out.SUCI = &rv.SUCI{RoutingIndicator: in.SUCI.RoutingIndicator, PublicKey: in.SUCI.PublicKey, KeyID: int(in.SUCI.KeyID)}
+		out.SUCI = &rv.SUCI{RoutingIndicator: in.SUCI.RoutingIndicator, PublicKey: in.SUCI.PublicKey,
+			KeyID: int(in.SUCI.KeyID)}
 	}
 	absent := addresses(in, out)
 	if in.AKA == nil {

@@ -5,7 +5,8 @@ type USIM struct {
 	// Variable is a 1-based index into Plan.Variables, of subscribers or of a table with UsimColumns. Its scope is
 	// ScopeInstance and its order not OrderRandom, so one worker has all challenges of a subscriber.
 	Variable int `json:"variable"`
-	// Answers are stored in slots of the chain. Without AnswerAUTS and AnswerEAP, a sequence number that is not fresh is a failure.
+	// Answers are stored in slots of the chain. Without AnswerAUTS and AnswerEAP, a sequence number that is not fresh is a
+	// failure.
 	Answers []UsimAnswer `json:"answers,omitempty"`
 }
 
