@@ -50,6 +50,7 @@ func (b *lab) furnish() error {
 		"www/test.html":  strings.Repeat("x", smallFile),
 		"www/612.html":   strings.Repeat("x", pageFile),
 		"openssl.cnf":    opensslConfig,
+		"ausf.yaml":      akaRules,
 	} {
 		if err := os.WriteFile(filepath.Join(b.Dir, name), []byte(content), 0o600); err != nil {
 			return err

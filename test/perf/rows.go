@@ -51,6 +51,7 @@ func markRows() []row {
 			cpuMicros(6.8, 4)),
 		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step",
 			languageManifest, cpuMicros(2.0, 1.0)),
+		akaRow(),
 		notificationRow("notifications-50k", 50_000, cpuMicros(10, 6)),
 	}
 }
