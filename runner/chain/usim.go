@@ -128,8 +128,9 @@ func (c *challenge) judge(in *Instance, x *message.Exchange) (failed string) {
 func (c *challenge) setSubscriber(u *usim, number int64) {
 	s := &u.subscriber
 	if of, ok := c.v.values.(*fiveg.Subscribers); ok {
-		s.K, s.OPc = of.Keys(number)
+		of.SetKeys(s, number)
 	} else {
+		s.Cipher = nil
 		for i, key := range []*[fiveg.KeySize]byte{&s.K, &s.OPc} {
 			u.text = c.v.values.Append(u.text[:0], number, c.columns[i])
 			*key, _ = rv.Key(u.text) // checked by keys

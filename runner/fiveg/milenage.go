@@ -1,6 +1,7 @@
 package fiveg
 
 import (
+	"crypto/cipher"
 	"crypto/subtle"
 
 	"github.com/h2surge/h2surge/runner/hmac"
@@ -11,7 +12,9 @@ const KeySize = 16
 
 // USIM computes what a USIM answers. It belongs to one worker, and has the keys of one subscriber at a time.
 type USIM struct {
-	block  aes128
+	block aes128
+	// shared is the cipher of the standard library, which is faster; nil: block.
+	shared cipher.Block
 	k, opc [KeySize]byte
 	// temp is E(K, RAND xor OPc).
 	temp, out [KeySize]byte
@@ -41,13 +44,21 @@ type answer struct {
 // mac is MAC-A (f1) or MAC-S (f1*).
 type mac [8]byte
 
-// setKeys makes u the USIM with the subscriber key K and the operator variant OPc.
-func (u *USIM) setKeys(k, opc [KeySize]byte) {
-	if u.k != k || u.block == (aes128{}) {
+// setKeys makes u the USIM with the subscriber key K and the operator variant OPc. shared is a cipher with K, or nil.
+func (u *USIM) setKeys(k, opc [KeySize]byte, shared cipher.Block) {
+	u.opc, u.shared = opc, shared
+	if shared == nil && (u.k != k || u.block == (aes128{})) {
 		u.k = k
 		u.block.setKey(&k)
 	}
-	u.opc = opc
+}
+
+func (u *USIM) encrypt(b *[KeySize]byte) {
+	if u.shared != nil {
+		u.shared.Encrypt(b[:], b[:])
+		return
+	}
+	u.block.encrypt(b, b)
 }
 
 // OPc returns the operator variant of OP for the subscriber key K: E(K, OP) xor OP.
@@ -64,7 +75,7 @@ func OPc(k, op [KeySize]byte) [KeySize]byte {
 func (u *USIM) answer(rand [KeySize]byte) answer {
 	var a answer
 	subtle.XORBytes(u.temp[:], rand[:], u.opc[:])
-	u.block.encrypt(&u.temp, &u.temp)
+	u.encrypt(&u.temp)
 	u.output(0, 1)
 	copy(a.res[:], u.out[8:])
 	copy(a.ak[:], u.out[:])
@@ -85,7 +96,7 @@ func (u *USIM) macs(sqn [sqnSize]byte, amf [2]byte) (a, s mac) {
 		u.out[i] = u.temp[i] ^ c ^ u.opc[i+half]
 		u.out[i+half] = u.temp[i+half] ^ c ^ u.opc[i]
 	}
-	u.block.encrypt(&u.out, &u.out)
+	u.encrypt(&u.out)
 	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])
 	return mac(u.out[:half]), mac(u.out[half:])
 }
@@ -104,6 +115,6 @@ func (u *USIM) output(r int, c byte) {
 		u.out[i] = u.temp[from] ^ u.opc[from]
 	}
 	u.out[KeySize-1] ^= c
-	u.block.encrypt(&u.out, &u.out)
+	u.encrypt(&u.out)
 	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])
 }

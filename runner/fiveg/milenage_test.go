@@ -75,7 +75,7 @@ func TestMilenage(t *testing.T) {
 		t.Run(want.k, func(t *testing.T) {
 			opc := OPc(block(t, want.k), block(t, want.op))
 			u, rand := new(USIM), block(t, want.rand)
-			u.setKeys(block(t, want.k), opc)
+			u.setKeys(block(t, want.k), opc, nil)
 			a := u.answer(rand)
 			f1, f1star := u.macs([sqnSize]byte(octets(t, want.sqn)), [2]byte(octets(t, want.amf)))
 			f5star := u.resyncKey()

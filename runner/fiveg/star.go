@@ -17,7 +17,7 @@ func (u *USIM) AppendRESStar(dst, rand, k, opc, network []byte) []byte {
 	if err1 != nil || err2 != nil || err3 != nil {
 		return dst
 	}
-	u.setKeys(key, variant)
+	u.setKeys(key, variant, nil)
 	a := u.answer(r)
 	return u.appendRESStar(dst, network, &r, &a)
 }

@@ -2,6 +2,8 @@ package fiveg
 
 import (
 	"cmp"
+	"crypto/aes"
+	"crypto/cipher"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -31,6 +33,7 @@ type Subscribers struct {
 	prefixLength             int
 	k, op, opc               [KeySize]byte
 	derived, computesOPc     bool
+	shared                   cipher.Block // with k; nil if it is derived
 }
 
 // NewSubscribers returns the subscribers of a plan. content reads their keys. Its errors are a *rv.PlanError with the
@@ -88,6 +91,12 @@ func (s *Subscribers) keys(in *rv.AKA, content func(*rv.Content) ([]byte, error)
 	s.derived, s.computesOPc = in.Derived, in.OP != nil
 	if s.k, err = key(content, "k", &in.K); err != nil {
 		return err
+	}
+	if !s.derived {
+		s.shared, err = aes.NewCipher(s.k[:])
+		if err != nil {
+			return err
+		}
 	}
 	if in.OP != nil {
 		s.op, err = key(content, "op", in.OP)
@@ -207,8 +216,11 @@ func (s *Subscribers) appendPrefix(dst []byte, n int64) []byte {
 	return strconv.AppendInt(dst, int64(s.prefixLength), 10)
 }
 
-// Keys returns K and OPc of the subscriber v, from 0. Without keys, both are 0.
-func (s *Subscribers) Keys(v int64) (k, opc [KeySize]byte) { return s.keysOf(s.start + v) }
+// SetKeys sets the keys of the subscriber v, from 0.
+func (s *Subscribers) SetKeys(to *Subscriber, v int64) {
+	to.K, to.OPc = s.keysOf(s.start + v)
+	to.Cipher = s.shared
+}
 
 // keysOf returns K and OPc of the subscriber with the number n.
 func (s *Subscribers) keysOf(n int64) (k, opc [KeySize]byte) {

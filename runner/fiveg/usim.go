@@ -1,6 +1,7 @@
 package fiveg
 
 import (
+	"crypto/cipher"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
@@ -13,6 +14,8 @@ import (
 // Subscriber is what a USIM has of its subscriber.
 type Subscriber struct {
 	K, OPc [KeySize]byte
+	// Cipher is AES with the key K, if all subscribers have this key; or nil.
+	Cipher cipher.Block
 	// Network is the serving network name, and Identity the IMSI.
 	Network, Identity []byte
 }
@@ -42,7 +45,7 @@ func (u *USIM) Respond(content []byte, of *Subscriber, q *Sequences, n int64) (f
 	if len(data) == 0 {
 		return rv.CheckUSIMChallenge
 	}
-	u.setKeys(of.K, of.OPc)
+	u.setKeys(of.K, of.OPc, of.Cipher)
 	u.network = append(u.network[:0], of.Network...)
 	if data[0] != '{' {
 		return u.respondEAP(data, of, q, n)
