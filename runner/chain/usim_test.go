@@ -183,3 +183,28 @@ func TestPermutationHasAnInverse(t *testing.T) {
 		}
 	}
 }
+
+// TestEAP: the identity of EAP-AKA' is the IMSI of the subscriber, and a challenge in eapPayload follows a synchronization failure.
+func TestEAP(t *testing.T) {
+	g := program(t, usimPlan(usimSubscribers(3, rv.OrderSequential), rv.AnswerEAP))
+	src, h, s := sources(g), home(t), &g.Steps[0]
+	var in Instance
+	in.Start(g, 0, src, 1)
+	for _, number := range []uint64{7, 8} {
+		h.SQN = number
+		c := h.Challenge("001010000000000")
+		if failed := s.Judge(&in, src, exchange(201, string(fivegtest.JSON(c.Packet)))); failed != "" || c.Accept(string(in.Captured(0))) != nil {
+			t.Errorf("failed %q with %q", failed, slots(&in))
+		}
+	}
+	h.SQN = 1
+	c := h.Challenge("001010000000000")
+	failed := s.Judge(&in, src, exchange(201, string(fivegtest.JSON(c.Packet))))
+	auts, err := c.AUTS(string(in.Captured(0)))
+	if failed != "" || err != nil || h.Resynchronize(hex.EncodeToString(c.Vector.RAND), auts) != nil || h.SQN != 9 {
+		t.Errorf("failed %q with %q: %v", failed, slots(&in), err)
+	}
+	if failed := s.Judge(&in, src, exchange(200, `{"eapPayload":"AwcABA=="}`)); failed != rv.CheckUSIMEAP {
+		t.Errorf("failed %q, want %q", failed, rv.CheckUSIMEAP)
+	}
+}
