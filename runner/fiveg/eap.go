@@ -70,7 +70,8 @@ func (c *challengePacket) parse(p []byte) (ok bool) {
 	return c.rand != nil && c.autn != nil && c.mac != nil && c.network != nil && len(c.kdfs) > 0
 }
 
-// attribute takes the value of an attribute, with its reserved octets. An attribute must not occur twice, except AT_KDF.
+// attribute takes the value of an attribute, with its reserved octets. An attribute must not occur twice, except
+// AT_KDF.
 func (c *challengePacket) attribute(kind byte, value []byte) bool {
 	switch kind {
 	case atRAND:
@@ -114,7 +115,8 @@ func block128(to *[]byte, value []byte) bool {
 	return true
 }
 
-// respondEAP verifies a challenge in base64 and makes the response. It returns the name of the check that failed, or "".
+// respondEAP verifies a challenge in base64 and makes the response. It returns the name of the check that failed, or
+// "".
 func (u *USIM) respondEAP(text []byte, of *Subscriber, q *Sequences, n int64) (failed string) {
 	if base64.StdEncoding.DecodedLen(len(text)) > maxEAP {
 		return rv.CheckUSIMEAP
@@ -205,7 +207,7 @@ func (u *USIM) master(identity []byte) {
 	u.parameter(u.autn[:sqnSize])
 	u.work = append(append(u.work[:0], u.last.ck[:]...), u.last.ik[:]...)
 	keys := u.derive()
-	for i := 0; i < len(u.mk)/sums.Size; i++ {
+	for i := range len(u.mk) / sums.Size {
 		u.text = u.text[:0]
 		if i > 0 {
 			u.text = append(u.text, u.mk[(i-1)*sums.Size:i*sums.Size]...)

@@ -23,7 +23,9 @@ type Subscriber struct {
 // Places of a challenge in the content of a response: AuthData of UEAuthenticationCtx and eapPayload of EapSession (TS
 // 29.509), and authenticationVector of AuthenticationInfoResult (TS 29.503). A string is a packet of EAP.
 var (
-	challenges           = []*jsontext.Pointer{pointer("/5gAuthData"), pointer("/eapPayload"), pointer("/authenticationVector")}
+	challenges = []*jsontext.Pointer{
+		pointer("/5gAuthData"), pointer("/eapPayload"), pointer("/authenticationVector"),
+	}
 	randPlace, autnPlace = pointer("/rand"), pointer("/autn")
 )
 

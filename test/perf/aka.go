@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// akaRules are an AUSF whose subscribers have the keys and the RAND of test set 1 of TS 35.207. Each subscriber must ask
-// once only, because the sequence number is always the same.
+// akaRules are an AUSF whose subscribers have the keys and the RAND of test set 1 of TS 35.207. Each subscriber must
+// ask once only, because the sequence number is always the same.
 const akaRules = `apiVersion: h2surge.io/v1alpha1
 kind: Target
 rules:
@@ -11,7 +11,9 @@ rules:
     match: {method: POST, path: /nausf-auth/v1/ue-authentications}
     responses:
       - status: 201
-        headers: [{name: content-type, value: application/json}, {name: location, value: /nausf-auth/v1/ue-authentications/1}]
+        headers:
+          - {name: content-type, value: application/json}
+          - {name: location, value: /nausf-auth/v1/ue-authentications/1}
         body: |
           {"authType": "5G_AKA", "5gAuthData": {"rand": "23553cbe9637a89d218ae64dae47bf35",
            "autn": "55f328b43577b9b94a9ffac354dfafb3", "hxresStar": "20a71900b01776bfd773e8c15a825446"},
@@ -57,8 +59,15 @@ spec:
       path: ${authentication}/5g-aka-confirmation
       body: '{"resStar":"%s"}'
       expect: {status: [200]}
-    - {name: remove, method: DELETE, path: "${authentication}/5g-aka-confirmation", timeout: 2s, expect: {status: [204]}}
-  chains: [{name: authentication, target: target, steps: [{template: authenticate}, {template: confirm}, {template: remove}]}]
+    - name: remove
+      method: DELETE
+      path: ${authentication}/5g-aka-confirmation
+      timeout: 2s
+      expect: {status: [204]}
+  chains:
+    - name: authentication
+      target: target
+      steps: [{template: authenticate}, {template: confirm}, {template: remove}]
   rates: [{name: load, closedLoop: {}, duration: %ds}]
 `, url, expect, answer, seconds)
 }
@@ -72,7 +81,8 @@ func akaRow() row {
 	}
 	peer := with(false, "without the USIM")
 	return row{
-		name: "chain-aka", group: groupMarks, work: "chain of 5G AKA: challenge, confirmation, removal; with the USIM and without",
+		name: "chain-aka", group: groupMarks,
+		work:   "chain of 5G AKA: challenge, confirmation, removal; with the USIM and without",
 		server: ausf, ours: with(true, "with the USIM"), peer: &peer, goals: cpuRatio(1.15, 0),
 	}
 }

@@ -29,7 +29,8 @@ func Attribute(kind byte, value ...byte) []byte {
 	return append([]byte{kind, byte((len(value) + 2) / 4)}, value...)
 }
 
-// Challenge returns a challenge with the next vector for a subscriber with the identity. more are attributes before AT_MAC.
+// Challenge returns a challenge with the next vector for a subscriber with the identity. more are attributes before
+// AT_MAC.
 func (h *Home) Challenge(identity string, more ...[]byte) *EAP {
 	v := h.Vector()
 	s := &EAP{Vector: v}
