@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,5 +129,27 @@ func TestInterface(t *testing.T) {
 	plan.Listeners[0].Interface = "absent0"
 	if _, err := New(plan, Options{}); err == nil || !strings.HasPrefix(err.Error(), `plan: listeners[0].interface: there is no interface "absent0"; there are `) {
 		t.Errorf("an absent interface: %v", err)
+	}
+}
+
+// TestConnectFromInterface: a target's connections come from the address of its interface. A runner without the
+// interface does not start.
+func TestConnectFromInterface(t *testing.T) {
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(i net.Interface) bool { return i.Flags&net.FlagLoopback != 0 })
+	p := &rv.Plan{Targets: []rv.Target{{Connecting: rv.Connecting{LocalAddresses: []string{"a"}}}, {Connecting: rv.Connecting{Interface: all[i].Name}}, {}}}
+	got, err := localAddresses(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := [][]string{{"a"}, {"127.0.0.1"}, nil}; !cmp.Equal(want, got) {
+		t.Errorf("addresses %q, want %q", got, want)
+	}
+	p.Targets[2].Connecting.Interface = "absent"
+	if _, err := localAddresses(p); err == nil || !strings.HasPrefix(err.Error(), `targets[2].connecting.interface: there is no interface "absent"; there are `) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -22,7 +22,10 @@ type dialer struct {
 	discovery dial.Discovery
 	// negotiated has the protocols that servers chose by ALPN, by negotiation.
 	negotiated sync.Map
-	tls        []*tls.Config // by target of the plan; nil: cleartext
+	// tls are by target of the plan, and then by the certificate of the client; nil: cleartext.
+	tls [][]*tls.Config
+	// from are the addresses to connect from, by target of the plan.
+	from [][]string
 	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
 	slots   []chan struct{}
 	policy  *policy.Policy
@@ -41,10 +44,11 @@ type negotiation struct {
 // overflow a listener's backlog (128 on many systems).
 const maxDialing = 64
 
-func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, n dial.Network,
+func newDialer(ctx context.Context, configs []*tls.Config, from [][]string, p *policy.Policy, n dial.Network,
 	denied func(error)) *dialer {
-	d := &dialer{ctx: ctx, resolver: dial.NewResolver(n), tls: configs, policy: p, network: n, denied: denied}
-	for range configs {
+	d := &dialer{ctx: ctx, resolver: dial.NewResolver(n), from: from, policy: p, network: n, denied: denied}
+	for _, c := range configs {
+		d.tls = append(d.tls, dial.Identities(c))
 		d.slots = append(d.slots, make(chan struct{}, maxDialing))
 	}
 	return d
@@ -52,10 +56,10 @@ func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, n d
 
 // Dial implements netio.Dialer.
 func (d *dialer) Dial(a netio.Attempt) {
-	t := a.Target
+	t, secure := a.Target, d.tls[a.Origin]
 	req := &dial.Request{
 		Endpoint: &t.Endpoints[a.Endpoint], Protocol: t.Protocol, Discovery: &d.discovery, Timeout: t.ConnectTimeout,
-		TLS: d.tls[a.Origin], Address: a.Address, Number: a.Number, LocalAddresses: t.Connecting.LocalAddresses,
+		TLS: secure[a.Number%len(secure)], Address: a.Address, Number: a.Number, LocalAddresses: d.from[a.Origin],
 		Resolver: d.resolver, Network: d.network, Policy: d.policy, Progress: a.Progress,
 	}
 	slots := d.slots[a.Origin]

@@ -118,6 +118,23 @@ func firstAddress(name string, list []net.Addr) (string, error) {
 	return found, nil
 }
 
+// localAddresses returns the addresses to connect from, by target of a plan.
+func localAddresses(plan *rv.Plan) ([][]string, error) {
+	out := make([][]string, len(plan.Targets))
+	for i := range plan.Targets {
+		how := &plan.Targets[i].Connecting
+		out[i] = how.LocalAddresses
+		if how.Interface != "" {
+			address, err := addressOf(how.Interface)
+			if err != nil {
+				return nil, fmt.Errorf("targets[%d].connecting.interface: %w", i, err)
+			}
+			out[i] = []string{address}
+		}
+	}
+	return out, nil
+}
+
 // newCallers returns what the listeners of a plan require of their peers.
 func newCallers(plan *rv.Plan) (out []*caller.Policy, err error) {
 	for i := range plan.Listeners {

@@ -74,6 +74,7 @@ type Runner struct {
 	exclusive  bool
 	idle       rv.IdleStrategy
 	tls        []*tls.Config // by target; nil: cleartext
+	from       [][]string    // addresses to connect from, by target
 	policy     *policy.Policy
 	servers    servers          // by listener of the plan
 	callers    []*caller.Policy // by listener of the plan
@@ -126,7 +127,11 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot()}
+	from, err := localAddresses(plan)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	r := &Runner{plan: plan, tls: secure, from: from, program: program, opts: o, boot: newBoot()}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.cpus = pinTo(plan, o)
 	if r.policy, err = policy.Parse(plan.Policy); err != nil {

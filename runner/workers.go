@@ -67,7 +67,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
-	ws.dialer = newDialer(ctx, r.tls, r.policy, r.opts.Network, ws.deny)
+	ws.dialer = newDialer(ctx, r.tls, r.from, r.policy, r.opts.Network, ws.deny)
 	for i, part := range split.Workers(s, n) {
 		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
 		if err != nil {

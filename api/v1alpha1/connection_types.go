@@ -68,11 +68,14 @@ type HTTP1 struct {
 // Connecting controls how the runner opens, closes and replaces connections.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without failover a connection stays on its own url"
-// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'OnDemand' || !has(self.ramp)",message="ramp is not allowed with open OnDemand: requests determine when the runner opens connections"
+// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open == 'AtStart' || !has(self.ramp)",message="ramp needs open AtStart: else requests determine when the runner opens connections"
 type Connecting struct {
 	// open is when the runner opens connections. AtStart opens all connections before the load starts, and opens a
 	// connection again after it ended. OnDemand opens a connection when a request waits for it. After the
-	// connection ended, OnDemand opens it again when the next request waits. Default: AtStart.
+	// connection ended, OnDemand opens it again when the next request waits. PerInstance opens a connection for each
+	// chain instance that sends requests to the target, and closes it when the instance ends. The field connections of
+	// the target is then the number of connections that are open at a time, and other instances wait for one.
+	// Default: AtStart.
 	// +optional
 	// +kubebuilder:default=AtStart
 	Open ConnectionOpening `json:"open,omitempty"`
@@ -110,6 +113,13 @@ type Connecting struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",message="must be IP addresses, without a zone"
 	LocalAddresses []string `json:"localAddresses,omitempty"`
+	// interface is the network interface of the pod to connect from, such as one of Multus. The runner uses its first IP
+	// address, if possible of IPv4. If the pod has no such interface, the test does not start. It cannot be used with
+	// localAddresses. Default: the system chooses.
+	// +optional
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[^/\s]+$`
+	Interface string `json:"interface,omitempty"`
 	// failover lets a connection use the next of the target's urls after each failure. A failure is a url that the
 	// runner cannot reach, or a server that breaks the protocol or does not answer. Default: true. With one url,
 	// failover has no effect.
@@ -126,13 +136,15 @@ type Connecting struct {
 
 // ConnectionOpening is when the runner opens connections.
 //
-// +kubebuilder:validation:Enum=AtStart;OnDemand
+// +kubebuilder:validation:Enum=AtStart;OnDemand;PerInstance
 type ConnectionOpening string
 
 // The values of ConnectionOpening.
 const (
 	OpenAtStart  ConnectionOpening = "AtStart"
 	OpenOnDemand ConnectionOpening = "OnDemand"
+	// OpenPerInstance opens a connection for a chain instance.
+	OpenPerInstance ConnectionOpening = "PerInstance"
 )
 
 // ConnectionChoice is how a runner chooses the connections of requests that it sends at the same time.

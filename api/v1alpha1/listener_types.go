@@ -97,9 +97,9 @@ type ListenerTLS struct {
 	// Default: the listener does not request a client certificate.
 	// +optional
 	ClientCAFrom *ContentSource `json:"clientCAFrom,omitempty"`
-	// clientNames are up to 16 subject alternative names of which the client certificate of a peer must have one: DNS
-	// names, URIs such as urn:uuid:..., or IP addresses. Notifications of other peers are answered with 403, and counted
-	// as refusedCertificate. They reach no step.
+	// clientNames are up to 16 names, of which the client certificate of a peer must have one. They are subject
+	// alternative names: DNS names, URIs such as urn:uuid:..., or IP addresses. Notifications of other peers are answered
+	// with 403, and counted as refusedCertificate. They reach no step.
 	// Each has 1 to 253 characters. Default: every client certificate of clientCAFrom.
 	// +optional
 	// +listType=set
@@ -126,7 +126,7 @@ type ListenerToken struct {
 	// For HS256 it can also be the secret, of 32 bytes or more.
 	// +required
 	KeysFrom ContentSource `json:"keysFrom,omitzero"`
-	// audience is a value that the claim aud of the token must have, such as the NF type or the instance id of the
+	// audience is a value that the claim aud of the token must have. It can be the NF type or the instance id of the
 	// consumer. It has at most 1024 characters. Default: any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

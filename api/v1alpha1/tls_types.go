@@ -29,6 +29,13 @@ type TLS struct {
 	// TLS). Default: the runner has no client certificate.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
+	// certificateDirectory is a directory of client certificates. It has pairs of a certificate NAME.crt and its key
+	// NAME.key. Connection k of the test uses pair k modulo the number of pairs, in the order of their names, so that one
+	// test is many clients. In a cluster it is a path in the container of the runner, such as that of a Secret on a volume
+	// of runner.podTemplate. It cannot be used with certificate. Default: none. Bounds: at most 10000 pairs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	CertificateDirectory string `json:"certificateDirectory,omitempty"`
 	// minVersion is the lowest TLS version that the runner accepts. Allowed: "1.2" and "1.3". Default: "1.2".
 	// Older versions are deprecated (RFC 8996).
 	// +optional

@@ -62,6 +62,9 @@ func (c *planner) streamsOfMix() (streams int) {
 
 // streamsOf returns how many requests all connections to a target carry at a time.
 func streamsOf(t *runnerv1alpha1.Target) int {
+	if t.Connecting.PerInstance {
+		return t.Connections // most instances have one request in flight
+	}
 	if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		return t.Connections * max(1, t.HTTP1.Pipeline)
 	}

@@ -209,6 +209,31 @@ func TestErrors(t *testing.T) {
 			s.Targets[0].Protocol, s.Targets[0].HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
 			s.Targets[0].Connecting = &v1alpha1.Connecting{MaxRequests: ptr.To[int64](2)}
 		}, []string{"spec.targets[0].connecting.maxRequests: must be 1 or unset with http1.keepAlive false: a connection carries one request"}},
+		{"an interface and addresses", func(s *spec) {
+			s.Targets[0].Connecting = &v1alpha1.Connecting{Interface: "n6", LocalAddresses: []string{"127.0.0.1"}}
+		}, []string{"spec.targets[0].connecting.interface: cannot be used with localAddresses"}},
+		{"an interface for a socket", func(s *spec) {
+			s.Targets[0].ConnectTo, s.Targets[0].Connecting = "unix:/a", &v1alpha1.Connecting{Interface: "n6"}
+		}, []string{"spec.targets[0].connecting.interface: is not allowed with a unix socket in connectTo"}},
+		{"one certificate and many", secure(func(t *v1alpha1.TLS) {
+			t.CertificateDirectory = "/nfs"
+			t.Certificate = &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "a"}}
+		}), []string{"spec.targets[0].tls.certificateDirectory: cannot be used with certificate"}},
+		{"connections of instances in batches", func(s *spec) {
+			s.Targets[0].ConnectionChoice = v1alpha1.ConnectionChoiceBatch
+			s.Targets[0].Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance}
+		}, []string{"spec.targets[0].connecting.open: PerInstance cannot be used with connectionChoice Batch: an instance does not use the connections of others"}},
+		{"connections of instances for one request", func(s *spec) {
+			s.Targets[0].Protocol, s.Targets[0].HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
+			s.Targets[0].Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance}
+		}, []string{"spec.targets[0].connecting.open: PerInstance needs http1.keepAlive: without keepAlive a connection carries one request"}},
+		{"a ramp of connections of instances", func(s *spec) {
+			s.Targets[0].Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance, Ramp: &v1alpha1.ConnectionRamp{Connections: 1}}
+		}, []string{"spec.targets[0].connecting: ramp needs open AtStart: else requests determine when the runner opens connections"}},
+		{"all streams of connections of instances", func(s *spec) {
+			s.Targets[0].Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance}
+			s.Rates = []v1alpha1.Rate{{Name: "most", ClosedLoop: &v1alpha1.ClosedLoop{}, Requests: ptr.To[int64](9)}}
+		}, []string{"spec.rates[0].closedLoop: concurrency is needed: connections to target \"target\" are opened for chain instances"}},
 		{"a local address for a socket", func(s *spec) {
 			s.Targets[0].ConnectTo = "unix:/a"
 			s.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"127.0.0.1"}}

@@ -81,6 +81,9 @@ func (c *checker) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1al
 	}
 	to := &out.Connecting
 	to.OnDemand = c.onDemand(at, g)
+	if to.PerInstance = g.Open == v1alpha1.OpenPerInstance; to.PerInstance {
+		c.perInstance(at.Child("open"), out)
+	}
 	if g.Ramp != nil {
 		to.RampCount, to.RampPeriod = int(g.Ramp.Connections), g.Ramp.Period.Duration
 	}
@@ -93,18 +96,37 @@ func (c *checker) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1al
 		}
 	}
 	to.LocalAddresses = c.localAddresses(at.Child("localAddresses"), g.LocalAddresses, t.ConnectTo)
+	if to.Interface = g.Interface; g.Interface != "" && len(g.LocalAddresses) > 0 {
+		c.fail(at.Child("interface"), "cannot be used with localAddresses")
+	}
+	if g.Interface != "" && strings.HasPrefix(t.ConnectTo, "unix:") {
+		c.fail(at.Child("interface"), "is not allowed with a unix socket in connectTo")
+	}
 	c.failover(at, g, to)
+	if to.PerInstance {
+		to.FailbackInterval = 0 // the next instance begins with its own url again
+	}
 }
 
 // onDemand reports whether requests determine when connections are opened.
 func (c *checker) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
-	if g.Open != v1alpha1.OpenOnDemand {
+	if g.Open == v1alpha1.OpenAtStart {
 		return false
 	}
 	if g.Ramp != nil {
-		c.fail(at, "ramp is not allowed with open OnDemand: requests determine when the runner opens connections")
+		c.fail(at, "ramp needs open AtStart: else requests determine when the runner opens connections")
 	}
 	return true
+}
+
+// perInstance reports what connections of chain instances cannot have.
+func (c *checker) perInstance(at *field.Path, t *runnerv1alpha1.Target) {
+	if t.Batch {
+		c.fail(at, "PerInstance cannot be used with connectionChoice Batch: an instance does not use the connections of others")
+	}
+	if t.HTTP1.NoKeepAlive {
+		c.fail(at, "PerInstance needs http1.keepAlive: without keepAlive a connection carries one request")
+	}
 }
 
 func (c *checker) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1alpha1.Connecting) {

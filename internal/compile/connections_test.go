@@ -66,6 +66,10 @@ func TestConnectionDefaults(t *testing.T) {
 		{"a ramp without a period", func(t *v1alpha1.Target) {
 			t.Connecting = &v1alpha1.Connecting{Ramp: &v1alpha1.ConnectionRamp{Connections: 3}, FailbackInterval: &second}
 		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{RampCount: 3, RampPeriod: time.Second, FailbackInterval: time.Second}}},
+		{"connections of instances", func(t *v1alpha1.Target) {
+			t.URL, t.URLs = "", []string{"http://a", "http://b"}
+			t.Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance, Interface: "n6"}
+		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{OnDemand: true, PerInstance: true, Interface: "n6"}}},
 		{"one request a connection", func(t *v1alpha1.Target) {
 			t.Protocol, t.HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
 		}, runnerv1alpha1.Target{HTTP1: runnerv1alpha1.HTTP1{NoKeepAlive: true}}},

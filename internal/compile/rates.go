@@ -127,7 +127,9 @@ func (c *planner) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 		}
 	}
 	if out.ClosedLoop = r.ClosedLoop != nil; out.ClosedLoop {
-		out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0)
+		if out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0); out.Count == 0 {
+			c.fillsStreams(at.Child("closedLoop"))
+		}
 	}
 	c.arrivals(at, r, &out)
 	if r.Duration == nil && r.Requests == nil {
@@ -143,6 +145,15 @@ func (c *planner) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 		c.fail(at, "a rate of 0 needs duration")
 	}
 	return out
+}
+
+// fillsStreams reports targets whose streams a closed loop cannot fill, because chain instances open the connections.
+func (c *planner) fillsStreams(at *field.Path) {
+	for i := range c.plan.Targets {
+		if t := &c.plan.Targets[i]; t.Connecting.PerInstance {
+			c.fail(at, "concurrency is needed: connections to target %q are opened for chain instances", t.Name)
+		}
+	}
 }
 
 // arrivals sets how the rate of a stage changes, and how its slots are spaced.

@@ -26,6 +26,7 @@ func (c *compiler) targets() {
 		c.place(place, at)
 		c.place(place.In("tls.caFile", -1), at.Child("tls", "caFrom"))
 		c.place(place.In("tls.certFile", -1), at.Child("tls", "certificate"))
+		c.place(place.In("tls.certDirectory", -1), at.Child("tls", "certificateDirectory"))
 		c.plan.Targets = append(c.plan.Targets, c.target(at, t))
 	}
 	c.tokenEndpoints()

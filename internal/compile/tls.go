@@ -57,6 +57,10 @@ func (c *checker) trust(at *field.Path, given *v1alpha1.TLS, out *runnerv1alpha1
 			c.warn(at.Child("caFrom"), "is not used, because insecureSkipVerify accepts any certificate")
 		}
 	}
+	out.CertDirectory = c.file(at.Child("certificateDirectory"), given.CertificateDirectory)
+	if given.CertificateDirectory != "" && given.Certificate != nil {
+		c.fail(at.Child("certificateDirectory"), "cannot be used with certificate")
+	}
 	if given.Certificate != nil {
 		out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), given.Certificate)
 	}

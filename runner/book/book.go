@@ -132,6 +132,9 @@ func (b *Book) Wait(id ID) { b.waiting[b.all[id].Target].Push(id) }
 // Waiting returns how many requests wait for a stream to a target.
 func (b *Book) Waiting(target int32) int { return b.waiting[target].Len() }
 
+// Oldest returns the oldest request that waits for a stream to a target. There must be one.
+func (b *Book) Oldest(target int32) *Request { return &b.all[b.waiting[target].Front()] }
+
 // Pop removes and returns the oldest request that waits for a stream to a target.
 func (b *Book) Pop(target int32) (id ID) { return b.waiting[target].Pop() }
 
@@ -139,10 +142,29 @@ func (b *Book) Pop(target int32) (id ID) { return b.waiting[target].Pop() }
 // an instant. If not, it returns None. At pace.Never, each request has waited too long.
 func (b *Book) PopOverdue(target int32, at int64) (id ID) {
 	q := &b.waiting[target]
-	if q.Len() == 0 || at != pace.Never && b.all[q.Front()].Due+b.maxWait > at {
+	if q.Len() == 0 || !b.IsOverdue(q.Front(), at) {
 		return None
 	}
 	return q.Pop()
+}
+
+// IsOverdue returns whether a request has waited too long for a stream at an instant.
+func (b *Book) IsOverdue(id ID, at int64) bool {
+	return at == pace.Never || b.all[id].Due+b.maxWait <= at
+}
+
+// PopOf removes the requests of a chain instance from the queue of a target, and appends them to dst.
+func (b *Book) PopOf(instance, target int32, dst []ID) []ID {
+	q := &b.waiting[target]
+	for range q.Len() {
+		id := q.Pop()
+		if b.all[id].Instance == instance {
+			dst = append(dst, id)
+		} else {
+			q.Push(id)
+		}
+	}
+	return dst
 }
 
 // NextOverdue returns when the first request has waited too long for a stream to one of the first targets.

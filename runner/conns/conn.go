@@ -33,6 +33,9 @@ type Conn struct {
 	awaited bool
 	// answered: a response has come on the socket.
 	answered bool
+	// owner is 1 + the chain instance that alone uses the connection, with Plan.Connecting.PerInstance; 0: none yet;
+	// ownerEnded: the instance has ended.
+	owner int32
 	// isAvailable, isIdle and isDirty: the queue of that name has the connection.
 	isAvailable, isIdle, isDirty bool
 	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is
@@ -61,7 +64,7 @@ type Conn struct {
 	firesAt  int64
 	inTimers int
 
-	_ [16]byte // whole cache lines
+	_ [8]byte // whole cache lines
 }
 
 // role is what a connection counts as.
@@ -106,8 +109,16 @@ func (c *Conn) Down(from, now int64) int64 {
 // follows after the request has its outcome.
 func (c *Conn) Cancel(stream uint32, now int64) bool { return c.client.Cancel(stream, now) }
 
-// Free returns how many requests the connection can take now.
+// Free returns how many requests of any chain instance the connection can take now.
 func (c *Conn) Free() int {
+	if c.owner != 0 {
+		return 0
+	}
+	return c.free()
+}
+
+// free returns how many requests the connection can take now.
+func (c *Conn) free() int {
 	switch {
 	case c.state == open && c.h2 != nil:
 		return c.h2.Free()

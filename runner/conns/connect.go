@@ -39,7 +39,7 @@ func (l *lifecycle) connect(c *Conn) {
 // is known to work. If it fails, they are put on another one.
 func (l *lifecycle) connectNow(c *Conn, t *rv.Target) bool {
 	unknown := t.Protocol == rv.ProtocolDiscovered && len(t.Endpoints) > 1 // each endpoint may have another protocol
-	if t.TLS != nil || unknown || len(t.Connecting.LocalAddresses) > 0 {
+	if t.TLS != nil || unknown || len(t.Connecting.LocalAddresses) > 0 || t.Connecting.Interface != "" {
 		return false
 	}
 	began := l.cfg.Net.Now()
@@ -145,6 +145,9 @@ func (l *lifecycle) becomeOpen(c *Conn) {
 	c.pool.failures = 0
 	c.beginTable(c.pool.encoderTable)
 	c.pool.streams = int64(c.Free())
+	if c.pool.Plan.Connecting.PerInstance {
+		c.pool.streams = 1 // most instances have one request in flight
+	}
 	if c.role == failbackTrial && !l.takePlaceOfOriginal(c) {
 		l.handle(c, removed)
 		return

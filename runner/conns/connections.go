@@ -2,6 +2,7 @@ package conns
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -49,9 +50,13 @@ type Connections struct {
 	pools []Pool
 	// batches are the pools with a batch in this turn.
 	batches []*Pool
+	// leaving are the connections of chain instances that have ended.
+	leaving []*Conn
+	// perInstance: a target has Connecting.PerInstance.
+	perInstance bool
 	read    []byte // of one read
 
-	_ [40]byte // whole cache lines
+	_ [8]byte // whole cache lines
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
@@ -60,6 +65,7 @@ const readSize = 256 << 10
 // New makes connections to targets. It has places for those that are followed later, too.
 func New(cfg Config, targets *Targets) *Connections {
 	return &Connections{
+		perInstance: slices.ContainsFunc(targets.all, func(t Target) bool { return t.Plan.Connecting.PerInstance }),
 		lifecycle: lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
 		pools:     newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
 	}

@@ -18,7 +18,7 @@ func (n *counts) timesOf(c *Conn) *measure.Target { return &n.rec.Targets[c.pool
 
 func (n *counts) countConnect(c *Conn) {
 	n.rec.Connects++
-	if c.wasOpen {
+	if c.wasOpen && !c.pool.Plan.Connecting.PerInstance {
 		n.rec.Reconnects++
 	}
 }

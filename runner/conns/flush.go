@@ -4,6 +4,7 @@ import "github.com/h2surge/h2surge/runner/netio"
 
 // Flush writes what this turn has made, one call for each connection as a rule. It ends the turn.
 func (cs *Connections) Flush() {
+	cs.closeLeaving()
 	for _, c := range cs.dirty {
 		c.isDirty = false
 		full := !c.isAvailable && c.Free() == 0

@@ -28,6 +28,8 @@ type Pool struct {
 	available ring.Ring[*Conn]
 	// batch are the connections that this turn has used, with Plan.Batch. All but the last are full.
 	batch []*Conn
+	// owned are the connections of chain instances, by instance, with Plan.Connecting.PerInstance.
+	owned []*Conn
 	// idle connections have no socket. Requests that wait let them connect.
 	idle ring.Ring[*Conn]
 	// spare are clients over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
@@ -134,7 +136,9 @@ func (p *Pool) nextIdle() *Conn {
 // missing returns how many more connections a number of waiting requests needs, beyond those that are connecting.
 func (p *Pool) missing(waiting int) int {
 	per := max(1, p.Plan.MaxConcurrentStreams)
-	if cmp.Or(p.protocol, p.Plan.Protocol) == rv.ProtocolHTTP1 {
+	if p.Plan.Connecting.PerInstance {
+		per = 1
+	} else if cmp.Or(p.protocol, p.Plan.Protocol) == rv.ProtocolHTTP1 {
 		per = max(1, p.Plan.HTTP1.Pipeline)
 	}
 	return (waiting+per-1)/per - p.connecting
@@ -159,6 +163,7 @@ func (p *Pool) begin(c *Conn, how rv.Protocol, h protocol.Handler) {
 
 // end frees the session of a connection that has closed.
 func (p *Pool) end(c *Conn) {
+	p.disown(c)
 	if c.h1 != nil {
 		c.h1.Reset()
 		p.spare = append(p.spare, c.h1)

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/roots"
@@ -75,6 +77,13 @@ func files(c *tls.Config, t *rv.TLS) error {
 	} else if !t.InsecureSkipVerify {
 		roots.Use()
 	}
+	if t.CertDirectory != "" {
+		var err error
+		if c.Certificates, err = pairs(t.CertDirectory); err != nil {
+			return rv.InField("certDirectory", err)
+		}
+		return nil
+	}
 	if t.CertFile == "" && t.KeyFile == "" {
 		return nil
 	}
@@ -84,6 +93,47 @@ func files(c *tls.Config, t *rv.TLS) error {
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return nil
+}
+
+// maxPairs bounds the certificates of a directory.
+const maxPairs = 10_000
+
+// pairs reads the certificates of a directory and their keys, in the order of their names.
+func pairs(dir string) (out []tls.Certificate, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.crt"))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s has no file *.crt", dir)
+	case len(names) > maxPairs:
+		return nil, fmt.Errorf("%s has %d files *.crt; allowed: at most %d", dir, len(names), maxPairs)
+	}
+	for _, name := range names {
+		pair, err := tls.LoadX509KeyPair(name, strings.TrimSuffix(name, ".crt")+".key")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
+		}
+		out = append(out, pair)
+	}
+	return out, nil
+}
+
+// Identities returns a configuration for each certificate of c, or c if it has no more than one. Each has sessions of
+// its own, because a session is that of a client.
+func Identities(c *tls.Config) []*tls.Config {
+	if c == nil || len(c.Certificates) < 2 {
+		return []*tls.Config{c}
+	}
+	out := make([]*tls.Config, len(c.Certificates))
+	for i := range out {
+		out[i] = c.Clone()
+		out[i].Certificates = c.Certificates[i : i+1]
+		if c.ClientSessionCache != nil {
+			out[i].ClientSessionCache = tls.NewLRUClientSessionCache(0)
+		}
+	}
+	return out
 }
 
 // authorities reads certificates to trust.

@@ -87,7 +87,7 @@ func (c *chooser) Slot(s *slots.Schedule, n, due int64) {
 	a, t := c.flow.Longest(s.Index(), !s.InWarmUp())
 	switch {
 	case t != flow.None:
-		c.requests.Wait(c.newRequest(a, t, due, int16(stage)))
+		c.wait(c.newRequest(a, t, due, int16(stage)))
 	case !c.checkExhausted(s):
 		c.rec.Drop(stage, c.flow.NoStart(s.Index()), 1)
 	}
@@ -117,7 +117,7 @@ func (c *chooser) startGroup(s *slots.Schedule, due int64, stage int16) {
 	c.start(a, t, due, stage)
 	for a, t = waiting.Longest(); t != flow.None; a, t = waiting.Longest() {
 		c.flow.NumberLater(a.Instance)
-		c.requests.Wait(c.newRequest(a, t, due, stage))
+		c.wait(c.newRequest(a, t, due, stage))
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *chooser) startGroup(s *slots.Schedule, due int64, stage int16) {
 func (c *chooser) start(a chain.Activation, target int32, due int64, stage int16) {
 	id := c.newRequest(a, target, due, stage)
 	c.requests.At(id).SetStarts()
-	c.requests.Wait(id)
+	c.wait(id)
 }
 
 // admitAllReady makes requests of all ready steps that need no slot.
@@ -146,7 +146,7 @@ func (c *chooser) admitReady(s *slots.Schedule) {
 		if !ok {
 			return
 		}
-		c.requests.Wait(c.newRequest(step.Activation, step.Target, max(step.Since, from), stage))
+		c.wait(c.newRequest(step.Activation, step.Target, max(step.Since, from), stage))
 	}
 }
 
@@ -202,10 +202,10 @@ func (c *chooser) fillConcurrency(s *slots.Schedule) {
 		id := c.newRequest(a, t, c.now, int16(s.PlanStage()))
 		c.admit(id)
 		s.Take()
-		conn := c.conns.To(t).Take()
+		conn := c.conns.To(t).TakeFor(a.Instance)
 		switch {
 		case conn == nil:
-			c.requests.Wait(id)
+			c.wait(id)
 			c.sendWaitingTo(t)
 		case !c.send(id, conn):
 			c.skipWait() // let time pass: this may repeat without an end

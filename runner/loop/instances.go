@@ -81,6 +81,7 @@ func (i *instances) Always(in *flow.Instance, sent bool) {
 // ChainEnded implements flow.Host.
 func (i *instances) ChainEnded(instance int32, why string) {
 	i.requests.Forget(i.scripts.forget(instance))
+	i.conns.InstanceEnded(instance)
 	in := i.flow.At(instance)
 	switch {
 	case in.Stage < 0:

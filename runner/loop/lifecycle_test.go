@@ -89,6 +89,7 @@ func (s *storm) plan(p *rv.Plan) {
 		how.RampCount, how.RampPeriod = 1, 20*time.Millisecond
 	}
 	target.Batch = s.random.IntN(2) == 0
+	how.PerInstance = how.OnDemand && !target.Batch && !target.HTTP1.NoKeepAlive
 	p.Chains[0].Steps[0].Timeout, p.Drain = 100*time.Millisecond, 100*time.Millisecond
 	p.Deadline = 4 * time.Second
 }

@@ -92,6 +92,11 @@ func sleepsOn(b *bench) string {
 			return "a request waits and no connection is opened: " + name
 		}
 	}
+	for _, id := range w.outcomes.owned {
+		if r := w.requests.At(id); w.conns.To(r.Target).TakeFor(r.Instance) != nil {
+			return "a request waits and the connection of its instance has a free stream"
+		}
+	}
 	if w.chooser.limit.NextToken() != never {
 		return ""
 	}
@@ -206,6 +211,7 @@ func (l *lively) target(name string) rv.Target {
 		t.HTTP1.NoKeepAlive, t.HTTP1.Pipeline = l.one(3), l.random.IntN(3)
 	}
 	t.Connecting.OnDemand = l.one(3)
+	t.Connecting.PerInstance = t.Connecting.OnDemand && !t.Batch && !t.HTTP1.NoKeepAlive
 	t.Connecting.MaxRequests = int64([]int{0, 0, 1, 3}[l.random.IntN(4)])
 	if l.one(4) {
 		t.Connecting.MaxAge = 10 * time.Millisecond

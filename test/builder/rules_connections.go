@@ -80,9 +80,14 @@ var rulesOfConnections = []Mutant{
 		Set: map[string]any{"spec.targets[1].connecting.failbackInterval": "0s"},
 	},
 	{
-		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not allowed with open OnDemand: requests determine when the runner opens connections",
+		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp needs open AtStart: else requests determine when the runner opens connections",
 		Set: map[string]any{"spec.targets[1].connecting.open": "OnDemand"},
 	},
+	{
+		Name: "a ramp of connections of instances", Path: "spec.targets[1].connecting", Want: "ramp needs open AtStart: else requests determine when the runner opens connections",
+		Set: map[string]any{"spec.targets[1].connecting.open": "PerInstance"},
+	},
+	{Name: "an interface with a slash", Path: "spec.targets[1].connecting.interface", Set: map[string]any{"spec.targets[1].connecting.interface": "a/b"}},
 	{
 		Name: "failback without failover", Path: "spec.targets[1].connecting", Want: "failbackInterval needs failover: without failover a connection stays on its own url",
 		Set: map[string]any{"spec.targets[1].connecting.failover": false},

@@ -273,6 +273,8 @@ type Connecting struct {
 	// LocalAddresses are the IP addresses to connect from: connection k from entry k modulo
 	// their number. Empty: the system's choice.
 	LocalAddresses []string `json:"localAddresses,omitempty"`
+	// Interface is the network interface to connect from, with its first IP address. Empty: the system's choice.
+	Interface string `json:"interface,omitempty"`
 	// NoFailover keeps a connection to its own endpoint; otherwise one that cannot be reached is
 	// replaced by the group's next, and its own is tried again every FailbackInterval.
 	NoFailover       bool          `json:"noFailover,omitempty"`
@@ -280,6 +282,8 @@ type Connecting struct {
 	// OnDemand opens a connection only when a request waits for one. After a connection ends, it stays closed until a
 	// request waits. There is no ramp.
 	OnDemand bool `json:"onDemand,omitempty"`
+	// PerInstance gives each chain instance connections of its own, which close when it ends. OnDemand is true, too.
+	PerInstance bool `json:"perInstance,omitempty"`
 }
 
 // TLS is how connections to a target are secured. Certificates and keys are named by file, so
@@ -295,6 +299,9 @@ type TLS struct {
 	// CertFile and KeyFile are the client's certificate chain and key, PEM; empty: none.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
+	// CertDirectory has certificates NAME.crt and keys NAME.key, PEM. Connection k has pair k modulo their number. Empty:
+	// none.
+	CertDirectory string `json:"certDirectory,omitempty"`
 	// MinVersion and MaxVersion are "1.2" or "1.3".
 	MinVersion string `json:"minVersion"`
 	MaxVersion string `json:"maxVersion"`

@@ -297,6 +297,9 @@ type TargetResult struct {
 	Settings       Times `json:"settings,omitzero"`
 	// Connect is NameResolution, TCPConnect and TLSHandshake together, with addresses that failed.
 	Connect Times `json:"connect,omitzero"`
+	// TLSHandshakesPerSecond is the mean rate of completed TLS handshakes from the start to the end of the load, warm-up
+	// included, if chain instances open the connections.
+	TLSHandshakesPerSecond float64 `json:"tlsHandshakesPerSecond,omitempty"`
 	// Reconnecting, Blocked, TimeToFirstByte and Body are the phases of a request after it was picked up.
 	Reconnecting    Times `json:"reconnecting,omitzero"`
 	Blocked         Times `json:"blocked,omitzero"`

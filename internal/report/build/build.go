@@ -89,6 +89,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		h := sum.successful()
 		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
+		setHandshakes(in.Plan, r.Targets, lastEnd(snapshots))
 		r.Operations = sum.operationResults(in.Plan)
 		sum.setFigures(in.Plan, r)
 	}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -94,6 +95,16 @@ func (s *sum) targetResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.TargetRe
 		}
 	}
 	return out
+}
+
+// setHandshakes sets the rate of TLS handshakes of targets whose connections chain instances open. The load lasted for
+// a time.
+func setHandshakes(plan *runnerv1alpha1.Plan, targets []runnerv1alpha1.TargetResult, lasted time.Duration) {
+	for i := range targets {
+		if plan.Targets[i].Connecting.PerInstance {
+			targets[i].TLSHandshakesPerSecond = perSecond(targets[i].TLSHandshake.Count, lasted)
+		}
+	}
 }
 
 func (s *sum) listenerResults(plan *runnerv1alpha1.Plan) (out []runnerv1alpha1.ListenerResult) {

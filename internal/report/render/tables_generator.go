@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // healthTable has the health of the generator over all shards.
@@ -30,6 +31,11 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	}
 	t.add("CPU time", cpuTime(r))
 	t.add("connections", fmt.Sprintf("%s opened, %s of them to reconnect", grouped(g.Connects), grouped(g.Reconnects)))
+	for i := range r.Targets {
+		if x := &r.Targets[i]; x.TLSHandshakesPerSecond > 0 {
+			t.add("TLS handshakes, "+printable(x.Name), build.FormatRate(x.TLSHandshakesPerSecond)+"/s, warm-up included")
+		}
+	}
 	t.add("bytes", fmt.Sprintf("%s sent, %s received", grouped(r.Bytes.Sent), grouped(r.Bytes.Received)))
 	return t
 }
