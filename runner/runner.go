@@ -11,9 +11,11 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/otlp"
 	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -79,7 +81,9 @@ type Runner struct {
 	servers    servers          // by listener of the plan
 	callers    []*caller.Policy // by listener of the plan
 	authorizer *authorizer
-	observer   *observe.Observer // nil: the plan has no observations
+	observer   *observe.Observer             // nil: the plan has no observations
+	exporter   atomic.Pointer[otlp.Exporter] // nil: the plan has no receiver, or the run has not started
+	exports    sync.WaitGroup                // the last figures are sent
 	figures    figures
 
 	ctx    context.Context
@@ -250,6 +254,7 @@ func (r *Runner) Start(s rv.Start) error {
 	if r.observer != nil {
 		r.observer.Run(s.At)
 	}
+	r.export()
 	return nil
 }
 
@@ -296,8 +301,9 @@ func (r *Runner) end() {
 // Done is closed when the snapshot is final.
 func (r *Runner) Done() <-chan struct{} { return r.ctx.Done() }
 
-// Close ends the run at once and waits for the workers.
+// Close ends the run at once. It waits for the workers, and until the last figures were sent.
 func (r *Runner) Close() error {
+	defer r.exports.Wait()
 	r.mu.Lock()
 	c := r.workers
 	r.mu.Unlock()

@@ -40,6 +40,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 	}
 	s.Clock = r.opts.Clock()
 	r.figures.fill(s, &g, steps || s.State == rv.StateDone)
+	s.ExportFailure = r.exportFailure()
 	if r.observer != nil {
 		s.Observations = r.observer.Samples()
 	}

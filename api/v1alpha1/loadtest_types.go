@@ -40,6 +40,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.listeners == oldSelf.spec.listeners",message="listeners cannot change while the test runs",fieldPath=".spec.listeners"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.thresholds == oldSelf.spec.thresholds",message="thresholds cannot change while the test runs",fieldPath=".spec.thresholds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.observe == oldSelf.spec.observe",message="observe cannot change while the test runs",fieldPath=".spec.observe"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.?otlp == oldSelf.spec.?otlp",message="otlp cannot change while the test runs",fieldPath=".spec.otlp"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.weightBy == oldSelf.spec.weightBy",message="weightBy cannot change while the test runs",fieldPath=".spec.weightBy"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || has(self.spec.search) == has(oldSelf.spec.search) && (!has(self.spec.search) || self.spec.search == oldSelf.spec.search)",message="search cannot change while the test runs",fieldPath=".spec.search"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.?seed == oldSelf.spec.?seed",message="seed cannot change while the test runs",fieldPath=".spec.seed"
@@ -185,6 +186,10 @@ type LoadTestSpec struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=32
 	Observe []Observation `json:"observe,omitempty"`
+	// otlp makes each runner send its figures to a receiver of OpenTelemetry metrics, every 5s and at the end. A receiver
+	// that is away, slow or refuses does not change the load. Default: none.
+	// +optional
+	OTLP *OTLP `json:"otlp,omitempty"`
 	// search makes the test look for the highest rate at which all thresholds pass. Its probes follow the stages of rates.
 	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. The operator runs a search
 	// over all shards, and h2surge search runs it on one machine. Default: no search.

@@ -94,3 +94,12 @@ type ObservationScrape struct {
 	// +kubebuilder:validation:Pattern=`^(0(\.[0-9]+)?|1)$`
 	Quantile string `json:"quantile,omitempty"`
 }
+
+// OTLP is where runners send their figures: OTLP over HTTP, in JSON.
+type OTLP struct {
+	// target is the name of the target that receives them. The runner sends them to its first URL plus /v1/metrics, with
+	// its tls and auth. To a target that no chain names the runner opens no connections for the load.
+	// +required
+	// +kubebuilder:validation:MaxLength=50
+	Target string `json:"target"`
+}

@@ -93,7 +93,7 @@ type compiler struct {
 	templateIndex map[string]int
 	listenerIndex map[string]int
 	listenerUsed  map[string]bool
-	observed      map[int]bool // targets that observations read
+	observed      map[int]bool // targets of observations and of OTLP
 	// listenerSent has the listeners whose URL a text inserts.
 	listenerSent map[string]bool
 	captured     map[string]bool // names that some template captures

@@ -29,6 +29,9 @@ func (c *compiler) observe() {
 		}
 		c.plan.Observe = append(c.plan.Observe, out)
 	}
+	if c.spec.OTLP != nil {
+		c.plan.OTLP = c.observedTarget(specPath.Child("otlp", "target"), c.spec.OTLP.Target)
+	}
 }
 
 func (c *compiler) query(at *field.Path, in *v1alpha1.ObservationQuery, out *rv.Observation) {
@@ -62,7 +65,7 @@ func (c *compiler) scrape(at *field.Path, in *v1alpha1.ObservationScrape, out *r
 	}
 }
 
-// observedTarget returns 1 plus the index of the target that an observation reads, or 0 if it does not exist.
+// observedTarget returns 1 plus the index of a target that observations or OTLP use, or 0 if it does not exist.
 func (c *compiler) observedTarget(at *field.Path, name string) int {
 	i, exists := c.targetIndex[name]
 	if !exists {

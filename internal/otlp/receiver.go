@@ -87,6 +87,9 @@ func (r *Receiver) Send(ctx context.Context, write func(io.Writer) error) error 
 		return http.ErrUseLastResponse
 	}}
 	response, err := client.Do(request)
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err // the URL can have a secret
+	}
 	if err != nil {
 		return err
 	}

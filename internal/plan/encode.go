@@ -105,7 +105,7 @@ func Gzip(canonical []byte) ([]byte, error) {
 func LoadHash(p *runnerv1alpha1.Plan) (string, error) {
 	load := *p
 	load.Name, load.Seed, load.Thresholds, load.Baselines, load.Shards = "", 0, nil, nil, 0
-	load.Observe, load.Policy, load.RequestLimit, load.Deadline, load.LeaseDuration = nil, nil, 0, 0, 0
+	load.Observe, load.OTLP, load.Policy, load.RequestLimit, load.Deadline, load.LeaseDuration = nil, 0, nil, 0, 0, 0
 	load.Rates = slices.Clone(p.Rates)
 	for i := range load.Rates {
 		load.Rates[i].Seed = 0

@@ -224,6 +224,7 @@ func TestLoadHash(t *testing.T) {
 		p.Baselines = []runnerv1alpha1.Baseline{{Name: "b"}}
 		p.Policy = &runnerv1alpha1.AddressPolicy{}
 		p.Observe = []runnerv1alpha1.Observation{{Name: "o"}}
+		p.OTLP = 1
 	}
 	if got := hash(same); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -71,6 +71,12 @@ func newClient(c *Config, e *rv.Endpoint, t *rv.Target, secure *tls.Config) *cli
 	return out
 }
 
+// Transport returns what sends requests to an endpoint of a target, with its TLS and Auth. It waits for the value of
+// Auth, which is kept up to date until the context of the configuration ends.
+func Transport(c *Config, e *rv.Endpoint, t *rv.Target, secure *tls.Config) http.RoundTripper {
+	return newClient(c, e, t, secure).http.Transport
+}
+
 // sameHost follows redirects of a server to itself.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {

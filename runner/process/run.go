@@ -98,7 +98,7 @@ func (p Parts) load(c Config) (*rv.Plan, Engine) {
 // make makes the engine of a plan.
 func (p Parts) make(plan *rv.Plan, c Config) (Engine, error) {
 	o := runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: p.Log, ListenAddress: c.IP, ListenName: c.Name,
-		Network: p.Network, Clock: p.Clock}
+		Pod: c.Pod, Network: p.Network, Clock: p.Clock}
 	if p.NewEngine != nil {
 		return p.NewEngine(plan, o)
 	}

@@ -45,6 +45,8 @@ var frozen = []edit{
 	{fixed("listeners"), "spec.listeners[0].port", int64(9101)},
 	{fixed("observe"), "spec.observe[0].unit", "Count"},
 	{fixed("observe"), "spec.observe", nil},
+	{fixed("otlp"), "spec.otlp.target", "single"},
+	{fixed("otlp"), "spec.otlp", nil},
 	{fixed("thresholds"), "spec.thresholds[0].max", "21ms"},
 	{fixed("thresholds"), "spec.thresholds", nil},
 	{fixed("weightBy"), "spec.weightBy", "Chains"},

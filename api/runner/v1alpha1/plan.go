@@ -35,6 +35,8 @@ type Plan struct {
 	Baselines []Baseline `json:"baselines,omitempty"`
 	// Observe are figures of targets that one runner reads while the test runs.
 	Observe []Observation `json:"observe,omitempty"`
+	// OTLP is 1 plus the index in Targets of the target to which runners send their figures as OTLP. Zero: they send none.
+	OTLP int `json:"otlp,omitempty"`
 	// Policy limits the addresses that runners connect to; nil: no limits.
 	Policy *AddressPolicy `json:"policy,omitempty"`
 	// RequestLimit is how many requests per second all runners together send at most, in each phase of the test and on

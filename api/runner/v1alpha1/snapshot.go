@@ -101,7 +101,12 @@ type Snapshot struct {
 	ServiceTime Histogram   `json:"serviceTime,omitzero"`
 	Histograms  *Histograms `json:"histograms,omitempty"`
 	Generator   Generator   `json:"generator"`
+	// ExportFailure is why the receiver of Plan.OTLP did not accept the last figures; empty: it did, or none were sent.
+	ExportFailure string `json:"exportFailure,omitempty"`
 }
+
+// MaxExportFailure bounds Snapshot.ExportFailure, in bytes.
+const MaxExportFailure = 256
 
 // LeaseGaps are the times in which a runner was paused because its lease expired.
 type LeaseGaps struct {

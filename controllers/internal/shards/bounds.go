@@ -106,6 +106,7 @@ func mostProtocols(s *runnerv1alpha1.Snapshot) (most int) {
 }
 
 func longestFailure(s *runnerv1alpha1.Snapshot) (longest int) {
+	longest = len(s.ExportFailure)
 	for i := range s.Authorizations {
 		longest = max(longest, len(s.Authorizations[i].Target), len(s.Authorizations[i].LastFailure))
 	}

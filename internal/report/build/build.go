@@ -68,6 +68,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 
 		Authorizations:  authorizations(in.Plan, snapshots),
 		Protocols:       Protocols(in.Plan, pointersTo(snapshots)...),
+		ExportFailure:   exportFailure(snapshots),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),
 		StatusCodes:     n.StatusCodes,
@@ -184,6 +185,15 @@ func teardownFailure(snapshots []runnerv1alpha1.Snapshot) string {
 	for i := range snapshots {
 		if why := snapshots[i].TeardownFailure; why != "" {
 			return why
+		}
+	}
+	return ""
+}
+
+func exportFailure(snapshots []runnerv1alpha1.Snapshot) string {
+	for i := range snapshots {
+		if why := snapshots[i].ExportFailure; why != "" {
+			return fmt.Sprintf("shard %d: %s", snapshots[i].Shard, why)
 		}
 	}
 	return ""

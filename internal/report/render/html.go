@@ -200,6 +200,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 		out = append(out, strings.ToUpper(note[:1])+note[1:]+".")
 	}
 	out = append(out, stageNotes(r)...)
+	if r.ExportFailure != "" {
+		out = append(out, "The OTLP receiver did not accept the last figures of "+r.ExportFailure+".")
+	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
 	}

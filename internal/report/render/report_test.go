@@ -52,7 +52,7 @@ func full() *runnerv1alpha1.Report {
 		WarmUp:    runnerv1alpha1.WarmUp{Sent: 100_000},
 		Setup:     runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2},
 		Teardown:  runnerv1alpha1.OnceCounters{Sent: 3, Succeeded: 1},
-		Exhausted: true,
+		Exhausted: true, ExportFailure: "shard 1: connection refused",
 		Authorizations: []runnerv1alpha1.Authorization{
 			{Target: "pcf", Tokens: 3, Failures: 2, LastFailure: `auth.oauth2.tokenURL http://nrf/oauth2/token: answered 400: "invalid_scope"`, SentWithout: 12},
 			{Target: "udr", Tokens: 3},
