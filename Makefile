@@ -130,7 +130,7 @@ chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); 
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags chart -count=1 ./test/chart | $(GOTEST)
 
 .PHONY: prometheus-test
-prometheus-test: $(TOOLS)/helm $(TOOLS)/prometheus ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
+prometheus-test: $(TOOLS)/helm $(TOOLS)/prometheus $(TOOLS)/otelcol ## Scrape a real run with a real Prometheus, and send its figures to a real collector; installs the package of Prometheus as root.
 	hack/install.sh prometheus=prometheus promtool=prometheus || [ -z "$$CI" ]
 	go test -json -tags prometheus -count=1 ./test/prometheus/... | $(GOTEST)
 
@@ -338,7 +338,7 @@ cluster-down: ## Stop the cluster of hack/cluster; its binaries stay.
 
 # Tools, pinned in modules of their own.
 .PHONY: tools
-tools: $(addprefix $(TOOLS)/,crane cyclonedx-gomod helm prometheus) ## Build the tools that several tests need and that take long to build.
+tools: $(addprefix $(TOOLS)/,crane cyclonedx-gomod helm otelcol prometheus) ## Build the tools that several tests need and that take long to build.
 
 $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
@@ -354,6 +354,8 @@ $(TOOLS)/helm: hack/tools/helm/go.mod
 	cd hack/tools/helm && go build -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 $(TOOLS)/prometheus: hack/tools/prometheus/go.mod hack/tools/prometheus/build.sh
 	hack/tools/prometheus/build.sh $@
+$(TOOLS)/otelcol: hack/tools/otelcol/go.mod hack/tools/otelcol/main.go
+	cd hack/tools/otelcol && CGO_ENABLED=0 go build -tags prometheus -ldflags '-s -w' -o $(CURDIR)/$@ .
 $(TOOLS)/versitygw: hack/tools/s3/go.mod
 	cd hack/tools/s3 && go build -o $(CURDIR)/$@ github.com/versity/versitygw/cmd/versitygw
 $(TOOLS)/golangci-lint: hack/tools/lint/go.mod

@@ -30,9 +30,10 @@ type execution struct {
 	addresses []string
 }
 
-func prepare(t *testing.T) *execution {
+// prepare connects the runners of the LoadTest, after a change of its spec.
+func prepare(t *testing.T, change func(*v1alpha1.LoadTestSpec)) *execution {
 	t.Helper()
-	x := &execution{plan: compiled(t, startTarget(t))}
+	x := &execution{plan: compiled(t, startTarget(t), change)}
 	shares, err := split.Split(x.plan, x.plan.Shards)
 	must(t, err)
 	for i := range shares {
@@ -68,7 +69,7 @@ func startTarget(t *testing.T) string {
 	return s.Addr().String()
 }
 
-func compiled(t *testing.T, address string) *rv.Plan {
+func compiled(t *testing.T, address string, change func(*v1alpha1.LoadTestSpec)) *rv.Plan {
 	t.Helper()
 	f, err := os.Open("testdata/loadtest.yaml")
 	must(t, err)
@@ -76,6 +77,7 @@ func compiled(t *testing.T, address string) *rv.Plan {
 	m, err := compile.Load(f)
 	must(t, err)
 	m.LoadTest.Spec.Targets[0].URL = "http://" + address
+	change(&m.LoadTest.Spec)
 	plan, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	if len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())

@@ -41,7 +41,7 @@ func TestScrape(t *testing.T) {
 
 func tell(t *testing.T) *story {
 	t.Helper()
-	x := prepare(t)
+	x := prepare(t, func(*v1alpha1.LoadTestSpec) {})
 	o := startOperator(t, types.NamespacedName{Namespace: "core", Name: "app-sessions"})
 	config := configuration(t, x, o)
 	s := &story{servers: map[string]*lab.Server{
