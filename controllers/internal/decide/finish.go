@@ -76,8 +76,8 @@ func verdictFacts(f *run.Facts) verdict.Facts {
 			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *f.LoadTest.Spec.ActiveDeadlineSeconds),
 		}
 	}
-	facts.LossTolerated = f.ToleratesLoss() && f.Report.Stopped != stopByTooFew && f.Report.Stopped != stopByLoss &&
-		f.Remaining() > 0
+	facts.EndedByLoss = f.Report.Stopped == stopByTooFew || f.Report.Stopped == stopByLoss
+	facts.LossTolerated = f.ToleratesLoss() && !facts.EndedByLoss && f.Remaining() > 0
 	setThresholds(f, &facts)
 	return facts
 }

@@ -65,6 +65,8 @@ type Facts struct {
 	CPUs int
 	// LossTolerated: the test must continue if a shard is lost.
 	LossTolerated bool
+	// EndedByLoss: the run ended because a runner was lost. The runner can have answered again, so that no shard is lost.
+	EndedByLoss bool
 	// Problem and Message are those of the runner with a problem.
 	Problem runnerv1alpha1.Problem
 	Message string
@@ -195,10 +197,14 @@ func (in *input) failed(reason, what string) *runnerv1alpha1.Verdict {
 }
 
 func lost(in *input) *runnerv1alpha1.Verdict {
-	if in.report.Generator.ShardsLost == 0 || in.facts.LossTolerated {
-		return nil
+	message := in.loss()
+	if in.report.Generator.ShardsLost == 0 {
+		message = "the run ended because a runner did not answer; it answered again later"
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonRunnerLost, "%s", in.loss())
+	if in.facts.EndedByLoss || in.report.Generator.ShardsLost > 0 && !in.facts.LossTolerated {
+		return verdict(runnerv1alpha1.OutcomeError, ReasonRunnerLost, "%s", message)
+	}
+	return nil
 }
 
 func (in *input) loss() string {

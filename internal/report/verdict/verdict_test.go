@@ -220,6 +220,7 @@ func TestJudge(t *testing.T) {
 		{"tolerated and stopped", func(r *run) { r.losesOne(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 		{"tolerated, no response", func(r *run) { r.losesOne(); r.timesOutAlways() }, broken, ReasonNoSuccess, "", 5},
 		{"tolerated, and the deadline", func(r *run) { r.losesOne(); r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "", 5},
+		{"ended by a loss, and none lost", func(r *run) { r.facts.EndedByLoss, r.report.Stopped = true, "spec.runner.minShards" }, broken, ReasonRunnerLost, "answered again", 5},
 		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
 
 		// A runner was paused.
