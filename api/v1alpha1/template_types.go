@@ -155,6 +155,49 @@ type Request struct {
 	// Do not add priority to headers. Default: the request has no such field, which means urgency 3.
 	// +optional
 	Priority *Priority `json:"priority,omitempty"`
+	// grpc makes the request a call of gRPC. It sets the method, the path, the body, and the header fields te,
+	// content-type and grpc-timeout, from timeout; headers are the metadata of the call. The call succeeds if grpc-status
+	// is 0, unless a check of the header grpc-status says otherwise; other calls fail the check with the name of their
+	// code, such as NOT_FOUND. Checks and captures of the body see the message of the response as JSON, or the list of
+	// the messages of a stream. Default: the request is not a call.
+	// +optional
+	GRPC *GRPC `json:"grpc,omitempty"`
+}
+
+// GRPC is a call of a method of gRPC. All messages of a stream of the client are sent at once.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.message), has(self.messages)].filter(x, x).size() <= 1",message="at most one of message and messages is possible"
+type GRPC struct {
+	// service is the full name of the service, such as helloworld.Greeter.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Service string `json:"service"`
+	// method is the name of the method.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Method string `json:"method"`
+	// message is the message of the request in the JSON mapping of Protocol Buffers. Strings may have placeholders, and a
+	// string can be the value of a number: {"id": "${id}"}. A request with a value that does not fit its field is dropped
+	// (cause message). Default: a message without fields.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Message *JSONObject `json:"message,omitempty"`
+	// messages are the messages of a stream of the client, 1 to 64, each as message.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Messages []JSONObject `json:"messages,omitempty"`
+}
+
+// JSONObject is a JSON object with any fields.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
+// +kubebuilder:validation:Type=object
+type JSONObject struct {
+	runtime.RawExtension `json:",inline"`
 }
 
 // Priority is the value of the header field priority (RFC 9218 4).
@@ -330,7 +373,7 @@ type Expect struct {
 type Check struct {
 	// name is the name of the check in results.
 	// It has 1 to 50 letters, digits, - and _, and begins and ends with a letter or a digit.
-	// The names status, script, maxBodyBytes and maxRedirects are reserved.
+	// The names status, script, maxBodyBytes, maxRedirects and grpcMessage are reserved.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50

@@ -27,7 +27,7 @@ type check struct {
 }
 
 // reservedChecks are the names of the checks that h2surge makes itself.
-var reservedChecks = []string{rv.CheckStatus, rv.CheckScript, rv.CheckBody, rv.CheckRedirect}
+var reservedChecks = []string{rv.CheckStatus, rv.CheckScript, rv.CheckBody, rv.CheckRedirect, rv.CheckMessage}
 
 func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation) {
 	for i := range in.Status {

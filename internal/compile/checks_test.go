@@ -92,7 +92,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		}, []string{capture + ".default: has 1025 characters, at most 1024 are possible"}},
 
 		{"name that is taken", check(v1alpha1.Check{Name: "status", ValueSource: builder.Header("a"), Comparison: there}),
-			[]string{expected + `.name: "status" is reserved; the results of what h2surge itself checks are named status, script, maxBodyBytes, maxRedirects`}},
+			[]string{expected + `.name: "status" is reserved; the results of what h2surge itself checks are named status, script, maxBodyBytes, maxRedirects, grpcMessage`}},
 		{"name with a dot", check(v1alpha1.Check{Name: "a.b", ValueSource: builder.Header("a"), Comparison: there}),
 			[]string{expected + ".name: must be letters, digits, - and _, beginning and ending with a letter or digit"}},
 		{"name twice", func(t *v1alpha1.Template) {

@@ -19,6 +19,9 @@ func (c *compiler) message(s *scope, r *request, out *rv.Step) {
 		}
 		out.Headers = append(out.Headers, field)
 	}
+	if r.call != nil {
+		c.resolveCall(s, r.call, out)
+	}
 	if r.content != nil {
 		c.place(s.place.In("body", -1), r.content.text.path)
 		out.Body, out.BodyFrom = c.resolve(s, r.content.text), r.content.from

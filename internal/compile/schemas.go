@@ -21,9 +21,20 @@ func (c *checker) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conten
 	return &rv.Content{File: c.source(at, in.ConfigMapKeyRef, nil, in.File)}
 }
 
-// inlineSchema returns the schema in one spelling, so that the same schema is the same plan. Its numbers are those that
-// the API server stores.
 func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
+	text := c.object(at, raw)
+	if text == "" {
+		return ""
+	}
+	if problem := SchemaProblem(text); problem != "" {
+		c.fail(at, "%s", problem)
+	}
+	return text
+}
+
+// object returns a JSON object in one spelling, so that the same object is the same plan. Its numbers are those that
+// the API server stores.
+func (c *checker) object(at *field.Path, raw []byte) string {
 	var stored map[string]any
 	if !json.Valid(raw) {
 		c.fail(at, "is not JSON")
@@ -39,11 +50,7 @@ func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
 	if err := enc.Encode(stored); err != nil {
 		c.fail(at, "is not JSON")
 	}
-	text := strings.TrimSuffix(canonical.String(), "\n")
-	if problem := SchemaProblem(text); problem != "" {
-		c.fail(at, "%s", problem)
-	}
-	return text
+	return strings.TrimSuffix(canonical.String(), "\n")
 }
 
 // errOtherDocument is why nothing is loaded: a runner has no access to what a schema may name.

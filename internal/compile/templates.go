@@ -26,6 +26,7 @@ type request struct {
 	target    *text // path and query
 	headers   []headerText
 	content   *content
+	call      *call
 	timeout   time.Duration
 	expect    expectation
 	expects   bool
@@ -124,6 +125,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 		method:    t.Method,
 		headers:   append(c.headers(at.Child("headers"), t.Headers), c.priority(at, t)...),
 		content:   c.body(at, t),
+		call:      c.call(at.Child("grpc"), t.GRPC),
 		captures:  c.captures(at.Child("capture"), t.Capture),
 
 		maxRedirects: t.MaxRedirects,
@@ -217,6 +219,7 @@ func (r *request) take(base *request) {
 	r.method = cmp.Or(r.method, base.method)
 	r.target = cmp.Or(r.target, base.target)
 	r.content = cmp.Or(r.content, base.content)
+	r.call = cmp.Or(r.call, base.call)
 	r.timeout = cmp.Or(r.timeout, base.timeout)
 	r.maxBody = cmp.Or(r.maxBody, base.maxBody)
 	r.maxRedirects = cmp.Or(r.maxRedirects, base.maxRedirects)
@@ -234,6 +237,9 @@ func (r *request) take(base *request) {
 
 // whole sets the defaults of fields that are neither set nor inherited, and checks rules between fields.
 func (c *compiler) whole(r *request) {
+	if r.call != nil {
+		c.wholeCall(r)
+	}
 	r.method = cmp.Or(r.method, http.MethodGet)
 	r.timeout = cmp.Or(r.timeout, defaultTimeout)
 	if r.target == nil {

@@ -23,7 +23,7 @@ func named(variable, name string) parts {
 const inName = "the name of a header (a token: letters, digits and !#$%&'*+-.^_`|~, RFC 9110 5.6.2)"
 
 func TestMistakesInTemplates(t *testing.T) {
-	const at = "spec.templates[0]"
+	const at, noProtos = "spec.templates[0]", `spec.templates[0].grpc: needs protoFrom of target "target", which has the proto files`
 	const noName = at + `.headers[0].name: "v" is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are`
 	checkMistakes(t, []mistake{
 		{"unknown base", template("extends: other"), []string{at + `.extends: there is no template "other"`}},
@@ -52,6 +52,12 @@ func TestMistakesInTemplates(t *testing.T) {
 			[]string{at + ".headers[1].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
 		{"an inherited content-type beside parts", parts{templates: "{name: get, extends: b, parts: [{contentType: a/b}]}, {name: b, headers: [{name: content-type, value: b}]}"},
 			[]string{"spec.templates[1].headers[0].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
+		{"a call and a body", template("body: a, grpc: {service: a.B, method: C}"), []string{at + ".grpc: sets method, path and body; remove what else sets them", noProtos}},
+		{"a call and an inherited path", parts{templates: "{name: get, extends: b, grpc: {service: a.B, method: C}}, {name: b, path: /a}"},
+			[]string{at + ".grpc: sets method, path and body; remove what else sets them", noProtos}},
+		{"a call without proto files", template("grpc: {service: a.B, method: C}"), []string{noProtos}},
+		{"no variable in a message", template("grpc: {service: a.B, method: C, message: {id: '${x}'}}"), []string{at + `.grpc.message: variable "x" is not defined`, noProtos}},
+		{"a message that is no object", template("grpc: {service: a.B, method: C, message: x}"), []string{at + ".grpc.message: must be an object"}},
 		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 		{"redirects", template("maxRedirects: 17"), []string{at + ".maxRedirects: must be between 0 and 16"}},
 		{"urgency", template("priority: {urgency: 8}"), []string{at + ".priority.urgency: must be between 0 and 7"}},

@@ -33,6 +33,7 @@ var said = map[rv.Cause]string{
 	rv.CauseMaxWaiting:      "too many requests were waiting already",
 	rv.CauseNoChain:         "no chain could start",
 	rv.CauseScript:          "the script that makes the request failed",
+	rv.CauseMessage:         "a value does not fit its field of the gRPC message",
 	rv.CauseLeaseExpired:    "the lease of the runner expired",
 	rv.CauseRequestLimit:    "limits.requestsPerSecond of the operator was reached",
 	rv.CauseStopped:         "the run ended while the request waited",

@@ -41,8 +41,11 @@ func (s *Step) sent() (slots []int) {
 func (t text) slots(to []int) []int {
 	for i := range t {
 		p := &t[i]
-		if p.kind == pieceCapture {
+		switch p.kind {
+		case pieceCapture:
 			to = append(to, p.index)
+		case pieceEncoded:
+			to = p.encoded.inner.slots(to)
 		}
 		for k := range p.functions {
 			to = p.functions[k].key.slots(to)

@@ -128,7 +128,7 @@ func (b *builder) check(in *rv.Check) (c check) {
 	c.name = in.Name
 	switch {
 	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript ||
-		in.Name == rv.CheckRedirect:
+		in.Name == rv.CheckRedirect || in.Name == rv.CheckMessage:
 		b.failf("name: %q is taken", in.Name)
 	case in.Schema != nil:
 		c.schema, c.schemaPart = b.schema(in.Schema), in.SchemaPart
@@ -183,6 +183,10 @@ func (s *Step) Judge(inst *Instance, src *Sources, x *message.Exchange) (failed 
 		return rv.CheckStatus
 	case s.needsBody && x.Cut:
 		return rv.CheckBody
+	case s.call != nil:
+		if failed := s.call.judge(s, src, x); failed != "" {
+			return failed
+		}
 	}
 	for i := range s.checks {
 		if c := &s.checks[i]; !c.passes(inst, src, x) {

@@ -239,6 +239,9 @@ func (b *builder) buildStep(in *rv.Step) Step {
 		s.inspect()
 		return s
 	}
+	if s.call != nil {
+		s.inspectCall()
+	}
 	s.beginWithURI()
 	if in.RedirectField != "" {
 		s.RedirectField = []byte(in.RedirectField)
@@ -255,7 +258,9 @@ func (b *builder) buildStep(in *rv.Step) Step {
 // request builds the request of a step.
 func (b *builder) request(in *rv.Step, s *Step) {
 	kind := "" // the Content-Type of a body with parts
-	if b.in("body"); len(in.Parts) > 0 {
+	if b.in("body"); in.GRPC != nil {
+		s.body = b.call(in, s)
+	} else if len(in.Parts) > 0 {
 		s.body, kind = b.parts(in)
 	} else {
 		s.body = b.content(in.Body, in.BodyFrom)

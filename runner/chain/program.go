@@ -117,7 +117,9 @@ type Step struct {
 	// encoded are the fields for HTTP/2; see encode.
 	encoded []field
 	body    text
-	draws   []draw
+	// call: the step calls a method of gRPC; nil: it does not.
+	call  *call
+	draws []draw
 	// needs are the slots whose values an always step sends; see Lacks.
 	needs []int
 	// trace is the first traceparent of the step; nil: none.

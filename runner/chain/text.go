@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/grpc"
 )
 
 // text is a string with placeholders: pieces that are appended one after another.
@@ -21,6 +22,7 @@ type piece struct {
 	// source is the variable of pieceTrace.
 	source    int
 	constant  []byte // of pieceConstant
+	encoded   *encoded
 	functions []function
 	// begins: a path begins with the piece, which is a captured value. continued: the value can be empty, because a slash
 	// follows it.
@@ -39,6 +41,7 @@ const (
 	pieceListener             // the URL, the host or the port of a listener of the worker
 	pieceCredential           // the value of a Credential
 	pieceConstant             // literal, with functions whose key is a placeholder
+	pieceEncoded              // a text as a value of Protocol Buffers
 )
 
 // draw puts a variable's next value into a cell of the instance.
@@ -53,6 +56,8 @@ type builder struct {
 	captures []string
 	// references has, for each capture, whether a path begins with it.
 	references []bool
+	// schemas of targets, with nil for those that have a mistake.
+	schemas map[int]*grpc.Schema
 	// step collects the draws of scope step, which have no value beforeRequest.
 	step          *Step
 	beforeRequest bool
@@ -278,6 +283,8 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 		dst = append(dst, in.src.credential(Credential(p.index))...)
 	case pieceConstant:
 		dst = append(dst, p.constant...)
+	case pieceEncoded:
+		dst = p.encoded.appendTo(dst, in)
 	case pieceLiteral:
 		dst = append(dst, p.literal...)
 	}
@@ -298,7 +305,8 @@ func (s *Step) ConstantBody() (body []byte, ok bool) {
 	return s.body[0].literal, true
 }
 
-// AppendBody appends the step's body for an instance.
+// AppendBody appends the step's body for an instance. See Sources.Unfit.
 func (s *Step) AppendBody(dst []byte, inst *Instance) []byte {
+	inst.src.unfit = false
 	return s.body.appendTo(dst, inst)
 }

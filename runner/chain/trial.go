@@ -47,6 +47,9 @@ func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Fin
 			Found: strconv.AppendInt(nil, x.BodySize, 10), Want: strconv.AppendInt(nil, int64(s.MaxBody), 10),
 		})
 	}
+	if s.call != nil {
+		out = append(out, s.call.finding(x))
+	}
 	for i := range s.checks {
 		out = append(out, s.checks[i].finding(inst, src, x))
 	}

@@ -37,7 +37,8 @@ type messages struct {
 // one look-up.
 type buffers struct{ body, cookie, authority, scratch []byte }
 
-// open renders a request into a session. It returns false if the script of the request failed.
+// open renders a request into a session. It returns false if the script of the request failed, or if a value does not
+// fit its field of a message of gRPC.
 func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	r := m.requests.At(id)
 	s := &m.program.Steps[r.Step]
@@ -54,7 +55,9 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 	body, constant := s.ConstantBody()
 	if !constant {
 		m.buffers.body = s.AppendBody(m.buffers.body[:0], &in.Instance)
-		body = m.buffers.body
+		if body = m.buffers.body; m.sources.Unfit() {
+			return 0, false
+		}
 	}
 	if s.Inspect || r.Hop > 0 {
 		m.requests.ExchangeOf(r, s.MaxBody)
@@ -195,8 +198,8 @@ func (m *messages) OnTrailer(tok uint32, name, value []byte) {
 	m.takeField(r, s, m.flow.At(r.Instance), name, value, isRedirect(s, r.Status))
 }
 
-// takeField keeps a field for checks and samples, and stores the value of each capture of it. If several fields have the
-// same name, it stores the first.
+// takeField keeps a field for checks and samples, and stores the value of each capture of it. If several fields have
+// the same name, it stores the first.
 func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, name, value []byte, redirects bool) {
 	if s.Inspect {
 		m.requests.Field(r, name, value)

@@ -94,7 +94,11 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 	stream, ok := s.open(c, id)
 	if !ok {
 		s.conns.To(c.Target()).Offer(c)
-		s.dropRequest(id, rv.AbortScript, s.scripts.cause(step))
+		if s.sources.Unfit() {
+			s.dropRequest(id, rv.AbortDropped, failure.Cause{Kind: rv.CauseMessage, Detail: step.Name})
+		} else {
+			s.dropRequest(id, rv.AbortScript, s.scripts.cause(step))
+		}
 		return false
 	}
 	s.requests.Sent(id, stream, c.Index(), s.now)

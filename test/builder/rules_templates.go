@@ -37,6 +37,7 @@ func rulesOfRequests() []Mutant {
 		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
 		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
 		rulesOfParts(t(10)), rulesOfParts(r(9)),
+		rulesOfCalls(t(11)), rulesOfCalls("spec.chains[9].steps[2].request"),
 		rulesOfChecks(everyChain+".steps[10].await"), rulesOfCaptures(everyChain+".steps[10].await"),
 	)
 }
@@ -92,6 +93,13 @@ func rulesOfCaptures(request string) []Mutant {
 			Set: map[string]any{capture(0) + ".optional": true},
 		}},
 	)
+}
+
+// rulesOfCalls are those of a call of gRPC.
+func rulesOfCalls(request string) []Mutant {
+	const one = "at most one of message and messages is possible"
+	return []Mutant{{Name: "two kinds of messages", Path: request + ".grpc", Want: one,
+		Set: map[string]any{request + ".grpc.messages": []any{map[string]any{}}}}}
 }
 
 // rulesOfParts are those of a request with parts.

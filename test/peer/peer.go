@@ -178,7 +178,8 @@ func (c *Peer) answer(r *Request, p Reply) {
 		if p.Announces {
 			_ = fr.WriteGoAway(r.Stream, http2.ErrCodeNo, nil)
 		}
-		c.writeHeaders(r.Stream, len(p.Body)+len(p.Trailers) == 0, append([]string{":status", fmt.Sprint(p.Status)}, p.Headers...))
+		c.writeHeaders(r.Stream, len(p.Body)+len(p.Trailers) == 0, append([]string{":status", fmt.Sprint(p.Status)},
+			p.Headers...))
 		if len(p.Body) > 0 {
 			_ = fr.WriteData(r.Stream, len(p.Trailers) == 0, p.Body)
 		}
@@ -193,7 +194,8 @@ func (c *Peer) writeHeaders(stream uint32, end bool, fields []string) {
 	for i := 0; i < len(fields); i += 2 {
 		_ = c.Encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
 	}
-	_ = c.Framer().WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.Block.Bytes(), EndHeaders: true, EndStream: end})
+	_ = c.Framer().WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.Block.Bytes(), EndHeaders: true,
+		EndStream: end})
 }
 
 // GoAway ends the connection with NO_ERROR: what was sent is processed.

@@ -116,6 +116,8 @@ const (
 	CauseNoChain Cause = "noChain"
 	// CauseScript: the script that makes the request failed. The detail is its first error.
 	CauseScript Cause = "script"
+	// CauseMessage: the value of a placeholder does not fit its field in a message of gRPC.
+	CauseMessage Cause = "message"
 	// CauseLeaseExpired: the lease of the runner expired.
 	CauseLeaseExpired Cause = "leaseExpired"
 	// CauseRequestLimit: Plan.RequestLimit.

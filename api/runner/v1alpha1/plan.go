@@ -168,6 +168,8 @@ type Target struct {
 	// CountLoadControl counts the responses with overload control and load control information (3GPP TS 29.500 5.2.3.2.9,
 	// 5.2.3.2.10).
 	CountLoadControl bool `json:"countLoadControl,omitempty"`
+	// Protos are proto files and sets of descriptors, for steps with GRPC.
+	Protos []Content `json:"protos,omitempty"`
 }
 
 // HasCredential returns whether requests have an Authorization or a client assertion.
@@ -674,7 +676,9 @@ type Step struct {
 	// BodyFrom, if set, replaces Body: a text with placeholders unless Raw.
 	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
 	// Parts, if set, replace Body by a multipart/related content. The runner chooses the boundary and adds content-type.
-	Parts   []BodyPart    `json:"parts,omitempty"`
+	Parts []BodyPart `json:"parts,omitempty"`
+	// GRPC, if set, replaces Body by the messages of a call, and adds te, content-type and grpc-timeout.
+	GRPC    *GRPC         `json:"grpc,omitempty"`
 	Timeout time.Duration `json:"timeout"`
 	Expect  Expect        `json:"expect"`
 	Capture []Capture     `json:"capture,omitempty"`
@@ -868,14 +872,24 @@ type Expect struct {
 	USIM *USIM `json:"usim,omitempty"`
 }
 
-// CheckStatus, CheckScript, CheckBody and CheckRedirect are the names of failures that do not belong to a Check: an
-// unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs the
-// body, and a redirect that a step with MaxRedirects cannot follow.
+// GRPC is a call of a method of a service of Target.Protos. Messages are in the JSON mapping of Protocol Buffers;
+// placeholders are in strings.
+type GRPC struct {
+	Service  string `json:"service"`
+	Method   string `json:"method"`
+	Messages []Text `json:"messages"`
+}
+
+// CheckStatus, CheckScript, CheckBody, CheckRedirect and CheckMessage are the names of failures that do not belong to a
+// Check: an unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs
+// the body, a redirect that a step with MaxRedirects cannot follow, and a response of a call whose body does
+// not fit the method. A call with another grpc-status than 0 fails under the name of its code, such as NOT_FOUND.
 const (
 	CheckStatus   = "status"
 	CheckScript   = "script"
 	CheckBody     = "maxBodyBytes"
 	CheckRedirect = "maxRedirects"
+	CheckMessage  = "grpcMessage"
 )
 
 // StatusRange is an inclusive range of status codes: {200, 299} is 2xx.

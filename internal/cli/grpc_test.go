@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// healthProto is the part of grpc.health.v1 that the tests need.
+const healthProto = `syntax = "proto3";
+package grpc.health.v1;
+message HealthCheckRequest { string service = 1; }
+message HealthCheckResponse {
+  enum ServingStatus { UNKNOWN = 0; SERVING = 1; NOT_SERVING = 2; SERVICE_UNKNOWN = 3; }
+  ServingStatus status = 1;
+}
+service Health { rpc Check(HealthCheckRequest) returns (HealthCheckResponse); }
+`
+
+// grpcServer serves health checks of the service "orders" with grpc-go, and counts the calls. It returns its URL and the
+// path of its proto file.
+func grpcServer(t *testing.T) (url, proto string, calls *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls = new(atomic.Int64)
+	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		calls.Add(1)
+		if _, timed := ctx.Deadline(); !timed {
+			t.Error("a call without a deadline")
+		}
+		return next(ctx, in)
+	}))
+	checks := health.NewServer()
+	checks.SetServingStatus("orders", grpc_health_v1.HealthCheckResponse_SERVING)
+	grpc_health_v1.RegisterHealthServer(s, checks)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	proto = filepath.Join(t.TempDir(), "health.proto")
+	if err := os.WriteFile(proto, []byte(healthProto), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + l.Addr().String(), proto, calls
+}
+
+const calls = `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: calls}
+spec:
+  targets: [{name: orders, url: "URL", protoFrom: [{file: PROTO}]}]
+  variables: [{name: name, list: {values: [SERVICES]}}]
+  chains:
+    - name: health
+      target: orders
+      steps:
+        - name: check
+          request:
+            grpc: {service: grpc.health.v1.Health, method: Check, message: {service: "${name}"}}
+            expect: {checks: [CHECK]}
+            capture: [{name: status, jsonPointer: /status, optional: true}]
+        - name: again
+          when: [{value: "${status}", equals: SERVING}]
+          request: {grpc: {service: grpc.health.v1.Health, method: Check, message: {service: orders}}}
+  rates: [{name: hold, requests: 100, requestsPerSecond: 1000}]
+`
+
+// TestGRPC: the server of grpc-go has counted as many calls as the report, and calls end by their code.
+func TestGRPC(t *testing.T) {
+	waits(t)
+	url, proto, served := grpcServer(t)
+	for name, tt := range map[string]struct {
+		services, check   string
+		succeeded, failed int64
+		by                string
+	}{
+		"serving":        {"orders", "{name: serving, jsonPointer: /status, equals: SERVING}", 100, 0, ""},
+		"another value":  {"orders", "{name: stopped, jsonPointer: /status, equals: NOT_SERVING}", 0, 100, "stopped"},
+		"not found":      {"absent", "{name: serving, jsonPointer: /status, equals: SERVING}", 0, 100, "NOT_FOUND"},
+		"expected":       {"absent", "{name: code, header: grpc-status, equals: '5'}", 100, 0, ""},
+		"another status": {"orders", "{name: code, header: grpc-status, equals: '5'}", 0, 100, "code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := served.Load()
+			manifest := strings.NewReplacer("URL", url, "PROTO", proto, "SERVICES", tt.services, "CHECK", tt.check).Replace(calls)
+			r := runAny(t, manifest, "-f", "-")
+			if n := r.Requests; n.Succeeded != tt.succeeded || n.FailedChecks != tt.failed || n.Sent != 100 || served.Load()-before != 100 {
+				t.Errorf("%+v, the server counted %d", n, served.Load()-before)
+			}
+			if tt.by != "" && r.Steps[0].FailedBy[tt.by] != tt.failed {
+				t.Errorf("failed checks %v, want %s", r.Steps[0].FailedBy, tt.by)
+			}
+		})
+	}
+}

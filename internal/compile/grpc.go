@@ -1,0 +1,81 @@
+package compile
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// call is a parsed call of gRPC.
+type call struct {
+	path            *field.Path
+	service, method string
+	messages        []text
+}
+
+// call parses a call; nil: the request is none.
+func (c *compiler) call(at *field.Path, in *v1alpha1.GRPC) *call {
+	if in == nil {
+		return nil
+	}
+	out := &call{path: at, service: in.Service, method: in.Method}
+	message := func(at *field.Path, raw []byte) {
+		out.messages = append(out.messages, c.text(at, c.object(at, raw), nil, ""))
+	}
+	for i := range in.Messages {
+		message(at.Child("messages").Index(i), in.Messages[i].Raw)
+	}
+	if in.Message != nil {
+		message(at.Child("message"), in.Message.Raw)
+	}
+	if len(out.messages) == 0 {
+		message(at.Child("message"), []byte("{}"))
+	}
+	return out
+}
+
+// wholeCall sets the method and the path of a call, which has no body of another kind.
+func (c *compiler) wholeCall(r *request) {
+	if r.method != "" || r.target != nil || r.content != nil {
+		c.fail(r.path.Child("grpc"), "sets method, path and body; remove what else sets them")
+	}
+	r.method = http.MethodPost
+	r.target = c.requestTarget(r.path.Child("grpc"), "/"+r.call.service+"/"+r.call.method)
+}
+
+// resolveCall fills in the messages of a call.
+func (c *compiler) resolveCall(s *scope, in *call, out *rv.Step) {
+	c.place(s.place.In("grpc", -1), in.path)
+	if out.Target < len(c.plan.Targets) { // else there are none
+		c.callable(in.path, &c.plan.Targets[out.Target])
+	}
+	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method}
+	for _, m := range in.messages {
+		out.GRPC.Messages = append(out.GRPC.Messages, c.resolve(s, m))
+	}
+}
+
+// callable checks that a target can have calls.
+func (c *checker) callable(at *field.Path, t *rv.Target) {
+	switch {
+	case len(t.Protos) == 0:
+		c.fail(at, "needs protoFrom of target %q, which has the proto files", t.Name)
+	case t.Protocol == rv.ProtocolHTTP1:
+		c.fail(at, "needs HTTP/2, and target %q uses HTTP/1.1", t.Name)
+	}
+}
+
+// protos are the files of the services of a target, which use HTTP/2.
+func (c *compiler) protos(at *field.Path, t *v1alpha1.Target, out *rv.Target) {
+	for i := range t.ProtoFrom {
+		at := at.Index(i)
+		c.place(rv.Place{List: rv.PlaceTargets, Index: len(c.plan.Targets)}.In("protos", i), at)
+		out.Protos = append(out.Protos, rv.Content{File: c.contentSource(at, &t.ProtoFrom[i])})
+	}
+	if len(out.Protos) > 0 && out.Protocol == rv.ProtocolDiscovered {
+		out.Protocol = rv.ProtocolH2C
+	}
+}

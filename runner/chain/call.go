@@ -1,0 +1,189 @@
+package chain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/grpc"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// call is what a step that calls a method of gRPC knows of the method.
+type call struct {
+	method *grpc.Method
+	// judged: a check of the step reads grpc-status, so that any code can be a success.
+	judged bool
+}
+
+// encoded is a text that is encoded as a value or a message of Protocol Buffers.
+type encoded struct {
+	inner text
+	as    *grpc.Encoding
+}
+
+// schema reads the files of a target, once.
+func (b *builder) schemaOf(target int) *grpc.Schema {
+	if s, read := b.schemas[target]; read {
+		return s
+	}
+	var files []grpc.File
+	at := b.at
+	defer func() { b.at = at }()
+	before := len(b.errs)
+	for i := range b.g.Targets[target].Protos {
+		in := &b.g.Targets[target].Protos[i]
+		b.at = rv.Place{List: rv.PlaceTargets, Index: target}.In("protos", i)
+		files = append(files, grpc.File{Name: cmp.Or(in.File, fmt.Sprintf("%d.proto", i)), Content: b.read(in)})
+	}
+	var s *grpc.Schema
+	if len(b.errs) == before {
+		var err error
+		if s, err = grpc.NewSchema(files); err != nil {
+			b.at = rv.Place{List: rv.PlaceTargets, Index: target}.In("protos", 0)
+			b.fail(err)
+		}
+	}
+	if b.schemas == nil {
+		b.schemas = map[int]*grpc.Schema{}
+	}
+	b.schemas[target] = s
+	return s
+}
+
+// call builds the body of a call: what is the same in all requests is encoded here.
+func (b *builder) call(in *rv.Step, s *Step) (body text) {
+	schema := b.schemaOf(in.Target)
+	if b.in("grpc"); schema == nil {
+		return nil
+	}
+	method, err := schema.Method(in.GRPC.Service, in.GRPC.Method)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	s.call = &call{method: method, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
+		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == statusField
+	})}
+	var parts []*rv.Part
+	var messages [][]byte
+	for _, m := range in.GRPC.Messages {
+		var marked strings.Builder
+		for i := range m {
+			if p := &m[i]; isLiteral(p) {
+				marked.WriteString(p.Literal)
+			} else {
+				marked.WriteString(grpc.Mark(len(parts)))
+				parts = append(parts, p)
+			}
+		}
+		messages = append(messages, []byte(marked.String()))
+	}
+	pieces, err := method.Request(messages)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	return b.pieces(pieces, parts)
+}
+
+// isLiteral returns whether a part is no placeholder.
+func isLiteral(p *rv.Part) bool {
+	return p.Variable+p.Capture+p.Global+p.Listener == 0 && p.Content == nil && len(p.Functions) == 0
+}
+
+func (b *builder) pieces(in []grpc.Piece, parts []*rv.Part) (out text) {
+	for i := range in {
+		p := &in[i]
+		if p.As == nil {
+			out = out.join(p.Octets)
+			continue
+		}
+		inner := b.pieces(p.Inner, parts)
+		literals, placeholders := grpc.Marked(p.Text)
+		for j, literal := range literals {
+			if inner = inner.join([]byte(literal)); j < len(placeholders) {
+				inner = inner.add(b.part(parts[placeholders[j]]))
+			}
+		}
+		if !inner.constant() {
+			out = append(out, piece{kind: pieceEncoded, encoded: &encoded{inner: inner, as: p.As}})
+			continue
+		}
+		octets, ok := p.As.Encode([]byte(inner.literal()), 0)
+		if !ok {
+			b.failf("%q is not a value of its field", inner.literal())
+		}
+		out = out.join(octets)
+	}
+	return out
+}
+
+// appendTo appends the octets. If the text does not fit the field, the request must not be sent.
+func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
+	at := len(dst)
+	dst, ok := e.as.Encode(e.inner.appendTo(dst, in), at)
+	in.src.unfit = in.src.unfit || !ok
+	return dst
+}
+
+// Unfit returns whether the last AppendBody has found a value that does not fit its field: its request must not be sent.
+func (s *Sources) Unfit() bool { return s.unfit }
+
+const statusField, messageField = "grpc-status", "grpc-message"
+
+// inspectCall makes the step keep the fields of a response.
+func (s *Inspection) inspectCall() {
+	if !s.Inspect {
+		s.inspect()
+	}
+	s.WantFields, s.WantHeaders = true, true
+}
+
+// callFields are the header fields of a call (PROTOCOL-HTTP2.md of gRPC). has are those that the request has itself.
+func callFields(timeout time.Duration, has map[string]bool) (out []fieldSource) {
+	for _, f := range [][2]string{
+		{"te", "trailers"}, {"content-type", "application/grpc"},
+		{"grpc-timeout", fmt.Sprintf("%dm", timeout.Milliseconds())},
+	} {
+		if !has[f[0]] {
+			out = append(out, fieldSource{name: f[0], value: literalText(f[1])})
+		}
+	}
+	return out
+}
+
+// finding is the code of a response, for a trial.
+func (c *call) finding(x *message.Exchange) Finding {
+	status, has := x.Response.Header(statusField)
+	code, text := grpc.Code(status), string(status)
+	if !has {
+		text = "there is no " + statusField
+	}
+	if m, _ := x.Response.Header(messageField); len(m) > 0 {
+		text += ": " + string(m)
+	}
+	return Finding{Name: code, Passed: code == "OK" || has && c.judged, Found: []byte(text), HasFound: true,
+		Want: []byte("0")}
+}
+
+// judge returns the name of the code of a call that failed, or of the check that its messages failed, or "". It
+// replaces the body by its messages in JSON if checks, captures or the script of the step read it.
+func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
+	status, has := x.Response.Header(statusField)
+	if code := grpc.Code(status); !has || code != "OK" && !c.judged {
+		return code
+	}
+	if !s.WantBody || string(status) != "0" {
+		return ""
+	}
+	var err error
+	if src.messages, err = c.method.AppendJSON(src.messages[:0], x.Response.Body); err != nil {
+		return rv.CheckMessage
+	}
+	x.Response.Body = src.messages
+	return ""
+}

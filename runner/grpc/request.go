@@ -1,0 +1,249 @@
+package grpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// Mark returns what stands for placeholder i in the text of a message: a code point for private use.
+func Mark(i int) string { return string(rune(firstMark + i)) }
+
+// Marks are the code points that Mark returns. A text must not have them otherwise.
+const (
+	firstMark = 0xF0000
+	lastMark  = 0xFFFFD
+)
+
+// Marked splits a text: the literals before, between and after its marks, and the placeholders that they stand for.
+func Marked(text string) (literals []string, placeholders []int) {
+	from := 0
+	for i, c := range text {
+		if isMark(c) {
+			literals, placeholders = append(literals, text[from:i]), append(placeholders, int(c-firstMark))
+			from = i + len(Mark(0))
+		}
+	}
+	return append(literals, text[from:]), placeholders
+}
+
+func isMark(c rune) bool { return c >= firstMark && c <= lastMark }
+
+// HasMarks returns whether a text has a code point that Mark uses.
+func HasMarks(text string) bool { return strings.ContainsFunc(text, isMark) }
+
+// Path is the path of a request.
+func (m *Method) Path() string {
+	return "/" + string(m.method.Parent().FullName()) + "/" + string(m.method.Name())
+}
+
+// Request encodes the messages of a call. Each is in the JSON mapping of Protocol Buffers, with marks in strings.
+// Errors begin with the path of the field.
+func (m *Method) Request(messages [][]byte) (out []Piece, err error) {
+	if len(messages) != 1 && !m.method.IsStreamingClient() {
+		return nil, fmt.Errorf("%s takes exactly one message", m.method.FullName())
+	}
+	for i, text := range messages {
+		inner, err := m.schema.message(m.method.Input(), text)
+		if err != nil && len(messages) > 1 {
+			err = fmt.Errorf("message %d: %w", i, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Piece{Inner: inner, As: &Encoding{kind: kindFrame}})
+	}
+	return out, nil
+}
+
+// message encodes a message: whole if it has no marks.
+func (s *Schema) message(d protoreflect.MessageDescriptor, text []byte) ([]Piece, error) {
+	if !HasMarks(string(text)) {
+		octets, err := s.constant(d, text)
+		return []Piece{{Octets: octets}}, err
+	}
+	object, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.fields(d, object)
+}
+
+// constant encodes a message without marks.
+func (s *Schema) constant(d protoreflect.MessageDescriptor, text []byte) ([]byte, error) {
+	m := dynamicpb.NewMessage(d)
+	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("is not a %s: %w", d.FullName(), bare(err))
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// bare is an error of the library without its name, and without the spaces that the library varies.
+func bare(err error) error {
+	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+	return errors.New(strings.TrimPrefix(strings.TrimPrefix(text, "proto:"), " "))
+}
+
+// decode reads a JSON object. Numbers keep their digits.
+func decode(text []byte) (object map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		return nil, fmt.Errorf("is not a JSON object; placeholders stand in strings, also those of numbers: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has more than one JSON value")
+	}
+	return object, nil
+}
+
+// fields encodes the fields of a message that has marks, in the order of their names.
+func (s *Schema) fields(d protoreflect.MessageDescriptor, object map[string]any) (out []Piece, err error) {
+	if strings.HasPrefix(string(d.FullName()), "google.protobuf.") {
+		return nil, fmt.Errorf("a %s has no placeholders", d.FullName())
+	}
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		f := d.Fields().ByJSONName(name)
+		if f == nil {
+			f = d.Fields().ByTextName(name)
+		}
+		if f == nil {
+			return nil, fmt.Errorf("%s: %s has no such field", name, d.FullName())
+		}
+		pieces, err := s.field(d, f, object[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, pieces...)
+	}
+	return out, nil
+}
+
+// field encodes a field. What has no marks is encoded as a message that has only this field, or this element: octets of
+// messages can be joined.
+func (s *Schema) field(d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, value any) (out []Piece,
+	err error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	switch elements, isList := value.([]any); {
+	case !HasMarks(string(text)):
+		octets, err := s.constant(d, fmt.Appendf(nil, "{%q:%s}", f.JSONName(), text))
+		return []Piece{{Octets: octets}}, err
+	case f.IsMap():
+		return s.entries(f, value)
+	case f.IsList() != isList:
+		return nil, fmt.Errorf("is a list: %v; the field is one: %v", isList, f.IsList())
+	case isList:
+		for i, element := range elements {
+			pieces, err := s.element(d, f, element)
+			if err != nil {
+				return nil, fmt.Errorf("[%d]: %w", i, err)
+			}
+			out = append(out, pieces...)
+		}
+		return out, nil
+	}
+	return s.value(f, value)
+}
+
+// element encodes an element of a list.
+func (s *Schema) element(d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, element any) ([]Piece,
+	error) {
+	text, err := json.Marshal(element)
+	if err != nil || HasMarks(string(text)) {
+		return s.value(f, element)
+	}
+	octets, err := s.constant(d, fmt.Appendf(nil, "{%q:[%s]}", f.JSONName(), text))
+	return []Piece{{Octets: octets}}, err
+}
+
+// entries encodes a map: a list of messages with a key and a value.
+func (s *Schema) entries(f protoreflect.FieldDescriptor, value any) (out []Piece, err error) {
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, errors.New("is not an object")
+	}
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		inner, err := s.scalar(f.MapKey(), key)
+		if err != nil {
+			return nil, err
+		}
+		of, err := s.field(f.Message(), f.MapValue(), object[key])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		out = append(out, nested(f, append(inner, of...))...)
+	}
+	return out, nil
+}
+
+// value encodes a value with marks.
+func (s *Schema) value(f protoreflect.FieldDescriptor, value any) ([]Piece, error) {
+	switch v := value.(type) {
+	case string:
+		return s.scalar(f, v)
+	case map[string]any:
+		if f.Kind() != protoreflect.MessageKind {
+			return nil, fmt.Errorf("is an object; the field is of type %s", f.Kind())
+		}
+		inner, err := s.fields(f.Message(), v)
+		return nested(f, inner), err
+	}
+	return nil, errors.New("has a list where the field has none")
+}
+
+// scalar encodes a text as the value of a field.
+func (s *Schema) scalar(f protoreflect.FieldDescriptor, text string) ([]Piece, error) {
+	if _, possible := kinds[f.Kind()]; !possible {
+		return nil, fmt.Errorf("is a string; the field is of type %s, and fields of this type have no placeholders", f.Kind())
+	}
+	e := encodingOf(f)
+	tag := protowire.AppendTag(nil, f.Number(), wireType(f.Kind()))
+	if HasMarks(text) {
+		return []Piece{{Octets: tag}, {Text: text, As: e}}, nil
+	}
+	octets, ok := e.Encode(append(tag, text...), len(tag))
+	if !ok {
+		return nil, fmt.Errorf("%q is not of type %s", text, f.Kind())
+	}
+	return []Piece{{Octets: octets}}, nil
+}
+
+func nested(f protoreflect.FieldDescriptor, inner []Piece) []Piece {
+	return []Piece{{Octets: protowire.AppendTag(nil, f.Number(), protowire.BytesType)},
+		{Inner: inner, As: &Encoding{kind: kindMessage}}}
+}
+
+func wireType(k protoreflect.Kind) protowire.Type {
+	switch k {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
+		return protowire.BytesType
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		return protowire.Fixed32Type
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		return protowire.Fixed64Type
+	}
+	return protowire.VarintType
+}
