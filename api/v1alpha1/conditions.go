@@ -183,6 +183,8 @@ const (
 	// ReasonPartialResult means that a shard was lost and onShardLost let the others continue, so a part of the
 	// result is missing.
 	ReasonPartialResult = "PartialResult"
+	// ReasonNotObserved means that an observation has no samples, and a threshold is on it.
+	ReasonNotObserved = "NotObserved"
 	// ReasonNotCompared means that a threshold with a baseline could not be compared with it.
 	ReasonNotCompared = "NotCompared"
 	// ReasonLeaseExpired means that a runner sent nothing for some time, because the operator could not renew its

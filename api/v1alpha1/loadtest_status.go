@@ -302,10 +302,33 @@ type Results struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	Listeners []ListenerResult `json:"listeners,omitempty"`
+	// observations are those with samples. They are in the order of the spec.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Observations []ObservationStatus `json:"observations,omitempty"`
 	// partial is true if a shard with a share of the load was lost. The results then do not include what this
 	// shard did after its last snapshot.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
+}
+
+// ObservationStatus has the figures of one observation over the measured stages: those of the series with the highest
+// mean.
+type ObservationStatus struct {
+	// name is the name of the observation.
+	// +required
+	// +kubebuilder:validation:MaxLength=50
+	Name string `json:"name"`
+	// mean is the mean.
+	// +required
+	Mean float64 `json:"mean"`
+	// p95 is the 95th percentile.
+	// +required
+	P95 float64 `json:"p95"`
+	// max is the maximum.
+	// +required
+	Max float64 `json:"max"`
 }
 
 // ListenerResult has the notifications of one listener over all shards. The counts include warm-up stages.

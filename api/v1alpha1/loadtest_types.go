@@ -178,8 +178,8 @@ type LoadTestSpec struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=64
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// observe are figures of the target, such as its CPU, which one runner reads while the test runs. A read that fails is
-	// a gap with its cause, and does not change the load. Bounds: 32 observations. Default: none.
+	// observe are figures of the target, such as its CPU. One runner reads them while the test runs. A read that fails is a
+	// gap with its cause, and does not change the load. Bounds: 32 observations. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -637,7 +637,7 @@ type RequestsPer struct {
 
 // ThresholdMetric is the figure that a threshold limits.
 //
-// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;NameResolution;TCPConnect;TLSHandshake;Settings;Connect;Reconnecting;Blocked;Body;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted;NotificationTime;NotificationErrorRate;NotificationsInTime;NotificationsMissing;NotificationsLate;NotificationsDuplicate;NotificationsUnexpected
+// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;NameResolution;TCPConnect;TLSHandshake;Settings;Connect;Reconnecting;Blocked;Body;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted;NotificationTime;NotificationErrorRate;NotificationsInTime;NotificationsMissing;NotificationsLate;NotificationsDuplicate;NotificationsUnexpected;Observed
 type ThresholdMetric string
 
 // The values of ThresholdMetric.
@@ -709,6 +709,8 @@ const (
 	MetricNotificationsDuplicate ThresholdMetric = "NotificationsDuplicate"
 	// MetricNotificationsUnexpected counts notifications that no step awaited.
 	MetricNotificationsUnexpected ThresholdMetric = "NotificationsUnexpected"
+	// MetricObserved is the mean of the samples of an observation.
+	MetricObserved ThresholdMetric = "Observed"
 )
 
 // StatusClass is the class of a status code.
@@ -728,13 +730,14 @@ type StatusClass string
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body', 'NotificationTime'])",message="percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics"
 // +kubebuilder:validation:XValidation:rule="!has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && !v.endsWith('/s') && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="!(self.metric in ['ErrorRate', 'NotificationErrorRate']) || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of an error rate must be a percentage such as 0.1%"
-// +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
+// +kubebuilder:validation:XValidation:rule="!(self.metric in ['Rate', 'Observed']) || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate and Observed must be a number such as 1000"
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('m') && !v.endsWith('h') && (!v.endsWith('s') || v.endsWith('/s'))))",message="max and min of a count must be a number such as 10, a percentage such as 0.1%, or a rate such as 5/s"
 // +kubebuilder:validation:XValidation:rule="(has(self.target) ? 1 : 0) + (has(self.chain) ? 1 : 0) + (has(self.step) ? 1 : 0) <= 1",message="at most one of target, chain and step is allowed"
 // +kubebuilder:validation:XValidation:rule="!has(self.stage) || !has(self.window)",message="at most one of stage and window is allowed"
-// +kubebuilder:validation:XValidation:rule="!has(self.target) || !(self.metric in ['Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted"
-// +kubebuilder:validation:XValidation:rule="!(has(self.chain) || has(self.step)) || !(self.metric in ['Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
+// +kubebuilder:validation:XValidation:rule="!has(self.target) || !(self.metric in ['Observed', 'Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="target is not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted"
+// +kubebuilder:validation:XValidation:rule="!(has(self.chain) || has(self.step)) || !(self.metric in ['Observed', 'Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="chain and step are not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
+// +kubebuilder:validation:XValidation:rule="has(self.observation) == (self.metric == 'Observed')",message="observation and metric Observed go together"
 // +kubebuilder:validation:XValidation:rule="!has(self.statusClass) || self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Responses']",message="statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only"
 // +kubebuilder:validation:XValidation:rule="!has(self.listener) || self.metric.startsWith('Notification')",message="listener is allowed with NotificationTime, NotificationErrorRate and counts of notifications only"
 // +kubebuilder:validation:XValidation:rule="!(has(self.target) || has(self.chain) || has(self.step) || has(self.stage)) || !self.metric.startsWith('Notification')",message="target, chain, step and stage are not allowed with figures of notifications; use listener"
@@ -760,7 +763,8 @@ type Threshold struct {
 	// as longer than every time. NotificationErrorRate is the share of these steps that did not receive a
 	// notification that passed its checks. The counts of notifications are NotificationsInTime and
 	// NotificationsMissing, and NotificationsLate, NotificationsDuplicate and NotificationsUnexpected, which include
-	// those of warm-up stages.
+	// those of warm-up stages. Observed is the mean of the samples of an observation, of the series for which it is
+	// highest with max, and lowest with min. Without samples, the verdict is Inconclusive.
 	// +required
 	Metric ThresholdMetric `json:"metric"`
 	// percentile is the percentile of a time: p99.9 is the time that 99.9% of the requests do not exceed, and
@@ -825,6 +829,10 @@ type Threshold struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	Stage string `json:"stage,omitempty"`
+	// observation is the name of the observation of Observed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=50
+	Observation string `json:"observation,omitempty"`
 	// listener limits the figure of the notifications of this listener. It is the name of a listener. It is allowed
 	// with the figures of notifications. Default: all listeners.
 	// +optional

@@ -32,7 +32,7 @@ type Observation struct {
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// unit is the unit of the values. It does not convert them.
+	// unit is that of the values. It does not convert them.
 	// +required
 	Unit ObservationUnit `json:"unit"`
 	// prometheus asks a Prometheus server.
@@ -47,16 +47,16 @@ type Observation struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.target) != has(self.url)",message="exactly one of target and url is needed"
 type ObservationQuery struct {
-	// target is the name of the target to ask. The runner uses its first URL, tls and auth. To a target that no chain
+	// target is the target to ask. The runner uses its first URL, tls and auth. To a target that no chain
 	// names the runner opens no connections for the load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target,omitempty"`
-	// url is the base URL of the server to ask, which needs no tls and auth.
+	// url is the base URL of a server without tls and auth.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// query is the query in PromQL. Its result is a scalar or a vector. Of more than 16 series, the first 16 by label are
+	// query is in PromQL. Its result is a scalar or a vector. Of more than 16 series, the first 16 by label are
 	// kept, and the series others is the sum of the rest.
 	// +required
 	// +kubebuilder:validation:MaxLength=4096
@@ -73,21 +73,21 @@ type ObservationScrape struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target"`
-	// path is the path of the metrics. Default: /metrics.
+	// path is that of the metrics. Default: /metrics.
 	// +optional
 	// +kubebuilder:default=/metrics
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^/`
 	Path string `json:"path,omitempty"`
-	// metric is the name of the metric. A counter is shown as its increase per second.
+	// metric is its name. A counter is shown as its increase per second.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Metric string `json:"metric"`
-	// labels are the labels that a series must have. Default: all series.
+	// labels select series by equality. Default: all series.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Labels map[string]string `json:"labels,omitempty"`
-	// quantile is that of a histogram or a summary, such as "0.99". They need it. That of a histogram is of the time since
+	// quantile is that of a histogram or a summary. They need it. Example: "0.99". That of a histogram is of the time since
 	// the last read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16

@@ -38,7 +38,7 @@ func View(m *Frame, size Size) []string {
 		r = &v1alpha1.Results{}
 	}
 	lists := []list{errorList(r), thresholdList(lt), probeList(lt), chainList(r), stepList(r), listenerList(r),
-		shardList(m), healthList(m), changeList(lt)}
+		observationList(lt, r), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -205,6 +205,22 @@ func listenerList(r *v1alpha1.Results) list {
 				timeText(l.Time.P99Microseconds, l.Time.AboveMicroseconds)
 		}
 		out.add(mask.Line(l.Name), l.InTime, l.Missing, noStep(l), build.FormatPercent(l.ErrorRate), p50, p99)
+	}
+	return out
+}
+
+// observationList has the observations, in the units of the spec.
+func observationList(lt *v1alpha1.LoadTest, r *v1alpha1.Results) list {
+	out := table("%-26.26v %11v %11v %11v", "OBSERVATION", "MEAN", "P95", "MAX")
+	for _, o := range r.Observations {
+		unit := ""
+		for i := range lt.Spec.Observe {
+			if of := &lt.Spec.Observe[i]; of.Name == o.Name {
+				unit = string(of.Unit)
+			}
+		}
+		out.add(mask.Line(o.Name), build.FormatValue(o.Mean, unit), build.FormatValue(o.P95, unit),
+			build.FormatValue(o.Max, unit))
 	}
 	return out
 }

@@ -59,11 +59,13 @@ func busy() *v1alpha1.LoadTest {
 			Name: "app-session", Started: 1000010, Completed: 999370, Aborted: 600,
 			AbortedBy: []v1alpha1.NamedCount{{Name: "failedCheck", Count: 600}},
 		}},
+		Observations: []v1alpha1.ObservationStatus{{Name: "cpu", Mean: 1.25, P95: 1.9, Max: 2.5}},
 		Listeners: []v1alpha1.ListenerResult{{
 			Name: "events", Received: 999_800, InTime: 999_500, Late: 150, Duplicate: 100, RefusedToken: 40, RefusedCertificate: 10, Awaited: 1_000_000, Missing: 500, ErrorRate: 0.0005,
 			Time: v1alpha1.Times{P50Microseconds: ptr(int64(10_200)), P90Microseconds: ptr(int64(11_000)), P95Microseconds: ptr(int64(12_000)), P99Microseconds: ptr(int64(19_300)), AboveMicroseconds: 2000000},
 		}},
 	}
+	lt.Spec.Observe = []v1alpha1.Observation{{Name: "cpu", Unit: v1alpha1.UnitCores}}
 	st.StartSkewMicroseconds = ptr(int64(812))
 	st.Generator = &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 2300, ThrottledMicroseconds: 12000}
 	st.Runners = []v1alpha1.RunnerStatus{

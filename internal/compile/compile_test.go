@@ -276,7 +276,7 @@ func TestErrors(t *testing.T) {
 			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
-			`spec.thresholds[0].metric: is not known; did you mean Body, Blocked or Lag? "h2surge explain spec.thresholds.metric" lists all 33`,
+			`spec.thresholds[0].metric: is not known; did you mean Body, Blocked or Lag? "h2surge explain spec.thresholds.metric" lists all 34`,
 			"spec.thresholds[0]: exactly one of max, min and maxIncrease is needed",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,

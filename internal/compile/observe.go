@@ -75,3 +75,18 @@ func (c *compiler) observedTarget(at *field.Path, name string) int {
 	c.observed[i] = true
 	return i + 1
 }
+
+// observationOf checks the observation of a threshold.
+func (c *planner) observationOf(at *field.Path, t *v1alpha1.Threshold) {
+	if (t.Observation != "") != (t.Metric == v1alpha1.MetricObserved) {
+		c.fail(at, "observation and metric Observed go together")
+		return
+	}
+	var names []string
+	for i := range c.plan.Observe {
+		names = append(names, c.plan.Observe[i].Name)
+	}
+	if t.Observation != "" {
+		c.nameOf(at.Child("observation"), "observation", t.Observation, names)
+	}
+}

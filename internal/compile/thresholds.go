@@ -37,8 +37,8 @@ func (c *planner) thresholds() {
 		}
 		compiled := runnerv1alpha1.Threshold{
 			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max),
-			Min: limitText(t.Min),
-			Of:  c.selector(at, t), AbortOnFail: t.AbortOnFail,
+			Min: limitText(t.Min), Observation: t.Observation,
+			Of: c.selector(at, t), AbortOnFail: t.AbortOnFail,
 		}
 		if t.Window != nil {
 			compiled.Window = t.Window.Duration
@@ -57,7 +57,8 @@ func limitText(limit *intstr.IntOrString) string {
 
 func (c *checker) threshold(at *field.Path, t *v1alpha1.Threshold) {
 	metric := runnerv1alpha1.Metric(t.Metric)
-	if !metric.IsTime() && !metric.IsCount() && !metric.IsErrorRate() && t.Metric != v1alpha1.MetricRate {
+	if !metric.IsTime() && !metric.IsCount() && !metric.IsErrorRate() && t.Metric != v1alpha1.MetricRate &&
+		t.Metric != v1alpha1.MetricObserved {
 		return // the bounds report it
 	}
 	var check func(*field.Path, *intstr.IntOrString)
@@ -66,7 +67,7 @@ func (c *checker) threshold(at *field.Path, t *v1alpha1.Threshold) {
 		check = c.timeLimit
 	case metric.IsErrorRate():
 		check = c.errorLimit
-	case t.Metric == v1alpha1.MetricRate:
+	case t.Metric == v1alpha1.MetricRate, t.Metric == v1alpha1.MetricObserved:
 		check = c.rateLimit
 	default:
 		check = c.countLimit
@@ -85,7 +86,8 @@ func (c *checker) threshold(at *field.Path, t *v1alpha1.Threshold) {
 // The runner does not keep metrics notOfTargets for each target, and notOfStages for each stage. It keeps ofClasses
 // for each class of status codes.
 var (
-	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricDropped, v1alpha1.MetricRetried,
+	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricObserved, v1alpha1.MetricLag, v1alpha1.MetricDropped,
+		v1alpha1.MetricRetried,
 		v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
 	notOfStages = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricRetried, v1alpha1.MetricReconnects,
 		v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
@@ -100,6 +102,7 @@ func isOfTargets(t *v1alpha1.Threshold) bool { return runnerv1alpha1.Metric(t.Me
 func (c *planner) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
 	out := runnerv1alpha1.Selector{Target: t.Target, Chain: t.Chain, Stage: t.Stage, Listener: t.Listener}
 	c.listenerOf(at, t)
+	c.observationOf(at, t)
 	parts := 0
 	for _, name := range []string{t.Target, t.Chain, t.Step} {
 		if name != "" {
@@ -110,9 +113,10 @@ func (c *planner) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1
 	case parts > 1:
 		c.fail(at, "at most one of target, chain and step is allowed")
 	case t.Target != "" && slices.Contains(notOfTargets, t.Metric):
-		c.fail(at, "target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+		c.fail(at,
+			"target is not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted")
 	case parts == 1 && t.Target == "" && (slices.Contains(notOfTargets, t.Metric) || isOfTargets(t)):
-		c.fail(at, "chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have")
+		c.fail(at, "chain and step are not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have")
 	}
 	if t.Target != "" {
 		c.nameOf(at.Child("target"), "target", t.Target, c.targetNames())
@@ -247,7 +251,7 @@ func (c *checker) errorLimit(path *field.Path, limit *intstr.IntOrString) {
 
 func (c *checker) rateLimit(path *field.Path, limit *intstr.IntOrString) {
 	if !rateLimitPattern().MatchString(limit.String()) {
-		c.fail(path, "max and min of Rate must be a number such as 1000")
+		c.fail(path, "max and min of Rate and Observed must be a number such as 1000")
 	}
 }
 

@@ -225,15 +225,15 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[0].max": "20%"},
 	},
 	{
-		Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of Rate and Observed must be a number such as 1000",
 		Set: map[string]any{"spec.thresholds[1].min": "90s"},
 	},
 	{
-		Name: "a rate as a percentage", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Name: "a rate as a percentage", Path: "spec.thresholds[1].min", Want: "max and min of Rate and Observed must be a number such as 1000",
 		Set: map[string]any{"spec.thresholds[1].min": "90%"},
 	},
 	{
-		Name: "a negative rate", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Name: "a negative rate", Path: "spec.thresholds[1].min", Want: "max and min of Rate and Observed must be a number such as 1000",
 		Set: map[string]any{"spec.thresholds[1].min": -1},
 	},
 	{
@@ -265,11 +265,11 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[0].stage": "steady", "spec.thresholds[0].window": "30s"},
 	},
 	{
-		Name: "lag of a target", Path: "spec.thresholds[0]", Want: "target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted",
+		Name: "lag of a target", Path: "spec.thresholds[0]", Want: "target is not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted",
 		Set: map[string]any{"spec.thresholds[0].metric": "Lag", "spec.thresholds[0].target": "single"},
 	},
 	{
-		Name: "a time of connections of a chain", Path: "spec.thresholds[0]", Want: "chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have",
+		Name: "a time of connections of a chain", Path: "spec.thresholds[0]", Want: "chain and step are not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have",
 		Set: map[string]any{"spec.thresholds[0].metric": "TLSHandshake", "spec.thresholds[0].chain": "other"},
 	},
 	{
@@ -352,6 +352,14 @@ const (
 )
 
 var rulesOfObservations = []Mutant{
+	{
+		Name: "Observed without observation", Path: "spec.thresholds[1]", Want: "observation and metric Observed go together",
+		Set: map[string]any{"spec.thresholds[1].metric": "Observed"},
+	},
+	{
+		Name: "observation of another metric", Path: "spec.thresholds[1]", Want: "observation and metric Observed go together",
+		Set: map[string]any{"spec.thresholds[1].observation": "cpu"},
+	},
 	{
 		Name: "prometheus and scrape", Path: "spec.observe[0]", Want: "exactly one of prometheus and scrape is needed",
 		Set: map[string]any{"spec.observe[0].scrape": map[string]any{"target": "single", "metric": "up"}},

@@ -448,6 +448,8 @@ type ThresholdResult struct {
 	Name       string `json:"name"`
 	Metric     Metric `json:"metric"`
 	Percentile string `json:"percentile,omitempty"`
+	// Observation is that of Threshold.
+	Observation string `json:"observation,omitempty"`
 	// Of is the part of the requests that the threshold is on, and Window the length of its windows, such as 30s.
 	Of     Selector `json:"of,omitzero"`
 	Window string   `json:"window,omitempty"`
@@ -483,6 +485,9 @@ func (t *ThresholdResult) NotCompared() string {
 	return t.Baseline.NotCompared
 }
 
+// NotObserved returns whether the threshold is on an observation without samples.
+func (t *ThresholdResult) NotObserved() bool { return t.Metric == MetricObserved && t.Observed == ObservedNone }
+
 // RampBreak is the first window of a stage with a rising rate in which a threshold failed.
 type RampBreak struct {
 	Stage string `json:"stage"`
@@ -506,8 +511,11 @@ const ObservedNone = "none"
 // result has only name, limit and observed value.
 func (t *ThresholdResult) Figure() string {
 	out := string(t.Metric)
-	if t.Percentile != "" {
+	switch {
+	case t.Percentile != "":
 		out = t.Percentile + " of " + out
+	case t.Observation != "":
+		out = "mean of " + t.Observation
 	}
 	if c := t.Of.StatusClass; c != 0 {
 		out += " with status " + strconv.Itoa(c) + "xx"

@@ -16,6 +16,8 @@ type Threshold struct {
 	// rates. For counts they are a decimal, a percentage, or a decimal and "/s".
 	Max string `json:"max,omitempty"`
 	Min string `json:"min,omitempty"`
+	// Observation is the name of the entry of Plan.Observe whose samples MetricObserved is the mean of.
+	Observation string `json:"observation,omitempty"`
 	// Of is the part of the requests that the threshold is on.
 	Of Selector `json:"of,omitzero"`
 	// Window is the length of the windows that the threshold is on. Zero: the run, or a stage.
@@ -59,6 +61,8 @@ const (
 	MetricReconnecting   Metric = "Reconnecting"
 	MetricBlocked        Metric = "Blocked"
 	MetricBody           Metric = "Body"
+
+	MetricObserved Metric = "Observed"
 
 	MetricErrorRate Metric = "ErrorRate"
 	MetricRate      Metric = "Rate"
@@ -161,6 +165,8 @@ func (t *Threshold) AtEndOnly() bool {
 func (t *Threshold) selection() (Selection, bool) {
 	s := Selection{Selector: t.Of}
 	switch {
+	case t.Metric == MetricObserved:
+		return Selection{}, false
 	case t.Metric.OfListeners():
 		s.Time = MetricNotificationTime
 	case t.Metric.IsTime():

@@ -48,6 +48,7 @@ func results(f *run.Facts) *v1alpha1.Results {
 		Stages:       stageResults(r.Stages),
 		Chains:       chainResults(f.Plan.Chains, f.View.Progress.Chains, r.Steps, f.View.Over()),
 		Listeners:    listenerResults(r.Listeners, f.View.Over()),
+		Observations: observationResults(r.Observations),
 		Partial:      f.Incomplete(),
 	}
 }
@@ -149,6 +150,23 @@ func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1al
 			Awaited: l.Awaited, Missing: l.Missing, FailedChecks: l.FailedChecks,
 			ErrorRate: share(failed), Time: compactTimes(&l.Time),
 		})
+	}
+	return out
+}
+
+// observationResults have the series with the highest mean.
+func observationResults(all []runnerv1alpha1.ObservationResult) (out []v1alpha1.ObservationStatus) {
+	for i := range all {
+		o := v1alpha1.ObservationStatus{Name: all[i].Name}
+		found := false
+		for k := range all[i].Series {
+			if f := &all[i].Series[k].Figures; f.Samples > 0 && (!found || f.Mean > o.Mean) {
+				o.Mean, o.P95, o.Max, found = f.Mean, f.P95, f.Max, true
+			}
+		}
+		if found {
+			out = append(out, o)
+		}
 	}
 	return out
 }

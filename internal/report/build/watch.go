@@ -24,6 +24,9 @@ type Watch struct {
 	selections []runnerv1alpha1.Selection
 	sliding    []*sliding // by threshold; nil: no window
 	adder      histogram.Adder
+	// samples are those of the last snapshots, and observations the result of them; nil: not computed since.
+	samples      map[Runner][]runnerv1alpha1.ObservationSamples
+	observations []runnerv1alpha1.ObservationResult
 }
 
 // watchedPart is the sum over all runners: of the run, and since the last interval.
@@ -65,6 +68,7 @@ func NewWatch(plan *runnerv1alpha1.Plan, shards int) *Watch {
 		plan: plan, of: make([]int, len(of)), parts: make([]watchedPart, 1+len(selections)),
 		sliding:    make([]*sliding, len(of)),
 		clock:      newClock[watchedCounts](shards),
+		samples:    map[Runner][]runnerv1alpha1.ObservationSamples{},
 		selections: append([]runnerv1alpha1.Selection{{Time: runnerv1alpha1.MetricResponseTime}}, selections...),
 	}
 	for i := range selections {
@@ -107,6 +111,10 @@ func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
 		p.own = watchedCounts{} // nothing follows
 	}
 	w.look(p, s)
+	w.observations = nil
+	if len(s.Observations) > 0 && len(s.Observations) == len(w.plan.Observe) {
+		w.samples[p.Runner] = s.Observations
+	}
 	if !w.isDue(interval) {
 		return false, nil
 	}
@@ -242,6 +250,20 @@ func (w *Watch) SoFar(threshold int) Figures {
 	h := histogram.New()
 	h.Merge(&part.time)
 	return w.figuresOf(w.of[threshold], &part.counts, window, h)
+}
+
+// Observations returns those of the plan so far.
+func (w *Watch) Observations() []runnerv1alpha1.ObservationResult {
+	if w.observations == nil {
+		snapshots := make([]runnerv1alpha1.Snapshot, 0, len(w.runners))
+		for _, p := range w.runners {
+			s := p.last.snapshot()
+			s.Observations = w.samples[p.Runner]
+			snapshots = append(snapshots, s)
+		}
+		w.observations = observations(w.plan, snapshots)
+	}
+	return w.observations
 }
 
 // Window returns the figures of the present window of a threshold, and false if there is no whole window.

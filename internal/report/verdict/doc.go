@@ -36,6 +36,7 @@
 //	                                 defaultMaxErrorRate of the requests, or a threshold failed that this excuses,
 //	                                 as with LeaseExpired
 //	Inconclusive  NotCompared        a threshold with a baseline could not be compared
+//	Inconclusive  NotObserved        an observation that a threshold is on has no samples
 //	Passed        Passed             all thresholds passed
 //	Passed        NoThresholds       the plan has no thresholds
 //

@@ -50,6 +50,7 @@ const (
 	ReasonDeniedByPolicy     = "DeniedByPolicy"
 	ReasonInternalError      = "InternalError"
 	ReasonNotCompared        = "NotCompared"
+	ReasonNotObserved        = "NotObserved"
 	ReasonSearchFound        = "SearchFound"
 	ReasonSearchMaximumHeld  = "SearchMaximumHeld"
 	ReasonSearchNotFound     = "SearchNotFound"
@@ -115,7 +116,7 @@ type check func(*input) *runnerv1alpha1.Verdict
 // chain has the checks in their order. The package comment has them as a table.
 var chain = []check{problem, lost, deadline, searched, stopped, neverAuthorized, noSuccess, sentUnauthorized,
 	thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound,
-	partial, leaseExpired, limited, notCompared}
+	partial, leaseExpired, limited, notCompared, notObserved}
 
 // usedUp is the message about a variable whose values are all used. It is not a failure, because the variable has
 // atEnd: Stop.
@@ -256,7 +257,7 @@ func stopped(in *input) *runnerv1alpha1.Verdict {
 func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	var names []string
 	for i := range in.thresholds {
-		if c := &in.thresholds[i]; !c.result.Passed && c.result.NotCompared() == "" && !in.excused(c) {
+		if c := &in.thresholds[i]; c.failed() && !in.excused(c) {
 			names = append(names, c.result.String())
 		}
 	}
@@ -307,7 +308,7 @@ func (in *input) shortStages() (what []string) {
 // unproven returns the thresholds that failed and were excused.
 func (in *input) unproven(of func(*comparison) bool) (what []string) {
 	for i := range in.thresholds {
-		if c := &in.thresholds[i]; !c.result.Passed && c.result.NotCompared() == "" && of(c) {
+		if c := &in.thresholds[i]; c.failed() && of(c) {
 			what = append(what, c.result.String())
 		}
 	}

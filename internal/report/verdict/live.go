@@ -48,7 +48,11 @@ func (l *Live) Add(s *runnerv1alpha1.Snapshot) error {
 			continue
 		}
 		c, err := begin(t)
-		if err == nil {
+		switch {
+		case err != nil:
+		case t.Metric == runnerv1alpha1.MetricObserved:
+			err = c.observed(l.watch.Observations(), l.inWindow(t))
+		default:
 			err = c.compare(t, &f)
 		}
 		if err != nil {
@@ -104,7 +108,11 @@ func (l *Live) look(i int) runnerv1alpha1.ThresholdResult {
 		return out
 	}
 	c, err := begin(t)
-	if err == nil {
+	switch {
+	case err != nil:
+	case t.Metric == runnerv1alpha1.MetricObserved:
+		err = c.observed(l.watch.Observations(), figuresOf(l.plan, t))
+	default:
 		f := l.watch.SoFar(i)
 		err = c.compare(t, &f)
 	}

@@ -40,6 +40,13 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 				out = append(out, c)
 				continue
 			}
+			if t.Metric == runnerv1alpha1.MetricObserved {
+				if err := c.observed(report.Observations, figuresOf(plan, t)); err != nil {
+					return nil, fmt.Errorf("threshold %s: %w", t.Name, err)
+				}
+				out = append(out, c)
+				continue
+			}
 			k := of[i]
 			if t.Of == (runnerv1alpha1.Selector{}) && t.Metric.OfTargets() < 0 && !t.Metric.OfListeners() {
 				k = -1 // the report has the distribution of the run
@@ -63,8 +70,8 @@ func begin(t *runnerv1alpha1.Threshold) (comparison, error) {
 	if (t.Max == "") == (t.Min == "") {
 		return out, errors.New("exactly one of max and min is needed")
 	}
-	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Of: t.Of,
-		Limit: "<= " + t.Max}
+	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile,
+		Observation: t.Observation, Of: t.Of, Limit: "<= " + t.Max}
 	if t.Window > 0 {
 		out.result.Window = formatWindow(t.Window)
 	}
