@@ -391,6 +391,16 @@ func TestStatsHandler(t *testing.T) {
 		}
 		return m
 	}
+	res, err := http.Get(web.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(page), "# TYPE h2surge_target_requests_total counter\nh2surge_target_requests_total 2\n") ||
+		!strings.Contains(string(page), "counter\nprocess_cpu_seconds_total ") {
+		t.Errorf("metrics %s, %v", page, err)
+	}
 	m := get()
 	for key, want := range map[string]any{
 		"requests": 2.0, "answered": 2.0, "unanswered": 0.0, "pending": 0.0, "aborted": 0.0, "connections": 1.0, "resets": 0.0,
@@ -401,7 +411,7 @@ func TestStatsHandler(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
-	res, err := http.Post(web.URL+"/reset", "", nil)
+	res, err = http.Post(web.URL+"/reset", "", nil)
 	if err != nil || res.StatusCode != http.StatusNoContent {
 		t.Fatal(res, err)
 	}

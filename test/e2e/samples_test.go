@@ -41,6 +41,7 @@ var samples = map[string]struct {
 	"mtls":                   {elsewhere: "the target speaks no TLS; internal/cli/secure_test.go has a server that does"},
 	"nrf-registration":       {rules: "nrf.yaml"},
 	"nrf-token":              {rules: "nrf-tokens.yaml"},
+	"observe":                {},
 	"pcf-app-sessions":       {},
 	"pcf-events":             {rules: "pcf.yaml"},
 	"quickstart":             {elsewhere: "TestQuickstart applies it as it is"},

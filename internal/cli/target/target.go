@@ -43,8 +43,9 @@ to the rules. Flags override the listen options of the file.
 
 --record writes each request as a line of JSON.
 
---stats-listen serves GET /stats (counters as JSON, warm-up included) and POST /reset,
-which sets the counters to zero and keeps the resources.
+--stats-listen serves GET /stats (counters as JSON, warm-up included), GET /metrics (for
+Prometheus: CPU time, goroutines, requests and connections) and POST /reset, which sets
+the counters to zero and keeps the resources.
 
 Exit codes:
   0  SIGINT or SIGTERM ended the target
