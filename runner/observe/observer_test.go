@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -248,3 +249,42 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// FuzzAnswers: no answer of a server makes a read panic, and each value has a label and a cause that fit the bounds.
+func FuzzAnswers(f *testing.F) {
+	f.Add(200, success("vector", `[{"metric":{"pod":"a"},"value":[1,"1"]}]`))
+	f.Add(200, success("scalar", `[1,"NaN"]`))
+	f.Add(200, success("matrix", `[{"metric":{},"values":[[1,"1"]]}]`))
+	f.Add(400, `{"status":"error","errorType":"bad_data","error":"\u0000\ufffd"}`)
+	f.Add(301, "")
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		if status < 200 || status > 599 {
+			return
+		}
+		answer := transportFunc(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})
+		q, err := newQuery(&client{base: "http://a", http: http.Client{Transport: answer, CheckRedirect: sameHost}}, "up")
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := q.read(t.Context())
+		var r record
+		if len(values) > 0 {
+			r.add(0, values)
+		}
+		if err != nil && len(cause(err)) > maxCause {
+			t.Errorf("a cause of %d bytes", len(cause(err)))
+		}
+		for _, s := range r.samples().Series {
+			if len(s.Label) > maxLabel {
+				t.Errorf("a label of %d bytes", len(s.Label))
+			}
+		}
+	})
+}
+
+// transportFunc answers requests.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

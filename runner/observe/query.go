@@ -32,7 +32,12 @@ func newQuery(c *client, text string) (*query, error) {
 type badQuery struct{ error }
 
 // read asks for the values at the present time of the server, so that the clocks need not agree.
-func (q *query) read(ctx context.Context) ([]value, error) {
+func (q *query) read(ctx context.Context) (values []value, err error) {
+	defer func() {
+		if p := recover(); p != nil { // of the client's decoder
+			err = fmt.Errorf("the client of Prometheus failed: %v", p)
+		}
+	}()
 	v, _, err := q.api.Query(ctx, q.text, time.Time{}, promv1.WithTimeout(timeout))
 	if err != nil {
 		return nil, queryError(err)

@@ -73,8 +73,7 @@ func find(body []byte, contentType string, of *rv.Scrape) (dto.MetricType, map[s
 	if media, _, _ := mime.ParseMediaType(contentType); media == expfmt.OpenMetricsType {
 		body = plain(body)
 	}
-	p := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := p.TextToMetricFamilies(bytes.NewReader(body))
+	families, err := parse(body)
 	if err != nil {
 		return 0, nil, fmt.Errorf("the page is not in the text format of Prometheus: %w", err)
 	}
@@ -92,6 +91,17 @@ func find(body []byte, contentType string, of *rv.Scrape) (dto.MetricType, map[s
 		return 0, nil, fmt.Errorf("metric %s has no series with these labels", name)
 	}
 	return f.GetType(), found, nil
+}
+
+// parse reads a page. The parser panics on some pages, such as "{}".
+func parse(page []byte) (families map[string]*dto.MetricFamily, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the parser failed: %v", p)
+		}
+	}()
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	return p.TextToMetricFamilies(bytes.NewReader(page))
 }
 
 // matching returns the label of a series: its labels without those that were asked for. It returns false if it lacks
