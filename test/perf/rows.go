@@ -53,6 +53,26 @@ func markRows() []row {
 			languageManifest, cpuMicros(2.0, 1.0)),
 		akaRow(),
 		notificationRow("notifications-50k", 50_000, cpuMicros(10, 6)),
+		observedRow(),
+	}
+}
+
+// observedRow compares a run that reads 16 observations each second with the same run without.
+func observedRow() row {
+	with := func(observations int, label string) side {
+		l := chainLoad(60_000, v1alpha1.ConnectionChoiceSpread)
+		s := side{client: h2surge{}, load: l, label: label}
+		s.load.manifest = func(urls []string, seconds int) string {
+			return observedManifest(chainManifest(l, urls[0], "requestsPerSecond: 60000", seconds), observations)
+		}
+		return s
+	}
+	without := with(0, "without observations")
+	return row{
+		name: "observed-60k", group: groupMarks, work: "the chain at a fixed 60 000/s with 16 observations, read each second",
+		server: target, ours: with(16, ""), peer: &without, rounds: 3,
+		goals: append(cpuRatio(1.05, 0), goal{what: "p99 ratio", mark: 1.25,
+			of: func(r result) spread { return r.ours.over(r.peers, p99ms) }}),
 	}
 }
 

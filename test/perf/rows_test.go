@@ -24,6 +24,7 @@ func TestRows(t *testing.T) {
 		"faults-60k": {"", 1.6, 1.3, 1.6}, "faults-60k-batch": {"", 3.0, 0, 0},
 		"faults-120k": {"", 1.6, 1.3, 1.6}, "faults-120k-batch": {"", 3.0, 0, 0},
 		"chain-lua": {"", 6.8, 4, 0}, "chain-language": {"", 2.0, 1.0, 0}, "chain-aka": {"h2surge", 1.15, 0, 0}, "notifications-50k": {"", 10, 6, 0},
+		"observed-60k": {"h2surge", 1.05, 0, 0},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range rows() {
@@ -116,8 +117,8 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if n != 16 {
-		t.Errorf("%d manifests, want those of ten chains and three rows of two sides", n)
+	if n != 18 {
+		t.Errorf("%d manifests, want those of ten chains and four rows of two sides", n)
 	}
 }
 
