@@ -210,7 +210,7 @@ func manyCauses() map[string]int64 {
 func observations() []runnerv1alpha1.ObservationResult {
 	points := func(values ...float64) (out []runnerv1alpha1.Point) {
 		for i, v := range values {
-			out = append(out, runnerv1alpha1.Point{At: int64(i) * 1000, Mean: v})
+			out = append(out, runnerv1alpha1.Point{At: int64(i) * 1000, Mean: v, Max: v, Samples: 1})
 		}
 		return out
 	}
@@ -220,7 +220,7 @@ func observations() []runnerv1alpha1.ObservationResult {
 			Series: []runnerv1alpha1.SeriesResult{{
 				Figures: runnerv1alpha1.SeriesFigures{Samples: 3, Mean: 2.345, P95: 3.5, Max: 3.5},
 				Stages:  []runnerv1alpha1.SeriesFigures{{Samples: 1, Mean: 0.5, P95: 0.5, Max: 0.5}, {Samples: 2, Mean: 1.75, P95: 2, Max: 2}, {Samples: 1, Mean: 3.5, P95: 3.5, Max: 3.5}},
-				Points:  append(points(0.5, 1.5), runnerv1alpha1.Point{At: 4000, Mean: 2}, runnerv1alpha1.Point{At: 5000, Mean: 3, Max: 3.5, Samples: 2}),
+				Points:  append(points(0.5, 1.5), runnerv1alpha1.Point{At: 4000, Mean: 2, Max: 2, Samples: 1}, runnerv1alpha1.Point{At: 5000, Mean: 3, Max: 3.5, Samples: 2}),
 			}},
 		},
 		{
