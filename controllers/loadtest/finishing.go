@@ -107,6 +107,17 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 		r.Steps = nil
 		return r
 	}},
+	{"observations.points", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Observations = slices.Clone(r.Observations)
+		for i := range r.Observations {
+			series := slices.Clone(r.Observations[i].Series)
+			for k := range series {
+				series[k].Points = nil
+			}
+			r.Observations[i].Series = series
+		}
+		return r
+	}},
 	{"samples", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
 		r.Samples, r.Slowest = nil, nil
 		return r
