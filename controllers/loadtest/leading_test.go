@@ -55,7 +55,7 @@ func TestNoWritesAfterTheLease(t *testing.T) {
 		}
 		for range 600 {
 			w.between(200 * time.Millisecond)
-			for _, kind := range cachedKinds {
+			for _, kind := range cachedNames {
 				o.client.sync(kind)
 			}
 			leader.writes.Store(1 + w.random.Int64N(3))

@@ -142,8 +142,8 @@ func all[T client.Object](a *memoryAPI) (out []T) {
 	return out
 }
 
-// cachedKinds are those that the operator reads from its cache.
-var cachedKinds = []string{"LoadTest", "LoadTestLock", "ConfigMap", "Job", "Pod"}
+// cachedNames are those that the operator reads from its cache.
+var cachedNames = []string{"LoadTest", "LoadTestLock", "ConfigMap", "Job", "Pod"}
 
 // memoryClient is the client of an operator: it reads from its cache, and writes to the API server. Without a cache it reads from the API server.
 type memoryClient struct {

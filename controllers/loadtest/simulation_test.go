@@ -243,7 +243,7 @@ func (w *simulation) startOperator(former time.Duration) {
 	all.Go(func() { _ = o.r.registry.Start(ctx) })
 	all.Go(func() { _ = o.r.keeper.Start(ctx) })
 	o.stop = func() { cancel(); all.Wait() }
-	for _, kind := range cachedKinds {
+	for _, kind := range cachedNames {
 		o.client.sync(kind)
 	}
 	o.news.Store(true)
@@ -290,7 +290,7 @@ func (w *simulation) between(d time.Duration) {
 func (w *simulation) step(d time.Duration) {
 	w.between(d)
 	for _, o := range w.operators {
-		for _, kind := range cachedKinds {
+		for _, kind := range cachedNames {
 			if w.random.IntN(3) > 0 && o.client.sync(kind) {
 				o.news.Store(true)
 			}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,9 +29,7 @@ import (
 func connect(t testing.TB) (*apiserver.Server, *apiserver.Client, client.WithWatch) {
 	s := apiserver.New(operator.Scheme())
 	way := s.Client("test")
-	c, err := client.NewWithWatch(&rest.Config{Host: "http://apiserver", Transport: way, QPS: -1,
-		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}},
-		client.Options{Scheme: operator.Scheme(), Mapper: s.Mapper()})
+	c, err := client.NewWithWatch(way.Config(), client.Options{Scheme: operator.Scheme(), Mapper: s.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}

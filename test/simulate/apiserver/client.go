@@ -8,6 +8,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -52,8 +54,7 @@ var (
 	errSilent  = errors.New("http2: client connection lost")
 )
 
-// Client is the way of one process to the server: the Transport of its rest.Config, whose ContentType must be
-// application/json.
+// Client is the way of one process to the server: the Transport of its rest.Config.
 type Client struct {
 	name string
 	of   *Server
@@ -68,6 +69,12 @@ type Client struct {
 // Client returns a way to the server. name is the one in a Request.
 func (s *Server) Client(name string) *Client {
 	return &Client{name: name, of: s, changed: make(chan struct{})}
+}
+
+// Config returns the configuration of a process that reaches the server this way.
+func (c *Client) Config() *rest.Config {
+	return &rest.Config{Host: "http://apiserver", Transport: c, QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
 }
 
 // Set changes the state of the network. Requests and watches wait while it is silent, and end when it is down.

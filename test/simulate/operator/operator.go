@@ -71,8 +71,7 @@ func Start(s *apiserver.Server, name string, cfg *configv1alpha1.OperatorConfig,
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.Mapper(), nil }
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Replica{API: s.Client(name), stop: stop}
-	mgr, leader, err := controllers.NewManager(ctx, &rest.Config{Host: "http://apiserver", Transport: r.API, QPS: -1,
-		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}, cfg, options)
+	mgr, leader, err := controllers.NewManager(ctx, r.API.Config(), cfg, options)
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("creating the manager of %s: %w", name, err)
