@@ -102,6 +102,8 @@ var Actions = []trial.Action{
 		Doc: "deletes the test and creates it again under its name"},
 	{Group: "user", Name: "another", Weight: 3, Args: shape(),
 		Doc: "creates another test; its arguments are those of test"},
+	{Group: "user", Name: "forget", Weight: 4, Args: args(anyTest),
+		Doc: "deletes the run record of the test after its end, and all operators restart"},
 	{Group: "user", Name: "deletePod", Weight: 3, Args: args(anyRunner), Doc: "deletes a runner pod"},
 	{Group: "user", Name: "deleteObject", Weight: 3, Args: args(anyTest, anyKind), Doc: "deletes an object of a test"},
 

@@ -38,6 +38,7 @@ func (w *World) End() {
 	}
 	time.Sleep(longest)
 	w.finish()
+	w.forget()
 	time.Sleep(w.ahead() + time.Minute) // pods have a grace of 30 s
 	w.left()
 	finished := apiserver.Objects[*v1alpha1.LoadTest](w.api)
@@ -86,6 +87,19 @@ func (w *World) ahead() (most time.Duration) {
 		most = max(most, time.Until(lt.Status.CompletionTime.Time))
 	}
 	return most
+}
+
+// forget deletes records of tests that have ended. What is left of these tests is a matter of operators that never knew
+// them.
+func (w *World) forget() {
+	for _, name := range w.forgotten {
+		if r := apiserver.Find[*statev1alpha1.LoadTestRun](w.api, namespace, name); r != nil {
+			_ = w.api.Delete(r, metav1.DeleteOptions{})
+		}
+	}
+	if len(w.forgotten) > 0 {
+		w.restart()
+	}
 }
 
 // left: nothing of ended tests is left that costs something.

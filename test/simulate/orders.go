@@ -12,6 +12,9 @@ import (
 // inTime is how long an order may take to a runner that the operator reaches, and a worker to send what is due.
 const inTime = 8 * time.Second
 
+// slowest is how long packets take at most: as long, clocks of runners are known wrongly.
+const slowest = 5 * time.Second
+
 // watch checks each second what must have happened by now.
 func (w *World) watch() {
 	for {
@@ -25,6 +28,7 @@ func (w *World) watch() {
 		w.rules.mu.Lock()
 		for _, h := range w.rules.inOrder() {
 			w.rules.orders(h, runners)
+			w.rules.starts(h, runners)
 			w.rules.rate(h)
 			w.rules.stop(h)
 		}
@@ -80,6 +84,31 @@ func (l *rules) stop(h *history) {
 	}
 	if h.record.Stop != nil && h.record.End == nil && time.Since(h.stopped) > bound && time.Since(l.disturbed) > bound {
 		l.Broken("a stopped test ends", "%s: it was stopped at %s", h.lt.Name, h.stopped.Format(clock))
+	}
+}
+
+// starts: the runners that are not lost started together, and have changes that are stored.
+func (l *rules) starts(h *history, runners []*process) {
+	var first time.Time
+	for _, p := range runners {
+		revision, since := p.position()
+		if p.job != h.record.Start.Job || since <= 0 || slices.ContainsFunc(h.record.Shards, func(s shard) bool {
+			return s.Pod == p.uid && s.Loss != nil
+		}) {
+			continue
+		}
+		at := p.stopped.now().Add(-since)
+		if first.IsZero() {
+			first = at
+		}
+		if at.Sub(first).Abs() > slowest {
+			l.Broken("runners start together", "%s: runner %s at %s, others at %s", h.lt.Name, p.pod, at.Format(clock),
+				first.Format(clock))
+		}
+		if newest := h.record.Changes[len(h.record.Changes)-1].Revision; revision > newest {
+			l.Broken("runners get each change", "%s: runner %s has change %d, the last stored one is %d", h.lt.Name, p.pod,
+				revision, newest)
+		}
 	}
 }
 

@@ -237,6 +237,11 @@ func (l *rules) forward(name string, was, is *run) {
 			l.Broken(rule, "%s: change %+v after %+v", name, b, a)
 		}
 	}
+	for i, now := range is.Shards {
+		if slices.ContainsFunc(is.Shards[:i], func(s shard) bool { return s.Index == now.Index && s.Pod == now.Pod }) {
+			l.Broken(rule, "%s: shard %d twice, of pod %s", name, now.Index, now.Pod)
+		}
+	}
 	for _, old := range was.Shards {
 		kept := false
 		for _, now := range is.Shards {
@@ -259,6 +264,8 @@ func (l *rules) status(h *history, was, is *v1alpha1.LoadTestStatus) {
 		l.Broken(rule, "%s: completionTime %v became %v", h.lt.Name, was.CompletionTime, is.CompletionTime)
 	case was.Results != nil && is.Results == nil:
 		l.Broken(rule, "%s: results went away", h.lt.Name)
+	case is.CompletionTime != nil && is.Results == nil && h.total > 0:
+		l.Broken("counts are those of the target", "%s: no results, and %d requests arrived", h.lt.Name, h.total)
 	case was.Results != nil && seen(is.Results) < seen(was.Results) && !is.Results.Partial:
 		l.Broken(rule, "%s: %d requests became %d", h.lt.Name, seen(was.Results), seen(is.Results))
 	}
@@ -434,6 +441,10 @@ func (l *rules) allowed(h *history, from string, sent time.Time) {
 		return
 	}
 	leases, p := h.lt.Spec.Runner.LeaseDuration != nil, l.runner(from)
+	if h.record != nil && (h.record.Start == nil || h.record.Start.Job != p.job) {
+		l.Broken("a start is stored", "%s: a request from %s, and the record has the start %+v", h.lt.Name, from,
+			h.record.Start)
+	}
 	if after := sent.Sub(h.ended); !h.ended.IsZero() && after > travel && (leases || !l.unfenced[from]) {
 		l.Broken("nothing is sent after the end", "%s: a request from %s %v after the end", h.lt.Name, from, after)
 	}

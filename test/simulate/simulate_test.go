@@ -21,6 +21,13 @@ const fixedSeeds = 24
 // TestSeeds runs fixed seeds, or what its flags ask for.
 func TestSeeds(t *testing.T) { simulation.Seeds(t, fixedSeeds) }
 
+// TestNextOperatorReachesLostRunner: a runner is lost, the operator restarts, and the runner answers again. It gets the
+// next change, and the stop.
+func TestNextOperatorReachesLostRunner(t *testing.T) {
+	simulation.Story(t, `0s operators; 0s links; 0s test shards=3 rate=20 seconds=150 lost=1; 10s cut ms=30000;
+		38s killOperator; 100s rate rate=5; 120s stop`)
+}
+
 const defects = "testdata/defects"
 
 // TestDefects checks that the patches of former defects fit the code. With -defects=REGEXP it puts them back, one after

@@ -72,6 +72,11 @@ var ofUsers = map[string]action{
 			time.AfterFunc(10*time.Millisecond, func() { _, _ = apiserver.Create(w.api, next) })
 		}
 	},
+	"forget": func(w *World, e trial.Event) {
+		if lt := w.test(e); lt != nil {
+			w.forgotten = append(w.forgotten, runName(lt))
+		}
+	},
 	"deletePod": runnerFault(func(w *World, p *process, _ trial.Event) {
 		w.onPod(p, func(pod *corev1.Pod) { _ = w.api.Delete(pod, metav1.DeleteOptions{}) })
 	}),

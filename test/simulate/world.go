@@ -60,6 +60,8 @@ type World struct {
 	// tests are the names of LoadTests in the order of their creation, incarnations counts them.
 	tests        []string
 	incarnations int
+	// forgotten are the names of the run records that a user deletes after the end.
+	forgotten []string
 	// delay and loss are those of the network without faults.
 	delay time.Duration
 	loss  float64
@@ -166,14 +168,18 @@ func (w *World) supervise(r *replica) {
 	}
 }
 
-// leads: no operator sends a write while another one leads, but for the Lease and for events. The caller holds
-// faults.mu.
+// leads: an operator sends writes while it leads, and no other one does. The Lease, events and the CA do not count. The
+// caller holds faults.mu.
 func (w *World) leads(r apiserver.Request) {
+	const rule = "no leader acts after its lease"
 	w.lead()
-	for _, other := range w.replicas {
-		if since := other.leads; other.name != r.Client && !since.IsZero() && since.Before(r.Sent) {
-			w.Broken("no leader acts after its lease", "%s: %s of %s %s, sent at %s; %s leads", r.Client, r.Verb, r.Kind, r.Name,
-				r.Sent.Format(clock), other.name)
+	for _, o := range w.replicas {
+		switch {
+		case o.name != r.Client && !o.leads.IsZero() && o.leads.Before(r.Sent):
+			w.Broken(rule, "%s: %s of %s %s, sent at %s; %s leads", r.Client, r.Verb, r.Kind, r.Name, r.Sent.Format(clock),
+				o.name)
+		case o.name == r.Client && o.leads.IsZero() && r.Sent.Equal(time.Now()) && r.Namespace == namespace:
+			w.Broken(rule, "%s: %s of %s %s, and it does not lead", r.Client, r.Verb, r.Kind, r.Name)
 		}
 	}
 }

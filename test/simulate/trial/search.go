@@ -40,6 +40,28 @@ func (s Simulation) Seeds(t *testing.T, fixed uint64) {
 	c.Log(c.summary())
 }
 
+// Story runs a trial with events that do not depend on a seed. Arguments that they do not have are the simplest ones.
+func (s Simulation) Story(t *testing.T, events string) {
+	if *flagSeed >= 0 {
+		s.here(t)
+		return
+	}
+	parsed, err := Parse(events)
+	must(t, err)
+	for _, e := range parsed {
+		for _, a := range s.Actions {
+			for _, arg := range a.Args {
+				if _, has := e.Args[arg.Name]; a.Name == e.Do && !has {
+					e.Args[arg.Name] = arg.Low
+				}
+			}
+		}
+	}
+	if r := s.process(t).run(t.Context(), 0, parsed); r.Outcome != Passed {
+		t.Errorf("%s\n%s", r, r.Log)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
