@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func newLockWorld(t *testing.T, seed uint64) *lockWorld {
 	t.Helper()
 	w := &lockWorld{
 		T: t, random: rand.New(rand.NewPCG(29, seed)), turn: make(chan struct{}), actors: map[string]*actor{},
-		loading: map[string]bool{}, lost: map[string]bool{}, api: apiserver.New(lockScheme),
+		loading: map[string]bool{}, lost: map[string]bool{}, api: apiserver.New(scheme()),
 	}
 	w.api.Fault = func(r apiserver.Request) apiserver.Fault {
 		if a := w.actors[r.Client]; a != nil {
@@ -101,15 +102,16 @@ func newLockWorld(t *testing.T, seed uint64) *lockWorld {
 	return w
 }
 
-var lockScheme = func() *k8sruntime.Scheme {
+// scheme has the kinds of the tests with API servers in memory.
+var scheme = sync.OnceValue(func() *k8sruntime.Scheme {
 	out := k8sruntime.NewScheme()
 	utilruntime.Must(errors.Join(clientgoscheme.AddToScheme(out), v1alpha1.AddToScheme(out), statev1alpha1.AddToScheme(out)))
 	return out
-}()
+})
 
 // direct returns a client that reads from the API server.
 func (w *lockWorld) direct(name string) client.Client {
-	c, err := client.New(w.api.Client(name).Config(), client.Options{Scheme: lockScheme, Mapper: w.api.Mapper()})
+	c, err := client.New(w.api.Client(name).Config(), client.Options{Scheme: scheme(), Mapper: w.api.Mapper()})
 	if err != nil {
 		panic(err)
 	}
@@ -223,7 +225,7 @@ func (w *lockWorld) operator(name string) func(*actor) {
 			cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 			r = newReconciler(cfg, cache, direct, nil)
 			r.registry = collect.NewRegistry(collect.Options{}, nil, logr.Discard(), func(types.NamespacedName) {})
-			locks = lock.New(cache, direct, events.NewFakeRecorder(1), time.Now)
+			locks = lock.New(cache, direct, &events.FakeRecorder{}, time.Now)
 		}
 		if k := w.random.IntN(2 * len(cachedKinds)); k < len(cachedKinds) {
 			cache.sync(cachedKinds[k], w.api)

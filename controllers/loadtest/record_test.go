@@ -3,15 +3,11 @@ package loadtest
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -22,14 +18,8 @@ import (
 // recording is a reconciler over a fake API server that has the record of a pass.
 func recording(t *testing.T, s *run.Facts) *reconciler {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, statev1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	s.LoadTest.UID = "0a1b2c3d-0000"
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.LoadTest.DeepCopy()).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme()).WithObjects(s.LoadTest.DeepCopy()).Build()
 	s.Config = &configv1alpha1.OperatorConfig{}
 	s.Config.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	r := newReconciler(s.Config, c, c, newAddressRules(&s.Config.Targets, "", c))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -23,14 +23,10 @@ import (
 // TestStatusWhoseAnswerWasLost: a status may be stored although its write failed. The next pass finds that out, also if the cache still shows the
 // status before it, which is what this pass wants.
 func TestStatusWhoseAnswerWasLost(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	lose := false
 	lt := builder.Minimal("a").Build()
 	lt.UID = "0a1b2c3d-0000"
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(lt).WithStatusSubresource(lt).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(scheme()).WithObjects(lt).WithStatusSubresource(lt).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			err := c.SubResource(sub).Patch(ctx, o, p, opts...)
 			if lose {
@@ -42,7 +38,7 @@ func TestStatusWhoseAnswerWasLost(t *testing.T) {
 	cfg := &configv1alpha1.OperatorConfig{}
 	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	r := newReconciler(cfg, c, c, newAddressRules(&cfg.Targets, "", c))
-	r.report.events, r.report.metrics = noEvents{}, NewCollector(time.Minute, 10, time.Now)
+	r.report.events, r.report.metrics = &events.FakeRecorder{}, NewCollector(time.Minute, 10, time.Now)
 	cached := &v1alpha1.LoadTest{}
 	pass := func(failing string) error {
 		f := &run.Facts{LoadTest: cached.DeepCopy(), Record: &record.Record{}, View: &shards.View{}, Config: cfg, Failing: failing, Now: time.Unix(1e9, 0)}

@@ -37,7 +37,7 @@ func simulation(t *testing.T) (code string) {
 }
 
 // levels are the levels of the tests of the failure matrix.
-var levels = map[string]bool{"unit": true, "api-server": true, "e2e": true, "e2e-long": true}
+var levels = map[string]bool{"unit": true, "simulation": true, "api-server": true, "e2e": true, "e2e-long": true}
 
 // level returns the level of a test from the folder of its file. A package whose tests start a real API server is at that
 // level as a whole.
@@ -47,6 +47,8 @@ func level(file, test string, apiServer bool) string {
 		return "e2e-long"
 	case strings.HasSuffix(dir, "test/e2e"):
 		return "e2e"
+	case strings.HasSuffix(dir, "test/simulate"):
+		return "simulation"
 	case apiServer:
 		return "api-server"
 	}
