@@ -1,16 +1,9 @@
 package runner
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +12,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // nrf is a server that registers clients, grants tokens to those that are registered, and answers requests with a token that
@@ -214,7 +208,7 @@ func TestClientAssertion(t *testing.T) {
 	if want := "target udm: clientAssertion.certFile " + dir; err == nil || s.Problem != rv.ProblemAuthorization || !strings.HasPrefix(s.Message, want) {
 		t.Errorf("without files: %v, problem %s: %s", err, s.Problem, s.Message)
 	}
-	writePair(t, dir)
+	certtest.Self(t, "nf").Write(t, dir)
 	plan.Targets[1].ConnectTimeout, plan.Targets[0].ConnectTimeout = time.Minute, time.Minute
 	s, err = Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, nil)
 	if err != nil {
@@ -222,28 +216,5 @@ func TestClientAssertion(t *testing.T) {
 	}
 	if s.Counters.Sent != 30 || n.asserted != 30 || s.Authorizations[0] != (rv.Authorization{Target: "udm"}) {
 		t.Errorf("%d sent, %d with an assertion, %+v", s.Counters.Sent, n.asserted, s.Authorizations)
-	}
-}
-
-// writePair writes tls.crt and tls.key.
-func writePair(t *testing.T, dir string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: pkcs8}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -1,13 +1,6 @@
 package runner
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -20,35 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
-
-// newClientCertificate returns a certificate for a name, and the file of its authority, which is itself.
-func newClientCertificate(t *testing.T, name string) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
-}
 
 // TestCallers: a notification of a peer that a listener does not accept gets its response, is counted under its own name, and
 // reaches no step.
 func TestCallers(t *testing.T) {
 	t.Parallel()
-	certificate, ca := newClientCertificate(t, "smf.test")
+	smf := certtest.Self(t, "smf.test")
+	ca, _ := smf.Write(t, t.TempDir())
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,9 +35,9 @@ func TestCallers(t *testing.T) {
 		want     rv.ListenerCounts
 		answer   string
 	}{
-		"with the right name": {rv.Listener{TLS: named("smf.test")}, overTLS(certificate), rv.ListenerCounts{Received: 4, InTime: 4, Awaited: 4}, ""},
+		"with the right name": {rv.Listener{TLS: named("smf.test")}, overTLS(smf.TLS()), rv.ListenerCounts{Received: 4, InTime: 4, Awaited: 4}, ""},
 		"with another name": {
-			rv.Listener{TLS: named("amf.test")}, overTLS(certificate), rv.ListenerCounts{Received: 4, RefusedCertificate: 4, Awaited: 4, Missing: 4},
+			rv.Listener{TLS: named("amf.test")}, overTLS(smf.TLS()), rv.ListenerCounts{Received: 4, RefusedCertificate: 4, Awaited: 4, Missing: 4},
 			`status 403, body "{\"title\":\"Forbidden\",\"status\":403,\"detail\":\"the client certificate has none of the required names\"}"`,
 		},
 		"without a token": {

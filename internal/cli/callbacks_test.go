@@ -12,6 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/test/certtest"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -87,13 +88,8 @@ func checkNotified(t *testing.T, r *rv.Report, st mock.Stats) {
 // TestCallbacksOverTLS runs the page's test with https listeners. The certificates of the client and of its authority are the same.
 func TestCallbacksOverTLS(t *testing.T) {
 	waits(t)
-	_, cert, key := certificate(t, "target")
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tls.crt": cert, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	certtest.Self(t, "target").Write(t, dir)
 	for name, c := range map[string]struct{ tls, callbacks string }{
 		"signed by the runner": {"{}", "{insecureSkipVerify: true}"},
 		"client certificate":   {"{clientCAFrom: {file: " + dir + "/tls.crt}}", "{insecureSkipVerify: true, certFile: tls.crt, keyFile: tls.key}"},

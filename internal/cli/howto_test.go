@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/test/certtest"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -132,9 +132,8 @@ stringData: {secret: hidden}
 // runDocsTLS runs it against a server that wants a client certificate and a token. With run=tls, its objects are the ConfigMap core-ca and the
 // Secrets load-client and token-client. With run=tls-files, it names ca.pem, client.pem and client-key.pem, and has a Secret with replace-me.
 func runDocsTLS(t *testing.T, b markdown.Block) {
-	own, cert, key := certificate(t, "load-test")
-	trusted := x509.NewCertPool()
-	trusted.AddCert(own)
+	own := certtest.Self(t, "load-test")
+	cert, key := own.PEM(), own.KeyPEM()
 	var granted, served, refused atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /oauth2/token", func(w http.ResponseWriter, r *http.Request) {
@@ -156,10 +155,10 @@ func runDocsTLS(t *testing.T, b markdown.Block) {
 		}
 		served.Add(1)
 	}))
-	api.EnableHTTP2, api.TLS = true, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted}
+	api.EnableHTTP2, api.TLS = true, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: own.Pool()}
 	api.StartTLS()
 	t.Cleanup(api.Close)
-	ca, objects := pemOf("CERTIFICATE", api.Certificate().Raw), ""
+	ca, objects := certtest.PEM(api.Certificate()), ""
 	here := []string{"https://login.example.svc:8443", tokens.URL, "https://api.example.svc:8443", api.URL}
 	if b.Marked("run=tls") {
 		objects = fmt.Sprintf(tlsObjects, ca, cert, key)

@@ -2,17 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // web is a server that is not ours: net/http, over TLS or not.
@@ -85,15 +79,11 @@ func newWeb(t *testing.T, config *tls.Config) *web {
 	} else {
 		server.EnableHTTP2, server.TLS = true, config
 		server.StartTLS()
-		s.ca = file(t, "ca.pem", pemOf("CERTIFICATE", server.Certificate().Raw))
+		s.ca = file(t, "ca.pem", certtest.PEM(server.Certificate()))
 	}
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
-}
-
-func pemOf(kind string, der []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 func TestEndToEndOverTLS(t *testing.T) {
@@ -206,39 +196,12 @@ spec:
 	}
 }
 
-// certificate makes a certificate that its own authority is, and its key.
-func certificate(t *testing.T, name string) (certificate *x509.Certificate, cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if certificate, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	return certificate, pemOf("CERTIFICATE", der), pemOf("PRIVATE KEY", pkcs8)
-}
-
 // TestEndToEndMutualTLS: certificates out of objects in the manifest, and out of files; and no
 // secret stays behind.
 func TestEndToEndMutualTLS(t *testing.T) {
-	own, cert, key := certificate(t, "runner")
-	trusted := x509.NewCertPool()
-	trusted.AddCert(own)
-	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted})
+	own := certtest.Self(t, "runner")
+	cert, key := own.PEM(), own.KeyPEM()
+	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: own.Pool()})
 	ca, err := os.ReadFile(peer.ca)
 	if err != nil {
 		t.Fatal(err)

@@ -2,19 +2,18 @@ package auth
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // TestAssertionIsRenewed: after half of its lifetime.
 func TestAssertionIsRenewed(t *testing.T) {
-	dir := t.TempDir()
-	c := &rv.ClientAssertion{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), Lifetime: time.Minute}
-	issue(t, c.CertFile, c.KeyFile, "nf")
+	c := &rv.ClientAssertion{Lifetime: time.Minute}
+	c.CertFile, c.KeyFile = certtest.Self(t, "nf").Write(t, t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began, attempts := time.Now(), 0

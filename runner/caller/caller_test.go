@@ -24,6 +24,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/message"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 const (
@@ -171,12 +172,7 @@ func TestSignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &ecKey.PublicKey, ecKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	certified := []byte(certtest.Of(t, ecKey, x509.Certificate{}, nil).PEM())
 	pkcs1 := pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&rsaKey.PublicKey)})
 	private, err := jose.JSONWebKey{Key: rsaKey, Use: "sig"}.MarshalJSON()
 	if err != nil {
@@ -195,7 +191,7 @@ func TestSignatures(t *testing.T) {
 		"RS256, set":               {rv.TokenRS256, set, `{"alg":"RS256","kid":"r"}`, rs(crypto.SHA256), Accepted},
 		"RS256, private key":       {rv.TokenRS256, private, `{"alg":"RS256"}`, rs(crypto.SHA256), Accepted},
 		"ES256, set":               {rv.TokenES256, set, `{"alg":"ES256"}`, es, Accepted},
-		"ES256, certificate":       {rv.TokenES256, certificate, `{"alg":"ES256"}`, es, Accepted},
+		"ES256, certificate":       {rv.TokenES256, certified, `{"alg":"ES256"}`, es, Accepted},
 		"HS256, set":               {rv.TokenHS256, set, `{"alg":"HS256","kid":"h"}`, hs256, Accepted},
 		"another key id":           {rv.TokenES256, set, `{"alg":"ES256","kid":"r"}`, es, BadToken},
 		"a short signature":        {rv.TokenES256, set, `{"alg":"ES256"}`, func(b []byte) []byte { return es(b)[:63] }, BadToken},

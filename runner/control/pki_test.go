@@ -1,26 +1,21 @@
 package control
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"testing"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // authority is a certificate authority of a test.
 type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	t *testing.T
+	*certtest.Pair
 }
 
 // leaf says what a certificate of a test is like; the zero value is nobody's.
@@ -37,63 +32,45 @@ var (
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	a := &authority{t: t, key: newKey(t)}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	a.cert = sign(t, template, template, a.key, a.key)
-	return a
+	return &authority{t, certtest.New(t, x509.Certificate{
+		Subject: pkix.Name{CommonName: "test CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, nil)}
 }
 
-func (a *authority) pem() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
-}
-
-// issue returns the PEM of a certificate and of its key.
-func (a *authority) issue(l leaf) (cert, key []byte) {
+func (a *authority) issue(l leaf) *certtest.Pair {
 	a.t.Helper()
-	k := newKey(a.t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), DNSNames: l.names, ExtKeyUsage: l.usage,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature,
-	}
+	template := x509.Certificate{DNSNames: l.names, ExtKeyUsage: l.usage, KeyUsage: x509.KeyUsageDigitalSignature}
 	if l.expired {
 		template.NotAfter = time.Now().Add(-time.Minute)
 	}
-	c := sign(a.t, template, a.cert, k, a.key)
-	der, err := x509.MarshalECPrivateKey(k)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	return certtest.New(a.t, template, a.Pair)
 }
 
 func (a *authority) client(l leaf) *tls.Certificate {
 	a.t.Helper()
-	pair, err := tls.X509KeyPair(a.issue(l))
+	pair := a.issue(l).TLS()
+	return &pair
+}
+
+// server returns the configuration of a runner's server.
+func (a *authority) server() *tls.Config {
+	a.t.Helper()
+	pair := a.issue(runner)
+	config, err := ServerTLS([]byte(a.PEM()), []byte(pair.PEM()), []byte(pair.KeyPEM()))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return &pair
+	return config
 }
 
 // serve starts a server with a runner's certificate and returns it with its address.
 func (a *authority) serve(e Engine, conflict error) (*Server, string) {
 	a.t.Helper()
-	cert, key := a.issue(runner)
-	config, err := ServerTLS(a.pem(), cert, key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	s := New(Options{Engine: e, Conflict: conflict, TLS: config})
+	s := New(Options{Engine: e, Conflict: conflict, TLS: a.server()})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	a.t.Cleanup(func() {
@@ -105,26 +82,4 @@ func (a *authority) serve(e Engine, conflict error) (*Server, string) {
 		}
 	})
 	return s, l.Addr().String()
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func sign(t *testing.T, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) *x509.Certificate {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }

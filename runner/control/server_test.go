@@ -17,9 +17,7 @@ import (
 // dial returns a client that trusts ca and shows cert, or no certificate when nil.
 func dial(t *testing.T, ca *authority, cert *tls.Certificate) *http.Client {
 	t.Helper()
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
-	config := &tls.Config{RootCAs: pool, ServerName: rv.RunnerName}
+	config := &tls.Config{RootCAs: ca.Pool(), ServerName: rv.RunnerName}
 	if cert != nil {
 		// Always: by itself a client keeps back a certificate of an authority that the server
 		// does not name.
@@ -97,10 +95,8 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 func TestOldTLSIsRefused(t *testing.T) {
 	ours := newAuthority(t)
 	_, addr := ours.serve(&fakeEngine{}, errContradiction)
-	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
 	conn, err := tls.Dial("tcp", addr, &tls.Config{
-		RootCAs: pool, ServerName: rv.RunnerName, MaxVersion: tls.VersionTLS12,
+		RootCAs: ours.Pool(), ServerName: rv.RunnerName, MaxVersion: tls.VersionTLS12,
 		Certificates: []tls.Certificate{*ours.client(operator)},
 	})
 	if err == nil {
@@ -113,9 +109,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 func TestRunnerIsKnownByItsName(t *testing.T) {
 	ours := newAuthority(t)
 	_, addr := ours.serve(&fakeEngine{}, errContradiction)
-	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
-	conn, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: pool, ServerName: rv.OperatorName})
+	conn, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: ours.Pool(), ServerName: rv.OperatorName})
 	if err == nil {
 		conn.Close()
 		t.Fatal("the runner passed for the operator")
@@ -131,9 +125,7 @@ func (talkative) Snapshot() *rv.Snapshot { return &rv.Snapshot{Message: strings.
 func TestRecordsAreSmall(t *testing.T) {
 	ours := newAuthority(t)
 	_, addr := ours.serve(talkative{&fakeEngine{}}, errContradiction)
-	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
-	conn, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: pool, ServerName: rv.RunnerName, Certificates: []tls.Certificate{*ours.client(operator)}})
+	conn, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: ours.Pool(), ServerName: rv.RunnerName, Certificates: []tls.Certificate{*ours.client(operator)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +152,7 @@ func TestLoadTLS(t *testing.T) {
 	if _, err := ServerTLS([]byte("no PEM"), nil, nil); err == nil {
 		t.Error("a CA file without certificates was accepted")
 	}
-	if _, err := ServerTLS(newAuthority(t).pem(), nil, nil); err == nil {
+	if _, err := ServerTLS([]byte(newAuthority(t).PEM()), nil, nil); err == nil {
 		t.Error("an empty key pair was accepted")
 	}
 }
@@ -228,13 +220,7 @@ func TestServeTellsOfALostListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	ours := newAuthority(t)
-	cert, key := ours.issue(runner)
-	config, err := ServerTLS(ours.pem(), cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := New(Options{TLS: config}).Serve(l); err == nil {
+	if err := New(Options{TLS: newAuthority(t).server()}).Serve(l); err == nil {
 		t.Error("no error")
 	}
 }

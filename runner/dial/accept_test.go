@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // accept returns what Accepted returns for a peer that does something with its end of a connection.
@@ -51,12 +51,8 @@ func shakes(config *tls.Config) func(net.Conn) {
 
 func TestAccepted(t *testing.T) {
 	const enough = time.Minute
-	pair, pool := certificate(t, "caller.test")
-	dir := t.TempDir()
-	ca := filepath.Join(dir, "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pair, other := certtest.Self(t, "caller.test"), certtest.Self(t, "other.test").TLS()
+	ca, _ := pair.Write(t, t.TempDir())
 	server, err := ServerConfig(&rv.ListenerTLS{MinVersion: "1.2"}, "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +67,6 @@ func TestAccepted(t *testing.T) {
 	}
 	own := x509.NewCertPool()
 	own.AddCert(leaf)
-	other, _ := certificate(t, "other.test")
 	h2 := []string{"h2"}
 	for name, tt := range map[string]struct {
 		config *tls.Config
@@ -82,13 +77,13 @@ func TestAccepted(t *testing.T) {
 		"cleartext":                 {nil, enough, func(net.Conn) {}, ""},
 		"a peer that verifies":      {server, enough, shakes(&tls.Config{RootCAs: own, ServerName: "127.0.0.1", NextProtos: h2}), ""},
 		"TLS 1.2":                   {server, enough, shakes(&tls.Config{RootCAs: own, ServerName: "127.0.0.1", NextProtos: h2, MaxVersion: tls.VersionTLS12}), ""},
-		"a peer that does not know": {server, enough, shakes(&tls.Config{RootCAs: pool, ServerName: "127.0.0.1", NextProtos: h2}), "bad certificate"},
+		"a peer that does not know": {server, enough, shakes(&tls.Config{RootCAs: pair.Pool(), ServerName: "127.0.0.1", NextProtos: h2}), "bad certificate"},
 		"no ALPN":                   {server, enough, shakes(&tls.Config{InsecureSkipVerify: true}), "h2 by ALPN"},
 		"HTTP/1.1":                  {server, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}), "h2 by ALPN"},
 		"cleartext to TLS":          {server, enough, func(c net.Conn) { _, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") }, "first record does not look like a TLS handshake"},
 		"a silent peer":             {server, time.Millisecond, func(net.Conn) {}, "timed out"},
 		"a peer that hangs up":      {server, enough, func(c net.Conn) { _ = c.Close() }, "EOF"},
-		"a client certificate":      {mutual, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: h2, Certificates: []tls.Certificate{pair}}), ""},
+		"a client certificate":      {mutual, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: h2, Certificates: []tls.Certificate{pair.TLS()}}), ""},
 		"no client certificate":     {mutual, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: h2}), "didn't provide a certificate"},
 		"of another authority":      {mutual, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: h2, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &other, nil }}), "unknown authority"},
 		"an old version":            {mutual, enough, shakes(&tls.Config{InsecureSkipVerify: true, NextProtos: h2, MaxVersion: tls.VersionTLS12}), "unsupported versions"},

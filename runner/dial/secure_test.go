@@ -2,49 +2,19 @@ package dial
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"testing"
-	"time"
-)
 
-// certificate signs itself for a name.
-func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
+	"github.com/h2surge/h2surge/test/certtest"
+)
 
 // connected returns a detached client and the server's end, over a real socket.
 func connected(t *testing.T, version uint16) (*Secure, net.Conn, *tls.Conn) {
 	t.Helper()
-	cert, pool := certificate(t, "peer.test")
+	cert := certtest.Self(t, "peer.test")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -61,14 +31,14 @@ func connected(t *testing.T, version uint16) (*Secure, net.Conn, *tls.Conn) {
 			accepted <- result{nil, err}
 			return
 		}
-		s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}, MinVersion: version, MaxVersion: version})
+		s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert.TLS()}, NextProtos: []string{"h2"}, MinVersion: version, MaxVersion: version})
 		accepted <- result{s, s.Handshake()}
 	}()
 	socket, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewSecure(socket, &tls.Config{RootCAs: pool, ServerName: "peer.test", NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true})
+	s := NewSecure(socket, &tls.Config{RootCAs: cert.Pool(), ServerName: "peer.test", NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true})
 	if err := s.Handshake(t.Context()); err != nil {
 		t.Fatal(err)
 	}

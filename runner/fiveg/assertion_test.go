@@ -13,10 +13,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,38 +21,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // signedBy writes a key and its certificate, and returns an assertion that they sign.
-func signedBy(t *testing.T, key crypto.Signer) (*rv.ClientAssertion, *x509.Certificate) {
+func signedBy(t *testing.T, key crypto.Signer) (*rv.ClientAssertion, *certtest.Pair) {
 	t.Helper()
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nf"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	return &rv.ClientAssertion{
-		Subject: "4947a69a-f61b-4bc1-b9da-47c9c5d14b64", Audience: []string{"UDM", "NRF"}, Lifetime: time.Minute,
-		CertFile: writePEM(t, dir, "CERTIFICATE", der), KeyFile: writePEM(t, dir, "PRIVATE KEY", pkcs8),
-	}, certificate
-}
-
-func writePEM(t *testing.T, dir, kind string, content []byte) string {
-	t.Helper()
-	path := filepath.Join(dir, kind)
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	pair := certtest.Of(t, key, x509.Certificate{Subject: pkix.Name{CommonName: "nf"}}, nil)
+	c := &rv.ClientAssertion{Subject: "4947a69a-f61b-4bc1-b9da-47c9c5d14b64", Audience: []string{"UDM", "NRF"}, Lifetime: time.Minute}
+	c.CertFile, c.KeyFile = pair.Write(t, t.TempDir())
+	return c, pair
 }
 
 func rsaKey(t *testing.T) crypto.Signer {
@@ -98,7 +73,7 @@ func TestAssertion(t *testing.T) {
 	now := time.Unix(1_800_000_000, 999_999_999)
 	for name, key := range map[string]crypto.Signer{"RS256": rsaKey(t), "ES256": ecdsaKey(t, elliptic.P256()), "ES384": ecdsaKey(t, elliptic.P384())} {
 		t.Run(name, func(t *testing.T) {
-			c, certificate := signedBy(t, key)
+			c, pair := signedBy(t, key)
 			value, lifetime, err := SignAssertion(c, now)
 			if err != nil || lifetime != time.Minute {
 				t.Fatalf("%v, %v", lifetime, err)
@@ -121,7 +96,7 @@ func TestAssertion(t *testing.T) {
 			if err := json.Unmarshal(decoded[0], &header); err != nil {
 				t.Fatal(err)
 			}
-			wantHeader := map[string]any{"alg": name, "typ": "JWT", "x5c": []any{base64.StdEncoding.EncodeToString(certificate.Raw)}}
+			wantHeader := map[string]any{"alg": name, "typ": "JWT", "x5c": []any{base64.StdEncoding.EncodeToString(pair.Raw)}}
 			if diff := cmp.Diff(wantHeader, header); diff != "" {
 				t.Errorf("header (-want +got):\n%s", diff)
 			}

@@ -3,16 +3,11 @@ package loop
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"encoding/hex"
-	"math/big"
 	"net"
 	"strings"
 	"testing"
@@ -24,6 +19,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // tlsPeer makes records of TLS 1.3 with TLS_AES_128_GCM_SHA256, and updates its keys.
@@ -88,21 +84,12 @@ func (p *tlsPeer) appendFlood(dst []byte, preface string) []byte {
 
 // newTLSPeer returns a connection after its handshake, and its peer. The roles of TLS have no effect after the handshake.
 func newTLSPeer(t *testing.T) (*dial.Secure, *tlsPeer) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var log strings.Builder
 	ours, theirs := net.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		done <- tls.Server(theirs, &tls.Config{
-			Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, KeyLogWriter: &log,
+			Certificates: []tls.Certificate{certtest.Self(t, "peer").TLS()}, MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, KeyLogWriter: &log,
 		}).Handshake()
 	}()
 	s := dial.NewSecure(ours, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})

@@ -1,19 +1,14 @@
 package netio
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // input is an Input that keeps what it gets, and then returns err.
@@ -29,19 +24,11 @@ func (i *input) Receive(p []byte, _ int64) error {
 
 // greeted returns a TLS client after its handshake, and the records of a server that sends a text and close_notify.
 func greeted(t *testing.T, text string) (*dial.Secure, []byte) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certtest.Self(t, "peer").TLS()
 	ours, theirs := net.Pipe()
 	go func() {
 		server := tls.Server(theirs, &tls.Config{
-			Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true,
+			Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true,
 		})
 		_, _ = io.WriteString(server, text)
 		_ = server.Close()

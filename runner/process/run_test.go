@@ -3,17 +3,12 @@ package process
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +21,7 @@ import (
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/runner"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // pod is a runner process of a test, and the operator's way to it.
@@ -127,49 +123,18 @@ func (p *pod) start(c Config, parts Parts, planFile []byte) {
 
 // certificates makes the install CA, the runner's files and the operator's client.
 func (p *pod) certificates() {
-	ca, caKey := p.certificate(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
-	cert, key := p.certificate(&x509.Certificate{DNSNames: []string{rv.RunnerName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, ca, caKey)
-	p.file(rv.TLSCAFile, "CERTIFICATE", ca.Raw)
-	p.file(rv.TLSCertFile, "CERTIFICATE", cert.Raw)
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
+	ca := certtest.New(p.t, x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	of := func(name string, usage x509.ExtKeyUsage) *certtest.Pair {
+		return certtest.New(p.t, x509.Certificate{DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{usage}}, ca)
+	}
+	of(rv.RunnerName, x509.ExtKeyUsageServerAuth).Write(p.t, p.dir)
+	if err := os.WriteFile(filepath.Join(p.dir, rv.TLSCAFile), []byte(ca.PEM()), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	p.file(rv.TLSKeyFile, "EC PRIVATE KEY", der)
-	cert, key = p.certificate(&x509.Certificate{DNSNames: []string{rv.OperatorName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, ca, caKey)
-	pool := x509.NewCertPool()
-	pool.AddCert(ca)
 	p.operator = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{
-		RootCAs: pool, ServerName: rv.RunnerName, Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+		RootCAs: ca.Pool(), ServerName: rv.RunnerName, Certificates: []tls.Certificate{of(rv.OperatorName, x509.ExtKeyUsageClientAuth).TLS()},
 	}}}
 	p.t.Cleanup(p.operator.CloseIdleConnections)
-}
-
-func (p *pod) certificate(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if parent == nil {
-		parent, by = template, key
-	}
-	template.SerialNumber = big.NewInt(1)
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return cert, key
-}
-
-func (p *pod) file(name, block string, der []byte) {
-	if err := os.WriteFile(filepath.Join(p.dir, name), pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
 }
 
 // put sends a message and returns the status.
