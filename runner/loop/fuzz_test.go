@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -41,8 +40,7 @@ func FuzzLoop(f *testing.F) {
 			t.Skip("longer ones find nothing else")
 		}
 		p := fuzzPlan(mode)
-		n := &fuzzNet{t: t, script: script, http1: p.Targets[0].Protocol == rv.ProtocolHTTP1, clock: 1000}
-		n.run(p)
+		newFuzzNet(t, script, p).run(p)
 	})
 }
 
@@ -142,39 +140,40 @@ const (
 // fuzzLocations are where redirects go.
 var fuzzLocations = []string{"/a", "b", "http://u/x", "http://other:81/y", "https://t/", "//", "http://t/a"}
 
-// fuzzNet is Net and Dialer.
+// fuzzNet is a simulated network whose peers do what a script says.
 type fuzzNet struct {
-	t      *testing.T
-	w      *Worker
-	clock  int64
-	script []byte
-	http1  bool
-	conns  []*fuzzConn
-	// dials are under way, each due a millisecond after it began.
-	dials   []fuzzDial
-	refuse  int
+	*sim
+	w       *Worker
+	script  []byte
+	http1   bool
+	peers   []*fuzzPeer // of the connections
 	lease   slots.Lease
-	woken   bool
-	waits   int
 	stopped bool
 	// impatient: the run is stopped also while it has load.
 	impatient bool
 }
 
-type fuzzDial struct {
-	at int64
-	r  netio.Attempt
+// fuzzPeer is what a connection has got.
+type fuzzPeer struct {
+	*simConn
+	preface  bool
+	streams  []uint32 // which wait for an answer; of HTTP/1.1, as many
+	served   bool     // the peer has opened it
+	notified uint32
 }
 
-type fuzzConn struct {
-	data             int32
-	in, out          bytes.Buffer
-	preface          bool
-	streams          []uint32 // which wait for an answer; of HTTP/1.1, as many
-	closed, broken   bool     // by the server
-	watching, hungUp bool
-	served           bool // the peer has opened it
-	notified         uint32
+func newFuzzNet(t *testing.T, script []byte, p *rv.Plan) *fuzzNet {
+	s := &sim{t: t, clock: 1000, raw: true, unreachable: "none", attempts: map[netio.Awaiter]bool{}}
+	n := &fuzzNet{sim: s, script: script, http1: len(p.Targets) > 0 && p.Targets[0].Protocol == rv.ProtocolHTTP1}
+	s.idle = func() bool {
+		if len(n.script) == 0 {
+			return false
+		}
+		n.op(n.take())
+		return true
+	}
+	s.in(time.Duration(fuzzPatience), n.stopLate)
+	return n
 }
 
 func (n *fuzzNet) run(p *rv.Plan) {
@@ -185,7 +184,7 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	if err := n.work(p, g, split.Whole(p)); err != nil {
 		n.t.Fatal(err)
 	}
-	b := &bench{sim: &sim{t: n.t}, w: n.w}
+	b := &bench{sim: n.sim, w: n.w}
 	if got := b.totals(); !n.stopped && got.InFlight != 0 {
 		n.t.Errorf("%+v", *got)
 	}
@@ -297,70 +296,16 @@ const (
 )
 
 func (n *fuzzNet) Wait(out []netio.Event, timeout time.Duration) (int, bool, error) {
-	limit := int64(never)
-	if timeout >= 0 {
-		limit = n.clock + int64(timeout)
-	}
-	if n.waits++; n.waits > fuzzWaits || n.clock > fuzzLongest {
+	if n.waits > fuzzWaits || n.clock > fuzzLongest {
 		return 0, false, fmt.Errorf("the worker hangs: %d turns, %v, phase %d", n.waits, time.Duration(n.clock), n.w.Phase())
 	}
-	n.stopLate()
-	for {
-		n.arrive()
-		if ready := n.ready(out); ready > 0 || n.woken || n.clock >= limit {
-			woken := n.woken
-			n.woken = false
-			return ready, woken, nil
-		}
-		if len(n.script) > 0 {
-			n.op(n.take())
-			continue
-		}
-		next := limit
-		if len(n.dials) > 0 {
-			next = min(next, n.dials[0].at)
-		}
-		if n.w.Phase() < Running || n.impatient && !n.stopped {
-			next = min(next, fuzzPatience+1)
-		}
-		if next == never {
-			return 0, false, errors.New("the worker waits for something that will never happen")
-		}
-		n.clock = max(n.clock, next)
-		n.stopLate()
-	}
+	return n.sim.Wait(out, timeout)
 }
 
 // stopLate stops a run that takes longer than its owner wants.
 func (n *fuzzNet) stopLate() {
-	if n.clock > fuzzPatience && (n.w.Phase() < Running || n.impatient) && !n.stopped {
+	if (n.w.Phase() < Running || n.impatient) && !n.stopped {
 		n.stop(false)
-	}
-}
-
-func (n *fuzzNet) ready(out []netio.Event) (ready int) {
-	for _, c := range n.conns {
-		if c.watching && !c.hungUp && (c.out.Len() > 0 || c.closed || c.broken) && ready < len(out) {
-			out[ready] = netio.Event{Data: c.data, Readable: true}
-			ready++
-		}
-	}
-	return ready
-}
-
-// arrive brings what dialling has come to.
-func (n *fuzzNet) arrive() {
-	for len(n.dials) > 0 && n.dials[0].at <= n.clock {
-		r := n.dials[0].r
-		n.dials = n.dials[1:]
-		r.Progress(dial.Connecting)
-		if n.refuse > 0 {
-			n.refuse--
-			r.Connected(nil, syscall.ECONNREFUSED)
-			continue
-		}
-		n.conns = append(n.conns, &fuzzConn{})
-		r.Connected(&dial.Connection{FD: noFD + len(n.conns) - 1, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
 	}
 }
 
@@ -409,10 +354,10 @@ func (n *fuzzNet) op(b byte) {
 		return
 	case opServe:
 		if len(n.w.cfg.Program.Listeners) > 0 && len(n.conns) < 50 {
-			c := &fuzzConn{served: true, preface: true, notified: 1}
-			c.out.Write(h2.AppendSettings([]byte(http2.ClientPreface)))
-			n.conns = append(n.conns, c)
-			n.w.Serve(0, &dial.Connection{FD: noFD + len(n.conns) - 1})
+			c := n.peer(n.accept(0, rv.ProtocolH2C))
+			c.served, c.preface, c.notified = true, true, 1
+			c.Out.Write(h2.AppendSettings([]byte(http2.ClientPreface)))
+			n.w.Serve(0, &dial.Connection{FD: noFD + c.fd})
 		}
 		return
 	}
@@ -422,7 +367,7 @@ func (n *fuzzNet) op(b byte) {
 	switch op {
 	case opGreet:
 		if !n.http1 {
-			c.out.Write(h2.AppendSettings(nil, http2.Setting{ID: http2.SettingID(n.take() % 9), Val: uint32(n.take()) << (n.take() % 32)}))
+			c.Out.Write(h2.AppendSettings(nil, http2.Setting{ID: http2.SettingID(n.take() % 9), Val: uint32(n.take()) << (n.take() % 32)}))
 		}
 	case opAnswer:
 		n.answer(c, "")
@@ -430,128 +375,91 @@ func (n *fuzzNet) op(b byte) {
 		n.answer(c, fuzzLocations[int(n.take())%len(fuzzLocations)])
 	case opNotify:
 		if c.served { // :method POST, :scheme http, :path /n
-			c.out.Write(h2.AppendHeaders(nil, c.notified, false, true, []byte{0x83, 0x86, 4, 2, '/', 'n'}))
-			c.out.Write(h2.AppendData(nil, c.notified, true, []byte("body")))
+			c.Out.Write(h2.AppendHeaders(nil, c.notified, false, true, []byte{0x83, 0x86, 4, 2, '/', 'n'}))
+			c.Out.Write(h2.AppendData(nil, c.notified, true, []byte("body")))
 			c.notified += 2
 		}
 	case opRaw:
 		size := min(int(n.take()), len(n.script))
-		c.out.Write(n.script[:size])
+		c.Out.Write(n.script[:size])
 		n.script = n.script[size:]
 	case opClose:
-		c.closed = true
+		c.Closed = true
 	case opBreak:
-		c.broken = true
+		c.broken = syscall.ECONNRESET
+		c.Out.Reset()
 	case opGoAway:
-		c.out.Write(h2.AppendGoAway(nil, uint32(n.take()), http2.ErrCode(n.take()%16), ""))
+		c.Out.Write(h2.AppendGoAway(nil, uint32(n.take()), http2.ErrCode(n.take()%16), ""))
 	case opReset:
-		c.out.Write(h2.AppendRSTStream(nil, uint32(n.take()), http2.ErrCode(n.take()%16)))
+		c.Out.Write(h2.AppendRSTStream(nil, uint32(n.take()), http2.ErrCode(n.take()%16)))
 	}
 }
 
+// peer returns that of a connection.
+func (n *fuzzNet) peer(c *simConn) *fuzzPeer {
+	for i := len(n.peers); i <= c.index; i++ {
+		n.peers = append(n.peers, &fuzzPeer{simConn: n.conns[i]})
+	}
+	return n.peers[c.index]
+}
+
 // conn is the i-th of the connections that are open.
-func (n *fuzzNet) conn(i byte) *fuzzConn {
-	var open []*fuzzConn
+func (n *fuzzNet) conn(i byte) *fuzzPeer {
+	var open []*simConn
 	for _, c := range n.conns {
-		if c.watching && !c.hungUp && !c.closed && !c.broken {
+		if c.watching && !c.hungUp && !c.Closed && c.broken == nil {
 			open = append(open, c)
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	return open[int(i)%len(open)]
+	return n.peer(open[int(i)%len(open)])
 }
 
 // answer ends the request that has waited longest with 200, or with 307 and a Location.
-func (n *fuzzNet) answer(c *fuzzConn, location string) {
+func (n *fuzzNet) answer(c *fuzzPeer, location string) {
+	c.requests(n.http1 && !c.served)
 	switch {
 	case len(c.streams) == 0:
 		return
 	case n.http1 && !c.served && location != "":
-		c.out.WriteString("HTTP/1.1 307 Temporary Redirect\r\ncontent-length: 0\r\nset-cookie: a=b\r\nlocation: " + location + "\r\n\r\n")
+		c.Out.WriteString("HTTP/1.1 307 Temporary Redirect\r\ncontent-length: 0\r\nset-cookie: a=b\r\nlocation: " + location + "\r\n\r\n")
 	case n.http1 && !c.served:
-		c.out.WriteString("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+		c.Out.WriteString("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
 	case location != "": // :status and location with indexed names
 		block := append([]byte{8, 3, '3', '0', '7', 0xf, 0x1f, byte(len(location))}, location...)
-		c.out.Write(h2.AppendHeaders(nil, c.streams[0], true, true, block))
+		c.Out.Write(h2.AppendHeaders(nil, c.streams[0], true, true, block))
 	default:
-		c.out.Write(h2.AppendHeaders(nil, c.streams[0], false, true, []byte{0x88}))
-		c.out.Write(h2.AppendData(nil, c.streams[0], true, []byte("ok")))
+		c.Out.Write(h2.AppendHeaders(nil, c.streams[0], false, true, []byte{0x88}))
+		c.Out.Write(h2.AppendData(nil, c.streams[0], true, []byte("ok")))
 	}
 	c.streams = c.streams[1:]
 }
 
-func (n *fuzzNet) Now() int64          { return n.clock }
-func (n *fuzzNet) Wake()               { n.woken = true }
-func (n *fuzzNet) Nap(d time.Duration) { n.clock += int64(d) }
-func (n *fuzzNet) Why() error          { return syscall.ECONNRESET }
-func (n *fuzzNet) Close(fd int)        { n.conns[fd].hungUp = true }
-
-func (n *fuzzNet) Dial(r netio.Attempt) {
-	n.dials = append(n.dials, fuzzDial{n.clock + int64(time.Millisecond), r})
-}
-
-func (n *fuzzNet) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
-func (n *fuzzNet) Interest(int, int32, bool) error                      { return nil }
-
-func (n *fuzzNet) Adopt(d *dial.Connection, data int32) (int, error) {
-	fd := d.FD - noFD
-	n.conns[fd].data, n.conns[fd].watching = data, true
-	return fd, nil
-}
-
-func (n *fuzzNet) Read(fd int, b []byte) (int, netio.Status) {
-	c := n.conns[fd]
-	switch {
-	case c.broken:
-		return 0, netio.Closed
-	case c.out.Len() > 0:
-		size, _ := c.out.Read(b)
-		return size, netio.OK
-	case c.closed:
-		return 0, netio.Ended
-	}
-	return 0, netio.Again
-}
-
-func (n *fuzzNet) Send(fd int, b []byte) (int, netio.Status) {
-	c := n.conns[fd]
-	if c.broken {
-		return 0, netio.Closed
-	}
-	c.in.Write(b)
-	if n.http1 && !c.served {
-		for end := []byte("\r\n\r\n"); ; {
-			i := bytes.Index(c.in.Bytes(), end)
-			if i < 0 {
-				break
-			}
-			c.in.Next(i + len(end))
-			c.streams = append(c.streams, 0)
-		}
-		return len(b), netio.OK
-	}
-	c.frames()
-	return len(b), netio.OK
-}
-
-// frames notes the requests among what the worker has sent.
-func (c *fuzzConn) frames() {
-	if !c.preface {
-		if c.in.Len() < len(http2.ClientPreface) {
+// requests notes those among what the worker has sent.
+func (c *fuzzPeer) requests(http1 bool) {
+	for end := []byte("\r\n\r\n"); http1; c.streams = append(c.streams, 0) {
+		i := bytes.Index(c.In.Bytes(), end)
+		if i < 0 {
 			return
 		}
-		c.in.Next(len(http2.ClientPreface))
+		c.In.Next(i + len(end))
+	}
+	if !c.preface {
+		if c.In.Len() < len(http2.ClientPreface) {
+			return
+		}
+		c.In.Next(len(http2.ClientPreface))
 		c.preface = true
 	}
-	for c.in.Len() >= h2.FrameHeaderLen {
-		h := c.in.Bytes()
+	for c.In.Len() >= h2.FrameHeaderLen {
+		h := c.In.Bytes()
 		size := h2.FrameHeaderLen + int(binary.BigEndian.Uint32(append([]byte{0}, h[:3]...)))
-		if c.in.Len() < size {
+		if c.In.Len() < size {
 			return
 		}
-		if f := h2.ParseFrameHeader(c.in.Next(size)); f.Type == http2.FrameHeaders {
+		if f := h2.ParseFrameHeader(c.In.Next(size)); f.Type == http2.FrameHeaders {
 			c.streams = append(c.streams, f.StreamID)
 		}
 	}

@@ -161,7 +161,8 @@ func executePlan(t *testing.T, p *rv.Plan) (refused error, steps int, err error)
 	for i, n := range share.Connections {
 		share.Connections[i] = min(max(n, 1), 3)
 	}
-	n := &fuzzNet{t: t, script: planScript(), clock: 1000, impatient: true}
+	n := newFuzzNet(t, planScript(), p)
+	n.http1, n.impatient = false, true
 	err = n.work(p, g, share)
 	for i := range n.w.rec.Steps {
 		if n.w.rec.Steps[i].Sent > 0 || g.Steps[i].Await != nil {

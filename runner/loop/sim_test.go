@@ -63,8 +63,9 @@ type sim struct {
 	secure *dial.Secure
 	// refuse makes the next n connects fail.
 	refuse int
-	// silent makes the next n peers accept and say nothing.
+	// silent makes the next n peers accept and say nothing. raw does so with all of them, and keeps what the worker sends.
 	silent int
+	raw    bool
 	// served counts requests in the order of their arrival.
 	served []*simRequest
 	// turnCost is how long each turn of the worker takes.
@@ -76,6 +77,8 @@ type sim struct {
 	protocol  rv.Protocol
 	// everyTurn is called before the worker waits.
 	everyTurn func()
+	// idle is called when nothing has happened; it returns whether it made something happen. nil: time passes.
+	idle func() bool
 	// closed is called after the worker has closed a socket.
 	closed func()
 	// asleep is called when the worker is to wait for events.
@@ -183,6 +186,9 @@ func (s *sim) Wait(out []netio.Event, timeout time.Duration) (int, bool, error) 
 		if n > 0 || woken || s.clock >= limit {
 			return n, woken, nil
 		}
+		if s.idle != nil && s.idle() {
+			continue
+		}
 		next := limit
 		if len(s.pending) > 0 {
 			next = min(next, s.pending[0].at)
@@ -252,7 +258,7 @@ func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 	if c.pending || c.full {
 		return 0, netio.Again
 	}
-	if c.Closed || c.broken != nil {
+	if c.Closed && !c.raw || c.broken != nil {
 		if s.why = c.broken; s.why == nil {
 			s.why = syscall.ECONNRESET
 		}
@@ -346,7 +352,7 @@ func (s *sim) refuses(endpoint int) bool {
 
 // accept makes a connection and greets on it.
 func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
-	c := &simConn{s: s, endpoint: endpoint, index: len(s.conns), fd: len(s.conns)}
+	c := &simConn{s: s, endpoint: endpoint, index: len(s.conns), fd: len(s.conns), raw: s.raw}
 	c.Peer = peer.Peer{
 		Index: c.index, HTTP1: protocol == rv.ProtocolHTTP1, Now: func() time.Duration { return time.Duration(s.clock) }, Later: s.in,
 		Serve: c.serve, Control: c.control,
@@ -354,6 +360,7 @@ func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
 	c.Init()
 	s.conns = append(s.conns, c)
 	switch bad := s.bad[endpoint]; {
+	case c.raw:
 	case bad != nil:
 		c.bad = true
 		bad(c)
