@@ -17,7 +17,7 @@ const (
 
 func (c *conversation) expect(what string, lines ...string) {
 	c.t.Helper()
-	if diff := cmp.Diff(lines, c.take()); diff != "" {
+	if diff := cmp.Diff(lines, c.Take()); diff != "" {
 		c.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -113,7 +113,7 @@ func TestUnprocessed(t *testing.T) {
 			c.send()
 			c.answer(empty)
 		}
-		c.take()
+		c.Take()
 		for i, line := range tt.lines {
 			if i == len(tt.lines)-tt.unsent {
 				c.send()
@@ -131,7 +131,7 @@ func TestUnprocessed(t *testing.T) {
 			t.Errorf("%s: %d in flight", tt.name, c.InFlight())
 		}
 		c.Close()
-		if got := strings.Join(c.take(), "; "); got != tt.want || section(err) != tt.wantErr {
+		if got := strings.Join(c.Take(), "; "); got != tt.want || section(err) != tt.wantErr {
 			t.Errorf("%s: %s, want %s; error %v", tt.name, got, tt.want, err)
 		}
 		if len(c.Pending()) > 0 || c.Free() > 0 {
@@ -196,7 +196,7 @@ func TestCancel(t *testing.T) {
 	c.Close()
 	c.expect("the others", "1 status 200", "1 lost", "3 lost")
 	c.Close()
-	if err := c.receive("x"); err == nil || c.InFlight() != 0 || len(c.take()) > 0 {
+	if err := c.receive("x"); err == nil || c.InFlight() != 0 || len(c.Take()) > 0 {
 		t.Error("a closed session does something")
 	}
 }
@@ -233,7 +233,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 	c.request(1, "GET /", 0)
 	c.send()
 	c.answer(empty)
-	c.take()
+	c.Take()
 	if err := c.receive("HTTP/1.1 408 Request Timeout\r\n"); section(err) != "RFC 9112 9.2" || !c.Broken() || c.Free() != 0 {
 		t.Errorf("a response that no one asked for: %v", err)
 	}
@@ -328,7 +328,7 @@ func TestHeadsAlike(t *testing.T) {
 		c.send()
 		c.answer(in)
 		_, body, _ := strings.Cut(in, "\r\n\r\n")
-		lines := strings.Join(c.take(), "; ")
+		lines := strings.Join(c.Take(), "; ")
 		if !strings.Contains(lines, "; 1 completed") || body != "" && !strings.Contains(lines, "data "+body+";") {
 			t.Errorf("response %d: %s", i, lines)
 		}

@@ -47,7 +47,7 @@ func readOurs(t testing.TB, pieces []string, head bool) (r reading) {
 		r.err = c.Ended()
 	}
 	var fields []string
-	for _, line := range c.take() {
+	for _, line := range c.Take() {
 		switch kind, text, _ := strings.Cut(line[2:], " "); {
 		case kind == "status":
 			fmt.Sscan(text, &r.status)

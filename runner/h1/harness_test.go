@@ -2,58 +2,23 @@ package h1
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/protocol/protocoltest"
 )
-
-// recorder is a Handler that writes events down as lines; pieces of a body that
-// come one after another make one line.
-type recorder struct{ lines []string }
-
-func (r *recorder) add(format string, args ...any) {
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) OnStatus(tok uint32, status int) { r.add("%d status %d", tok, status) }
-
-func (r *recorder) OnHeader(tok uint32, name, value []byte) { r.add("%d %s: %s", tok, name, value) }
-
-func (r *recorder) OnTrailer(tok uint32, name, value []byte) {
-	r.add("%d trailer %s: %s", tok, name, value)
-}
-
-func (r *recorder) OnData(tok uint32, p []byte) {
-	prefix := fmt.Sprintf("%d data ", tok)
-	if n := len(r.lines); n > 0 && strings.HasPrefix(r.lines[n-1], prefix) {
-		r.lines[n-1] += string(p)
-		return
-	}
-	r.add("%s%s", prefix, p)
-}
-
-func (r *recorder) OnDone(tok uint32, o protocol.Outcome) {
-	r.add("%d %s", tok, []string{"completed", "reset", "unprocessed", "refused", "lost"}[o.Kind])
-}
-
-func (r *recorder) take() []string {
-	lines := r.lines
-	r.lines = nil
-	return lines
-}
 
 // conversation is a session with its recorder.
 type conversation struct {
 	*Client
-	*recorder
+	*protocoltest.Recorder
 	t testing.TB
 }
 
 func converse(t testing.TB, cfg Config) *conversation {
-	r := new(recorder)
+	r := new(protocoltest.Recorder)
 	return &conversation{NewClient(cfg, r), r, t}
 }
 

@@ -29,7 +29,7 @@ func TestResetMakesANewSession(t *testing.T) {
 				}
 				old.Cancel(uint32(n%4), 0)
 				old.Reset()
-				old.take()
+				old.Take()
 				if got, want := exchangeOnce(old, second), exchangeOnce(converse(t, cfg), second); !cmp.Equal(got, want) {
 					t.Errorf("%+v, %d octets of responses: %s", cfg, n, cmp.Diff(want, got))
 				}
@@ -44,5 +44,5 @@ func exchangeOnce(c *conversation, response string) []any {
 	id := c.request(7, "GET /", protocol.WantHeaders|protocol.WantBody)
 	sent := c.send()
 	c.answer(response)
-	return append(seen, id, sent, c.take(), c.Free(), c.Draining(), c.in.begun())
+	return append(seen, id, sent, c.Take(), c.Free(), c.Draining(), c.in.begun())
 }

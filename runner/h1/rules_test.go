@@ -190,7 +190,7 @@ func TestRules(t *testing.T) {
 			if tt.eof && err == nil {
 				err = c.Ended()
 			}
-			events := strings.ReplaceAll(strings.Join(c.take(), "; "), "1 ", "")
+			events := strings.ReplaceAll(strings.Join(c.Take(), "; "), "1 ", "")
 			want := strings.ReplaceAll(tt.events, "1 ", "")
 			if events != want || section(err) != tt.err {
 				t.Errorf("%s in %d pieces: error %v, want one of %q\n%s", tt.name, len(pieces), err, tt.err, cmp.Diff(want, events))
@@ -203,7 +203,7 @@ func TestRules(t *testing.T) {
 				t.Errorf("%s: free: %v", tt.name, free)
 			}
 			c.Close()
-			if rest := c.take(); c.InFlight() != 0 || len(rest) > 1 {
+			if rest := c.Take(); c.InFlight() != 0 || len(rest) > 1 {
 				t.Errorf("%s: after Close %d in flight, and %v", tt.name, c.InFlight(), rest)
 			}
 		}

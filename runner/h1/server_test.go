@@ -83,7 +83,7 @@ func TestAgainstAServer(t *testing.T) {
 			}
 		}
 		settle(t, c, conn)
-		got := strings.Join(c.take(), "\n")
+		got := strings.Join(c.Take(), "\n")
 		want := "0 status 200\n0 data got \n0 completed\n1 status 200\n1 data piece 0;piece 1;piece 2;\n1 completed\n" +
 			"2 status 200\n2 completed\n3 status 204\n3 completed\n4 status 304\n4 completed\n" +
 			"5 status 200\n5 data " + strings.Repeat("x", 1<<20) + "\n5 completed\n6 status 200\n6 data bye\n6 completed"

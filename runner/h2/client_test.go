@@ -15,6 +15,7 @@ import (
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/protocol/protocoltest"
 )
 
 // want compares lines; none and nil are the same.
@@ -48,7 +49,7 @@ func TestHTTP1Answer(t *testing.T) {
 		"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01": "the first frame is not SETTINGS",
 	} {
 		for cut := range len(in) {
-			v := NewClient(Config{}, new(recorder))
+			v := NewClient(Config{}, new(protocoltest.Recorder))
 			err := v.Receive([]byte(in[:cut]), 0)
 			if err == nil {
 				err = v.Receive([]byte(in[cut:]), 0)
@@ -59,7 +60,7 @@ func TestHTTP1Answer(t *testing.T) {
 		}
 	}
 	// It would be the beginning of a frame to a client that takes large ones.
-	v := NewClient(Config{MaxFrameSize: 1<<24 - 1}, new(recorder))
+	v := NewClient(Config{MaxFrameSize: 1<<24 - 1}, new(protocoltest.Recorder))
 	if err := v.Receive([]byte("HTTP/1.1 200 OK\r\n"), 0); err == nil || !strings.Contains(err.Error(), AnsweredHTTP1) {
 		t.Errorf("%v, want %q", err, AnsweredHTTP1)
 	}
@@ -67,7 +68,7 @@ func TestHTTP1Answer(t *testing.T) {
 
 // TestPreface is RFC 9113 3.4 and 6.5.
 func TestPreface(t *testing.T) {
-	c := NewClient(Config{StreamWindow: 1000, ConnWindow: 70000, HeaderTableSize: 8192, MaxFrameSize: 20000, MaxHeaderListSize: 5000}, new(recorder))
+	c := NewClient(Config{StreamWindow: 1000, ConnWindow: 70000, HeaderTableSize: 8192, MaxFrameSize: 20000, MaxHeaderListSize: 5000}, new(protocoltest.Recorder))
 	p, ok := bytes.CutPrefix(c.Pending(), []byte(http2.ClientPreface))
 	if !ok {
 		t.Errorf("no preface in %q", c.Pending())
@@ -88,7 +89,7 @@ func TestFirstFrameMustBeSettings(t *testing.T) {
 		"PING": AppendPing(nil, false, [8]byte{}), "an acknowledgement": AppendSettingsAck(nil),
 		"unknown": raw(0xfa, 0, 0, ""), "GOAWAY": AppendGoAway(nil, 0, 0, ""), "HTTP/1.1": []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
 	} {
-		c := NewClient(Config{}, new(recorder))
+		c := NewClient(Config{}, new(protocoltest.Recorder))
 		if err := c.Receive(p, 0); codeOf(err) != int(http2.ErrCodeProtocol) && codeOf(err) != int(http2.ErrCodeFrameSize) {
 			t.Errorf("%s: %v, want a PROTOCOL_ERROR", name, err)
 		}
@@ -171,7 +172,7 @@ func TestReceiveWindows(t *testing.T) {
 	want(t, "half of the stream's", v.sent(), "WINDOW_UPDATE 1 +20001")
 	v.mustReceive(data(1, false, strings.Repeat("x", 16000)), data(1, true, strings.Repeat("x", 10000)))
 	want(t, "half of the connection's", v.sent(), "WINDOW_UPDATE 0 +46001")
-	want(t, "events", v.take(), "1 status 200", "1 completed")
+	want(t, "events", v.Take(), "1 status 200", "1 completed")
 }
 
 func TestReceiveBeyondWindows(t *testing.T) {
@@ -180,7 +181,7 @@ func TestReceiveBeyondWindows(t *testing.T) {
 	v.sent()
 	v.mustReceive(headers(1, false, ok200...), data(1, false, strings.Repeat("x", 101)))
 	want(t, "a stream's window", v.sent(), "RST_STREAM 1 FLOW_CONTROL_ERROR")
-	want(t, "events", v.take(), "1 status 200", "1 reset FLOW_CONTROL_ERROR")
+	want(t, "events", v.Take(), "1 status 200", "1 reset FLOW_CONTROL_ERROR")
 
 	v = converse(t, Config{ConnWindow: 65535, MaxFrameSize: 1 << 20})
 	v.get()
@@ -306,7 +307,7 @@ func TestCancel(t *testing.T) {
 	if v.Abandoned() != 0 || v.Free() != 3 {
 		t.Errorf("%d abandoned, %d free after the peer ended it, want 0, 3", v.Abandoned(), v.Free())
 	}
-	want(t, "events", v.take())
+	want(t, "events", v.Take())
 	if d := v.get(); !v.Cancel(d, 1e8) { // 10 a second: one more after 100 ms
 		t.Error("no budget after 100 ms")
 	}
@@ -322,7 +323,7 @@ func TestCancelAfterError(t *testing.T) {
 	}
 	want(t, "sent", v.sent(), "GOAWAY 0 last 0 PROTOCOL_ERROR")
 	v.Close()
-	want(t, "events", v.take())
+	want(t, "events", v.Take())
 }
 
 // TestAbandonedEnds: whatever ends an abandoned stream frees it, silently.
@@ -338,7 +339,7 @@ func TestAbandonedEnds(t *testing.T) {
 			t.Fatal("the stream is not abandoned")
 		}
 		v.mustReceive(p)
-		want(t, name, v.take())
+		want(t, name, v.Take())
 		if v.Abandoned() != 0 || v.streams.count != 0 {
 			t.Errorf("%s: %d abandoned, %d streams, want none", name, v.Abandoned(), v.streams.count)
 		}
@@ -350,7 +351,7 @@ func TestAbandonedErrorBody(t *testing.T) {
 	v := converse(t, Config{ResetBurst: -1})
 	v.Cancel(v.open(nil, protocol.WantErrorBody), 0)
 	v.mustReceive(headers(1, false, ":status", "500"), data(1, true, "late"))
-	want(t, "events", v.take())
+	want(t, "events", v.Take())
 }
 
 // TestAbandonedWindow: an abandoned stream's data still opens its window, or it
@@ -375,7 +376,7 @@ func TestEarlyResponse(t *testing.T) {
 	for id := uint32(1); id < 8; id += 2 {
 		v.mustReceive(headers(id, true, ":status", "413"))
 	}
-	want(t, "events", v.take(), "1 status 413", "1 completed", "2 status 413", "2 completed",
+	want(t, "events", v.Take(), "1 status 413", "1 completed", "2 status 413", "2 completed",
 		"3 status 413", "3 completed", "4 status 413", "4 completed")
 	want(t, "at once", v.sent())
 	if v.Abandoned() != 4 || v.InFlight() != 0 || v.Cancel(3, 0) {
@@ -394,7 +395,7 @@ func TestEarlyResponse(t *testing.T) {
 	if v.streams.count != 0 || v.Abandoned() != 0 || v.overdue != 0 || v.bodies.count != 0 {
 		t.Errorf("left: %d streams, %d abandoned, %d bodies", v.streams.count, v.Abandoned(), v.bodies.count)
 	}
-	want(t, "events", v.take())
+	want(t, "events", v.Take())
 }
 
 // TestResetAbandoned: streams that were cancelled without budget are reset when it is back.
@@ -420,7 +421,7 @@ func TestResetAbandoned(t *testing.T) {
 		v.ResetAbandoned(step.now)
 		want(t, fmt.Sprint("at ", step.now), v.sent(), step.want...)
 	}
-	want(t, "events", v.take())
+	want(t, "events", v.Take())
 	if v.Abandoned() != 0 || v.overdue != 0 || v.Free() != 32 {
 		t.Errorf("%d abandoned, %d overdue, %d free, want 0, 0, 32", v.Abandoned(), v.overdue, v.Free())
 	}
@@ -485,7 +486,7 @@ func TestAfterTheEnd(t *testing.T) {
 		v.sent()
 		v.mustReceive(headers(1, true, ok200...), p)
 		want(t, name, v.sent(), "RST_STREAM 1 STREAM_CLOSED")
-		want(t, name, v.take(), "1 status 200", "1 completed")
+		want(t, name, v.Take(), "1 status 200", "1 completed")
 		if v.streams.count != 0 || v.abandoned != 0 {
 			t.Errorf("%s: %d streams, %d abandoned left", name, v.streams.count, v.abandoned)
 		}
@@ -497,7 +498,7 @@ func TestHead(t *testing.T) {
 	v.open(nil, protocol.HeadRequest)
 	v.open(nil, protocol.HeadRequest)
 	v.mustReceive(headers(1, true, ":status", "200", "content-length", "100"), headers(3, false, ok200...), data(3, true, "x"))
-	want(t, "events", v.take(), "1 status 200", "1 completed", "2 status 200", "2 reset PROTOCOL_ERROR")
+	want(t, "events", v.Take(), "1 status 200", "1 completed", "2 status 200", "2 reset PROTOCOL_ERROR")
 }
 
 func TestDraining(t *testing.T) {
@@ -542,7 +543,7 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("free %d, want 0", v.Free())
 	}
 	v.mustReceive(headers(1, true, ok200...))
-	want(t, "events", v.take(), "1 status 200", "1 completed")
+	want(t, "events", v.Take(), "1 status 200", "1 completed")
 }
 
 func TestClose(t *testing.T) {
@@ -552,7 +553,7 @@ func TestClose(t *testing.T) {
 	v.get()
 	v.Cancel(3, 0)
 	v.Close()
-	want(t, "events", v.take(), "1 lost", "3 lost")
+	want(t, "events", v.Take(), "1 lost", "3 lost")
 	if err := v.Receive([]byte{0}, 0); err == nil {
 		t.Error("Receive after Close: nil, want an error")
 	}
@@ -709,9 +710,9 @@ func TestCloseReportsOldStreams(t *testing.T) {
 	if len(v.streams.displaced) == 0 {
 		t.Error("no two streams had the same home")
 	}
-	v.take()
+	v.Take()
 	v.Close()
-	got := v.take()
+	got := v.Take()
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {

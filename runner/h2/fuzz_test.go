@@ -130,7 +130,7 @@ func (w *twin) feed(p []byte, size int) {
 	if err := w.receive(p, size); err != nil {
 		w.failed = err
 	}
-	w.events = append(w.events, w.take()...)
+	w.events = append(w.events, w.Take()...)
 	if len(w.in.carry) > FrameHeaderLen+minMaxFrameSize || cap(w.block.buf) > 3*minMaxFrameSize || len(w.streams.ring) > 16 {
 		w.t.Fatalf("%d octets carried, %d of block, ring of %d", len(w.in.carry), cap(w.block.buf), len(w.streams.ring))
 	}
@@ -159,7 +159,7 @@ func (w *twin) end() {
 	w.t.Helper()
 	w.sent() // parses
 	w.Close()
-	w.events = append(w.events, w.take()...)
+	w.events = append(w.events, w.Take()...)
 	endings := map[uint32]int{}
 	for _, l := range w.events {
 		if tok, ok := ending(l); ok {

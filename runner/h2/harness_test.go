@@ -14,59 +14,21 @@ import (
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 	"github.com/h2surge/h2surge/runner/protocol"
+	"github.com/h2surge/h2surge/runner/protocol/protocoltest"
 )
-
-// recorder is a Handler that writes events down as lines; pieces of a body that
-// come one after another make one line.
-type recorder struct{ lines []string }
-
-func (r *recorder) add(format string, args ...any) {
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) OnStatus(tok uint32, status int) { r.add("%d status %d", tok, status) }
-
-func (r *recorder) OnHeader(tok uint32, name, value []byte) { r.add("%d %s: %s", tok, name, value) }
-
-func (r *recorder) OnTrailer(tok uint32, name, value []byte) {
-	r.add("%d trailer %s: %s", tok, name, value)
-}
-
-func (r *recorder) OnData(tok uint32, p []byte) {
-	prefix := fmt.Sprintf("%d data ", tok)
-	if n := len(r.lines); n > 0 && strings.HasPrefix(r.lines[n-1], prefix) {
-		r.lines[n-1] += string(p)
-		return
-	}
-	r.add("%s%s", prefix, p)
-}
-
-func (r *recorder) OnDone(tok uint32, o protocol.Outcome) {
-	name := map[protocol.Kind]string{protocol.Completed: "completed", protocol.Reset: "reset", protocol.Unprocessed: "unprocessed", protocol.Refused: "refused", protocol.Lost: "lost"}[o.Kind]
-	if o.Code != 0 {
-		name += " " + o.Code.String()
-	}
-	r.add("%d %s", tok, name)
-}
-
-func (r *recorder) take() []string {
-	lines := r.lines
-	r.lines = nil
-	return lines
-}
 
 // conversation is a client session with its recorder, past the first SETTINGS
 // of both sides.
 type conversation struct {
 	*Client
-	*recorder
+	*protocoltest.Recorder
 	t testing.TB
 }
 
 func converse(t testing.TB, cfg Config, settings ...http2.Setting) *conversation {
 	t.Helper()
-	v := &conversation{recorder: new(recorder), t: t}
-	v.Client = NewClient(cfg, v.recorder)
+	v := &conversation{Recorder: new(protocoltest.Recorder), t: t}
+	v.Client = NewClient(cfg, v.Recorder)
 	v.sent()
 	if err := v.Receive(AppendSettings(nil, settings...), 0); err != nil {
 		t.Fatal(err)

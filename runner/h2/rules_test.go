@@ -200,7 +200,7 @@ func checkRule(t *testing.T, tc rule, size int) {
 	v.get()
 	v.sent()
 	err := v.receive(tc.in, size)
-	events, out := strings.Join(v.take(), "; "), v.sent()
+	events, out := strings.Join(v.Take(), "; "), v.sent()
 	want := -1
 	if tc.err != 0 {
 		want = int(tc.err)
@@ -227,7 +227,7 @@ func checkEndings(t *testing.T, v *conversation, events string) {
 	t.Helper()
 	v.Close()
 	v.Close()
-	all := events + "; " + strings.Join(v.take(), "; ")
+	all := events + "; " + strings.Join(v.Take(), "; ")
 	for _, tok := range []string{"1", "2"} {
 		n := 0
 		for _, end := range []string{" completed", " reset", " unprocessed", " refused", " lost"} {
