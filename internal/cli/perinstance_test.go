@@ -4,9 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // TestEndToEndPerInstance: each chain instance has a connection with a TLS handshake. Three connections at a time have
@@ -16,13 +16,9 @@ func TestEndToEndPerInstance(t *testing.T) {
 	dir, trusted := t.TempDir(), x509.NewCertPool()
 	for i := range 3 {
 		name := fmt.Sprintf("nf-%d", i)
-		own, cert, key := certificate(t, name)
-		trusted.AddCert(own)
-		for suffix, content := range map[string]string{".crt": cert, ".key": key} {
-			if err := os.WriteFile(filepath.Join(dir, name+suffix), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		own := certtest.Self(t, name)
+		trusted.AddCert(own.Certificate)
+		own.WriteAs(t, dir, name)
 	}
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted})
 	const manifest = `apiVersion: h2surge.io/v1alpha1

@@ -3,7 +3,6 @@ package dial
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,22 +10,8 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
-
-// writePair writes a certificate for a name, and its key.
-func writePair(t *testing.T, dir, name string) {
-	t.Helper()
-	pair, _ := certificate(t, name)
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, ".key": {Type: "PRIVATE KEY", Bytes: key}} {
-		if err := os.WriteFile(filepath.Join(dir, name+file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // TestCertificateDirectory: each certificate of a directory is that of a client with sessions of its own, in the order
 // of the names.
@@ -41,7 +26,8 @@ func TestCertificateDirectory(t *testing.T) {
 	}
 	refused("certDirectory: " + dir + " has no file *.crt")
 	for i := range 3 {
-		writePair(t, dir, fmt.Sprintf("nf-%d", 2-i))
+		name := fmt.Sprintf("nf-%d", 2-i)
+		certtest.Self(t, name).WriteAs(t, dir, name)
 	}
 	c, err := ClientConfig(plan, nil)
 	if err != nil {

@@ -97,7 +97,13 @@ func (p *Pair) KeyPEM() string {
 // Write writes tls.crt and tls.key, and returns their paths.
 func (p *Pair) Write(t testing.TB, dir string) (cert, key string) {
 	t.Helper()
-	cert, key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	return p.WriteAs(t, dir, "tls")
+}
+
+// WriteAs is Write with another name than tls.
+func (p *Pair) WriteAs(t testing.TB, dir, name string) (cert, key string) {
+	t.Helper()
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	for path, text := range map[string]string{cert: p.PEM(), key: p.KeyPEM()} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
