@@ -54,7 +54,7 @@ type Connections struct {
 	leaving []*Conn
 	// perInstance: a target has Connecting.PerInstance.
 	perInstance bool
-	read    []byte // of one read
+	read        []byte // of one read
 
 	_ [8]byte // whole cache lines
 }
@@ -66,8 +66,8 @@ const readSize = 256 << 10
 func New(cfg Config, targets *Targets) *Connections {
 	return &Connections{
 		perInstance: slices.ContainsFunc(targets.all, func(t Target) bool { return t.Plan.Connecting.PerInstance }),
-		lifecycle: lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
-		pools:     newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
+		lifecycle:   lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
+		pools:       newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
 	}
 }
 

@@ -486,7 +486,9 @@ func (t *ThresholdResult) NotCompared() string {
 }
 
 // NotObserved returns whether the threshold is on an observation without samples.
-func (t *ThresholdResult) NotObserved() bool { return t.Metric == MetricObserved && t.Observed == ObservedNone }
+func (t *ThresholdResult) NotObserved() bool {
+	return t.Metric == MetricObserved && t.Observed == ObservedNone
+}
 
 // RampBreak is the first window of a stage with a rising rate in which a threshold failed.
 type RampBreak struct {
