@@ -496,8 +496,8 @@ type Target struct {
 	// the header to each request to this target whose template does not set one. Default: the runner adds no header.
 	// +optional
 	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
-	// protoFrom are the sources of the proto files of the services of the target: files whose name ends with .proto, and
-	// sets of descriptors as protoc --include_imports --descriptor_set_out writes them. An import is the file whose path
+	// protoFrom are the proto files of the target. The name of a file ends with .proto, or it is a set of descriptors as
+	// protoc --include_imports --descriptor_set_out writes it. An import is the file whose path
 	// ends with it, or else whose name is its last element; imports of google/protobuf need no file. Steps with grpc
 	// need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
 	// +optional

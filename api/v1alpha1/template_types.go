@@ -164,11 +164,11 @@ type Request struct {
 	GRPC *GRPC `json:"grpc,omitempty"`
 }
 
-// GRPC is a call of a method of gRPC. All messages of a stream of the client are sent at once.
+// GRPC is a call. All messages of a stream of the client are sent at once.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.message), has(self.messages)].filter(x, x).size() <= 1",message="at most one of message and messages is possible"
 type GRPC struct {
-	// service is the full name of the service, such as helloworld.Greeter.
+	// service is the full name of the service. Example: helloworld.Greeter.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
@@ -178,13 +178,13 @@ type GRPC struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Method string `json:"method"`
-	// message is the message of the request in the JSON mapping of Protocol Buffers. Strings may have placeholders, and a
+	// message is the message of the request. It is in the JSON mapping of Protocol Buffers. Strings may have placeholders, and a
 	// string can be the value of a number: {"id": "${id}"}. A request with a value that does not fit its field is dropped
 	// (cause message). Default: a message without fields.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Message *JSONObject `json:"message,omitempty"`
-	// messages are the messages of a stream of the client, 1 to 64, each as message.
+	// messages are those of a stream of the client. Each is as message. There are 1 to 64.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
