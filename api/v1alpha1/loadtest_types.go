@@ -178,8 +178,8 @@ type LoadTestSpec struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=64
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// observe are figures of the target, such as its CPU. One runner reads them while the test runs. A read that fails is a
-	// gap with its cause, and does not change the load. Bounds: 32 observations. Default: none.
+	// observe are figures of the target, such as its CPU. One runner reads them while the test runs. A read that fails is
+	// a gap with its cause, and does not change the load. Bounds: 32 observations. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -87,8 +87,8 @@ type ObservationScrape struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Labels map[string]string `json:"labels,omitempty"`
-	// quantile is that of a histogram or a summary. They need it. Example: "0.99". That of a histogram is of the time since
-	// the last read.
+	// quantile is that of a histogram or a summary. They need it. Example: "0.99". That of a histogram is of the time
+	// since the last read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^(0(\.[0-9]+)?|1)$`

@@ -130,7 +130,7 @@ func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
 	return dst
 }
 
-// Unfit returns whether the last AppendBody has found a value that does not fit its field: its request must not be sent.
+// Unfit returns whether the last AppendBody found a value that does not fit its field: its request must not be sent.
 func (s *Sources) Unfit() bool { return s.unfit }
 
 const statusField, messageField = "grpc-status", "grpc-message"

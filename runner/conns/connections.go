@@ -67,7 +67,8 @@ func New(cfg Config, targets *Targets) *Connections {
 	return &Connections{
 		perInstance: slices.ContainsFunc(targets.all, func(t Target) bool { return t.Plan.Connecting.PerInstance }),
 		lifecycle:   lifecycle{cfg: cfg, counts: counts{cfg.Recorder}, dirty: cacheline.Make[*Conn](0)},
-		pools:       newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0), read: make([]byte, readSize),
+		pools:       newPools(targets.all[:cap(targets.all)]), batches: cacheline.Make[*Pool](0),
+		read: make([]byte, readSize),
 	}
 }
 

@@ -1,5 +1,7 @@
 package builder
 
+import "slices"
+
 // The chain that has every field of a chain is spec.chains[6] of full.yaml: step 1 is one request, step 3 several
 // at the same time, steps 4 to 8 have requests of their own. spec.chains[7] is a setup chain.
 const everyChain = "spec.chains[6]"
@@ -85,15 +87,10 @@ func rulesOfChains() []Mutant {
 	}
 	own := everyChain + ".steps[7]"
 	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request or await needs a name", Unset: []string{own + ".name"}})
-	out = append(out, rulesOfAwait()...)
-	for _, c := range []choice{
-		{together, "parallel", "template", "read", oneKind},
-		{own, "request", "template", "read", oneKind},
-		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, ""},
-	} {
-		out = append(out, c.rows()...)
-	}
-	return out
+	return slices.Concat(out, rulesOfAwait(),
+		choice{together, "parallel", "template", "read", oneKind}.rows(),
+		choice{own, "request", "template", "read", oneKind}.rows(),
+		choice{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, ""}.rows())
 }
 
 // rulesOfAwait are of steps that wait for a notification, and of listeners.

@@ -881,9 +881,9 @@ type GRPC struct {
 }
 
 // CheckStatus, CheckScript, CheckBody, CheckRedirect and CheckMessage are the names of failures that do not belong to a
-// Check: an unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs
-// the body, a redirect that a step with MaxRedirects cannot follow, and a response of a call whose body does
-// not fit the method. A call with another grpc-status than 0 fails under the name of its code, such as NOT_FOUND.
+// Check: an unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that
+// needs the body, a redirect that a step with MaxRedirects cannot follow, and a response of a call whose body does not
+// fit the method. A call with another grpc-status than 0 fails under the name of its code, such as NOT_FOUND.
 const (
 	CheckStatus   = "status"
 	CheckScript   = "script"

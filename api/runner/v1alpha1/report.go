@@ -49,8 +49,8 @@ type Report struct {
 	Authorizations []Authorization `json:"authorizations,omitempty"`
 	// Protocols has the protocols that runners found at http URLs.
 	Protocols []FoundProtocol `json:"protocols,omitempty"`
-	// ExportFailure is why the receiver of OTLP did not accept the last figures of a shard. Empty: it accepted them, or none
-	// were sent.
+	// ExportFailure is why the receiver of OTLP did not accept the last figures of a shard. Empty: it accepted them, or
+	// none were sent.
 	ExportFailure string `json:"exportFailure,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed.
 	TeardownFailure string `json:"teardownFailure,omitempty"`

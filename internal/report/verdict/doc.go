@@ -8,8 +8,8 @@
 //	Error         DeniedByPolicy     the policy of the plan denies a connection
 //	Error         TargetUnreachable  a runner could not connect to a target
 //	Error         NotAuthorized      a runner got no authorization for a target
-//	Error         RunnerLost         a shard was lost, and losses are not tolerated, or the loss ended the run: thresholds are
-//	                                 compared, but decide nothing
+//	Error         RunnerLost         the loss of a runner ended the run, or a shard was lost, and losses are not
+//	                                 tolerated: thresholds are compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
 //	Error         Stalled            a stage without a duration had requests left, and nothing could be sent
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with the
