@@ -178,9 +178,9 @@ type GRPC struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Method string `json:"method"`
-	// message is the message of the request. It is in the JSON mapping of Protocol Buffers. Strings may have placeholders, and a
-	// string can be the value of a number: {"id": "${id}"}. A request with a value that does not fit its field is dropped
-	// (cause message). Default: a message without fields.
+	// message is the message of the request. It is in the JSON mapping of Protocol Buffers. Strings may have placeholders,
+	// and a string can be the value of a number: {"id": "${id}"}. A request with a value that does not fit its field is
+	// dropped (cause message). Default: a message without fields.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Message *JSONObject `json:"message,omitempty"`
