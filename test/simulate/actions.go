@@ -139,7 +139,7 @@ var Actions = []trial.Action{
 const shapeDoc = "creates a test; lost: onShardLost is Fail, Continue, Rebalance; lease in seconds; profile: constant, ramp, bursts, a pause, a " +
 	"closed loop; once: setup chain (1), teardown chain (2); protocol: h2c, http1; extra: lock (1), sidecar (2), deadline (4); limit: " +
 	"no threshold, no errors, few errors else the test ends, p99 in windows, p99 in windows else the test ends; ttl: none, 0 s, 20 s, by outcome; " +
-	"feature: none, a table, notifications, TLS, two targets, a search. Of these three, higher numbers are none"
+	"feature: none, a table, notifications, TLS, two targets, a search. Of these three, higher numbers mean none"
 
 // shape returns the arguments of a new test.
 func shape() []trial.Arg {
