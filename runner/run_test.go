@@ -55,7 +55,7 @@ func (r *Runner) awaitReady(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		r.mu.Lock()
-		ready := r.workers.allReady()
+		ready := r.workers.allReady() && !r.checking
 		r.mu.Unlock()
 		if ready {
 			return nil
