@@ -25,7 +25,7 @@ type encoded struct {
 	as    *grpc.Encoding
 }
 
-// schema reads the files of a target, once.
+// schemaOf returns the schema of a target, whose files it reads once; nil: they have a mistake, which is reported.
 func (b *builder) schemaOf(target int) *grpc.Schema {
 	if s, read := b.schemas[target]; read {
 		return s
