@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Template is a request that several steps share. Steps name it, and other requests extend it.
+// Template is a request that several steps share, with the fields of chains.steps.request. Steps name it, and other
+// requests extend it.
 type Template struct {
 	// name is the name of the template in steps and in extends.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.

@@ -84,6 +84,27 @@ func shorten(crd map[string]any) {
 	for _, schema := range schemas(crd) {
 		firstSentences(schema)
 		removeDefaults(schema, false)
+		spec := below(schema, "spec")
+		if test := below(spec, "template", "spec"); test != nil { // of a LoadTestSchedule
+			spec = test
+		}
+		removeRepeated(below(spec, "templates", items), below(spec, "chains", items, "steps", items, "request"))
+	}
+}
+
+// removeRepeated removes the descriptions that the same field of another schema has, too. A template has the fields of
+// the request of a step, which are a tenth of the schema.
+func removeRepeated(schema, other map[string]any) {
+	fields, _ := schema["properties"].(map[string]any)
+	for name := range fields {
+		field, like := below(schema, name), below(other, name)
+		if like != nil && field["description"] == like["description"] {
+			delete(field, "description")
+		}
+		removeRepeated(field, like)
+		if field["items"] != nil {
+			removeRepeated(below(field, items), below(like, items))
+		}
 	}
 }
 
@@ -137,9 +158,16 @@ func withoutFields(schema any) any {
 		"x-kubernetes-preserve-unknown-fields": true}
 }
 
+// items stands for the elements of a list in the path of a field.
+const items = "items"
+
 // below returns the schema of a field; nil: there is none.
 func below(schema map[string]any, path ...string) map[string]any {
 	for _, name := range path {
+		if name == items {
+			schema, _ = schema[items].(map[string]any)
+			continue
+		}
 		properties, _ := schema["properties"].(map[string]any)
 		schema, _ = properties[name].(map[string]any)
 	}

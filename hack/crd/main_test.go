@@ -149,3 +149,23 @@ func TestFirstSentences(t *testing.T) {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
 }
+
+func TestRemoveRepeated(t *testing.T) {
+	object := func(fields map[string]any) map[string]any { return map[string]any{"properties": fields} }
+	text := func(s string) map[string]any { return map[string]any{"description": s} }
+	schema := object(map[string]any{
+		"name": text("of the template"), "path": text("the path"),
+		"list": map[string]any{"items": object(map[string]any{"a": text("a"), "b": text("another")})},
+	})
+	removeRepeated(schema, object(map[string]any{
+		"path": text("the path"),
+		"list": map[string]any{"items": object(map[string]any{"a": text("a"), "b": text("b")})},
+	}))
+	want := object(map[string]any{
+		"name": text("of the template"), "path": map[string]any{},
+		"list": map[string]any{"items": object(map[string]any{"a": map[string]any{}, "b": text("another")})},
+	})
+	if diff := cmp.Diff(want, schema); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+}
