@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/h2surge/h2surge/test/markdown"
 )
 
 // healthProto is the part of grpc.health.v1 that the tests need.
@@ -101,5 +103,38 @@ func TestGRPC(t *testing.T) {
 				t.Errorf("failed checks %v, want %s", r.Steps[0].FailedBy, tt.by)
 			}
 		})
+	}
+}
+
+// rawCodec is a codec of grpc-go that leaves messages as they are.
+type rawCodec struct{}
+
+func (rawCodec) Name() string                  { return "proto" }
+func (rawCodec) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+func (rawCodec) Unmarshal(message []byte, v any) error {
+	*v.(*[]byte) = message
+	return nil
+}
+
+// runDocsGRPC runs it against a server of grpc-go, whose answer to each method is the request.
+func runDocsGRPC(t *testing.T, b markdown.Block) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served atomic.Int64
+	s := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		served.Add(1)
+		var message []byte
+		if err := stream.RecvMsg(&message); err != nil {
+			return err
+		}
+		return stream.SendMsg(&message)
+	}))
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	r := runLess(t, b, nil, "", "--target-url", "http://"+l.Addr().String())
+	if want := r.WarmUp.Sent + r.Requests.Sent; served.Load() != want {
+		t.Errorf("the server counted %d calls, the report has %d", served.Load(), want)
 	}
 }

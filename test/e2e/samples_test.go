@@ -35,6 +35,7 @@ var samples = map[string]struct {
 	"ausf-authentication":    {rules: "ausf.yaml"},
 	"closed-loop":            {alone: true},
 	"gateway":                {},
+	"grpc":                   {elsewhere: "the target does not speak gRPC"},
 	"language":               {},
 	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"lossy-nodes":            {},

@@ -51,6 +51,9 @@ func (f *files) target(t *Target) {
 	if t.TLS != nil {
 		f.add(&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile)
 	}
+	for i := range t.Protos {
+		f.content(&t.Protos[i])
+	}
 	if t.ClientAssertion != nil {
 		f.add(&t.ClientAssertion.CertFile, &t.ClientAssertion.KeyFile)
 	}
