@@ -1,9 +1,9 @@
 #!/bin/bash
-# venv.sh DIRECTORY: makes a Python environment there with the packages of requirements.txt, if it does not have them already.
+# venv.sh DIRECTORY [REQUIREMENTS]: makes a Python environment there with the packages of a file (requirements.txt), if it does not have them already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-wanted=hack/site/requirements.txt
-cmp -s $wanted "$1/requirements.txt" && exit 0
+wanted=${2:-hack/site/requirements.txt}
+cmp -s "$wanted" "$1/requirements.txt" && exit 0
 hack/install.sh python3=python3
 rm -rf "$1"
 # Debian has the module that installs pip in a package without a program, so virtualenv takes its place.
@@ -13,5 +13,5 @@ else
   hack/install.sh virtualenv=virtualenv
   virtualenv -q "$1"
 fi
-"$1/bin/pip" install -q --disable-pip-version-check --no-deps -r $wanted
-cp $wanted "$1/requirements.txt"
+"$1/bin/pip" install -q --disable-pip-version-check --no-deps -r "$wanted"
+cp "$wanted" "$1/requirements.txt"

@@ -23,6 +23,8 @@ type h2peer struct {
 	script  func(*h2conn)
 	// hostile is how many connections run the script; 0 stands for 1.
 	hostile int
+	// calls: all requests are calls of gRPC.
+	calls bool
 
 	listener net.Listener
 	group    sync.WaitGroup
@@ -50,6 +52,7 @@ func (p *h2peer) start() {
 			}
 			p.mu.Lock()
 			c := newH2Conn(nc, len(p.conns))
+			c.calls = p.calls
 			p.conns = append(p.conns, c)
 			p.mu.Unlock()
 			p.group.Go(func() { p.serve(c) })
@@ -102,6 +105,7 @@ type h2conn struct {
 	requests chan *request
 	reading  bool
 	headOnly bool // every request is HEAD
+	calls    bool // every request is a call of gRPC
 	read     sync.WaitGroup
 
 	// Owned by the reader until read is done.
@@ -390,12 +394,17 @@ func (c *h2conn) bytes(p []byte) { _, _ = c.Write(p) }
 // ok answers a request as it should be.
 func (c *h2conn) ok(id uint32) {
 	c.closed()
-	if c.headOnly {
+	switch {
+	case c.headOnly:
 		c.headers(id, true, ":status", "200", "content-length", "2")
-		return
+	case c.calls:
+		c.headers(id, false, grpcHeader...)
+		c.data(id, false, []byte(okMessage))
+		c.headers(id, true, "grpc-status", "0")
+	default:
+		c.headers(id, false, ":status", "200", "content-length", "2")
+		c.data(id, true, []byte("ok"))
 	}
-	c.headers(id, false, ":status", "200", "content-length", "2")
-	c.data(id, true, []byte("ok"))
 }
 
 // behave answers what comes until the client ends the connection.

@@ -1,0 +1,294 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// octets is a codec of messages that are encoded already.
+type octets struct{}
+
+func (octets) Name() string                  { return "proto" }
+func (octets) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+func (octets) Unmarshal(data []byte, v any) error {
+	*v.(*[]byte) = append([]byte(nil), data...)
+	return nil
+}
+
+// callServers serve Echo: the field do of the metadata says how. start returns the address of a server that ends connections of an
+// age, or does not end them if it is 0.
+var callServers = []struct {
+	name  string
+	start func(t *testing.T, age time.Duration) string
+}{{"grpc-go", startGRPCGo}, {"grpcio", startGRPCIO}}
+
+// echoServer is the server of grpc-go.
+type echoServer struct {
+	sync.Mutex
+	counts map[string]int64
+}
+
+func startGRPCGo(t *testing.T, age time.Duration) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &echoServer{counts: map[string]int64{}}
+	s := grpc.NewServer(grpc.ForceServerCodec(octets{}), grpc.UnknownServiceHandler(e.serve), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: age}))
+	go s.Serve(l) //nolint:errcheck // ends with Stop
+	t.Cleanup(s.Stop)
+	return l.Addr().String()
+}
+
+func (e *echoServer) count(name string) {
+	e.Lock()
+	defer e.Unlock()
+	e.counts[name]++
+}
+
+func (e *echoServer) serve(_ any, stream grpc.ServerStream) error {
+	full, _ := grpc.MethodFromServerStream(stream)
+	_, method, _ := strings.Cut(full[1:], "/")
+	switch method {
+	case "Counts":
+		e.Lock()
+		defer e.Unlock()
+		b, err := json.Marshal(e.counts)
+		if err != nil {
+			return err
+		}
+		return stream.SendMsg(&b)
+	case "Missing":
+		return grpcstatus.Error(codes.Unimplemented, "")
+	}
+	e.count("calls")
+	fields, _ := metadata.FromIncomingContext(stream.Context())
+	do := strings.Join(fields["do"], "")
+	switch by, has := stream.Context().Deadline(); {
+	case do == "sleep":
+		<-stream.Context().Done()
+		e.count("ended")
+		return grpcstatus.FromContextError(stream.Context().Err()).Err()
+	case do == "deadline" && (!has || time.Until(by) > 5*time.Second):
+		return grpcstatus.Error(codes.FailedPrecondition, "no deadline within 5 s")
+	}
+	return e.answer(stream, method, do)
+}
+
+// answer sends the messages of a response.
+func (e *echoServer) answer(stream grpc.ServerStream, method, do string) error {
+	text := []byte("\x0a\x02ok")
+	if do == "large" {
+		text = []byte("\x0a\x90\x4e" + strings.Repeat("x", 10_000))
+	}
+	exhausted := grpcstatus.Error(codes.ResourceExhausted, "none left, 100 %")
+	send := func() error {
+		e.count("sent")
+		if err := stream.SendMsg(&text); err != nil || do != "exhausted" {
+			return err
+		}
+		return exhausted
+	}
+	for {
+		var message []byte
+		if err := stream.RecvMsg(&message); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		e.count("received")
+		if method == "Both" {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+	}
+	if method == "Unary" && do == "exhausted" {
+		return exhausted
+	}
+	for range map[string]int{"Unary": 1, "Upload": 1, "Download": 3}[method] {
+		if err := send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startGRPCIO(t *testing.T, age time.Duration) string {
+	python, err := filepath.Abs("../../bin/grpcio/bin/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("SKIPPED: grpcio is not here: hack/site/venv.sh bin/grpcio test/conformance/requirements.txt")
+	}
+	s := newSite(t, time.Now().Add(time.Hour))
+	log, err := os.Create(s.dir + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "testdata/echo.py", fmt.Sprint(s.ports[0]), fmt.Sprint(age.Milliseconds()))
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		end(cmd)
+		if t.Failed() {
+			t.Logf("grpcio said:\n%s", read(t, s.dir+"/log"))
+		}
+	})
+	s.await(t, s.ports[0])
+	return fmt.Sprintf("127.0.0.1:%d", s.ports[0])
+}
+
+// served returns what a server counted so far.
+func served(t *testing.T, address string) map[string]int64 {
+	t.Helper()
+	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(octets{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // only one call is made
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	in, out := []byte{}, []byte{}
+	if err := c.Invoke(ctx, "/test.Echo/Counts", &in, &out); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int64{}
+	if err := json.Unmarshal(out, &counts); err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+// callRow is a method that is called, and what must be counted for each call.
+type callRow struct {
+	name, method, do string
+	messages         []string
+	age              time.Duration
+	edit             func(p *rv.Plan)
+	// failedBy is the check that all calls fail; timedOut: they take too long. orReset: the server resets some of them instead.
+	failedBy          string
+	timedOut, orReset bool
+	// server has what the server counts for each call; -1: any number.
+	server map[string]int64
+}
+
+func header(name, value string) func(p *rv.Plan) {
+	return func(p *rv.Plan) {
+		s := &p.Chains[0].Steps[0]
+		s.Headers = append(s.Headers, rv.Header{Name: text(name), Value: text(value)})
+	}
+}
+
+var callRows = []callRow{
+	{name: "unary", method: "Unary", do: "deadline", messages: []string{"x"}, server: map[string]int64{"calls": 1, "received": 1, "sent": 1}},
+	{name: "a stream of the server", method: "Download", do: "deadline", messages: []string{"x"}, server: map[string]int64{"calls": 1, "received": 1, "sent": 3}},
+	{name: "a stream of the client", method: "Upload", messages: []string{"x", "y", "z"}, server: map[string]int64{"calls": 1, "received": 3, "sent": 1}},
+	{name: "both streams", method: "Both", messages: []string{"x", "y", "z"}, server: map[string]int64{"calls": 1, "received": 3, "sent": 3}},
+	{name: "connections that end", method: "Both", messages: []string{"x", "y"}, age: 100 * time.Millisecond, server: map[string]int64{"calls": 1, "received": 2, "sent": 2},
+		edit: func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 200, Period: time.Second, Requests: 200} }},
+	{name: "a code in Trailers-Only", method: "Unary", do: "exhausted", messages: []string{"x"}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": 1}},
+	{name: "a code in a stream", method: "Download", do: "exhausted", messages: []string{"x"}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": 1, "sent": 1}},
+	{name: "an unknown method", method: "Missing", messages: []string{"x"}, failedBy: "UNIMPLEMENTED"},
+	{name: "a request above the limit of the server", method: "Unary", messages: []string{strings.Repeat("x", 4<<20)}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": -1, "sent": -1}},
+	{name: "a message above maxBodyBytes", method: "Unary", do: "large", messages: []string{"x"}, failedBy: rv.CheckBody, server: map[string]int64{"calls": 1, "received": 1, "sent": 1},
+		edit: func(p *rv.Plan) { p.Chains[0].Steps[0].MaxBody = 5000 }},
+	{name: "a deadline that passes", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: header("grpc-timeout", "50m"),
+		server: map[string]int64{"calls": 1, "received": -1, "ended": 1}},
+	{name: "a call that is cancelled", method: "Download", do: "sleep", messages: []string{"x"}, timedOut: true, server: map[string]int64{"calls": 1, "received": -1, "ended": 1},
+		edit: func(p *rv.Plan) { setTimeout(p, 50*time.Millisecond); header("grpc-timeout", "1M")(p) }},
+}
+
+// TestCallServers: every server counts as many calls and messages as were sent, and each call ends as the server says.
+func TestCallServers(t *testing.T) {
+	for _, server := range callServers {
+		t.Run(server.name, func(t *testing.T) {
+			addresses := map[time.Duration]string{}
+			for _, row := range callRows {
+				if addresses[row.age] == "" {
+					addresses[row.age] = server.start(t, row.age)
+				}
+				t.Run(row.name, func(t *testing.T) { row.run(t, addresses[row.age]) })
+			}
+		})
+	}
+}
+
+func (row *callRow) run(t *testing.T, address string) {
+	n := int64(200)
+	if len(row.messages[0]) > 1<<20 {
+		n = 8
+	}
+	p := newCalls(address, n, row.method, row.messages...)
+	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 4, 10
+	if header("do", row.do)(p); row.edit != nil {
+		row.edit(p)
+	}
+	before := served(t, address)
+	c := mustExecute(t, p)
+	want := rv.StepCounters{Outcomes: rv.Outcomes{Sent: n, Succeeded: n}}
+	switch {
+	case row.timedOut:
+		want.Succeeded, want.TimedOut = 0, n
+	case row.failedBy != "":
+		want.Succeeded, want.FailedChecks, want.FailedBy = 0, n, map[string]int64{row.failedBy: n}
+	}
+	got := &c.Steps[0]
+	if row.orReset { // grpc-go resets a call whose deadline passes, or answers it, whichever comes first
+		want.FailedChecks = n - got.Reset
+		want.FailedBy[row.failedBy] = n - got.Reset
+	}
+	if got.Sent != want.Sent || got.Succeeded != want.Succeeded || got.TimedOut != want.TimedOut || got.FailedChecks != want.FailedChecks || !maps.Equal(got.FailedBy, want.FailedBy) {
+		t.Errorf("%+v, failed by %v, want %+v, %v", got.Outcomes, got.FailedBy, want.Outcomes, want.FailedBy)
+	}
+	if row.age > 0 && c.Counters.Connects < 8 {
+		t.Errorf("%d connections", c.Counters.Connects)
+	}
+	row.compare(t, address, before, n)
+}
+
+// compare waits until the server has counted n calls since before: it can see the end of a cancelled call late.
+func (row *callRow) compare(t *testing.T, address string, before map[string]int64, n int64) {
+	t.Helper()
+	var diff map[string][2]int64
+	for range 100 {
+		after := served(t, address)
+		diff = map[string][2]int64{}
+		for _, name := range []string{"calls", "received", "sent", "ended"} {
+			if got := after[name] - before[name]; got != n*row.server[name] && row.server[name] >= 0 {
+				diff[name] = [2]int64{got, n * row.server[name]}
+			}
+		}
+		if len(diff) == 0 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("the server counted %v: got, want", diff)
+}
