@@ -117,7 +117,7 @@ func TestUSIMAllocatesNothing(t *testing.T) {
 		var in Instance
 		round := func() {
 			in.Start(g, 0, src, 1e18)
-			if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x) {
+			if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x, nil) {
 				t.Fatal("the challenge fails: ", failed)
 			}
 		}
@@ -153,7 +153,7 @@ func TestEverythingAllocatesNothing(t *testing.T) {
 		kept = s.RenderMessage(x.Request, kept[:0], g, &in, e, body, cookie)
 		buf = enc.AppendMessage(buf[:0], x.Request, len(body))
 		buf = head.AppendMessage(buf[:0], x.Request, len(body))
-		if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x) {
+		if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x, nil) {
 			t.Fatal("the exchange fails: ", failed)
 		}
 		if !g.Holds(g.Steps[1].When, &in, src) || g.Steps[1].Think.Draw(src) > 50 {

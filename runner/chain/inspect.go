@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"slices"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/message"
@@ -26,6 +28,8 @@ type Inspection struct {
 	checks   []check
 	captures []capture
 	usim     *challenge
+	// resolves: a capture is a URI, which is resolved against the URI of the request.
+	resolves bool
 	// needsBody: a body that is longer than MaxBody is a failure.
 	needsBody bool
 }
@@ -98,6 +102,15 @@ func (s *Inspection) gather(in *rv.Step) {
 	}
 }
 
+// changesPath returns whether a response to the step sets a value that the path of its request has.
+func (s *Step) changesPath() bool {
+	slots := s.path.slots(nil)
+	return slices.ContainsFunc(s.captures, func(c capture) bool { return slices.Contains(slots, c.slot) }) ||
+		s.usim != nil && slices.ContainsFunc(s.usim.answers, func(a rv.UsimAnswer) bool {
+			return slices.Contains(slots, a.Slot)
+		})
+}
+
 // inspect sets Inspect.
 func (s *Inspection) inspect() {
 	s.Inspect, s.Captures = true, nil
@@ -113,7 +126,7 @@ func (s *Inspection) inspect() {
 	for i := range s.captures {
 		c := &s.captures[i]
 		s.need(c.source)
-		s.WantRequest = s.WantRequest || c.location || c.reference
+		s.resolves = s.resolves || c.location || c.reference
 	}
 	s.WantBody, s.WantHeaders = s.needsBody, s.WantFields
 }
@@ -214,14 +227,14 @@ func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []by
 	return value, ok
 }
 
-// TakeCaptures takes all captures of the step from an exchange. missing: a value without a default is absent.
-func (s *Step) TakeCaptures(inst *Instance, src *Sources, x *message.Exchange) (missing bool) {
+// TakeCaptures takes all captures of the step from an exchange with e. missing: a value without a default is absent.
+func (s *Step) TakeCaptures(inst *Instance, src *Sources, x *message.Exchange, e *rv.Endpoint) (missing bool) {
 	for i := range s.captures {
 		c := &s.captures[i]
 		value, ok := src.extract(c.source, x)
 		switch {
 		case ok && (c.location || c.reference):
-			ok = inst.captureURI(c.slot, c.location, x.Request.Scheme, x.Request.Authority, x.Request.Path, value)
+			ok = s.captureURI(inst, c.slot, c.location, x.Request, e, value)
 		case ok:
 			ok = inst.Capture(c.slot, value)
 		}

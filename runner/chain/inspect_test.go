@@ -139,6 +139,11 @@ func TestWhatIsGathered(t *testing.T) {
 		"capture of location, inspected": {func(s *rv.Step) {
 			s.Capture = []rv.Capture{{Slot: 0, Location: true, Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}}}
 			check(rv.SourceStatus)(s)
+		}, want{Inspect: true, Headers: true, Fields: true}},
+		"capture of location that changes the path": {func(s *rv.Step) {
+			s.Path = rv.Text{{Literal: "/"}, {Capture: 1}}
+			s.Capture = []rv.Capture{{Slot: 0, Location: true, Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}}}
+			check(rv.SourceStatus)(s)
 		}, want{Inspect: true, Headers: true, Fields: true, Request: true}},
 	} {
 		p := lifeCycle()
@@ -188,7 +193,7 @@ func TestTakeCaptures(t *testing.T) {
 		if name == "long" {
 			tt.want = string(x.Response.Body)
 		}
-		missing := g.Steps[0].TakeCaptures(&in, src, x)
+		missing := g.Steps[0].TakeCaptures(&in, src, x, nil)
 		if got := string(in.Captured(0)); got != tt.want || missing != tt.missing || in.captures[0].set != tt.has {
 			t.Errorf("%s: %q, set %v, missing %v, want %q, %v, %v", name, got, in.captures[0].set, missing, tt.want, tt.has, tt.missing)
 		}

@@ -242,6 +242,7 @@ func (b *builder) buildStep(in *rv.Step) Step {
 	if s.call != nil {
 		s.inspectCall()
 	}
+	s.WantRequest = s.WantRequest || s.resolves && s.changesPath()
 	s.beginWithURI()
 	if in.RedirectField != "" {
 		s.RedirectField = []byte(in.RedirectField)

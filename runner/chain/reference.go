@@ -5,6 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/location"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // A path can begin with a captured value. The value is then a URI reference: a path, or an absolute URI such as a HAL
@@ -21,13 +22,43 @@ type reference struct {
 	path []byte
 }
 
-// CaptureURI captures a header field that is a URI. e and path are the endpoint and the path of the request. It returns
-// false if the value cannot be resolved or if MaxCaptured is reached.
-func (in *Instance) CaptureURI(c *Capture, e *rv.Endpoint, path, value []byte) bool {
-	src := in.src
-	src.value = append(append(src.value[:0], e.Scheme...), e.Authority...)
-	n := len(e.Scheme)
-	return in.captureURI(c.Slot, c.Location, src.value[:n], src.value[n:], path, value)
+// CaptureURI captures a header field that is a URI. The response answers a request of the step to e; request is nil if
+// it was not kept. CaptureURI returns false if the value cannot be resolved or if MaxCaptured is reached.
+func (s *Step) CaptureURI(in *Instance, c *Capture, request *message.Message, e *rv.Endpoint, value []byte) bool {
+	return s.captureURI(in, c.Slot, c.Location, request, e, value)
+}
+
+// captureURI is CaptureURI. It renders the path of the request only if it needs it.
+func (s *Step) captureURI(in *Instance, slot int, isLocation bool, request *message.Message, e *rv.Endpoint,
+	value []byte) bool {
+	switch {
+	case isResolved(value):
+		return in.Capture(slot, value)
+	case request != nil:
+		return in.captureURI(slot, isLocation, request.Scheme, request.Authority, request.Path, value)
+	}
+	b := append(append(in.src.uri[:0], e.Scheme...), e.Authority...)
+	authority, path := len(e.Scheme), len(b)
+	b = s.AppendPath(b, in, e)
+	in.src.uri = b
+	return in.captureURI(slot, isLocation, b[:authority], b[authority:path], b[path:], value)
+}
+
+// isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values
+// are such paths.
+func isResolved(value []byte) bool {
+	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
+		return false
+	}
+	before := byte(0)
+	for _, c := range value {
+		if c <= ' ' || c >= 0x7f || c == '#' || c == '.' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return true
 }
 
 // captureURI resolves value against a request and captures it. For a location, the slot has path and query (RFC 9110

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // uriPlan is lifeCycle with a step whose path is a captured value and what follows it.
@@ -48,7 +49,7 @@ func TestCapturedURIs(t *testing.T) {
 			var in Instance
 			in.Start(g, 0, sources(g), 0)
 			c := &g.Steps[0].Captures[0]
-			if !in.CaptureURI(c, e, g.Steps[0].AppendPath(nil, &in, e), []byte(tt.value)) {
+			if !g.Steps[0].CaptureURI(&in, c, nil, e, []byte(tt.value)) {
 				t.Fatal("not captured")
 			}
 			s := &g.Steps[1]
@@ -73,6 +74,23 @@ func TestCapturedURIs(t *testing.T) {
 	}
 }
 
+// TestURIsOfInspectedSteps: the path of a request that was not kept is rendered again.
+func TestURIsOfInspectedSteps(t *testing.T) {
+	p := uriPlan()
+	s := &p.Chains[0].Steps[0]
+	s.Capture[0].Location = true
+	s.Expect.Checks = []rv.Check{checkOf("c", rv.Source{Kind: rv.SourceStatus}, rv.Match{Op: rv.MatchExists, Want: lit("true")})}
+	g := program(t, p)
+	src := sources(g)
+	var in Instance
+	in.Start(g, 0, src, 0)
+	x := exchange(201, "")
+	x.Request, x.Response.Fields = nil, []message.Field{headerField("location", "sessions/7")}
+	if g.Steps[0].TakeCaptures(&in, src, x, &g.Targets[0].Endpoints[0]) || string(in.Captured(0)) != "/base/sessions/7" {
+		t.Errorf("captured %q", in.Captured(0))
+	}
+}
+
 func TestURIsThatCannotBeCaptured(t *testing.T) {
 	for _, location := range []bool{false, true} {
 		p := uriPlan()
@@ -82,7 +100,7 @@ func TestURIsThatCannotBeCaptured(t *testing.T) {
 		in.Start(g, 0, sources(g), 0)
 		c := &g.Steps[0].Captures[0]
 		for _, bad := range []string{"ftp://x/", "a b", "http://u@h/", "urn:x", "http://[::1"} {
-			if in.CaptureURI(c, &g.Targets[0].Endpoints[0], []byte("/"), []byte(bad)) {
+			if g.Steps[0].CaptureURI(&in, c, nil, &g.Targets[0].Endpoints[0], []byte(bad)) {
 				t.Errorf("%q is captured, location %v", bad, location)
 			}
 		}
@@ -114,7 +132,7 @@ func TestGlobalURIs(t *testing.T) {
 		src := sources(g)
 		var in Instance
 		in.Start(g, 0, src, 0)
-		if !in.CaptureURI(&g.Steps[0].Captures[0], e, g.Steps[0].AppendPath(nil, &in, e), []byte(value)) {
+		if !g.Steps[0].CaptureURI(&in, &g.Steps[0].Captures[0], nil, e, []byte(value)) {
 			t.Fatalf("%q is not captured", value)
 		}
 		published := in.Published(0)

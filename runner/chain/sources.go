@@ -29,12 +29,14 @@ type Sources struct {
 	thinking *rand.Rand
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
+	// uri is a buffer for the URI of a request.
+	uri []byte
 	// messages are those of a response of gRPC, in JSON. unfit: a value of the last body does not fit its field.
 	messages []byte
 	unfit    bool
 	// usim is the USIM of the subscriber that needs it; nil: no instance has needed it.
 	usim *usim
-	_    [40]byte // whole cache lines
+	_    [16]byte // whole cache lines
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The

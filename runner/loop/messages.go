@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
 	"github.com/h2surge/h2surge/runner/trial"
@@ -152,7 +153,7 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 func (m *messages) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
 		in := m.flow.At(r.Instance)
-		return s.TakeCaptures(&in.Instance, m.sources, &r.Exchange.Exchange)
+		return s.TakeCaptures(&in.Instance, m.sources, &r.Exchange.Exchange, m.endpointOf(r))
 	}
 	for i := range s.Captures {
 		if !r.Captured(i) && !s.Captures[i].Otherwise(&m.flow.At(r.Instance).Instance) {
@@ -217,7 +218,7 @@ func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, 
 			continue
 		}
 		if c.Location || c.Reference {
-			if m.captureURI(r, in, s, c, value) {
+			if s.CaptureURI(&in.Instance, c, requestOf(r), m.endpointOf(r), value) {
 				r.MarkCaptured(i)
 			}
 		} else if in.Capture(c.Slot, value) {
@@ -281,37 +282,17 @@ func (m *messages) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 	}
 }
 
+// requestOf returns the request that was rendered as a message, or nil.
+func requestOf(r *book.Request) *message.Message {
+	if r.Exchange == nil {
+		return nil
+	}
+	return r.Exchange.Request
+}
+
 // endpointOf returns the endpoint that a request was sent to.
 func (m *messages) endpointOf(r *book.Request) *rv.Endpoint {
 	return m.conns.At(r.Conn).Endpoint()
-}
-
-// captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
-// result as the value of the capture.
-func (m *messages) captureURI(r *book.Request, in *flow.Instance, s *chain.Step, c *chain.Capture, value []byte) bool {
-	if isResolved(value) {
-		return in.Capture(c.Slot, value)
-	}
-	e := m.endpointOf(r)
-	m.buffers.scratch = m.requests.AppendPath(m.buffers.scratch[:0], r, s, &in.Instance, e)
-	return in.CaptureURI(c, e, m.buffers.scratch, value)
-}
-
-// isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
-// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values
-// are such paths.
-func isResolved(value []byte) bool {
-	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
-		return false
-	}
-	before := byte(0)
-	for _, c := range value {
-		if c <= ' ' || c >= 0x7f || c == '#' || c == '.' && before == '/' {
-			return false
-		}
-		before = c
-	}
-	return true
 }
 
 // OnData implements protocol.Handler.

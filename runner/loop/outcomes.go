@@ -234,7 +234,7 @@ func (o *outcomes) Arrived(to notification.Waiter, x *book.Exchange, at int64) b
 	switch {
 	case failed != "":
 		why = rv.AbortFailedCheck
-	case s.TakeCaptures(&in.Instance, o.sources, &x.Exchange):
+	case s.TakeCaptures(&in.Instance, o.sources, &x.Exchange, nil):
 		why = rv.AbortMissingCapture
 	}
 	if in.Measured {
