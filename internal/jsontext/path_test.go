@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -128,6 +129,40 @@ func TestPathErrors(t *testing.T) {
 		var mistake *PathError
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+}
+
+// TestPathOfInvalidDocuments: a mistake before, in or after the value hides the value, wherever it is.
+func TestPathOfInvalidDocuments(t *testing.T) {
+	const doc = `{"a": [1, {"b": [2, "x"], "c": {"d": true}}, -3.5e1], "e": {"f": null}}`
+	for _, path := range []string{"$", "$.a", "$.a[1]", "$.a[?@.b].c.d", "$..b[1]", "$.a[-2].b[::-1]", "$.a[1]['c','b']", "$[?$.a[1].c.d==true][0]", "$..*"} {
+		p, err := ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.Raw([]byte(doc)); !ok {
+			t.Errorf("%s selects nothing", path)
+		}
+		for i, c := range []byte(doc) {
+			for _, bad := range []string{doc[:i] + doc[i+1:], doc[:i], doc[:i] + "]" + doc[i:], doc[:i] + "," + doc[i:], doc[:i] + `"` + doc[i+1:]} {
+				if raw, ok := p.Raw([]byte(bad)); ok && !json.Valid([]byte(bad)) {
+					t.Errorf("%s on %s, which is not valid at %d (%c): %s", path, bad, i, c, raw)
+				}
+			}
+		}
+	}
+	deep := strings.Repeat(`[`, maxDepth-1) + `[]` + strings.Repeat(`]`, maxDepth-1)
+	for _, path := range []string{"$[0]", "$..*", "$[?@[0]]", "$[?@[0][0]]", "$[?$[0][0]]"} {
+		p, err := ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.Raw([]byte(deep)); !ok {
+			t.Errorf("%s selects nothing in %d arrays", path, maxDepth)
+		}
+		if raw, ok := p.Raw([]byte("[" + deep + "]")); ok {
+			t.Errorf("%s selects %s in %d arrays", path, raw, maxDepth+1)
 		}
 	}
 }

@@ -9,6 +9,14 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
+// passes returns whether an expression is true for a child of the present node.
+func (s *search) passes(child int, e *logical) bool {
+	s.level++
+	yes := s.holds(child, e)
+	s.level--
+	return yes
+}
+
 // holds returns whether an expression is true for a node.
 func (s *search) holds(node int, e *logical) bool {
 	switch e.kind {
@@ -23,7 +31,7 @@ func (s *search) holds(node int, e *logical) bool {
 		return !s.holds(node, &e.operands[0])
 	case isThere:
 		h := hits{most: 1}
-		return s.visit(s.from(node, &e.query), e.query.segments, &h)
+		return s.query(node, &e.query, &h)
 	case isMatch:
 		v := s.value(node, &e.left)
 		return len(v.raw) > 0 && v.raw[0] == '"' && e.regex.Match(Text(nil, v.raw))
@@ -31,11 +39,16 @@ func (s *search) holds(node int, e *logical) bool {
 	return s.compare(node, e)
 }
 
-func (s *search) from(node int, q *query) int {
-	if q.root {
-		return s.root
+// query visits what the query of a filter selects from a node, or from the root.
+func (s *search) query(node int, q *query, h *hits) (enough bool) {
+	if !q.root {
+		return s.visit(node, q.segments, h)
 	}
-	return node
+	level := s.level
+	s.level = 0
+	enough = s.visit(s.root, q.segments, h)
+	s.level = level
+	return enough
 }
 
 func (s *search) compare(node int, e *logical) bool {
@@ -79,7 +92,7 @@ func (s *search) value(node int, o *operand) value {
 	if o.kind == ofCount {
 		h.most = len(s.doc)
 	}
-	s.visit(s.from(node, &o.query), o.query.segments, &h)
+	s.query(node, &o.query, &h)
 	switch {
 	case o.kind == ofCount:
 		return value{counted: true, n: int64(h.n)}
@@ -93,7 +106,7 @@ func (s *search) value(node int, o *operand) value {
 
 // length returns the number of characters of a string, or of children.
 func (s *search) length(node int) value {
-	switch s.doc[node] {
+	switch at(s.doc, node) {
 	case '{', '[':
 		return value{counted: true, n: int64(s.size(node))}
 	case '"':
@@ -108,7 +121,12 @@ func (s *search) length(node int) value {
 }
 
 // inside returns a string without its quotes.
-func inside(raw []byte) []byte { return raw[1 : len(raw)-1] }
+func inside(raw []byte) []byte {
+	if len(raw) < 2 { // of a string that is not valid
+		return nil
+	}
+	return raw[1 : len(raw)-1]
+}
 
 // equal compares two values, each of which can be missing (RFC 9535 2.3.5.2.2).
 func (s *search) equal(a, b value) bool {

@@ -22,38 +22,60 @@ func (p *Path) Find(dst, doc []byte) (value []byte, ok bool) {
 
 // Raw returns the JSON text of the first value that p selects, as a part of doc.
 func (p *Path) Raw(doc []byte) (raw []byte, ok bool) {
-	root := skipSpace(doc, 0)
-	if end := skipValue(doc, root, 0); end < 0 || skipSpace(doc, end) != len(doc) {
+	s := search{doc: doc, root: skipSpace(doc, 0), left: max(pathWork*len(doc), pathWorkMin)}
+	h := hits{most: 1, outermost: true}
+	if s.visit(s.root, p.segments, &h); h.n == 0 || s.left < 0 {
 		return nil, false
 	}
-	s := search{doc: doc, root: root, left: max(pathWork*len(doc), pathWorkMin)}
-	h := hits{most: 1}
-	if s.visit(root, p.segments, &h); h.n == 0 || s.left < 0 {
-		return nil, false
-	}
-	return s.raw(h.at), true
+	end := skipValue(doc, h.at, h.level)
+	return doc[h.at:max(h.at, end):max(h.at, end)], s.isEnd(end, h.level)
 }
 
-// search evaluates a path on a valid document. Nodes are indices where their JSON text begins.
+// search evaluates a path. Nodes are indices where their JSON text begins. What is before the present node is valid,
+// because a search goes through the nodes before it in each container around it.
 type search struct {
 	doc  []byte
 	root int
-	// left is how many more octets may be read. If it is negative, the result is not known.
+	// level is how many containers are around the present node.
+	level int
+	// open are the containers around the node that the outermost query visits.
+	open nesting
+	// left is how many more octets may be read. If it is negative, the result is not known, or the document not valid.
 	left int
 }
 
-// hits are the nodes that a query has selected. The query ends with the node number most. at is the last one.
-type hits struct{ n, most, at int }
+// isEnd returns whether the text after a node is valid. i is the index after the node.
+func (s *search) isEnd(i, level int) bool {
+	if i, level = s.open.next(s.doc, i, level-1); level >= 0 {
+		i = s.open.skip(s.doc, i, level, maxDepth)
+	}
+	return i >= 0 && skipSpace(s.doc, i) == len(s.doc)
+}
+
+// fail ends the search.
+func (s *search) fail() { s.left = -1 }
+
+// hits are the nodes that a query has selected. The query ends with the node number most. at is the last one, and level
+// how many containers are around it. outermost: the query is not part of a filter.
+type hits struct {
+	n, most, at, level int
+	outermost          bool
+}
 
 func (s *search) raw(node int) []byte {
-	end := skipValue(s.doc, node, 0)
+	end := skipValue(s.doc, node, s.level)
+	if end < 0 {
+		s.fail()
+		return nil
+	}
 	s.left -= end - node
 	return s.doc[node:end:end]
 }
 
 // children are those of an object or array.
 type children struct {
-	object bool
+	// closes is the octet that ends the object or array.
+	closes byte
 	// value is the present child, end is after it.
 	value, end int
 	// name is that of the present member, as in the document. plain is as in skipString.
@@ -61,22 +83,13 @@ type children struct {
 	plain bool
 }
 
-// open returns the children of a node, before the first one. A scalar has none.
-func (s *search) open(node int) children {
+// children returns the children of a node, before the first one. A scalar has none.
+func (s *search) children(node int) children {
 	c := at(s.doc, node)
 	if c != '{' && c != '[' {
 		return children{end: -1}
 	}
-	return children{object: c == '{', value: -1, end: node + 1}
-}
-
-// next continues with the next child, and returns false after the last one.
-func (s *search) next(c *children) bool {
-	if !s.reach(c) {
-		return false
-	}
-	s.pass(c)
-	return true
+	return children{closes: c + 2, value: -1, end: node + 1}
 }
 
 // reach goes to the next child, whose end is not known before pass.
@@ -85,16 +98,26 @@ func (s *search) reach(c *children) bool {
 		return false
 	}
 	i := skipSpace(s.doc, c.end)
-	switch b := at(s.doc, i); {
-	case b == ',':
-		i = skipSpace(s.doc, i+1)
-	case c.value >= 0 || b == '}' || b == ']':
+	b := at(s.doc, i)
+	if b == c.closes {
 		return false
 	}
-	if c.object {
+	if c.value >= 0 {
+		if b != ',' {
+			s.fail()
+			return false
+		}
+		i = skipSpace(s.doc, i+1)
+	}
+	if c.closes == '}' {
 		end, plain := skipString(s.doc, i)
+		value := skipColon(s.doc, end)
+		if value < 0 {
+			s.fail()
+			return false
+		}
 		c.name, c.plain = s.doc[i+1:end-1], plain
-		i = skipColon(s.doc, end)
+		i = value
 	}
 	c.value = i
 	return true
@@ -102,16 +125,38 @@ func (s *search) reach(c *children) bool {
 
 // pass skips the value of the present child.
 func (s *search) pass(c *children) {
-	end := skipValue(s.doc, c.value, 0)
+	if s.left < 0 {
+		return
+	}
+	end := skipValue(s.doc, c.value, s.level+1)
+	if end < 0 {
+		s.fail()
+		return
+	}
 	s.left -= end - c.end + pathStep
 	c.end = end
+}
+
+// enter visits a child of a node.
+func (s *search) enter(node, child int, segments []segment, h *hits) (enough bool) {
+	if s.level == maxDepth {
+		s.fail()
+		return true
+	}
+	if h.outermost {
+		s.open.open(s.level, s.doc[node] == '{')
+	}
+	s.level++
+	enough = s.visit(child, segments, h)
+	s.level--
+	return enough
 }
 
 // visit finds what segments select from a node. It returns true if that is enough.
 func (s *search) visit(node int, segments []segment, h *hits) (enough bool) {
 	if len(segments) == 0 {
 		h.n++
-		h.at = node
+		h.at, h.level = node, s.level
 		return h.n >= h.most
 	}
 	for i := range segments[0].selectors {
@@ -122,8 +167,8 @@ func (s *search) visit(node int, segments []segment, h *hits) (enough bool) {
 	if !segments[0].descends {
 		return false
 	}
-	for c := s.open(node); s.next(&c); {
-		if b := s.doc[c.value]; (b == '{' || b == '[') && s.visit(c.value, segments, h) {
+	for c := s.children(node); s.reach(&c); s.pass(&c) {
+		if b := at(s.doc, c.value); (b == '{' || b == '[') && s.enter(node, c.value, segments, h) {
 			return true
 		}
 	}
@@ -135,15 +180,15 @@ func (s *search) choose(node int, sel *selector, rest []segment, h *hits) (enoug
 	switch sel.kind {
 	case selectName:
 		child := s.member(node, sel.name)
-		return child >= 0 && s.visit(child, rest, h)
+		return child >= 0 && s.enter(node, child, rest, h)
 	case selectIndex:
 		child := s.element(node, sel.index)
-		return child >= 0 && s.visit(child, rest, h)
+		return child >= 0 && s.enter(node, child, rest, h)
 	case selectSlice:
 		return s.slice(node, &sel.slice, rest, h)
 	}
-	for c := s.open(node); s.next(&c); {
-		if (sel.kind == selectWildcard || s.holds(c.value, sel.filter)) && s.visit(c.value, rest, h) {
+	for c := s.children(node); s.reach(&c); s.pass(&c) {
+		if (sel.kind == selectWildcard || s.passes(c.value, sel.filter)) && s.enter(node, c.value, rest, h) {
 			return true
 		}
 	}
@@ -152,10 +197,10 @@ func (s *search) choose(node int, sel *selector, rest []segment, h *hits) (enoug
 
 // member returns the first member of a name, or -1.
 func (s *search) member(node int, name string) (child int) {
-	if s.doc[node] != '{' {
+	if at(s.doc, node) != '{' {
 		return -1
 	}
-	for c := s.open(node); s.reach(&c); s.pass(&c) {
+	for c := s.children(node); s.reach(&c); s.pass(&c) {
 		if sameText(c.name, c.plain, name) {
 			return c.value
 		}
@@ -165,7 +210,7 @@ func (s *search) member(node int, name string) (child int) {
 
 // element returns an element of an array, or -1. A negative index counts from the end.
 func (s *search) element(node, index int) int {
-	if s.doc[node] != '[' {
+	if at(s.doc, node) != '[' {
 		return -1
 	}
 	if index < 0 {
@@ -173,7 +218,7 @@ func (s *search) element(node, index int) int {
 			return -1
 		}
 	}
-	for c := s.open(node); s.reach(&c); index-- {
+	for c := s.children(node); s.reach(&c); index-- {
 		if index == 0 {
 			return c.value
 		}
@@ -184,14 +229,14 @@ func (s *search) element(node, index int) int {
 
 // size returns the number of children.
 func (s *search) size(node int) (n int) {
-	for c := s.open(node); s.next(&c); {
+	for c := s.children(node); s.reach(&c); s.pass(&c) {
 		n++
 	}
 	return n
 }
 
 func (s *search) slice(node int, of *slice, rest []segment, h *hits) (enough bool) {
-	if s.doc[node] != '[' || of.step == 0 {
+	if at(s.doc, node) != '[' || of.step == 0 {
 		return false
 	}
 	from, to := of.bounds(s.size(node))
@@ -201,17 +246,18 @@ func (s *search) slice(node int, of *slice, rest []segment, h *hits) (enough boo
 			if child < 0 { // the bound is reached
 				return false
 			}
-			if s.visit(child, rest, h) {
+			if s.enter(node, child, rest, h) {
 				return true
 			}
 		}
 		return false
 	}
 	i := 0
-	for c := s.open(node); i < to && s.next(&c); i++ {
-		if i >= from && (i-from)%of.step == 0 && s.visit(c.value, rest, h) {
+	for c := s.children(node); i < to && s.reach(&c); i++ {
+		if i >= from && (i-from)%of.step == 0 && s.enter(node, c.value, rest, h) {
 			return true
 		}
+		s.pass(&c)
 	}
 	return false
 }

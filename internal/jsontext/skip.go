@@ -20,8 +20,18 @@ func at(doc []byte, i int) byte {
 
 // skipSpace returns the index of the first octet that is not white space.
 func skipSpace(doc []byte, i int) int {
-	for i < len(doc) && doc[i] <= ' ' && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
-		i++
+	if i < len(doc) && doc[i] <= ' ' {
+		return skipBlanks(doc, i)
+	}
+	return i
+}
+
+// skipBlanks is skipSpace. It skips indentation eight octets at a time.
+func skipBlanks(doc []byte, i int) int {
+	for ; i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t'); i++ {
+		for i+8 < len(doc) && binary.LittleEndian.Uint64(doc[i:]) == each(' ') {
+			i += 8
+		}
 	}
 	return i
 }
@@ -44,59 +54,77 @@ func (n *nesting) open(level int, object bool) {
 	}
 }
 
-// end returns the octet that ends a container.
-func (n *nesting) end(level int) byte {
-	if n[level/64]>>(level%64)&1 != 0 {
-		return '}'
-	}
-	return ']'
-}
+func (n *nesting) isObject(level int) bool { return n[level/64]>>(level%64)&1 != 0 }
 
 // skipContainer skips an object or an array with at most limit levels. The container itself is the first level.
 func skipContainer(doc []byte, i, limit int) int {
 	var open nesting
-	var end byte
-	for level := -1; ; {
-		c := at(doc, i)
-		if c == '{' || c == '[' {
+	return open.skip(doc, i, -1, limit)
+}
+
+// skip skips the value at i and the rest of the containers that are open, up to level. It returns the index after the
+// end of the container of level 0.
+func (n *nesting) skip(doc []byte, i, level, limit int) int {
+	for {
+		switch c := at(doc, i); c {
+		case '"':
+			i, _ = skipString(doc, i)
+		case '{', '[':
 			if level++; level >= limit {
 				return -1
 			}
-			open.open(level, c == '{')
-			i, end = skipSpace(doc, i+1), c+2 // '}' is '{'+2 and ']' is '['+2
-			if at(doc, i) != end {
-				i = skipToValue(doc, i, end)
+			n.open(level, c == '{')
+			end := c + 2 // '}' is '{'+2 and ']' is '['+2
+			if i = skipSpace(doc, i+1); at(doc, i) != end {
+				if c == '{' {
+					i = skipName(doc, i)
+				}
 				continue
 			}
-		} else if i = skipScalar(doc, i); i < 0 {
-			return -1
+			level, i = level-1, i+1
+		default:
+			i = skipScalar(doc, i)
 		}
-		for i = skipSpace(doc, i); at(doc, i) != ','; i = skipSpace(doc, i) {
-			if at(doc, i) != end {
-				return -1
-			}
-			i++
-			if level--; level < 0 {
-				return i
-			}
-			end = open.end(level)
+		if i, level = n.next(doc, i, level); level < 0 {
+			return i
 		}
-		i = skipToValue(doc, skipSpace(doc, i+1), end)
 	}
 }
 
-// skipToValue skips the name of a member if the container is an object, which ends with }.
-func skipToValue(doc []byte, i int, end byte) int {
-	if end == '}' {
-		return skipName(doc, i)
+// next continues after a value in a container of level: it returns the index of the next value and the level of its
+// container, or the index after the end of the container of level 0 and -1. If the text is not valid, both are -1.
+func (n *nesting) next(doc []byte, i, level int) (next, of int) {
+	for ; level >= 0 && i >= 0; level, i = level-1, i+1 {
+		object := n.isObject(level)
+		c := at(doc, i)
+		if c <= ' ' {
+			i = skipSpace(doc, i)
+			c = at(doc, i)
+		}
+		switch {
+		case c == ',' && object:
+			if i++; at(doc, i) != '"' {
+				i = skipSpace(doc, i)
+			}
+			return skipName(doc, i), level
+		case c == ',':
+			return skipSpace(doc, i+1), level
+		case c != '}' && object || c != ']' && !object:
+			return -1, -1
+		}
 	}
-	return i
+	return i, -1
 }
 
 // skipName skips the name of a member, its colon and the white space after it.
 func skipName(doc []byte, i int) int {
-	end, _ := skipString(doc, i)
-	return skipColon(doc, end)
+	if i, _ = skipString(doc, i); at(doc, i) != ':' {
+		return skipColon(doc, i)
+	}
+	if i++; at(doc, i) <= ' ' {
+		return skipSpace(doc, i)
+	}
+	return i
 }
 
 // skipColon skips a colon and the white space around it.
@@ -176,8 +204,27 @@ func skipString(doc []byte, i int) (end int, plain bool) {
 	if at(doc, i) != '"' {
 		return -1, false
 	}
+	const window = 16
+	for i++; i+window <= len(doc); i += window {
+		p := doc[i : i+window]
+		n := ordinary(binary.LittleEndian.Uint64(p))
+		if n == window/2 {
+			if n += ordinary(binary.LittleEndian.Uint64(p[window/2:])); n == window {
+				continue
+			}
+		}
+		if i += n; p[n] == '"' {
+			return i + 1, true
+		}
+		break
+	}
+	return skipOctets(doc, i)
+}
+
+// skipOctets skips the rest of a string, whose octets before i are plain.
+func skipOctets(doc []byte, i int) (end int, plain bool) {
 	plain = true
-	for i++; i < len(doc); {
+	for i < len(doc) {
 		if i+8 <= len(doc) {
 			n := ordinary(binary.LittleEndian.Uint64(doc[i:]))
 			if i += n; n == 8 {
