@@ -25,7 +25,7 @@ func TestGotest(t *testing.T) {
 		{"nothing ran", ok, "", true, []string{"0 passed, 0 failed, 0 skipped", "gotest.sh: no test passed"}},
 		{
 			"a failed test", passes + event("output", "TestF", `,"Output":"    a_test.go:7: got 1, want 2\n"`) + event("fail", "TestF", "") + event("fail", "", ""), "", true,
-			[]string{"    a_test.go:7: got 1, want 2", "1 passed, 1 failed, 0 skipped"},
+			[]string{"    a_test.go:7: got 1, want 2", "failed: github.com/h2surge/h2surge/test/conformance TestF\n  a_test.go:7: got 1, want 2\n1 passed, 1 failed, 0 skipped"},
 		},
 		{
 			"a package that does not compile", passes + `{"ImportPath":"m/a","Action":"build-output","Output":"a.go:1:1: undefined: x\n"}` + "\n" + event("fail", "", `,"FailedBuild":"m/a"`), "", true,
