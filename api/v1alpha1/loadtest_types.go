@@ -738,6 +738,7 @@ type StatusClass string
 // +kubebuilder:validation:XValidation:rule="!(has(self.chain) || has(self.step)) || !(self.metric in ['Observed', 'Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="chain and step are not allowed with Observed, Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="has(self.observation) == (self.metric == 'Observed')",message="observation and metric Observed go together"
+// +kubebuilder:validation:XValidation:rule="!has(self.perUnit) || !self.perUnit || self.metric == 'Observed'",message="perUnit is allowed with Observed only"
 // +kubebuilder:validation:XValidation:rule="!has(self.statusClass) || self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Responses']",message="statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only"
 // +kubebuilder:validation:XValidation:rule="!has(self.listener) || self.metric.startsWith('Notification')",message="listener is allowed with NotificationTime, NotificationErrorRate and counts of notifications only"
 // +kubebuilder:validation:XValidation:rule="!(has(self.target) || has(self.chain) || has(self.step) || has(self.stage)) || !self.metric.startsWith('Notification')",message="target, chain, step and stage are not allowed with figures of notifications; use listener"
@@ -833,6 +834,10 @@ type Threshold struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	Observation string `json:"observation,omitempty"`
+	// perUnit limits the succeeded requests per second for each unit of the observation, such as requests per core. They
+	// are divided by the sum of the means of all series of the observation in the same period.
+	// +optional
+	PerUnit bool `json:"perUnit,omitempty"`
 	// listener limits the figure of the notifications of this listener. It is the name of a listener. It is allowed
 	// with the figures of notifications. Default: all listeners.
 	// +optional

@@ -82,6 +82,9 @@ func (c *planner) observationOf(at *field.Path, t *v1alpha1.Threshold) {
 		c.fail(at, "observation and metric Observed go together")
 		return
 	}
+	if t.PerUnit && t.Observation == "" {
+		c.fail(at, "perUnit is allowed with Observed only")
+	}
 	var names []string
 	for i := range c.plan.Observe {
 		names = append(names, c.plan.Observe[i].Name)

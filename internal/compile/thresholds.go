@@ -37,7 +37,7 @@ func (c *planner) thresholds() {
 		}
 		compiled := runnerv1alpha1.Threshold{
 			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max),
-			Min: limitText(t.Min), Observation: t.Observation,
+			Min: limitText(t.Min), Observation: t.Observation, PerUnit: t.PerUnit,
 			Of: c.selector(at, t), AbortOnFail: t.AbortOnFail,
 		}
 		if t.Window != nil {

@@ -361,6 +361,10 @@ var rulesOfObservations = []Mutant{
 		Set: map[string]any{"spec.thresholds[1].observation": "cpu"},
 	},
 	{
+		Name: "perUnit of another metric", Path: "spec.thresholds[1]", Want: "perUnit is allowed with Observed only",
+		Set: map[string]any{"spec.thresholds[1].perUnit": true},
+	},
+	{
 		Name: "prometheus and scrape", Path: "spec.observe[0]", Want: "exactly one of prometheus and scrape is needed",
 		Set: map[string]any{"spec.observe[0].scrape": map[string]any{"target": "single", "metric": "up"}},
 	},

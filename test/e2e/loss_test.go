@@ -61,7 +61,7 @@ func TestRunnerKilled(t *testing.T) {
 	s.apply(s.quickstart("half", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostContinue)))
 	s.awaitLoad(5*rps, short)
 
-	s.killSecond("half")
+	s.killRunner("half", 1)
 	lt := s.loadTest("half")
 	s.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
 	s.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
@@ -86,7 +86,7 @@ func TestRunnerKilledFails(t *testing.T) {
 	s := newStory(t, "runner-fails").withTarget()
 	s.apply(s.quickstart("short", 2, hold(1000, time.Minute), withoutThresholds))
 	s.awaitLoad(2000, short)
-	s.killSecond("short")
+	s.killRunner("short", 1)
 	lt := s.awaitCondition("short", v1alpha1.ConditionFinished, metav1.ConditionTrue, 15*time.Second)
 	t.Logf("at the end:\n%s", conditions(lt))
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
@@ -96,15 +96,16 @@ func TestRunnerKilledFails(t *testing.T) {
 	s.eventually(short, func() string { return s.targetSees(0, 0) })
 }
 
-// TestRunnerKilledRedeal: the other shard takes the lost one's part over, in the pod that it has.
+// TestRunnerKilledRedeal: the other shard takes the lost one's part over, in the pod that it has. It continues to read
+// what the lost one has observed.
 func TestRunnerKilledRedeal(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "runner-redeal").withTarget()
 	const rps, length = 1000, 25
-	s.apply(s.quickstart("whole", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostRebalance)))
+	s.apply(s.quickstart("whole", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostRebalance), observeRequests))
 	s.awaitLoad(3*rps, short)
 	killed := time.Now()
-	s.killSecond("whole")
+	s.killRunner("whole", 0)
 	s.eventually(short, func() string { return s.targetSees(rps*0.9, rps*1.1) })
 	whole := time.Since(killed)
 	t.Logf("FIGURE runner killed to the whole rate again: at most %v", whole.Round(10*time.Millisecond))
@@ -118,17 +119,21 @@ func TestRunnerKilledRedeal(t *testing.T) {
 	if missing := rps*length - received; missing < 0 || float64(missing) > rps/2*(whole.Seconds()+1) || sent > received {
 		t.Errorf("sent %d, received %d of %d", sent, received, rps*length)
 	}
+	// The lost runner had one sample at most: a sample is 5 s of the load.
+	if o := s.report(lt).Observations[0]; len(o.Series) != 1 || o.Series[0].Figures.Samples < 3 {
+		t.Errorf("observation of the target: %+v", o)
+	}
 }
 
-// killSecond kills the runner of shard 1 and waits until status says so.
-func (s *story) killSecond(name string) {
+// killRunner kills the runner of a shard and waits until status says so.
+func (s *story) killRunner(name string, shard int) {
 	s.Helper()
 	runners := s.runners()
 	if len(runners) != 2 {
 		s.Fatalf("%d runners, want 2", len(runners))
 	}
 	begun := time.Now()
-	s.crash(runners[1])
+	s.crash(runners[shard])
 	s.eventually(short, func() string {
 		if lt := s.loadTest(name); lt.Status.Shards == nil || lt.Status.Shards.Lost != 1 {
 			return fmt.Sprintf("shards %+v, want one lost:\n%s", lt.Status.Shards, conditions(lt))

@@ -448,8 +448,9 @@ type ThresholdResult struct {
 	Name       string `json:"name"`
 	Metric     Metric `json:"metric"`
 	Percentile string `json:"percentile,omitempty"`
-	// Observation is that of Threshold.
+	// Observation and PerUnit are those of Threshold.
 	Observation string `json:"observation,omitempty"`
+	PerUnit     bool   `json:"perUnit,omitempty"`
 	// Of is the part of the requests that the threshold is on, and Window the length of its windows, such as 30s.
 	Of     Selector `json:"of,omitzero"`
 	Window string   `json:"window,omitempty"`
@@ -516,6 +517,8 @@ func (t *ThresholdResult) Figure() string {
 	switch {
 	case t.Percentile != "":
 		out = t.Percentile + " of " + out
+	case t.PerUnit:
+		out = "succeeded requests per second and unit of " + t.Observation
 	case t.Observation != "":
 		out = "mean of " + t.Observation
 	}

@@ -18,6 +18,8 @@ type Threshold struct {
 	Min string `json:"min,omitempty"`
 	// Observation is the name of the entry of Plan.Observe whose samples MetricObserved is the mean of.
 	Observation string `json:"observation,omitempty"`
+	// PerUnit limits the succeeded requests per second for each unit of the observation.
+	PerUnit bool `json:"perUnit,omitempty"`
 	// Of is the part of the requests that the threshold is on.
 	Of Selector `json:"of,omitzero"`
 	// Window is the length of the windows that the threshold is on. Zero: the run, or a stage.
@@ -165,7 +167,7 @@ func (t *Threshold) AtEndOnly() bool {
 func (t *Threshold) selection() (Selection, bool) {
 	s := Selection{Selector: t.Of}
 	switch {
-	case t.Metric == MetricObserved:
+	case t.Metric == MetricObserved && !t.PerUnit:
 		return Selection{}, false
 	case t.Metric.OfListeners():
 		s.Time = MetricNotificationTime

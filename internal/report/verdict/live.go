@@ -48,12 +48,8 @@ func (l *Live) Add(s *runnerv1alpha1.Snapshot) error {
 			continue
 		}
 		c, err := begin(t)
-		switch {
-		case err != nil:
-		case t.Metric == runnerv1alpha1.MetricObserved:
-			err = c.observed(l.watch.Observations(), l.inWindow(t))
-		default:
-			err = c.compare(t, &f)
+		if err == nil {
+			err = c.compare(t, &f, l.watch.Observations(), l.inWindow(t))
 		}
 		if err != nil {
 			return fmt.Errorf("threshold %s: %w", t.Name, err)
@@ -108,13 +104,9 @@ func (l *Live) look(i int) runnerv1alpha1.ThresholdResult {
 		return out
 	}
 	c, err := begin(t)
-	switch {
-	case err != nil:
-	case t.Metric == runnerv1alpha1.MetricObserved:
-		err = c.observed(l.watch.Observations(), figuresOf(l.plan, t))
-	default:
+	if err == nil {
 		f := l.watch.SoFar(i)
-		err = c.compare(t, &f)
+		err = c.compare(t, &f, l.watch.Observations(), figuresOf(l.plan, t))
 	}
 	if err != nil {
 		c.result.Observed = runnerv1alpha1.ObservedNone

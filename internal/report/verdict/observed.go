@@ -13,10 +13,12 @@ func (c *comparison) failed() bool {
 	return !c.result.Passed && c.result.NotCompared() == "" && !c.result.NotObserved()
 }
 
-// observed compares an observation with the limit: the mean of the series for which it is worst. figures returns those
-// of the period of the threshold.
-func (c *comparison) observed(all []runnerv1alpha1.ObservationResult,
-	figures func(*runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures) error {
+// seriesFigures returns the figures of a series in the period of a threshold.
+type seriesFigures func(*runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures
+
+// observed compares an observation with the limit: the mean of the series for which it is worst, or the rate of
+// succeeded requests for each unit of the sum of the means.
+func (c *comparison) observed(f *build.Figures, all []runnerv1alpha1.ObservationResult, of seriesFigures) error {
 	limit, err := parseNumber(c.limit)
 	if err != nil {
 		return err
@@ -27,21 +29,27 @@ func (c *comparison) observed(all []runnerv1alpha1.ObservationResult,
 	if i < 0 {
 		return nil
 	}
+	var means []float64
+	sum := 0.0
 	for k := range all[i].Series {
-		f := figures(&all[i].Series[k])
-		switch {
-		case f.Samples == 0:
-		case c.result.Observed == runnerv1alpha1.ObservedNone, c.isMinimum && f.Mean < c.value, !c.isMinimum &&
-			f.Mean > c.value:
-			c.number(f.Mean, limit, formatNumber)
+		if s := of(&all[i].Series[k]); s.Samples > 0 {
+			means, sum = append(means, s.Mean), sum+s.Mean
 		}
+	}
+	switch {
+	case len(means) == 0, c.result.PerUnit && (sum <= 0 || f.Seconds <= 0):
+	case c.result.PerUnit:
+		c.number(float64(f.Requests.Succeeded)/f.Seconds/sum, limit, formatNumber)
+	case c.isMinimum:
+		c.number(slices.Min(means), limit, formatNumber)
+	default:
+		c.number(slices.Max(means), limit, formatNumber)
 	}
 	return nil
 }
 
 // figuresOf returns the figures of a series over the run, or over the stage of a threshold.
-func figuresOf(plan *runnerv1alpha1.Plan,
-	t *runnerv1alpha1.Threshold) func(*runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures {
+func figuresOf(plan *runnerv1alpha1.Plan, t *runnerv1alpha1.Threshold) seriesFigures {
 	if t.Of.Stage == "" {
 		return func(s *runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures { return s.Figures }
 	}
@@ -55,7 +63,7 @@ func figuresOf(plan *runnerv1alpha1.Plan,
 }
 
 // inWindow returns the figures of a series in the present window of a threshold.
-func (l *Live) inWindow(t *runnerv1alpha1.Threshold) func(*runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures {
+func (l *Live) inWindow(t *runnerv1alpha1.Threshold) seriesFigures {
 	to := l.watch.Elapsed()
 	from := to - t.Window
 	return func(s *runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures {

@@ -30,22 +30,28 @@ func TestObserved(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observed runnerv1alpha1.ObservationResult
 		max, min string
+		perUnit  bool
 		stage    string
 		outcome  runnerv1alpha1.Outcome
 		message  string
 	}{
-		"passed":            {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(3, 9), means(4, 9)}}, max: "4", outcome: runnerv1alpha1.OutcomePassed},
-		"failed":            {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(4.5, 1), means(4, 1)}}, max: "4", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu 4.5 > 4"},
-		"failed in a stage": {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(1, 7)}}, max: "4", stage: "hold", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu in stage hold 7 > 4"},
-		"below the minimum": {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(9, 1), means(3, 1)}}, min: "4", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu 3 < 4"},
-		"no samples":        {observed: runnerv1alpha1.ObservationResult{Series: make([]runnerv1alpha1.SeriesResult, 1), Gaps: gap}, max: "4", outcome: runnerv1alpha1.OutcomeInconclusive, message: "few-cores: mean of cpu was not measured, limit <= 4 (connection refused)"},
+		"passed":              {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(3, 9), means(4, 9)}}, max: "4", outcome: runnerv1alpha1.OutcomePassed},
+		"failed":              {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(4.5, 1), means(4, 1)}}, max: "4", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu 4.5 > 4"},
+		"failed in a stage":   {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(1, 7)}}, max: "4", stage: "hold", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu in stage hold 7 > 4"},
+		"below the minimum":   {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(9, 1), means(3, 1)}}, min: "4", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: mean of cpu 3 < 4"},
+		"per unit":            {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(1, 9), means(2.9, 9)}}, min: "25", perUnit: true, outcome: runnerv1alpha1.OutcomePassed},
+		"too few per unit":    {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(1, 9), means(4, 9), {}}}, min: "25", perUnit: true, outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: succeeded requests per second and unit of cpu 19.98 < 25"},
+		"per unit in a stage": {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(1, 2)}}, min: "25", perUnit: true, stage: "hold", outcome: runnerv1alpha1.OutcomeFailed, message: "few-cores: succeeded requests per second and unit of cpu in stage hold 7.5 < 25"},
+		"no units":            {observed: runnerv1alpha1.ObservationResult{Series: []runnerv1alpha1.SeriesResult{means(0, 0)}}, min: "25", perUnit: true, outcome: runnerv1alpha1.OutcomeInconclusive, message: "was not measured"},
+		"no samples":          {observed: runnerv1alpha1.ObservationResult{Series: make([]runnerv1alpha1.SeriesResult, 1), Gaps: gap}, max: "4", outcome: runnerv1alpha1.OutcomeInconclusive, message: "few-cores: mean of cpu was not measured, limit <= 4 (connection refused)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good()
 			tc.observed.Name = "cpu"
 			r.report.Observations = []runnerv1alpha1.ObservationResult{{Name: "other"}, tc.observed}
 			r.plan.Thresholds = append(r.plan.Thresholds, runnerv1alpha1.Threshold{Name: "few-cores", Metric: runnerv1alpha1.MetricObserved, Observation: "cpu",
-				Max: tc.max, Min: tc.min, Of: runnerv1alpha1.Selector{Stage: tc.stage}})
+				PerUnit: tc.perUnit, Max: tc.max, Min: tc.min, Of: runnerv1alpha1.Selector{Stage: tc.stage}})
+			r.report.Selections = []runnerv1alpha1.SelectionResult{{SelectionCounters: runnerv1alpha1.SelectionCounters{SelectionCounts: runnerv1alpha1.SelectionCounts{Sent: 150, Done: 150, Succeeded: 150}}, WindowSeconds: 10}}
 			v, err := Judge(&r.plan, &r.report, r.facts)
 			if err != nil || v.Outcome != tc.outcome || !strings.Contains(v.Message, tc.message) {
 				t.Errorf("got %+v, %v; want %s, %q", v, err, tc.outcome, tc.message)

@@ -145,5 +145,5 @@ func judgeWindow(w *runnerv1alpha1.Window, t *runnerv1alpha1.Threshold) (compari
 			return c, nil
 		}
 	}
-	return c, c.compare(t, &f)
+	return c, c.compare(t, &f, nil, nil)
 }

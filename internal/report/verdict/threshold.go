@@ -40,20 +40,13 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 				out = append(out, c)
 				continue
 			}
-			if t.Metric == runnerv1alpha1.MetricObserved {
-				if err := c.observed(report.Observations, figuresOf(plan, t)); err != nil {
-					return nil, fmt.Errorf("threshold %s: %w", t.Name, err)
-				}
-				out = append(out, c)
-				continue
-			}
 			k := of[i]
 			if t.Of == (runnerv1alpha1.Selector{}) && t.Metric.OfTargets() < 0 && !t.Metric.OfListeners() {
 				k = -1 // the report has the distribution of the run
 			}
 			var f build.Figures
 			if f, err = build.FiguresOf(report, k); err == nil {
-				err = c.compare(t, &f)
+				err = c.compare(t, &f, report.Observations, figuresOf(plan, t))
 			}
 		}
 		if err != nil {
@@ -71,7 +64,7 @@ func begin(t *runnerv1alpha1.Threshold) (comparison, error) {
 		return out, errors.New("exactly one of max and min is needed")
 	}
 	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile,
-		Observation: t.Observation, Of: t.Of, Limit: "<= " + t.Max}
+		Observation: t.Observation, PerUnit: t.PerUnit, Of: t.Of, Limit: "<= " + t.Max}
 	if t.Window > 0 {
 		out.result.Window = formatWindow(t.Window)
 	}
@@ -93,9 +86,12 @@ func formatWindow(d time.Duration) string {
 	return text
 }
 
-// compare compares figures with the limit.
-func (c *comparison) compare(t *runnerv1alpha1.Threshold, f *build.Figures) error {
+// compare compares figures with the limit. of returns those of a series of an observation in the same period.
+func (c *comparison) compare(t *runnerv1alpha1.Threshold, f *build.Figures, all []runnerv1alpha1.ObservationResult,
+	of seriesFigures) error {
 	switch {
+	case t.Metric == runnerv1alpha1.MetricObserved:
+		return c.observed(f, all, of)
 	case t.Metric.IsErrorRate():
 		return c.errorRate(f)
 	case t.Metric == runnerv1alpha1.MetricRate:
