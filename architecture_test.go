@@ -144,7 +144,7 @@ var laws = []law{
 	},
 	{
 		name:   "a session has no input or output of its own, and knows nothing of measuring or chains",
-		of:     []string{"runner/h1", "runner/h2", "runner/protocol"},
+		of:     []string{"runner/h1", "runner/h2", "runner/h3", "runner/protocol"},
 		direct: true,
 		deny: []string{"net", "os", "syscall", "log", "golang.org/x/sys", module + "runner/measure", module + "runner/chain",
 			module + "runner/loop", module + "internal/histogram"},

@@ -14,7 +14,7 @@ import (
 type Client struct {
 	conn
 	h         protocol.Handler
-	fields    fieldSink
+	fields    protocol.Fields
 	abandoned int    // streams with that flag
 	overdue   int    // streams with that flag
 	answered  uint32 // the newest stream with a complete response
@@ -133,7 +133,7 @@ func (c *Client) onBlock(id uint32, p []byte, end bool) {
 	s := c.streams.find(id)
 	var sink hpack.Sink
 	if s != nil && s.want&protocol.WantHeaders != 0 && (end || !s.is(gotHeader)) {
-		c.fields = fieldSink{h: c.h, tok: s.tok, trailers: s.is(gotHeader)}
+		c.fields = protocol.Fields{Handler: c.h, Tok: s.tok, Trailers: s.is(gotHeader)}
 		sink = &c.fields
 	}
 	var sum hpack.Summary

@@ -7,32 +7,6 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// fieldSink passes the fields of one response to the handler while the decoder
-// decodes them.
-type fieldSink struct {
-	h        protocol.Handler
-	tok      uint32
-	trailers bool
-	final    bool // OnStatus was called
-}
-
-// Field implements hpack.Sink. If the status is not the first field, the message
-// is malformed (RFC 9113 8.3).
-func (f *fieldSink) Field(name, value []byte, class hpack.Class) {
-	switch {
-	case f.trailers && !class.Pseudo():
-		f.h.OnTrailer(f.tok, name, value)
-	case f.final && !class.Pseudo():
-		f.h.OnHeader(f.tok, name, value)
-	case class == hpack.Status && !f.trailers:
-		status := int(value[0]-'0')*100 + int(value[1]-'0')*10 + int(value[2]-'0')
-		if status >= 200 {
-			f.final = true
-			f.h.OnStatus(f.tok, status)
-		}
-	}
-}
-
 // onHeader handles the header of a response, interim or final, or its trailers.
 // reported says that the sink has reported a final status to the handler.
 func (c *Client) onHeader(s *stream, sum *hpack.Summary, end, reported bool) {

@@ -111,7 +111,7 @@ func resetCause(o protocol.Outcome) failure.Cause {
 	case o.Rule != "":
 		return failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
 	}
-	return failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
+	return failure.Cause{Kind: rv.CauseRstStream, Detail: protocol.CodeName(o.Code)}
 }
 
 // retry puts a request at the head of the queue again if the peer has not processed it (RFC 9113 8.7). The

@@ -1,4 +1,4 @@
-// Package protocol has the types that the client sessions of HTTP/1.1 and HTTP/2 share.
+// Package protocol has the types that the client sessions of HTTP/1.1, HTTP/2 and HTTP/3 share.
 package protocol
 
 import "golang.org/x/net/http2"
@@ -31,22 +31,23 @@ const (
 	// Reset by the peer, or by the session because the response was malformed.
 	Reset
 	// Unprocessed: the peer has not processed the request and will not, so that it is safe to send
-	// it again on another connection. In HTTP/2, it is above the last stream of a GOAWAY (RFC 9113
-	// 6.8). In HTTP/1.1,
+	// it again on another connection. In HTTP/2 and HTTP/3, its stream is beyond those of a GOAWAY
+	// (RFC 9113 6.8, RFC 9114 5.2). In HTTP/1.1,
 	//   - no octet of it was sent,
 	//   - or it follows a request whose response has "connection: close" (RFC 9112 9.6),
 	//   - or its method is idempotent (RFC 9110 9.2.2), the connection has answered before, and the
 	//     peer closed it cleanly without an octet of this response: the peer closed an idle
 	//     connection while the request was on its way (RFC 9112 9.3.1), or ended a pipeline (9.3.2).
 	Unprocessed
-	// Refused: RST_STREAM(REFUSED_STREAM). The peer has not processed the request, and may process
-	// it later (RFC 9113 8.7).
+	// Refused: RST_STREAM(REFUSED_STREAM), in HTTP/3 H3_REQUEST_REJECTED. The peer has not processed the request, and may
+	// process it later (RFC 9113 8.7, RFC 9114 4.1.1).
 	Refused
 	// Lost with its connection.
 	Lost
 )
 
-// Outcome is the end of a request. Code is that of the RST_STREAM or GOAWAY that ended it, if any.
+// Outcome is the end of a request. Code is that of the RST_STREAM or GOAWAY that ended it, if any; in HTTP/3 it is one
+// of H3NoError and the next ones.
 // Rule is the rule that the response broke if the session ended the request, and empty if the peer
 // did.
 type Outcome struct {

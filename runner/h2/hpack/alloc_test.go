@@ -36,6 +36,6 @@ func BenchmarkHuffman(b *testing.B) {
 	src := AppendLiteral(nil, Without, 46, "location", "/npcf-policyauthorization/v1/app-sessions/0000000001")[4:]
 	var dst []byte
 	for b.Loop() {
-		dst, _ = appendHuffman(dst[:0], src)
+		dst, _ = AppendHuffman(dst[:0], src)
 	}
 }

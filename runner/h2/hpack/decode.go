@@ -37,8 +37,8 @@ type Summary struct {
 	regular   bool
 }
 
-// note adds a field to the summary.
-func (s *Summary) note(j *judgement) {
+// Note adds a field to the summary.
+func (s *Summary) Note(j *Judgement) {
 	s.Size += uint64(j.size)
 	if j.class == Regular { // so that this much is inlined
 		s.regular = true
@@ -47,7 +47,7 @@ func (s *Summary) note(j *judgement) {
 	s.noteMeaning(j)
 }
 
-func (s *Summary) noteMeaning(j *judgement) {
+func (s *Summary) noteMeaning(j *Judgement) {
 	switch {
 	case j.class.Pseudo():
 		s.notePseudo(j.class, j.num)
@@ -160,7 +160,7 @@ func (d *Decoder) Decode(s *Summary, p []byte, sink Sink) error {
 func (d *Decoder) sizeUpdates(p []byte) (i int, err error) {
 	for i < len(p) && p[i]&0xe0 == 0x20 {
 		var size uint32
-		if size, i, err = readInt(p, i, 0x1f); err != nil {
+		if size, i, err = ReadInt(p, i, 0x1f); err != nil {
 			return i, err
 		}
 		if size > d.limit {
@@ -185,7 +185,7 @@ func (d *Decoder) skipIndexed(p []byte, i int, s *Summary) (next int, err error)
 		idx := uint32(p[i] & 0x7f)
 		j := &staticJudged[idx&63]
 		if at := idx - staticCount - 1; at < count {
-			j = &ring[(newest-at)&uint32(len(ring)-1)].judgement
+			j = &ring[(newest-at)&uint32(len(ring)-1)].Judgement
 		} else if idx-1 >= staticCount {
 			err = ErrIndex
 			break
@@ -205,7 +205,7 @@ func (d *Decoder) skipIndexed(p []byte, i int, s *Summary) (next int, err error)
 
 // indexed takes one field by its index.
 func (d *Decoder) indexed(p []byte, i int, sink Sink, s *Summary) (next int, err error) {
-	idx, i, err := readInt(p, i, 0x7f)
+	idx, i, err := ReadInt(p, i, 0x7f)
 	switch {
 	case err != nil:
 		return i, err
@@ -213,7 +213,7 @@ func (d *Decoder) indexed(p []byte, i int, sink Sink, s *Summary) (next int, err
 		return i, ErrIndex
 	case idx <= staticCount:
 		j, f := &staticJudged[idx&63], &static[idx&63]
-		s.note(j)
+		s.Note(j)
 		if sink != nil {
 			d.emit(sink, s, f.name, f.value, j.class)
 		}
@@ -223,7 +223,7 @@ func (d *Decoder) indexed(p []byte, i int, sink Sink, s *Summary) (next int, err
 	if e == nil {
 		return i, ErrIndex
 	}
-	s.note(&e.judgement)
+	s.Note(&e.Judgement)
 	if sink != nil {
 		d.emit(sink, s, d.dyn.name(e), d.dyn.value(e), e.class)
 	}
@@ -247,9 +247,8 @@ func (d *Decoder) literal(p []byte, i int, mask byte, insert bool, sink Sink, s 
 	if err != nil {
 		return i, err
 	}
-	j := judgement{kind: kind, size: uint32(len(name) + len(value) + EntryOverhead)}
-	j.class, j.num = judge(kind, value)
-	s.note(&j)
+	j := judgeValue(kind, len(name), value)
+	s.Note(&j)
 	if sink != nil {
 		d.emit(sink, s, name, value, j.class)
 	}
@@ -262,7 +261,7 @@ func (d *Decoder) literal(p []byte, i int, mask byte, insert bool, sink Sink, s 
 // literalName reads the name of a literal field; nameAt is its place in the
 // dynamic table, or -1.
 func (d *Decoder) literalName(p []byte, i int, mask byte) (name []byte, nameAt int, kind Class, next int, err error) {
-	idx, i, err := readInt(p, i, mask)
+	idx, i, err := ReadInt(p, i, mask)
 	switch {
 	case err != nil:
 		return nil, -1, 0, i, err
@@ -288,7 +287,7 @@ func (d *Decoder) readString(p []byte, i int) (s []byte, next int, err error) {
 		return nil, i, ErrTruncated
 	}
 	coded := p[i]&0x80 != 0
-	n, i, err := readInt(p, i, 0x7f)
+	n, i, err := ReadInt(p, i, 0x7f)
 	if err != nil {
 		return nil, i, err
 	}
@@ -301,14 +300,14 @@ func (d *Decoder) readString(p []byte, i int) (s []byte, next int, err error) {
 		return raw, i, nil
 	}
 	from := len(d.scratch)
-	d.scratch, err = appendHuffman(d.scratch, raw)
+	d.scratch, err = AppendHuffman(d.scratch, raw)
 	return d.scratch[from:], i, err
 }
 
-// readInt reads an integer whose prefix is the bits of mask (RFC 7541 5.1). No
+// ReadInt reads an integer at p[i], whose prefix is the bits of mask (RFC 7541 5.1). No
 // size or index we could accept is above 32 bits, so five more octets are the
 // most that is read.
-func readInt(p []byte, i int, mask byte) (v uint32, next int, err error) {
+func ReadInt(p []byte, i int, mask byte) (v uint32, next int, err error) {
 	if i >= len(p) {
 		return 0, i, ErrTruncated
 	}

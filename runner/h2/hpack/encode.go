@@ -63,11 +63,15 @@ func AppendString(dst []byte, s []byte) []byte {
 	return append(dst, s...)
 }
 
-func appendShorter(dst []byte, s string) []byte {
+func appendShorter(dst []byte, s string) []byte { return AppendShorter(dst, 0, 7, s) }
+
+// AppendShorter appends a string, Huffman coded if that is shorter. The length has a prefix of prefixBits bits. The bit
+// above it says whether the string is coded, and first has the bits above that (RFC 7541 5.2, RFC 9204 4.1.2).
+func AppendShorter(dst []byte, first byte, prefixBits uint8, s string) []byte {
 	if n := xhpack.HuffmanEncodeLength(s); n < uint64(len(s)) {
-		return xhpack.AppendHuffmanString(AppendInt(dst, 0x80, 7, n), s)
+		return xhpack.AppendHuffmanString(AppendInt(dst, first|1<<prefixBits, prefixBits, n), s)
 	}
-	dst = AppendInt(dst, 0, 7, uint64(len(s)))
+	dst = AppendInt(dst, first, prefixBits, uint64(len(s)))
 	return append(dst, s...)
 }
 

@@ -277,7 +277,7 @@ func TestStaticTable(t *testing.T) {
 func TestHuffmanOracle(t *testing.T) {
 	check := func(s string) {
 		t.Helper()
-		got, err := appendHuffman([]byte("x"), xhpack.AppendHuffmanString(nil, s))
+		got, err := AppendHuffman([]byte("x"), xhpack.AppendHuffmanString(nil, s))
 		if err != nil || string(got) != "x"+s {
 			t.Fatalf("%q: %q, %v", s, got, err)
 		}

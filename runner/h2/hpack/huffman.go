@@ -102,8 +102,8 @@ func buildPairs() (t [1 << pairBits]pair) {
 	return t
 }
 
-// appendHuffman appends the decoded src (RFC 7541 5.2).
-func appendHuffman(dst, src []byte) ([]byte, error) {
+// AppendHuffman decodes src and appends the result (RFC 7541 5.2).
+func AppendHuffman(dst, src []byte) ([]byte, error) {
 	n := len(dst)
 	dst = growBytes(dst, len(src)*8/minCodeBits+1) // one more, as symbols are written by twos
 	out := dst[:cap(dst)]

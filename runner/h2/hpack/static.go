@@ -72,14 +72,31 @@ var staticPairs = [staticCount][2]string{
 	{"www-authenticate", ""},
 }
 
-// judgement is what a table knows of a field in addition to its octets. Most fields
+// Judgement is what a table knows of a field in addition to its octets. Most fields
 // of most responses are indices, so judgements are kept apart and small.
-type judgement struct {
+type Judgement struct {
 	num   int64  // of a status or a content-length
 	size  uint32 // RFC 7541 4.1
 	kind  Class  // of the name, whatever the value
 	class Class  // of the pair
 }
+
+// Judge returns the judgement of a field.
+func Judge(name, value []byte) Judgement { return judgeValue(classOfName(name), len(name), value) }
+
+// With returns the judgement of a field with the name of j, which has nameLen octets, and another value.
+func (j *Judgement) With(nameLen int, value []byte) Judgement {
+	return judgeValue(j.kind, nameLen, value)
+}
+
+func judgeValue(kind Class, nameLen int, value []byte) Judgement {
+	j := Judgement{kind: kind, size: uint32(nameLen + len(value) + EntryOverhead)}
+	j.class, j.num = judge(kind, value)
+	return j
+}
+
+// Class returns what the field means.
+func (j *Judgement) Class() Class { return j.class }
 
 type staticField struct{ name, value []byte }
 
@@ -87,13 +104,11 @@ type staticField struct{ name, value []byte }
 // masked to six bits needs no bounds check.
 var static, staticJudged = buildStatic()
 
-func buildStatic() (fields [64]staticField, judged [64]judgement) {
+func buildStatic() (fields [64]staticField, judged [64]Judgement) {
 	for i, p := range staticPairs {
 		f, j := &fields[i+1], &judged[i+1]
 		f.name, f.value = []byte(p[0]), []byte(p[1])
-		j.size = uint32(EntrySize(p[0], p[1]))
-		j.kind = classOfName(f.name)
-		j.class, j.num = judge(j.kind, f.value)
+		*j = Judge(f.name, f.value)
 	}
 	return fields, judged
 }

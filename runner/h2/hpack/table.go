@@ -3,7 +3,7 @@ package hpack
 // entry is a field of the dynamic table, its name and value side by side in
 // the table's buffer.
 type entry struct {
-	judgement
+	Judgement
 	off, nameLen, valueLen uint32
 }
 
@@ -56,7 +56,7 @@ func (t *table) evict(limit uint32) {
 // insert adds a field (RFC 7541 4.4). A name that lies in the table is given as
 // the dynamic index nameAt too (else -1), and is copied before the entry which
 // holds it can be evicted.
-func (t *table) insert(name []byte, nameAt int, value []byte, j judgement) {
+func (t *table) insert(name []byte, nameAt int, value []byte, j Judgement) {
 	t.version++
 	if j.size > t.max {
 		t.evict(0) // not an error: the table is emptied and nothing added

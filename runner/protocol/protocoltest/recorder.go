@@ -41,7 +41,7 @@ func (r *Recorder) OnData(tok uint32, p []byte) {
 func (r *Recorder) OnDone(tok uint32, o protocol.Outcome) {
 	name := []string{"completed", "reset", "unprocessed", "refused", "lost"}[o.Kind]
 	if o.Code != 0 {
-		name += " " + o.Code.String()
+		name += " " + protocol.CodeName(o.Code)
 	}
 	r.add("%d %s", tok, name)
 }
