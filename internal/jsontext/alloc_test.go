@@ -24,6 +24,18 @@ func TestFindAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestMembersAllocateNothing(t *testing.T) {
+	names := []string{"ascReqData", "evSubsc"}
+	if n := testing.AllocsPerRun(100, func() {
+		var values [2][]byte
+		if !Members(values[:], session, names) || len(values[1]) == 0 {
+			t.Fatal("no members")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestPathAllocatesNothing(t *testing.T) {
 	for path, want := range map[string]string{
 		"$.nfInstances[?@.nfType=='UDM'].nfServices[0].serviceName": "nudm-sdm", "$..port": "8000",

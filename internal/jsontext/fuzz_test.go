@@ -23,6 +23,13 @@ func FuzzFind(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if len(p.tokens) == 1 && bytes.HasPrefix(bytes.TrimLeft(doc, " \t\r\n"), []byte("{")) {
+			values := make([][]byte, 1)
+			raw, found := p.Raw(doc)
+			if Members(values, doc, []string{p.tokens[0].name}); !bytes.Equal(values[0], raw) && found {
+				t.Fatalf("member %q in %q: %q, want %q", pointer, doc, values[0], raw)
+			}
+		}
 		got, ok := p.Find(nil, doc)
 		want, wantOK := oracle(doc, pointer)
 		if ok != wantOK {

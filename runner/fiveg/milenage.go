@@ -16,8 +16,8 @@ type USIM struct {
 	// shared is the cipher of the standard library, which is faster; nil: block.
 	shared cipher.Block
 	k, opc [KeySize]byte
-	// temp is E(K, RAND xor OPc).
-	temp, out [KeySize]byte
+	// temp is E(K, RAND xor OPc), and masked is temp xor OPc.
+	temp, masked, out [KeySize]byte
 	// text and work are buffers.
 	text, work []byte
 
@@ -76,6 +76,7 @@ func (u *USIM) answer(rand [KeySize]byte) answer {
 	var a answer
 	subtle.XORBytes(u.temp[:], rand[:], u.opc[:])
 	u.encrypt(&u.temp)
+	subtle.XORBytes(u.masked[:], u.temp[:], u.opc[:])
 	u.output(0, 1)
 	copy(a.res[:], u.out[8:])
 	copy(a.ak[:], u.out[:])
@@ -110,10 +111,8 @@ func (u *USIM) resyncKey() [sqnSize]byte {
 // output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet
 // of the constant.
 func (u *USIM) output(r int, c byte) {
-	for i := range u.out {
-		from := (i + r) % KeySize
-		u.out[i] = u.temp[from] ^ u.opc[from]
-	}
+	copy(u.out[:], u.masked[r:])
+	copy(u.out[KeySize-r:], u.masked[:r])
 	u.out[KeySize-1] ^= c
 	u.encrypt(&u.out)
 	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])

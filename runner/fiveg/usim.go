@@ -20,22 +20,10 @@ type Subscriber struct {
 	Network, Identity []byte
 }
 
-// Places of a challenge in the content of a response: AuthData of UEAuthenticationCtx and eapPayload of EapSession (TS
-// 29.509), and authenticationVector of AuthenticationInfoResult (TS 29.503). A string is a packet of EAP.
-var (
-	challenges = []*jsontext.Pointer{
-		pointer("/5gAuthData"), pointer("/eapPayload"), pointer("/authenticationVector"),
-	}
-	randPlace, autnPlace = pointer("/rand"), pointer("/autn")
-)
-
-func pointer(s string) *jsontext.Pointer {
-	p, err := jsontext.ParsePointer(s)
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
+// challenges are the members with a challenge in the content of a response: AuthData of UEAuthenticationCtx and
+// eapPayload of EapSession (TS 29.509), and authenticationVector of AuthenticationInfoResult (TS 29.503). A string is a
+// packet of EAP. vector are the members of a challenge of 5G AKA.
+var challenges, vector = []string{"5gAuthData", "eapPayload", "authenticationVector"}, []string{"rand", "autn"}
 
 // Respond verifies the challenge in the content of a response for a subscriber, whose number in q is n. It returns the
 // name of the check that failed, or "". A sequence number that is not fresh is not a failure: AUTS is then the answer.
@@ -52,7 +40,8 @@ func (u *USIM) Respond(content []byte, of *Subscriber, q *Sequences, n int64) (f
 	if data[0] != '{' {
 		return u.respondEAP(data, of, q, n)
 	}
-	if !key128(&u.rand, randPlace, data) || !key128(&u.autn, autnPlace, data) {
+	var values [2][]byte
+	if !jsontext.Members(values[:], data, vector) || !key128(&u.rand, values[0]) || !key128(&u.autn, values[1]) {
 		return rv.CheckUSIMChallenge
 	}
 	return u.verify(q, n)
@@ -60,23 +49,23 @@ func (u *USIM) Respond(content []byte, of *Subscriber, q *Sequences, n int64) (f
 
 // challenge returns the challenge in the content of a response, or nothing.
 func (u *USIM) challenge(content []byte) []byte {
-	for _, p := range challenges {
-		if data, ok := p.Find(u.work[:0], content); ok {
-			return data
+	var values [3][]byte
+	if !jsontext.Members(values[:], content, challenges) {
+		return nil
+	}
+	for _, raw := range values {
+		if raw != nil {
+			return jsontext.Text(u.work[:0], raw)
 		}
 	}
 	return nil
 }
 
-// key128 decodes the hexadecimal digits of 128 bits in a JSON object.
-func key128(to *[KeySize]byte, p *jsontext.Pointer, object []byte) bool {
+// key128 decodes the hexadecimal digits of 128 bits in JSON text.
+func key128(to *[KeySize]byte, raw []byte) bool {
 	var buf [2 * KeySize]byte
-	digits, ok := p.Find(buf[:0], object)
-	if !ok {
-		return false
-	}
 	var err error
-	*to, err = rv.Key(digits)
+	*to, err = rv.Key(jsontext.Text(buf[:0], raw))
 	return err == nil
 }
 

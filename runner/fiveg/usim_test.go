@@ -1,6 +1,8 @@
 package fiveg
 
 import (
+	"crypto/aes"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -173,4 +175,43 @@ func TestSequencesAreSmall(t *testing.T) {
 	if got, most := len(s.pages), 100_000>>pageBits+2; got > most {
 		t.Errorf("%d pages of %d octets, want at most %d", got, 8<<pageBits, most)
 	}
+}
+
+// BenchmarkUSIM compares a challenge of 5G AKA and its RES* with the crypto alone: five blocks of AES, and the two sums
+// of HMAC-SHA-256.
+func BenchmarkUSIM(b *testing.B) {
+	var t testing.T
+	shared, err := aes.NewCipher(octets(&t, testK))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("challenge", func(b *testing.B) {
+		p := newPair(&t, rv.SQN{IndBits: 5})
+		p.of.Cipher = shared
+		content, n := p.home.Vector().JSON(), int64(0)
+		var buf []byte
+		b.ReportAllocs()
+		for b.Loop() {
+			if failed := p.usim.Respond(content, &p.of, p.seqs, n&7); failed != "" {
+				b.Fatal(failed)
+			}
+			p.usim.stale = false
+			buf = p.usim.AppendAnswer(buf[:0], rv.AnswerRESStar)
+			n++
+		}
+	})
+	b.Run("crypto", func(b *testing.B) {
+		var block [KeySize]byte
+		var inner [127]byte
+		var outer [96]byte
+		for b.Loop() {
+			for range 5 {
+				shared.Encrypt(block[:], block[:])
+			}
+			sum := sha256.Sum256(inner[:])
+			copy(outer[:], sum[:])
+			sum = sha256.Sum256(outer[:])
+			copy(inner[:], sum[:])
+		}
+	})
 }
