@@ -52,7 +52,7 @@ func (g *Group) acceptChanges() {
 		}
 	}
 	for _, i := range g.changes.newest().Members {
-		if s := g.at(i); !s.state.Over() {
+		if s := g.at(i); !s.state.Over() && g.changes.joinedWith(i) > known {
 			s.member = true
 		}
 	}

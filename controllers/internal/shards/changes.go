@@ -52,6 +52,20 @@ func (c *changes) after(revision int64, start bool) *runnerv1alpha1.Update {
 	return nil
 }
 
+// joinedWith is the revision of the change that gave a member its share. Later ones, which name the shard too, give
+// nothing to another runner that has the index since.
+func (c *changes) joinedWith(i int) (revision int64) {
+	for _, u := range slices.Backward(c.list) {
+		if !slices.Contains(u.Members, i) {
+			break
+		}
+		if revision = u.Revision; u.At == 0 { // before the start, each change replaces all shares
+			break
+		}
+	}
+	return revision
+}
+
 // leftWith is the revision of the change that took the share of a shard.
 func (c *changes) leftWith(i int) (revision int64) {
 	for _, u := range slices.Backward(c.list) {

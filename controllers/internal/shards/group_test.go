@@ -172,3 +172,34 @@ func TestEarlyEndStaysALoss(t *testing.T) {
 		t.Errorf("state %s, loss %v; want Lost", s.State, s.Lost)
 	}
 }
+
+// TestChangeAfterALoss: a change can be decided before a loss, and stored with it. It still names the shard of the lost runner, and gives no share
+// to the runner that has the index now, which would send the slots of the lost one again.
+func TestChangeAfterALoss(t *testing.T) {
+	d := drive(t, 2)
+	d.desired.Policy = v1alpha1.ShardLostRebalance
+	change := record.Change{Revision: 2, Generation: 2, At: int64(5 * time.Second), Members: split.All(2)}
+	for _, step := range []struct {
+		do   func(*record.Record)
+		want bool // the second runner has a share
+	}{
+		{func(*record.Record) {}, true},
+		{func(*record.Record) {}, true},
+		{func(r *record.Record) {
+			r.Start, r.Pods = &record.Start{}, map[int]record.Pod{0: {UID: "uid-0"}, 1: {UID: "uid-1"}}
+		}, true},
+		{func(*record.Record) {
+			d.desired.Ended = []Recorded{{Shard: &record.Shard{Index: 1, Pod: "uid-1", Member: true, Loss: &record.Loss{}}}}
+			d.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "host-1b"}
+			d.runners[1] = runnerv1alpha1.Snapshot{Shard: 1, Boot: "boot-1b", State: runnerv1alpha1.StateWaiting}
+		}, false},
+		{func(r *record.Record) { r.Changes = append(r.Changes, change) }, false},
+	} {
+		next := *d.desired.Record
+		step.do(&next)
+		d.desired.Record = &next
+		if _, v := d.round(time.Second); v.Shards[1].Member != step.want {
+			t.Errorf("changes %+v: the runner in pod %s is a member: %v", next.Changes, v.Shards[1].Pod.Name, v.Shards[1].Member)
+		}
+	}
+}
