@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -12,22 +13,26 @@ import (
 type final struct {
 	mu       sync.Mutex
 	snapshot *rv.Snapshot
+	taken    time.Time     // of snapshot
 	acked    chan struct{} // closed by the first Ack
 	isAcked  bool
 }
 
-// pass returns the snapshot to send: the one at hand, or the final one once there is one.
+// pass returns the snapshot to send: the one at hand, or the final one once there is one. The clock of the final one
+// runs, because an operator that takes over measures by it when the test started.
 func (f *final) pass(take func() *rv.Snapshot) *rv.Snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.snapshot != nil {
-		return f.snapshot
+	if f.snapshot == nil {
+		s := take()
+		if s.State != rv.StateDone {
+			return s
+		}
+		f.snapshot, f.taken = s, time.Now()
 	}
-	s := take()
-	if s.State == rv.StateDone {
-		f.snapshot = s
-	}
-	return s
+	s := *f.snapshot
+	s.Clock += int64(time.Since(f.taken))
+	return &s
 }
 
 // ack accepts the sequence of the final snapshot, again and again, and nothing else.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -212,6 +213,20 @@ func TestFinalSnapshotIsHeld(t *testing.T) {
 	if since := time.Since(s.LastRequest()); since > time.Minute {
 		t.Errorf("the last request was %v ago", since)
 	}
+}
+
+// TestClockOfTheFinalSnapshot: an operator that reads it late, and for the first time, measures the clock of the runner by it.
+func TestClockOfTheFinalSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f final
+		take := func() *rv.Snapshot { return &rv.Snapshot{State: rv.StateDone, Sequence: 7, Clock: int64(time.Hour)} }
+		for _, want := range []time.Duration{time.Hour, time.Hour + 20*time.Second, time.Hour + 40*time.Second} {
+			if s := f.pass(take); s.Sequence != 7 || time.Duration(s.Clock) != want {
+				t.Errorf("snapshot %d at %s of the clock; want 7 at %s", s.Sequence, time.Duration(s.Clock), want)
+			}
+			time.Sleep(20 * time.Second)
+		}
+	})
 }
 
 func TestServeTellsOfALostListener(t *testing.T) {

@@ -21,11 +21,21 @@ const fixedSeeds = 24
 // TestSeeds runs fixed seeds, or what its flags ask for.
 func TestSeeds(t *testing.T) { simulation.Seeds(t, fixedSeeds) }
 
-// TestNextOperatorReachesLostRunner: a runner is lost, the operator restarts, and the runner answers again. It gets the
-// next change, and the stop.
-func TestNextOperatorReachesLostRunner(t *testing.T) {
-	simulation.Story(t, `0s operators; 0s links; 0s test shards=3 rate=20 seconds=150 lost=1; 10s cut ms=30000;
-		38s killOperator; 100s rate rate=5; 120s stop`)
+// TestStories runs what a seed found, or what a rule needs, with the fewest events that show it.
+func TestStories(t *testing.T) {
+	for name, events := range map[string]string{
+		// A runner is lost, the operator restarts, and the runner answers again. It gets the next change, and the stop.
+		"NextOperatorReachesLostRunner": `0s operators; 0s links; 0s test shards=3 rate=20 seconds=150 lost=1;
+			10s cut ms=30000; 38s killOperator; 100s rate rate=5; 120s stop`,
+		// A former leader reads the last counts, and its successor, which reads them later, starts a runner that joins.
+		"StartAfterTheLoad": `0s operators replicas=2; 0s links delay=8; 0s test lease=13 lost=1 rate=20 seconds=30 shards=4;
+			29s starting ms=10000; 30s scale shards=5; 31s cutOperator ms=40000; 39s@update:LoadTestRun+0s slowWrite delay=700 times=2`,
+		// The pod of a lost runner is replaced, and a probe begins with the decision about the loss.
+		"ProbeWithALoss": `0s operators; 0s links; 0s test feature=5 lease=11 lost=2 rate=91 seconds=10 shards=5;
+			4.5s stopOperator operator=1; 4.65s cutAll ms=36000; 36s force ms=2000 runner=7`,
+	} {
+		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
+	}
 }
 
 const defects = "testdata/defects"

@@ -17,7 +17,7 @@ type Snapshot struct {
 	Revision   int64 `json:"revision"`
 	Generation int64 `json:"generation,omitempty"`
 	State      State `json:"state"`
-	// Clock is the runner's monotonic clock, in nanoseconds, when the snapshot was taken.
+	// Clock is the runner's monotonic clock, in nanoseconds, when the snapshot was taken, or when the final one was sent.
 	Clock int64 `json:"clock"`
 	// StartAt is the time of the start that Start gave, in the runner's clock; zero: not yet. All offsets count from
 	// it. If the runner joined late, it is before StartedAt.
