@@ -83,14 +83,15 @@ func akaRow() row {
 	return row{
 		name: "chain-aka", group: groupMarks,
 		work:   "chain of 5G AKA: challenge, confirmation, removal; with the USIM and without",
-		server: ausf, ours: with(true, "with the USIM"), peer: &peer, goals: cpuRatio(1.15, 0),
+		server: ruled("ausf.yaml"), ours: with(true, "with the USIM"), peer: &peer, goals: cpuRatio(1.15, 0),
 	}
 }
 
-func startAUSF(b *lab, cpus []int) (*served, error) {
-	return serve(2, func(s *served, ports []int) error {
-		return s.addTarget(b, cpus, ports, "-f", b.Dir+"/ausf.yaml")
-	})
+// ruled is a target whose rules are in a file of the lab.
+func ruled(file string) server {
+	return server{name: "h2surge target", start: func(b *lab, cpus []int) (*served, error) {
+		return serve(2, func(s *served, ports []int) error {
+			return s.addTarget(b, cpus, ports, "-f", b.Dir+"/"+file)
+		})
+	}}
 }
-
-var ausf = server{name: "h2surge target", start: startAUSF}

@@ -51,6 +51,7 @@ func (b *lab) furnish() error {
 		"www/612.html":   strings.Repeat("x", pageFile),
 		"openssl.cnf":    opensslConfig,
 		"ausf.yaml":      akaRules,
+		"nrf.yaml":       discoveryRules,
 	} {
 		if err := os.WriteFile(filepath.Join(b.Dir, name), []byte(content), 0o600); err != nil {
 			return err

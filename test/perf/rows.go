@@ -52,6 +52,7 @@ func markRows() []row {
 		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step",
 			languageManifest, cpuMicros(2.0, 1.0)),
 		akaRow(),
+		jsonPathRow(),
 		notificationRow("notifications-50k", 50_000, cpuMicros(10, 6)),
 		observedRow(),
 	}
