@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"cmp"
 	"net/http"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,6 +16,8 @@ type call struct {
 	path            *field.Path
 	service, method string
 	messages        []text
+	deadline        time.Duration
+	gzip            bool
 }
 
 // call parses a call; nil: the request is none.
@@ -21,7 +25,10 @@ func (c *compiler) call(at *field.Path, in *v1alpha1.GRPC) *call {
 	if in == nil {
 		return nil
 	}
-	out := &call{path: at, service: in.Service, method: in.Method}
+	out := &call{path: at, service: in.Service, method: in.Method, gzip: in.Compression == v1alpha1.CompressionGzip}
+	if in.Deadline != nil {
+		out.deadline = in.Deadline.Duration
+	}
 	message := func(at *field.Path, raw []byte) {
 		out.messages = append(out.messages, c.text(at, c.object(at, raw), nil, ""))
 	}
@@ -42,6 +49,9 @@ func (c *compiler) wholeCall(r *request) {
 	if r.method != "" || r.target != nil || r.content != nil {
 		c.fail(r.path.Child("grpc"), "sets method, path and body; remove what else sets them")
 	}
+	if longest := cmp.Or(r.timeout, defaultTimeout); r.call.deadline > longest {
+		c.fail(r.path.Child("grpc", "deadline"), "must be at most timeout, which is %v", longest)
+	}
 	r.method = http.MethodPost
 	r.target = c.requestTarget(r.path.Child("grpc"), "/"+r.call.service+"/"+r.call.method)
 }
@@ -52,7 +62,7 @@ func (c *compiler) resolveCall(s *scope, in *call, out *rv.Step) {
 	if out.Target < len(c.plan.Targets) { // else there are none
 		c.callable(in.path, &c.plan.Targets[out.Target])
 	}
-	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method}
+	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method, Deadline: in.deadline, Gzip: in.gzip}
 	for _, m := range in.messages {
 		out.GRPC.Messages = append(out.GRPC.Messages, c.resolve(s, m))
 	}

@@ -2,10 +2,10 @@ package chain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/grpc"
@@ -15,6 +15,7 @@ import (
 // call is what a step that calls a method of gRPC knows of the method.
 type call struct {
 	method *grpc.Method
+	schema *grpc.Schema
 	// judged: a check of the step reads grpc-status, so that any code can be a success.
 	judged bool
 }
@@ -65,7 +66,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		b.fail(err)
 		return nil
 	}
-	s.call = &call{method: method, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
+	s.call = &call{method: method, schema: schema, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
 		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == statusField
 	})}
 	var parts []*rv.Part
@@ -82,7 +83,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		}
 		messages = append(messages, []byte(marked.String()))
 	}
-	pieces, err := method.Request(messages)
+	pieces, err := method.Request(messages, in.GRPC.Gzip)
 	if err != nil {
 		b.fail(err)
 		return nil
@@ -113,7 +114,7 @@ func (b *builder) pieces(in []grpc.Piece, parts []*rv.Part) (out text) {
 			out = append(out, piece{kind: pieceEncoded, encoded: &encoded{inner: inner, as: p.As}})
 			continue
 		}
-		octets, ok := p.As.Encode([]byte(inner.literal()), 0)
+		octets, ok := p.As.Encode([]byte(inner.literal()), 0, new(grpc.Gzip))
 		if !ok {
 			b.failf("%q is not a value of its field", inner.literal())
 		}
@@ -125,7 +126,7 @@ func (b *builder) pieces(in []grpc.Piece, parts []*rv.Part) (out text) {
 // appendTo appends the octets. If the text does not fit the field, the request must not be sent.
 func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
 	at := len(dst)
-	dst, ok := e.as.Encode(e.inner.appendTo(dst, in), at)
+	dst, ok := e.as.Encode(e.inner.appendTo(dst, in), at, &in.src.gzip)
 	in.src.unfit = in.src.unfit || !ok
 	return dst
 }
@@ -133,7 +134,10 @@ func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
 // Unfit returns whether the last AppendBody found a value that does not fit its field: its request must not be sent.
 func (s *Sources) Unfit() bool { return s.unfit }
 
-const statusField, messageField = "grpc-status", "grpc-message"
+const (
+	statusField, messageField, detailsField = "grpc-status", "grpc-message", "grpc-status-details-bin"
+	encodingField                           = "grpc-encoding"
+)
 
 // inspectCall makes the step keep the fields of a response.
 func (s *Inspection) inspectCall() {
@@ -144,12 +148,16 @@ func (s *Inspection) inspectCall() {
 }
 
 // callFields are the header fields of a call (PROTOCOL-HTTP2.md of gRPC). has are those that the request has itself.
-func callFields(timeout time.Duration, has map[string]bool) (out []fieldSource) {
+func callFields(in *rv.Step, has map[string]bool) (out []fieldSource) {
+	encoding := ""
+	if in.GRPC.Gzip {
+		encoding = "gzip"
+	}
 	for _, f := range [][2]string{
-		{"te", "trailers"}, {"content-type", "application/grpc"},
-		{"grpc-timeout", fmt.Sprintf("%dm", timeout.Milliseconds())},
+		{"te", "trailers"}, {"content-type", "application/grpc"}, {encodingField, encoding},
+		{"grpc-accept-encoding", "gzip"}, {"grpc-timeout", grpc.Timeout(cmp.Or(in.GRPC.Deadline, in.Timeout))},
 	} {
-		if !has[f[0]] {
+		if !has[f[0]] && f[1] != "" {
 			out = append(out, fieldSource{name: f[0], value: literalText(f[1])})
 		}
 	}
@@ -170,19 +178,31 @@ func (c *call) finding(x *message.Exchange) Finding {
 		Want: []byte("0")}
 }
 
-// judge returns the name of the code of a call that failed, or of the check that its messages failed, or "". It
-// replaces the body by its messages in JSON if checks, captures or the script of the step read it.
+// judge returns the name of the code of a call that failed, or of the check that its messages failed, or "". If checks,
+// captures or the script of the step read the body, it replaces the body by the messages in JSON, or by the failure.
 func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
 	status, has := x.Response.Header(statusField)
-	if code := grpc.Code(status); !has || code != "OK" && !c.judged {
+	code := grpc.Code(status)
+	switch {
+	case !has || code != "OK" && !c.judged:
 		return code
-	}
-	if !s.WantBody || string(status) != "0" {
+	case !s.WantBody:
 		return ""
-	}
-	var err error
-	if src.messages, err = c.method.AppendJSON(src.messages[:0], x.Response.Body); err != nil {
-		return rv.CheckMessage
+	case code != "OK":
+		f := grpc.Failure{Status: status}
+		f.Message, _ = x.Response.Header(messageField)
+		f.Details, _ = x.Response.Header(detailsField)
+		src.messages = f.AppendJSON(src.messages[:0], c.schema)
+	default:
+		r := grpc.Response{Body: x.Response.Body, Most: s.MaxBody}
+		r.Encoding, _ = x.Response.Header(encodingField)
+		var err error
+		src.messages, err = c.method.AppendJSON(src.messages[:0], r, &src.gzip)
+		if errors.Is(err, grpc.ErrTooLarge) {
+			return rv.CheckBody
+		} else if err != nil {
+			return rv.CheckMessage
+		}
 	}
 	x.Response.Body = src.messages
 	return ""

@@ -73,7 +73,7 @@ func (b *builder) fields(in *rv.Step, body text, contentType string) []fieldSour
 		out = append(out, fieldSource{name: "content-type", value: literalText(contentType)})
 	}
 	if in.GRPC != nil {
-		out = append(out, callFields(in.Timeout, has)...)
+		out = append(out, callFields(in, has)...)
 	}
 	if !has["user-agent"] {
 		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})

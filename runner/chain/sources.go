@@ -8,6 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/cacheline"
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/location"
 )
 
@@ -31,12 +32,13 @@ type Sources struct {
 	text, key, value, want []byte
 	// uri is a buffer for the URI of a request.
 	uri []byte
-	// messages are those of a response of gRPC, in JSON. unfit: a value of the last body does not fit its field.
+	// messages are those of a response of gRPC, in JSON. gzip is for compressed ones. unfit: a value of the last body does
+	// not fit its field.
 	messages []byte
+	gzip     grpc.Gzip
 	unfit    bool
 	// usim is the USIM of the subscriber that needs it; nil: no instance has needed it.
 	usim *usim
-	_    [16]byte // whole cache lines
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The

@@ -35,6 +35,7 @@ type kind uint8
 
 const (
 	kindFrame   kind = iota // a message with its prefix
+	kindGzip                // a compressed message with its prefix
 	kindMessage             // a message in a message
 	kindString
 	kindBytes
@@ -81,14 +82,15 @@ func encodingOf(f protoreflect.FieldDescriptor) *Encoding {
 const prefixOctets = 5
 
 // Encode replaces dst[at:], the text of a value or the octets of a message, by its encoding. It returns false if the
-// text is not a value of the field: then nothing may be sent. It allocates only if dst is too small.
-func (e *Encoding) Encode(dst []byte, at int) ([]byte, bool) {
+// text is not a value of the field: then nothing may be sent. It allocates only if dst is too small, or if g has not
+// compressed before.
+func (e *Encoding) Encode(dst []byte, at int, g *Gzip) ([]byte, bool) {
 	value := dst[at:]
 	switch e.kind {
 	case kindFrame:
-		dst = slices.Insert(dst, at, 0, 0, 0, 0, 0)
-		binary.BigEndian.PutUint32(dst[at+1:], uint32(len(dst)-at-prefixOctets))
-		return dst, true
+		return framed(dst, at, 0), true
+	case kindGzip:
+		return framed(g.compress(dst, at), at, 1), true
 	case kindString:
 		ok := utf8.Valid(value)
 		return prefixed(dst, at), ok
@@ -100,6 +102,13 @@ func (e *Encoding) Encode(dst []byte, at int) ([]byte, bool) {
 	default:
 		return e.number(dst[:at], string(value))
 	}
+}
+
+// framed inserts the prefix of the message dst[at:] before it.
+func framed(dst []byte, at int, flag byte) []byte {
+	dst = slices.Insert(dst, at, flag, 0, 0, 0, 0)
+	binary.BigEndian.PutUint32(dst[at+1:], uint32(len(dst)-at-prefixOctets))
+	return dst
 }
 
 // prefixed inserts the length of dst[at:] before it.

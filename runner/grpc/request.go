@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -47,9 +49,25 @@ func (m *Method) Path() string {
 	return "/" + string(m.method.Parent().FullName()) + "/" + string(m.method.Name())
 }
 
-// Request encodes the messages of a call. Each is in the JSON mapping of Protocol Buffers, with marks in strings.
-// Errors begin with the path of the field.
-func (m *Method) Request(messages [][]byte) (out []Piece, err error) {
+// Timeout is the value of grpc-timeout for a deadline: a number of at most 8 digits and a unit, rounded down to what
+// the unit allows.
+func Timeout(d time.Duration) string {
+	const most = 99_999_999
+	units := []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
+	i := slices.IndexFunc(units, func(u time.Duration) bool { return d%u == 0 })
+	for d/units[i] > most {
+		i--
+	}
+	return strconv.FormatInt(int64(d/units[i]), 10) + "Smun"[i:i+1]
+}
+
+// Request encodes the messages of a call, compressed with gzip if compressed is true. Each is in the JSON mapping of
+// Protocol Buffers, with marks in strings. Errors begin with the path of the field.
+func (m *Method) Request(messages [][]byte, compressed bool) (out []Piece, err error) {
+	frame := &Encoding{kind: kindFrame}
+	if compressed {
+		frame.kind = kindGzip
+	}
 	if len(messages) != 1 && !m.method.IsStreamingClient() {
 		return nil, fmt.Errorf("%s takes exactly one message", m.method.FullName())
 	}
@@ -61,7 +79,7 @@ func (m *Method) Request(messages [][]byte) (out []Piece, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Piece{Inner: inner, As: &Encoding{kind: kindFrame}})
+		out = append(out, Piece{Inner: inner, As: frame})
 	}
 	return out, nil
 }
@@ -224,7 +242,7 @@ func (s *Schema) scalar(f protoreflect.FieldDescriptor, text string) ([]Piece, e
 	if HasMarks(text) {
 		return []Piece{{Octets: tag}, {Text: text, As: e}}, nil
 	}
-	octets, ok := e.Encode(append(tag, text...), len(tag))
+	octets, ok := e.Encode(append(tag, text...), len(tag), nil)
 	if !ok {
 		return nil, fmt.Errorf("%q is not of type %s", text, f.Kind())
 	}

@@ -10,16 +10,23 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
+// Response is the body of a response with a coding: the value of grpc-encoding. Its messages take at most Most octets,
+// decompressed.
+type Response struct {
+	Body, Encoding []byte
+	Most           int
+}
+
 // AppendJSON appends the messages of a response in the JSON mapping of Protocol Buffers: the one message of a unary
 // call, or a list of those of a stream. Fields without a value are there with their default. It allocates.
-func (m *Method) AppendJSON(dst, body []byte) ([]byte, error) {
+func (m *Method) AppendJSON(dst []byte, r Response, g *Gzip) ([]byte, error) {
 	streams := m.method.IsStreamingServer()
 	if streams {
 		dst = append(dst, '[')
 	}
 	n := 0
-	for ; len(body) > 0; n++ {
-		message, rest, err := cut(body)
+	for ; len(r.Body) > 0; n++ {
+		message, err := r.next(g)
 		if err == nil && n > 0 && !streams {
 			err = errors.New("the response has a second message")
 		}
@@ -32,7 +39,6 @@ func (m *Method) AppendJSON(dst, body []byte) ([]byte, error) {
 		if dst, err = m.appendMessage(dst, message); err != nil {
 			return dst, err
 		}
-		body = rest
 	}
 	switch {
 	case streams:
@@ -43,19 +49,37 @@ func (m *Method) AppendJSON(dst, body []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// next removes the first message from the body, and returns it decompressed.
+func (r *Response) next(g *Gzip) (message []byte, err error) {
+	message, rest, compressed, err := cut(r.Body)
+	switch {
+	case err != nil:
+		return nil, err
+	case !compressed:
+		r.Body = rest
+		return message, nil
+	case string(r.Encoding) != "gzip":
+		return nil, fmt.Errorf("a message is compressed, and grpc-encoding is %q, not gzip", r.Encoding)
+	}
+	r.Body = rest
+	message, err = g.decompress(message, r.Most)
+	r.Most -= len(message)
+	return message, err
+}
+
 // cut splits off the first message.
-func cut(body []byte) (message, rest []byte, err error) {
+func cut(body []byte) (message, rest []byte, compressed bool, err error) {
 	if len(body) < prefixOctets {
-		return nil, nil, errors.New("the response ends in the prefix of a message")
+		return nil, nil, false, errors.New("the response ends in the prefix of a message")
 	}
 	n := uint64(binary.BigEndian.Uint32(body[1:]))
 	switch {
-	case body[0] != 0:
-		return nil, nil, errors.New("a message is compressed, which the request did not accept")
+	case body[0] > 1:
+		return nil, nil, false, fmt.Errorf("a message has the flag %d, which is not defined", body[0])
 	case n > uint64(len(body)-prefixOctets):
-		return nil, nil, errors.New("the response ends in a message")
+		return nil, nil, false, errors.New("the response ends in a message")
 	}
-	return body[prefixOctets:][:n], body[prefixOctets:][n:], nil
+	return body[prefixOctets:][:n], body[prefixOctets:][n:], body[0] == 1, nil
 }
 
 func (m *Method) appendMessage(dst, octets []byte) ([]byte, error) {

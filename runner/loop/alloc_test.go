@@ -78,22 +78,24 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestCallsAllocateNothing: calls of gRPC with placeholders in nested messages.
+// TestCallsAllocateNothing: calls of gRPC with placeholders in nested messages, also compressed.
 func TestCallsAllocateNothing(t *testing.T) {
-	p := cannedChain()
-	p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; } service S { rpc Call(M) returns (M); }`}}
-	p.Chains[0].Captures = nil
-	p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/Call"), Timeout: time.Hour, GRPC: &rv.GRPC{
-		Service: "S", Method: "Call",
-		Messages: []rv.Text{{{Literal: `{"id":"`}, {Variable: 1}, {Literal: `","next":{"next":{"id":"5"},"name":"ue-`}, {Variable: 1}, {Literal: `"}}`}}},
-	}}}
-	ok := append(append([]byte{0, 0, 16, 1, 5, 0, 0, 0, 0, 0x88, 0, 11}, "grpc-status"...), 1, '0')
-	w := cannedWorker(t, p, &canned{clock: 1, created: ok})
-	from := sent(w)
-	const turns = 1000
-	checkAllocations(t, w, turns)
-	if n := sent(w) - from; n < turns || w.rec.Steps[0].FailedChecks > 0 {
-		t.Errorf("%d requests, failed checks %v", n, w.rec.Steps[0].FailedBy.Counts())
+	for _, compressed := range []bool{false, true} {
+		p := cannedChain()
+		p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; } service S { rpc Call(M) returns (M); }`}}
+		p.Chains[0].Captures = nil
+		p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/Call"), Timeout: time.Hour, GRPC: &rv.GRPC{
+			Service: "S", Method: "Call", Gzip: compressed,
+			Messages: []rv.Text{{{Literal: `{"id":"`}, {Variable: 1}, {Literal: `","next":{"next":{"id":"5"},"name":"ue-`}, {Variable: 1}, {Literal: `"}}`}}},
+		}}}
+		ok := append(append([]byte{0, 0, 16, 1, 5, 0, 0, 0, 0, 0x88, 0, 11}, "grpc-status"...), 1, '0')
+		w := cannedWorker(t, p, &canned{clock: 1, created: ok})
+		from := sent(w)
+		const turns = 1000
+		checkAllocations(t, w, turns)
+		if n := sent(w) - from; n < turns || w.rec.Steps[0].FailedChecks > 0 {
+			t.Errorf("%d requests, failed checks %v", n, w.rec.Steps[0].FailedBy.Counts())
+		}
 	}
 }
 

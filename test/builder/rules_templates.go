@@ -99,7 +99,10 @@ func rulesOfCaptures(request string) []Mutant {
 func rulesOfCalls(request string) []Mutant {
 	const one = "at most one of message and messages is possible"
 	return []Mutant{{Name: "two kinds of messages", Path: request + ".grpc", Want: one,
-		Set: map[string]any{request + ".grpc.messages": []any{map[string]any{}}}}}
+		Set: map[string]any{request + ".grpc.messages": []any{map[string]any{}}}}, {
+		Name: "deadline above an hour", Path: request + ".grpc.deadline", Want: withinAnHour,
+		Set: map[string]any{request + ".grpc.deadline": "61m"},
+	}}
 }
 
 // rulesOfParts are those of a request with parts.

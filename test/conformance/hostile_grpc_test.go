@@ -1,8 +1,11 @@
 package conformance
 
 import (
+	"bytes"
+	"compress/gzip"
 	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -65,10 +68,45 @@ func grpcAnswer(name, failedBy, octets string, trailers ...string) grpcRow {
 	return row.judged()
 }
 
+// grpcCompressed is a row whose response has grpc-encoding.
+func grpcCompressed(name, failedBy, encoding, octets string) grpcRow {
+	row := grpcRow{failedBy: failedBy, h2row: script(name, tolerated, func(c *h2conn, id uint32) {
+		c.headers(id, false, append(grpcHeader[:len(grpcHeader):len(grpcHeader)], "grpc-encoding", encoding)...)
+		c.data(id, false, []byte(octets))
+		c.headers(id, true, "grpc-status", "0")
+	})}
+	return row.judged()
+}
+
+// gzipMessage is a compressed message behind its prefix.
+func gzipMessage(octets string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(octets))
+	_ = w.Close()
+	return "\x01" + string(u32(uint32(b.Len()))) + b.String()
+}
+
 // trailersOnly is a row whose response is one header block.
 func trailersOnly(name, failedBy string, fields ...string) grpcRow {
 	row := grpcRow{failedBy: failedBy, h2row: answer(name, tolerated, append(grpcHeader[:len(grpcHeader):len(grpcHeader)], fields...)...)}
 	return row.judged()
+}
+
+// expected makes only the first call fail with RESOURCE_EXHAUSTED, which is a success if its failure contains a text.
+func expected(failure string) func(p *rv.Plan) {
+	return func(p *rv.Plan) {
+		e := &p.Chains[0].Steps[0].Expect
+		e.Checks = []rv.Check{
+			{Name: "code", Source: &rv.Source{Kind: rv.SourceHeader, Name: "grpc-status"}, Match: &rv.Match{Op: rv.MatchExists, Want: text("true")}},
+			{Name: "body", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchMatches, Pattern: regexp.QuoteMeta(failure) + "|ok"}},
+		}
+	}
+}
+
+func (row grpcRow) with(plan func(p *rv.Plan)) grpcRow {
+	row.plan = plan
+	return row
 }
 
 func (row grpcRow) judged() grpcRow {
@@ -101,10 +139,17 @@ func TestHostileCalls(t *testing.T) {
 		grpcAnswer("Length-Prefixed-Message the response ends in a message", rv.CheckMessage, okMessage[:7], "grpc-status", "0"),
 		grpcAnswer("Length-Prefixed-Message a length of 2^32-1", rv.CheckMessage, "\x00\xff\xff\xff\xffx", "grpc-status", "0"),
 		grpcAnswer("Length-Prefixed-Message the flag of compression without grpc-encoding", rv.CheckMessage, "\x01"+okMessage[1:], "grpc-status", "0"),
+		grpcCompressed("Length-Prefixed-Message a message compressed with gzip", "", "gzip", gzipMessage("\x0a\x02ok")),
+		grpcCompressed("Length-Prefixed-Message a message that is not compressed, with grpc-encoding", "", "gzip", okMessage),
+		grpcCompressed("Length-Prefixed-Message a message compressed with another coding", rv.CheckMessage, "snappy", gzipMessage("\x0a\x02ok")),
+		grpcCompressed("Length-Prefixed-Message the flag of compression, and no gzip", rv.CheckMessage, "gzip", "\x01"+okMessage[1:]),
+		grpcCompressed("Length-Prefixed-Message a small message that is 10 MB decompressed", rv.CheckBody, "gzip", gzipMessage(strings.Repeat("\x00", 10<<20))),
 		grpcAnswer("Length-Prefixed-Message a flag above 1", rv.CheckMessage, "\x02"+okMessage[1:], "grpc-status", "0"),
 		grpcAnswer("Length-Prefixed-Message two messages of a unary call", rv.CheckMessage, okMessage+okMessage, "grpc-status", "0"),
 		grpcAnswer("Length-Prefixed-Message octets that are not a message of the method", rv.CheckMessage, "\x00\x00\x00\x00\x02\x0a\x09", "grpc-status", "0"),
-		grpcAnswer("Length-Prefixed-Message a message above maxBodyBytes", rv.CheckBody, "\x00\x00\x00\x00\x7f\x0a\x7d"+strings.Repeat("x", 125), "grpc-status", "0"),
+		grpcAnswer("Length-Prefixed-Message a message above maxBodyBytes", rv.CheckBody, "\x00\x00\x00\x00\x7f\x0a\x7d"+strings.Repeat("x", 125), "grpc-status", "0").with(small),
+		trailersOnly("Responses grpc-status-details-bin that is not base64", "", "grpc-status", "8", "grpc-status-details-bin", "#").with(expected(`"code":8`)),
+		trailersOnly("Responses grpc-status-details-bin that is cut", "", "grpc-status", "8", "grpc-status-details-bin", "GgP/").with(expected(`"details":[]`)),
 		{failedBy: rv.CheckStatus, h2row: answer("Responses status 503 of a proxy", outcome{failedChecks: 1}, ":status", "503", "content-type", "text/html")},
 		{failedBy: "UNKNOWN", h2row: answer("Responses status 200 of a server of pages", outcome{failedChecks: 1}, ":status", "200", "content-type", "text/html")},
 		{h2row: script("Errors RST_STREAM CANCEL after a message", outcome{reset: 1}, func(c *h2conn, id uint32) {
@@ -167,9 +212,6 @@ func TestHostileCalls(t *testing.T) {
 		want := row.want.String()
 		if row.failedBy != "" {
 			want += " as " + row.failedBy
-		}
-		if row.failedBy == rv.CheckBody {
-			row.plan = small
 		}
 		list(t, grpcRows, row.name, want)
 		t.Run(row.name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/encoding/gzip" // for compressed messages
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
@@ -92,6 +93,13 @@ func (e *echoServer) serve(_ any, stream grpc.ServerStream) error {
 		<-stream.Context().Done()
 		e.count("ended")
 		return grpcstatus.FromContextError(stream.Context().Err()).Err()
+	case do == "compress":
+		if err := grpc.SetSendCompressor(stream.Context(), "gzip"); err != nil {
+			return err
+		}
+	case do == "details":
+		stream.SetTrailer(metadata.Pairs("grpc-status-details-bin", details))
+		return grpcstatus.Error(codes.ResourceExhausted, "none")
 	case do == "deadline" && (!has || time.Until(by) > 5*time.Second):
 		return grpcstatus.Error(codes.FailedPrecondition, "no deadline within 5 s")
 	}
@@ -206,11 +214,28 @@ func header(name, value string) func(p *rv.Plan) {
 	}
 }
 
+func compressed(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Gzip = true }
+
+// details is a google.rpc.Status with a Text as its detail.
+const details = "\x08\x08\x12\x04none\x1a\x28\x0a\x1dtype.googleapis.com/test.Text\x12\x07\x0a\x05quota"
+
 var callRows = []callRow{
 	{name: "unary", method: "Unary", do: "deadline", messages: []string{"x"}, server: map[string]int64{"calls": 1, "received": 1, "sent": 1}},
 	{name: "a stream of the server", method: "Download", do: "deadline", messages: []string{"x"}, server: map[string]int64{"calls": 1, "received": 1, "sent": 3}},
 	{name: "a stream of the client", method: "Upload", messages: []string{"x", "y", "z"}, server: map[string]int64{"calls": 1, "received": 3, "sent": 1}},
 	{name: "both streams", method: "Both", messages: []string{"x", "y", "z"}, server: map[string]int64{"calls": 1, "received": 3, "sent": 3}},
+	{name: "compressed", method: "Both", messages: []string{strings.Repeat("x", 1000), "y"}, server: map[string]int64{"calls": 1, "received": 2, "sent": 2}, edit: compressed},
+	{name: "a compressed response", method: "Download", do: "compress", messages: []string{"x"}, server: map[string]int64{"calls": 1, "received": 1, "sent": 3}},
+	{name: "details of a code", method: "Unary", do: "details", messages: []string{"x"}, server: map[string]int64{"calls": 1}, edit: func(p *rv.Plan) {
+		check := func(name string, from rv.Source, want string) rv.Check {
+			return rv.Check{Name: name, Source: &from, Match: &rv.Match{Op: rv.MatchEquals, Want: text(want)}}
+		}
+		p.Chains[0].Steps[0].Expect.Checks = []rv.Check{
+			check("code", rv.Source{Kind: rv.SourceHeader, Name: "grpc-status"}, "8"),
+			check("type", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/details/0/@type"}, "type.googleapis.com/test.Text"),
+			check("text", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/details/0/text"}, "quota"),
+		}
+	}},
 	{name: "connections that end", method: "Both", messages: []string{"x", "y"}, age: 100 * time.Millisecond, server: map[string]int64{"calls": 1, "received": 2, "sent": 2},
 		edit: func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 200, Period: time.Second, Requests: 200} }},
 	{name: "a code in Trailers-Only", method: "Unary", do: "exhausted", messages: []string{"x"}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": 1}},
@@ -219,7 +244,7 @@ var callRows = []callRow{
 	{name: "a request above the limit of the server", method: "Unary", messages: []string{strings.Repeat("x", 4<<20)}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": -1, "sent": -1}},
 	{name: "a message above maxBodyBytes", method: "Unary", do: "large", messages: []string{"x"}, failedBy: rv.CheckBody, server: map[string]int64{"calls": 1, "received": 1, "sent": 1},
 		edit: func(p *rv.Plan) { p.Chains[0].Steps[0].MaxBody = 5000 }},
-	{name: "a deadline that passes", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: header("grpc-timeout", "50m"),
+	{name: "a deadline that passes", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: func(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond },
 		server: map[string]int64{"calls": 1, "received": -1, "ended": 1}},
 	{name: "a call that is cancelled", method: "Download", do: "sleep", messages: []string{"x"}, timedOut: true, server: map[string]int64{"calls": 1, "received": -1, "ended": 1},
 		edit: func(p *rv.Plan) { setTimeout(p, 50*time.Millisecond); header("grpc-timeout", "1M")(p) }},

@@ -878,6 +878,10 @@ type GRPC struct {
 	Service  string `json:"service"`
 	Method   string `json:"method"`
 	Messages []Text `json:"messages"`
+	// Gzip compresses the messages.
+	Gzip bool `json:"gzip,omitempty"`
+	// Deadline is sent as grpc-timeout. Zero: Step.Timeout.
+	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
 // CheckStatus, CheckScript, CheckBody, CheckRedirect and CheckMessage are the names of failures that do not belong to a

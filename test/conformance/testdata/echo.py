@@ -7,6 +7,7 @@ import threading
 
 import grpc
 
+DETAILS = b"\x08\x08\x12\x04none\x1a\x28\x0a\x1dtype.googleapis.com/test.Text\x12\x07\x0a\x05quota"
 OK = b"\x0a\x02ok"
 counts = collections.Counter()
 lock = threading.Lock()
@@ -35,6 +36,11 @@ def answers(name, messages, context):
         return
     if do == "deadline" and not 0 < (context.time_remaining() or 0) <= 5:
         context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no deadline within 5 s")
+    if do == "compress":
+        context.set_compression(grpc.Compression.Gzip)
+    if do == "details":
+        context.set_trailing_metadata((("grpc-status-details-bin", DETAILS),))
+        context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "none")
     if do == "exhausted" and name == "Unary":
         list(messages)
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "none left, 100 %")
