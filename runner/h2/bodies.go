@@ -10,6 +10,8 @@ type unsent struct {
 	queued bool
 	data   []byte
 	kept   []byte // memory for data that is copied
+	// trailers is the header block that follows data.
+	trailers []byte
 }
 
 // bodyQueue holds the unsent bodies of a connection. Most bodies never come
@@ -46,7 +48,7 @@ func (q *bodyQueue) put(id uint32, p []byte, stable bool) uint32 {
 // the next body that uses the entry is queued before that.
 func (q *bodyQueue) free(ref uint32) {
 	b := &q.items[ref-1]
-	b.id, b.data = 0, nil
+	b.id, b.data, b.trailers = 0, nil, nil
 	if cap(b.kept) > bodyKept {
 		b.kept = nil
 	}

@@ -63,7 +63,7 @@ func (c *conn) sendData(s *stream, p []byte) (n int) {
 	}
 	c.sendWindow -= int32(n)
 	s.sendWindow -= int32(n)
-	c.out.buf = AppendData(c.out.buf, s.id, n == len(p), p[:n])
+	c.out.buf = AppendData(c.out.buf, s.id, n == len(p) && !s.is(trailing), p[:n])
 	return n
 }
 
@@ -81,7 +81,11 @@ func (c *conn) pump() {
 			c.enqueue(s)
 			continue
 		}
+		trailers := b.trailers
 		c.forgetBody(s)
+		if s.is(trailing) {
+			c.sendHeaders(append(c.Begin(), trailers...), s.id, true)
+		}
 		c.role.onSent(s)
 	}
 }

@@ -137,15 +137,28 @@ func (s *Server) onData(h FrameHeader, p []byte) {
 // open or has its response, Respond sends nothing and returns false. A response to a request that
 // is not complete ends the stream, too (RFC 9113 8.1).
 func (s *Server) Respond(id uint32, buf, body []byte) (ok bool) {
+	return s.RespondTrailers(id, buf, body, nil)
+}
+
+// RespondTrailers is Respond with a trailer section (RFC 9113 8.1): a header block without references to a dynamic table,
+// which the caller must not change either.
+func (s *Server) RespondTrailers(id uint32, buf, body, trailers []byte) (ok bool) {
 	st := s.streams.find(id)
 	if st == nil || st.is(responded) || s.err != nil {
 		return false // out does not include the block
 	}
-	s.sendHeaders(buf, id, len(body) == 0)
-	st.flags |= responded
-	if s.sendBody(st, body, true) {
-		s.onSent(st)
+	s.sendHeaders(buf, id, len(body)+len(trailers) == 0)
+	if st.flags |= responded; len(trailers) > 0 {
+		st.flags |= trailing
 	}
+	switch {
+	case !s.sendBody(st, body, true):
+		s.bodies.items[st.body-1].trailers = trailers
+		return true
+	case len(trailers) > 0:
+		s.sendHeaders(append(s.Begin(), trailers...), id, true)
+	}
+	s.onSent(st)
 	return true
 }
 

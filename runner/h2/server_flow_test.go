@@ -470,3 +470,31 @@ func (h *answerAll) OnHeader(uint32, uint32, []byte, []byte) {}
 func (h *answerAll) OnData(uint32, uint32, []byte)           {}
 func (h *answerAll) OnReset(uint32, uint32)                  {}
 func (h *answerAll) OnEnd(id, _ uint32)                      { h.s.Respond(id, hpack.AppendIndexed(h.s.Begin(), 9), nil) }
+
+// TestServerTrailers: a trailer section follows the body, also if the windows hold it back, and ends the stream (RFC 9113 8.1).
+func TestServerTrailers(t *testing.T) {
+	p := newServerPeer(t, Config{}, false)
+	p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 4})
+	bodies := map[uint32]string{1: "", 3: "abc", 5: "abcdef", 7: "abcdef"}
+	p.onEnd = func(id uint32) {
+		trailers := hpack.AppendLiteral(nil, hpack.Without, 0, "grpc-status", "0")
+		if !p.s.RespondTrailers(id, hpack.AppendIndexed(p.s.Begin(), 8), []byte(bodies[id]), trailers) {
+			t.Errorf("stream %d has no response", id)
+		}
+	}
+	for id := uint32(1); id < 9; id += 2 {
+		p.request(id, true, "GET", "/")
+	}
+	p.check(p.fr.WriteRSTStream(7, http2.ErrCodeCancel))
+	p.check(p.fr.WriteWindowUpdate(5, 10))
+	p.flush()
+	want := []string{
+		"HEADERS 1 :status=200", "HEADERS 1 grpc-status=0 end",
+		"HEADERS 3 :status=200", "DATA 3 3", "HEADERS 3 grpc-status=0 end",
+		"HEADERS 5 :status=200", "DATA 5 4", "HEADERS 7 :status=200", "DATA 7 4",
+		"DATA 5 2", "HEADERS 5 grpc-status=0 end",
+	}
+	if diff := cmp.Diff(want, p.sent); diff != "" || p.s.Open() != 0 {
+		t.Errorf("%d streams are open, sent (-want +got):\n%s", p.s.Open(), diff)
+	}
+}

@@ -40,6 +40,8 @@ const (
 	overdue
 	// cut: the client does not send the rest of the request, so that only a reset ends the stream.
 	cut
+	// trailing: a trailer section follows the body of the server's response.
+	trailing
 )
 
 func (s *stream) is(f streamFlags) bool { return s.flags&f != 0 }
