@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -136,5 +138,31 @@ func runDocsGRPC(t *testing.T, b markdown.Block) {
 	r := runLess(t, b, nil, "", "--target-url", "http://"+l.Addr().String())
 	if want := r.WarmUp.Sent + r.Requests.Sent; served.Load() != want {
 		t.Errorf("the server counted %d calls, the report has %d", served.Load(), want)
+	}
+}
+
+// TestGRPCSample: the target of the samples, which serves the same proto files, counts what the report does.
+func TestGRPCSample(t *testing.T) {
+	waits(t)
+	const dir = "../../config/samples"
+	text, err := os.ReadFile(filepath.Join(dir, "grpc.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"health.proto", "registry.proto"} {
+		proto, err := os.ReadFile(filepath.Join(dir, "targets", name))
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), "\n    ", "\n"), string(proto)) {
+			t.Errorf("the ConfigMap has another %s than the target, %v", name, err)
+		}
+	}
+	set, err := rules.LoadFile(filepath.Join(dir, "targets", "grpc.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := serve(t, mock.Options{Rules: set, Seed: 1})
+	r := runLess(t, markdown.Block{File: "grpc", Text: string(text)}, nil, "", "--target-url", "http://"+peer.Addr().String())
+	st := peer.Stats()
+	if want := uint64(r.WarmUp.Sent + r.Requests.Sent + r.Graceful.Sent); st.Requests != want || st.ByCode["OK"]+st.ByCode["NOT_FOUND"] != want || st.ByCode["NOT_FOUND"] == 0 {
+		t.Errorf("the target counted %d requests, by code %v; the report has %d", st.Requests, st.ByCode, want)
 	}
 }

@@ -62,7 +62,7 @@ func TestLintOfManyAndStrict(t *testing.T) {
 		{"standard input", "1 LoadTest is valid\n", 0, []string{"-"}},
 		{"notes are not warnings", "testdata/lint/helm.yaml:3: note: 2 objects of other kinds: not checked (Deployment, Service)\n2 LoadTests are valid\n", 0, []string{"--strict", "testdata/lint/helm.yaml"}},
 		{"a target", "1 Target is valid\n", 0, []string{"../../config/samples/targets/nrf.yaml"}},
-		{"a directory", "7 Targets are valid\n", 0, []string{"-f", "../../config/samples/targets"}},
+		{"a directory", "8 Targets are valid\n", 0, []string{"-f", "../../config/samples/targets"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := h2surge(t, nil, nil, append([]string{"lint"}, tc.args...)...)

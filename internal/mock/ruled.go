@@ -109,6 +109,7 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 	s := c.srv
 	x := &s.exchanges.slots[tok]
 	call, now := x.call, s.begin.Add(time.Duration(s.now))
+	call.HTTP1 = c.http1 != nil
 	tooLong := len(call.Content()) > maxContent
 	switch {
 	case tooLong:
@@ -164,11 +165,11 @@ func (s *Server) respondByRules(tok uint32) {
 	x := &s.exchanges.slots[tok]
 	c, call := x.conn, x.call
 	buf := append(c.beginHeader(), call.Block...)
-	if c.send(x.id, buf, call.Body) {
+	if c.send(x.id, buf, call.Body, call.Trailers) {
 		c.owed--
 		s.settle(x, &s.count.answered)
 		if x.epoch == s.count.epoch {
-			s.count.rules.byStatus[call.Status]++
+			s.count.rules.answered(&call.Call)
 		}
 	} else {
 		s.settle(x, &s.count.aborted)
@@ -184,6 +185,8 @@ type ruleCounters struct {
 	unmatched uint64
 	byRule    []RuleCount
 	byStatus  []uint64
+	// byCode counts the answered calls of gRPC.
+	byCode [rules.Codes]uint64
 }
 
 // statuses is one more than the highest status a rule can answer.
@@ -215,9 +218,24 @@ func (k *ruleCounters) add(call *rules.Call) {
 	}
 }
 
+func (k *ruleCounters) answered(call *rules.Call) {
+	k.byStatus[call.Status]++
+	if call.Code >= 0 {
+		k.byCode[call.Code]++
+	}
+}
+
 func (k *ruleCounters) snapshot(names []string) *RuleStats {
 	st := &RuleStats{Unmatched: k.unmatched, Rules: make([]RuleCount, len(names))}
 	copy(st.Rules, k.byRule)
+	for code, n := range k.byCode {
+		if n > 0 && st.ByCode == nil {
+			st.ByCode = map[string]uint64{}
+		}
+		if n > 0 {
+			st.ByCode[rules.CodeName(code)] = n
+		}
+	}
 	for i, name := range names {
 		st.Rules[i].Name = name
 	}

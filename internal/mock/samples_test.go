@@ -102,6 +102,10 @@ var samples = map[string][]turn{
 		{"POST", "/nsmf-event-exposure/v1/subscriptions", jsonType, `{"supi":"imsi-1"}`, 201, `{"supi":"imsi-1"}`},
 		{"DELETE", "/nsmf-event-exposure/v1/subscriptions/{id}", "", "", 204, ""},
 	},
+	"grpc.yaml": { // TestSampleOfCalls has the calls; others are requests of HTTP
+		{"POST", "/grpc.health.v1.Health/Check", jsonType, `{}`, 200, `{"status": "SERVING"}`},
+		{"POST", "/registry.v1.Management/Deregister", jsonType, `{"nfInstanceId":"x"}`, 404, "DATA_NOT_FOUND"},
+	},
 	"amf.yaml": {
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{}}`, 400, "MANDATORY_IE_INCORRECT"},
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://127.0.0.1:1/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://127.0.0.1:1/b","anyUE":true},"subscriptionId":"{id}"}`},

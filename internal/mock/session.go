@@ -273,7 +273,7 @@ func (s *Server) respond(tok uint32) {
 	if x.answer == answerContent {
 		body = s.body
 	}
-	if c.send(x.id, buf, body) {
+	if c.send(x.id, buf, body, nil) {
 		c.owed--
 		c.table = table
 		s.settle(x, &s.count.answered)
@@ -295,12 +295,12 @@ func (c *session) beginHeader() []byte {
 }
 
 // send gives an answer with a header of beginHeader to the connection. ok is false if the request has ended.
-func (c *session) send(id uint32, header, body []byte) (ok bool) {
+func (c *session) send(id uint32, header, body, trailers []byte) (ok bool) {
 	if c.http1 != nil {
 		c.http1.answers <- http1Answer{header: header, body: body}
 		return true
 	}
-	return c.h2.Respond(id, header, body)
+	return c.h2.RespondTrailers(id, header, body, trailers)
 }
 
 // respondDue sends the answers that are due. It returns the time until the next one is due, in nanoseconds, or a

@@ -62,6 +62,8 @@ type RuleStats struct {
 	// match of a rule.
 	Unmatched uint64      `json:"unmatched"`
 	Rules     []RuleCount `json:"rules"`
+	// ByCode counts the calls of gRPC among Answered by the names of their codes.
+	ByCode map[string]uint64 `json:"byCode,omitempty"`
 	// Notifications are those of all rules, in the order of the file.
 	Notifications []notifier.Count `json:"notifications,omitempty"`
 }

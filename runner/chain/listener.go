@@ -108,6 +108,9 @@ func (b *builder) rules(file string) *rules.Set {
 	if n := len(set.Names()); n > maxRules {
 		b.failf("the file has %d rules; allowed: at most %d", n, maxRules)
 	}
+	if set.Calls() {
+		b.failf("the file has protoFiles; allowed in the rules of h2surge target only")
+	}
 	if n := set.Notifications(); len(n) > 0 {
 		b.failf("rule %q has notify; allowed in the rules of h2surge target only", n[0].Rule)
 	}

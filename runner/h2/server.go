@@ -140,8 +140,8 @@ func (s *Server) Respond(id uint32, buf, body []byte) (ok bool) {
 	return s.RespondTrailers(id, buf, body, nil)
 }
 
-// RespondTrailers is Respond with a trailer section (RFC 9113 8.1): a header block without references to a dynamic table,
-// which the caller must not change either.
+// RespondTrailers is Respond with a trailer section (RFC 9113 8.1): a header block without references to a dynamic
+// table, which the caller must not change either.
 func (s *Server) RespondTrailers(id uint32, buf, body, trailers []byte) (ok bool) {
 	st := s.streams.find(id)
 	if st == nil || st.is(responded) || s.err != nil {

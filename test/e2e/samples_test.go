@@ -26,6 +26,8 @@ const samplesDir = "../../config/samples"
 var samples = map[string]struct {
 	// rules is a file of config/samples/targets; "": config/target as it is.
 	rules string
+	// protos are the files of config/samples/targets that the rules name.
+	protos []string
 	// alone: it needs an exclusive CPU, so it gets the cluster for itself.
 	alone bool
 	// elsewhere says why it is not run here.
@@ -35,7 +37,7 @@ var samples = map[string]struct {
 	"ausf-authentication":    {rules: "ausf.yaml"},
 	"closed-loop":            {alone: true},
 	"gateway":                {},
-	"grpc":                   {elsewhere: "the target does not speak gRPC"},
+	"grpc":                   {rules: "grpc.yaml", protos: []string{"health.proto", "registry.proto"}},
 	"language":               {},
 	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"lossy-nodes":            {},
@@ -64,7 +66,7 @@ func TestSamples(t *testing.T) {
 		case c.elsewhere != "":
 			t.Logf("%s: %s", name, c.elsewhere)
 		case c.alone:
-			t.Run(name, func(t *testing.T) { runSample(t, name, c.rules) })
+			t.Run(name, func(t *testing.T) { runSample(t, name) })
 		default:
 			together = append(together, name)
 		}
@@ -72,7 +74,7 @@ func TestSamples(t *testing.T) {
 	for _, name := range together {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runSample(t, name, samples[name].rules)
+			runSample(t, name)
 		})
 	}
 }
@@ -95,12 +97,16 @@ func sampleNames(t *testing.T) (names []string) {
 	return names
 }
 
-func runSample(t *testing.T, name, rules string) {
-	s := newStory(t, "sample-"+name)
-	if rules == "" {
+func runSample(t *testing.T, name string) {
+	s, dir, c := newStory(t, "sample-"+name), filepath.Join(samplesDir, "targets"), samples[name]
+	if c.rules == "" {
 		s.withTarget()
 	} else {
-		s.withRules(filepath.Join(samplesDir, "targets", rules))
+		var named []string
+		for _, proto := range c.protos {
+			named = append(named, filepath.Join(dir, proto))
+		}
+		s.withRules(filepath.Join(dir, c.rules), named...)
 	}
 	s.applySample(name, lessLoad, patient)
 	lt := s.awaitFinished(name)

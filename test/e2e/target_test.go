@@ -23,10 +23,14 @@ func (s *story) withTarget(args ...string) *story {
 	return s
 }
 
-// withRules deploys config/target-rules with the rules of a file.
-func (s *story) withRules(file string) *story {
+// withRules deploys config/target-rules with the rules of a file, and the files that these name.
+func (s *story) withRules(file string, named ...string) *story {
 	s.Helper()
-	s.mustKubectl("", "create", "configmap", "target-rules", "--from-file=rules.yaml="+file)
+	args := []string{"create", "configmap", "target-rules", "--from-file=rules.yaml=" + file}
+	for _, name := range named {
+		args = append(args, "--from-file="+name)
+	}
+	s.mustKubectl("", args...)
 	s.deployTarget(rulesDir, nil)
 	return s
 }

@@ -38,8 +38,9 @@ client closes it.
 With -f, a file of rules defines the responses, so that the target can simulate a
 network function: docs/reference/target.md describes the format, and
 config/samples/targets has files for NRF, UDM, PCF, SMF, AUSF and AMF. A rule can send
-notifications to the callbacks of subscribers. The faults of the flags apply in addition
-to the rules. Flags override the listen options of the file.
+notifications to the callbacks of subscribers. If the file names proto files, rules
+answer calls of gRPC. The faults of the flags apply in addition to the rules. Flags
+override the listen options of the file.
 
 --record writes each request as a line of JSON.
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/url"
 	"time"
+
+	"github.com/h2surge/h2surge/runner/grpc"
 )
 
 // Fate is the outcome of a request.
@@ -54,7 +56,20 @@ type Call struct {
 	// Notifications are those that the target must send. They stay valid after Begin.
 	Notifications []Notification
 
-	scratch, content []byte
+	// Trailers is the header block of the trailer section of a call of gRPC, like Block.
+	Trailers []byte
+	// Code is the number of the status of a call of gRPC; negative: the request is not one. The caller sets HTTP1 before
+	// Engine.Answer if the connection has no trailer sections: no request is a call then.
+	Code  int
+	HTTP1 bool
+
+	// called is true for a call of gRPC, whose method is rpc; nil: there is no such method. ready are the messages of
+	// the answer, if they were encoded before.
+	called bool
+	rpc    *grpc.Method
+	ready  []byte
+
+	scratch, content, messages []byte
 }
 
 type fieldSpan struct{ at, value, end int }
@@ -73,17 +88,20 @@ const keepBytes = 16 << 10
 // Begin starts a request. path is :path, query included.
 func (c *Call) Begin(method, path []byte) {
 	*c = Call{
-		method:  append(c.method[:0], method...),
-		target:  append(c.target[:0], path...),
-		arena:   kept(c.arena),
-		fields:  c.fields[:0],
-		body:    kept(c.body),
-		params:  c.params[:0],
-		id:      c.id[:0],
-		Block:   kept(c.Block),
-		scratch: kept(c.scratch),
-		content: kept(c.content),
-		Rule:    -1,
+		method:   append(c.method[:0], method...),
+		target:   append(c.target[:0], path...),
+		arena:    kept(c.arena),
+		fields:   c.fields[:0],
+		body:     kept(c.body),
+		params:   c.params[:0],
+		id:       c.id[:0],
+		Block:    kept(c.Block),
+		scratch:  kept(c.scratch),
+		content:  kept(c.content),
+		messages: kept(c.messages),
+		Trailers: kept(c.Trailers),
+		Rule:     -1,
+		Code:     -1,
 	}
 	c.path = c.target
 	if q := bytes.IndexByte(c.target, '?'); q >= 0 {
@@ -98,8 +116,9 @@ func kept(b []byte) []byte {
 	return b[:0]
 }
 
-// Detach makes the next answer use new memory for Body, because the caller keeps the current one for longer.
-func (c *Call) Detach() { c.content = nil }
+// Detach makes the next answer use new memory for Body and Trailers, because the caller keeps the current one for
+// longer.
+func (c *Call) Detach() { c.content, c.messages, c.Trailers = nil, nil, nil }
 
 // AddField adds a request header field, :scheme and :authority among them.
 func (c *Call) AddField(name, value []byte) {

@@ -73,7 +73,7 @@ func (s *source) compileContent(path string, from content, kind string, status i
 	if written != "" && noContent(status) {
 		s.add(path, "a response with status %d has no body (RFC 9110 section 6.4.1)", status)
 	}
-	sc.json = strings.Contains(kind, "json")
+	sc.json = strings.Contains(kind, "json") || sc.called
 	t, err := parseText(written, sc)
 	s.addAll(path, err)
 	return &t, kind

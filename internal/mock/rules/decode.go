@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -45,6 +46,8 @@ type source struct {
 	unread map[string]bool
 	// scripts are those compiled so far.
 	scripts []*script.Script
+	// methods are those of protoFiles, by path.
+	methods map[string]*grpc.Method
 }
 
 func newSource() *source { return &source{lines: map[string]int{}, unread: map[string]bool{}} }

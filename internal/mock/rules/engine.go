@@ -6,6 +6,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/mock/documents"
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -16,6 +17,7 @@ type Engine struct {
 	rng      *rand.Rand
 	counters []uint64     // of requests, by rule
 	host     *script.Host // nil: no response has a script
+	gzip     grpc.Gzip
 }
 
 // maxAnswer is the largest body of a text or a list, in bytes.
@@ -54,6 +56,10 @@ func (e *Engine) Documents() int { return e.store.Len() }
 // once, even if the answer has a delay.
 func (e *Engine) Answer(c *Call, now time.Time) {
 	c.now = now
+	defer e.finishCall(c)
+	if e.identify(c); c.called && !e.decode(c) {
+		return
+	}
 	r := e.set.find(c)
 	if r == nil {
 		e.renderProblem(c, noMatch)
@@ -63,7 +69,7 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 	e.counters[r.index]++
 	c.counter = e.counters[r.index]
 	e.respond(c, r)
-	if c.Fate == Answered && c.Status < 400 {
+	if c.encode(); c.Fate == Answered && c.Status < 400 {
 		e.notify(c, r)
 	}
 }
@@ -77,6 +83,10 @@ func (e *Engine) respond(c *Call, r *rule) {
 	}
 	if resp.problem != nil {
 		e.renderProblem(c, resp.problem)
+		return
+	}
+	if resp.grpc != nil {
+		c.fail(resp.grpc.code, e.appendText(nil, &resp.grpc.message, c))
 		return
 	}
 	status := resp.status
@@ -98,12 +108,16 @@ func (e *Engine) respond(c *Call, r *rule) {
 // NotFound makes a 404 for a request with a fault of the target's options.
 func (e *Engine) NotFound(c *Call, now time.Time) {
 	c.now = now
+	defer e.finishCall(c)
+	e.identify(c)
 	e.renderProblem(c, drawnNotFound)
 }
 
 // TooLarge makes a 413.
 func (e *Engine) TooLarge(c *Call, now time.Time) {
 	c.now = now
+	defer e.finishCall(c)
+	e.identify(c)
 	e.renderProblem(c, tooLarge)
 }
 

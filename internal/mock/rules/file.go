@@ -25,6 +25,10 @@ type File struct {
 	Listen *Listen `yaml:"listen,omitempty"`
 	// maxDocuments is the maximum number of documents that resources store. Default: 1000000.
 	MaxDocuments *int `yaml:"maxDocuments,omitempty"`
+	// protoFiles are the proto files of the services of gRPC that the target serves, or sets of descriptors as protoc
+	// --include_imports --descriptor_set_out writes them. An import is the file whose path ends with it, or else whose
+	// name is its last element. Default: none; calls of gRPC are requests like others then.
+	ProtoFiles []string `yaml:"protoFiles,omitempty"`
 	// callbacks is how the target sends notifications.
 	Callbacks *Callbacks `yaml:"callbacks,omitempty"`
 	// rules are the rules for responses. The most specific rule that matches a request answers it; a request that no rule
@@ -226,6 +230,9 @@ type Response struct {
 	Parts []Part `yaml:"parts,omitempty"`
 	// problem makes the response an error of application/problem+json (RFC 9457), in place of status, headers and body.
 	Problem *Problem `yaml:"problem,omitempty"`
+	// grpc makes the response a status of gRPC without messages, in place of status, headers and body. It is allowed if
+	// the path of the rule matches a method of protoFiles.
+	GRPC *GRPCStatus `yaml:"grpc,omitempty"`
 	// delay is the time from the arrival of the request until the response is sent. Default: none.
 	Delay *Delay `yaml:"delay,omitempty"`
 	// unanswered is the share of the requests that get no response and whose stream stays open, such as 0.03 or 3%.
@@ -239,6 +246,16 @@ type Response struct {
 	Close *Ratio `yaml:"close,omitempty"`
 	// script is Lua code that can change the response. Default: none.
 	Script *Script `yaml:"script,omitempty"`
+}
+
+// GRPCStatus is the status of a call that fails.
+type GRPCStatus struct {
+	// status is the name of the code, such as NOT_FOUND.
+	//
+	// +kubebuilder:validation:Enum=CANCELLED;UNKNOWN;INVALID_ARGUMENT;DEADLINE_EXCEEDED;NOT_FOUND;ALREADY_EXISTS;PERMISSION_DENIED;RESOURCE_EXHAUSTED;FAILED_PRECONDITION;ABORTED;OUT_OF_RANGE;UNIMPLEMENTED;INTERNAL;UNAVAILABLE;DATA_LOSS;UNAUTHENTICATED
+	Status string `yaml:"status"`
+	// message is the message of the status, a text that can have placeholders. Default: none.
+	Message string `yaml:"message,omitempty"`
 }
 
 // Part is a part of a multipart/related body (RFC 2387). It has at most one of Body, BodyHex and BodyFile.

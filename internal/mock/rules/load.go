@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/h2surge/h2surge/internal/mock/documents"
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -30,6 +31,8 @@ type Set struct {
 	// Listen is what the file says about listening.
 	Listen Listen
 
+	// methods are those of gRPC, by path.
+	methods      map[string]*grpc.Method
 	maxDocuments int
 	names        []string
 	collections  []string // of the rules' resources, "" without one
@@ -48,6 +51,9 @@ func (s *Set) Names() []string { return s.names }
 
 // Notifications are the names of all notifications, in the order of the file. Notification.Number is a place in them.
 func (s *Set) Notifications() []NotificationName { return s.notifications }
+
+// Calls returns whether the file has services of gRPC. The caller of the engine must then send Call.Trailers.
+func (s *Set) Calls() bool { return len(s.methods) > 0 }
 
 // Sending is how notifications are sent.
 func (s *Set) Sending() Sending { return s.sending }
@@ -91,7 +97,8 @@ func Load(data []byte, dir string) (*Set, error) {
 
 func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
-	set := &Set{exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
+	s.methods = s.compileProtos(f.ProtoFiles, dir)
+	set := &Set{methods: s.methods, exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
 		maxDocuments: s.bounded("maxDocuments", f.MaxDocuments, documents.DefaultMax, 0, math.MaxInt)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen

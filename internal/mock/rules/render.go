@@ -29,7 +29,8 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 		e.runScript(c, r, resp, status)
 		return
 	}
-	c.Block = append(appendStatus(c.Block[:0], status), resp.block...)
+	c.head(status)
+	c.Block = append(c.Block, resp.block...)
 	for i := range resp.fields {
 		f := &resp.fields[i]
 		c.scratch = e.appendText(c.scratch[:0], &f.value, c)
@@ -48,9 +49,10 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 		e.fail(c, errTooLong)
 		return
 	}
-	if resp.body == nil && len(body) > 0 && !resp.hasType {
+	if (resp.body == nil || r.called) && len(body) > 0 && !resp.hasType && !c.called {
 		c.Block = append(c.Block, jsonType...)
 	}
+	c.ready = resp.messages
 	c.finish(status, body)
 }
 
@@ -79,7 +81,7 @@ func (e *Engine) renderBody(c *Call, resp *response, status int) []byte {
 }
 
 func needsLocation(c *Call, r *rule, resp *response, status int) bool {
-	if resp.hasLocation || r.resource == nil || status != http.StatusCreated {
+	if c.called || resp.hasLocation || r.resource == nil || status != http.StatusCreated {
 		return false
 	}
 	return r.resource.action == actionCreate || c.created
@@ -96,10 +98,19 @@ func appendLocation(dst []byte, c *Call) []byte {
 	return append(append(dst, '/'), c.id...)
 }
 
+// head begins the header block.
+func (c *Call) head(status int) {
+	if c.called {
+		c.Block = append(c.Block[:0], callHead...)
+		return
+	}
+	c.Block = appendStatus(c.Block[:0], status)
+}
+
 // finish sets the status, the content-length and the body. Answers to HEAD have no body.
 func (c *Call) finish(status int, body []byte) {
 	c.Status = status
-	if !noContent(status) {
+	if !noContent(status) && !c.called {
 		var digits [20]byte
 		c.Block = hpack.AppendString(append(c.Block, lengthPrefix...), strconv.AppendInt(digits[:0], int64(len(body)), 10))
 	}
@@ -110,6 +121,10 @@ func (c *Call) finish(status int, body []byte) {
 
 func (e *Engine) renderProblem(c *Call, p *problem) {
 	c.content = e.appendText(c.content[:0], &p.body, c)
+	if c.called {
+		c.failProblem(p)
+		return
+	}
 	c.Block = append(appendStatus(c.Block[:0], p.status), problemType...)
 	c.finish(p.status, c.content)
 }
@@ -117,6 +132,10 @@ func (e *Engine) renderProblem(c *Call, p *problem) {
 // fail makes a 500 with the error in the field errorField.
 func (e *Engine) fail(c *Call, why string) {
 	c.Failed = true
+	if c.called {
+		c.fail(codeInternal, []byte(why))
+		return
+	}
 	e.renderProblem(c, failed)
 	c.Block = hpack.AppendString(append(c.Block, errorPrefix...), visible(why))
 }

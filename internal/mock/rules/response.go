@@ -21,6 +21,9 @@ type response struct {
 	body     *text
 	constant []byte
 	problem  *problem
+	grpc     *callStatus // nil: none
+	// messages are those of constant, if the rule is for one method.
+	messages []byte
 	delay    distribution
 	// The shares of requests without a response, from 0 to 1. They are cumulative: a draw x selects unanswered if
 	// x < unanswered, else reset if x < reset, else close if x < close.
@@ -41,6 +44,10 @@ func (s *source) compileResponse(path string, spec *Response, sc scope, dir stri
 	if spec.Problem != nil {
 		s.onlyProblem(path, spec)
 		r.problem = s.compileProblem(path+".problem", spec.Problem, 0, sc)
+		return r
+	}
+	if spec.GRPC != nil {
+		s.compileStatus(path, spec, r, sc)
 		return r
 	}
 	if !sc.state {
@@ -68,6 +75,9 @@ func (s *source) compileResponse(path string, spec *Response, sc scope, dir stri
 		if constant, ok := r.body.constant(); ok {
 			r.constant = []byte(constant)
 		}
+	}
+	if sc.called {
+		s.compileMessages(path, spec, r, sc)
 	}
 	return r
 }

@@ -19,6 +19,8 @@ type rule struct {
 	responses  []*response
 	weight     int // of all responses
 	notify     []*notify
+	// called: the path matches a method of gRPC.
+	called bool
 }
 
 // compare is negative when r goes before other: the more specific path, then a method given, then
@@ -34,6 +36,9 @@ func (r *rule) compare(other *rule) int {
 
 func (r *rule) matches(c *Call) bool {
 	if r.method != "" && r.method != string(c.method) {
+		return false
+	}
+	if c.called && !r.called {
 		return false
 	}
 	var ok bool
@@ -94,6 +99,8 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	}
 	r.conditions = s.compileConditions(path+".match", &spec.Match)
 	sc := scope{params: r.path.params, state: spec.Resource != nil}
+	r.called, sc.method = s.methodsOf(&r.path)
+	sc.called = r.called
 	if spec.Resource != nil {
 		r.resource = s.compileResource(path+".resource", spec.Resource, sc)
 	}
@@ -112,6 +119,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	if r.weight == 0 && len(list) > 0 {
 		s.add(path+".responses", "all weights are 0")
 	}
+	sc.called = false
 	for i := range spec.Notify {
 		r.notify = append(r.notify, s.compileNotify(fmt.Sprintf("%s.notify[%d]", path, i), &spec.Notify[i], sc, dir))
 	}

@@ -74,8 +74,11 @@ func (e *Engine) runScript(c *Call, r *rule, resp *response, status int) {
 	if noContent(res.Status) {
 		res.Body = nil
 	}
-	c.Block = appendStatus(c.Block[:0], res.Status)
+	c.head(res.Status)
 	for _, f := range res.Fields {
+		if c.called && string(f.Name) == "content-type" {
+			continue // that of documents
+		}
 		if why := responseFieldProblem(string(f.Name)); why != "" || !validValue(f.Value) {
 			e.fail(c, fmt.Sprintf("customize_response: header %q: %s", f.Name, why))
 			return

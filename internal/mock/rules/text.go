@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/jsontext"
+	"github.com/h2surge/h2surge/runner/grpc"
 )
 
 // text is a string with placeholders: ${name} is one, $$ is a dollar sign, and a dollar sign before
@@ -69,6 +70,9 @@ type scope struct {
 	state  bool     // the rule has a resource
 	each   bool     // the notification has forEach
 	json   bool     // the text is JSON
+	// called: the rule is for calls of gRPC. method is the only one, or nil.
+	called bool
+	method *grpc.Method
 }
 
 // parseText reports everything wrong with a text.

@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+)
+
+const echoProto = `syntax = "proto3";
+package a;
+message M { string s = 1; int32 n = 2; }
+service Echo { rpc Say(M) returns (M); rpc Watch(M) returns (stream M); }
+`
+
+// TestCallMistakes: what does not fit the proto files is an error before the target listens.
+func TestCallMistakes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/echo.proto", echoProto)
+	write(t, dir+"/bad.proto", `syntax = "proto3"; import "missing.proto"; message M {}`)
+	write(t, dir+"/only.proto", `syntax = "proto3"; message M {}`)
+	const say, watch = "match: {path: /a.Echo/Say}", "match: {path: /a.Echo/Watch}"
+	for _, tt := range []struct{ files, rule, want string }{
+		{"none.proto", "responses: [{}]", "protoFiles[0] (line 3): stat "},
+		{"bad.proto", "responses: [{}]", `protoFiles (line 3): bad.proto:1:27: `},
+		{"only.proto", "responses: [{}]", "protoFiles (line 3): the files have no service"},
+		{"echo.proto", say + `, responses: [{body: '{"s": "x", "m": 1}'}]`, `rules[0].responses[0].body (line 4): is not a a.M: (line 1:12): unknown field "m"`},
+		{"echo.proto", say + `, responses: [{body: '{"n": "x"}'}]`, `rules[0].responses[0].body (line 4): is not a a.M: (line 1:7): invalid value for int32`},
+		{"echo.proto", say + `, responses: [{body: '[{}]'}]`, `rules[0].responses[0].body (line 4): is not a a.M: `},
+		{"echo.proto", watch + `, responses: [{body: '[{}, 1]'}]`, `rules[0].responses[0].body (line 4): message 1: is not a a.M: `},
+		{"echo.proto", watch + `, responses: [{body: '[{}, '}]`, `rules[0].responses[0].body (line 4): unexpected end of JSON input`},
+		{"echo.proto", "responses: [{grpc: {status: NOT_FOUND}}]", "rules[0].responses[0].grpc (line 4): match.path is not the path of a method of protoFiles"},
+		{"echo.proto", say + ", responses: [{grpc: {status: OK}}]", `rules[0].responses[0].grpc.status (line 4): "OK" is not a code of gRPC other than OK, such as NOT_FOUND`},
+		{"echo.proto", say + ", responses: [{status: 404, grpc: {status: NOT_FOUND}}]", "rules[0].responses[0].grpc (line 4): cannot be used with status, "},
+		{"echo.proto", say + ", responses: [{grpc: {status: NOT_FOUND, message: '${path.x}'}}]", "rules[0].responses[0].grpc.message (line 4): "},
+		{"echo.proto", say + ", responses: [{headers: [{name: content-type, value: a/b}]}]", "rules[0].responses[0].headers (line 4): content-type of a call of gRPC is application/grpc"},
+		{"echo.proto", say + ", responses: [{parts: [{contentType: a/b}]}]", "rules[0].responses[0].parts (line 4): is not allowed"},
+		{"echo.proto", say + ", responses: [{}]", ""},
+		{"echo.proto", `match: {path: "/a.Echo/{method}"}, responses: [{body: '{"s": "${path.method}"}'}, {grpc: {status: ABORTED}}]`, ""},
+	} {
+		_, err := Load([]byte(head+"protoFiles: ["+tt.files+"]\nrules: [{name: r, "+tt.rule+"}]\n"), dir)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.rule, err, tt.want)
+		}
+	}
+}
