@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,18 @@ func TestMembers(t *testing.T) {
 			if diff := cmp.Diff(want, []string{string(values[0]), string(values[1])}); diff != "" {
 				t.Errorf("%s: (-want +got)\n%s", doc, diff)
 			}
+		}
+	}
+}
+
+// TestIndentation: white space of any length, at the end of a document, too, is skipped and nothing else.
+func TestIndentation(t *testing.T) {
+	for n := range 40 {
+		blank := "\n" + strings.Repeat(" ", n)
+		doc := blank + `{` + blank + `"a"` + blank + `:` + blank + `[` + blank + `1` + blank + `,` + blank + `2` + blank + `]` + blank + `}` + blank
+		var values [1][]byte
+		if !Members(values[:], []byte(doc), []string{"a"}) || strings.Join(strings.Fields(string(values[0])), "") != "[1,2]" {
+			t.Errorf("%d spaces: %q", n, values[0])
 		}
 	}
 }

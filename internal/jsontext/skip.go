@@ -28,9 +28,11 @@ func skipSpace(doc []byte, i int) int {
 
 // skipBlanks is skipSpace. It skips indentation eight octets at a time.
 func skipBlanks(doc []byte, i int) int {
-	for ; i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t'); i++ {
-		for i+8 < len(doc) && binary.LittleEndian.Uint64(doc[i:]) == each(' ') {
+	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
+		if i+8 < len(doc) && binary.LittleEndian.Uint64(doc[i:]) == each(' ') {
 			i += 8
+		} else {
+			i++
 		}
 	}
 	return i
