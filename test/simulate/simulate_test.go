@@ -33,6 +33,10 @@ func TestStories(t *testing.T) {
 		// The pod of a lost runner is replaced, and a probe begins with the decision about the loss.
 		"ProbeWithALoss": `0s operators; 0s links; 0s test feature=5 lease=11 lost=2 rate=91 seconds=10 shards=5;
 			4.5s stopOperator operator=1; 4.65s cutAll ms=36000; 36s force ms=2000 runner=7`,
+		// A Secret is created after the end, by an operator that was killed.
+		"SecretAfterTheEnd": `0s operators replicas=2; 0s links; 0s test rate=20; 5s another rate=20;
+			5s@create:Secret+0s slowWrite delay=20000 times=1; 5s@create:Secret+0s loseAnswer times=1;
+			5s@create:Secret+100ms killOperator; 5s@create:Secret+200ms stop test=1`,
 	} {
 		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
 	}

@@ -27,7 +27,7 @@ func Finished(f *run.Facts) (out []Operation) {
 	if f.Record.End.Started {
 		out = append(out, Operation{What: "the deletion of the counts", DropCounts: true, Once: gone})
 	}
-	out = append(out, deleteSecret(f))
+	out = append(out, deleteSecret(f, f.Record.End.Time.Time))
 	out = append(out, expireFormer(f, f.Record.End.Time.Time)...)
 	switch {
 	case f.Job == nil || !Released(f):
@@ -42,7 +42,8 @@ func Finished(f *run.Facts) (out []Operation) {
 // Leftovers deletes the budget, the Secret and the Jobs of a finished test whose record was deleted, when they would go
 // with a record.
 func Leftovers(f *run.Facts) []Operation {
-	return append([]Operation{DeleteBudget(f), deleteSecret(f)}, expireFormer(f, f.LoadTest.Status.CompletionTime.Time)...)
+	finished := f.LoadTest.Status.CompletionTime.Time
+	return append([]Operation{DeleteBudget(f), deleteSecret(f, finished)}, expireFormer(f, finished)...)
 }
 
 // expire deletes a Job of a test that finished at a time: after ttlAfterFinished if its pods have ended, so that users

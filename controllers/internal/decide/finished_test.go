@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -56,7 +57,7 @@ func TestFinished(t *testing.T) {
 	}{
 		{"runners end", 10 * time.Second, []func(*run.Facts){started}, false, []string{counts, secret}, 20 * time.Second},
 		{"runners do not end", grace, []func(*run.Facts){started}, true, []string{counts, secret, job}, 0},
-		{"it never started", 0, nil, true, []string{secret, job}, 0},
+		{"it never started", 0, nil, true, []string{secret, job}, grace},
 		{"pods ended", time.Minute, []func(*run.Facts){started, podsEnd}, true, []string{counts, secret}, ttl - time.Minute},
 		{"pods ended long ago", ttl, []func(*run.Facts){started, podsEnd}, true, []string{counts, secret, job}, 0},
 		{"no Job", ttl, []func(*run.Facts){started, noJob}, true, []string{counts, secret}, 0},
@@ -82,5 +83,42 @@ func TestFinished(t *testing.T) {
 				t.Errorf("the next pass comes after %s, want %s", f.Requeue, tt.again)
 			}
 		})
+	}
+}
+
+// TestSecretIsDeletedTwice: if no operator knows that it was created, its creation can arrive after the end.
+func TestSecretIsDeletedTwice(t *testing.T) {
+	const grace = 30 * time.Second
+	for _, tt := range []struct {
+		secret types.UID
+		after  time.Duration
+		last   bool
+		again  time.Duration
+	}{
+		{"", 0, false, grace},
+		{"", grace - time.Second, false, time.Second},
+		{"", grace, true, 0},
+		{"known", 0, true, 0},
+	} {
+		f := runtest.New()
+		f.Config = &configv1alpha1.OperatorConfig{}
+		f.Config.Report.PodGrace.Duration = grace
+		f.LoadTest.UID, f.Record.Secret = "0a1b2c3d-0000", tt.secret
+		if op := deleteSecret(f, f.Now.Add(-tt.after)); (op.Once == gone) != tt.last || f.Requeue != tt.again {
+			t.Errorf("%s after the end, UID %q: once %s, next pass after %s; want %+v", tt.after, tt.secret, op.Once, f.Requeue, tt)
+		}
+	}
+}
+
+// TestAttemptForgetsTheSecret: another attempt creates the Secret again if a user deleted it. Its UID can be lost with the answer, and the end of the
+// test must not look for the one of the attempt before.
+func TestAttemptForgetsTheSecret(t *testing.T) {
+	for attempt, want := range map[int]types.UID{1: "first", 2: ""} {
+		f := runtest.New(runtest.WithJob)
+		f.PlanDigest = "0a1b2c3d4e5f"
+		next := &record.Record{State: record.Preparing, Attempt: 1, Secret: "first"}
+		if err := Prepare(f, next, attempt, 0, "template"); err != nil || next.Secret != want {
+			t.Errorf("attempt %d: Secret %q, error %v; want %q", attempt, next.Secret, err, want)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,9 +59,15 @@ func DeleteFormer(f *run.Facts) []Operation { return DeleteJobs(f.FormerJobs...)
 // deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them
 // when they started. The operator cannot read the owner of a Secret, so the run record has the UID of the one that the
 // operator created. Without it, the name must do, which has a part of the UID of the LoadTest: the record was deleted,
-// is that of an earlier version, or could not be stored after the creation.
-func deleteSecret(f *run.Facts) Operation {
+// is that of an earlier version, or could not be stored after the creation. The creation by a former operator can then
+// even arrive after the end, so the Secret is deleted again when podGrace has passed.
+func deleteSecret(f *run.Facts, finished time.Time) Operation {
+	once := gone
+	if left := finished.Add(f.Config.Report.PodGrace.Duration).Sub(f.Now); f.Record.Secret == "" && left > 0 {
+		f.Again(left)
+		once = "at the end"
+	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.LoadTest.Namespace,
 		Name: desired.TLSName(f.LoadTest), UID: f.Record.Secret}}
-	return Operation{What: "the deletion of Secret " + secret.Name, Delete: secret, Once: gone}
+	return Operation{What: "the deletion of Secret " + secret.Name, Delete: secret, Once: once}
 }
