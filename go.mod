@@ -40,6 +40,7 @@ require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/quic-go/qpack v0.6.0
+	github.com/quic-go/quic-go v0.65.0
 	github.com/robfig/cron/v3 v3.0.1
 )
 
@@ -53,7 +54,7 @@ require (
 	github.com/minio/md5-simd v1.1.2 // indirect
 	github.com/philhofer/fwd v1.2.0 // indirect
 	github.com/rs/xid v1.6.0 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
+	github.com/stretchr/objx v0.5.3 // indirect
 	github.com/tinylib/msgp v1.6.1 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
 )

@@ -1,0 +1,198 @@
+package quicnet
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/h2surge/h2surge/runner/h3"
+	"github.com/h2surge/h2surge/runner/protocol"
+)
+
+const (
+	// maxQueued bounds what waits for the worker, in octets. Lanes then wait, so that flow control stops the peer.
+	maxQueued = 1 << 20
+	// maxWriting bounds the requests that wait for flow control, in octets.
+	maxWriting = 1 << 20
+	// queueKept is the capacity, in octets, of a queue that is kept while it is empty.
+	queueKept = 64 << 10
+)
+
+// Conn is a QUIC connection whose octets are records of package h3. One goroutine may call Read, Send and Octets.
+type Conn struct {
+	q       *quic.Conn
+	control *quic.SendStream
+	// counted are the octets that Octets has returned.
+	counted traffic
+
+	mu sync.Mutex // guards the fields below
+	// notify is called without mu when Read returns more than before, or Send takes more.
+	notify func()
+	lanes  []lane
+	in     []byte // records for the session
+	taken  int    // octets of in that Read has returned
+	// drained is signalled when the queue has become smaller, or the connection has ended.
+	drained *sync.Cond
+	writing int   // octets of requests that wait for flow control
+	err     error // why the connection has ended
+}
+
+type traffic struct{ sent, received uint64 }
+
+// lane is a slot for a request.
+type lane struct {
+	stream *quic.Stream
+	number uint32
+}
+
+func newConn(q *quic.Conn, lanes int) *Conn {
+	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}}
+	c.drained = sync.NewCond(&c.mu)
+	go c.acceptPeers()
+	for i := range lanes {
+		go c.runLane(uint32(i))
+	}
+	return c
+}
+
+// Notify sets what is called when the connection may be readable or writable. Any goroutine may call notify.
+func (c *Conn) Notify(notify func()) {
+	c.mu.Lock()
+	c.notify = notify
+	c.mu.Unlock()
+	notify()
+}
+
+// Ready returns whether Read has something to return, and whether Send takes records.
+func (c *Conn) Ready() (readable, writable bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken < len(c.in) || c.err != nil, c.writing < maxWriting || c.err != nil
+}
+
+// Read returns records, perhaps with a part of one at the end. It returns 0 and no error if there are none. After an
+// error, the connection has ended.
+func (c *Conn) Read(b []byte) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n = copy(b, c.in[c.taken:])
+	if c.taken += n; c.taken == len(c.in) {
+		if c.taken = 0; cap(c.in) > queueKept {
+			c.in = nil
+		}
+		c.in = c.in[:0]
+	}
+	if n > 0 {
+		c.drained.Broadcast()
+		return n, nil
+	}
+	return 0, c.err
+}
+
+// put queues a record for the session, and waits while the queue is full.
+func (c *Conn) put(r *h3.Record) {
+	c.mu.Lock()
+	for len(c.in)-c.taken > maxQueued && c.err == nil {
+		c.drained.Wait()
+	}
+	c.in = h3.AppendRecord(c.in, r)
+	notify := c.notify
+	c.mu.Unlock()
+	notify()
+}
+
+// end stores why the connection has ended.
+func (c *Conn) end(why error) {
+	c.mu.Lock()
+	c.err = cause(why)
+	c.drained.Broadcast()
+	notify := c.notify
+	c.mu.Unlock()
+	notify()
+}
+
+// Close ends the connection without an error. It does not wait for the peer.
+func (c *Conn) Close() { go c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "") } //nolint:errcheck // has ended
+
+// Octets returns how many octets have been sent and received since the last call, in UDP datagrams.
+func (c *Conn) Octets() (sent, received int64) {
+	s := c.q.ConnectionStats()
+	now := traffic{s.BytesSent, s.BytesReceived}
+	sent, received = int64(now.sent-c.counted.sent), int64(now.received-c.counted.received)
+	c.counted = now
+	return sent, received
+}
+
+// runLane opens streams for requests and reads the responses.
+func (c *Conn) runLane(slot uint32) {
+	buf := make([]byte, laneBuffer)
+	for {
+		s, err := c.q.OpenStreamSync(c.q.Context())
+		if err != nil {
+			return
+		}
+		number := uint32(s.StreamID() / 4)
+		c.mu.Lock()
+		c.lanes[slot] = lane{s, number}
+		c.mu.Unlock()
+		c.put(&h3.Record{Kind: h3.Credit, Slot: slot, Stream: number})
+		if !c.readResponse(s, h3.Record{Kind: h3.Data, Slot: slot, Stream: number}, buf) {
+			return
+		}
+	}
+}
+
+// laneBuffer is how many octets a lane reads at a time: about a packet.
+const laneBuffer = 2048
+
+// readResponse reads a stream to its end. It returns false if the connection has ended.
+func (c *Conn) readResponse(s *quic.Stream, r h3.Record, buf []byte) bool {
+	code, reset, ok := c.read(s, r, buf)
+	if reset {
+		s.CancelWrite(quic.StreamErrorCode(protocol.H3RequestCancelled)) // perhaps a part of the request is not sent
+		r.Kind, r.Code, r.Data = h3.Reset, code, nil
+		c.put(&r)
+	}
+	return ok
+}
+
+// read passes the octets of a stream to the session. reset: the peer has reset the stream. ok is false if the
+// connection has ended.
+func (c *Conn) read(s io.Reader, r h3.Record, buf []byte) (code uint32, reset, ok bool) {
+	for {
+		n, err := s.Read(buf)
+		r.Data, r.Fin = buf[:n], errors.Is(err, io.EOF)
+		if n > 0 || r.Fin {
+			c.put(&r)
+		}
+		if err == nil {
+			continue
+		}
+		var e *quic.StreamError
+		switch {
+		case r.Fin:
+			return 0, false, true
+		case errors.As(err, &e):
+			return uint32(min(e.ErrorCode, 1<<32-1)), e.Remote, true
+		}
+		return 0, false, false
+	}
+}
+
+// acceptPeers reads the unidirectional streams of the peer.
+func (c *Conn) acceptPeers() {
+	for number := uint32(0); ; number++ {
+		s, err := c.q.AcceptUniStream(c.q.Context())
+		if err != nil {
+			return
+		}
+		go func() {
+			r := h3.Record{Kind: h3.Peer, Stream: number}
+			if code, reset, _ := c.read(s, r, make([]byte, laneBuffer)); reset {
+				c.put(&h3.Record{Kind: h3.PeerReset, Stream: number, Code: code})
+			}
+		}()
+	}
+}

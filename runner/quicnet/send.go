@@ -1,0 +1,94 @@
+package quicnet
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/h2surge/h2surge/runner/h3"
+)
+
+// Send sends the records at the begin of b, and returns how many octets it took. It takes none while too many octets
+// wait for flow control.
+func (c *Conn) Send(b []byte) (n int, err error) {
+	for n < len(b) {
+		if _, writable := c.Ready(); !writable {
+			break
+		}
+		r, length := h3.NextRecord(b[n:])
+		if length == 0 {
+			return n, errors.New("the session has sent a part of a record")
+		}
+		n += length
+		c.send(&r)
+	}
+	return n, nil
+}
+
+func (c *Conn) send(r *h3.Record) {
+	switch r.Kind {
+	case h3.Request:
+		if s := c.stream(r); s != nil {
+			c.request(s, r.Data)
+		}
+	case h3.Cancel:
+		if s := c.stream(r); s != nil {
+			s.CancelRead(quic.StreamErrorCode(r.Code))
+			s.CancelWrite(quic.StreamErrorCode(r.Code))
+		}
+	case h3.Control:
+		c.sendControl(r.Data)
+	case h3.Close:
+		reason := string(r.Data)
+		go c.q.CloseWithError(quic.ApplicationErrorCode(r.Code), reason) //nolint:errcheck // has ended
+	}
+}
+
+// stream returns the stream of a record; nil: the lane has another one.
+func (c *Conn) stream(r *h3.Record) *quic.Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := &c.lanes[r.Slot]; l.number == r.Stream {
+		return l.stream
+	}
+	return nil
+}
+
+// request sends a whole request. If flow control does not permit all of it now, a goroutine waits. Errors end the
+// connection or the stream, and the lane sees them.
+func (c *Conn) request(s *quic.Stream, p []byte) {
+	if err := s.TryWriteAll(p); !errors.Is(err, quic.ErrWouldBlock) {
+		_ = s.Close()
+		return
+	}
+	p = bytes.Clone(p)
+	c.mu.Lock()
+	c.writing += len(p)
+	c.mu.Unlock()
+	go func() {
+		_, err := s.Write(p)
+		if err == nil {
+			_ = s.Close()
+		}
+		c.mu.Lock()
+		c.writing -= len(p)
+		notify := c.notify
+		c.mu.Unlock()
+		notify()
+	}()
+}
+
+// sendControl sends octets on the control stream, which it opens first. A peer without a stream for it breaks the
+// protocol (RFC 9114 6.2).
+func (c *Conn) sendControl(p []byte) {
+	if c.control == nil {
+		s, err := c.q.OpenUniStream()
+		if err != nil {
+			go c.q.CloseWithError(0x103, "no stream for SETTINGS is permitted (RFC 9114 6.2)") //nolint:errcheck // has ended
+			return
+		}
+		c.control = s
+	}
+	_ = c.control.TryWriteAll(p)
+}
