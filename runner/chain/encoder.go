@@ -10,7 +10,7 @@ import (
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// Encoder makes the HPACK header blocks of the requests to one endpoint (RFC 7541). It belongs to one worker; its
+// Encoder makes the header blocks of the requests to one endpoint, by HPACK or QPACK (RFC 7541, RFC 9204). It belongs to one worker; its
 // connections to the endpoint share it. The encoders of all workers for an endpoint share an encoding.
 type Encoder struct {
 	*encoding
@@ -28,6 +28,7 @@ type Encoder struct {
 // more fields, and the state becomes k+1. After the last step the table does not change. There is one block for each
 // pair of step and state. Values with placeholders are never inserted.
 type encoding struct {
+	coder
 	steps             []*Step // by Step.Order
 	endpoint          rv.Endpoint
 	scheme, authority field
@@ -54,6 +55,7 @@ type encodings struct {
 }
 
 type encodingKey struct {
+	coder                       coder
 	target                      int
 	scheme, authority, basePath string
 }
@@ -98,12 +100,21 @@ type op struct {
 // NewEncoder returns an encoder for the steps of a target and one of its endpoints. It costs little, so that a worker
 // can follow an authority while it sends requests.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
-	key := encodingKey{target, e.Scheme, e.Authority, e.BasePath}
+	return newEncoder(g, hpackCoder, target, e)
+}
+
+// NewQPACKEncoder is NewEncoder for HTTP/3. The state of the table is always Static.
+func NewQPACKEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
+	return newEncoder(g, qpackCoder, target, e)
+}
+
+func newEncoder(g *Program, c coder, target int, e *rv.Endpoint) *Encoder {
+	key := encodingKey{c, target, e.Scheme, e.Authority, e.BasePath}
 	g.encodings.mu.Lock()
 	defer g.encodings.mu.Unlock()
 	shared := g.encodings.all[key]
 	if shared == nil {
-		shared = newEncoding(g.stepsTo(target), e)
+		shared = newEncoding(c, g.stepsTo(target), e)
 		g.encodings.all[key] = shared
 	}
 	return &Encoder{encoding: shared, blocks: make([][]block, len(shared.steps))}
@@ -120,11 +131,14 @@ func (g *Program) stepsTo(target int) []*Step {
 	return steps
 }
 
-func newEncoding(steps []*Step, e *rv.Endpoint) *encoding {
+func newEncoding(c coder, steps []*Step, e *rv.Endpoint) *encoding {
 	enc := &encoding{
-		steps: steps, endpoint: *e, made: map[blockKey]block{},
+		coder: c, steps: steps, endpoint: *e, made: map[blockKey]block{},
 		scheme:    newField(&fieldSource{name: ":scheme", kind: fieldScheme}, e),
 		authority: newField(&fieldSource{name: ":authority", kind: fieldAuthority}, e),
+	}
+	if !c.hasTable() {
+		return enc
 	}
 	for _, s := range steps {
 		enc.lengths = append(enc.lengths, len(enc.table))
@@ -184,7 +198,7 @@ const MaxTable = 4096
 
 // Begin returns the first state of a connection whose peer allows a table of tableSize octets.
 func (e *Encoder) Begin(tableSize uint32) TableState {
-	if e.needed > MaxTable || e.needed > int(tableSize) {
+	if !e.hasTable() || e.needed > MaxTable || e.needed > int(tableSize) {
 		return Static
 	}
 	return 0
@@ -221,42 +235,14 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 				dst = dst[:at-o.omit]
 				continue
 			}
+			if o.place == inName {
+				dst = e.closeName(dst, at)
+				continue
+			}
 			dst = closeString(dst, at)
 		}
 	}
-	return appendCookie(dst, cookie), b.next
-}
-
-var cookiePrefix = func() []byte {
-	_, i := hpack.StaticIndex("cookie", "")
-	return hpack.AppendLiteralPrefix(nil, hpack.Never, i, "cookie")
-}()
-
-// appendCookie appends the cookie field, unless it is empty.
-func appendCookie(dst, value []byte) []byte {
-	if len(value) == 0 {
-		return dst
-	}
-	dst = append(dst, cookiePrefix...)
-	at := len(dst)
-	dst = append(append(dst, 0), value...)
-	return closeString(neutralise2(dst, at+1, inValue), at)
-}
-
-// closeString sets the length of the string that begins after dst[at]. One octet is reserved for the length, enough for
-// less than 127 (RFC 7541 5.1, 5.2).
-func closeString(dst []byte, at int) []byte {
-	n := len(dst) - at - 1
-	if n < 127 {
-		dst[at] = byte(n)
-		return dst
-	}
-	var buf [10]byte
-	prefix := hpack.AppendInt(buf[:0], 0, 7, uint64(n))
-	dst = append(dst, prefix[1:]...)
-	copy(dst[at+len(prefix):], dst[at+1:at+1+n])
-	copy(dst[at:], prefix)
-	return dst
+	return e.appendCookie(dst, cookie), b.next
 }
 
 // dynamic fields differ from request to request.
@@ -302,29 +288,29 @@ func (e *encoding) makeBlock(order int, state TableState) block {
 		b.next = state + 1
 	}
 	step := e.steps[order]
-	var lit []byte
+	lit := []byte(prefix[e.coder])
 	for i := range step.fields {
 		f := e.field(step, i)
 		if f.dynamic() {
-			b.ops = append(b.ops, f.ops(lit)...)
+			b.ops = append(b.ops, f.ops(e.coder, lit)...)
 			lit = nil
 			continue
 		}
 		value := f.value.literal()
-		full, name := hpack.StaticIndex(f.name, value)
+		full, name := e.staticIndex(f.name, value)
 		at := find(table, f)
 		switch {
 		case full > 0:
-			lit = hpack.AppendIndexed(lit, full)
+			lit = e.appendIndexed(lit, full)
 		case at >= 0:
-			lit = hpack.AppendIndexed(lit, staticEntries+len(table)-at)
+			lit = e.appendIndexed(lit, staticEntries+len(table)-at)
 		case secret(f.name):
-			lit = hpack.AppendLiteral(lit, hpack.Never, name, f.name, value)
+			lit = e.appendLiteral(lit, hpack.Never, name, f.name, value)
 		case inserting:
-			lit = hpack.AppendLiteral(lit, hpack.Incremental, name, f.name, value)
+			lit = e.appendLiteral(lit, hpack.Incremental, name, f.name, value)
 			table = append(table, *f)
 		default:
-			lit = hpack.AppendLiteral(lit, hpack.Without, name, f.name, value)
+			lit = e.appendLiteral(lit, hpack.Without, name, f.name, value)
 		}
 	}
 	if len(lit) > 0 {
@@ -334,12 +320,12 @@ func (e *encoding) makeBlock(order int, state TableState) block {
 }
 
 // ops encodes a dynamic field after literal.
-func (f *field) ops(literal []byte) []op {
+func (f *field) ops(c coder, literal []byte) []op {
 	value := op{place: inValue, value: f.value, plain: f.value.plain() && !f.value.blankEnds()}
 	switch {
 	case f.nameText != nil:
-		// A literal without indexing whose name is also a string (RFC 7541 6.2.2).
-		return []op{{literal: append(literal, 0), place: inName, value: f.nameText}, value}
+		// A literal without indexing whose name is also a string (RFC 7541 6.2.2, RFC 9204 4.5.6).
+		return []op{{literal: append(literal, beforeName[c]...), place: inName, value: f.nameText}, value}
 	case f.kind == fieldLength:
 		value.place = bodyLength
 	case f.kind == fieldPath:
@@ -349,8 +335,8 @@ func (f *field) ops(literal []byte) []op {
 	if secret(f.name) {
 		indexing = hpack.Never
 	}
-	_, name := hpack.StaticIndex(f.name, "")
-	value.literal = hpack.AppendLiteralPrefix(literal, indexing, name, f.name)
+	_, name := c.staticIndex(f.name, "")
+	value.literal = c.appendLiteralPrefix(literal, indexing, name, f.name)
 	if f.omitEmpty {
 		value.omit = len(value.literal) - len(literal)
 	}

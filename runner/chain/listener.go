@@ -119,12 +119,12 @@ func (b *builder) rules(file string) *rules.Set {
 
 // AppendResponse appends the header block of a response with a body (RFC 7541), without references to a dynamic table.
 func AppendResponse(dst []byte, status int, headers []rv.ListenerHeader, body []byte) []byte {
-	dst = appendField(dst, ":status", strconv.AppendInt(nil, int64(status), 10), inValue)
+	dst = hpackCoder.appendField(dst, ":status", strconv.AppendInt(nil, int64(status), 10), inValue)
 	for _, h := range headers {
-		dst = appendField(dst, h.Name, []byte(h.Value), inValue)
+		dst = hpackCoder.appendField(dst, h.Name, []byte(h.Value), inValue)
 	}
 	if len(body) > 0 {
-		dst = appendField(dst, "content-length", strconv.AppendInt(nil, int64(len(body)), 10), inValue)
+		dst = hpackCoder.appendField(dst, "content-length", strconv.AppendInt(nil, int64(len(body)), 10), inValue)
 	}
 	return dst
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/h2/hpack"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -109,22 +108,23 @@ var cookieName = []byte("cookie")
 // bodyLen octets. It does not use the dynamic table, so it is valid in every state. It omits fields of m that the
 // engine sets and fields that belong to a connection (RFC 9113 8.2.2).
 func (e *Encoder) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte {
-	dst = appendField(dst, ":method", m.Method, inToken)
-	dst = appendField(dst, ":scheme", m.Scheme, inTarget)
-	dst = appendField(dst, ":authority", m.Authority, inTarget)
-	dst = appendField(dst, ":path", pathOf(m), inTarget)
+	dst = append(dst, prefix[e.coder]...)
+	dst = e.appendField(dst, ":method", m.Method, inToken)
+	dst = e.appendField(dst, ":scheme", m.Scheme, inTarget)
+	dst = e.appendField(dst, ":authority", m.Authority, inTarget)
+	dst = e.appendField(dst, ":path", pathOf(m), inTarget)
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		switch {
 		case ofConnection(f.Name) || string(f.Name) == "content-length" || string(f.Name) == "host":
 		case string(f.Name) == "te" && string(f.Value) != "trailers":
 		default:
-			dst = appendField(dst, string(f.Name), f.Value, inValue)
+			dst = e.appendField(dst, string(f.Name), f.Value, inValue)
 		}
 	}
 	if n, ok := messageLength(m, bodyLen); ok {
 		var digits [20]byte
-		dst = appendField(dst, "content-length", strconv.AppendInt(digits[:0], n, 10), inValue)
+		dst = e.appendField(dst, "content-length", strconv.AppendInt(digits[:0], n, 10), inValue)
 	}
 	return dst
 }
@@ -141,37 +141,6 @@ var rootPath = []byte("/")
 // messageLength returns the content-length of a request, if the request has one; see appendLength.
 func messageLength(m *message.Message, bodyLen int) (int64, bool) {
 	return int64(bodyLen), bodyLen > 0 || expectsContent(string(m.Method))
-}
-
-// appendField appends a field by its index in the static table, or else as a literal.
-func appendField(dst []byte, name string, value []byte, place placement) []byte {
-	const longest = 32 // octets of a value in the static table
-	known := ""
-	if len(value) <= longest {
-		known = string(value)
-	}
-	full, index := hpack.StaticIndex(name, known)
-	if full > 0 && len(known) == len(value) {
-		return hpack.AppendIndexed(dst, full)
-	}
-	indexing := hpack.Without
-	if secret(name) {
-		indexing = hpack.Never
-	}
-	if index > 0 {
-		dst = hpack.AppendLiteralPrefix(dst, indexing, index, "")
-	} else {
-		dst = append(dst, map[hpack.Indexing]byte{hpack.Without: 0, hpack.Never: 0x10}[indexing])
-		dst = appendOctets(dst, name, inToken)
-	}
-	return appendOctets(dst, value, place)
-}
-
-// appendOctets appends a string of HPACK (RFC 7541 5.2).
-func appendOctets[T ~string | ~[]byte](dst []byte, s T, place placement) []byte {
-	at := len(dst)
-	dst = append(append(dst, 0), s...)
-	return closeString(neutralise2(dst, at+1, place), at)
 }
 
 // AppendMessage appends the head of a request that a script may have changed, whose body has bodyLen
