@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/runner/quicnet"
 )
 
 // dialer opens connections for all workers.
@@ -62,6 +64,9 @@ func (d *dialer) Dial(a netio.Attempt) {
 		TLS: secure[a.Number%len(secure)], Address: a.Address, Number: a.Number, LocalAddresses: d.from[a.Origin],
 		Resolver: d.resolver, Network: d.network, Policy: d.policy, Progress: a.Progress,
 	}
+	if d.network == nil {
+		req.QUIC = quicTo(t)
+	}
 	slots := d.slots[a.Origin]
 	go func() {
 		select {
@@ -84,6 +89,16 @@ func (d *dialer) Dial(a netio.Attempt) {
 			c.Close()
 		}
 	}()
+}
+
+// quicTo returns what opens connections of QUIC to a target.
+func quicTo(t *rv.Target) dial.QUIC {
+	return func(ctx context.Context, from net.Addr, to string, secure *tls.Config) (dial.Streams, error) {
+		return quicnet.Dial(ctx, to, &quicnet.Config{
+			TLS: secure, Dialer: net.Dialer{LocalAddr: from}, Streams: t.MaxConcurrentStreams,
+			KeepAlive: t.HTTP2.PingInterval,
+		})
+	}
 }
 
 // note keeps what a server chose. HTTP/2 stays if the servers of an address differ, so that HTTP/1.1 means that all

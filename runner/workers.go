@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -149,7 +150,11 @@ func (r *Runner) newNet() (n netio.Net, release func(), err error) {
 	if r.opts.Network != nil {
 		return netio.NewPlain(r.opts.Clock), func() {}, nil
 	}
-	return netio.New()
+	n, release, err = netio.New()
+	if err == nil && slices.ContainsFunc(r.plan.Targets, func(t rv.Target) bool { return t.Protocol == rv.ProtocolH3 }) {
+		n = netio.WithStreams(n)
+	}
+	return n, release, err
 }
 
 // serve gives a connection to a worker. It returns false if there is none.

@@ -10,8 +10,9 @@ import (
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// Encoder makes the header blocks of the requests to one endpoint, by HPACK or QPACK (RFC 7541, RFC 9204). It belongs to one worker; its
-// connections to the endpoint share it. The encoders of all workers for an endpoint share an encoding.
+// Encoder makes the header blocks of the requests to one endpoint, by HPACK or QPACK (RFC 7541, RFC 9204). It belongs
+// to one worker; its connections to the endpoint share it. The encoders of all workers for an endpoint share an
+// encoding.
 type Encoder struct {
 	*encoding
 	// blocks are those that the worker has used, by Step.Order, then by TableState+1. The first request of a step makes

@@ -9,6 +9,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/h3"
 )
 
 // This file says what is wrong with a connection.
@@ -26,6 +27,9 @@ func (c *Conn) violation(err error) failure.Cause {
 		if e.Reason == h2.AnsweredHTTP1 {
 			why.Kind, why.Detail = rv.CauseHTTP1, ""
 		}
+	}
+	if e := (*h3.ConnError)(nil); errors.As(err, &e) {
+		why.Detail = e.Rule()
 	}
 	if !c.client.Ready() {
 		why = c.orGoAway(why)
@@ -48,7 +52,7 @@ func (c *Conn) describe() string {
 var awaitedOf = [connStates]string{
 	resolving: "name resolution has not ended", dialing: "TCP has not connected",
 	handshaking: "the TLS handshake has not ended",
-	opening:     "connected, but the peer has sent no SETTINGS (RFC 9113 3.4)",
+	opening:     "connected, but the peer has sent no SETTINGS (RFC 9113 3.4, RFC 9114 3.2)",
 }
 
 // slow describes what the connection waits for if it has waited for half of connectTimeout, or else returns "".

@@ -64,7 +64,7 @@ type Conn struct {
 	firesAt  int64
 	inTimers int
 
-	_ [8]byte // whole cache lines
+	_ [48]byte // whole cache lines
 }
 
 // role is what a connection counts as.
@@ -94,8 +94,8 @@ func (c *Conn) Number() int32 { return c.number }
 // Address returns what the socket is connected to, or was last.
 func (c *Conn) Address() string { return c.address }
 
-// IsSecure returns whether the connection uses TLS.
-func (c *Conn) IsSecure() bool { return c.socket.Secure != nil }
+// IsSecure returns whether the connection uses TLS, or QUIC.
+func (c *Conn) IsSecure() bool { return c.socket.IsSecure() }
 
 // Down returns for how much of the time from an instant until now the connection was not open.
 func (c *Conn) Down(from, now int64) int64 {
@@ -122,6 +122,8 @@ func (c *Conn) free() int {
 	switch {
 	case c.state == open && c.h2 != nil:
 		return c.h2.Free()
+	case c.state == open && c.h3 != nil:
+		return c.h3.Free()
 	case c.h1 != nil && (c.state == open || c.state == dialing):
 		return c.h1.Free()
 	}

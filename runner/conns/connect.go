@@ -126,12 +126,12 @@ func (l *lifecycle) adopt(c *Conn, d *dial.Connection) bool {
 	return true
 }
 
-// awaitUsable is the action of a connected socket. HTTP/2 waits for the peer's SETTINGS. HTTP/1.1 is usable now, but a
-// trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and
-// closes.
+// awaitUsable is the action of a connected socket. HTTP/2 and HTTP/3 wait for the peer's SETTINGS. HTTP/1.1 is usable
+// now, but a trial must stay open for trialTime, so that no working connection is replaced by one to a peer that
+// accepts and closes.
 func (l *lifecycle) awaitUsable(c *Conn) {
 	switch t := c.pool.Plan; {
-	case c.h2 != nil:
+	case c.multiplexes():
 		l.arm(c, connectTimer, t.ConnectTimeout)
 	case c.role == failbackTrial:
 		l.arm(c, trialTimer, trialTime)

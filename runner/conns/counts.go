@@ -16,6 +16,13 @@ func (n *counts) Record(into *measure.Recorder) { n.rec = into }
 // timesOf returns where the times of a connection are recorded.
 func (n *counts) timesOf(c *Conn) *measure.Target { return &n.rec.Targets[c.pool.Origin] }
 
+// countOctets counts what the socket of a connection has sent and received.
+func (n *counts) countOctets(c *Conn, wrote, read int) {
+	sent, received := c.socket.Octets(wrote, read)
+	n.rec.BytesSent += sent
+	n.rec.BytesReceived += received
+}
+
 func (n *counts) countConnect(c *Conn) {
 	n.rec.Connects++
 	if c.wasOpen && !c.pool.Plan.Connecting.PerInstance {
@@ -31,8 +38,10 @@ func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 	if p.Named {
 		t.NameResolution.Record(p.NameResolution.Microseconds())
 	}
-	t.TCPConnect.Record(p.TCPConnect.Microseconds())
-	if c.socket.Secure != nil {
+	if c.h3 == nil {
+		t.TCPConnect.Record(p.TCPConnect.Microseconds())
+	}
+	if c.socket.IsSecure() {
 		t.TLSHandshake.Record(p.TLSHandshake.Microseconds())
 	}
 }

@@ -35,7 +35,7 @@ func (l *lifecycle) markDirty(c *Conn) {
 // what the peer has sent before.
 func (l *lifecycle) write(c *Conn) {
 	n, st, err := c.socket.Write(c.client)
-	l.rec.BytesSent += int64(n)
+	l.countOctets(c, n, 0)
 	if n > 0 && c.state == dialing {
 		l.connectedNow(c)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/h2surge/h2surge/runner/cacheline"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -147,11 +148,19 @@ func (p *Pool) missing(waiting int) int {
 // begin gives a connected socket the session of its protocol.
 func (p *Pool) begin(c *Conn, how rv.Protocol, h protocol.Handler) {
 	p.protocol = how
-	if how != rv.ProtocolHTTP1 {
+	switch how {
+	case rv.ProtocolH3:
+		c.h3 = h3.NewClient(p.http3, h)
+		c.client, c.encoder = c.h3, p.encoders[c.endpoint]
+	case rv.ProtocolHTTP1:
+		p.beginHTTP1(c, h)
+	default:
 		c.h2 = h2.NewClient(p.http2, h)
 		c.client, c.encoder = c.h2, p.encoders[c.endpoint]
-		return
 	}
+}
+
+func (p *Pool) beginHTTP1(c *Conn, h protocol.Handler) {
 	p.connecting -= connectingIn[c.state] // it takes requests from now on
 	if n := len(p.spare); n > 0 {
 		c.h1, p.spare = p.spare[n-1], p.spare[:n-1]

@@ -48,7 +48,7 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 			cs.lose(c, failure.Of(cs.cfg.Net.Why(), c.address))
 			return
 		}
-		cs.rec.BytesReceived += int64(n)
+		cs.countOctets(c, 0, n)
 		c.receivedAt = cs.now
 		if !cs.take(c, cs.read[:n]) {
 			return
@@ -87,7 +87,7 @@ func (l *lifecycle) noteResponse(c *Conn, before int) {
 func (l *lifecycle) take(c *Conn, p []byte) (open bool) {
 	before := l.cfg.Demand.DoneInTurn()
 	sent, st, err := c.socket.Take(p, &l.plain, c.client, l.now)
-	l.rec.BytesSent += int64(sent)
+	l.countOctets(c, sent, 0)
 	l.noteResponse(c, before)
 	switch {
 	case st == netio.Ended:
@@ -108,7 +108,7 @@ func (l *lifecycle) take(c *Conn, p []byte) (open bool) {
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
 func (l *lifecycle) received(c *Conn) {
-	if c.state == opening && c.h2 != nil && c.h2.Ready() {
+	if c.state == opening && c.multiplexes() && c.client.Ready() {
 		l.timesOf(c).Settings.Record((l.now - c.since) / 1000)
 		l.handle(c, usable)
 	}

@@ -72,7 +72,7 @@ func (l *lifecycle) drain(c *Conn) {
 	case c.client.InFlight() == 0:
 		l.shutdown(c)
 		l.handle(c, l.endEvent(c, false))
-	case c.role == place && c.h2 != nil && c.answered && !c.announcedError():
+	case c.role == place && c.multiplexes() && c.answered && !c.announcedError():
 		l.handle(c, superseded)
 	default:
 		l.markDirty(c)
@@ -126,11 +126,12 @@ func (l *lifecycle) connectAgain(c *Conn) {
 func (l *lifecycle) shutdown(c *Conn) {
 	c.client.Shutdown()
 	l.write(c)
-	l.rec.BytesSent += int64(c.socket.CloseNotify())
+	l.countOctets(c, c.socket.CloseNotify(), 0)
 }
 
 // closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
 func (l *lifecycle) closeSocket(c *Conn) {
+	l.countOctets(c, 0, 0)
 	c.socket.Close()
 	c.generation++
 	l.timers.end(c)

@@ -8,6 +8,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -15,12 +16,13 @@ import (
 
 // session is the protocol of a connected socket, and what renders requests in it. The zero value has none.
 type session struct {
-	// client is one of h2 and h1. What is called for each request goes by these, which costs a branch and not an indirect
-	// call.
+	// client is one of h3, h2 and h1. What is called for each request goes by these, which costs a branch and not an
+	// indirect call.
 	client  client
+	h3      *h3.Client
 	h2      *h2.Client
 	h1      *h1.Client
-	encoder *chain.Encoder // of HTTP/2
+	encoder *chain.Encoder // of HTTP/2 and HTTP/3
 	head    *chain.Head    // of HTTP/1.1
 	// table is the state of the peer's HPACK table for our requests.
 	table chain.TableState
@@ -28,7 +30,7 @@ type session struct {
 	tableEpoch uint32
 }
 
-// client is what h1.Client and h2.Client have in common.
+// client is what the clients have in common.
 type client interface {
 	Receive(p []byte, now int64) error
 	Ready() bool
@@ -43,8 +45,17 @@ type client interface {
 // IsHTTP1 returns whether the protocol is HTTP/1.1.
 func (s *session) IsHTTP1() bool { return s.h1 != nil }
 
+// IsHTTP3 returns whether the protocol is HTTP/3.
+func (s *session) IsHTTP3() bool { return s.h3 != nil }
+
+// multiplexes returns whether the connection has streams, so that its requests end in any order.
+func (s *session) multiplexes() bool { return s.h2 != nil || s.h3 != nil }
+
 // GoAway returns the words of the last GOAWAY, and whether there was one.
 func (s *session) GoAway() (words string, seen bool) {
+	if s.h3 != nil {
+		return "", s.h3.GoAway()
+	}
 	if s.h2 == nil {
 		return "", false
 	}
@@ -79,8 +90,12 @@ func (s *session) broken() bool { return s.h1 != nil && s.h1.Broken() }
 
 // AppendHeaders appends the header of a step's request to the out buffer of the client.
 func (s *session) AppendHeaders(step *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
-	if s.h1 != nil {
+	switch {
+	case s.h1 != nil:
 		return s.head.AppendHead(s.h1.Begin(), step, in, body, cookie)
+	case s.h3 != nil:
+		buf, _ = s.encoder.AppendHeaders(s.h3.Begin(), step, in, body, chain.Static, cookie)
+		return buf
 	}
 	s.checkTable()
 	buf, s.table = s.encoder.AppendHeaders(s.h2.Begin(), step, in, body, s.table, cookie)
@@ -94,16 +109,24 @@ func (s *session) AppendMessage(m *message.Message) (buf, header []byte) {
 		buf = s.head.AppendMessage(begin, m, len(m.Body))
 		return buf, buf[len(begin):]
 	}
-	s.checkTable()
-	begin := s.h2.Begin()
+	var begin []byte
+	if s.h3 != nil {
+		begin = s.h3.Begin()
+	} else {
+		s.checkTable()
+		begin = s.h2.Begin()
+	}
 	buf = s.encoder.AppendMessage(begin, m, len(m.Body))
 	return buf, buf[len(begin):]
 }
 
 // OpenRequest passes a request to the client, whose header is at the end of buf.
 func (s *session) OpenRequest(buf []byte, tok uint32, body []byte, want protocol.Want) (stream uint32) {
-	if s.h1 != nil {
+	switch {
+	case s.h1 != nil:
 		return s.h1.Open(buf, tok, body, want)
+	case s.h3 != nil:
+		return s.h3.Open(buf, tok, body, want)
 	}
 	return s.h2.Open(buf, tok, body, want)
 }

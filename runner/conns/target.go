@@ -5,6 +5,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/h3"
 )
 
 // Target is what the plan says about a target, and how requests to it are rendered.
@@ -17,6 +18,7 @@ type Target struct {
 	// encoders and heads render requests, by endpoint.
 	encoders []*chain.Encoder
 	heads    []*chain.Head
+	http3    h3.Config
 	http2    h2.Config
 	http1    h1.Config
 	// encoderTable bounds the HPACK table our requests use, in octets.
@@ -28,8 +30,13 @@ func newTarget(p *chain.Program, plan *rv.Target, origin int32) Target {
 	t := Target{Plan: plan, Origin: origin, http1: h1.Config{Pipeline: plan.HTTP1.Pipeline,
 		NoKeepAlive: plan.HTTP1.NoKeepAlive}}
 	t.http2, t.encoderTable = http2Config(plan)
+	t.http3 = h3.Config{MaxConcurrentStreams: plan.MaxConcurrentStreams}
+	newEncoder := chain.NewEncoder
+	if plan.Protocol == rv.ProtocolH3 {
+		newEncoder = chain.NewQPACKEncoder
+	}
 	for e := range plan.Endpoints {
-		t.encoders = append(t.encoders, chain.NewEncoder(p, int(origin), &plan.Endpoints[e]))
+		t.encoders = append(t.encoders, newEncoder(p, int(origin), &plan.Endpoints[e]))
 		t.heads = append(t.heads, chain.NewHead(p, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
 	}
 	return t

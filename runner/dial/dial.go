@@ -25,7 +25,9 @@ type Connection struct {
 	Conn net.Conn
 	// Secure is nil on a cleartext connection.
 	Secure *Secure
-	// Protocol is h2c, h2 or http1: what the target says, what ALPN chose, or what was discovered.
+	// Streams is the connection of QUIC; nil: it is a socket.
+	Streams Streams
+	// Protocol is h2c, h2, h3 or http1: what the target says, what ALPN chose, or what was discovered.
 	Protocol rv.Protocol
 	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
 	Address string
@@ -39,7 +41,8 @@ type Phases struct {
 	// Named is true if the endpoint has a host name. NameResolution is about zero if the resolver knew the answer.
 	Named          bool
 	NameResolution time.Duration
-	// TCPConnect is also the time to connect to a Unix socket. TLSHandshake is zero without TLS.
+	// TCPConnect is also the time to connect to a Unix socket, and zero with QUIC. TLSHandshake is zero without TLS, and
+	// that of QUIC.
 	TCPConnect, TLSHandshake time.Duration
 }
 
@@ -61,6 +64,8 @@ type Request struct {
 	Number         int
 	// Resolver resolves host names.
 	Resolver *Resolver
+	// QUIC is for rv.ProtocolH3; nil: it is not possible.
+	QUIC QUIC
 	// Network is nil for the system's. It has one address per host and ignores LocalAddresses.
 	Network Network
 	// Policy decides about each address that a name has; nil: all are allowed. Unix sockets are part of the pod.
@@ -164,6 +169,9 @@ func openWithin(ctx context.Context, r *Request, begin time.Time, address string
 
 // open connects to an address and shakes hands.
 func open(ctx context.Context, r *Request, begin time.Time, network, address string) (*Connection, error) {
+	if r.Protocol == rv.ProtocolH3 {
+		return openQUIC(ctx, r, begin, network, address)
+	}
 	// No keep-alive probes: each request has a timeout.
 	d := net.Dialer{KeepAlive: -1}
 	if n := len(r.LocalAddresses); n > 0 && network == "tcp" {
@@ -220,12 +228,7 @@ func split(address string) (string, string) {
 }
 
 func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error {
-	config := r.TLS
-	if config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName = serverName(r.Endpoint.Authority)
-	}
-	out.Secure = NewSecure(c, config)
+	out.Secure = NewSecure(c, named(r.TLS, r.Endpoint.Authority))
 	err := out.Secure.Handshake(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = failure.New(rv.CauseTLS, "the handshake timed out after "+r.Timeout.String())

@@ -35,9 +35,12 @@ func (out *Connection) take(c net.Conn) error {
 
 // Close closes a connection that no worker has taken.
 func (out *Connection) Close() {
-	if out.Conn != nil {
+	switch {
+	case out.Streams != nil:
+		out.Streams.Close()
+	case out.Conn != nil:
 		_ = out.Conn.Close()
-		return
+	default:
+		_ = unix.Close(out.FD)
 	}
-	_ = unix.Close(out.FD)
 }

@@ -15,6 +15,12 @@ func (out *Connection) take(c net.Conn) error {
 }
 
 // Close closes a connection that no worker has taken.
-func (out *Connection) Close() { _ = out.Conn.Close() }
+func (out *Connection) Close() {
+	if out.Streams != nil {
+		out.Streams.Close()
+		return
+	}
+	_ = out.Conn.Close()
+}
 
 func lateBind(context.Context, string, string, syscall.RawConn) error { return nil }

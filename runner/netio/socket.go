@@ -13,10 +13,12 @@ import (
 // Socket is a connected socket, in cleartext or over TLS. The zero value has none: it is closed.
 type Socket struct {
 	net Net // nil: closed
-	// Secure is nil in cleartext.
+	// Secure is nil in cleartext, and with QUIC.
 	Secure *dial.Secure
-	fd     int
-	data   int32
+	// streams is the connection of QUIC; nil: it is a socket.
+	streams dial.Streams
+	fd      int
+	data    int32
 	// awaitsWritable: the Net reports when the socket takes octets.
 	awaitsWritable bool
 }
@@ -34,12 +36,24 @@ const (
 
 // Open returns the socket of a connection. Its events have the data. If it fails, it has closed the connection.
 func Open(n Net, c *dial.Connection, data int32) (Socket, error) {
-	secure := c.Secure
+	secure, streams := c.Secure, c.Streams
 	fd, err := n.Adopt(c, data)
 	if err != nil {
 		return Socket{}, err
 	}
-	return Socket{net: n, Secure: secure, fd: fd, data: data}, nil
+	return Socket{net: n, Secure: secure, streams: streams, fd: fd, data: data}, nil
+}
+
+// IsSecure returns whether the socket is encrypted.
+func (s *Socket) IsSecure() bool { return s.Secure != nil || s.streams != nil }
+
+// Octets returns how many octets the network has sent and received since the last call with QUIC, whose records differ
+// from that. For other sockets, it returns what Write and Read returned.
+func (s *Socket) Octets(wrote, read int) (sent, received int64) {
+	if s.streams != nil {
+		return s.streams.Octets()
+	}
+	return int64(wrote), int64(read)
 }
 
 // IsOpen returns whether there is a socket.

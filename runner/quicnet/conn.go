@@ -113,8 +113,8 @@ func (c *Conn) end(why error) {
 	notify()
 }
 
-// Close ends the connection without an error. It does not wait for the peer.
-func (c *Conn) Close() { go c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "") } //nolint:errcheck // has ended
+// Close ends the connection without an error, unless it has ended. It does not wait for the peer.
+func (c *Conn) Close() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "") }
 
 // Octets returns how many octets have been sent and received since the last call, in UDP datagrams.
 func (c *Conn) Octets() (sent, received int64) {

@@ -57,7 +57,7 @@ func Dial(ctx context.Context, address string, cfg *Config) (*Conn, error) {
 		_ = udp.Close()
 		return nil, cause(err)
 	}
-	c := newConn(q, cfg.Streams)
+	c := newConn(q, max(1, cfg.Streams))
 	go func() {
 		<-q.Context().Done()
 		c.end(context.Cause(q.Context()))

@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/h3/qpack"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -130,7 +133,29 @@ func (t *Trial) KeepHead(id book.ID, head []byte, c *conns.Conn) {
 	if t == nil {
 		return
 	}
-	t.sent[id] = sentHead{bytes.Clone(head), c.IsHTTP1(), c.Address(), c.Number()}
+	if c.IsHTTP3() {
+		head = asHPACK(head)
+	} else {
+		head = bytes.Clone(head)
+	}
+	t.sent[id] = sentHead{head, c.IsHTTP1(), c.Address(), c.Number()}
+}
+
+// asHPACK returns a header block of HTTP/3 as one of HTTP/2, which is what those read who show a request.
+func asHPACK(block []byte) []byte {
+	var sum hpack.Summary
+	var out transcoder
+	d := qpack.Decoder{MaxList: math.MaxUint64}
+	_ = d.Decode(&sum, block, &out) // it is our own
+	return out.block
+}
+
+// transcoder encodes fields as they are decoded.
+type transcoder struct{ block []byte }
+
+// Field implements hpack.Sink.
+func (t *transcoder) Field(name, value []byte, _ hpack.Class) {
+	t.block = hpack.AppendLiteral(t.block, hpack.Without, 0, string(name), string(value))
 }
 
 // Done reports a request that got a whole response. Failed is the check that failed, why the reason why the

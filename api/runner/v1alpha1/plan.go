@@ -119,6 +119,8 @@ const (
 	ProtocolH2C Protocol = "h2c"
 	// ProtocolH2 is HTTP/2 over TLS, chosen by ALPN (RFC 9113 3.2).
 	ProtocolH2 Protocol = "h2"
+	// ProtocolH3 is HTTP/3 over QUIC (RFC 9114).
+	ProtocolH3 Protocol = "h3"
 	// ProtocolHTTP1 is HTTP/1.1 (RFC 9112).
 	ProtocolHTTP1 Protocol = "http1"
 	// ProtocolALPN lets the TLS server choose between h2 and http/1.1 (RFC 7301).
@@ -130,8 +132,11 @@ const (
 
 // HTTP returns the version of HTTP of a connection with this protocol, for users.
 func (p Protocol) HTTP() string {
-	if p == ProtocolHTTP1 {
+	switch p {
+	case ProtocolHTTP1:
 		return "HTTP/1.1"
+	case ProtocolH3:
+		return "HTTP/3"
 	}
 	return "HTTP/2"
 }

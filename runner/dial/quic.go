@@ -1,0 +1,66 @@
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/h2surge/h2surge/internal/failure"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Streams is a connection of QUIC, whose octets are records of package h3.
+type Streams interface {
+	// Notify sets what is called, by any goroutine, when Ready may return more than before.
+	Notify(notify func())
+	// Ready returns whether Read has something to return, and whether Send takes records.
+	Ready() (readable, writable bool)
+	// Read returns 0 and no error if there is nothing now. An error is the end.
+	Read(b []byte) (int, error)
+	// Send returns 0 and no error if it takes nothing now.
+	Send(b []byte) (int, error)
+	// Octets returns how many octets were sent and received since the last call.
+	Octets() (sent, received int64)
+	Close()
+}
+
+// QUIC opens a connection from a local address to another one; nil: from the system's choice.
+type QUIC func(ctx context.Context, from net.Addr, to string, secure *tls.Config) (Streams, error)
+
+// openQUIC connects to an address by QUIC. The handshake is that of TLS, too.
+func openQUIC(ctx context.Context, r *Request, begin time.Time, network, address string) (*Connection, error) {
+	if network == "unix" || r.QUIC == nil || r.TLS == nil {
+		return nil, errors.New("protocol h3 needs UDP and TLS")
+	}
+	r.report(Handshaking)
+	var from net.Addr
+	if n := len(r.LocalAddresses); n > 0 {
+		from = &net.UDPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
+	}
+	dialed := time.Now()
+	c, err := r.QUIC(ctx, from, address, named(r.TLS, r.Endpoint.Authority))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(),
+			Address: address}}
+	case err != nil:
+		return nil, fmt.Errorf("QUIC: %w", err)
+	}
+	return &Connection{
+		FD: -1, Streams: c, Protocol: rv.ProtocolH3, Address: address, Took: time.Since(begin),
+		Phases: Phases{TLSHandshake: time.Since(dialed)},
+	}, nil
+}
+
+// named returns a configuration with the name of a server, which is that of the authority unless it has one.
+func named(c *tls.Config, authority string) *tls.Config {
+	if c.ServerName == "" {
+		c = c.Clone()
+		c.ServerName = serverName(authority)
+	}
+	return c
+}

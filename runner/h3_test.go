@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go/http3"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/certtest"
+)
+
+// newHTTP3Peer is a peer over HTTP/3; the file holds its certificate.
+func newHTTP3Peer(t *testing.T, h http.Handler) (address, caFile string) {
+	t.Helper()
+	pair := certtest.Self(t, "target.example")
+	caFile, _ = pair.Write(t, t.TempDir())
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http3.Server{Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair.TLS()}}}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Serve(udp)
+	}()
+	t.Cleanup(func() {
+		_ = s.Close()
+		_ = udp.Close()
+		<-ended
+	})
+	return udp.LocalAddr().String(), caFile
+}
+
+func http3Plan(address, ca string, rates ...rv.Rate) *rv.Plan {
+	plan := securePlan(address, rv.TLS{CAFile: ca, ServerName: "target.example", MinVersion: "1.3", MaxVersion: "1.3",
+		ALPN: []string{"h3"}}, rates...)
+	plan.Targets[0].Protocol = rv.ProtocolH3
+	return plan
+}
+
+// TestRunOverHTTP3: the runner counts what the peer counts, in closed loops and at a rate, with 1 and more workers.
+func TestRunOverHTTP3(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		p := &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+		address, ca := newHTTP3Peer(t, p)
+		plan := http3Plan(address, ca, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500},
+			rv.Rate{Name: "rate", Count: 500, Period: time.Second, Requests: 250})
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: workers}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, s)
+		if s.Counters.Succeeded != 1750 || p.requests.Load() != 1750 {
+			t.Errorf("%d workers: %+v, the peer counted %d", workers, s.Counters, p.requests.Load())
+		}
+		if s.Counters.BytesSent < 1750*20 || s.Counters.BytesReceived < 1750*20 {
+			t.Errorf("%d octets sent, %d received", s.Counters.BytesSent, s.Counters.BytesReceived)
+		}
+	}
+}
