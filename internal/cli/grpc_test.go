@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/markdown"
@@ -164,5 +165,28 @@ func TestGRPCSample(t *testing.T) {
 	st := peer.Stats()
 	if want := uint64(r.WarmUp.Sent + r.Requests.Sent + r.Graceful.Sent); st.Requests != want || st.ByCode["OK"]+st.ByCode["NOT_FOUND"] != want || st.ByCode["NOT_FOUND"] == 0 {
 		t.Errorf("the target counted %d requests, by code %v; the report has %d", st.Requests, st.ByCode, want)
+	}
+}
+
+// TestTryGRPC: messages are shown as JSON, those of streams one in a line, with the status of the call, and as commands of grpcurl.
+func TestTryGRPC(t *testing.T) {
+	set, err := rules.LoadFile("../../config/samples/targets/grpc.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
+	for name, tt := range map[string]struct {
+		code int
+		args []string
+	}{
+		"grpc":      {2, []string{"--target-url", at}},
+		"grpc-curl": {2, []string{"--target-url", at, "-o", "curl"}},
+		"grpc-dry":  {0, []string{"--dry-run"}},
+	} {
+		got := tries(t, "", append([]string{"-f", "testdata/try/grpc.yaml"}, tt.args...)...)
+		if got.code != tt.code || got.errors != "" {
+			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
+		}
+		clitest.Golden(t, "try/"+name+".txt", steady(got.out))
 	}
 }

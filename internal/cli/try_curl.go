@@ -12,8 +12,13 @@ import (
 func (e *triedExchange) curl() string {
 	out := "# " + strings.Join(append([]string{mask.Line(e.title())}, e.Notes...), "\n# ") + "\n"
 	r := e.Request
-	if r == nil {
+	switch {
+	case r == nil:
 		return out
+	case e.isCall:
+		return out + e.grpcurl()
+	case e.call != nil:
+		return out + "# neither curl nor grpcurl can send it: its body is not messages of the method\n"
 	}
 	words := append([]string{"curl -sS -D -"}, e.curlConnection()...)
 	if r.Method == "HEAD" { //nolint:usestdlibvars // net/http is not worth linking for a word

@@ -157,6 +157,9 @@ func (d *dryRun) runStep(s *chain.Step, in *rv.Step, e *trial.Exchange) (notes [
 	if err := d.message(s, &d.program.Targets[s.Target], e); err != nil {
 		e.Why, e.Script = rv.AbortScript, err.Error()
 	}
+	if d.sources.Unfit() {
+		notes = append(notes, "a value from a response is not a text in the message: what is shown in its place is not sent")
+	}
 	return notes
 }
 

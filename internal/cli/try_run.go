@@ -20,6 +20,8 @@ type tried struct {
 	mask *tryMask
 	full bool
 	dry  bool // nothing is sent
+	// calls are the methods of gRPC that steps call.
+	calls map[*rv.Step]*triedCall
 	// each is called with every exchange; nil: nothing is.
 	each func(*triedExchange)
 
@@ -37,6 +39,7 @@ type tried struct {
 
 func newTried(j *job, full, showSecrets bool) *tried {
 	t := &tried{job: j, plan: trialPlan(j.plan), full: full, mask: newTryMask(j, showSecrets)}
+	t.calls = callsOf(t.plan, j.files)
 	for i := range t.plan.Chains {
 		c := &t.plan.Chains[i]
 		t.chains = append(t.chains, triedChain{Name: c.Name, Phase: c.Phase, Outcome: outcomeNotRun})

@@ -81,6 +81,9 @@ type triedExchange struct {
 	retried bool
 	full    bool
 	tls     *rv.TLS
+	// call is nil if the step does not call gRPC. isCall: the request's body is shown as its messages.
+	call   *triedCall
+	isCall bool
 }
 
 // triedMessage is a request or a response.
@@ -91,7 +94,8 @@ type triedMessage struct {
 	Status int    `json:"status,omitempty"`
 	// Fields are in the order of the wire; those of an HTTP/2 request include the pseudo-header fields.
 	Fields []triedField `json:"fields,omitempty"`
-	Body   string       `json:"body,omitempty"`
+	// Body has the messages of a call of gRPC as JSON, one in a line.
+	Body string `json:"body,omitempty"`
 	// BodyBase64 is the body if it is not a text.
 	BodyBase64 string `json:"bodyBase64,omitempty"`
 	// BodySize is the size of the whole body in bytes; Cut says that only its beginning is here.
@@ -140,6 +144,9 @@ func (t *tried) describe(e *trial.Exchange) *triedExchange {
 	} else {
 		out.Target, out.tls = t.plan.Targets[s.Target].Name, t.plan.Targets[s.Target].TLS
 		out.Request, out.Response = t.request(e), t.response(e)
+		if c := t.calls[s]; c != nil {
+			t.showCall(c, out, e)
+		}
 	}
 	out.Captures, out.Checks = captures, t.checks(s, e)
 	switch {
@@ -242,6 +249,7 @@ const shownBody = 2048
 
 // body masks a text before it cuts it, so that half of a secret is not left.
 func (t *tried) body(m *triedMessage, body []byte) {
+	m.Body, m.BodyBase64 = "", ""
 	limit := shownBody
 	if t.full {
 		limit = len(body) + 1<<20 // descriptions of secrets may be longer than the secrets
@@ -279,7 +287,7 @@ func (t *tried) captures(c *rv.Chain, s *rv.Step, e *trial.Exchange) (out []trie
 }
 
 func (t *tried) checks(s *rv.Step, e *trial.Exchange) (out []triedCheck) {
-	next := 0
+	next, called := 0, false
 	for _, f := range e.Findings {
 		c := triedCheck{Name: f.Name, Passed: f.Passed, Found: t.mask.text(string(f.Found))}
 		switch f.Name {
@@ -291,6 +299,11 @@ func (t *tried) checks(s *rv.Step, e *trial.Exchange) (out []triedCheck) {
 		case rv.CheckBody:
 			c.Found, c.Want = string(f.Found)+" bytes", "at most "+string(f.Want)+" bytes"
 		default:
+			if s.GRPC != nil && !called {
+				called = true
+				c.Found, c.Want = "grpc-status is "+c.Found, string(f.Want)
+				break
+			}
 			t.check(&c, &s.Expect.Checks[next], &f)
 			next++
 		}
