@@ -213,9 +213,9 @@ type Await struct {
 
 // NotificationExpect is what a notification must be.
 type NotificationExpect struct {
-	// checks are up to 16 checks of the notification, which must all pass. header, body, jsonPointer and xpath are of the
-	// notification, and so is request. status is always 200. responseTime is the time from sending the request before the
-	// step to the notification. Default: none.
+	// checks are up to 16 checks of the notification, which must all pass. header, body, jsonPointer, jsonPath and xpath
+	// are of the notification, and so is request. status is always 200. responseTime is the time from sending the request
+	// before the step to the notification. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -224,14 +224,16 @@ type NotificationExpect struct {
 }
 
 // NotificationMatch finds the notification of a chain instance, by its path, by a value of its JSON content, or by
-// both. All steps that await a notification of the same listener use the same kind of match, and the same jsonPointer.
+// both. All steps that await a notification of the same listener use the same kind of match, and the same jsonPointer
+// or jsonPath.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.jsonPointer)",message="path or jsonPointer is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.jsonPointer) == has(self.equals)",message="jsonPointer and equals go together"
+// +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.jsonPointer) || has(self.jsonPath)",message="path, jsonPointer or jsonPath is needed"
+// +kubebuilder:validation:XValidation:rule="(has(self.jsonPointer) || has(self.jsonPath)) == has(self.equals)",message="equals goes with jsonPointer or jsonPath"
+// +kubebuilder:validation:XValidation:rule="!has(self.jsonPointer) || !has(self.jsonPath)",message="at most one of jsonPointer and jsonPath is possible"
 type NotificationMatch struct {
 	// path is the path of the notification, without its query. It begins with /, or with a placeholder. It should have a
 	// placeholder whose value differs between instances, such as /notify/${id}: of several steps that wait for the same
-	// path, the first one gets the notification. With jsonPointer, both must match, so one callback can have several
+	// path, the first one gets the notification. With equals, both must match, so one callback can have several
 	// events. It has at most 8192 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -243,6 +245,12 @@ type NotificationMatch struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	JSONPointer string `json:"jsonPointer,omitempty"`
+	// jsonPath is a query for the value, in place of jsonPointer.
+	// It has at most 1024 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	JSONPath string `json:"jsonPath,omitempty"`
 	// equals is the value, such as ${subscription}.
 	// It has at most 8192 characters.
 	// +optional

@@ -538,6 +538,12 @@ type RequestSource struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	JSONPointer *string `json:"jsonPointer,omitempty"`
+	// jsonPath is a query of a JSON body of the request, as for responses.
+	// It has at most 1024 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	JSONPath string `json:"jsonPath,omitempty"`
 }
 
 // Comparison compares a value. Exactly one field is needed. not may be added.

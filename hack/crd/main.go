@@ -88,12 +88,15 @@ func shorten(crd map[string]any) {
 		if test := below(spec, "template", "spec"); test != nil { // of a LoadTestSchedule
 			spec = test
 		}
-		removeRepeated(below(spec, "templates", items), below(spec, "chains", items, "steps", items, "request"))
+		step := below(spec, "chains", items, "steps", items)
+		for _, like := range []map[string]any{below(spec, "templates", items), below(step, "await")} {
+			removeRepeated(like, below(step, "request"))
+		}
 	}
 }
 
 // removeRepeated removes the descriptions that the same field of another schema has, too. A template has the fields of
-// the request of a step, which are a tenth of the schema.
+// the request of a step, which are a tenth of the schema, and what a step awaits has its captures and checks.
 func removeRepeated(schema, other map[string]any) {
 	fields, _ := schema["properties"].(map[string]any)
 	for name := range fields {

@@ -119,7 +119,7 @@ func sourceWords(s *rv.Source) string {
 		rv.SourceXPath: "xpath " + s.XPath, rv.SourceJSONPath: "jsonPath " + s.JSONPath,
 		rv.SourceRequestMethod: "request method", rv.SourceRequestPath: "request path", rv.SourceRequestBody: "request body",
 		rv.SourceRequestHeader: "request header " + s.Name, rv.SourceRequestJSONPointer: "request jsonPointer " +
-			strconv.Quote(s.Pointer),
+			strconv.Quote(s.Pointer), rv.SourceRequestJSONPath: "request jsonPath " + s.JSONPath,
 	}[s.Kind]
 	if words == "" {
 		words = string(s.Kind)

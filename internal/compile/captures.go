@@ -99,6 +99,9 @@ func (c *checker) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.S
 		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"),
 			*in.JSONPointer)})
 	}
+	if in.JSONPath != "" {
+		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPath, JSONPath: c.jsonPath(at.Child("jsonPath"), in.JSONPath)})
+	}
 	if len(out) != 1 {
 		return rv.Source{}
 	}

@@ -70,7 +70,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"no XPath", source(v1alpha1.ValueSource{XPath: "//a["}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"XPath with a variable", source(v1alpha1.ValueSource{XPath: "$a/b"}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"nothing of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{}}),
-			[]string{capture + ".request: exactly one of body, header, jsonPointer, method and path is needed"}},
+			[]string{capture + ".request: exactly one of body, header, jsonPath, jsonPointer, method and path is needed"}},
 		{"no header of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{Header: ":path"}}), []string{capture + ".request.header" + token}},
 		{"no pointer into the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{JSONPointer: ptr.To("a")}}),
 			[]string{capture + ".request.jsonPointer: must be empty or begin with / (RFC 6901)"}},

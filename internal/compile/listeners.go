@@ -10,7 +10,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/jsontext"
 	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
@@ -158,22 +157,28 @@ func (c *compiler) matchBy(at *field.Path, l *rv.Listener, a *v1alpha1.Await) {
 	switch m := &a.Match; {
 	case !c.listenerUsed[l.Name]:
 		c.listenerUsed[l.Name] = true
-		l.Pointer, l.ByPath = m.JSONPointer, matchesBoth(m)
-	case l.Pointer != m.JSONPointer || l.ByPath != matchesBoth(m):
+		l.Pointer, l.JSONPath, l.ByPath = m.JSONPointer, m.JSONPath, matchesBoth(m)
+	case l.Pointer != m.JSONPointer || l.JSONPath != m.JSONPath || l.ByPath != matchesBoth(m):
 		c.fail(at, "an earlier step matches notifications of listener %q by %s; use another listener", l.Name, matchedBy(l))
 	}
 }
 
-func matchesBoth(m *v1alpha1.NotificationMatch) bool { return m.Path != "" && m.JSONPointer != "" }
+func matchesBoth(m *v1alpha1.NotificationMatch) bool { return m.Path != "" && m.Equals != "" }
 
 func matchedBy(l *rv.Listener) string {
+	value := ""
 	switch {
-	case l.Pointer == "":
+	case l.Pointer != "":
+		value = "jsonPointer " + l.Pointer
+	case l.JSONPath != "":
+		value = "jsonPath " + l.JSONPath
+	default:
 		return "path"
-	case l.ByPath:
-		return "path and jsonPointer " + l.Pointer
 	}
-	return "jsonPointer " + l.Pointer
+	if l.ByPath {
+		return "path and " + value
+	}
+	return value
 }
 
 // awaitRequest parses what a step reads of a notification.
@@ -202,23 +207,28 @@ func (c *checker) awaitedPath(t *text, written string) {
 
 // matchKey returns the key that a notification must have: its path, a value, or the path, a space and the value.
 func (c *compiler) matchKey(at *field.Path, m *v1alpha1.NotificationMatch) (key text) {
-	if m.Path == "" && m.JSONPointer == "" {
-		c.fail(at, "path or jsonPointer is needed")
-		return key
-	}
 	if m.Path != "" {
 		key = c.text(at.Child("path"), m.Path, nil, "")
 		c.awaitedPath(&key, m.Path)
 	}
-	if (m.JSONPointer == "") != (m.Equals == "") {
-		c.fail(at, "jsonPointer and equals go together")
+	switch place := m.JSONPointer + m.JSONPath; {
+	case m.Path+place == "":
+		c.fail(at, "path, jsonPointer or jsonPath is needed")
+		return key
+	case m.JSONPointer != "" && m.JSONPath != "":
+		c.fail(at, "at most one of jsonPointer and jsonPath is possible")
+		return key
+	case (place != "") != (m.Equals != ""):
+		c.fail(at, "equals goes with jsonPointer or jsonPath")
 		return key
 	}
-	if m.JSONPointer == "" {
+	switch {
+	case m.Equals == "":
 		return key
-	}
-	if _, err := jsontext.ParsePointer(m.JSONPointer); err != nil {
-		c.fail(at.Child("jsonPointer"), "%v", err)
+	case m.JSONPath != "":
+		c.jsonPath(at.Child("jsonPath"), m.JSONPath)
+	default:
+		c.pointer(at.Child("jsonPointer"), m.JSONPointer)
 	}
 	value := c.text(at.Child("equals"), m.Equals, nil, "")
 	if m.Path == "" {

@@ -27,14 +27,16 @@ func judged(p parts, threshold string) parts {
 
 func TestAwait(t *testing.T) {
 	plan, warnings := awaiting(
-		"{name: events, port: 9000, retention: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values, rulesFrom: {file: r.yaml}}, {name: both}",
+		"{name: events, port: 9000, retention: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values, rulesFrom: {file: r.yaml}}, {name: both}, {name: query}",
 		`listener: events, match: {path: "/n/${id}"}, timeout: 2s, capture: [{name: kind, jsonPointer: /kind}]}}, `+
 			`{name: by-value, await: {listener: values, match: {jsonPointer: /id, equals: "${kind}"}}}, `+
-			`{name: by-both, await: {listener: both, match: {path: "/n/${id}", jsonPointer: /event, equals: "END ${kind}"}`,
+			`{name: by-both, await: {listener: both, match: {path: "/n/${id}", jsonPointer: /event, equals: "END ${kind}"}}}, `+
+			`{name: by-query, await: {listener: query, match: {jsonPath: "$..id", equals: "${kind}"}`,
 	).plan(t)
 	if diff := cmp.Diff([]string{
 		"spec.listeners[1]: no request sends ${listener.values.url}, so targets do not know where to send notifications",
 		"spec.listeners[2]: no request sends ${listener.both.url}, so targets do not know where to send notifications",
+		"spec.listeners[3]: no request sends ${listener.query.url}, so targets do not know where to send notifications",
 		`spec.templates[0]: template "get" is used by no chain`,
 	}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -43,6 +45,7 @@ func TestAwait(t *testing.T) {
 		{Name: "events", Port: 9000, Status: 200, Headers: []rv.ListenerHeader{{Name: "x-a", Value: "b"}}, Body: "ok", MaxBody: 1 << 20, Retention: 3 * time.Second},
 		{Name: "values", RulesFile: "r.yaml", Pointer: "/id", Status: 204, MaxBody: 1 << 20, Retention: time.Second},
 		{Name: "both", Pointer: "/event", ByPath: true, Status: 204, MaxBody: 1 << 20, Retention: time.Second},
+		{Name: "query", JSONPath: "$..id", Status: 204, MaxBody: 1 << 20, Retention: time.Second},
 	}
 	if diff := cmp.Diff(wantListeners, plan.Listeners); diff != "" {
 		t.Errorf("listeners (-want +got):\n%s", diff)
@@ -61,12 +64,13 @@ func TestAwait(t *testing.T) {
 			Name: "by-both", Timeout: 5 * time.Second,
 			Await: &rv.Await{Listener: 2, Key: rv.Text{{Literal: "/n/"}, {Variable: 1}, {Literal: " "}, {Literal: "END "}, {Capture: 1}}},
 		},
+		{Name: "by-query", Timeout: 5 * time.Second, Await: &rv.Await{Listener: 3, Key: rv.Text{{Capture: 1}}}},
 	}
 	if diff := cmp.Diff(wantSteps, steps[1:]); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	// 1 s of load, twice the drain of 5.1 s, a minute, all timeouts and the longest keep.
-	if want := time.Second + 2*5100*time.Millisecond + time.Minute + 12*time.Second + 3*time.Second; plan.Deadline != want || plan.Drain != 5100*time.Millisecond {
+	if want := time.Second + 2*5100*time.Millisecond + time.Minute + 17*time.Second + 3*time.Second; plan.Deadline != want || plan.Drain != 5100*time.Millisecond {
 		t.Errorf("deadline %v, drain %v; want %v, 5.1s", plan.Deadline, plan.Drain, want)
 	}
 }
@@ -92,12 +96,19 @@ func TestMistakesInListeners(t *testing.T) {
 			`spec.thresholds[0].listener: there is no listener "event"; did you mean events?`,
 		}},
 		{"a query", awaiting(events, "listener: events, match: {path: '/n?a=${id}'}"), []string{at + ".await.match.path: must begin with /, without query and fragment"}},
-		{"a pointer", awaiting(events, "listener: events, match: {jsonPointer: id, equals: a}"), []string{at + ".await.match.jsonPointer: JSON pointer \"id\" does not begin with / (RFC 6901 section 3)"}},
+		{"a pointer", awaiting(events, "listener: events, match: {jsonPointer: id, equals: a}"), []string{at + ".await.match.jsonPointer: must be empty or begin with / (RFC 6901)"}},
+		{"a query", awaiting(events, "listener: events, match: {jsonPath: '$.a[', equals: a}"), []string{at + ".await.match.jsonPath: is not a JSONPath query: position 5: a selector is missing: a name in quotes, an index, a slice, * or ? (RFC 9535)"}},
+		{"a query of a request", awaiting(events, "listener: events, "+match+", expect: {checks: [{name: a, request: {jsonPath: id}, exists: true}]}"), []string{at + ".await.expect.checks[0].request.jsonPath: is not a JSONPath query: position 1: a path begins with $ (RFC 9535)"}},
+		{"pointer and query", awaiting(events, "listener: events, match: {jsonPath: $.a, jsonPointer: /a, equals: a}"), []string{at + ".await.match: at most one of jsonPointer and jsonPath is possible"}},
+		{"pointer and query, and no value", awaiting(events, "listener: events, match: {path: '/n/${id}', jsonPath: $.a, jsonPointer: /a}"), []string{at + ".await.match: at most one of jsonPointer and jsonPath is possible"}},
+		{"another query", awaiting(events, "listener: events, match: {jsonPath: $.a, equals: '${id}'}}}, {name: b, await: {listener: events, match: {jsonPath: $.b, equals: '${id}'}"), []string{
+			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by jsonPath $.a; use another listener`,
+		}},
 		{"an undefined variable", awaiting(events, "listener: events, match: {path: '/n/${x}'}"), []string{at + `.await.match.path: variable "x" is not defined`}},
 		{"other matches", awaiting(events, "listener: events, "+match+"}}, {name: b, await: {listener: events, match: {jsonPointer: /id, equals: '${id}'}"), []string{
 			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by path; use another listener`,
 		}},
-		{"nothing to match", awaiting(events, "listener: events, match: {}"), []string{at + ".await.match: path or jsonPointer is needed"}},
+		{"nothing to match", awaiting(events, "listener: events, match: {}"), []string{at + ".await.match: path, jsonPointer or jsonPath is needed"}},
 		{"path alone after path and value", awaiting(events, "listener: events, match: {path: '/n/${id}', jsonPointer: /event, equals: END}}}, {name: b, await: {listener: events, "+match), []string{
 			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by path and jsonPointer /event; use another listener`,
 		}},

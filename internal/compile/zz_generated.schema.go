@@ -42,7 +42,7 @@ var (
 	schema36       = schema{Type: "string", MinLength: 1, MaxLength: 256}
 	schema37       = schema{Type: "string", MinLength: 1, MaxLength: 1024}
 	schema38       = schema{Type: "string", Pattern: "^[A-Za-z_][A-Za-z0-9_]*$", MinLength: 1, MaxLength: 50}
-	schema39       = schema{Type: "object", MinFields: 1, MaxFields: 1, Properties: properties{{"body", &schema32}, {"header", &schema36}, {"jsonPointer", &schema33}, {"method", &schema32}, {"path", &schema32}}}
+	schema39       = schema{Type: "object", MinFields: 1, MaxFields: 1, Properties: properties{{"body", &schema32}, {"header", &schema36}, {"jsonPath", &schema37}, {"jsonPointer", &schema33}, {"method", &schema32}, {"path", &schema32}}}
 	schema40       = schema{Type: "object", Required: []string{"name"}, Properties: properties{{"body", &schema32}, {"bodyHex", &schema32}, {"default", &schema33}, {"group", &schema35}, {"header", &schema36}, {"jsonPath", &schema37}, {"jsonPointer", &schema33}, {"name", &schema38}, {"optional", &schema11}, {"part", &schema36}, {"regex", &schema37}, {"request", &schema39}, {"status", &schema32}, {"xpath", &schema37}}, Rules: []rule{{"exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath and request is needed", false, 0, 0, []string{"header", "status", "body", "bodyHex", "jsonPointer", "jsonPath", "xpath", "request"}, false}}}
 	schema41       = schema{Type: "array", MaxItems: 16, Items: &schema40, ListType: "map", ListKeys: []string{"name"}}
 	schema42       = schema{Type: "string", MaxLength: 4096}
@@ -57,7 +57,7 @@ var (
 	schema51       = schema{Type: "object", Properties: properties{{"checks", &schema50}}}
 	schema52       = schema{Type: "string", MinLength: 1, MaxLength: 50}
 	schema53       = schema{Type: "string", MinLength: 1, MaxLength: 8192}
-	schema54       = schema{Type: "object", Properties: properties{{"equals", &schema53}, {"jsonPointer", &schema37}, {"path", &schema53}}, Rules: nil}
+	schema54       = schema{Type: "object", Properties: properties{{"equals", &schema53}, {"jsonPath", &schema37}, {"jsonPointer", &schema37}, {"path", &schema53}}, Rules: nil}
 	schema55       = schema{Type: "string", Pattern: "^([0-9]+(ns|us|\\x{b5}s|ms|s|m|h))+$", MinLength: 1, MaxLength: 32, Rules: []rule{{"must be greater than 0 and at most 1h", true, 1, 3600000000000, nil, false}}}
 	schema56       = schema{Type: "object", Required: []string{"listener", "match"}, Properties: properties{{"capture", &schema41}, {"expect", &schema51}, {"listener", &schema52}, {"match", &schema54}, {"timeout", &schema55}}}
 	schema57       = schema{Type: "string", Enum: []any{"Abort", "Continue"}}

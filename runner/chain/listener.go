@@ -74,10 +74,13 @@ func (b *builder) listener(in *rv.Listener) Listener {
 		b.in("status")
 		b.failf("%d is not the status of a response", in.Status)
 	}
-	if in.Pointer != "" {
+	switch l.byPath = in.ByPath; {
+	case in.Pointer != "":
 		b.in("pointer")
-		l.byPath = in.ByPath
 		l.key = b.source(&rv.Source{Kind: rv.SourceJSONPointer, Pointer: in.Pointer})
+	case in.JSONPath != "":
+		b.in("jsonPath")
+		l.key = b.source(&rv.Source{Kind: rv.SourceJSONPath, JSONPath: in.JSONPath})
 	}
 	l.Response = AppendResponse(nil, in.Status, in.Headers, l.Body)
 	if in.RulesFile != "" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // TestRulesOfListener: a mistake in the rules of a listener is found when the program is loaded.
@@ -57,5 +58,26 @@ func TestRulesOfListener(t *testing.T) {
 				t.Error("another listener has the rules")
 			}
 		})
+	}
+}
+
+// TestKeys: the key of a notification is its path, a value of its content, or both.
+func TestKeys(t *testing.T) {
+	x := &message.Exchange{Request: &message.Message{Path: []byte("/n/1?x")}, Response: &message.Message{Body: []byte(`{"id":"7","events":[{"kind":"a"},{"kind":"b","id":8}]}`)}}
+	for _, tt := range []struct {
+		listener rv.Listener
+		want     string
+	}{
+		{rv.Listener{}, "/n/1"},
+		{rv.Listener{Pointer: "/id"}, "7"},
+		{rv.Listener{JSONPath: "$.events[?@.kind=='b'].id"}, "8"},
+		{rv.Listener{JSONPath: "$.events[?@.kind=='b'].id", ByPath: true}, "/n/1 8"},
+	} {
+		p := drawPlan(nil)
+		tt.listener.Name, tt.listener.Status, tt.listener.Retention = "a", 204, 1
+		p.Listeners = []rv.Listener{tt.listener}
+		if key, ok := program(t, p).Listeners[0].AppendKey(nil, x); !ok || string(key) != tt.want {
+			t.Errorf("%+v: %q, %v, want %q", tt.listener, key, ok, tt.want)
+		}
 	}
 }

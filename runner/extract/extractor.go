@@ -56,7 +56,7 @@ func (e *Extractor) setKind(s rv.Source) (err error) {
 			return fmt.Errorf("pointer: %w", err)
 		}
 		return nil
-	case rv.SourceJSONPath:
+	case rv.SourceJSONPath, rv.SourceRequestJSONPath:
 		if e.path, err = jsontext.ParsePath(s.JSONPath); err != nil {
 			return fmt.Errorf("jsonPath: %w", err)
 		}
@@ -105,7 +105,7 @@ func (e *Extractor) NeedsFields() bool { return e.kind == rv.SourceHeader || e.p
 func (e *Extractor) NeedsRequest() bool {
 	switch e.kind {
 	case rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody,
-		rv.SourceRequestJSONPointer:
+		rv.SourceRequestJSONPointer, rv.SourceRequestJSONPath:
 		return true
 	}
 	return false
@@ -201,6 +201,8 @@ func (e *Extractor) ofRequest(dst []byte, m *message.Message) (value []byte, ok 
 		return m.Header(e.name)
 	case rv.SourceRequestJSONPointer:
 		return e.pointer.Find(dst, m.Body)
+	case rv.SourceRequestJSONPath:
+		return e.path.Find(dst, m.Body)
 	}
 	return m.Body, true
 }

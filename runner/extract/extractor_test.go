@@ -69,6 +69,7 @@ func TestValue(t *testing.T) {
 		{"no request header", rv.Source{Kind: rv.SourceRequestHeader, Name: "location"}, none},
 		{"request body", rv.Source{Kind: rv.SourceRequestBody}, `{"id":["x","y"]}`},
 		{"request pointer", rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: "/id/-1"}, "y"},
+		{"request path of JSON", rv.Source{Kind: rv.SourceRequestJSONPath, JSONPath: "$.id[?@>'x']"}, "y"},
 
 		{"regex whole", rv.Source{Kind: rv.SourceHeader, Name: "location", Regex: `[0-9]+`}, "17"},
 		{"regex group", rv.Source{Kind: rv.SourceHeader, Name: "location", Regex: `/([a-z-]+)/([0-9]+)`, Group: 2}, "17"},
@@ -91,12 +92,16 @@ func TestValue(t *testing.T) {
 var kinds = []rv.SourceKind{
 	rv.SourceHeader, rv.SourceStatus, rv.SourceBody, rv.SourceBodySize, rv.SourceResponseTime, rv.SourceJSONPointer, rv.SourceJSONPath, rv.SourceXPath,
 	rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody, rv.SourceRequestJSONPointer,
+	rv.SourceRequestJSONPath,
 }
 
 // TestNeeds: what an extractor says it needs not can be missing, and without what it needs there is no value.
 func TestNeeds(t *testing.T) {
 	for _, kind := range kinds {
 		s := rv.Source{Kind: kind, Name: "location", JSONPath: "$.a", XPath: "/*"}
+		if kind == rv.SourceRequestJSONPath {
+			s.JSONPath = "$.id"
+		}
 		if kind == rv.SourceRequestHeader {
 			s.Name = "accept"
 		}
@@ -214,6 +219,7 @@ func TestNewErrors(t *testing.T) {
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "a"}, `pointer: JSON pointer "a" does not begin with /`},
 		{rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: "/~"}, `pointer: JSON pointer "/~": ~ is followed`},
 		{rv.Source{Kind: rv.SourceJSONPath, JSONPath: "$.a["}, "jsonPath: position 5: a selector is missing"},
+		{rv.Source{Kind: rv.SourceRequestJSONPath, JSONPath: "id"}, "jsonPath: position 1: a path begins with $"},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "//a["}, `xpath: "//a[": `},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "//processing-instruction()"}, `processing instructions cannot be selected`},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "id('x')"}, `xpath: "id('x')": `},

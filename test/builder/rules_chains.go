@@ -99,10 +99,11 @@ func rulesOfAwait() []Mutant {
 	out := []Mutant{
 		{Name: "a wait without a name", Path: byPath, Want: "a step with a request or await needs a name", Unset: []string{byPath + ".name"}},
 		{
-			Name: "neither path nor jsonPointer", Path: byPath + ".await.match", Want: "path or jsonPointer is needed",
+			Name: "nothing to match", Path: byPath + ".await.match", Want: "path, jsonPointer or jsonPath is needed",
 			Unset: []string{byPath + ".await.match.path"},
 		},
-		{Name: "jsonPointer without equals", Path: byValue + ".await.match", Want: "jsonPointer and equals go together", Unset: []string{byValue + ".await.match.equals"}},
+		{Name: "jsonPointer without equals", Path: byValue + ".await.match", Want: placeOfValue, Unset: []string{byValue + ".await.match.equals"}},
+		{Name: "jsonPointer and jsonPath", Path: byValue + ".await.match", Want: "at most one of jsonPointer and jsonPath is possible", Set: map[string]any{byValue + ".await.match.jsonPath": "$.id"}},
 		tooLong(byPath+".await.timeout", "0ms", withinAnHour),
 		tooLong(byPath+".await.timeout", "61m", withinAnHour),
 		tooLong("spec.listeners[0].retention", "0ms", withinAnHour),

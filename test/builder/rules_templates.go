@@ -10,14 +10,15 @@ import (
 // The checks and captures of template 3 have one source of each kind, in the order of the API.
 
 const (
-	oneValue  = "exactly one of value and valueFrom is needed"
-	oneSource = "exactly one of configMapKeyRef, secretKeyRef and file is needed" // of bodyFrom
-	oneBody   = "at most one of body, bodyBase64, bodyFrom and parts is possible"
-	ofContent = "part does not go with header, status"
-	onePart   = "" // minProperties and maxProperties, for which the API server has its own message
-	oneStatus = "must be a status code from 100 to 599, or a class such as 2xx"
-	looksAt   = "exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"
-	comparing = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
+	oneValue     = "exactly one of value and valueFrom is needed"
+	oneSource    = "exactly one of configMapKeyRef, secretKeyRef and file is needed" // of bodyFrom
+	oneBody      = "at most one of body, bodyBase64, bodyFrom and parts is possible"
+	ofContent    = "part does not go with header, status"
+	onePart      = "" // minProperties and maxProperties, for which the API server has its own message
+	placeOfValue = "equals goes with jsonPointer or jsonPath"
+	oneStatus    = "must be a status code from 100 to 599, or a class such as 2xx"
+	looksAt      = "exactly one of header, status, body, bodyHex, jsonPointer, jsonPath, xpath, request, bodySize, responseTime and jsonSchema is needed"
+	comparing    = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 )
 
 // The requests of the steps of everyChain: 4 has one of each kind of check and capture, 5 a body from a Secret,

@@ -752,7 +752,9 @@ type Listener struct {
 	// Pointer is the JSON pointer (RFC 6901) to the key of a notification in its body. Empty: the key is the path, without
 	// the query.
 	Pointer string `json:"pointer,omitempty"`
-	// ByPath makes the key the path, a space, and the value at Pointer.
+	// JSONPath is a query (RFC 9535) for the key of a notification in its body, in place of Pointer.
+	JSONPath string `json:"jsonPath,omitempty"`
+	// ByPath makes the key the path, a space, and the value of Pointer or JSONPath.
 	ByPath bool `json:"byPath,omitempty"`
 	// Status, Headers and Body are the response to each notification that no rule answers.
 	Status  int              `json:"status"`
@@ -972,12 +974,13 @@ const (
 	SourceJSONPath SourceKind = "jsonPath"
 	// SourceXPath is the string value of the first node that Source.XPath selects in an XML body.
 	SourceXPath SourceKind = "xpath"
-	// SourceRequestMethod to SourceRequestJSONPointer are of the request itself.
+	// SourceRequestMethod to SourceRequestJSONPath are of the request itself.
 	SourceRequestMethod      SourceKind = "requestMethod"
 	SourceRequestPath        SourceKind = "requestPath"
 	SourceRequestHeader      SourceKind = "requestHeader"
 	SourceRequestBody        SourceKind = "requestBody"
 	SourceRequestJSONPointer SourceKind = "requestJSONPointer"
+	SourceRequestJSONPath    SourceKind = "requestJSONPath"
 )
 
 // Source says where a value is taken from.
