@@ -300,10 +300,10 @@ func (l *rules) counts(h *history, is *v1alpha1.LoadTestStatus) {
 	if is.CompletionTime == nil || is.Results.Partial {
 		return
 	}
-	if most := seen(is.Results) + q.Retried; h.total > most {
+	// How many of a warm-up were sent again is not known.
+	if most := seen(is.Results) + q.Retried + is.Results.WarmUpSent; h.total > most {
 		l.Broken(rule, "%s: %d requests arrived, at most %d by the results, which are complete: %+v", h.lt.Name, h.total,
-			most,
-			*q)
+			most, *q)
 	}
 }
 
