@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,6 +124,23 @@ func TestPlanReplacedWhileRunning(t *testing.T) {
 	w.operator()
 	w.endLoad("replaced")
 	w.wantSent(w.awaitPhase("replaced", v1alpha1.PhaseCompleted), 300_000)
+}
+
+// TestForgedJob: the operator does not wait for a Job that it did not create and does not watch.
+func TestForgedJob(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(twoShards("forged", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
+	w.planOf("forged")
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "forged-1", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(lt, v1alpha1.GroupVersion.WithKind("LoadTest"))}}, Spec: foreignJob()}
+	w.must(w.client.Create(w.ctx, job))
+	w.edit("forged", func(s *v1alpha1.LoadTestSpec) { s.Suspend = false })
+	w.await("forged", "stalled", func(lt *v1alpha1.LoadTest) bool {
+		return hasCondition(lt, v1alpha1.ConditionStalled, v1alpha1.ReasonNameConflict)
+	})
+	w.must(w.client.Delete(w.ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.edit("forged", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // sooner than the retry
+	w.wantSent(w.awaitPhase("forged", v1alpha1.PhaseCompleted), 1000)
 }
 
 // TestForgedReport: a report that the operator did not write decides nothing.

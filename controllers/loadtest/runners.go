@@ -65,6 +65,9 @@ func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobIn
 	if err != nil {
 		return err
 	}
+	if found && present.Labels[desired.LabelManagedBy] != desired.Application { // the operator does not watch it
+		return &conflictError{what: "Job " + job.Name}
+	}
 	if found && present.DeletionTimestamp != nil {
 		f.Block(run.NotReady(v1alpha1.ReasonWaitingForPods, fmt.Sprintf("Job %s of an earlier attempt is still being deleted",
 			job.Name)))
