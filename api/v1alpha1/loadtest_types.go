@@ -350,7 +350,7 @@ const (
 
 // Protocol is how a target is spoken to.
 //
-// +kubebuilder:validation:Enum=Auto;http1;h2;h2c
+// +kubebuilder:validation:Enum=Auto;http1;h2;h2c;h3
 type Protocol string
 
 const (
@@ -362,6 +362,8 @@ const (
 	ProtocolH2 Protocol = "h2"
 	// ProtocolH2C is HTTP/2 over cleartext TCP with prior knowledge (RFC 9113 3.3).
 	ProtocolH2C Protocol = "h2c"
+	// ProtocolH3 is HTTP/3 over QUIC (RFC 9114).
+	ProtocolH3 Protocol = "h3"
 )
 
 // FollowAuthority is whether requests follow an absolute URL to another authority.
@@ -406,7 +408,7 @@ type Target struct {
 	// protocol is the protocol of the target. Auto lets the server decide. With https it chooses by ALPN. With http,
 	// each runner offers HTTP/2 with prior knowledge on a connection of its own, and uses HTTP/1.1 if the server does
 	// not answer with SETTINGS; with sbi, Auto is h2c. http1 is HTTP/1.1. h2 is HTTP/2 over TLS and needs https. h2c is
-	// HTTP/2 without TLS, with prior knowledge, and needs http. Default: Auto.
+	// HTTP/2 without TLS, with prior knowledge, and needs http. h3 is HTTP/3 over QUIC and needs https. Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	Protocol Protocol `json:"protocol,omitempty"`

@@ -27,12 +27,14 @@ type connectionFlags struct {
 	choice                       v1alpha1.ConnectionChoice
 	connectTo, socket            string
 	http1, noKeepAlive, insecure bool
+	http3                        bool
 }
 
 func (c *connectionFlags) rows() []*formFlag {
 	return []*formFlag{
 		{"h1", "", "target.protocol", into(&c.http1, strconv.ParseBool),
 			"use HTTP/1.1; it pipelines -m requests, as h2load does, and one request with -d"},
+		{"h3", "", "target.protocol", into(&c.http3, strconv.ParseBool), "use HTTP/3, over QUIC; with https:// only"},
 		{"no-keepalive", "", "target.http1.keepAlive", into(&c.noKeepAlive, strconv.ParseBool),
 			"open a connection for each request, as ab does; with --h1"},
 		{"connection-choice", "", "target.connectionChoice", into(&c.choice, text),
@@ -87,6 +89,9 @@ func (c *connectionFlags) addLocal(address string) error {
 // check finds what would mean something else, or nothing, in the LoadTest.
 func (c *connectionFlags) check(streams int32) (wrong mistakes) {
 	wrong.add(c.http1 && c.tls.ALPN != nil, "--alpn: not allowed with --h1, which offers http/1.1 only")
+	wrong.add(c.http3 && c.http1, "--h3: not allowed with --h1")
+	wrong.add(c.http3 && c.tls.ALPN != nil, "--alpn: not allowed with --h3, which offers h3 only")
+	wrong.add(c.http3 && c.socket != "", "--unix: not allowed with --h3, which uses UDP")
 	wrong.add(c.noKeepAlive && !c.http1, "--no-keepalive: allowed only with --h1")
 	wrong.add(c.noKeepAlive && streams > 1, "-m: must be 1 with --no-keepalive, because a connection carries one request")
 	wrong.add(c.http1 && streams > maxPipeline, "-m: must be at most %d with HTTP/1.1", maxPipeline)
@@ -102,6 +107,9 @@ func (c *connectionFlags) check(streams int32) (wrong mistakes) {
 func (c *connectionFlags) apply(t *v1alpha1.Target, pipelined bool) {
 	if c.http1 {
 		t.Protocol = v1alpha1.ProtocolHTTP1
+	}
+	if c.http3 {
+		t.Protocol = v1alpha1.ProtocolH3
 	}
 	c.tls.InsecureSkipVerify = c.insecure && strings.HasPrefix(strings.ToLower(t.URL), "https:")
 	c.tls.CAFrom = unlessZero(c.ca)
@@ -139,7 +147,7 @@ func (c *connectionFlags) address(rawURL string) string {
 
 // http1Of: a server that chooses HTTP/1.1 gets as many requests at once as --h1 would send.
 func (c *connectionFlags) http1Of(streams int32, pipelined bool) *v1alpha1.HTTP1 {
-	if !c.http1 && len(c.tls.ALPN) > 0 && !slices.Contains(c.tls.ALPN, "http/1.1") {
+	if c.http3 || !c.http1 && len(c.tls.ALPN) > 0 && !slices.Contains(c.tls.ALPN, "http/1.1") {
 		return nil
 	}
 	h := v1alpha1.HTTP1{}

@@ -48,6 +48,8 @@ func (e *triedExchange) curlConnection() []string {
 	switch {
 	case e.Request.HTTP == "HTTP/1.1":
 		words[0] = "--http1.1"
+	case e.Request.HTTP == "HTTP/3":
+		words[0] = "--http3-only"
 	case e.tls != nil:
 		words[0] = "--http2"
 	}

@@ -152,6 +152,9 @@ func TestURLForm(t *testing.T) {
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		})},
+		{"HTTP/3", []string{"--h3", "-m", "8"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = "https://h", v1alpha1.ProtocolH3, 8
+		})},
 		{"HTTP/1.1 with pipelining", []string{"--h1", "-m", "8"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
 			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 8}

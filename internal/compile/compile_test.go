@@ -167,6 +167,22 @@ func TestErrors(t *testing.T) {
 			[]string{"spec.targets[0].protocol: h2c is HTTP/2 without TLS and needs an http url; h2 is the one over TLS"}},
 		{"h2 over http", func(s *spec) { s.Targets[0].Protocol = "h2" },
 			[]string{"spec.targets[0].protocol: h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS"}},
+		{"h3 over http", func(s *spec) { s.Targets[0].Protocol = "h3" },
+			[]string{"spec.targets[0].protocol: h3 is HTTP/3 over QUIC, which always uses TLS: it needs an https url"}},
+		{"h3 over an old TLS", h3(func(t *v1alpha1.Target) { t.TLS = &v1alpha1.TLS{MaxVersion: "1.2"} }),
+			[]string{"spec.targets[0].tls.maxVersion: must be 1.3 with protocol h3: QUIC needs TLS 1.3 (RFC 9001 4.2)"}},
+		{"h3 with suites of TLS 1.2", h3(func(t *v1alpha1.Target) {
+			t.TLS = &v1alpha1.TLS{CipherSuites: []string{"TLS_RSA_WITH_AES_128_CBC_SHA"}}
+		}),
+			[]string{"spec.targets[0].tls.cipherSuites: is not allowed with protocol h3: TLS 1.3 has fixed cipher suites"}},
+		{"h3 with HTTP/1.1", h3(func(t *v1alpha1.Target) { t.HTTP1 = &v1alpha1.HTTP1{Pipeline: 2} }),
+			[]string{"spec.targets[0].http1: is not allowed with protocol h3"}},
+		{"h3 with windows of HTTP/2", h3(func(t *v1alpha1.Target) { t.HTTP2 = &v1alpha1.HTTP2{StreamWindow: ptr.To[int32](1)} }),
+			[]string{"spec.targets[0].http2: is of HTTP/2; allowed with protocol h3: pingInterval"}},
+		{"h3 over a Unix socket", h3(func(t *v1alpha1.Target) { t.ConnectTo = "unix:/a" }),
+			[]string{"spec.targets[0].connectTo: must not be a unix socket with protocol h3, which uses UDP"}},
+		{"h3 with a connection for each instance", h3(func(t *v1alpha1.Target) { t.Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance} }),
+			[]string{"spec.targets[0].connecting.open: PerInstance is not supported with protocol h3; allowed: AtStart, OnDemand"}},
 		{"server name with a port", secure(func(t *v1alpha1.TLS) { t.ServerName = "a.example:443" }),
 			[]string{"spec.targets[0].tls.serverName: must be a host name or an IP address, without a port"}},
 		{"version of long ago", secure(func(t *v1alpha1.TLS) { t.MinVersion = "1.1" }), []string{"spec.targets[0].tls.minVersion: must be 1.2 or 1.3"}},
@@ -327,6 +343,15 @@ func secure(edit func(*v1alpha1.TLS)) func(*spec) {
 		edit(s.Targets[0].TLS)
 	}
 }
+
+// h3 edits a target with protocol h3.
+func h3(edit func(*v1alpha1.Target)) func(*spec) {
+	return func(s *spec) {
+		s.Targets[0].URL, s.Targets[0].Protocol = "https://a.example", v1alpha1.ProtocolH3
+		edit(&s.Targets[0])
+	}
+}
+
 func header(name, value string) func(*spec) {
 	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: new(value)}} }
 }
@@ -461,6 +486,7 @@ func TestProtocols(t *testing.T) {
 		{"https://a", "", "alpn", "h2 http/1.1"},
 		{"https://a", "h2", "h2", "h2"},
 		{"https://a", "http1", "http1", "http/1.1"},
+		{"https://a", "h3", "h3", "h3"},
 	} {
 		lt := builder.Minimal("test").TargetURL(tc.url).Edit(func(s *spec) { s.Targets[0].Protocol = tc.protocol }).Build()
 		p, _, errs := compile.Compile("default/test", &lt.Spec)

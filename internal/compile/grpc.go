@@ -73,8 +73,8 @@ func (c *checker) callable(at *field.Path, t *rv.Target) {
 	switch {
 	case len(t.Protos) == 0:
 		c.fail(at, "needs protoFrom of target %q, which has the proto files", t.Name)
-	case t.Protocol == rv.ProtocolHTTP1:
-		c.fail(at, "needs HTTP/2, and target %q uses HTTP/1.1", t.Name)
+	case t.Protocol == rv.ProtocolHTTP1, t.Protocol == rv.ProtocolH3:
+		c.fail(at, "needs HTTP/2, and target %q uses %s", t.Name, t.Protocol.HTTP())
 	}
 }
 

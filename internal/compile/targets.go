@@ -54,8 +54,12 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	c.tls(at.Child("tls"), t, &out)
 	c.http2(at.Child("http2"), t.HTTP2, &out)
 	c.http1(at.Child("http1"), t.HTTP1, &out)
-	if t.SBI != nil && out.Protocol == runnerv1alpha1.ProtocolHTTP1 {
-		c.warn(at.Child("sbi"), "the target uses HTTP/1.1, and network functions use HTTP/2 (TS 29.500 5.2.1)")
+	if t.SBI != nil && (out.Protocol == runnerv1alpha1.ProtocolHTTP1 || out.Protocol == runnerv1alpha1.ProtocolH3) {
+		c.warn(at.Child("sbi"), "the target uses %s, and network functions use HTTP/2 (TS 29.500 5.2.1)",
+			out.Protocol.HTTP())
+	}
+	if out.Protocol == runnerv1alpha1.ProtocolH3 {
+		c.http3(at, t)
 	}
 	c.connecting(at.Child("connecting"), t, &out)
 	out.FollowAuthority = t.FollowAuthority != v1alpha1.FollowNever
@@ -161,6 +165,10 @@ func (c *checker) protocol(path *field.Path, p v1alpha1.Protocol, scheme string)
 		return runnerv1alpha1.ProtocolHTTP1
 	case p == v1alpha1.ProtocolH2 && tls:
 		return runnerv1alpha1.ProtocolH2
+	case p == v1alpha1.ProtocolH3 && tls:
+		return runnerv1alpha1.ProtocolH3
+	case p == v1alpha1.ProtocolH3:
+		c.fail(path, "h3 is HTTP/3 over QUIC, which always uses TLS: it needs an https url")
 	case p == v1alpha1.ProtocolH2:
 		c.fail(path, "h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS")
 	case p == v1alpha1.ProtocolH2C:

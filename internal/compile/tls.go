@@ -116,6 +116,8 @@ func (c *checker) alpn(at *field.Path, list []string, p v1alpha1.Protocol, out *
 		return list
 	case out.Protocol == runnerv1alpha1.ProtocolH2:
 		return []string{alpnH2}
+	case out.Protocol == runnerv1alpha1.ProtocolH3:
+		return []string{alpnH3}
 	case out.Protocol == runnerv1alpha1.ProtocolHTTP1:
 		return []string{alpnHTTP1}
 	}

@@ -223,7 +223,7 @@ var (
 	schema217      = schema{Type: "object", Properties: properties{{"connectionWindow", &schema209}, {"encoderTableSize", &schema211}, {"headerTableSize", &schema211}, {"maxFrameSize", &schema214}, {"pingInterval", &schema215}, {"streamWindow", &schema216}}}
 	schema218      = schema{Type: "integer", Format: "int32", Default: float64(100), Minimum: &bound8, Maximum: &bound67}
 	schema219      = schema{Type: "array", MaxItems: 16, Items: &schema104, ListType: "atomic"}
-	schema220      = schema{Type: "string", Default: "Auto", Enum: []any{"Auto", "http1", "h2", "h2c"}}
+	schema220      = schema{Type: "string", Default: "Auto", Enum: []any{"Auto", "http1", "h2", "h2c", "h3"}}
 	schema221      = schema{Type: "string", Pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", MinLength: 1, MaxLength: 100}
 	schema222      = schema{Type: "object", Required: []string{"name", "value"}, Properties: properties{{"name", &schema221}, {"value", &schema37}}}
 	schema223      = schema{Type: "array", MaxItems: 32, Items: &schema222, ListType: "map", ListKeys: []string{"name"}}

@@ -28,6 +28,7 @@ var flagHints = map[string]string{
 	"export":                "use --output-file FILE; the ending of the name selects the format",
 	"to":                    "use --output-file FILE",
 	"http1.1":               "use --h1",
+	"http3":                 "use --h3",
 	"http2":                 "leave it out: the server is asked for HTTP/2, with https:// by ALPN",
 	"http2-prior-knowledge": "leave it out: with http://, the server is asked for HTTP/2",
 	"unix-socket":           "use --unix PATH",

@@ -1,0 +1,36 @@
+package compile
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// alpnH3 is the protocol that a client of HTTP/3 offers (RFC 9114 3.1).
+const alpnH3 = "h3"
+
+// http3 reports what a target with protocol h3 cannot have.
+func (c *checker) http3(at *field.Path, t *v1alpha1.Target) {
+	if t.HTTP1 != nil {
+		c.fail(at.Child("http1"), "is not allowed with protocol h3")
+	}
+	if h := t.HTTP2; h != nil && (v1alpha1.HTTP2{PingInterval: h.PingInterval}) != *h {
+		c.fail(at.Child("http2"), "is of HTTP/2; allowed with protocol h3: pingInterval")
+	}
+	if s := t.TLS; s != nil {
+		if s.MaxVersion < v1alpha1.TLS13 {
+			c.fail(at.Child("tls", "maxVersion"), "must be 1.3 with protocol h3: QUIC needs TLS 1.3 (RFC 9001 4.2)")
+		}
+		if len(s.CipherSuites) > 0 {
+			c.fail(at.Child("tls", "cipherSuites"), "is not allowed with protocol h3: TLS 1.3 has fixed cipher suites")
+		}
+	}
+	if strings.HasPrefix(t.ConnectTo, "unix:") {
+		c.fail(at.Child("connectTo"), "must not be a unix socket with protocol h3, which uses UDP")
+	}
+	if g := t.Connecting; g != nil && g.Open == v1alpha1.OpenPerInstance {
+		c.fail(at.Child("connecting", "open"), "PerInstance is not supported with protocol h3; allowed: AtStart, OnDemand")
+	}
+}
