@@ -165,7 +165,7 @@ type Request struct {
 	GRPC *GRPC `json:"grpc,omitempty"`
 }
 
-// GRPC is a call. All messages of a stream of the client are sent at once.
+// GRPC is a call. The messages of a stream of the client are sent at once, except for waits between them.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.message), has(self.messages)].filter(x, x).size() <= 1",message="at most one of message and messages is possible"
 type GRPC struct {
@@ -185,7 +185,9 @@ type GRPC struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Message *JSONObject `json:"message,omitempty"`
-	// messages are those of a stream of the client. Each is as message. There are 1 to 64.
+	// messages are those of a stream of the client. Each is as message. There are 1 to 64. An item can be a wait instead,
+	// which delays what follows it: {"@wait": 100ms} for a time, or {"@wait": {"answers": 1}} for so many messages of the
+	// response after those of earlier waits. A wait at the end delays the end of the stream.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

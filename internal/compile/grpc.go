@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -16,6 +18,7 @@ type call struct {
 	path            *field.Path
 	service, method string
 	messages        []text
+	waits           []rv.Wait
 	deadline        time.Duration
 	gzip            bool
 }
@@ -33,7 +36,13 @@ func (c *compiler) call(at *field.Path, in *v1alpha1.GRPC) *call {
 		out.messages = append(out.messages, c.text(at, c.object(at, raw), nil, ""))
 	}
 	for i := range in.Messages {
-		message(at.Child("messages").Index(i), in.Messages[i].Raw)
+		at, raw := at.Child("messages").Index(i), in.Messages[i].Raw
+		if wait := c.wait(at, raw); wait != nil {
+			wait.Before = len(out.messages)
+			out.waits = append(out.waits, *wait)
+		} else {
+			message(at, raw)
+		}
 	}
 	if in.Message != nil {
 		message(at.Child("message"), in.Message.Raw)
@@ -44,6 +53,29 @@ func (c *compiler) call(at *field.Path, in *v1alpha1.GRPC) *call {
 	return out
 }
 
+// wait parses an item of messages that is a wait; nil: it is a message.
+func (c *checker) wait(at *field.Path, raw []byte) *rv.Wait {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members["@wait"] == nil {
+		return nil
+	}
+	var delay v1alpha1.Duration
+	var of struct {
+		Answers int64 `json:"answers"`
+	}
+	strict := json.NewDecoder(bytes.NewReader(members["@wait"]))
+	strict.DisallowUnknownFields()
+	switch {
+	case len(members) > 1:
+		c.fail(at, "has @wait and other fields; a wait is an item of its own")
+	case json.Unmarshal(members["@wait"], &delay) == nil && delay.Duration > 0:
+	case strict.Decode(&of) == nil && of.Answers > 0:
+	default:
+		c.fail(at.Child("@wait"), `must be a duration such as 100ms, or {answers: N} with at least 1`)
+	}
+	return &rv.Wait{Answers: of.Answers, Delay: delay.Duration}
+}
+
 // wholeCall sets the method and the path of a call, which has no body of another kind.
 func (c *compiler) wholeCall(r *request) {
 	if r.method != "" || r.target != nil || r.content != nil {
@@ -51,6 +83,13 @@ func (c *compiler) wholeCall(r *request) {
 	}
 	if longest := cmp.Or(r.timeout, defaultTimeout); r.call.deadline > longest {
 		c.fail(r.path.Child("grpc", "deadline"), "must be at most timeout, which is %v", longest)
+	}
+	var delays time.Duration
+	for _, w := range r.call.waits {
+		delays += w.Delay
+	}
+	if longest := cmp.Or(r.timeout, defaultTimeout); delays >= longest {
+		c.fail(r.path.Child("grpc", "messages"), "wait for %v, and timeout is %v", delays, longest)
 	}
 	r.method = http.MethodPost
 	r.target = c.requestTarget(r.path.Child("grpc"), "/"+r.call.service+"/"+r.call.method)
@@ -62,7 +101,7 @@ func (c *compiler) resolveCall(s *scope, in *call, out *rv.Step) {
 	if out.Target < len(c.plan.Targets) { // else there are none
 		c.callable(in.path, &c.plan.Targets[out.Target])
 	}
-	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method, Deadline: in.deadline, Gzip: in.gzip}
+	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method, Waits: in.waits, Deadline: in.deadline, Gzip: in.gzip}
 	for _, m := range in.messages {
 		out.GRPC.Messages = append(out.GRPC.Messages, c.resolve(s, m))
 	}

@@ -6,6 +6,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -28,8 +29,8 @@ type Exchange struct {
 	limit int
 	// memory is its part of Exchanges.memory.
 	memory int
-
-	_ [8]byte // whole cache lines
+	// stream is the state of a call of gRPC with a stream; nil: the exchange was never used for one.
+	stream *grpc.Stream
 }
 
 type fieldSpan struct{ name, value uint32 }
@@ -94,6 +95,9 @@ func (s *Exchanges) Alloc(limit int) *Exchange {
 	}
 	x.limit = limit
 	x.Request = nil
+	if x.stream != nil {
+		x.stream.Begin(nil, nil)
+	}
 	x.clear()
 	return x
 }

@@ -3,8 +3,10 @@ package book
 import (
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/fiveg"
+	"github.com/h2surge/h2surge/runner/grpc"
 )
 
 // Request is one request from the moment its slot was picked up until its outcome. Other packages read its fields. They
@@ -103,4 +105,21 @@ func (r *Request) Refuse() (first bool) {
 	first = !r.refused
 	r.refused = true
 	return first
+}
+
+// BeginCall makes the request a call with streams, of which nothing was sent and nothing has arrived.
+func (r *Request) BeginCall(body []byte, waits []rv.Wait) {
+	if r.Exchange.stream == nil {
+		r.Exchange.stream = new(grpc.Stream)
+	}
+	r.Exchange.stream.Begin(body, waits)
+}
+
+// Call returns the state of a request that is a call with streams. It is nil if BeginCall was never called for its
+// exchange.
+func (r *Request) Call() *grpc.Stream {
+	if r.Exchange == nil {
+		return nil
+	}
+	return r.Exchange.stream
 }

@@ -66,6 +66,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		b.fail(err)
 		return nil
 	}
+	b.waits(in.GRPC, method, s)
 	s.call = &call{method: method, schema: schema, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
 		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == statusField
 	})}
@@ -89,6 +90,21 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		return nil
 	}
 	return b.pieces(pieces, parts)
+}
+
+// waits checks the waits between the messages of a call.
+func (b *builder) waits(in *rv.GRPC, method *grpc.Method, s *Step) {
+	s.Streams, s.Waits = method.Streams(), in.Waits
+	before := 0
+	for _, w := range in.Waits {
+		switch {
+		case w.Before < before || w.Before > len(in.Messages) || (w.Answers > 0) == (w.Delay > 0):
+			b.failf("a wait before message %d is not possible", w.Before)
+		case w.Answers > 0 && !s.Streams:
+			b.failf("@wait: %s answers after the last message, so no message can wait for answers", in.Method)
+		}
+		before = w.Before
+	}
 }
 
 // isLiteral returns whether a part is no placeholder.

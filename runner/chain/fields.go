@@ -79,6 +79,9 @@ func (b *builder) fields(in *rv.Step, body text, contentType string) []fieldSour
 		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})
 	}
 	out = append(out, b.g.credentialFields(in.Target, has)...)
+	if in.GRPC != nil && len(in.GRPC.Waits) > 0 { // its end is sent early if the response ends first
+		return out
+	}
 	return appendLength(out, in.Method, body)
 }
 

@@ -103,6 +103,9 @@ type Step struct {
 	LoadControl bool
 	// BeginsWithURI: the path begins with a captured value; see Instance.Authority.
 	BeginsWithURI bool
+	// Streams: the step calls a method of gRPC with a stream of the server. Waits delay messages of its request.
+	Streams bool
+	Waits   []rv.Wait
 	// HasAuthority: the request names the host and port that it goes to; see Instance.AppendAuthority.
 	HasAuthority bool
 

@@ -131,6 +131,14 @@ func (s *session) OpenRequest(buf []byte, tok uint32, body []byte, want protocol
 	return s.h2.Open(buf, tok, body, want)
 }
 
+// Continue sends more of the body of a request that was opened with protocol.Unfinished, and ends it if end is true.
+func (cs *Connections) Continue(c *Conn, stream uint32, p []byte, end bool) {
+	if c.h2 != nil {
+		c.h2.Send(stream, p, end)
+		cs.markDirty(c)
+	}
+}
+
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
 func (s *session) checkTable() {
 	if s.h2.EncoderTableEpoch() != s.tableEpoch {

@@ -44,6 +44,14 @@ func (q *bodyQueue) put(id uint32, p []byte, stable bool) uint32 {
 	return uint32(i + 1)
 }
 
+// extend appends octets to a body that was copied.
+func (q *bodyQueue) extend(ref uint32, p []byte) {
+	b := &q.items[ref-1]
+	at := len(b.kept) - len(b.data)
+	b.kept = append(b.kept, p...)
+	b.data = b.kept[at:]
+}
+
 // free drops a body. Its entry stays in the queue, where pump skips it, unless
 // the next body that uses the entry is queued before that.
 func (q *bodyQueue) free(ref uint32) {

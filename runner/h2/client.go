@@ -84,7 +84,8 @@ const maxDebug = 64
 
 // Open sends the request whose header block was appended to what Begin returned,
 // and its body as far as the windows and the out buffer allow. The rest is copied,
-// unless it is stable, and sent later. It sends nothing and returns 0 if Free is 0.
+// unless it is stable, and sent later. With protocol.Unfinished, Send continues the
+// body. Open sends nothing and returns 0 if Free is 0.
 func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
@@ -95,12 +96,38 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 	if c.nextID = id + 2; c.nextID > maxStreamID {
 		c.draining = true
 	}
-	c.sendHeaders(buf, id, len(body) == 0)
+	if want&protocol.Unfinished != 0 {
+		s.flags |= unfinished
+	}
+	c.sendHeaders(buf, id, len(body) == 0 && !s.is(unfinished))
 	if n := c.sendData(s, body); n < len(body) { // few bodies need more than a frame
 		c.sendBody(s, body[n:], want&protocol.StableBody != 0)
 	}
 	return id
 }
+
+// Send continues the body of a request that was opened with protocol.Unfinished, and
+// ends it if end is true. It ignores an id that is not open.
+func (c *Client) Send(id uint32, p []byte, end bool) {
+	s := c.streams.find(id)
+	if s == nil || !s.is(unfinished) || s.is(abandoned) || c.err != nil {
+		return
+	}
+	if end {
+		s.flags &^= unfinished
+	}
+	switch {
+	case s.body != 0:
+		c.bodies.extend(s.body, p)
+	case len(p) > 0:
+		c.sendBody(s, p, false)
+	case end:
+		c.endBody(s)
+	}
+}
+
+// endBody ends a stream whose body was sent without END_STREAM.
+func (c *Client) endBody(s *stream) { c.out.buf = AppendData(c.out.buf, s.id, true, nil) }
 
 // Receive takes all of p, the octets that came from the peer. It keeps a cut frame
 // for the next call. An error is a connection error: the GOAWAY that reports it is

@@ -37,8 +37,10 @@ func (c *Client) Cancel(id uint32, now int64) (reset bool) {
 	}
 	c.abandon(s)
 	c.markOverdue(s)
-	if s.body != 0 {
+	if s.body != 0 || s.is(unfinished) {
 		s.flags |= cut
+	}
+	if s.body != 0 {
 		c.forgetBody(s)
 	}
 	return false

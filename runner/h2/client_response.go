@@ -56,8 +56,14 @@ func (c *Client) onFinal(s *stream, sum *hpack.Summary, end, reported bool) {
 	}
 }
 
-// endResponse handles the peer's END_STREAM.
+// endResponse handles the peer's END_STREAM. It ends a request that is not finished: the peer needs no more of it.
 func (c *Client) endResponse(s *stream) {
+	if s.is(unfinished) && !s.is(cut) {
+		s.flags &^= unfinished
+		if s.body == 0 {
+			c.endBody(s)
+		}
+	}
 	switch {
 	case s.left > 0:
 		c.streamError(s, http2.ErrCodeProtocol, contentLength)

@@ -63,7 +63,7 @@ func (c *conn) sendData(s *stream, p []byte) (n int) {
 	}
 	c.sendWindow -= int32(n)
 	s.sendWindow -= int32(n)
-	c.out.buf = AppendData(c.out.buf, s.id, n == len(p) && !s.is(trailing), p[:n])
+	c.out.buf = AppendData(c.out.buf, s.id, n == len(p) && !s.is(trailing|unfinished), p[:n])
 	return n
 }
 

@@ -36,6 +36,7 @@ func FuzzClient(f *testing.F) {
 	f.Add([]byte("\x00\x00\x10\x01\x05\x00\x01\x88\x01\x02\x11\x08\x00\x00\x04\x00\x00\x01\x00"))
 	f.Add([]byte("\x01\x14\x00\x01\x05\x02\x00\x12\x01\x04\x01\x02\x88\x88\x13\x03\x01\x04\x00\x00\x00\x07"))
 	f.Add([]byte("\x00\x10\x00\x09\x00\x05\x02a\x00\x00\x00\x10\x07\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x00"))
+	f.Add([]byte("\x0c\x0d\x10\x08\x00\x05\x04\x00\x00\x00\x40\x0d\x0e\x10\x01\x05\x05\x01\x88\x0c\x10\x01\x05\x07\x01\x88\x0f"))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		whole, bytewise := newTwin(t), newTwin(t)
 		for step := range steps(script) {
@@ -100,7 +101,7 @@ func (w *twin) do(s step, size int) {
 	case s.frame != nil:
 		w.feed(s.frame, size)
 	case s.act < 4:
-		w.start([]byte("a body that does not fit its window")[:35*(s.act%2)])
+		w.start([]byte("a body that does not fit its window")[:35*(s.act%2)], 0)
 	case s.act < 8 && len(w.ids) > 0:
 		i := int(s.act) % len(w.ids)
 		if w.streams.find(w.ids[i]) != nil {
@@ -110,13 +111,17 @@ func (w *twin) do(s step, size int) {
 	case s.act < 12:
 		w.transcript = append(w.transcript, w.Pending()...)
 		w.Wrote(len(w.Pending()))
+	case s.act == 12:
+		w.start([]byte("the beginning"), protocol.Unfinished)
+	case s.act < 16 && len(w.ids) > 0:
+		w.Send(w.ids[len(w.ids)-1], []byte("of a body")[:9*(s.act&1)], s.act != 13)
 	}
 }
 
-func (w *twin) start(body []byte) {
+func (w *twin) start(body []byte, want protocol.Want) {
 	free := w.Free()
 	tok := uint32(len(w.ids) + 1)
-	id := w.Open(append(w.Begin(), 0x82), tok, body, protocol.WantHeaders|protocol.WantBody)
+	id := w.Open(append(w.Begin(), 0x82), tok, body, want|protocol.WantHeaders|protocol.WantBody)
 	if (id == 0) != (free == 0) {
 		w.t.Fatalf("Open gave %d with %d free", id, free)
 	}

@@ -42,6 +42,8 @@ const (
 	cut
 	// trailing: a trailer section follows the body of the server's response.
 	trailing
+	// unfinished: more of our body follows, so that its last octet does not end the stream.
+	unfinished
 )
 
 func (s *stream) is(f streamFlags) bool { return s.flags&f != 0 }

@@ -100,6 +100,7 @@ func New(cfg Config) (*Worker, error) {
 		clock: &w.clock, program: p, sources: w.sources, requests: &w.requests, flow: w.flow, targets: &w.targets,
 		conns:   w.conns,
 		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
+		calls: calls{clock: &w.clock, requests: &w.requests, conns: w.conns},
 	}}
 	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow, w.sources)
 	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources,

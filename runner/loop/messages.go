@@ -32,6 +32,7 @@ type messages struct {
 	trial    *trial.Trial // nil but in a trial
 	log      *slog.Logger
 	buffers  buffers
+	calls    calls
 }
 
 // buffers are for the duration of one call: body and cookie for the request that is rendered, authority and scratch for
@@ -67,7 +68,11 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 		}
 	}
 	want := wantOf(s, r.Sampled, constant)
-	return c.OpenRequest(c.AppendHeaders(s, &in.Instance, len(body), m.buffers.cookie), uint32(id), body, want), true
+	buf := c.AppendHeaders(s, &in.Instance, len(body), m.buffers.cookie)
+	if s.Streams || s.Waits != nil {
+		body, want = m.calls.begin(id, r, s, body, want)
+	}
+	return c.OpenRequest(buf, uint32(id), body, want), true
 }
 
 // openMessage renders a request as a message, so that a script can change it, captures can read it later, and a
@@ -93,7 +98,11 @@ func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *
 	}
 	buf, header := c.AppendMessage(x.Request)
 	m.trial.KeepHead(id, header, c)
-	return c.OpenRequest(buf, uint32(id), x.Request.Body, wantOf(s, sampled, false)), true
+	body, want := x.Request.Body, wantOf(s, sampled, false)
+	if s.Streams || s.Waits != nil {
+		body, want = m.calls.begin(id, r, s, body, want)
+	}
+	return c.OpenRequest(buf, uint32(id), body, want), true
 }
 
 // wantOf returns which parts of a response a step needs.
@@ -102,7 +111,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	if s.WantHeaders || s.Cookies || sampled {
 		want |= protocol.WantHeaders
 	}
-	if s.WantBody || sampled {
+	if s.WantBody || s.Streams || sampled {
 		want |= protocol.WantBody
 	}
 	if s.Head {
@@ -297,8 +306,29 @@ func (m *messages) endpointOf(r *book.Request) *rv.Endpoint {
 
 // OnData implements protocol.Handler.
 func (m *messages) OnData(tok uint32, p []byte) {
-	if r := m.requests.At(book.ID(tok)); m.requests.Data(r, p) {
+	r := m.requests.At(book.ID(tok))
+	if s := &m.program.Steps[r.Step]; s.Streams {
+		m.takeMessages(book.ID(tok), r, p)
+		if !s.WantBody && !r.Sampled && r.Status < 400 {
+			return // only the messages count
+		}
+	}
+	if m.requests.Data(r, p) {
 		m.logCut(r)
+	}
+}
+
+// takeMessages records the times of the messages of a stream, which its request can wait for.
+func (m *messages) takeMessages(id book.ID, r *book.Request, p []byte) {
+	st := r.Call()
+	last := st.Last
+	n := st.Receive(p, m.now)
+	if n == 0 {
+		return
+	}
+	m.rec.Messages(r, n, last, m.now)
+	if st.IsAnswered() {
+		m.calls.answered = append(m.calls.answered, id)
 	}
 }
 

@@ -67,6 +67,7 @@ func (w *Worker) nextTask() int64 {
 	// do not wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))
 	next = min(next, w.conns.Next(), w.requests.NextOverdue(w.targets.Len()), w.chooser.nextStarved(), w.stall.next(),
+		w.outcomes.calls.due(),
 		w.listeners.Next(w.slots.Over()))
 	if until := w.slots.GracefulUntil(w.cfg.GracefulStop); until > w.clock.now {
 		next = min(next, until)

@@ -151,6 +151,7 @@ func (w *Worker) choose() {
 // to a request may be held.
 func (w *Worker) write() {
 	w.conns.OpenNew(&w.targets, &w.cfg.Share)
+	w.outcomes.calls.resume()
 	w.conns.Flush()
 	w.listeners.Flush()
 	if w.stall.check() {

@@ -51,6 +51,8 @@ type Step struct {
 	TimeToFirstByte histogram.H
 	// FailedResponseTime is that of responses that failed a check.
 	FailedResponseTime histogram.H
+	// FirstMessage, BetweenMessages and LastMessage are those of rv.StepResult.
+	FirstMessage, BetweenMessages, LastMessage histogram.H
 	// Occupied is for how long requests have occupied a stream, in nanoseconds: from sent to their outcome.
 	Occupied int64
 	// Codes counts final responses by status code. Sessions accept three digits, 100 to 999.
@@ -180,7 +182,8 @@ func (r *Recorder) FoldInto(total *Recorder) {
 
 // Histograms are in the order of rv.StepCounters.Distributions.
 func (s *Step) Histograms() [rv.StepDistributions]*histogram.H {
-	return [...]*histogram.H{&s.ResponseTime, &s.ServiceTime, &s.TimeToFirstByte, &s.FailedResponseTime}
+	return [...]*histogram.H{&s.ResponseTime, &s.ServiceTime, &s.TimeToFirstByte, &s.FailedResponseTime,
+		&s.FirstMessage, &s.BetweenMessages, &s.LastMessage}
 }
 
 func (s *Step) foldInto(total *Step) {
@@ -197,7 +200,8 @@ func (s *Step) foldInto(total *Step) {
 	*s = Step{
 		ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte,
 		FailedResponseTime: s.FailedResponseTime,
-		FailedBy:           s.FailedBy, Codes: s.Codes, Problems: s.Problems,
+		FirstMessage:       s.FirstMessage, BetweenMessages: s.BetweenMessages, LastMessage: s.LastMessage,
+		FailedBy: s.FailedBy, Codes: s.Codes, Problems: s.Problems,
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 	// StableBody says that the request's body does not change before the request ends, so that
 	// the session need not copy it.
 	StableBody
+	// Unfinished says that the request's body continues: the owner sends more of it later. It goes neither with StableBody
+	// nor with HTTP/1.1.
+	Unfinished
 )
 
 // Kind is how a request ended.

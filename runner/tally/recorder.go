@@ -181,6 +181,9 @@ func (r *Recorder) Done(q *book.Request, failed string, now int64) {
 	if x := q.Exchange; x != nil && x.Cut && r.program.Steps[q.Step].WantBody {
 		r.Steps[q.Step].ResponsesTruncated++
 	}
+	if r.program.Steps[q.Step].Streams && q.Call().Received > 0 {
+		r.Steps[q.Step].LastMessage.Record((q.Call().Last - q.Sent) / 1000)
+	}
 	if r.selections.ofRequests() {
 		r.selectDone(q, failed == "", now)
 	}
@@ -189,6 +192,21 @@ func (r *Recorder) Done(q *book.Request, failed string, now int64) {
 		r.done = sameDone{step: q.Step, status: q.Status, due: q.Due, sent: q.Sent, first: q.First, now: now, failed: failed}
 	}
 	r.done.n++
+}
+
+// Messages records n messages of the stream of a response. last is when the one before them arrived; 0: they are the
+// first.
+func (r *Recorder) Messages(q *book.Request, n int, last, now int64) {
+	if !r.measured(q) {
+		return
+	}
+	st := &r.Steps[q.Step]
+	if last == 0 {
+		st.FirstMessage.Record((now - q.Sent) / 1000)
+	} else {
+		st.BetweenMessages.Record((now - last) / 1000)
+	}
+	st.BetweenMessages.RecordN(0, int64(n-1))
 }
 
 // countControl counts which information about load a response has.

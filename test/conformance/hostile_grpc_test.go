@@ -188,6 +188,17 @@ func TestHostileCalls(t *testing.T) {
 		})},
 		{h2row: script("GOAWAY before the call", outcome{retried: 1, abandoned: true}, func(c *h2conn, _ uint32) { _ = c.fr.WriteGoAway(0, 0, nil) })},
 		{failedBy: "RESOURCE_EXHAUSTED", h2row: h2row{
+			name: "Responses a code while the request waits for answers", want: outcome{failedChecks: 1}, plan: func(p *rv.Plan) {
+				s := &p.Chains[0].Steps[0]
+				*s = newCalls("", 0, "Both", "x", "y").Chains[0].Steps[0]
+				s.GRPC.Waits = []rv.Wait{{Before: 1, Answers: 9}}
+			},
+			commit: func(c *h2conn, id uint32) {
+				c.closed()
+				c.headers(id, true, append(grpcHeader[:len(grpcHeader):len(grpcHeader)], "grpc-status", "8")...)
+			},
+		}},
+		{failedBy: "RESOURCE_EXHAUSTED", h2row: h2row{
 			name: "Responses a code before the request ends, then RST_STREAM NO_ERROR", plan: upload, want: outcome{failedChecks: 1},
 			settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 100}},
 			commit: func(c *h2conn, id uint32) {
@@ -239,5 +250,41 @@ func (row *grpcRow) run(t *testing.T) {
 	}
 	if got := s.Steps[0].FailedBy; !maps.Equal(got, want) {
 		t.Errorf("failed by %v, want %v", got, want)
+	}
+}
+
+// TestCallWaits: a message is sent when what comes before it is over: so many answers, or a time.
+func TestCallWaits(t *testing.T) {
+	listTest(t, grpcRows, "Requests messages that wait for answers and for times", "sends none of them early")
+	const size = 8 // of a message with its prefix
+	p := newH2Peer(t, func(c *h2conn) {
+		c.greet()
+		for r := range c.requests {
+			c.headers(r.id, false, grpcHeader...)
+			for i, answers := range []int{1, 2, 0} {
+				want := int64(size * (i + 1))
+				for c.received(r.id) < want && !c.stopped(r.id) {
+					time.Sleep(time.Millisecond)
+				}
+				if got := c.received(r.id); got != want {
+					c.fault("%d octets of stream %d came before %d answers, want %d", got, r.id, answers, want)
+				}
+				for range answers {
+					c.data(r.id, false, []byte(okMessage))
+				}
+			}
+			c.closed()
+			c.headers(r.id, true, "grpc-status", "0")
+		}
+	})
+	p.start()
+	plan := newCalls(p.address, requestsPerRow, "Both", "x", "y", "z")
+	plan.Chains[0].Steps[0].GRPC.Waits = []rv.Wait{{Before: 1, Answers: 1}, {Before: 2, Answers: 2}, {Before: 2, Delay: 5 * time.Millisecond}, {Before: 3, Delay: time.Millisecond}}
+	s := mustExecute(t, plan)
+	p.await()
+	tolerated.check(t, &s.Counters)
+	tolerated.checkPeer(t, p)
+	if k := &s.Steps[0]; k.FirstMessage.Count != requestsPerRow || k.BetweenMessages.Count != 2*requestsPerRow || k.LastMessage.Count != requestsPerRow {
+		t.Errorf("times of %d first messages, %d others, %d last", k.FirstMessage.Count, k.BetweenMessages.Count, k.LastMessage.Count)
 	}
 }

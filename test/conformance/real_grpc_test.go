@@ -236,6 +236,11 @@ var callRows = []callRow{
 			check("text", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/details/0/text"}, "quota"),
 		}
 	}},
+	{name: "waits", method: "Both", messages: []string{"x", "y", "z"}, server: map[string]int64{"calls": 1, "received": 3, "sent": 3}, edit: func(p *rv.Plan) {
+		p.Chains[0].Steps[0].GRPC.Waits = []rv.Wait{{Before: 1, Answers: 1}, {Before: 2, Delay: 20 * time.Millisecond}, {Before: 3, Answers: 2}}
+	}},
+	{name: "a code while the request waits", method: "Both", do: "exhausted", messages: []string{"x", "y"}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": 1, "sent": 1},
+		edit: func(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Waits = []rv.Wait{{Before: 1, Answers: 2}} }},
 	{name: "connections that end", method: "Both", messages: []string{"x", "y"}, age: 100 * time.Millisecond, server: map[string]int64{"calls": 1, "received": 2, "sent": 2},
 		edit: func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 200, Period: time.Second, Requests: 200} }},
 	{name: "a code in Trailers-Only", method: "Unary", do: "exhausted", messages: []string{"x"}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": 1}},
@@ -295,7 +300,20 @@ func (row *callRow) run(t *testing.T, address string) {
 	if row.age > 0 && c.Counters.Connects < 8 {
 		t.Errorf("%d connections", c.Counters.Connects)
 	}
+	row.checkTimes(t, got, n)
 	row.compare(t, address, before, n)
+}
+
+// checkTimes counts the times of the messages of streams.
+func (row *callRow) checkTimes(t *testing.T, got *rv.StepCounters, n int64) {
+	t.Helper()
+	first, sent, last := n, row.server["sent"], n
+	if row.method != "Download" && row.method != "Both" || sent == 0 {
+		first, last = 0, 0
+	}
+	if f, b, l := got.FirstMessage.Count, got.BetweenMessages.Count, got.LastMessage.Count; f != first || b != first*max(0, sent-1) || l != last {
+		t.Errorf("times of %d first messages, %d others, %d last; want %d, %d, %d", f, b, l, first, first*max(0, sent-1), last)
+	}
 }
 
 // compare waits until the server has counted n calls since before: it can see the end of a cancelled call late.

@@ -885,10 +885,22 @@ type GRPC struct {
 	Service  string `json:"service"`
 	Method   string `json:"method"`
 	Messages []Text `json:"messages"`
+	// Waits are what the runner waits for between messages, in order.
+	Waits []Wait `json:"waits,omitempty"`
 	// Gzip compresses the messages.
 	Gzip bool `json:"gzip,omitempty"`
 	// Deadline is sent as grpc-timeout. Zero: Step.Timeout.
 	Deadline time.Duration `json:"deadline,omitempty"`
+}
+
+// Wait delays a message of a call, and all after it. Exactly one of Answers and Delay is set.
+type Wait struct {
+	// Before is the index into GRPC.Messages of the message that waits; the number of messages: the end of the request.
+	Before int `json:"before"`
+	// Answers is how many messages of the response must have arrived after those that earlier waits needed.
+	Answers int64 `json:"answers,omitempty"`
+	// Delay begins when the message before was sent, and when earlier waits are over.
+	Delay time.Duration `json:"delay,omitempty"`
 }
 
 // CheckStatus, CheckScript, CheckBody, CheckRedirect and CheckMessage are the names of failures that do not belong to a

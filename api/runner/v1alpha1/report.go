@@ -250,6 +250,12 @@ type StepResult struct {
 	// ServiceTime and TimeToFirstByte are absent if no request of the step got a response.
 	ServiceTime     Times `json:"serviceTime,omitzero"`
 	TimeToFirstByte Times `json:"timeToFirstByte,omitzero"`
+	// FirstMessage is from sending a call of gRPC with a stream of the server to the first message of the response,
+	// BetweenMessages from each message to the next one, and LastMessage from sending the call to the last message. Those
+	// of calls that got no whole response count, except for LastMessage.
+	FirstMessage    Times `json:"firstMessage,omitzero"`
+	BetweenMessages Times `json:"betweenMessages,omitzero"`
+	LastMessage     Times `json:"lastMessage,omitzero"`
 }
 
 // ProblemResult counts responses with problem details (RFC 9457) of one status code and cause.

@@ -205,14 +205,19 @@ type StepCounters struct {
 	ServiceTime        Histogram `json:"serviceTime,omitzero"`
 	TimeToFirstByte    Histogram `json:"timeToFirstByte,omitzero"`
 	FailedResponseTime Histogram `json:"failedResponseTime,omitzero"`
+	// FirstMessage, BetweenMessages and LastMessage are of calls of gRPC with a stream of the server; see StepResult.
+	FirstMessage    Histogram `json:"firstMessage,omitzero"`
+	BetweenMessages Histogram `json:"betweenMessages,omitzero"`
+	LastMessage     Histogram `json:"lastMessage,omitzero"`
 }
 
 // StepDistributions is the number of distributions of StepCounters.
-const StepDistributions = 4
+const StepDistributions = 7
 
 // Distributions are in the order of the fields.
 func (c *StepCounters) Distributions() [StepDistributions]*Histogram {
-	return [...]*Histogram{&c.ResponseTime, &c.ServiceTime, &c.TimeToFirstByte, &c.FailedResponseTime}
+	return [...]*Histogram{&c.ResponseTime, &c.ServiceTime, &c.TimeToFirstByte, &c.FailedResponseTime,
+		&c.FirstMessage, &c.BetweenMessages, &c.LastMessage}
 }
 
 // TargetTimes are the times of a target of the plan, and of the authorities that were followed from it. Those of

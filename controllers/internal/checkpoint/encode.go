@@ -56,7 +56,8 @@ var parts = []part{
 		size: func(s *runnerv1alpha1.Snapshot) int {
 			n := 0
 			for i := range s.Steps {
-				n += size(s.Steps[i].ServiceTime) + size(s.Steps[i].TimeToFirstByte)
+				n += size(s.Steps[i].ServiceTime) + size(s.Steps[i].TimeToFirstByte) + size(s.Steps[i].FirstMessage) +
+					size(s.Steps[i].BetweenMessages) + size(s.Steps[i].LastMessage)
 			}
 			for i := range s.Targets {
 				for _, h := range s.Targets[i].Distributions() {
@@ -69,6 +70,8 @@ var parts = []part{
 			s.Steps, s.Targets = slices.Clone(s.Steps), nil
 			for i := range s.Steps {
 				s.Steps[i].ServiceTime, s.Steps[i].TimeToFirstByte = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
+				s.Steps[i].FirstMessage, s.Steps[i].BetweenMessages = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
+				s.Steps[i].LastMessage = runnerv1alpha1.Histogram{}
 			}
 		},
 	},

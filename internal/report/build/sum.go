@@ -76,6 +76,7 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 			Problems:     Problems(n.Problems),
 			ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
 			ResponseTime: times[0].Times(), ServiceTime: times[1].Times(), TimeToFirstByte: times[2].Times(),
+			FirstMessage: times[4].Times(), BetweenMessages: times[5].Times(), LastMessage: times[6].Times(),
 			SuccessfulResponseTime: successful(&times[0], &times[3], n.Done, n.FailedChecks).Times(),
 		})
 	})

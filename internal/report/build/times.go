@@ -28,7 +28,8 @@ type (
 
 // The names of the distributions, for errors.
 var (
-	stepTimeNames   = [...]string{"response time", "service time", "time to first byte", "failed response time"}
+	stepTimeNames = [...]string{"response time", "service time", "time to first byte", "failed response time",
+		"first message", "between messages", "last message"}
 	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect",
 		"reconnecting", "blocked", "body"}
 )

@@ -114,6 +114,7 @@ func full() *runnerv1alpha1.Report {
 			},
 			{
 				Chain: "app-session", Step: "update-with-a-rather-long-name", Outcomes: runnerv1alpha1.Outcomes{Sent: 1_200_000, FailedChecks: 5}, ResponseTime: times,
+				FirstMessage: times, BetweenMessages: times, LastMessage: times,
 				FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
 			},
 			{Chain: "app-session", Step: "delete", ErrorRate: 0},

@@ -55,7 +55,8 @@ func tables(r *runnerv1alpha1.Report, times []timed) (out []*table) {
 	for _, t := range []*table{
 		thresholdTable(r), probeTable(r), scalabilityTable(r), requestTable(r), stageTable(r),
 		stageTimeTable(r), timeTable(r, times),
-		observationTable(r), gapTable(r), phaseTable(r), stepTable(r), stepPhaseTable(r), detailTable(r), chainTable(r),
+		observationTable(r), gapTable(r), phaseTable(r), stepTable(r), stepPhaseTable(r),
+		messageTable(r), detailTable(r), chainTable(r),
 		operationTable(r), notificationTable(r), notificationTimes(r), statusTable(r), causeTable(r), failureTable(r),
 		sampleTable(r), slowestTable(r), healthTable(r), shardTable(r),
 	} {

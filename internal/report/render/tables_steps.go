@@ -56,6 +56,24 @@ func stepPhaseTable(r *runnerv1alpha1.Report) *table {
 	return t
 }
 
+// messageTable has the times of the messages of streams.
+func messageTable(r *runnerv1alpha1.Report) *table {
+	t := &table{
+		ID: "messages", Topic: topicSteps, Caption: "Messages of streams", Left: 3, Group: true, Wide: []string{"p90"},
+		Head: []string{"chain", "step", "", "count", "p50", "p90", "p99", "p99.9", "max"},
+	}
+	for s := range stepsOf(r) {
+		for _, of := range []timed{{name: "first", times: &s.FirstMessage}, {name: "between", times: &s.BetweenMessages},
+			{name: "last", times: &s.LastMessage}} {
+			if of.times.Count > 0 {
+				t.add(append([]any{s.Chain, s.Step, of.name, of.times.Count},
+					measuredTimes(of.times, p50, p90, p99, p999, longest)...)...)
+			}
+		}
+	}
+	return t
+}
+
 // detailTable has what the steps counted apart: retries, failed checks and problem details.
 func detailTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "step-details", Topic: topicErrors, Caption: "Checks and problem details of steps", Left: 3,
