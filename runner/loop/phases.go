@@ -45,7 +45,7 @@ type run struct {
 func (w *Worker) advance() {
 	was := w.run.phase
 	switch {
-	case w.clock.now >= w.slots.Deadline(w.cfg.Deadline):
+	case w.clock.now >= w.deadline():
 		w.run.endedByDeadline = true
 		w.finish()
 	case w.clock.aborted || w.instances.once.Setup.Failure() != "":
@@ -72,6 +72,15 @@ func (w *Worker) advance() {
 	if w.run.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
 	}
+}
+
+// deadline returns when the worker ends, whatever it is doing; never: it has no deadline. After its last response it
+// waits for others, and the timeouts of the teardown chains bound what follows.
+func (w *Worker) deadline() int64 {
+	if w.run.phase >= Drained {
+		return never
+	}
+	return w.slots.Deadline(w.cfg.Deadline)
 }
 
 // stopped reports that all stages are over, each request has its outcome, no chain instance continues, and

@@ -62,7 +62,7 @@ func (w *Worker) nextTask() int64 {
 	if w.chooser.hasUnslotted() || w.instances.releases() && w.flow.WaitsForSlot() {
 		return w.clock.now
 	}
-	next := min(w.slots.Next(w.clock.now), w.slots.Deadline(w.cfg.Deadline), w.flow.Next(), w.chooser.limit.NextToken())
+	next := min(w.slots.Next(w.clock.now), w.deadline(), w.flow.Next(), w.chooser.limit.NextToken())
 	// While requests are sent at a rate, timeouts wait for the next of them, at most for the sleep interval, so that they
 	// do not wake the worker.
 	next = min(next, max(w.requests.NextExpiry(), w.slots.EarliestPickUp()))

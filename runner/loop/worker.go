@@ -134,7 +134,7 @@ func (w *Worker) takeIn() error {
 
 // choose makes the requests of the turn.
 func (w *Worker) choose() {
-	if w.clock.now >= w.slots.Deadline(w.cfg.Deadline) {
+	if w.clock.now >= w.deadline() {
 		return
 	}
 	w.flow.Wake(w.clock.now)

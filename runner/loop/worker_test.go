@@ -352,6 +352,18 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestTeardownAfterTheDeadline: a worker that waits for teardown waits for its operator, and its deadline is over.
+func TestTeardownAfterTheDeadline(t *testing.T) {
+	p := gets(perSecond(100, time.Second))
+	p.Deadline = 2 * time.Second
+	p.Chains = append(p.Chains, rv.Chain{Name: "down", Phase: rv.PhaseTeardown, Steps: p.Chains[0].Steps})
+	b := newBench(t, p, ok(0))
+	b.teardownAfter = time.Minute
+	if got := b.run(); got.Sent != 100 || b.w.DeadlineExceeded() || len(b.served) != 101 {
+		t.Errorf("got %+v with %d requests, deadline exceeded: %v", got, len(b.served), b.w.DeadlineExceeded())
+	}
+}
+
 // TestDrain: a run that is not cut off awaits the outcome of each request, however late it was sent.
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {

@@ -37,6 +37,8 @@ func TestStories(t *testing.T) {
 		"SecretAfterTheEnd": `0s operators replicas=2; 0s links; 0s test rate=20; 5s another rate=20;
 			5s@create:Secret+0s slowWrite delay=20000 times=1; 5s@create:Secret+0s loseAnswer times=1;
 			5s@create:Secret+100ms killOperator; 5s@create:Secret+200ms stop test=1`,
+		// A runner that waits for teardown does not hear of its operator for longer than a minute.
+		"TeardownAfterSilence": `0s operators; 0s links; 0s test once=2; 5s mute ms=110000`,
 		// A tenant creates a Job in the name of the operator, and deletes it at the end of the faults.
 		"ForgedJob": `0s operators; 0s links; 0s test; 200ms forge kind=3 owner=1; 8s evict`,
 	} {
