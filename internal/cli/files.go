@@ -78,7 +78,7 @@ func writeBelow(dir string, f compile.File) error {
 	return os.WriteFile(name, f.Content, 0o600)
 }
 
-// moved is a deep copy of a plan, which names in dir what is below compile.FilesDir in the
+// moved is a deep copy of a plan, which names in dir what is below compile.FilesDir and compile.SchemasDir in the
 // original.
 func moved(plan *rv.Plan, dir string) (*rv.Plan, error) {
 	out, err := copyOf(plan)
@@ -88,6 +88,8 @@ func moved(plan *rv.Plan, dir string) (*rv.Plan, error) {
 	for _, name := range out.Files() {
 		if below, ok := strings.CutPrefix(*name, compile.FilesDir+"/"); ok {
 			*name = filepath.Join(dir, filepath.FromSlash(below))
+		} else if below, ok := strings.CutPrefix(*name, compile.SchemasDir+"/"); ok {
+			*name = filepath.Join(dir, filepath.Base(compile.SchemasDir), filepath.FromSlash(below))
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/runner/chain"
 )
 
 const manifestOfFiles = `
@@ -80,13 +81,13 @@ func TestMaterialise(t *testing.T) {
 	}
 	want := map[string]string{
 		"/etc/h2surge/files/configmaps/c/a":    "content of a",
-		"/etc/h2surge/files/configmaps/c/b":    "content of b",
+		"/etc/h2surge/schemas/c/b":             "content of b",
 		"/etc/h2surge/files/secrets/s/a":       "secret a",
 		"/etc/h2surge/files/secrets/s/ca.crt":  "authority",
 		"/etc/h2surge/files/secrets/s/tls.crt": "certificate",
 		"/etc/h2surge/files/secrets/s/tls.key": "key",
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(before) != 13 || len(j.files) != 6 {
+	if diff := cmp.Diff(want, got); diff != "" || len(before) != 13 || len(j.files) != 8 {
 		t.Errorf("%d names, %d files (-want +got):\n%s", len(before), len(j.files), diff)
 	}
 	remove(dir)
@@ -94,6 +95,35 @@ func TestMaterialise(t *testing.T) {
 		if _, err := os.Stat(name); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSchemaOfSeveralKeys: a schema refers to another key of its ConfigMap. One that refers to a missing key is a mistake
+// with the name of the key, before any load.
+func TestSchemaOfSeveralKeys(t *testing.T) {
+	const schemas = `a: '{"$ref": "common.json#/$defs/Id"}', b: '{"$ref": "common.json#/$defs/Id"}'`
+	for data, want := range map[string]string{
+		schemas + `, common.json: '{"$defs": {"Id": {"type": "string"}}}'`: "",
+		schemas: "common.json: no such file or directory",
+	} {
+		s := &source{files: []string{"-"}, stdin: strings.NewReader(strings.Replace(manifestOfFiles, "a: content of a, b: content of b", data, 1))}
+		j, err := s.compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed, dir, err := materialise(j.plan, j.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = chain.Load(placed, chain.Resources{ReadFile: os.ReadFile})
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if found := strings.Contains(text, "common.json"); found != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%s: error %q, want %q", data, text, want)
+		}
+		remove(dir)
 	}
 }
 

@@ -107,6 +107,7 @@ func TestMounts(t *testing.T) {
 			authority(v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "c", Key: "ca.crt"}}),
 			authority(v1alpha1.ContentSource{File: "/d"}),
 		}
+		s.Templates[0].Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{{Name: "s", JSONSchema: &v1alpha1.JSONSchema{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "schemas", Key: "a.json"}}}}}
 		for i := range s.Targets {
 			s.Targets[i].Name = fmt.Sprintf("t%d", i)
 		}
@@ -120,14 +121,19 @@ func TestMounts(t *testing.T) {
 	var got []string
 	files := map[string]bool{}
 	for _, m := range compile.Mounts(&lt.Spec) {
+		if m.Schemas != (m.Name == "schemas") {
+			t.Errorf("%s: schemas %v", m.Name, m.Schemas)
+		}
 		for _, item := range m.Items {
 			got = append(got, fmt.Sprintf("%s %s %s %s %s", m.Kind, m.Name, item.Key, item.Path, item.Field))
 			files[compile.FilesDir+"/"+item.Path] = true
+			files[compile.SchemasDir+"/"+m.Name+"/"+item.Key] = m.Schemas
 		}
 	}
 	want := []string{
 		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.caFrom.configMapKeyRef",
 		"ConfigMap p n1 configmaps/p/n1 spec.templates[0].parts[0].bodyFrom.configMapKeyRef",
+		"ConfigMap schemas a.json configmaps/schemas/a.json spec.templates[0].expect.checks[0].jsonSchema.configMapKeyRef",
 		"Secret a x secrets/a/x spec.targets[3].tls.caFrom.secretKeyRef",
 		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.caFrom.secretKeyRef",
 		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secretRef",

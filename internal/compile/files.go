@@ -21,6 +21,10 @@ import (
 // own.
 const FilesDir = "/etc/h2surge/files"
 
+// SchemasDir is the directory in which runners find the ConfigMaps that have JSON Schemas, each in a directory of its
+// name with all its keys, because a schema can refer to other keys.
+const SchemasDir = "/etc/h2surge/schemas"
+
 // Kind is the kind of an object that files come from.
 type Kind string
 
@@ -37,6 +41,8 @@ type Mount struct {
 	Name string
 	// Items are in the order of their keys.
 	Items []Item
+	// Schemas: the runners need all keys below SchemasDir, too.
+	Schemas bool
 }
 
 // Item is a key of an object and the file it becomes.
@@ -53,6 +59,7 @@ type Item struct {
 // the same list.
 func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 	m := map[Kind]map[string]map[string]*field.Path{ConfigMap: {}, Secret: {}}
+	schemas := map[string]bool{}
 	sources(spec, func(s source) {
 		if s.file != "" || s.podField != "" {
 			return
@@ -64,11 +71,12 @@ func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 		if keys[s.name][s.key] == nil {
 			keys[s.name][s.key] = s.at
 		}
+		schemas[s.name] = schemas[s.name] || s.schema
 	})
 	var out []Mount
 	for _, kind := range []Kind{ConfigMap, Secret} {
 		for _, name := range slices.Sorted(maps.Keys(m[kind])) {
-			mount := Mount{Kind: kind, Name: name}
+			mount := Mount{Kind: kind, Name: name, Schemas: kind == ConfigMap && schemas[name]}
 			for _, key := range slices.Sorted(maps.Keys(m[kind][name])) {
 				mount.Items = append(mount.Items, Item{Key: key, Path: itemPath(kind, name, key), Field: m[kind][name][key]})
 			}
@@ -80,7 +88,7 @@ func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 
 // File is a file of Mounts, for the command line.
 type File struct {
-	// Path is below FilesDir.
+	// Path is below FilesDir, or in the directory schemas, which stands for SchemasDir.
 	Path    string
 	Content []byte
 }
@@ -106,6 +114,11 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 			out = append(out, File{Path: item.Path, Content: content})
 			if !found {
 				break // reported once
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			if mount.Schemas {
+				out = append(out, File{Path: path.Join(path.Base(SchemasDir), mount.Name, key), Content: data[key]})
 			}
 		}
 	}
@@ -253,11 +266,13 @@ func mounted(kind Kind, name, key string) string {
 // file checks a path on the machine of the runner, and returns it unchanged: a relative path is relative to the working
 // directory of the runner.
 func (c *checker) file(at *field.Path, name string) string {
-	switch {
-	case strings.ContainsRune(name, 0):
+	if strings.ContainsRune(name, 0) {
 		c.fail(at, "must not have a zero byte in it")
-	case path.Clean(name) == FilesDir || strings.HasPrefix(path.Clean(name), FilesDir+"/"):
-		c.fail(at, "must not be below %s, which is for what ConfigMaps and Secrets hold", FilesDir)
+	}
+	for _, dir := range []string{FilesDir, SchemasDir} {
+		if clean := path.Clean(name); clean == dir || strings.HasPrefix(clean, dir+"/") {
+			c.fail(at, "must not be below %s, which is for what ConfigMaps and Secrets hold", dir)
+		}
 	}
 	return name
 }

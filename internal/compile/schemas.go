@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"path"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,7 +19,10 @@ func (c *checker) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conten
 	if in.Inline != nil {
 		return &rv.Content{Text: c.inlineSchema(at.Child("inline"), in.Inline.Raw)}
 	}
-	return &rv.Content{File: c.source(at, in.ConfigMapKeyRef, nil, in.File)}
+	if ref := in.ConfigMapKeyRef; ref != nil {
+		return &rv.Content{File: path.Join(SchemasDir, ref.Name, ref.Key)}
+	}
+	return &rv.Content{File: c.file(at.Child("file"), in.File)}
 }
 
 func (c *checker) inlineSchema(at *field.Path, raw []byte) string {

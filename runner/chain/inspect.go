@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"net/url"
+	"path"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -159,7 +161,15 @@ func (b *builder) schema(in *rv.Content) *extract.Schema {
 		b.fail(err)
 		return nil
 	}
-	s, err := extract.NewSchema(content)
+	name, neighbour := "schema.json", func(name string) ([]byte, error) {
+		return b.res.content(&rv.Content{File: path.Join(path.Dir(in.File), name)})
+	}
+	if in.File == "" {
+		neighbour = nil
+	} else {
+		name = url.PathEscape(path.Base(in.File))
+	}
+	s, err := extract.NewSchema(name, content, neighbour)
 	if err != nil {
 		b.fail(err)
 	}

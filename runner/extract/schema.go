@@ -11,18 +11,44 @@ import (
 // Schema is a JSON Schema, of draft 2020-12 unless it says otherwise.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// schemaURL is the base of a schema that has no $id. Nothing is ever loaded from there.
-const schemaURL = "schema:///schema.json"
+// schemaURL is the base of a schema that has no $id, and of the documents next to it.
+const schemaURL = "schema:///"
 
-// onlyItself refuses references to other documents. The meta-schemas of the drafts need no loading.
-type onlyItself struct{}
+// MaxDocuments is the maximum number of documents that a schema refers to.
+const MaxDocuments = 1000
 
-func (onlyItself) Load(url string) (any, error) {
-	return nil, fmt.Errorf("references to other documents are not allowed: %q", url)
+// neighbours loads the documents that a schema refers to. The meta-schemas of the drafts need no loading.
+type neighbours struct {
+	load func(name string) ([]byte, error)
+	n    int
 }
 
-// NewSchema fails when text is not JSON, not a schema, or refers to another document.
-func NewSchema(text []byte) (s *Schema, err error) {
+// Load implements jsonschema.URLLoader. It loads only names, with directories below that of the schema.
+func (l *neighbours) Load(url string) (any, error) {
+	name, below := strings.CutPrefix(url, schemaURL)
+	switch {
+	case !below || name == "":
+		return nil, fmt.Errorf("references to documents elsewhere are not allowed: %q", url)
+	case l.load == nil:
+		return nil, fmt.Errorf("references to other documents are not allowed: %q", name)
+	case l.n == MaxDocuments:
+		return nil, fmt.Errorf("references to more than %d documents are not allowed: %q", MaxDocuments, name)
+	}
+	l.n++
+	text, err := l.load(name)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return doc, nil
+}
+
+// NewSchema fails when text is not JSON, not a schema, or refers to a document that is missing. name is that of the
+// schema in references. load reads a document next to it; nil: there are no others.
+func NewSchema(name string, text []byte, load func(name string) ([]byte, error)) (s *Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf("JSON Schema: %v", p)
@@ -34,11 +60,11 @@ func NewSchema(text []byte) (s *Schema, err error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(onlyItself{})
-	if err := c.AddResource(schemaURL, doc); err != nil {
+	c.UseLoader(&neighbours{load: load})
+	if err := c.AddResource(schemaURL+name, doc); err != nil {
 		return nil, fmt.Errorf("JSON Schema: %w", err)
 	}
-	compiled, err := c.Compile(schemaURL)
+	compiled, err := c.Compile(schemaURL + name)
 	if err != nil {
 		return nil, fmt.Errorf("JSON Schema: %w", err)
 	}

@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -36,7 +38,7 @@ func TestSchema(t *testing.T) {
 		{"own $id", `{"$id":"https://example.com/a","$defs":{"b":{"$id":"b","type":"null"}},"$ref":"b"}`, `null`, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := NewSchema([]byte(tc.schema))
+			s, err := NewSchema("schema.json", []byte(tc.schema), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +50,7 @@ func TestSchema(t *testing.T) {
 }
 
 func TestSchemaRejection(t *testing.T) {
-	s, err := NewSchema([]byte(`{"required":["id"],"properties":{"n":{"type":"integer"}}}`))
+	s, err := NewSchema("schema.json", []byte(`{"required":["id"],"properties":{"n":{"type":"integer"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,21 +72,63 @@ func TestSchemaErrors(t *testing.T) {
 		`{"type":"text"}`:                       "JSON Schema: ",
 		`{"pattern":"("}`:                       "JSON Schema: ",
 		`1`:                                     "JSON Schema: ",
-		`{"$ref":"other.json"}`:                 `references to other documents are not allowed: "schema:///other.json"`,
-		`{"$ref":"file:///etc/passwd"}`:         `references to other documents are not allowed: "file:///etc/passwd"`,
-		`{"$ref":"https://example.com/x#/a"}`:   `references to other documents are not allowed: "https://example.com/x"`,
-		`{"$schema":"https://example.com/own"}`: `references to other documents are not allowed: "https://example.com/own"`,
+		`{"$ref":"other.json"}`:                 `references to other documents are not allowed: "other.json"`,
+		`{"$ref":"file:///etc/passwd"}`:         `references to documents elsewhere are not allowed: "file:///etc/passwd"`,
+		`{"$ref":"https://example.com/x#/a"}`:   `references to documents elsewhere are not allowed: "https://example.com/x"`,
+		`{"$schema":"https://example.com/own"}`: `references to documents elsewhere are not allowed: "https://example.com/own"`,
 		`{"$ref":"#/$defs/none"}`:               "JSON Schema: ",
-		`{"$id":"file:///a/b","$ref":"c"}`:      `references to other documents are not allowed: "file:///a/c"`,
+		`{"$id":"file:///a/b","$ref":"c"}`:      `references to documents elsewhere are not allowed: "file:///a/c"`,
 	} {
-		if _, err := NewSchema([]byte(schema)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewSchema("schema.json", []byte(schema), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", schema, err, want)
 		}
 	}
 }
 
+// TestSchemaOfSeveralDocuments: a schema refers to itself and to the documents next to it, and to no others.
+func TestSchemaOfSeveralDocuments(t *testing.T) {
+	documents := map[string]string{
+		"common.json":      `{"$defs":{"Id":{"type":"string","pattern":"^[0-9]+$"},"Slice":{"$ref":"types/slice.json"}}}`,
+		"types/slice.json": `{"required":["sst"],"properties":{"id":{"$ref":"../common.json#/$defs/Id"}}}`,
+		"bad.json":         `{`,
+	}
+	load := func(name string) ([]byte, error) {
+		if text, ok := documents[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, errors.New("there is no file " + name)
+	}
+	s, err := NewSchema("root.json", []byte(`{"properties":{"id":{"$ref":"common.json#/$defs/Id"},"slice":{"$ref":"common.json#/$defs/Slice"},"in":{"$ref":"root.json"}}}`), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]bool{
+		`{"id":"1","slice":{"sst":1,"id":"2"},"in":{"in":{"id":"3"}}}`: true, `{"id":"x"}`: false, `{"slice":{"id":"2"}}`: false,
+		`{"slice":{"sst":1,"id":"y"}}`: false, `{"in":{"in":{"id":"x"}}}`: false,
+	} {
+		if got := s.Valid([]byte(body)); got != want {
+			t.Errorf("%s: %v, want %v", body, got, want)
+		}
+	}
+	for ref, want := range map[string]string{
+		"missing.json": "there is no file missing.json", "../../missing.json": "there is no file missing.json", "bad.json": "bad.json: unexpected EOF",
+		"file:///etc/passwd": `references to documents elsewhere are not allowed: "file:///etc/passwd"`, "common.json#/$defs/None": "None",
+	} {
+		if _, err := NewSchema("root.json", []byte(`{"$ref":"`+ref+`"}`), load); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", ref, err, want)
+		}
+	}
+	documents = map[string]string{}
+	for i := range MaxDocuments + 1 {
+		documents[fmt.Sprintf("%d.json", i)] = fmt.Sprintf(`{"$ref":"%d.json"}`, i+1)
+	}
+	if _, err := NewSchema("root.json", []byte(`{"$ref":"0.json"}`), load); err == nil || !strings.Contains(err.Error(), "references to more than 1000 documents") {
+		t.Errorf("too many documents: %v", err)
+	}
+}
+
 func BenchmarkSchema(b *testing.B) {
-	s, err := NewSchema([]byte(session))
+	s, err := NewSchema("schema.json", []byte(session), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -115,6 +115,13 @@ func secured(lt *v1alpha1.LoadTest) {
 		}},
 		{Name: "c", TLS: &v1alpha1.TLS{CAFrom: &v1alpha1.ContentSource{File: "/mine/ca.pem"}}},
 	}
+	schema := func(configMap, key string) (t v1alpha1.Template) {
+		t.Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{{
+			JSONSchema: &v1alpha1.JSONSchema{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: configMap, Key: key}},
+		}}}
+		return t
+	}
+	lt.Spec.Templates = []v1alpha1.Template{schema("schemas", "a.json"), schema("schemas", "b.json"), schema("more.schemas", "a.json")}
 }
 
 // listening has listeners with and without TLS.
@@ -132,10 +139,10 @@ spec:
 // hostileFiles tries to take the place of the files.
 const hostileFiles = `
 spec:
-  volumes: [{name: h2surge-files, emptyDir: {}}, {name: mine, emptyDir: {}}]
+  volumes: [{name: h2surge-files, emptyDir: {}}, {name: h2surge-schemas-0, emptyDir: {}}, {name: mine, emptyDir: {}}]
   containers:
     - name: runner
-      volumeMounts: [{name: mine, mountPath: /mine}, {name: mine, mountPath: /etc/h2surge/files/}, {name: h2surge-files, mountPath: /other}]
+      volumeMounts: [{name: mine, mountPath: /mine}, {name: mine, mountPath: /etc/h2surge/files/}, {name: mine, mountPath: /etc/h2surge/schemas/s}, {name: h2surge-files, mountPath: /other}]
 `
 
 func TestGolden(t *testing.T) {

@@ -1,6 +1,9 @@
 package desired
 
 import (
+	"path"
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/h2surge/h2surge/internal/compile"
@@ -31,6 +34,24 @@ func addFiles(pod *corev1.PodTemplateSpec, runner *corev1.Container, mounts []co
 	}})
 	runner.VolumeMounts = append(runner.VolumeMounts, corev1.VolumeMount{Name: filesVolume, MountPath: compile.FilesDir,
 		ReadOnly: true})
+	n := 0
+	for _, m := range mounts {
+		if m.Schemas {
+			addSchemas(pod, runner, m.Name, n)
+			n++
+		}
+	}
+}
+
+// addSchemas mounts all keys of a ConfigMap with JSON Schemas, because a schema can refer to others in the same
+// ConfigMap. A projected volume can have all keys only at its top.
+func addSchemas(pod *corev1.PodTemplateSpec, runner *corev1.Container, configMap string, n int) {
+	volume := schemasVolume + strconv.Itoa(n)
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}},
+	}})
+	runner.VolumeMounts = append(runner.VolumeMounts, corev1.VolumeMount{Name: volume,
+		MountPath: path.Join(compile.SchemasDir, configMap), ReadOnly: true})
 }
 
 func projection(m compile.Mount) corev1.VolumeProjection {

@@ -32,9 +32,11 @@ const (
 	tlsVolume  = "h2surge-tls"
 	// filesVolume is there when the spec takes files from ConfigMaps or Secrets.
 	filesVolume = "h2surge-files"
-	planDir     = "/etc/h2surge/plan"
-	tlsDir      = "/etc/h2surge/tls"
-	command     = "/h2surge-runner"
+	// schemasVolume and a number are there for each ConfigMap with JSON Schemas.
+	schemasVolume = "h2surge-schemas-"
+	planDir       = "/etc/h2surge/plan"
+	tlsDir        = "/etc/h2surge/tls"
+	command       = "/h2surge-runner"
 
 	// terminationGrace lets a runner that is told to end count what is in flight and answer
 	// for a last snapshot.
@@ -229,13 +231,14 @@ func Retention(lt *v1alpha1.LoadTest) time.Duration {
 }
 
 func ownVolume(name string) bool {
-	return name == planVolume || name == tlsVolume || name == filesVolume
+	return name == planVolume || name == tlsVolume || name == filesVolume || strings.HasPrefix(name, schemasVolume)
 }
 
 // reserved: of one of our volumes, or where one of ours is mounted, which may be there only once.
 func reserved(m corev1.VolumeMount) bool {
 	at := path.Clean(m.MountPath)
-	return ownVolume(m.Name) || at == planDir || at == tlsDir || at == compile.FilesDir
+	return ownVolume(m.Name) || at == planDir || at == tlsDir || at == compile.FilesDir ||
+		strings.HasPrefix(at, compile.SchemasDir+"/")
 }
 
 // keep returns what the user has added, then what is the operator's.
