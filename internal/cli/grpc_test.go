@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
@@ -49,6 +51,7 @@ func grpcServer(t *testing.T) (url, proto string, calls *atomic.Int64) {
 	checks := health.NewServer()
 	checks.SetServingStatus("orders", grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(s, checks)
+	reflection.Register(s)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	proto = filepath.Join(t.TempDir(), "health.proto")
@@ -139,6 +142,45 @@ func runDocsGRPC(t *testing.T, b markdown.Block) {
 	r := runLess(t, b, nil, "", "--target-url", "http://"+l.Addr().String())
 	if want := r.WarmUp.Sent + r.Requests.Sent; served.Load() != want {
 		t.Errorf("the server counted %d calls, the report has %d", served.Load(), want)
+	}
+}
+
+// TestReflection: the command line asks a target for its proto files. What it is refused is an error before any load.
+func TestReflection(t *testing.T) {
+	waits(t)
+	url, _, served := grpcServer(t)
+	manifest := strings.NewReplacer(", protoFrom: [{file: PROTO}]", "", "SERVICES", "orders", "CHECK", "{name: serving, jsonPointer: /status, equals: SERVING}").Replace(calls)
+	r := runAny(t, strings.ReplaceAll(manifest, "URL", url), "-f", "-", "--reflection")
+	if n := r.Requests; n.Succeeded != 100 || served.Load() != 100 {
+		t.Errorf("%+v, the server counted %d", n, served.Load())
+	}
+	if got := tries(t, strings.ReplaceAll(manifest, "URL", url), "-f", "-", "--reflection"); got.code != 0 || !strings.Contains(got.out, `< {"status":"SERVING"}`) {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.errors)
+	}
+	named := h2surge(t, nil, nil, "convert", "proto", url, "--service", "grpc.health.v1.Health")
+	withMap := strings.Replace(strings.ReplaceAll(manifest, "URL", url), `"}]`, `", protoFrom: [{configMapKeyRef: {name: protos, key: services.binpb}}]}]`, 1)
+	if r := runAny(t, withMap+"---\n"+named.out, "-f", "-"); r.Requests.Succeeded != 100 {
+		t.Errorf("with the ConfigMap of convert proto: %+v", r.Requests)
+	}
+	plain := "http://" + serve(t, mock.Options{}).Addr().String()
+	for _, tt := range []struct {
+		manifest string
+		args     []string
+		want     string
+	}{
+		{strings.ReplaceAll(manifest, "URL", plain), []string{"run", "-f", "-", "--reflection"}, "--reflection: target orders: service grpc.health.v1.Health: the server answered 201, which is not an answer of gRPC; name its proto files in protoFrom"},
+		{strings.ReplaceAll(manifest, "URL", plain), []string{"run", "-f", "-"}, `needs protoFrom of target "orders", which has the proto files; h2surge convert proto asks a server for them`},
+		{withMap + "---\n" + named.out, []string{"run", "-f", "-", "--reflection"}, "--reflection: no step calls a target that has no protoFrom"},
+		{manifest, []string{"try", "-f", "-", "--reflection", "--dry-run"}, "--reflection: not allowed with --dry-run, which sends nothing"},
+		{"", []string{"run", "--reflection", "-n", "1", plain}, "--reflection: allowed only with a manifest (-f)"},
+		{"", []string{"convert", "proto", plain}, ": the server answered 201, which is not an answer of gRPC"},
+		{"", []string{"convert", "proto", "orders:50051"}, "orders:50051: must begin with http:// or https://"},
+	} {
+		var out, errors bytes.Buffer
+		code := execute(t.Context(), append([]string{"h2surge"}, tt.args...), strings.NewReader(tt.manifest), &out, &errors, parts())
+		if code != 1 || !strings.Contains(errors.String(), tt.want) {
+			t.Errorf("%q: exit code %d, %s; want %s", tt.args, code, errors.String(), tt.want)
+		}
 	}
 }
 

@@ -48,7 +48,9 @@ type source struct {
 	urls      []string
 	form      *urlForm
 	overrides []string
-	idle      idleFlags
+	// reflection asks targets for their proto files.
+	reflection bool
+	idle       idleFlags
 	// demo is the URL of the demo's target; empty: there is no demo.
 	demo string
 	// stdin is read for the file "-".
@@ -81,6 +83,11 @@ func (s *source) compile() (*job, error) {
 		}
 	}
 	s.idle.apply(&m.LoadTest.Spec.Runner)
+	if s.reflection {
+		if err := addReflected(m); err != nil {
+			return nil, err
+		}
+	}
 	p, places, warnings, errs := compile.Placed(m.Name(), &m.LoadTest.Spec)
 	if m.LoadTest.Spec.Stop || m.LoadTest.Spec.Suspend {
 		warnings = append(warnings, "spec: stop and suspend have no effect on the command line")
@@ -97,6 +104,11 @@ func (s *source) compile() (*job, error) {
 	}
 	if errs := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
+	}
+	if s.reflection {
+		if err := askTargets(p, files); err != nil {
+			return nil, err
+		}
 	}
 	against, absent, errs := readBaselines(m)
 	if len(errs) > 0 {
@@ -238,6 +250,8 @@ func (s *source) check(urlFlags []string) error {
 		return command.Usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0],
 			cmp.Or(fieldsOfFlags[urlFlags[0]],
 				"a field for it"))
+	case len(s.files) == 0 && s.reflection:
+		return command.Usagef("--reflection: allowed only with a manifest (-f)")
 	case len(s.files) == 0 && len(s.overrides) > 0:
 		return command.Usagef("--target-url: allowed only with a manifest (-f)")
 	}

@@ -31,10 +31,12 @@ func AddFilename(flags *pflag.FlagSet, names *[]string) {
 		"`file` or directory with the manifest, YAML or JSON; - is standard input; may be repeated")
 }
 
-// addTargets adds the flags that send the requests of a manifest elsewhere.
-func addTargets(flags *pflag.FlagSet, overrides *[]string, demo *bool) {
-	flags.StringArrayVar(overrides, "target-url", nil,
+// addTargets adds the flags of what the targets of a manifest are.
+func addTargets(flags *pflag.FlagSet, s *source, demo *bool) {
+	flags.StringArrayVar(&s.overrides, "target-url", nil,
 		"`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
+	flags.BoolVar(&s.reflection, "reflection", false,
+		"ask the targets of gRPC calls that have no protoFrom for their proto files")
 	flags.BoolVar(demo, "demo", false, "start h2surge's own target and send the load to it")
 }
 

@@ -118,7 +118,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, report.OutputFileUsage)
 	o.push.Register(flags, report.SendsRun)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
-	addTargets(flags, &o.source.overrides, &o.demo)
+	addTargets(flags, &o.source, &o.demo)
 	o.source.idle.register(flags)
 	o.listen.register(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false,

@@ -80,7 +80,7 @@ func newTryCommand(parts linked) *cobra.Command {
 	AddFilename(flags, &o.source.files)
 	flags.StringArrayVar(&o.chains, "chain", nil,
 		"run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
-	addTargets(flags, &o.source.overrides, &o.demo)
+	addTargets(flags, &o.source, &o.demo)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the requests and send nothing")
 	o.listen.register(flags)
 	flags.StringVarP(&o.output, "output", "o", command.OutputText, "`format`: text, json, yaml or curl")
@@ -102,6 +102,9 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	if len(o.source.files) == 0 {
 		return command.Usagef("-f FILE: the argument is missing")
+	}
+	if o.dryRun && o.source.reflection {
+		return command.Usagef("--reflection: not allowed with --dry-run, which sends nothing")
 	}
 	return command.OneOf(o.output, tryFormats...)
 }

@@ -111,7 +111,8 @@ func (c *compiler) resolveCall(s *scope, in *call, out *rv.Step) {
 func (c *checker) callable(at *field.Path, t *rv.Target) {
 	switch {
 	case len(t.Protos) == 0:
-		c.fail(at, "needs protoFrom of target %q, which has the proto files", t.Name)
+		c.fail(at, "needs protoFrom of target %q, which has the proto files; h2surge convert proto asks a server for them",
+			t.Name)
 	case t.Protocol == rv.ProtocolHTTP1, t.Protocol == rv.ProtocolH3:
 		c.fail(at, "needs HTTP/2, and target %q uses %s", t.Name, t.Protocol.HTTP())
 	}

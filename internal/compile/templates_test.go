@@ -23,7 +23,7 @@ func named(variable, name string) parts {
 const inName = "the name of a header (a token: letters, digits and !#$%&'*+-.^_`|~, RFC 9110 5.6.2)"
 
 func TestMistakesInTemplates(t *testing.T) {
-	const at, noProtos = "spec.templates[0]", `spec.templates[0].grpc: needs protoFrom of target "target", which has the proto files`
+	const at, noProtos = "spec.templates[0]", `spec.templates[0].grpc: needs protoFrom of target "target", which has the proto files; h2surge convert proto asks a server for them`
 	const noName = at + `.headers[0].name: "v" is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are`
 	checkMistakes(t, []mistake{
 		{"unknown base", template("extends: other"), []string{at + `.extends: there is no template "other"`}},

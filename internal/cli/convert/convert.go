@@ -38,6 +38,7 @@ const convertExample = `  h2surge convert h2loadrunner config.json > loadtest.ya
   h2surge convert curl - < copied.txt > loadtest.yaml
   h2surge convert har --think shop.har
   h2surge convert openapi --target http://pcf:8080 --resources TS29514.yaml
+  h2surge convert proto https://orders.example > protos.yaml
   h2surge convert maock server.json > rules.yaml && h2surge target -f rules.yaml`
 
 // convertOptions are the flags of all conversions.

@@ -27,6 +27,7 @@ func (o *convertOptions) tools() []*cobra.Command {
 		o.curl(),
 		o.har(),
 		o.openAPI(),
+		o.proto(),
 		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target",
 			func(in inputFile) ([]byte, []string, error) {
 				return maock.Convert(in.content, filepath.Dir(in.name))
