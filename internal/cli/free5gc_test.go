@@ -28,6 +28,20 @@ func TestSamplesAsOfFree5GC(t *testing.T) {
 			"              checks:\n                - {name: location, header: location, contains: /namf-evts/v1/subscriptions/}\n", "",
 		}},
 		"ausf-authentication": {rules: "ausf", urls: []string{""}, without: []string{"remove"}},
+		"nrf-registration": {rules: "nrf", urls: []string{""}},
+		"pcf-events": {rules: "pcf", urls: []string{""}, change: []string{
+			"        - name: create-policy\n", `        - name: create-am-policy
+          request:
+            operation: Npcf_AMPolicyControl_Create
+            extends: npcf
+            path: /npcf-am-policy-control/v1/policies
+            body: |
+              {"supi": "${ue.supi}", "notificationUri": "${listener.callbacks.url}/amf/${ue.supi}", "suppFeat": "0",
+               "servingPlmn": {"mcc": "001", "mnc": "01"}, "accessType": "3GPP_ACCESS", "ratType": "NR"}
+            expect: {status: [201]}
+        - name: create-policy
+`,
+		}},
 		"smf-pdu-session": {rules: "smf", urls: []string{"smf=", "nrf="}, without: []string{"subscribe", "established", "unsubscribe"}, change: []string{
 			"{name: context, header: location}", `{name: context, header: location, regex: "[^/]+$"}`,
 			"path: ${context}/modify", "path: /nsmf-pdusession/v1/sm-contexts/${context}/modify",
