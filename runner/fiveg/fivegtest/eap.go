@@ -76,14 +76,19 @@ func (s *EAP) Accept(text string) error {
 	if err != nil {
 		return err
 	}
+	if want := s.Response(); !bytes.Equal(p, want) {
+		return fmt.Errorf("the response is %x, want %x", p, want)
+	}
+	return nil
+}
+
+// Response returns the response to the challenge.
+func (s *EAP) Response() []byte {
 	want := slicesOf([]byte{2, s.Packet[1], 0, 0, 50, 1, 0, 0}, Attribute(3, append([]byte{0, 64}, s.res...)...),
 		Attribute(11, make([]byte, 18)...))
 	binary.BigEndian.PutUint16(want[2:], uint16(len(want)))
 	copy(want[len(want)-16:], s.mac(want))
-	if !bytes.Equal(p, want) {
-		return fmt.Errorf("the response is %x, want %x", p, want)
-	}
-	return nil
+	return want
 }
 
 // AUTS returns AUTS of a synchronization failure, in hexadecimal digits.
