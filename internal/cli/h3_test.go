@@ -10,7 +10,9 @@ import (
 
 	"github.com/quic-go/quic-go/http3"
 
+	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/test/certtest"
+	"github.com/h2surge/h2surge/test/markdown"
 )
 
 // newHTTP3Web is newWeb over HTTP/3. It does not count connections.
@@ -74,5 +76,15 @@ spec:
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
+	}
+}
+
+// runDocsHTTP3 runs a LoadTest of a page against the target of h2surge over HTTP/3.
+func runDocsHTTP3(t *testing.T, b markdown.Block) {
+	peer := serve(t, mock.Options{ListenHTTP3: "127.0.0.1:0"})
+	trust := strings.NewReplacer("protocol: h3", "protocol: h3\n      tls: {insecureSkipVerify: true}")
+	r := runLess(t, b, trust, "", "--target-url", "https://"+peer.HTTP3Addr().String())
+	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+		t.Errorf("the target counted %d requests, the report has %d", got, want)
 	}
 }

@@ -49,6 +49,8 @@ func TestHowTo(t *testing.T) {
 				run = runDocs
 			case b.Marked("run=http1"):
 				run = runDocsHTTP1
+			case b.Marked("run=http3"):
+				run = runDocsHTTP3
 			case b.Marked("run=grpc"):
 				run = runDocsGRPC
 			case b.Marked("run=ausf"):

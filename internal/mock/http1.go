@@ -87,7 +87,8 @@ type http1Answer struct {
 
 type http1Key struct{}
 
-// startHTTP1 serves the connections given to Server.http1 until stop is called. No more may be given after that.
+// startHTTP1 serves HTTP/3 and the connections given to Server.http1 until stop is called. No more may be given after
+// that.
 func (s *Server) startHTTP1(ctx context.Context, wake func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	h := &http1{wake: wake, conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -110,7 +111,12 @@ func (s *Server) startHTTP1(ctx context.Context, wake func()) (stop func()) {
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = web.Serve(h) }) // ends with Shutdown
+	stopHTTP3 := func() {}
+	if s.http3 != nil {
+		stopHTTP3 = s.http3.start(h)
+	}
 	return func() {
+		stopHTTP3()
 		cancel()
 		linger, done := context.WithTimeout(context.Background(), lingerTime)
 		defer done()
@@ -203,7 +209,11 @@ func (c *http1Conn) request(r *http.Request) (tok uint32) {
 		return tok
 	}
 	field := func(name, value string) { c.session.OnHeader(c.requests, tok, []byte(name), []byte(value)) }
-	field(":scheme", "http")
+	if r.TLS != nil {
+		field(":scheme", "https")
+	} else {
+		field(":scheme", "http")
+	}
 	field(":authority", r.Host)
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {

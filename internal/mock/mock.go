@@ -1,12 +1,12 @@
-// Package mock is a server of HTTP/2 and HTTP/1.1 for demonstrations and tests. It behaves like a service with
+// Package mock is a server of HTTP/2, HTTP/1.1 and HTTP/3 for demonstrations and tests. It behaves like a service with
 // resources, is faster than the client under test, and produces faults if its options ask for them.
 //
 // It supports HTTP/2 with prior knowledge and HTTP/1.1, over TCP without TLS. The first bytes of a connection show
-// which one. HTTP/2 is fast; net/http serves HTTP/1.1. A POST to any path creates a resource. The location field of the
-// answer is the path of the POST with an id of the server as last segment. GET, HEAD, PUT, PATCH and DELETE of a path
-// that ends with such an id answer 200 or 204 if the resource exists, and 404 after a DELETE. On any other path GET and
-// HEAD answer 200, and PUT, PATCH and DELETE 404. The id alone identifies a resource; the segments before it do not
-// matter.
+// which one. HTTP/2 is fast; net/http serves HTTP/1.1, and quic-go HTTP/3 on an address of its own. A POST to any path
+// creates a resource. The location field of the answer is the path of the POST with an id of the server as last
+// segment. GET, HEAD, PUT, PATCH and DELETE of a path that ends with such an id answer 200 or 204 if the resource
+// exists, and 404 after a DELETE. On any other path GET and HEAD answer 200, and PUT, PATCH and DELETE 404. The id
+// alone identifies a resource; the segments before it do not matter.
 //
 // Options.Rules replaces this behaviour by the rules of a file; see package rules.
 package mock
@@ -62,6 +62,7 @@ type Server struct {
 	record   *recorder // nil: none
 	calls    calls
 	http1    *http1
+	http3    *http3Server // nil: not served
 	// turned is the number of requests at the end of the last turn.
 	turned uint64
 	// accepted is the number of connections ever accepted.
@@ -110,6 +111,12 @@ func New(opts Options) (*Server, error) {
 			return nil, fmt.Errorf("target: %w", err)
 		}
 	}
+	if opts.ListenHTTP3 != "" {
+		var err error
+		if s.http3, err = s.listenHTTP3(opts.ListenHTTP3); err != nil {
+			return nil, errors.Join(err, s.listener.Close())
+		}
+	}
 	return s, nil
 }
 
@@ -130,6 +137,14 @@ func makeBody(size int) []byte {
 
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// HTTP3Addr is the address at which the server serves HTTP/3; nil: it does not.
+func (s *Server) HTTP3Addr() net.Addr {
+	if s.http3 == nil {
+		return nil
+	}
+	return s.http3.socket.LocalAddr()
+}
 
 // Serve serves until ctx ends. It then sends GOAWAY to the clients of HTTP/2, closes all connections and returns nil.
 // It may be called once.
@@ -158,7 +173,12 @@ func (s *Server) startNotifier(ctx context.Context) (stop func()) {
 }
 
 // Close stops listening. It is for a server whose Serve was never called.
-func (s *Server) Close() error { return s.listener.Close() }
+func (s *Server) Close() error {
+	if s.http3 != nil {
+		_ = s.http3.socket.Close()
+	}
+	return s.listener.Close()
+}
 
 // Stats returns what was counted so far.
 func (s *Server) Stats() Stats {

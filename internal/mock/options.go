@@ -17,6 +17,9 @@ import (
 type Options struct {
 	// Listen is the TCP address to listen on; port 0 picks a free one. Default DefaultListen.
 	Listen string
+	// ListenHTTP3 is the UDP address to serve HTTP/3 on, too, with a certificate of the server's own; "": HTTP/3 is not
+	// served.
+	ListenHTTP3 string
 	// Listener, unless nil, is served in the place of Listen, by goroutines. It can be one of a network in memory.
 	Listener net.Listener
 	// CPU pins the serving thread to that CPU; nil leaves it to the scheduler. Linux only.

@@ -257,8 +257,8 @@ func (s *Server) respond(tok uint32) {
 	}
 	x := &s.exchanges.slots[tok]
 	c := x.conn
-	if epoch := c.h2.EncoderTableEpoch(); epoch != c.tableEpoch {
-		c.tableEpoch = epoch
+	if c.http1 == nil && c.h2.EncoderTableEpoch() != c.tableEpoch {
+		c.tableEpoch = c.h2.EncoderTableEpoch()
 		if c.table != emptyState || c.h2.EncoderTableSize() < s.encoder.tableSize {
 			c.table = staticState // the table may have lost entries, or be too small
 		}

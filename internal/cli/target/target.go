@@ -22,7 +22,8 @@ import (
 )
 
 const targetLong = `Serve HTTP/2 (h2c, prior knowledge) and HTTP/1.1 on one port, without TLS, for
-demonstrations and tests.
+demonstrations and tests. With --h3-listen, serve HTTP/3, too, with a certificate that
+clients must not verify.
 
 POST to any path creates a resource below that path. The response is 201 with the path
 of the resource in "location". On a resource, GET and HEAD return 200, and PUT, PATCH
@@ -99,6 +100,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 		"`file` to write each request to, as a line of JSON; an existing file is overwritten")
 	fl.StringVar(&f.opts.Listen, "listen", mock.DefaultListen,
 		"`address` to listen on; port 0 picks a free one, which is printed")
+	fl.StringVar(&f.opts.ListenHTTP3, "h3-listen", "", "UDP `address` to serve HTTP/3 on (default: none)")
 	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
 	fl.StringVar(&f.unanswered, "unanswered", "0%", "`share` of all requests that get no response, such as 3%")
 	fl.StringVar(&f.notFound, "not-found", "0%", "`share` of all requests that get 404, selected independently")
@@ -210,6 +212,9 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 	}
 	defer stopStats()
 	fmt.Fprintf(out, "listening on %s\n", srv.Addr())
+	if at := srv.HTTP3Addr(); at != nil {
+		fmt.Fprintf(out, "HTTP/3 on https://%s\n", at)
+	}
 	if err := srv.Serve(ctx); err != nil {
 		return command.Failf("%v", err)
 	}
