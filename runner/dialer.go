@@ -134,7 +134,7 @@ func (ws *workers) protocols(p *rv.Plan) [][]rv.EndpointProtocol {
 			continue
 		}
 		for k := range p.Targets[i].Endpoints {
-			e := &ws.targets[i].Endpoints[k]
+			e := &ws.program.Targets[i].Endpoints[k]
 			found := rv.EndpointProtocol{Protocol: ws.dialer.found(i, p.Targets[i].Protocol, e.Address)}
 			if found.Protocol != "" && len(p.Targets[i].Endpoints[k].URL) > 0 {
 				url := e.Scheme + "://" + e.Authority // without the path, which may have a secret

@@ -30,8 +30,8 @@ type workers struct {
 	// authorizing has the credentials that are kept up to date. Only authorizer.authorize uses it.
 	authorizing map[chain.Credential]bool
 	dialer      *dialer
-	// targets are those of the plan, with the values of placeholders in their URLs.
-	targets []rv.Target
+	// program has the targets of the plan, with the values of placeholders in their URLs.
+	program *chain.Program
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
 }
@@ -61,13 +61,13 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	if r.opts.Trial != nil {
 		program.InspectAll(trialBody)
 	}
-	n := min(r.opts.Workers, split.MaxWorkers(s))
+	n := min(r.opts.Workers, program.MaxWorkers(s))
 	urls, err := r.servers.listen(n)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, targets: program.Targets}
+	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, program: program}
 	ws.dialer = newDialer(ctx, r.tls, r.from, r.policy, r.opts.Network, ws.deny)
 	for i, part := range split.Workers(s, n) {
 		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
@@ -229,9 +229,9 @@ func (ws *workers) do(f func(*loop.Worker)) {
 }
 
 // share is change with another share, which is divided among the workers. If there are more workers than connections to
-// a target, some get an empty share.
+// a target, or than subscribers with a USIM, some get an empty share.
 func (ws *workers) share(change slots.Change, s *rv.Share) {
-	parts := split.Workers(s, min(len(ws.all), split.MaxWorkers(s)))
+	parts := split.Workers(s, min(len(ws.all), ws.program.MaxWorkers(s)))
 	for i, w := range ws.all {
 		own := change
 		if i < len(parts) {

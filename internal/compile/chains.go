@@ -30,6 +30,7 @@ func (c *compiler) chains() {
 	}
 	c.phases(path)
 	c.addAnswers()
+	c.oneUSIMEach(flat)
 	c.publish(flat)
 	for _, setup := range []bool{true, false} { // captures of setup chains are known before other chains read them
 		for i := range c.spec.Chains {

@@ -66,7 +66,8 @@ func sourcesOf(t reflect.Type, i int, f reflect.Value, at *field.Path, visit fun
 		}
 	case reflect.TypeFor[*v1alpha1.KeyReference]():
 		in := f.Interface().(*v1alpha1.KeyReference)
-		visit(source{kind: kinds[name], name: in.Name, key: in.Key, at: at, schema: t == reflect.TypeFor[v1alpha1.JSONSchema]()})
+		visit(source{kind: kinds[name], name: in.Name, key: in.Key, at: at,
+			schema: t == reflect.TypeFor[v1alpha1.JSONSchema]()})
 	case reflect.TypeFor[*v1alpha1.SecretReference](): // the type of the Secret determines the keys
 		keys := []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 		if t == reflect.TypeFor[v1alpha1.BasicAuth]() {

@@ -73,3 +73,44 @@ func (c *compiler) addAnswers() {
 		}
 	}
 }
+
+// oneUSIMEach reports variables whose subscribers would have several USIMs: chains of one phase do not know the
+// sequence numbers that chains of another phase accept, and shards cannot split fewer subscribers than they are.
+func (c *compiler) oneUSIMEach(flat [][]flatStep) {
+	first := map[string]*v1alpha1.Chain{}
+	for i := range flat {
+		chain := &c.spec.Chains[i]
+		for j := range flat[i] {
+			r := flat[i][j].request
+			name := r.expect.usim
+			if _, known := c.variableIndex[name]; !known {
+				continue
+			}
+			at := r.path.Child("expect", "usim")
+			switch other := first[name]; {
+			case other == nil:
+				first[name] = chain
+				c.enoughSubscribers(at, chain, name)
+			case other.Phase != chain.Phase:
+				c.fail(at, "chains %q and %q of other phases challenge the subscribers of variable %q, whose USIMs would have two sequence numbers; use another variable",
+					other.Name, chain.Name, name)
+			}
+		}
+	}
+}
+
+// enoughSubscribers reports a variable with fewer subscribers than shards. Their number is not known if they are in a
+// file.
+func (c *compiler) enoughSubscribers(at *field.Path, chain *v1alpha1.Chain, name string) {
+	i := c.variableIndex[name]
+	n := int64(0)
+	if s := c.plan.Variables[i].Subscribers; s != nil {
+		n = s.Count
+	} else if t := c.tables[i]; t != nil {
+		n = int64(len(t.rows))
+	}
+	if chain.Phase == v1alpha1.PhaseLoad && n > 0 && n < int64(c.plan.Shards) {
+		c.fail(at, "variable %q has %d subscriber%s for %d shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard",
+			name, n, map[bool]string{false: "s"}[n == 1], c.plan.Shards)
+	}
+}

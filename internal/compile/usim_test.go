@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,7 @@ func TestUSIM(t *testing.T) {
 // TestUSIMOfTable: a column of a table comes before an answer with the same name.
 func TestUSIMOfTable(t *testing.T) {
 	p, _ := parts{
-		variables: `{name: ue, csv: {text: "k,opc,servingNetwork,rand\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f,5G:x,7"}}`,
+		variables: `{name: ue, csv: {text: "k,opc,servingNetwork,rand\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f,5G:x,7\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f,5G:x,8"}}`,
 		steps:     challenge + `, {name: confirm, request: {method: PUT, body: "${ue.rand} ${ue.kseaf}"}}`,
 	}.plan(t)
 	if diff := cmp.Diff(rv.Text{{Variable: 1, Column: "rand"}, {Literal: " "}, {Capture: 1}}, p.Chains[0].Steps[1].Body); diff != "" {
@@ -58,10 +59,10 @@ func TestMistakesInUSIM(t *testing.T) {
 		{"no keys", parts{variables: `{name: ue, subscribers: {count: 9}}`, steps: challenge}, []string{
 			at + `: variable "ue" has no column "k": aka is not set`, at + `: variable "ue" has no column "opc": aka is not set`,
 		}},
-		{"no network", parts{variables: `{name: ue, csv: {text: "k,opc\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f"}}`, steps: challenge}, []string{
+		{"no network", parts{variables: `{name: ue, csv: {text: "k,opc\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f"}}`, steps: challenge}, []string{
 			at + `: variable "ue" has no column "servingNetwork"`,
 		}},
-		{"short key", parts{variables: table("00,000102030405060708090a0b0c0d0e0f,5G:x"), steps: challenge}, []string{
+		{"short key", parts{variables: table("00,000102030405060708090a0b0c0d0e0f,5G:x\\n000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f,5G:x"), steps: challenge}, []string{
 			at + `: variable "ue": its value of column "k" in row 0 must have 32 hexadecimal digits, because expect.usim uses it as a key`,
 		}},
 		{"scope", parts{variables: `{name: ue, scope: Step, subscribers: {count: 9, aka: {k: {value: "000102030405060708090a0b0c0d0e0f"}, opc: {value: "000102030405060708090a0b0c0d0e0f"}}}}`, steps: challenge}, []string{
@@ -69,6 +70,15 @@ func TestMistakesInUSIM(t *testing.T) {
 		}},
 		{"order", parts{variables: `{name: ue, order: Random, subscribers: {count: 9, aka: {k: {value: "000102030405060708090a0b0c0d0e0f"}, opc: {value: "000102030405060708090a0b0c0d0e0f"}}}}`, steps: challenge}, []string{
 			at + `: variable "ue" must have scope Instance, and order Sequential or Shuffled, so that one worker has all challenges of a subscriber`,
+		}},
+		{"fewer subscribers than shards", parts{variables: strings.Replace(keyed, "count: 9", "count: 1", 1), steps: challenge}, []string{
+			at + `: variable "ue" has 1 subscriber for 2 shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard`,
+		}},
+		{"fewer rows than shards", parts{variables: table("000102030405060708090a0b0c0d0e0f,000102030405060708090a0b0c0d0e0f,5G:x"), steps: challenge}, []string{
+			at + `: variable "ue" has 1 subscriber for 2 shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard`,
+		}},
+		{"in setup and load", parts{variables: keyed, steps: challenge + `]}, {name: prepare, phase: Setup, target: target, steps: [` + challenge}, []string{
+			`spec.chains[1].steps[0].request.expect.usim: chains "gets" and "prepare" of other phases challenge the subscribers of variable "ue", whose USIMs would have two sequence numbers; use another variable`,
 		}},
 		{"answer without a challenge", parts{variables: keyed, steps: `{name: get, request: {path: "/${ue.resStar}"}}`}, []string{
 			"spec.chains[0].steps[0].request.path: no step has expect.usim: ue, so there is no ${ue.resStar}",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/runner/fiveg"
 	"github.com/h2surge/h2surge/runner/message"
 )
@@ -150,4 +151,16 @@ func (c *challenge) sequences(u *usim) *fiveg.Sequences {
 		u.sequences[c.variable] = fiveg.NewSequences(c.v.sqn)
 	}
 	return u.sequences[c.variable]
+}
+
+// MaxWorkers returns how many workers a share can have, at least 1. Each worker needs a subscriber of its own: two
+// workers with one subscriber would not know the sequence numbers that the other one accepts.
+func (g *Program) MaxWorkers(share *rv.Share) int {
+	n := int64(split.MaxWorkers(share))
+	for i := range g.Steps {
+		if c := g.Steps[i].usim; c != nil && g.Chains[g.Steps[i].Chain].Phase == rv.PhaseLoad {
+			n = min(n, split.Values(c.v.spans(share, c.variable)))
+		}
+	}
+	return int(max(n, 1))
 }

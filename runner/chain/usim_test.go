@@ -208,3 +208,21 @@ func TestEAP(t *testing.T) {
 		t.Errorf("failed %q, want %q", failed, rv.CheckUSIMEAP)
 	}
 }
+
+// TestMaxWorkers: each worker of a share has a subscriber of its own, if the share has one at least.
+func TestMaxWorkers(t *testing.T) {
+	usims := program(t, usimPlan(usimSubscribers(10, rv.OrderSequential), rv.AnswerRESStar))
+	others := program(t, drawPlan(lit("x"), usimSubscribers(10, rv.OrderSequential)))
+	for _, tt := range []struct {
+		values rv.Span
+		want   int
+	}{{rv.Span{To: 3}, 3}, {rv.Span{From: 4, To: 10}, 4}, {rv.Span{}, 1}} {
+		s := &rv.Share{Connections: []int{4}, Variables: [][]rv.Span{{tt.values}}}
+		if got := usims.MaxWorkers(s); got != tt.want {
+			t.Errorf("%+v: %d workers, want %d", tt.values, got, tt.want)
+		}
+		if got := others.MaxWorkers(s); got != 4 {
+			t.Errorf("%+v without a challenge: %d workers", tt.values, got)
+		}
+	}
+}
