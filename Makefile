@@ -222,9 +222,9 @@ fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
-bench: bin/h2surge ## Compare with h2load, wrk, ab, Go's client and the floor and write docs/project/benchmarks.md and the table of docs/how-to/sizing.md; 19 minutes.
+bench: bin/h2surge $(TOOLS)/ghz ## Compare with h2load, wrk, ab, ghz, Go's client and the floor and write docs/project/benchmarks.md and the table of docs/how-to/sizing.md; 19 minutes.
 	@go build -o bin/perf ./test/perf
-	bin/perf -h2surge bin/h2surge -write docs/project/benchmarks.md -sizing docs/how-to/sizing.md
+	PATH=$(CURDIR)/$(TOOLS):$$PATH bin/perf -h2surge bin/h2surge -write docs/project/benchmarks.md -sizing docs/how-to/sizing.md
 
 .PHONY: accuracy
 accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithmetic and write docs/project/accuracy.md; 6 minutes.
@@ -357,6 +357,8 @@ $(TOOLS)/prometheus: hack/tools/prometheus/go.mod hack/tools/prometheus/build.sh
 	hack/tools/prometheus/build.sh $@
 $(TOOLS)/otelcol: hack/tools/otelcol/go.mod hack/tools/otelcol/main.go
 	cd hack/tools/otelcol && CGO_ENABLED=0 go build -tags prometheus -ldflags '-s -w' -o $(CURDIR)/$@ .
+$(TOOLS)/ghz: hack/tools/ghz/go.mod
+	cd hack/tools/ghz && go build -o $(CURDIR)/$@ github.com/bojand/ghz/cmd/ghz
 $(TOOLS)/versitygw: hack/tools/s3/go.mod
 	cd hack/tools/s3 && go build -o $(CURDIR)/$@ github.com/versity/versitygw/cmd/versitygw
 $(TOOLS)/golangci-lint: hack/tools/lint/go.mod

@@ -36,9 +36,14 @@ type load struct {
 	path        string
 	noKeepAlive bool
 	padding     int // bytes of a request header field "x-pad"; 0: none
-	// Of h2surge only: a fixed rate (0: a closed loop), and which connection is used next (empty: Spread).
+	// A fixed rate (0: a closed loop), of h2surge, h2load and ghz, and of h2surge only which connection is used next
+	// (empty: Spread).
 	perSecond int
 	choice    v1alpha1.ConnectionChoice
+	// body is a file of the lab with the content of a POST, with these header fields; empty: the request is a GET. Of
+	// h2load only.
+	body    string
+	headers [][2]string
 	// failing is the share of requests that the server lets fail.
 	failing float64
 
@@ -80,7 +85,7 @@ type perOp struct {
 	bytes, allocs float64
 }
 
-// tool is a program and the Debian package that brings it.
+// tool is a program and the Debian package that brings it, or the command that makes it.
 type tool struct {
 	binary, pkg string
 }

@@ -15,9 +15,18 @@ type h2load struct{}
 func (h2load) name() string { return "h2load" }
 func (h2load) needs() tool  { return tool{binary: "h2load", pkg: "nghttp2-client"} }
 
-func (h2load) command(_ *lab, s *served, l load, seconds int) (harness.Command, error) {
+func (h2load) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
 	argv := []string{"h2load", "-t1", "-c" + strconv.Itoa(l.connections), "-m" + strconv.Itoa(max(1, l.streams)),
 		"-D" + strconv.Itoa(seconds)}
+	if l.perSecond > 0 {
+		argv = append(argv, "--rps="+strconv.Itoa(l.perSecond/l.connections))
+	}
+	if l.body != "" {
+		argv = append(argv, "-d", b.Dir+"/"+l.body)
+	}
+	for _, h := range l.headers {
+		argv = append(argv, "-H", h[0]+": "+h[1])
+	}
 	switch l.protocol {
 	case http1:
 		argv = append(argv, "--h1")

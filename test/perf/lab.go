@@ -52,6 +52,8 @@ func (b *lab) furnish() error {
 		"openssl.cnf":    opensslConfig,
 		"ausf.yaml":      akaRules,
 		"nrf.yaml":       discoveryRules,
+		"health.proto":   healthProto,
+		"call":           callOctets,
 	} {
 		if err := os.WriteFile(filepath.Join(b.Dir, name), []byte(content), 0o600); err != nil {
 			return err
@@ -79,16 +81,24 @@ func (b *lab) pair(n int) []int {
 	return b.CPUs[2*n : 2*n+2]
 }
 
-// missing names the packages that bring what the row needs and this machine lacks.
-func missing(r row) []string {
-	var packages []string
+// missing says how to get the programs that the row needs and this machine lacks; empty: there are none.
+func missing(r row) string {
+	var packages, all []string
 	for _, t := range r.needs() {
 		if t.binary == "" {
 			continue
 		}
-		if _, err := exec.LookPath(t.binary); err != nil {
+		if _, err := exec.LookPath(t.binary); err == nil {
+			continue
+		}
+		if strings.HasPrefix(t.pkg, "make ") {
+			all = append(all, t.pkg)
+		} else {
 			packages = append(packages, t.pkg)
 		}
 	}
-	return packages
+	if len(packages) > 0 {
+		all = append(all, "apt-get install "+strings.Join(packages, " "))
+	}
+	return strings.Join(all, "; ")
 }

@@ -1,4 +1,4 @@
-// Command perf is the harness behind "make bench". It compares h2surge with h2load, wrk, ab, Go's
+// Command perf is the harness behind "make bench". It compares h2surge with h2load, wrk, ab, ghz, Go's
 // own client and a client in C that does as little as possible, each against the same server with
 // the same work, and writes the tables of docs/project/benchmarks.md.
 //
@@ -26,9 +26,10 @@ func main() { harness.Main(roles, bench) }
 
 // roles are what this program is when it runs itself as a peer.
 var roles = map[string]func(args []string) error{
-	"go-client": goClientMain,
-	"go-server": goServerMain,
-	"notifier":  notifierMain,
+	"go-client":   goClientMain,
+	"go-server":   goServerMain,
+	"grpc-server": callServerMain,
+	"notifier":    notifierMain,
 }
 
 func parseFlags(args []string) (o options, err error) {

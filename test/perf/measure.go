@@ -36,8 +36,8 @@ type result struct {
 // measure runs a row: its servers, a run of each side that does not count, then the rounds.
 func (b *lab) measure(r row) result {
 	res := result{row: r, state: stateMeasured, cpus: len(b.CPUs)}
-	if packages := missing(r); len(packages) > 0 {
-		res.state, res.why = stateSkipped, "apt-get install "+strings.Join(packages, " ")
+	if res.why = missing(r); res.why != "" {
+		res.state = stateSkipped
 		return res
 	}
 	if r.floor != nil {

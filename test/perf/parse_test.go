@@ -52,6 +52,9 @@ func TestParse(t *testing.T) {
 			requests: 157496, perSecond: 157496, connections: 4,
 			times: times{mean: 205 * us, p50: 24 * us, p99: 4783 * us, max: 96450 * us, connect: 58 * us, waiting: 205 * us},
 		}},
+		{"ghz.txt", ghz{}, measured{
+			requests: 997, perSecond: 996.35, times: times{mean: 430 * us, p50: 270 * us, p99: 5280 * us, max: 6850 * us},
+		}},
 		{"floor.txt", floor{}, measured{requests: 116398, unanswered: 3602, rejected: 3602 + 7988, perSecond: 58199}},
 		{"floor-tls.txt", floor{}, measured{requests: 95600, perSecond: 47800, suite: "TLS 1.3 TLS_AES_256_GCM_SHA384"}},
 	} {
@@ -89,6 +92,7 @@ func TestParseRefuses(t *testing.T) {
 		{"wrk failed", wrk{}, harness.Finished{Code: 1, Stderr: "unable to connect"}, "unable to connect"},
 		{"wrk cut", wrk{}, harness.Finished{Stdout: strings.Split(read(t, "wrk.txt"), "Requests/sec")[0]}, "Requests/sec"},
 		{"ab failed", ab{}, harness.Finished{Code: 104, Stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
+		{"ghz without a success", ghz{}, harness.Finished{Stdout: strings.ReplaceAll(read(t, "ghz.txt"), "[OK]", "[NotFound]")}, "[OK"},
 		{"ab empty", ab{}, harness.Finished{}, "Complete requests"},
 		{"h2surge refuses a flag", h2surge{}, harness.Finished{Code: 1, Stderr: "--x: unknown flag\n"}, "exit code 1: --x: unknown flag"},
 		{"h2surge without target", h2surge{}, harness.Finished{Code: 5, Stderr: "cannot connect"}, "exit code 5: cannot connect"},
@@ -117,7 +121,7 @@ func TestInconclusive(t *testing.T) {
 
 // TestParseCut: of an output that ends anywhere there is an error, or the figures of the whole.
 func TestParseCut(t *testing.T) {
-	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "h2surge.json": h2surge{}, "floor.txt": floor{}} {
+	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "ghz.txt": ghz{}, "h2surge.json": h2surge{}, "floor.txt": floor{}} {
 		text := read(t, file)
 		whole, err := c.parse(harness.Finished{Stdout: text})
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // rows are all rows in the order of the page.
 func rows() []row {
-	return slices.Concat(markRows(), choiceRows(), scalingRows(), streamRows(), gatewayRows(), goRows())
+	return slices.Concat(markRows(), callRows(), choiceRows(), scalingRows(), streamRows(), gatewayRows(), goRows())
 }
 
 // against puts h2surge and a peer to the same work.

@@ -24,6 +24,7 @@ func TestRows(t *testing.T) {
 		"faults-60k": {"", 1.6, 1.3, 1.6}, "faults-60k-batch": {"", 3.0, 0, 0},
 		"faults-120k": {"", 1.6, 1.3, 1.6}, "faults-120k-batch": {"", 3.0, 0, 0},
 		"chain-lua": {"", 6.8, 4, 0}, "chain-language": {"", 2.0, 1.0, 0}, "chain-aka": {"h2surge", 1.15, 0, 0}, "jsonpath": {"h2surge", 1.25, 0, 0}, "notifications-50k": {"", 10, 6, 0},
+		"grpc-10k": {"ghz", 0.25, 0, 0}, "grpc-10k-h2load": {"h2load", 0.7, 0, 0}, "grpc-10k-post": {"h2surge", 1.25, 0, 0},
 		"observed-60k": {"h2surge", 1.05, 0, 0},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
@@ -120,8 +121,8 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if n != 20 {
-		t.Errorf("%d manifests, want those of ten chains and five rows of two sides", n)
+	if n != 24 {
+		t.Errorf("%d manifests, want those of twelve chains and six rows of two sides", n)
 	}
 }
 
@@ -164,6 +165,9 @@ func TestCommands(t *testing.T) {
 			`perf go-client {"URL":"http://127.0.0.1:1/","Seconds":3,"Parallel":1,"Requests":2000,"Padding":0,"Unread":true}`},
 		{"choice", "h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Batch http://127.0.0.1:2/",
 			"h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Spread http://127.0.0.1:2/"},
+		{"grpc-10k", "h2surge run -q -o json -f -", "ghz --insecure --proto dir/health.proto --call grpc.health.v1.Health/Check -d " + `{"service":"orders"}` +
+			" -c 200 --connections 20 -r 10000 -z 3s --duration-stop wait --cpus 1 127.0.0.1:2"},
+		{"grpc-10k-h2load", "h2surge run -q -o json -f -", "h2load -t1 -c20 -m10 -D3 --rps=500 -d dir/call -H content-type: application/grpc -H te: trailers http://127.0.0.1:2/grpc.health.v1.Health/Check"},
 		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://127.0.0.1:3/",
 			`perf go-client {"URL":"https://127.0.0.1:3/","Seconds":3,"Parallel":64,"Requests":0,"Padding":0,"Unread":false}`},
 		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/?body=65536&header=0",
