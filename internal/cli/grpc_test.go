@@ -184,6 +184,43 @@ func TestReflection(t *testing.T) {
 	}
 }
 
+// TestGRPCMistakes: lint and run report the field of a message with its line, and what is missing.
+func TestGRPCMistakes(t *testing.T) {
+	const registry = "../../config/samples/targets/registry.proto"
+	imports := file(t, "imports.proto", `syntax = "proto3"; package a; import "b/c.proto"; message M {} service S { rpc Do(M) returns (M); }`)
+	for _, tt := range []struct{ proto, call, want string }{
+		{registry, "service: registry.v1.Management, method: Registr", `12: spec.chains[0].steps[0].request.grpc: method: registry.v1.Management has no "Registr"; methods: Register, Deregister`},
+		{registry, "service: registry.v1.Managers, method: Register", `12: spec.chains[0].steps[0].request.grpc: service: there is no "registry.v1.Managers"; services: registry.v1.Discovery, registry.v1.Management`},
+		{registry, "service: registry.v1.Management, method: Register,\n message: {nfType: a,\n load: x}", `14: spec.chains[0].steps[0].request.grpc.message.load: invalid value for uint32 field load: "x"`},
+		{registry, "service: registry.v1.Management, method: Register,\n message: {nfType: 'a${ue}',\n ipv4Addresses: [a,\n {b: 1}]}", `15: spec.chains[0].steps[0].request.grpc.message.ipv4Addresses[1]: `},
+		{registry, "service: registry.v1.Management, method: Register,\n messages: [{},\n {}]", `12: spec.chains[0].steps[0].request.grpc: registry.v1.Management.Register takes exactly one message`},
+		{imports, "service: a.S, method: Do", `5: spec.targets[0].protoFrom[0]: ` + imports + `:1:38: could not resolve path "b/c.proto": it is not among the files; add it`},
+	} {
+		manifest := file(t, "mistakes.yaml", `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: mistakes}
+spec:
+  targets: [{name: registry, url: "http://127.0.0.1:1", protoFrom: [{file: `+tt.proto+`}]}]
+  variables: [{name: ue, counter: {}}]
+  chains:
+    - name: calls
+      target: registry
+      steps:
+        - request:
+            grpc: {`+tt.call+`}
+          name: call
+  rates: [{name: hold, requests: 1, requestsPerSecond: 10}]
+`)
+		for _, command := range []string{"lint", "run"} {
+			var out bytes.Buffer
+			code := execute(t.Context(), []string{"h2surge", command, manifest}, strings.NewReader(""), &out, &out, parts())
+			if code != 1 || !strings.Contains(out.String(), manifest+":"+tt.want) {
+				t.Errorf("%s %s: exit code %d, %s; want %s", command, tt.call, code, out.String(), tt.want)
+			}
+		}
+	}
+}
+
 // TestGRPCSample: the target of the samples, which serves the same proto files, counts what the report does.
 func TestGRPCSample(t *testing.T) {
 	waits(t)

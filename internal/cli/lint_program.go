@@ -14,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/grpc"
 )
 
 // program builds the program of a plan as runners do before they connect, to check what only the content of files
@@ -46,6 +47,12 @@ func (l *linter) program(plan *rv.Plan, places compile.Places, files []compile.F
 // planError returns a mistake in a plan as an error in a field of the spec. The message does not name dir, where the
 // files of the manifest are.
 func planError(at *field.Path, e *rv.PlanError, dir string) *field.Error {
+	if mistake := (*grpc.FieldError)(nil); errors.As(e.Err, &mistake) {
+		if mistake.Path != "" {
+			at = at.Child(mistake.Path)
+		}
+		return field.Invalid(at, field.OmitValueType{}, mistake.Err.Error())
+	}
 	detail := strings.TrimPrefix(e.Err.Error(), at.String()+": ") // a script has the name of its field
 	if dir != "" {
 		detail = strings.ReplaceAll(detail, dir+string(os.PathSeparator), "")

@@ -18,6 +18,7 @@ type call struct {
 	path            *field.Path
 	service, method string
 	messages        []text
+	paths           []*field.Path // of messages
 	waits           []rv.Wait
 	deadline        time.Duration
 	gzip            bool
@@ -34,6 +35,7 @@ func (c *compiler) call(at *field.Path, in *v1alpha1.GRPC) *call {
 	}
 	message := func(at *field.Path, raw []byte) {
 		out.messages = append(out.messages, c.text(at, c.object(at, raw), nil, ""))
+		out.paths = append(out.paths, at)
 	}
 	for i := range in.Messages {
 		at, raw := at.Child("messages").Index(i), in.Messages[i].Raw
@@ -102,7 +104,8 @@ func (c *compiler) resolveCall(s *scope, in *call, out *rv.Step) {
 		c.callable(in.path, &c.plan.Targets[out.Target])
 	}
 	out.GRPC = &rv.GRPC{Service: in.service, Method: in.method, Waits: in.waits, Deadline: in.deadline, Gzip: in.gzip}
-	for _, m := range in.messages {
+	for i, m := range in.messages {
+		c.place(s.place.In("grpc", i), in.paths[i])
 		out.GRPC.Messages = append(out.GRPC.Messages, c.resolve(s, m))
 	}
 }

@@ -121,7 +121,7 @@ func TestCalls(t *testing.T) {
 		{"Echo", []string{`a "name"`}, []string{`a "name"`}, codes.OK, ""},
 		{"Echo", []string{long}, []string{long}, codes.OK, ""},
 		{"Echo", []string{"full"}, nil, codes.ResourceExhausted, "100% of full: ä"},
-		{"Echo", []string{"wrong"}, nil, codes.Internal, `the body of the rule is not a grpc.health.v1.HealthCheckRequest: (line 1:2): unknown field "wrong"`},
+		{"Echo", []string{"wrong"}, nil, codes.Internal, `the body of the rule: wrong: grpc.health.v1.HealthCheckRequest has no such field`},
 		{"Echo", []string{"a", "b"}, nil, codes.Internal, "the request has a second message"},
 		{"Fail", []string{"a"}, nil, codes.PermissionDenied, "NOT_ALLOWED"},
 		{"Watch", []string{"b"}, []string{"a", "", "b"}, codes.OK, ""},

@@ -85,6 +85,9 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		messages = append(messages, []byte(marked.String()))
 	}
 	pieces, err := method.Request(messages, in.GRPC.Gzip)
+	if mistake := (*grpc.FieldError)(nil); errors.As(err, &mistake) {
+		b.item("grpc", mistake.Message)
+	}
 	if err != nil {
 		b.fail(err)
 		return nil

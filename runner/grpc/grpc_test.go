@@ -133,9 +133,17 @@ func TestUnfit(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	x := Mark(0)
 	for _, tt := range []struct{ method, text, want string }{
-		{"Create", `{"nome":1}`, `unknown field "nome"`},
+		{"Create", `{"nome":1}`, `nome: shop.v1.Order has no such field`},
+		{"Create", `{"lines":[{},{"price":{"units":"x"}}]}`, `lines[1].price.units: invalid value for sint64 field units: "x"`},
+		{"Create", `{"lines":[{"sku":"` + x + `"},{"price":{"units":"x"}}]}`, `lines[1].price.units: invalid value`},
+		{"Create", `{"totals":{"a":{"unit":1}},"names":{"1":2}}`, `names[1]: invalid value for string field`},
+		{"Create", `{"totals":{"a":{"unit":1}}}`, `totals[a].unit: shop.v1.Money has no such field`},
+		{"Create", `{"totals":{"a":{"units":"` + x + `"},"b":5}}`, `totals[b]: is not a shop.v1.Money: unexpected token 5`},
+		{"Create", `{"at":5}`, `at: is not a google.protobuf.Timestamp: unexpected token 5`},
+		{"Create", `{"state":"GONE"}`, `state: invalid value for enum field state: "GONE"`},
+		{"Create", `{"person":"a","machine":"1"}`, `is not a shop.v1.Order: error parsing "`},
 		{"Create", `{"nome":1,"id":"` + x + `"}`, `nome: shop.v1.Order has no such field`},
-		{"Create", `{"lines":[{"sku":"` + x + `","count":"x"}]}`, `lines: [0]: count: `},
+		{"Create", `{"lines":[{"sku":"` + x + `","count":"x"}]}`, `lines[0].count: `},
 		{"Create", `{"lines":{"sku":"` + x + `"}}`, `lines: is a list: false; the field is one: true`},
 		{"Create", `{"id":{"a":"` + x + `"}}`, `id: is an object; the field is of type string`},
 		{"Create", `{"at":"` + x + `"}`, `at: is a string; the field is of type message`},

@@ -76,11 +76,11 @@ func (m *Method) Request(messages [][]byte, compressed bool) (out []Piece, err e
 	}
 	for i, text := range messages {
 		inner, err := m.schema.message(m.method.Input(), text)
-		if err != nil && len(messages) > 1 {
-			err = fmt.Errorf("message %d: %w", i, err)
-		}
 		if err != nil {
-			return nil, err
+			mistake := &FieldError{Err: err}
+			errors.As(err, &mistake)
+			mistake.Message = i
+			return nil, mistake
 		}
 		out = append(out, Piece{Inner: inner, As: frame})
 	}
@@ -91,6 +91,9 @@ func (m *Method) Request(messages [][]byte, compressed bool) (out []Piece, err e
 func (s *Schema) message(d protoreflect.MessageDescriptor, text []byte) ([]Piece, error) {
 	if !HasMarks(string(text)) {
 		octets, err := s.constant(d, text)
+		if err != nil {
+			err = s.mistake(d, text, err)
+		}
 		return []Piece{{Octets: octets}}, err
 	}
 	object, err := decode(text)
@@ -104,7 +107,7 @@ func (s *Schema) message(d protoreflect.MessageDescriptor, text []byte) ([]Piece
 func (s *Schema) constant(d protoreflect.MessageDescriptor, text []byte) ([]byte, error) {
 	m := dynamicpb.NewMessage(d)
 	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("is not a %s: %w", d.FullName(), bare(err))
+		return nil, err
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
@@ -130,7 +133,7 @@ func decode(text []byte) (object map[string]any, err error) {
 
 // fields encodes the fields of a message that has marks, in the order of their names.
 func (s *Schema) fields(d protoreflect.MessageDescriptor, object map[string]any) (out []Piece, err error) {
-	if strings.HasPrefix(string(d.FullName()), "google.protobuf.") {
+	if isWellKnown(d) {
 		return nil, fmt.Errorf("a %s has no placeholders", d.FullName())
 	}
 	names := make([]string, 0, len(object))
@@ -139,16 +142,13 @@ func (s *Schema) fields(d protoreflect.MessageDescriptor, object map[string]any)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		f := d.Fields().ByJSONName(name)
+		f := fieldOf(d, name)
 		if f == nil {
-			f = d.Fields().ByTextName(name)
-		}
-		if f == nil {
-			return nil, fmt.Errorf("%s: %s has no such field", name, d.FullName())
+			return nil, within(name, fmt.Errorf("%s has no such field", d.FullName()))
 		}
 		pieces, err := s.field(d, f, object[name])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, within(name, err)
 		}
 		out = append(out, pieces...)
 	}
@@ -166,6 +166,9 @@ func (s *Schema) field(d protoreflect.MessageDescriptor, f protoreflect.FieldDes
 	switch elements, isList := value.([]any); {
 	case !HasMarks(string(text)):
 		octets, err := s.constant(d, fmt.Appendf(nil, "{%q:%s}", f.JSONName(), text))
+		if err != nil {
+			err = s.mistakeIn(f, value, err)
+		}
 		return []Piece{{Octets: octets}}, err
 	case f.IsMap():
 		return s.entries(f, value)
@@ -175,7 +178,7 @@ func (s *Schema) field(d protoreflect.MessageDescriptor, f protoreflect.FieldDes
 		for i, element := range elements {
 			pieces, err := s.element(d, f, element)
 			if err != nil {
-				return nil, fmt.Errorf("[%d]: %w", i, err)
+				return nil, within(fmt.Sprintf("[%d]", i), err)
 			}
 			out = append(out, pieces...)
 		}
@@ -192,6 +195,9 @@ func (s *Schema) element(d protoreflect.MessageDescriptor, f protoreflect.FieldD
 		return s.value(f, element)
 	}
 	octets, err := s.constant(d, fmt.Appendf(nil, "{%q:[%s]}", f.JSONName(), text))
+	if err != nil {
+		err = s.mistakeOf(f, element, err)
+	}
 	return []Piece{{Octets: octets}}, err
 }
 
@@ -213,7 +219,7 @@ func (s *Schema) entries(f protoreflect.FieldDescriptor, value any) (out []Piece
 		}
 		of, err := s.field(f.Message(), f.MapValue(), object[key])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
+			return nil, within("["+key+"]", err)
 		}
 		out = append(out, nested(f, append(inner, of...))...)
 	}

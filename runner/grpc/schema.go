@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -78,7 +79,9 @@ func addSources(to *protoregistry.Files, sources []File) error {
 		Accessor: protocompile.SourceAccessorFromMap(byName),
 	})}
 	compiled, err := c.Compile(context.Background(), slices.Sorted(maps.Keys(byName))...)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) { // an import; the error is not one of a file of the machine
+		return errors.New(strings.ReplaceAll(err.Error(), "file does not exist", "it is not among the files; add it"))
+	} else if err != nil {
 		return err
 	}
 	for _, d := range compiled {

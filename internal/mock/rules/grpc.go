@@ -91,7 +91,7 @@ func (c *Call) encode() {
 	var err error
 	if c.messages, err = c.rpc.AppendMessages(c.messages[:0], c.Body); err != nil {
 		c.Failed = true
-		c.fail(codeInternal, []byte("the body of the rule "+err.Error()))
+		c.fail(codeInternal, []byte("the body of the rule: "+err.Error()))
 		return
 	}
 	c.Body = c.messages
