@@ -9,7 +9,8 @@ import (
 )
 
 // Gzip compresses messages of requests, and decompresses those of responses. It belongs to one goroutine. The zero
-// value has no memory until it is used.
+// value has no memory until it is used. It compresses at the fastest level: the default level clears half a megabyte
+// for each message, which costs 20 times as much for a message of 50 octets.
 type Gzip struct {
 	writer *gzip.Writer
 	reader *gzip.Reader
@@ -28,7 +29,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 func (g *Gzip) compress(dst []byte, at int) []byte {
 	g.octets = g.octets[:0]
 	if g.writer == nil {
-		g.writer = gzip.NewWriter(&g.octets)
+		g.writer, _ = gzip.NewWriterLevel(&g.octets, gzip.BestSpeed)
 	} else {
 		g.writer.Reset(&g.octets)
 	}

@@ -78,23 +78,28 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestCallsAllocateNothing: calls of gRPC with placeholders in nested messages, also compressed.
+// TestCallsAllocateNothing: calls of gRPC with placeholders in nested messages, also compressed, and streams whose
+// second message waits.
 func TestCallsAllocateNothing(t *testing.T) {
-	for _, compressed := range []bool{false, true} {
+	message := rv.Text{{Literal: `{"id":"`}, {Variable: 1}, {Literal: `","next":{"next":{"id":"5"},"name":"ue-`}, {Variable: 1}, {Literal: `"}}`}}
+	for name, call := range map[string]rv.GRPC{
+		"unary":      {Method: "Call", Messages: []rv.Text{message}},
+		"compressed": {Method: "Call", Messages: []rv.Text{message}, Gzip: true},
+		"waits":      {Method: "Both", Messages: []rv.Text{message, message}, Waits: []rv.Wait{{Before: 1, Delay: 1}}},
+	} {
 		p := cannedChain()
-		p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; } service S { rpc Call(M) returns (M); }`}}
+		p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; }
+service S { rpc Call(M) returns (M); rpc Both(stream M) returns (stream M); }`}}
 		p.Chains[0].Captures = nil
-		p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/Call"), Timeout: time.Hour, GRPC: &rv.GRPC{
-			Service: "S", Method: "Call", Gzip: compressed,
-			Messages: []rv.Text{{{Literal: `{"id":"`}, {Variable: 1}, {Literal: `","next":{"next":{"id":"5"},"name":"ue-`}, {Variable: 1}, {Literal: `"}}`}}},
-		}}}
+		call.Service = "S"
+		p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/" + call.Method), Timeout: time.Hour, GRPC: &call}}
 		ok := append(append([]byte{0, 0, 16, 1, 5, 0, 0, 0, 0, 0x88, 0, 11}, "grpc-status"...), 1, '0')
 		w := cannedWorker(t, p, &canned{clock: 1, created: ok})
 		from := sent(w)
 		const turns = 1000
 		checkAllocations(t, w, turns)
 		if n := sent(w) - from; n < turns || w.rec.Steps[0].FailedChecks > 0 {
-			t.Errorf("%d requests, failed checks %v", n, w.rec.Steps[0].FailedBy.Counts())
+			t.Errorf("%s: %d requests, failed checks %v", name, n, w.rec.Steps[0].FailedBy.Counts())
 		}
 	}
 }
