@@ -17,12 +17,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
+
+// TestChanges: a watch that was interrupted shows a LoadTest that was deleted and created again as an update.
+func TestChanges(t *testing.T) {
+	before, after := test("a", 1), test("a", 1)
+	e := event.UpdateEvent{ObjectOld: &before, ObjectNew: &after}
+	if changes().Update(e) {
+		t.Error("a LoadTest that is the same brings a pass")
+	}
+	after.UID = "another"
+	if !changes().Update(e) {
+		t.Error("a LoadTest that replaces another one brings no pass")
+	}
+}
 
 // TestReconcile: the lock goes to the next test after the holder was deleted and its Job has ended, and is deleted with the last test.
 func TestReconcile(t *testing.T) {

@@ -97,15 +97,16 @@ func held(ctx context.Context, cache client.Reader, o client.Object) (out []reco
 }
 
 // changes selects LoadTests that come to need their lock, or to need it no more. The status of a LoadTest that runs
-// changes each second.
+// changes each second. After an interruption of the watch, a LoadTest that was replaced is an update with another UID.
 func changes() predicate.Predicate {
 	type need struct {
+		uid                           types.UID
 		lock                          string
 		wants, over, refused, started bool
 	}
 	of := func(o client.Object) (n need) {
 		if lt, is := o.(*v1alpha1.LoadTest); is {
-			n = need{lt.Spec.Lock, wants(lt, lt.Spec.Lock), over(lt), refused(lt), lt.Status.StartTime != nil}
+			n = need{lt.UID, lt.Spec.Lock, wants(lt, lt.Spec.Lock), over(lt), refused(lt), lt.Status.StartTime != nil}
 		}
 		return n
 	}

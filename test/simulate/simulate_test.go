@@ -39,6 +39,9 @@ func TestStories(t *testing.T) {
 			5s@create:Secret+100ms killOperator; 5s@create:Secret+200ms stop test=1`,
 		// A runner that waits for teardown does not hear of its operator for longer than a minute.
 		"TeardownAfterSilence": `0s operators; 0s links; 0s test once=2; 5s mute ms=110000`,
+		// A LoadTest that has a lock, and no Job yet, is replaced while the operator does not watch.
+		"ReplacedWithALock": `0s operators; 0s links; 0s test extra=1; 1ms forbid kind=2 ms=20000; 3s another extra=1;
+			10s gone; 10.001s replace`,
 		// A tenant creates a Job in the name of the operator, and deletes it at the end of the faults.
 		"ForgedJob": `0s operators; 0s links; 0s test; 200ms forge kind=3 owner=1; 8s evict`,
 	} {
