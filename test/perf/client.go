@@ -17,6 +17,7 @@ const (
 	http1 protocol = "HTTP/1.1"
 	h2c   protocol = "h2c"
 	h2    protocol = "h2" // over TLS, by ALPN
+	h3    protocol = "h3" // over QUIC
 )
 
 // short is for names of rows.

@@ -18,18 +18,27 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
 	"github.com/h2surge/h2surge/test/harness"
 )
 
-// goClient is net/http's client in a process of its own: this program once more.
-type goClient struct{}
+// goClient is net/http's client in a process of its own: this program once more. It is that of quic-go for HTTP/3.
+type goClient struct{ http3 bool }
 
-func (goClient) name() string { return "Go net/http" }
-func (goClient) needs() tool  { return tool{} }
+func (c goClient) name() string {
+	if c.http3 {
+		return "quic-go http3"
+	}
+	return "Go net/http"
+}
+
+func (goClient) needs() tool { return tool{} }
 
 func (goClient) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
 	work, err := json.Marshal(goWork{URL: s.url(l), Seconds: seconds, Parallel: l.inFlight(), Requests: l.bound,
-		Padding: l.padding, Unread: l.unread})
+		Padding: l.padding, Unread: l.unread, HTTP3: l.protocol == h3})
 	argv := []string{b.Self, "go-client", string(work)}
 	return harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, err
 }
@@ -42,6 +51,7 @@ type goWork struct {
 	Requests int64 // at most; 0: no bound
 	Padding  int   // bytes of a header field
 	Unread   bool  // the responses are neither read nor closed
+	HTTP3    bool  `json:",omitempty"`
 }
 
 // goTold is what the process prints.
@@ -100,6 +110,12 @@ func newGoRun(w goWork) *goRun {
 	if w.Requests == 0 {
 		g.left.Store(1 << 62)
 	}
+	if w.HTTP3 {
+		g.client = &http.Client{Transport: &http3.Transport{
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true, Dial: g.dialQUIC,
+		}}
+		return g
+	}
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	g.client = &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -112,6 +128,11 @@ func newGoRun(w goWork) *goRun {
 		DisableCompression:  true,
 	}}
 	return g
+}
+
+func (g *goRun) dialQUIC(ctx context.Context, address string, secure *tls.Config, c *quic.Config) (*quic.Conn, error) {
+	g.connections.Add(1)
+	return quic.DialAddrEarly(ctx, address, secure, c)
 }
 
 // run counts memory as a Go benchmark does: all that the process allocated, over the requests.

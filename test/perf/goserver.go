@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/quic-go/quic-go/http3"
 )
 
 // goServer answers with "hello", or with as many bytes as the query's "body" says and a header
@@ -21,7 +23,8 @@ type goServer struct {
 // maxFiller bounds both sizes.
 const maxFiller = 1 << 20
 
-// goServerMain serves HTTP/1.1, HTTPS and the count of both on three addresses until it is killed.
+// goServerMain serves HTTP/1.1, HTTPS and the count of both on three addresses until it is killed, and HTTP/3 on the
+// address of HTTPS.
 func goServerMain(args []string) error {
 	if len(args) != 5 {
 		return errors.New("go-server needs three addresses, a certificate and a key")
@@ -47,6 +50,10 @@ func goServerMain(args []string) error {
 	go serve(args[0], http.HandlerFunc(g.answer))
 	go serve(args[1], http.HandlerFunc(g.answer), args[3], args[4])
 	go serve(args[2], http.HandlerFunc(g.count))
+	go func() {
+		s := &http3.Server{Addr: args[1], Handler: http.HandlerFunc(g.answer)}
+		ended <- s.ListenAndServeTLS(args[3], args[4])
+	}()
 	return <-ended
 }
 

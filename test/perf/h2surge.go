@@ -30,6 +30,9 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 	switch l.protocol {
 	case http1:
 		c.Argv = append(c.Argv, "--h1")
+	case h3:
+		c.Argv = append(c.Argv, "--h3")
+		c.Env = append(c.Env, "SSL_CERT_FILE="+b.Dir+"/cert.pem")
 	case h2:
 		c.Env = append(c.Env, "SSL_CERT_FILE="+b.Dir+"/cert.pem") // it verifies certificates
 	}

@@ -109,7 +109,7 @@ func (b *lab) round(s *served, res *result) error {
 // warm runs each side once without measuring, and compares what TLS they agreed on.
 func (b *lab) warm(s *served, res *result) error {
 	r := res.row
-	if r.ours.load.protocol == h2 {
+	if p := r.ours.load.protocol; p == h2 || p == h3 { // a server has the same for both
 		var err error
 		if res.suite, err = probe(s.urls(h2)[0]); err != nil {
 			return fmt.Errorf("asking for the TLS suite: %w", err)

@@ -34,6 +34,8 @@ func markRows() []row {
 			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)).withFloor(1.05, 1.0),
 		compare("http1-no-keep-alive", "GET HTTP/1.1, 100 connections at a time, one a request", nginxDirect, ab{},
 			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.92, 0.88)).withFloor(1.15, 1.08),
+		compare("h3-m64", "GET HTTP/3, 1 connection, 64 streams", goHTTP, goClient{http3: true},
+			load{protocol: h3, connections: 1, streams: 64, path: "/"}, cpuRatio(0.80, 0.60)),
 		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", chainLoad(0, ""),
 			cpuMicros(0.60, 0.35),
 			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ours.of(rate) }}),

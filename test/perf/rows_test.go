@@ -20,7 +20,8 @@ func TestRows(t *testing.T) {
 	want := map[string]bounds{
 		"h2c-m100": {"h2load", 0.60, 0.45, 2.5}, "tls-m100": {"h2load", 0.60, 0.45, 2.3}, "h2c-m100-nginx": {"h2load", 0.85, 0.60, 0},
 		"h2c-m1": {"h2load", 0.85, 0.75, 1.15}, "http1": {"wrk", 1.00, 0.90, 1.05}, "http1-no-keep-alive": {"ab", 0.92, 0.88, 1.15},
-		"chain": {"", 0.60, 0.35, 0}, "chain-60k": {"", 2.0, 1.2, 0}, "chain-60k-batch": {"", 1.3, 0, 0},
+		"h3-m64": {"quic-go http3", 0.80, 0.60, 0},
+		"chain":  {"", 0.60, 0.35, 0}, "chain-60k": {"", 2.0, 1.2, 0}, "chain-60k-batch": {"", 1.3, 0, 0},
 		"faults-60k": {"", 1.6, 1.3, 1.6}, "faults-60k-batch": {"", 3.0, 0, 0},
 		"faults-120k": {"", 1.6, 1.3, 1.6}, "faults-120k-batch": {"", 3.0, 0, 0},
 		"chain-lua": {"", 6.8, 4, 0}, "chain-language": {"", 2.0, 1.0, 0}, "chain-aka": {"h2surge", 1.15, 0, 0}, "jsonpath": {"h2surge", 1.25, 0, 0}, "notifications-50k": {"", 10, 6, 0},
@@ -134,7 +135,7 @@ func TestChainBody(t *testing.T) {
 
 // TestCommands: what each client is told, for a row of each kind.
 func TestCommands(t *testing.T) {
-	s := &served{bases: map[protocol][]string{http1: {"http://127.0.0.1:1"}, h2c: {"http://127.0.0.1:2"}, h2: {"https://127.0.0.1:3"}}}
+	s := &served{bases: map[protocol][]string{http1: {"http://127.0.0.1:1"}, h2c: {"http://127.0.0.1:2"}, h2: {"https://127.0.0.1:3"}, h3: {"https://127.0.0.1:3"}}}
 	b := &lab{Lab: harness.Lab{H2surge: "h2surge", Self: "perf"}}
 	byName := map[string]row{}
 	for _, r := range rows() {
@@ -168,6 +169,8 @@ func TestCommands(t *testing.T) {
 		{"grpc-10k", "h2surge run -q -o json -f -", "ghz --insecure --proto dir/health.proto --call grpc.health.v1.Health/Check -d " + `{"service":"orders"}` +
 			" -c 200 --connections 20 -r 10000 -z 3s --duration-stop wait --cpus 1 127.0.0.1:2"},
 		{"grpc-10k-h2load", "h2surge run -q -o json -f -", "h2load -t1 -c20 -m10 -D3 --rps=500 -d dir/call -H content-type: application/grpc -H te: trailers http://127.0.0.1:2/grpc.health.v1.Health/Check"},
+		{"h3-m64", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s --h3 https://127.0.0.1:3/",
+			`perf go-client {"URL":"https://127.0.0.1:3/","Seconds":3,"Parallel":64,"Requests":0,"Padding":0,"Unread":false,"HTTP3":true}`},
 		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://127.0.0.1:3/",
 			`perf go-client {"URL":"https://127.0.0.1:3/","Seconds":3,"Parallel":64,"Requests":0,"Padding":0,"Unread":false}`},
 		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://127.0.0.1:1/?body=65536&header=0",

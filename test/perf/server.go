@@ -164,6 +164,7 @@ func startGo(b *lab, cpus []int, procs int) (*served, error) {
 		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
 		s.bases[h2c] = s.bases[http1]
 		s.bases[h2] = []string{harness.Loopback("https", ports[1])}
+		s.bases[h3] = s.bases[h2]
 		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[2])) }
 		argv := []string{b.Self, "go-server"}
 		for _, p := range ports {
