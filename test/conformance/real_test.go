@@ -108,7 +108,7 @@ SSLCertificateKeyFile %[5]s
 `, s.dir, s.ports[0], s.ports[1], s.cert, s.key))}
 	}},
 	{"caddy", "caddy", func(s *site) []door {
-		return []door{{rv.ProtocolHTTP1, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}}
+		return []door{{rv.ProtocolHTTP1, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}, {rv.ProtocolH3, true, s.ports[1]}}
 	}, func(t *testing.T, s *site) []string {
 		return []string{"run", "--adapter", "caddyfile", "--config", write(t, s, "Caddyfile", fmt.Sprintf(`{
   admin off
@@ -118,12 +118,12 @@ http://127.0.0.1:%d {
   root * %s/www
   file_server
 }
-https://127.0.0.1:%d {
-  tls %s %s
-  root * %s/www
+https://127.0.0.1:%[3]d, https://localhost:%[3]d {
+  tls %[4]s %[5]s
+  root * %[2]s/www
   file_server
 }
-`, s.ports[0], s.dir, s.ports[1], s.cert, s.key, s.dir))}
+`, s.ports[0], s.dir, s.ports[1], s.cert, s.key))}
 	}},
 	{"node", "nodejs", func(s *site) []door {
 		return []door{{rv.ProtocolH2C, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}, {rv.ProtocolHTTP1, false, s.ports[2]}}
@@ -177,7 +177,7 @@ func newSite(t *testing.T, until time.Time) *site {
 	}
 	write(t, s, "www/index.html", strings.Repeat("p", 612))
 	pair := certtest.New(t, x509.Certificate{
-		Subject: pkix.Name{CommonName: "conformance"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: "conformance"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
 		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
 	}, nil)
 	s.cert, s.key = write(t, s, "cert.pem", pair.PEM()), write(t, s, "key.pem", pair.KeyPEM())
@@ -251,10 +251,13 @@ func (s *site) through(d door, requests int64) *rv.Plan {
 	if d.secure {
 		t.Endpoints[0].Scheme = "https"
 		alpn := "http/1.1"
-		if d.protocol == rv.ProtocolH2 {
-			alpn = "h2"
+		if d.protocol != rv.ProtocolHTTP1 {
+			alpn = string(d.protocol)
 		}
 		t.TLS = &rv.TLS{CAFile: s.cert, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{alpn}}
+		if d.protocol == rv.ProtocolH3 {
+			t.TLS.ServerName = "localhost" // over QUIC, Caddy does not find a certificate by the IP address
+		}
 	}
 	return p
 }
