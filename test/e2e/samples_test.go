@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mock"
 )
 
 // samplesDir has what users start from; its folder targets has rules for the target.
@@ -114,6 +115,17 @@ func runSample(t *testing.T, name string) {
 	s.wantFlawless(lt)
 	s.wantReceived(lt)
 	s.wantNotified(lt)
+}
+
+// wantCalls: if the target serves proto files, each request was a call, and those that the test expects to fail did.
+func (s *story) wantCalls(lt *v1alpha1.LoadTest, st mock.Stats) {
+	s.Helper()
+	if !slices.ContainsFunc(lt.Spec.Targets, func(t v1alpha1.Target) bool { return len(t.ProtoFrom) > 0 }) {
+		return
+	}
+	if ok, absent := st.ByCode["OK"], st.ByCode["NOT_FOUND"]; ok == 0 || absent == 0 || ok+absent != st.Answered {
+		s.Errorf("the target answered %d requests, and calls with the codes %v", st.Answered, st.ByCode)
+	}
 }
 
 // wantNotified: the runners have received in time what the target says it has sent, and nothing else.
@@ -295,6 +307,7 @@ func (s *story) wantReceived(lt *v1alpha1.LoadTest) {
 	if st.RuleStats != nil && st.Unmatched != 0 {
 		s.Errorf("%d requests were for no rule", st.Unmatched)
 	}
+	s.wantCalls(lt, st)
 	r := lt.Status.Results
 	s.Logf("sent %d, warm-up %d, setup %d, teardown %d; received %d: %v", r.Requests.Sent, r.WarmUpSent, r.Setup.Sent, r.Teardown.Sent,
 		st.Requests, fmt.Sprint(st.ByMethod, st.ByStatus))

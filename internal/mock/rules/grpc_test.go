@@ -42,3 +42,33 @@ func TestCallMistakes(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCall: whatever a client sends, a call ends with a code, and its answer is a response.
+func FuzzCall(f *testing.F) {
+	dir := f.TempDir()
+	write(f, dir+"/echo.proto", echoProto)
+	set, err := Load([]byte(head+`protoFiles: [echo.proto]
+rules:
+- {name: say, match: {path: /a.Echo/Say}, responses: [{body: '{"s": "${json:/s}", "n": ${json:/n}}'}]}
+- {name: watch, match: {path: /a.Echo/Watch}, responses: [{body: '[${request.body}, {"s": "${request.header.x}"}]'}]}
+`), dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("Say", "x", []byte("\x00\x00\x00\x00\x03\x0a\x01x"))
+	f.Add("Watch", "\"", []byte("\x00\x00\x00\x00\x02\x10\x05"))
+	f.Add("Other", "", []byte("\x01"))
+	f.Fuzz(func(t *testing.T, method, x string, body []byte) {
+		e := started(t, set)
+		c := &Call{}
+		c.Begin([]byte("POST"), []byte("/a.Echo/"+method))
+		c.AddField([]byte("content-type"), []byte("application/grpc"))
+		c.AddField([]byte("x"), []byte(x))
+		c.AddBody(body)
+		e.Answer(c, clock)
+		if c.Fate != Answered || c.Code < 0 || c.Code >= Codes || (c.Code == codeOK) != (len(c.Trailers) > 0) {
+			t.Errorf("fate %d, code %d, trailers %q", c.Fate, c.Code, c.Trailers)
+		}
+		answer(t, c)
+	})
+}
