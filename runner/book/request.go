@@ -32,6 +32,8 @@ type Request struct {
 	InFlight bool
 	// captures has a bit for each of the step's captures that the response has filled.
 	captures uint32
+	// code is 1 + the code of a call of gRPC; 0: the response has none yet.
+	code uint8
 	// retryAfter is the pause that a failed response asks for, in milliseconds.
 	retryAfter int32
 	// Retried: the peer has given it back once already.
@@ -81,6 +83,21 @@ func (r *Request) DueNow(now int64) { r.Due = now }
 
 // SetSampled sets whether the header is gathered for a sample.
 func (r *Request) SetSampled(wanted bool) { r.Sampled = wanted }
+
+// SetCode notes the field grpc-status of a call. The first one counts.
+func (r *Request) SetCode(status []byte) {
+	if r.code == 0 {
+		r.code = 1 + uint8(grpc.Number(status))
+	}
+}
+
+// Code returns the name of the code of a call.
+func (r *Request) Code() string {
+	if r.code == 0 {
+		return grpc.Code(nil)
+	}
+	return grpc.Name(int(r.code - 1))
+}
 
 // Respond notes the status of the response, whose header has come.
 func (r *Request) Respond(status int, now int64) { r.Status, r.First = int16(status), now }

@@ -68,7 +68,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 	}
 	b.waits(in.GRPC, method, s)
 	s.call = &call{method: method, schema: schema, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
-		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == statusField
+		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == grpc.StatusField
 	})}
 	var parts []*rv.Part
 	var messages [][]byte
@@ -154,8 +154,8 @@ func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
 func (s *Sources) Unfit() bool { return s.unfit }
 
 const (
-	statusField, messageField, detailsField = "grpc-status", "grpc-message", "grpc-status-details-bin"
-	encodingField                           = "grpc-encoding"
+	messageField, detailsField = "grpc-message", "grpc-status-details-bin"
+	encodingField              = "grpc-encoding"
 )
 
 // inspectCall makes the step keep the fields of a response.
@@ -185,10 +185,10 @@ func callFields(in *rv.Step, has map[string]bool) (out []fieldSource) {
 
 // finding is the code of a response, for a trial.
 func (c *call) finding(x *message.Exchange) Finding {
-	status, has := x.Response.Header(statusField)
+	status, has := x.Response.Header(grpc.StatusField)
 	code, text := grpc.Code(status), string(status)
 	if !has {
-		text = "there is no " + statusField
+		text = "there is no " + grpc.StatusField
 	}
 	if m, _ := x.Response.Header(messageField); len(m) > 0 {
 		text += ": " + string(m)
@@ -200,7 +200,7 @@ func (c *call) finding(x *message.Exchange) Finding {
 // judge returns the name of the code of a call that failed, or of the check that its messages failed, or "". If checks,
 // captures or the script of the step read the body, it replaces the body by the messages in JSON, or by the failure.
 func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
-	status, has := x.Response.Header(statusField)
+	status, has := x.Response.Header(grpc.StatusField)
 	code := grpc.Code(status)
 	switch {
 	case !has || code != "OK" && !c.judged:

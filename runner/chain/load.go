@@ -239,8 +239,12 @@ func (b *builder) buildStep(in *rv.Step) Step {
 		s.inspect()
 		return s
 	}
-	if s.call != nil {
+	switch {
+	case s.call == nil:
+	case s.Inspect || s.Streams || s.Waits != nil:
 		s.inspectCall()
+	default:
+		s.CodeOnly, s.WantHeaders = true, true
 	}
 	s.WantRequest = s.WantRequest || s.resolves && s.changesPath()
 	s.beginWithURI()

@@ -103,6 +103,8 @@ type Step struct {
 	LoadControl bool
 	// BeginsWithURI: the path begins with a captured value; see Instance.Authority.
 	BeginsWithURI bool
+	// CodeOnly: the step calls a method of gRPC, and needs nothing of the response but grpc-status.
+	CodeOnly bool
 	// Streams: the step calls a method of gRPC with a stream of the server. Waits delay messages of its request.
 	Streams bool
 	Waits   []rv.Wait

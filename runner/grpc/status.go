@@ -12,6 +12,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
+// StatusField is the field of a response that has its code.
+const StatusField = "grpc-status"
+
 // codes are the status codes of gRPC, by number.
 var codes = [...]string{
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
@@ -19,19 +22,25 @@ var codes = [...]string{
 	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
+// OK is the name of the code of a call that succeeded.
+const OK = "OK"
+
 // unknown is the number of UNKNOWN. A client takes a status that is absent or not defined for it.
 const unknown = 2
 
-// number returns the code in a grpc-status field.
-func number(status []byte) int {
+// Number returns the code in a grpc-status field.
+func Number(status []byte) int {
 	if n, err := strconv.Atoi(string(status)); err == nil && n >= 0 && n < len(codes) {
 		return n
 	}
 	return unknown
 }
 
+// Name returns the name of a code.
+func Name(number int) string { return codes[number] }
+
 // Code returns the name of the code in a grpc-status field.
-func Code(status []byte) string { return codes[number(status)] }
+func Code(status []byte) string { return Name(Number(status)) }
 
 // Failure is why a call failed: the fields grpc-status, grpc-message and grpc-status-details-bin. The last one is a
 // google.rpc.Status; it is empty, or not one, if the server has no details.
@@ -41,7 +50,7 @@ type Failure struct{ Status, Message, Details []byte }
 // type as @type, and the fields of its message if the schema has the type; otherwise value has its octets in base64. It
 // allocates.
 func (f Failure) AppendJSON(dst []byte, s *Schema) []byte {
-	dst = strconv.AppendInt(append(dst, `{"code":`...), int64(number(f.Status)), 10)
+	dst = strconv.AppendInt(append(dst, `{"code":`...), int64(Number(f.Status)), 10)
 	dst = appendText(append(dst, `,"message":`...), string(unescape(f.Message)))
 	dst = append(dst, `,"details":[`...)
 	for i, detail := range details(f.Details) {

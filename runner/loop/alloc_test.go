@@ -87,14 +87,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 		"compressed": {Method: "Call", Messages: []rv.Text{message}, Gzip: true},
 		"waits":      {Method: "Both", Messages: []rv.Text{message, message}, Waits: []rv.Wait{{Before: 1, Delay: 1}}},
 	} {
-		p := cannedChain()
-		p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; }
-service S { rpc Call(M) returns (M); rpc Both(stream M) returns (stream M); }`}}
-		p.Chains[0].Captures = nil
-		call.Service = "S"
-		p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/" + call.Method), Timeout: time.Hour, GRPC: &call}}
-		ok := append(append([]byte{0, 0, 16, 1, 5, 0, 0, 0, 0, 0x88, 0, 11}, "grpc-status"...), 1, '0')
-		w := cannedWorker(t, p, &canned{clock: 1, created: ok})
+		w := cannedWorker(t, cannedCall(call), &canned{clock: 1, created: cannedStatus})
 		from := sent(w)
 		const turns = 1000
 		checkAllocations(t, w, turns)

@@ -232,19 +232,34 @@ func sent(w *Worker) (n int64) {
 	return n
 }
 
+// cannedStatus is a response with grpc-status 0.
+var cannedStatus = append(append([]byte{0, 0, 16, 1, 5, 0, 0, 0, 0, 0x88, 0, 11}, "grpc-status"...), 1, '0')
+
+// cannedCall is cannedChain with a call of gRPC.
+func cannedCall(call rv.GRPC) *rv.Plan {
+	p := cannedChain()
+	p.Targets[0].Protos = []rv.Content{{Text: `syntax = "proto3"; message M { int64 id = 1; M next = 2; string name = 3; }
+service S { rpc Call(M) returns (M); rpc Both(stream M) returns (stream M); }`}}
+	p.Chains[0].Captures, call.Service = nil, "S"
+	p.Chains[0].Steps = []rv.Step{{Name: "call", Method: "POST", Path: lit("/S/" + call.Method), Timeout: time.Hour, GRPC: &call}}
+	return p
+}
+
 // BenchmarkEngine is the cost of a request without a kernel. Run it with
 //
 //	go test -run - -bench Engine -count 6 ./runner/loop | benchstat -
 func BenchmarkEngine(b *testing.B) {
 	for _, tt := range []struct {
-		name string
-		plan *rv.Plan
+		name    string
+		plan    *rv.Plan
+		created []byte
 	}{
-		{"get", gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour})},
-		{"chain", cannedChain()},
+		{"get", gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), nil},
+		{"chain", cannedChain(), nil},
+		{"call", cannedCall(rv.GRPC{Method: "Call", Messages: []rv.Text{{{Literal: `{"id":"5"}`}}}}), cannedStatus},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			w := cannedWorker(b, tt.plan, &canned{clock: 1})
+			w := cannedWorker(b, tt.plan, &canned{clock: 1, created: tt.created})
 			from := sent(w)
 			b.ReportAllocs()
 			b.ResetTimer()

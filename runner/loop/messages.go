@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/conns"
 	"github.com/h2surge/h2surge/runner/flow"
+	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/protocol"
 	"github.com/h2surge/h2surge/runner/tally"
@@ -144,10 +145,13 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 	x := m.requests.Complete(r, m.now)
 	m.rec.Problem(r, x)
 	if !s.Inspect {
-		if s.Accepts(int(r.Status)) {
-			return ""
+		switch {
+		case !s.Accepts(int(r.Status)):
+			return rv.CheckStatus
+		case s.CodeOnly && r.Code() != grpc.OK:
+			return r.Code()
 		}
-		return rv.CheckStatus
+		return ""
 	}
 	in := m.flow.At(r.Instance)
 	failed := s.Judge(&in.Instance, m.sources, x)
@@ -217,6 +221,9 @@ func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, 
 	}
 	if r.Sampled {
 		m.requests.Gather(r, name, value)
+	}
+	if s.CodeOnly && string(name) == grpc.StatusField {
+		r.SetCode(value)
 	}
 	if redirects {
 		return // the request that follows has the values that this one had

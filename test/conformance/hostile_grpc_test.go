@@ -93,6 +93,9 @@ func trailersOnly(name, failedBy string, fields ...string) grpcRow {
 	return row.judged()
 }
 
+// unchecked removes the checks.
+func unchecked(p *rv.Plan) { p.Chains[0].Steps[0].Expect.Checks = nil }
+
 // expected makes only the first call fail with RESOURCE_EXHAUSTED, which is a success if its failure contains a text.
 func expected(failure string) func(p *rv.Plan) {
 	return func(p *rv.Plan) {
@@ -131,6 +134,10 @@ func TestHostileCalls(t *testing.T) {
 		trailersOnly("Responses Trailers-Only without a status", "UNKNOWN"),
 		trailersOnly("Responses a status above 16", "UNKNOWN", "grpc-status", "17"),
 		trailersOnly("Responses a status that is not a number", "UNKNOWN", "grpc-status", "OK"),
+		trailersOnly("Responses to a step without checks: Trailers-Only with a code", "ABORTED", "grpc-status", "10").with(unchecked),
+		trailersOnly("Responses to a step without checks: Trailers-Only without a status", "UNKNOWN").with(unchecked),
+		grpcAnswer("Responses to a step without checks: a message, and trailers with a code", "INTERNAL", okMessage, "grpc-status", "13").with(unchecked),
+		grpcAnswer("Responses to a step without checks: a message", "", okMessage, "x", "y", "grpc-status", "0").with(unchecked),
 		grpcAnswer("Responses a message without trailers", "UNKNOWN", okMessage),
 		grpcAnswer("Responses a message, and trailers with a code", "RESOURCE_EXHAUSTED", okMessage, "grpc-status", "8"),
 		grpcAnswer("Responses a message, and trailers without a status", "UNKNOWN", okMessage, "x", "y"),
