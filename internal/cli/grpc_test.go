@@ -6,18 +6,24 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
 
 	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/test/certtest"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -181,6 +187,56 @@ func TestReflection(t *testing.T) {
 		if code != 1 || !strings.Contains(errors.String(), tt.want) {
 			t.Errorf("%q: exit code %d, %s; want %s", tt.args, code, errors.String(), tt.want)
 		}
+	}
+}
+
+// TestReflectionTLS: the questions are sent as the calls are, over TLS and with the token of the target.
+func TestReflectionTLS(t *testing.T) {
+	waits(t)
+	pair := certtest.Self(t, "localhost")
+	var denied atomic.Int64
+	authorize := func(ctx context.Context) error {
+		if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get("authorization"), []string{"Bearer open"}) {
+			denied.Add(1)
+			return status.Error(codes.Unauthenticated, "no token")
+		}
+		return nil
+	}
+	s := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(new(pair.TLS()))),
+		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := authorize(ctx); err != nil {
+				return nil, err
+			}
+			return next(ctx, in)
+		}),
+		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if err := authorize(stream.Context()); err != nil {
+				return err
+			}
+			return next(srv, stream)
+		}))
+	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
+	reflection.Register(s)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	ca, token := file(t, "ca.pem", pair.PEM()), file(t, "token", "open")
+	manifest := func(auth string) string {
+		return `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: tls}, spec: {
+targets: [{name: a, url: "https://` + strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1) + `", tls: {caFrom: {file: ` + ca + `}}` + auth + `}],
+chains: [{name: c, target: a, steps: [{name: check, request: {grpc: {service: grpc.health.v1.Health, method: Check}}}]}],
+rates: [{name: r, requests: 20, requestsPerSecond: 1000}]}}`
+	}
+	if r := runAny(t, manifest(", auth: {bearer: {tokenFrom: {file: "+token+"}}}"), "-f", "-", "--reflection"); r.Requests.Succeeded != 20 || denied.Load() != 0 {
+		t.Errorf("%+v, %d denied", r.Requests, denied.Load())
+	}
+	var out bytes.Buffer
+	code := execute(t.Context(), []string{"h2surge", "run", "-f", "-", "--reflection"}, strings.NewReader(manifest("")), &out, &out, parts())
+	if want := "--reflection: target a: service grpc.health.v1.Health: the server refused: UNAUTHENTICATED: no token"; code != 1 || !strings.Contains(out.String(), want) {
+		t.Errorf("exit code %d, %s; want %s", code, out.String(), want)
 	}
 }
 
