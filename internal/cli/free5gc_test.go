@@ -28,7 +28,7 @@ func TestSamplesAsOfFree5GC(t *testing.T) {
 			"              checks:\n                - {name: location, header: location, contains: /namf-evts/v1/subscriptions/}\n", "",
 		}},
 		"ausf-authentication": {rules: "ausf", urls: []string{""}, without: []string{"remove"}},
-		"nrf-registration": {rules: "nrf", urls: []string{""}},
+		"nrf-registration":    {rules: "nrf", urls: []string{""}},
 		"pcf-events": {rules: "pcf", urls: []string{""}, change: []string{
 			"        - name: create-policy\n", `        - name: create-am-policy
           request:

@@ -273,7 +273,7 @@ func clone(m *message.Message) *message.Message {
 func (d *dryRun) show(e *trial.Exchange, notes []string) {
 	out := d.describe(e)
 	out.Notes = notes
-	if out.Request != nil && strings.Contains(string(e.Request.Body), standInPrefix) {
+	if out.Request != nil && (out.unknown || strings.Contains(string(e.Request.Body), standInPrefix)) {
 		for i := range out.Request.Fields {
 			if f := &out.Request.Fields[i]; f.Name == "content-length" {
 				f.Value = "<length of the body>"

@@ -119,7 +119,7 @@ func lines(text []byte) (out string, ok bool) {
 func (t *tried) showCall(c *triedCall, out *triedExchange, e *trial.Exchange) {
 	if out.call = c; out.Request != nil {
 		if text, ok := c.request(out.Request, e.Request.Body); ok {
-			out.isCall = true
+			out.isCall, out.unknown = true, strings.Contains(text, standInPrefix)
 			t.body(out.Request, []byte(text))
 		}
 	}

@@ -84,6 +84,8 @@ type triedExchange struct {
 	// call is nil if the step does not call gRPC. isCall: the request's body is shown as its messages.
 	call   *triedCall
 	isCall bool
+	// unknown: messages of the request, which may be compressed, have a value that is not known.
+	unknown bool
 }
 
 // triedMessage is a request or a response.
