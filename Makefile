@@ -159,7 +159,7 @@ skew-test: ## Run this operator with runners of the last tag (or of the commit i
 	hack/skew.sh
 
 .PHONY: conformance
-conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Python, Go, gRPC; installs their packages as root.
+conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Python, Go, gRPC, HTTP/3; installs their packages as root.
 	hack/install.sh nginx=nginx nghttpd=nghttp2-server h2o=h2o haproxy=haproxy apache2=apache2 caddy=caddy node=nodejs python3=python3 openssl=openssl || [ -z "$$CI" ]
 	hack/site/venv.sh bin/grpcio test/conformance/requirements.txt || [ -z "$$CI" ]
 	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)

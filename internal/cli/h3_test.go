@@ -10,6 +10,7 @@ import (
 
 	"github.com/quic-go/quic-go/http3"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/test/certtest"
 	"github.com/h2surge/h2surge/test/markdown"
@@ -51,6 +52,9 @@ func TestEndToEndOverHTTP3(t *testing.T) {
 		r := run(t, "", 0, append(args, "--h3", peer.url+"/x")...)
 		if got := peer.take(); r.Requests.Succeeded != 500 || got.requests["HTTP/3.0"] != 500 {
 			t.Errorf("%v: %+v; the server counted %+v", args, r.Requests, got)
+		}
+		if len(r.Protocols) != 1 || r.Protocols[0].Protocol != rv.ProtocolH3 || r.Protocols[0].URL != peer.url {
+			t.Errorf("protocols %+v", r.Protocols)
 		}
 	}
 }

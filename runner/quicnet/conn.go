@@ -51,9 +51,7 @@ func newConn(q *quic.Conn, lanes int) *Conn {
 	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}}
 	c.drained = sync.NewCond(&c.mu)
 	go c.acceptPeers()
-	for i := range lanes {
-		go c.runLane(uint32(i))
-	}
+	go c.runLane(0)
 	return c
 }
 
@@ -125,10 +123,11 @@ func (c *Conn) Octets() (sent, received int64) {
 	return sent, received
 }
 
-// runLane opens streams for requests and reads the responses.
+// runLane opens streams for requests and reads the responses. It starts the next lane when it has its first stream, so
+// that there are no more lanes than the peer permits streams, and one.
 func (c *Conn) runLane(slot uint32) {
 	buf := make([]byte, laneBuffer)
-	for {
+	for first := true; ; first = false {
 		s, err := c.q.OpenStreamSync(c.q.Context())
 		if err != nil {
 			return
@@ -138,6 +137,9 @@ func (c *Conn) runLane(slot uint32) {
 		c.lanes[slot] = lane{s, number}
 		c.mu.Unlock()
 		c.put(&h3.Record{Kind: h3.Credit, Slot: slot, Stream: number})
+		if first && int(slot)+1 < len(c.lanes) {
+			go c.runLane(slot + 1)
+		}
 		if !c.readResponse(s, h3.Record{Kind: h3.Data, Slot: slot, Stream: number}, buf) {
 			return
 		}

@@ -36,7 +36,12 @@ type server struct {
 	retry    bool        // it validates addresses
 	requests atomic.Int64
 	octets   atomic.Int64
+	// other handles the requests in the place of answer; nil: answer does.
+	other atomic.Pointer[http.HandlerFunc]
 }
+
+// handle lets h handle the requests from now on.
+func (s *server) handle(h http.HandlerFunc) { s.other.Store(&h) }
 
 // serve starts a server. Its answers: /echo sends the body back, /length?n=N sends N octets, and /abort resets the
 // stream.
@@ -74,6 +79,10 @@ func serve(t *testing.T, change func(*server)) *server {
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+	if h := s.other.Load(); h != nil {
+		(*h)(w, r)
+		return
+	}
 	s.requests.Add(1)
 	switch r.URL.Path {
 	case "/echo":
@@ -232,7 +241,7 @@ func TestExchanges(t *testing.T) {
 func TestStreamLimit(t *testing.T) {
 	s := serve(t, func(s *server) { s.QUICConfig = &quic.Config{MaxIncomingStreams: 3} })
 	var now, most atomic.Int64
-	s.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	s.handle(func(http.ResponseWriter, *http.Request) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}
@@ -293,7 +302,7 @@ func TestReset(t *testing.T) {
 func TestCancel(t *testing.T) {
 	left := make(chan struct{})
 	s := serve(t, nil)
-	s.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	s.handle(func(_ http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		<-r.Context().Done()
 		close(left)
@@ -330,7 +339,7 @@ func (c *client) wake() {
 func TestGoAway(t *testing.T) {
 	s := serve(t, nil)
 	arrived, finish := make(chan struct{}), make(chan struct{})
-	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.handle(func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
 		<-finish
 		w.WriteHeader(http.StatusTeapot)
@@ -376,7 +385,7 @@ func TestProtocolError(t *testing.T) {
 func TestServerCloses(t *testing.T) {
 	s := serve(t, nil)
 	arrived := make(chan struct{})
-	s.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	s.handle(func(_ http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-r.Context().Done()
 	})

@@ -9,6 +9,6 @@
 // "go test ./test/conformance -update" writes it.
 //
 // "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that
-// "make conformance" installs, Go's net/http, Node and Python, and the gRPC servers grpc-go and grpcio. A server that
-// is not there is skipped, and the last lines say which.
+// "make conformance" installs, Go's net/http, Node and Python, the gRPC servers grpc-go and grpcio, and aioquic. A
+// server that is not there is skipped, and the last lines say which.
 package conformance

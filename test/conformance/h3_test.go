@@ -27,7 +27,12 @@ type quicServer struct {
 	socket   net.PacketConn
 	caFile   string
 	requests atomic.Int64
+	// other handles the requests; nil: they get 612 octets.
+	other atomic.Pointer[http.HandlerFunc]
 }
+
+// handle lets h handle the requests from now on.
+func (s *quicServer) handle(h http.HandlerFunc) { s.other.Store(&h) }
 
 // newQUIC starts one. It answers with 612 octets.
 func newQUIC(t *testing.T, change func(*quicServer)) *quicServer {
@@ -38,7 +43,11 @@ func newQUIC(t *testing.T, change func(*quicServer)) *quicServer {
 		t.Fatal(err)
 	}
 	s.TLSConfig = http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair.TLS()}})
-	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := s.other.Load(); h != nil {
+			(*h)(w, r)
+			return
+		}
 		s.requests.Add(1)
 		_, _ = w.Write([]byte(strings.Repeat("q", 612)))
 	})
@@ -204,7 +213,7 @@ func TestHTTP3Limits(t *testing.T) {
 			p := s.plan(s.socket.LocalAddr().String(), 300)
 			p.Chains[0].Steps[0].Method = http.MethodPost
 			p.Chains[0].Steps[0].Body = rv.Text{{Literal: strings.Repeat("b", 3000)}}
-			s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.handle(func(w http.ResponseWriter, r *http.Request) {
 				s.requests.Add(1)
 				if b := make([]byte, 4000); r.ContentLength != 3000 {
 					w.WriteHeader(http.StatusBadRequest)
@@ -232,7 +241,7 @@ func readFull(r *http.Request, b []byte) (n int, err error) {
 // TestHTTP3Resets: resets are counted with their code, and the other requests of the connection succeed.
 func TestHTTP3Resets(t *testing.T) {
 	s := newQUIC(t, nil)
-	s.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	s.handle(func(http.ResponseWriter, *http.Request) {
 		if s.requests.Add(1)%10 == 0 {
 			panic(http.ErrAbortHandler)
 		}
@@ -247,7 +256,7 @@ func TestHTTP3Resets(t *testing.T) {
 func TestHTTP3Timeouts(t *testing.T) {
 	s := newQUIC(t, nil)
 	left := make(chan struct{}, 20)
-	s.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	s.handle(func(_ http.ResponseWriter, r *http.Request) {
 		if s.requests.Add(1)%10 == 0 {
 			<-r.Context().Done()
 			left <- struct{}{}

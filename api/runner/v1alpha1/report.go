@@ -47,7 +47,7 @@ type Report struct {
 	Teardown OnceCounters `json:"teardown,omitzero"`
 	// Authorizations has one entry for each target with an authorization or a client assertion.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
-	// Protocols has the protocols that runners found at http URLs.
+	// Protocols has the protocols that runners found at http URLs, and the URLs over HTTP/3.
 	Protocols []FoundProtocol `json:"protocols,omitempty"`
 	// ExportFailure is why the receiver of OTLP did not accept the last figures of a shard. Empty: it accepted them, or
 	// none were sent.

@@ -67,7 +67,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Failures:   sum.failures.List(),
 
 		Authorizations:  authorizations(in.Plan, snapshots),
-		Protocols:       Protocols(in.Plan, pointersTo(snapshots)...),
+		Protocols:       append(Protocols(in.Plan, pointersTo(snapshots)...), overHTTP3(in.Plan)...),
 		ExportFailure:   exportFailure(snapshots),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),

@@ -6,10 +6,10 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// protocolNotes name the http URLs whose servers speak HTTP/1.1.
+// protocolNotes name the http URLs whose servers speak HTTP/1.1, and the URLs over HTTP/3.
 func protocolNotes(r *runnerv1alpha1.Report) (out []string) {
 	for _, f := range r.Protocols {
-		if f.Protocol != runnerv1alpha1.ProtocolHTTP1 {
+		if f.Protocol != runnerv1alpha1.ProtocolHTTP1 && f.Protocol != runnerv1alpha1.ProtocolH3 {
 			continue
 		}
 		note := sentence(f.String())

@@ -15,10 +15,12 @@ func TestProtocolNotes(t *testing.T) {
 		{Target: "b", URL: "http://b.example", Protocol: rv.ProtocolHTTP1},
 		{Target: "c", URL: "http://c.example", Protocol: rv.ProtocolHTTP1},
 		{Target: "c", URL: "http://c.example", Protocol: rv.ProtocolH2C},
+		{Target: "d", URL: "https://d.example", Protocol: rv.ProtocolH3},
 	}}
 	want := []string{
 		"target b speaks HTTP/1.1 at http://b.example",
 		"target c speaks HTTP/1.1 at http://c.example, and HTTP/2 to other shards",
+		"target d speaks HTTP/3 at https://d.example",
 	}
 	if diff := cmp.Diff(want, protocolNotes(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,0 +1,82 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// startAioquic starts the server of aioquic, which sends Retry, and returns a function that returns its count.
+func startAioquic(t *testing.T, s *site) (count func() string) {
+	t.Helper()
+	python, err := filepath.Abs("../../bin/grpcio/bin/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("SKIPPED: aioquic is not here: hack/site/venv.sh bin/grpcio test/conformance/requirements.txt")
+	}
+	log, err := os.Create(s.dir + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "testdata/h3.py", fmt.Sprint(s.ports[0]), s.cert, s.key, s.dir+"/count")
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		end(cmd)
+		if t.Failed() {
+			t.Logf("aioquic said:\n%s", read(t, s.dir+"/log"))
+		}
+	})
+	for range 200 {
+		if strings.Contains(read(t, s.dir+"/log"), "listening") {
+			return func() string { return read(t, s.dir+"/count") }
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("aioquic does not listen: %s", read(t, s.dir+"/log"))
+	return nil
+}
+
+// TestAioquic: the server has the requests that the report has.
+func TestAioquic(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(p *rv.Plan)
+		want rv.Outcomes
+		// tried is how many requests the server gets; a rejected one is sent again once.
+		tried int
+	}{
+		{"closed loop", func(*rv.Plan) {}, rv.Outcomes{Sent: 300, Succeeded: 300}, 300},
+		{"at a rate", func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 300, Period: time.Second, Requests: 300} },
+			rv.Outcomes{Sent: 300, Succeeded: 300}, 300},
+		{"HEAD", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = http.MethodHead }, rv.Outcomes{Sent: 300, Succeeded: 300}, 300},
+		{"bodies", func(p *rv.Plan) {
+			p.Chains[0].Steps[0].Method, p.Chains[0].Steps[0].Body = http.MethodPost, text(strings.Repeat("b", 20_000))
+		}, rv.Outcomes{Sent: 300, Succeeded: 300}, 300},
+		{"rejected", func(p *rv.Plan) { p.Chains[0].Steps[0].Path = text("/reset") }, rv.Outcomes{Sent: 300, Reset: 300}, 600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, time.Now().Add(time.Hour))
+			count := startAioquic(t, s)
+			p := s.through(door{rv.ProtocolH3, true, s.ports[0]}, 300)
+			c.edit(p)
+			got := mustExecute(t, p).Counters
+			if got.Sent != c.want.Sent || got.Succeeded != c.want.Succeeded || got.Reset != c.want.Reset || count() != fmt.Sprint(c.tried) {
+				t.Errorf("%+v, %d reset; the server has %s requests, want %d", got, got.Reset, count(), c.tried)
+			}
+		})
+	}
+}
