@@ -53,12 +53,7 @@ func (w *World) finish() {
 	var bound time.Duration
 	for _, lt := range apiserver.Objects[*v1alpha1.LoadTest](w.api) {
 		_ = apiserver.Change(w.api, lt.Namespace, lt.Name, func(o *v1alpha1.LoadTest) { o.Spec.Suspend = false })
-		bound += margin // tests with a lock run one after another
-		for i := range lt.Spec.Rates {
-			if d := lt.Spec.Rates[i].Duration; d != nil {
-				bound += d.Duration
-			}
-		}
+		bound += margin + stages(lt) // tests with a lock run one after another
 	}
 	for begin := time.Now(); ; time.Sleep(time.Second) {
 		running := w.running()

@@ -57,7 +57,7 @@ func (l *rules) quiet(ip string, d time.Duration) bool {
 }
 
 // orders: a runner that the operator reaches does what the record says. It has the newest change, or its engine has
-// ended.
+// ended. One that waits for teardown needs no change.
 func (l *rules) orders(h *history, runners []*process) {
 	if time.Since(h.ordered) < inTime {
 		return
@@ -70,10 +70,17 @@ func (l *rules) orders(h *history, runners []*process) {
 		if (h.record.Stop != nil || h.record.End != nil) && l.paths() { // a teardown waits for all runners
 			l.Broken("runners hear of the stop", "%s: runner %s still runs", h.lt.Name, p.pod)
 		}
-		if newest := h.record.Changes[len(h.record.Changes)-1]; revision < newest.Revision && h.record.State == "Running" {
+		if newest := h.record.Changes[len(h.record.Changes)-1]; revision < newest.Revision && h.record.State == "Running" &&
+			!h.awaitsTeardown() {
 			l.Broken("runners get each change", "%s: runner %s has change %d of %d", h.lt.Name, p.pod, revision, newest.Revision)
 		}
 	}
+}
+
+// awaitsTeardown returns whether runners can have had their last response, and wait for teardown.
+func (h *history) awaitsTeardown() bool {
+	return time.Now().After(h.loadEnd(h.record)) && slices.ContainsFunc(h.lt.Spec.Chains,
+		func(c v1alpha1.Chain) bool { return c.Phase == v1alpha1.PhaseTeardown })
 }
 
 // stop: a test that is stopped ends, even if no runner answers.

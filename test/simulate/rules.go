@@ -373,13 +373,17 @@ func (r *run) lost() []shard {
 
 // loadEnd is when the load ends, if nothing changes.
 func (h *history) loadEnd(r *run) time.Time {
-	end := r.Start.Time.Time
-	for i := range h.lt.Spec.Rates {
-		if d := h.lt.Spec.Rates[i].Duration; d != nil {
-			end = end.Add(d.Duration)
+	return r.Start.Time.Add(stages(h.lt))
+}
+
+// stages is how long the load of a test takes, without pauses.
+func stages(lt *v1alpha1.LoadTest) (all time.Duration) {
+	for i := range lt.Spec.Rates {
+		if d := lt.Spec.Rates[i].Duration; d != nil {
+			all += d.Duration
 		}
 	}
-	return end
+	return all
 }
 
 // scheduled is the key of the LoadTests of schedules, which have one path.
