@@ -35,7 +35,6 @@ type Client struct {
 	ready    bool // the peer's SETTINGS have come
 	draining bool
 	gone     bool
-	answered bool
 	peerGone bool
 	peerLast uint64 // the id of the peer's last GOAWAY
 	err      error
@@ -232,7 +231,6 @@ func (c *Client) Close() {
 // finish ends a request and reports its outcome.
 func (c *Client) finish(s *stream, o protocol.Outcome) {
 	tok := s.tok
-	c.answered = c.answered || o.Kind == protocol.Completed
 	c.drop(s)
 	c.h.OnDone(tok, o)
 }
