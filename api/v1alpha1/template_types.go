@@ -160,7 +160,8 @@ type Request struct {
 	// content-type and grpc-timeout; headers are the metadata of the call. The call succeeds if grpc-status
 	// is 0, unless a check of the header grpc-status says otherwise; other calls fail the check with the name of their
 	// code, such as NOT_FOUND. Checks and captures of the body see the message of the response as JSON, or the list of
-	// the messages of a stream; after a failure that a check expects, they see its google.rpc.Status. Default: the request is not a call.
+	// the messages of a stream; after a failure that a check expects, they see its google.rpc.Status. Default: the request
+	// is not a call.
 	// +optional
 	GRPC *GRPC `json:"grpc,omitempty"`
 }
@@ -193,8 +194,8 @@ type GRPC struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Messages []JSONObject `json:"messages,omitempty"`
-	// deadline is sent as grpc-timeout. A server that keeps it ends the call with DEADLINE_EXCEEDED before the runner gives
-	// the call up. It is greater than 0 and at most timeout. Default: timeout.
+	// deadline is sent as grpc-timeout. A server that keeps it ends the call with DEADLINE_EXCEEDED before the runner
+	// gives the call up. It is greater than 0 and at most timeout. Default: timeout.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Deadline *Duration `json:"deadline,omitempty"`
