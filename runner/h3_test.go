@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 	"github.com/h2surge/h2surge/test/certtest"
 )
 
-// newHTTP3Peer is a peer over HTTP/3; the file holds its certificate.
-func newHTTP3Peer(t *testing.T, h http.Handler) (address, caFile string) {
+// newHTTP3Peer is a peer over HTTP/3; the file holds its certificate. verify gets each handshake; nil: it is not
+// needed.
+func newHTTP3Peer(t *testing.T, h http.Handler, verify func(tls.ConnectionState) error) (address, caFile string) {
 	t.Helper()
 	pair := certtest.Self(t, "target.example")
 	caFile, _ = pair.Write(t, t.TempDir())
@@ -23,7 +25,9 @@ func newHTTP3Peer(t *testing.T, h http.Handler) (address, caFile string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http3.Server{Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair.TLS()}}}
+	s := &http3.Server{Handler: h, TLSConfig: &tls.Config{
+		Certificates: []tls.Certificate{pair.TLS()}, VerifyConnection: verify,
+	}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -48,7 +52,7 @@ func http3Plan(address, ca string, rates ...rv.Rate) *rv.Plan {
 func TestRunOverHTTP3(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		p := &peer{alive: map[string]bool{}, bodies: map[string]int{}}
-		address, ca := newHTTP3Peer(t, p)
+		address, ca := newHTTP3Peer(t, p, nil)
 		plan := http3Plan(address, ca, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500},
 			rv.Rate{Name: "rate", Count: 500, Period: time.Second, Requests: 250})
 		s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: workers}, nil)
@@ -61,6 +65,38 @@ func TestRunOverHTTP3(t *testing.T) {
 		}
 		if s.Counters.BytesSent < 1750*20 || s.Counters.BytesReceived < 1750*20 {
 			t.Errorf("%d octets sent, %d received", s.Counters.BytesSent, s.Counters.BytesReceived)
+		}
+	}
+}
+
+// TestResumptionOverHTTP3: each connection is one TLS handshake of the snapshot. Those after the first resume its
+// session if the plan asks for that. The last connection has less than its maximum of requests at the end, so none is
+// opened then.
+func TestResumptionOverHTTP3(t *testing.T) {
+	for _, resumption := range []bool{false, true} {
+		p := &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+		var handshakes, resumed atomic.Int64
+		address, ca := newHTTP3Peer(t, p, func(c tls.ConnectionState) error {
+			handshakes.Add(1)
+			if c.DidResume {
+				resumed.Add(1)
+			}
+			return nil
+		})
+		plan := http3Plan(address, ca, rv.Rate{Name: "all", ClosedLoop: true, Requests: 285})
+		target := &plan.Targets[0]
+		target.TLS.SessionResumption, target.Connections, target.Connecting.MaxRequests = resumption, 1, 30
+		s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, s)
+		opened := handshakes.Load()
+		if s.Counters.Succeeded != 285 || opened != 10 || (resumed.Load() > 0) != resumption || resumed.Load() >= opened {
+			t.Errorf("%+v; the peer counted %d handshakes, %d of them resumed a session", s.Counters, opened, resumed.Load())
+		}
+		if x := &s.Targets[0].TLSHandshake; x.Count != opened {
+			t.Errorf("%d TLS handshakes, the peer counted %d", x.Count, opened)
 		}
 	}
 }
