@@ -194,8 +194,8 @@ type GRPC struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Messages []JSONObject `json:"messages,omitempty"`
-	// deadline is sent as grpc-timeout. A server that keeps it ends the call with DEADLINE_EXCEEDED before the runner
-	// gives the call up. It is greater than 0 and at most timeout. Default: timeout.
+	// deadline is sent as grpc-timeout. After it, the runner resets the call, which counts as timedOut with the cause
+	// deadline. It is greater than 0 and at most timeout. Default: timeout.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Deadline *Duration `json:"deadline,omitempty"`

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -41,7 +40,7 @@ func callsOf(p *rv.Plan, files []compile.File) map[*rv.Step]*triedCall {
 			if _, read := served[s.Target]; !read {
 				served[s.Target] = servedBy(&p.Targets[s.Target], files)
 			}
-			c := &triedCall{service: s.GRPC.Service, method: s.GRPC.Method, timeout: cmp.Or(s.GRPC.Deadline, s.Timeout)}
+			c := &triedCall{service: s.GRPC.Service, method: s.GRPC.Method, timeout: s.Timeout}
 			for k := range p.Targets[s.Target].Protos {
 				c.protos = append(c.protos, p.Targets[s.Target].Protos[k].File)
 			}

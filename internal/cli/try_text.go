@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,10 +30,11 @@ func (t *tried) reason(s *rv.Step, e *trial.Exchange, out *triedExchange) string
 			}
 		}
 	case rv.AbortTimedOut:
+		limit := cmp.Or(string(e.Cause.Kind), "timeout")
 		if e.Status > 0 {
-			return fmt.Sprintf("timeout: the response, of status %d, was not complete within %v", e.Status, s.Timeout)
+			return fmt.Sprintf("%s: the response, of status %d, was not complete within %v", limit, e.Status, s.Timeout)
 		}
-		return fmt.Sprintf("timeout: no response within %v", s.Timeout)
+		return fmt.Sprintf("%s: no response within %v", limit, s.Timeout)
 	case rv.AbortNotification:
 		return fmt.Sprintf("no notification for listener %s within %v", t.plan.Listeners[s.Await.Listener].Name, s.Timeout)
 	case rv.AbortLocation:

@@ -78,20 +78,23 @@ func (c *checker) wait(at *field.Path, raw []byte) *rv.Wait {
 	return &rv.Wait{Answers: of.Answers, Delay: delay.Duration}
 }
 
-// wholeCall sets the method and the path of a call, which has no body of another kind.
+// wholeCall sets the method and the path of a call, which has no body of another kind. Its deadline is its timeout.
 func (c *compiler) wholeCall(r *request) {
 	if r.method != "" || r.target != nil || r.content != nil {
 		c.fail(r.path.Child("grpc"), "sets method, path and body; remove what else sets them")
 	}
-	if longest := cmp.Or(r.timeout, defaultTimeout); r.call.deadline > longest {
+	name, longest := "timeout", cmp.Or(r.timeout, defaultTimeout)
+	if d := r.call.deadline; d > longest {
 		c.fail(r.path.Child("grpc", "deadline"), "must be at most timeout, which is %v", longest)
+	} else if d > 0 {
+		name, longest, r.timeout = "deadline", d, d
 	}
 	var delays time.Duration
 	for _, w := range r.call.waits {
 		delays += w.Delay
 	}
-	if longest := cmp.Or(r.timeout, defaultTimeout); delays >= longest {
-		c.fail(r.path.Child("grpc", "messages"), "wait for %v, and timeout is %v", delays, longest)
+	if delays >= longest {
+		c.fail(r.path.Child("grpc", "messages"), "wait for %v, and %s is %v", delays, name, longest)
 	}
 	r.method = http.MethodPost
 	r.target = c.requestTarget(r.path.Child("grpc"), "/"+r.call.service+"/"+r.call.method)

@@ -64,6 +64,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"a wait for nothing", template("grpc: {service: a.B, method: C, messages: [{}, {'@wait': {answer: 1}}]}"), []string{at + ".grpc.messages[1].@wait: must be a duration such as 100ms, or {answers: N} with at least 1", noProtos}},
 		{"a wait of no time", template("grpc: {service: a.B, method: C, messages: [{}, {'@wait': 0s}]}"), []string{at + ".grpc.messages[1].@wait: must be a duration such as 100ms, or {answers: N} with at least 1", noProtos}},
 		{"waits above the timeout", template("timeout: 1s, grpc: {service: a.B, method: C, messages: [{}, {'@wait': 999ms}, {}, {'@wait': 1ms}]}"), []string{at + ".grpc.messages: wait for 1s, and timeout is 1s", noProtos}},
+		{"waits above the deadline", template("grpc: {service: a.B, method: C, deadline: 1s, messages: [{}, {'@wait': 1s}]}"), []string{at + ".grpc.messages: wait for 1s, and deadline is 1s", noProtos}},
 		{"no variable in a message", template("grpc: {service: a.B, method: C, message: {id: '${x}'}}"), []string{at + `.grpc.message: variable "x" is not defined`, noProtos}},
 		{"a message that is no object", template("grpc: {service: a.B, method: C, message: x}"), []string{at + ".grpc.message: must be an object"}},
 		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},

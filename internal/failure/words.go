@@ -26,6 +26,7 @@ var said = map[rv.Cause]string{
 	rv.CauseSilent:          "the peer sent nothing within the inactivity timeout",
 	rv.CausePing:            "the peer did not answer PING",
 	rv.CauseOtherTimedOut:   "another request on the connection timed out",
+	rv.CauseDeadline:        "the deadline of the call passed",
 	rv.CauseGaveUpWaiting:   "the peer gave the request back, and no stream became free in time",
 	rv.CauseNoStream:        "no stream became free in time",
 	rv.CauseNoConnection:    "no connection was open",

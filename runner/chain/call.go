@@ -67,6 +67,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 		return nil
 	}
 	b.waits(in.GRPC, method, s)
+	s.Deadline = in.GRPC.Deadline == in.Timeout
 	s.call = &call{method: method, schema: schema, judged: slices.ContainsFunc(in.Expect.Checks, func(c rv.Check) bool {
 		return c.Source != nil && c.Source.Kind == rv.SourceHeader && c.Source.Name == grpc.StatusField
 	})}

@@ -108,6 +108,8 @@ type Step struct {
 	// Streams: the step calls a method of gRPC with a stream of the server. Waits delay messages of its request.
 	Streams bool
 	Waits   []rv.Wait
+	// Deadline: the timeout of the step is the deadline of its call of gRPC.
+	Deadline bool
 	// HasAuthority: the request names the host and port that it goes to; see Instance.AppendAuthority.
 	HasAuthority bool
 

@@ -145,7 +145,11 @@ func (o *outcomes) expire() {
 		if !c.Cancel(r.Stream, o.now) {
 			o.rec.Abandon(r)
 		}
-		o.finishFailed(id, tally.ByTimeout, failure.Cause{})
+		var why failure.Cause
+		if o.program.Steps[r.Step].Deadline {
+			why.Kind = rv.CauseDeadline
+		}
+		o.finishFailed(id, tally.ByTimeout, why)
 		o.conns.Cancelled(c)
 	}
 }

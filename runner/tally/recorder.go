@@ -240,6 +240,9 @@ func (r *Recorder) Failed(q *book.Request, why Unanswered, cause failure.Cause, 
 	switch why {
 	case ByTimeout:
 		st.TimedOut++
+		if cause.Failed() {
+			r.CountFailure(rv.FailureTimedOut, cause)
+		}
 	case ByReset:
 		st.Reset++
 		r.CountFailure(rv.FailureReset, cause)

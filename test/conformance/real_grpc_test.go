@@ -249,10 +249,10 @@ var callRows = []callRow{
 	{name: "a request above the limit of the server", method: "Unary", messages: []string{strings.Repeat("x", 4<<20)}, failedBy: "RESOURCE_EXHAUSTED", server: map[string]int64{"calls": 1, "received": -1, "sent": -1}},
 	{name: "a message above maxBodyBytes", method: "Unary", do: "large", messages: []string{"x"}, failedBy: rv.CheckBody, server: map[string]int64{"calls": 1, "received": 1, "sent": 1},
 		edit: func(p *rv.Plan) { p.Chains[0].Steps[0].MaxBody = 5000 }},
-	{name: "a deadline that passes", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: func(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond },
+	{name: "a deadline that the server keeps", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: func(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond },
 		server: map[string]int64{"calls": 1, "received": -1, "ended": 1}},
-	{name: "a call that is cancelled", method: "Download", do: "sleep", messages: []string{"x"}, timedOut: true, server: map[string]int64{"calls": 1, "received": -1, "ended": 1},
-		edit: func(p *rv.Plan) { setTimeout(p, 50*time.Millisecond); header("grpc-timeout", "1M")(p) }},
+	{name: "a deadline that the runner keeps", method: "Download", do: "sleep", messages: []string{"x"}, timedOut: true, server: map[string]int64{"calls": 1, "received": -1, "ended": 1},
+		edit: func(p *rv.Plan) { setTimeout(p, 50*time.Millisecond); p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond; header("grpc-timeout", "1M")(p) }},
 }
 
 // TestCallServers: every server counts as many calls and messages as were sent, and each call ends as the server says.

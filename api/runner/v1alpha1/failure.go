@@ -34,10 +34,13 @@ const (
 	// with an error or with requests in flight, before and during the load.
 	FailureConnect    FailureOf = "connect"
 	FailureConnection FailureOf = "connection"
-	// All others count requests of measured stages, and add up to the counter of the same name.
+	// Those of requests count requests of measured stages. All but FailureTimedOut add up to the counter of the same name.
 	FailureReset          FailureOf = "reset"
 	FailureConnectionLost FailureOf = "connectionLost"
 	FailureDropped        FailureOf = "dropped"
+	// FailureTimedOut counts the calls of gRPC that the runner ended at their deadline. TimedOut has these, and those
+	// whose timeout passed.
+	FailureTimedOut FailureOf = "timedOut"
 )
 
 // Cause is why something failed.
@@ -95,6 +98,8 @@ const (
 	// CauseOtherTimedOut: another request on the same HTTP/1.1 connection timed out, and HTTP/1.1 can cancel a
 	// request only by closing the connection.
 	CauseOtherTimedOut Cause = "otherTimedOut"
+	// CauseDeadline: the deadline of the call passed.
+	CauseDeadline Cause = "deadline"
 	// CauseGaveUpWaiting: the peer gave the request back unprocessed, and no stream came free for it in time.
 	// Detail says why no connection was open.
 	CauseGaveUpWaiting Cause = "gaveUpWaiting"

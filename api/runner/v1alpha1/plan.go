@@ -889,7 +889,8 @@ type GRPC struct {
 	Waits []Wait `json:"waits,omitempty"`
 	// Gzip compresses the messages.
 	Gzip bool `json:"gzip,omitempty"`
-	// Deadline is sent as grpc-timeout. Zero: Step.Timeout.
+	// Deadline is sent as grpc-timeout. If it equals Step.Timeout, calls that time out are counted with CauseDeadline.
+	// Zero: the call has no deadline of its own, and Step.Timeout is sent.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 

@@ -217,10 +217,10 @@ func urgent(r *runnerv1alpha1.Report) (out []string) {
 // the stream".
 func errorCauses(r *runnerv1alpha1.Report) map[string]int64 {
 	q, out := &r.Requests, build.FailedChecks(r)
-	out["timed out"], out["in flight at the end"] = q.TimedOut, q.InFlightAtEnd
+	out["in flight at the end"] = q.InFlightAtEnd
 	for of, n := range map[runnerv1alpha1.FailureOf]int64{
 		runnerv1alpha1.FailureReset: q.Reset, runnerv1alpha1.FailureConnectionLost: q.ConnectionLost,
-		runnerv1alpha1.FailureDropped: q.Dropped,
+		runnerv1alpha1.FailureDropped: q.Dropped, runnerv1alpha1.FailureTimedOut: q.TimedOut,
 	} {
 		for _, f := range r.Failures {
 			if f.Of == of {

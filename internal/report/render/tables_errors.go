@@ -85,7 +85,7 @@ func causeTable(r *runnerv1alpha1.Report) *table {
 	return countTable("causes", "Causes of problem details", "cause", build.MostFrequent(r.Causes, len(r.Causes)))
 }
 
-// failureTable is empty if nothing failed but checks and timeouts.
+// failureTable is empty if nothing failed but checks and requests whose timeout passed.
 func failureTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "failures", Topic: topicErrors, Caption: "Failures by cause", Left: 3,
 		Head: []string{"what", "why", "address", "count"}, Most: 20}
@@ -103,8 +103,11 @@ func failureWords(f runnerv1alpha1.Failure) string {
 
 // failureOf is what failed, in the words of the table of requests.
 func failureOf(of runnerv1alpha1.FailureOf) string {
-	if of == runnerv1alpha1.FailureConnectionLost {
+	switch of {
+	case runnerv1alpha1.FailureConnectionLost:
 		return "connection lost"
+	case runnerv1alpha1.FailureTimedOut:
+		return "timed out"
 	}
 	return string(of)
 }

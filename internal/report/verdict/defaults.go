@@ -150,7 +150,7 @@ func failed(r *runnerv1alpha1.Report) string {
 		what string
 		of   runnerv1alpha1.FailureOf
 	}{
-		{q.TimedOut, "timed out", ""},
+		{q.TimedOut, "timed out", runnerv1alpha1.FailureTimedOut},
 		{q.Reset, "were reset", runnerv1alpha1.FailureReset},
 		{q.ConnectionLost, "lost their connection", runnerv1alpha1.FailureConnectionLost},
 		{q.InFlightAtEnd, "were in flight at the end", ""},

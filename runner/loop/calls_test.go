@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestCallDeadlines: the runner resets a call whose deadline passes, and counts it and its cause once. A call that the
+// server ends before that is done.
+func TestCallDeadlines(t *testing.T) {
+	const deadline = 50 * time.Millisecond
+	status := func(code string, after time.Duration) reply {
+		return reply{Status: 200, Headers: []string{"content-type", "application/grpc", "grpc-status", code}, After: after}
+	}
+	passed := map[rv.Failure]int64{{Of: rv.FailureTimedOut, Cause: rv.CauseDeadline, Address: "t:80"}: 10}
+	for name, tt := range map[string]struct {
+		deadline time.Duration
+		answer   reply
+		want     rvTotals
+		failedBy map[string]int64
+		causes   map[rv.Failure]int64
+	}{
+		"no answer":              {deadline, reply{}, rvTotals{Sent: 10, TimedOut: 10}, nil, passed},
+		"no answer, and timeout": {0, reply{}, rvTotals{Sent: 10, TimedOut: 10}, nil, nil},
+		"the server is first": {deadline, status("4", deadline-time.Millisecond), rvTotals{Sent: 10, Done: 10},
+			map[string]int64{"DEADLINE_EXCEEDED": 10}, nil},
+		"the server is late": {deadline, status("4", deadline+time.Millisecond), rvTotals{Sent: 10, TimedOut: 10}, nil, passed},
+		"in time":            {deadline, status("0", deadline-time.Millisecond), rvTotals{Sent: 10, Done: 10, Succeeded: 10}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := gets(perSecond(10, time.Second))
+			call := cannedCall(rv.GRPC{Method: "Call", Messages: []rv.Text{lit("{}")}, Deadline: tt.deadline})
+			p.Targets[0].Protos, p.Chains[0].Steps = call.Targets[0].Protos, call.Chains[0].Steps
+			p.Chains[0].Steps[0].Timeout = deadline
+			b := newBench(t, p, func(*simRequest) reply { return tt.answer })
+			if diff := cmp.Diff(&tt.want, b.run()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if n := len(b.conns[0].Resets); int64(n) != tt.want.TimedOut {
+				t.Errorf("%d streams were reset, %d calls timed out", n, tt.want.TimedOut)
+			}
+			failedBy := b.w.rec.Steps[0].FailedBy.Counts()
+			if len(failedBy) != len(tt.failedBy) || failedBy["DEADLINE_EXCEEDED"] != tt.failedBy["DEADLINE_EXCEEDED"] {
+				t.Errorf("failed by %v, want %v", failedBy, tt.failedBy)
+			}
+			if got := causesOf(b); len(got) != len(tt.causes) || !cmp.Equal(got, tt.causes) && len(got) > 0 {
+				t.Errorf("causes %v, want %v", got, tt.causes)
+			}
+		})
+	}
+}
