@@ -23,7 +23,7 @@ func (s *Step) AppendPath(dst []byte, inst *Instance, e *rv.Endpoint) []byte {
 func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *Instance, e *rv.Endpoint, body,
 	cookie []byte) []byte {
 	// If buf grows, the old memory does not change, so slices into it stay valid.
-	m.Status, m.Body, m.Fields = 0, body, m.Fields[:0]
+	m.Status, m.Body, m.Fields, m.Unsized = 0, body, m.Fields[:0], len(s.Waits) > 0
 	buf, m.Method = part(append(buf, s.method...), len(buf))
 	buf, m.Scheme = part(append(buf, e.Scheme...), len(buf))
 	buf, m.Authority = part(append(buf, e.Authority...), len(buf))
@@ -140,7 +140,7 @@ var rootPath = []byte("/")
 
 // messageLength returns the content-length of a request, if the request has one; see appendLength.
 func messageLength(m *message.Message, bodyLen int) (int64, bool) {
-	return int64(bodyLen), bodyLen > 0 || expectsContent(string(m.Method))
+	return int64(bodyLen), !m.Unsized && (bodyLen > 0 || expectsContent(string(m.Method)))
 }
 
 // AppendMessage appends the head of a request that a script may have changed, whose body has bodyLen

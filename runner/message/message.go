@@ -17,6 +17,8 @@ type Message struct {
 	// Fields are the header fields without pseudo-header fields, in the order of the wire.
 	Fields []Field
 	Body   []byte
+	// Unsized: the end of a request can be sent early, so the request has no content-length.
+	Unsized bool
 }
 
 // Header returns the value of the first field with this lower-case name.
