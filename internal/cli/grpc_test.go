@@ -225,9 +225,10 @@ func TestReflectionTLS(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	ca, token := file(t, "ca.pem", pair.PEM()), file(t, "token", "open")
+	url := "https://" + strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1)
 	manifest := func(auth string) string {
 		return `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: tls}, spec: {
-targets: [{name: a, url: "https://` + strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1) + `", tls: {caFrom: {file: ` + ca + `}}` + auth + `}],
+targets: [{name: a, url: "` + url + `", tls: {caFrom: {file: ` + ca + `}}` + auth + `}],
 chains: [{name: c, target: a, steps: [{name: check, request: {grpc: {service: grpc.health.v1.Health, method: Check}}}]}],
 rates: [{name: r, requests: 20, requestsPerSecond: 1000}]}}`
 	}
@@ -238,6 +239,25 @@ rates: [{name: r, requests: 20, requestsPerSecond: 1000}]}}`
 	code := execute(t.Context(), []string{"h2surge", "run", "-f", "-", "--reflection"}, strings.NewReader(manifest("")), &out, &out, parts())
 	if want := "--reflection: target a: service grpc.health.v1.Health: the server refused: UNAUTHENTICATED: no token"; code != 1 || !strings.Contains(out.String(), want) {
 		t.Errorf("exit code %d, %s; want %s", code, out.String(), want)
+	}
+	for _, tt := range []struct {
+		headers []string
+		code    int
+		want    string
+	}{
+		{[]string{"Authorization: Bearer open", "x-tenant: a"}, 0, "services.binpb: "},
+		{nil, 1, "the server refused: UNAUTHENTICATED: no token"},
+		{[]string{"Bearer open"}, 1, "--header: must be of the form 'name: value'"},
+		{[]string{": open"}, 1, "--header: must be of the form 'name: value'"},
+	} {
+		args := []string{"h2surge", "convert", "proto", url, "--cacert", ca}
+		for _, h := range tt.headers {
+			args = append(args, "-H", h)
+		}
+		out.Reset()
+		if code := execute(t.Context(), args, nil, &out, &out, parts()); code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%q: exit code %d, %s; want %s", tt.headers, code, out.String(), tt.want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,10 +24,11 @@ import (
 )
 
 // Server is a server of gRPC. Transport sends requests over HTTP/2, and bounds the answers. Base is the URL before the
-// paths of methods.
+// paths of methods. Header is the metadata of each question.
 type Server struct {
 	Transport http.RoundTripper
 	Base      string
+	Header    http.Header
 	// older: the server has version v1alpha only.
 	older bool
 }
@@ -147,6 +149,7 @@ func (s *Server) askVersion(ctx context.Context, version string, question protow
 	if err != nil {
 		return err
 	}
+	maps.Copy(r.Header, s.Header)
 	r.Header.Set("Content-Type", "application/grpc")
 	r.Header.Set("TE", "trailers")
 	answer, err := s.Transport.RoundTrip(r)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,6 +24,7 @@ import (
 // protoOptions are the flags of "convert proto".
 type protoOptions struct {
 	services []string
+	headers  []string
 	caCert   string
 	insecure bool
 	raw      bool
@@ -50,6 +52,7 @@ func (o *convertOptions) proto() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&p.services, "service", nil, "full `name` of a service (default all); may be repeated")
+	flags.StringArrayVarP(&p.headers, "header", "H", nil, "metadata `field` to send, as 'name: value'; may be repeated")
 	flags.StringVar(&p.caCert, "cacert", "", "`file` with the certificate authorities of the server, in PEM")
 	flags.BoolVar(&p.insecure, "insecure", false, "accept any certificate of the server")
 	flags.BoolVar(&p.raw, "descriptor-set", false, "write the set of descriptors, not a ConfigMap with it")
@@ -78,9 +81,17 @@ func (p *protoOptions) ask(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	header := http.Header{}
+	for _, field := range p.headers {
+		name, value, ok := strings.Cut(field, ":")
+		if !ok || name == "" {
+			return nil, errors.New("--header: must be of the form 'name: value'")
+		}
+		header.Add(name, strings.Trim(value, " \t"))
+	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	server := &reflection.Server{Transport: transport, Base: url}
+	server := &reflection.Server{Transport: transport, Base: url, Header: header}
 	services := slices.Clone(p.services)
 	if len(services) == 0 {
 		if services, err = server.Services(ctx); err != nil {
