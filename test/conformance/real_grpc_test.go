@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // for compressed messages
 	"google.golang.org/grpc/keepalive"
@@ -27,6 +29,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/certtest"
 )
 
 // octets is a codec of messages that are encoded already.
@@ -39,12 +42,25 @@ func (octets) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// callServers serve Echo: the field do of the metadata says how. start returns the address of a server that ends connections of an
+// callServers serve Echo: the field do of the metadata says how. start starts a server that ends connections of an
 // age, or does not end them if it is 0.
 var callServers = []struct {
 	name  string
-	start func(t *testing.T, age time.Duration) string
-}{{"grpc-go", startGRPCGo}, {"grpcio", startGRPCIO}}
+	start func(t *testing.T, age time.Duration) callServer
+}{{"grpc-go", startGRPCGo}, {"grpc-go over TLS", startGRPCGoTLS}, {"grpcio", startGRPCIO}}
+
+// callServer is a server that runs. caFile has its certificate authority; empty: it has no TLS.
+type callServer struct{ address, caFile string }
+
+// secure makes the plan use the TLS of the server.
+func (s callServer) secure(p *rv.Plan) {
+	if s.caFile == "" {
+		return
+	}
+	target := &p.Targets[0]
+	target.Protocol, target.Endpoints[0].Scheme = rv.ProtocolH2, "https"
+	target.TLS = &rv.TLS{CAFile: s.caFile, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}
+}
 
 // echoServer is the server of grpc-go.
 type echoServer struct {
@@ -52,13 +68,24 @@ type echoServer struct {
 	counts map[string]int64
 }
 
-func startGRPCGo(t *testing.T, age time.Duration) string {
+func startGRPCGo(t *testing.T, age time.Duration) callServer {
+	return callServer{address: serveGRPCGo(t, age, insecure.NewCredentials())}
+}
+
+func startGRPCGoTLS(t *testing.T, age time.Duration) callServer {
+	pair := certtest.New(t, x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}, nil)
+	caFile, _ := pair.Write(t, t.TempDir())
+	return callServer{serveGRPCGo(t, age, credentials.NewServerTLSFromCert(new(pair.TLS()))), caFile}
+}
+
+// serveGRPCGo returns the address of a server of grpc-go.
+func serveGRPCGo(t *testing.T, age time.Duration, secured credentials.TransportCredentials) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &echoServer{counts: map[string]int64{}}
-	s := grpc.NewServer(grpc.ForceServerCodec(octets{}), grpc.UnknownServiceHandler(e.serve), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: age}))
+	s := grpc.NewServer(grpc.Creds(secured), grpc.ForceServerCodec(octets{}), grpc.UnknownServiceHandler(e.serve), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: age}))
 	go s.Serve(l) //nolint:errcheck // ends with Stop
 	t.Cleanup(s.Stop)
 	return l.Addr().String()
@@ -145,7 +172,7 @@ func (e *echoServer) answer(stream grpc.ServerStream, method, do string) error {
 	return nil
 }
 
-func startGRPCIO(t *testing.T, age time.Duration) string {
+func startGRPCIO(t *testing.T, age time.Duration) callServer {
 	python, err := filepath.Abs("../../bin/grpcio/bin/python")
 	if err != nil {
 		t.Fatal(err)
@@ -170,13 +197,20 @@ func startGRPCIO(t *testing.T, age time.Duration) string {
 		}
 	})
 	s.await(t, s.ports[0])
-	return fmt.Sprintf("127.0.0.1:%d", s.ports[0])
+	return callServer{address: fmt.Sprintf("127.0.0.1:%d", s.ports[0])}
 }
 
 // served returns what a server counted so far.
-func served(t *testing.T, address string) map[string]int64 {
+func served(t *testing.T, by callServer) map[string]int64 {
 	t.Helper()
-	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(octets{})))
+	trusted := insecure.NewCredentials()
+	if by.caFile != "" {
+		var err error
+		if trusted, err = credentials.NewClientTLSFromFile(by.caFile, "127.0.0.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := grpc.NewClient("passthrough:///"+by.address, grpc.WithTransportCredentials(trusted), grpc.WithDefaultCallOptions(grpc.ForceCodec(octets{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,28 +293,29 @@ var callRows = []callRow{
 func TestCallServers(t *testing.T) {
 	for _, server := range callServers {
 		t.Run(server.name, func(t *testing.T) {
-			addresses := map[time.Duration]string{}
+			started := map[time.Duration]callServer{}
 			for _, row := range callRows {
-				if addresses[row.age] == "" {
-					addresses[row.age] = server.start(t, row.age)
+				if started[row.age].address == "" {
+					started[row.age] = server.start(t, row.age)
 				}
-				t.Run(row.name, func(t *testing.T) { row.run(t, addresses[row.age]) })
+				t.Run(row.name, func(t *testing.T) { row.run(t, started[row.age]) })
 			}
 		})
 	}
 }
 
-func (row *callRow) run(t *testing.T, address string) {
+func (row *callRow) run(t *testing.T, server callServer) {
 	n := int64(200)
 	if len(row.messages[0]) > 1<<20 {
 		n = 8
 	}
-	p := newCalls(address, n, row.method, row.messages...)
+	p := newCalls(server.address, n, row.method, row.messages...)
+	server.secure(p)
 	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 4, 10
 	if header("do", row.do)(p); row.edit != nil {
 		row.edit(p)
 	}
-	before := served(t, address)
+	before := served(t, server)
 	c := mustExecute(t, p)
 	want := rv.StepCounters{Outcomes: rv.Outcomes{Sent: n, Succeeded: n}}
 	switch {
@@ -301,7 +336,7 @@ func (row *callRow) run(t *testing.T, address string) {
 		t.Errorf("%d connections", c.Counters.Connects)
 	}
 	row.checkTimes(t, got, n)
-	row.compare(t, address, before, n)
+	row.compare(t, server, before, n)
 }
 
 // checkTimes counts the times of the messages of streams.
@@ -317,11 +352,11 @@ func (row *callRow) checkTimes(t *testing.T, got *rv.StepCounters, n int64) {
 }
 
 // compare waits until the server has counted n calls since before: it can see the end of a cancelled call late.
-func (row *callRow) compare(t *testing.T, address string, before map[string]int64, n int64) {
+func (row *callRow) compare(t *testing.T, server callServer, before map[string]int64, n int64) {
 	t.Helper()
 	var diff map[string][2]int64
 	for range 100 {
-		after := served(t, address)
+		after := served(t, server)
 		diff = map[string][2]int64{}
 		for _, name := range []string{"calls", "received", "sent", "ended"} {
 			if got := after[name] - before[name]; got != n*row.server[name] && row.server[name] >= 0 {
