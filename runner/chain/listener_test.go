@@ -3,6 +3,8 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +20,10 @@ func TestRulesOfListener(t *testing.T) {
 	for i := range maxRules + 1 {
 		many += fmt.Sprintf("{name: r%d, responses: [{}]},", i)
 	}
+	proto := filepath.Join(t.TempDir(), "echo.proto")
+	if err := os.WriteFile(proto, []byte(`syntax = "proto3"; message M {} service S { rpc Echo(M) returns (M); }`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name, text string
 		want       []string
@@ -31,6 +37,9 @@ func TestRulesOfListener(t *testing.T) {
 		{"too many", many + "]}", []string{"listeners[1].rulesFrom: the file has 101 rules; allowed: at most 100"}},
 		{"notifications", rule("{name: a, responses: [{}], notify: [{uri: 'http://a'}]}"), []string{
 			`listeners[1].rulesFrom: rule "a" has notify; allowed in the rules of h2surge target only`,
+		}},
+		{"proto files", strings.Replace(rule("{name: a, responses: [{}]}"), "rules:", "protoFiles: ["+proto+"], rules:", 1), []string{
+			"listeners[1].rulesFrom: the file has protoFiles; allowed in the rules of h2surge target only",
 		}},
 		{"a script that fails", rule(`{name: a, responses: [{script: {lua: "error('no') function customize_response() end"}}]}`), []string{
 			"listeners[1].rulesFrom: rules[0].responses[0].script.lua (line 1): 1: no",
