@@ -99,8 +99,8 @@ func (c *compiler) oneUSIMEach(flat [][]flatStep) {
 	}
 }
 
-// enoughSubscribers reports a variable with fewer subscribers than shards. Their number is not known if they are in a
-// file.
+// enoughSubscribers reports a variable with fewer subscribers than shards. The engine counts those
+// of a file.
 func (c *compiler) enoughSubscribers(at *field.Path, chain *v1alpha1.Chain, name string) {
 	i := c.variableIndex[name]
 	n := int64(0)

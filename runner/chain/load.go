@@ -20,7 +20,7 @@ import (
 func Load(p *rv.Plan, r Resources) (*Program, error) {
 	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
 	g.encodings.all = map[encodingKey]*encoding{}
-	b := builder{g: g, res: &r}
+	b := builder{g: g, res: &r, shards: p.Shards}
 	if err := checkPlan(p); err != nil { // the rest relies on it
 		b.fail(err)
 		return nil, b.errs

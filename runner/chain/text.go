@@ -52,6 +52,8 @@ type builder struct {
 	g     *Program
 	res   *Resources
 	chain *Chain
+	// shards is how many shards have chains of the phase Load.
+	shards int
 	// captures are the names of the captures of the chain.
 	captures []string
 	// references has, for each capture, whether a path begins with it.

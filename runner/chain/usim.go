@@ -85,11 +85,15 @@ func (b *builder) challenge(in *rv.USIM) *challenge {
 	return out
 }
 
-// keys checks the keys of a table. Those of subscribers are checked already.
+// keys checks the number of subscribers of a table, and their keys. internal/compile has checked those of subscribers.
 func (b *builder) keys(c *challenge) {
 	t, isTable := c.v.values.(*table)
 	if !isTable {
 		return
+	}
+	if n := t.rows(); b.chain.Phase == rv.PhaseLoad && n < int64(b.shards) {
+		b.failf("the variable %s has %d rows for %d shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard",
+			c.v.name, n, b.shards)
 	}
 	var text []byte
 	for row := range t.rows() {

@@ -151,6 +151,32 @@ func TestUSIMOfTable(t *testing.T) {
 	}
 }
 
+// TestRowsForShards: a file has a row for each shard, so that one subscriber has one USIM.
+func TestRowsForShards(t *testing.T) {
+	const row = testK + "," + testOPc + ",5G:x\n"
+	for _, tt := range []struct {
+		rows, shards int
+		phase        rv.Phase
+		want         string
+	}{
+		{3, 3, rv.PhaseLoad, ""},
+		{1, 3, rv.PhaseSetup, ""}, // one worker runs it
+		{2, 3, rv.PhaseLoad, "chains[0].steps[0].expect.usim: the variable ue has 2 rows for 3 shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard"},
+	} {
+		p := usimPlan(rv.Variable{Name: "ue", CSV: &rv.CSV{Content: rv.Content{File: "/ue.csv"}}, Order: rv.OrderSequential})
+		p.Shards, p.Chains[0].Phase = tt.shards, tt.phase
+		if tt.phase == rv.PhaseSetup {
+			p.Chains = append(p.Chains, drawPlan(lit("x")).Chains...)
+		}
+		_, err := Load(p, Resources{ReadFile: func(string) ([]byte, error) {
+			return []byte("k,opc,servingNetwork\n" + strings.Repeat(row, tt.rows)), nil
+		}})
+		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {
+			t.Errorf("%d rows, %d shards, phase %q: %v, want %s", tt.rows, tt.shards, tt.phase, err, tt.want)
+		}
+	}
+}
+
 func TestWrongUSIM(t *testing.T) {
 	for _, tt := range []struct {
 		want   string
