@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -21,9 +22,12 @@ import (
 func detailsOf(t testing.TB, details ...proto.Message) string {
 	s := &status.Status{Code: 8, Message: "none left"}
 	for _, d := range details {
-		a, err := anypb.New(d)
-		if err != nil {
-			t.Fatal(err)
+		a, isAny := d.(*anypb.Any)
+		if !isAny {
+			var err error
+			if a, err = anypb.New(d); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s.Details = append(s.Details, a)
 	}
@@ -44,14 +48,18 @@ func TestFailure(t *testing.T) {
 	if err := protojson.Unmarshal([]byte(`{"currency":"EUR"}`), money); err != nil {
 		t.Fatal(err)
 	}
-	unknown := &errdetails.ErrorInfo{Reason: "QUOTA"}
-	raw, _ := proto.Marshal(unknown)
-	info := `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","value":"` + base64.StdEncoding.EncodeToString(raw) + `"}`
+	info := `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"QUOTA","domain":"","metadata":{}}`
+	retry := `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.500s"}`
+	bad := `{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"id","description":"","reason":"","localizedMessage":null}]}`
+	unknown := `{"@type":"type.googleapis.com/google.rpc.Unknown","value":"CAU="}`
 	for _, tt := range []struct{ status, message, details, want string }{
 		{"5", "no%20such%", "", `{"code":5,"message":"no such%","details":[]}`},
 		{"x", "%C3%A4 %zz %ff", "", `{"code":2,"message":"ä %zz \ufffd","details":[]}`},
 		{"8", "", detailsOf(t, money), `{"code":8,"message":"","details":[{"@type":"type.googleapis.com/shop.v1.Money","currency":"EUR","units":"0"}]}`},
-		{"8", "", detailsOf(t, unknown, timestamppb.New(time.Unix(0, 0))) + "==", `{"code":8,"message":"","details":[` + info + `,{"@type":"type.googleapis.com/google.protobuf.Timestamp","value":"1970-01-01T00:00:00Z"}]}`},
+		{"8", "", detailsOf(t, &errdetails.RetryInfo{RetryDelay: durationpb.New(1500 * time.Millisecond)},
+			&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "id"}}}), `{"code":8,"message":"","details":[` + retry + "," + bad + `]}`},
+		{"8", "", detailsOf(t, &anypb.Any{TypeUrl: "type.googleapis.com/google.rpc.Unknown", Value: []byte("\x08\x05")}), `{"code":8,"message":"","details":[` + unknown + `]}`},
+		{"8", "", detailsOf(t, &errdetails.ErrorInfo{Reason: "QUOTA"}, timestamppb.New(time.Unix(0, 0))) + "==", `{"code":8,"message":"","details":[` + info + `,{"@type":"type.googleapis.com/google.protobuf.Timestamp","value":"1970-01-01T00:00:00Z"}]}`},
 		{"8", "", "#", `{"code":8,"message":"","details":[]}`},
 		{"8", "", base64.StdEncoding.EncodeToString([]byte("\x1a\x03\x0a\x09x")), `{"code":8,"message":"","details":[{"@type":"","value":""}]}`},
 	} {
