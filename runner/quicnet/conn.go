@@ -26,6 +26,8 @@ type Conn struct {
 	control *quic.SendStream
 	// counted are the octets that Octets has returned.
 	counted traffic
+	// readers are the goroutines that put records.
+	readers sync.WaitGroup
 
 	mu sync.Mutex // guards the fields below
 	// notify is called without mu when Read returns more than before, or Send takes more.
@@ -33,8 +35,9 @@ type Conn struct {
 	lanes  []lane
 	in     []byte // records for the session
 	taken  int    // octets of in that Read has returned
-	// drained is signalled when the queue has become smaller, or the connection has ended.
+	// drained is signalled when the queue has become smaller, or closed is true.
 	drained *sync.Cond
+	closed  bool  // nothing reads the queue any more
 	writing int   // octets of requests that wait for flow control
 	err     error // why the connection has ended
 }
@@ -50,8 +53,8 @@ type lane struct {
 func newConn(q *quic.Conn, lanes int) *Conn {
 	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}}
 	c.drained = sync.NewCond(&c.mu)
-	go c.acceptPeers()
-	go c.runLane(0)
+	c.readers.Go(c.acceptPeers)
+	c.readers.Go(func() { c.runLane(0) })
 	return c
 }
 
@@ -92,7 +95,7 @@ func (c *Conn) Read(b []byte) (n int, err error) {
 // put queues a record for the session, and waits while the queue is full.
 func (c *Conn) put(r *h3.Record) {
 	c.mu.Lock()
-	for len(c.in)-c.taken > maxQueued && c.err == nil {
+	for len(c.in)-c.taken > maxQueued && !c.closed {
 		c.drained.Wait()
 	}
 	c.in = h3.AppendRecord(c.in, r)
@@ -101,18 +104,30 @@ func (c *Conn) put(r *h3.Record) {
 	notify()
 }
 
-// end stores why the connection has ended.
+// end stores why the connection has ended, when all that was read before is in the queue. So a response that a lane has
+// read is not lost.
 func (c *Conn) end(why error) {
+	c.readers.Wait()
 	c.mu.Lock()
 	c.err = cause(why)
-	c.drained.Broadcast()
 	notify := c.notify
 	c.mu.Unlock()
 	notify()
 }
 
 // Close ends the connection without an error, unless it has ended. It does not wait for the peer.
-func (c *Conn) Close() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "") }
+func (c *Conn) Close() {
+	c.discard()
+	_ = c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "")
+}
+
+// discard lets no lane wait for the queue.
+func (c *Conn) discard() {
+	c.mu.Lock()
+	c.closed = true
+	c.drained.Broadcast()
+	c.mu.Unlock()
+}
 
 // Octets returns how many octets have been sent and received since the last call, in UDP datagrams.
 func (c *Conn) Octets() (sent, received int64) {
@@ -138,7 +153,7 @@ func (c *Conn) runLane(slot uint32) {
 		c.mu.Unlock()
 		c.put(&h3.Record{Kind: h3.Credit, Slot: slot, Stream: number})
 		if first && int(slot)+1 < len(c.lanes) {
-			go c.runLane(slot + 1)
+			c.readers.Go(func() { c.runLane(slot + 1) })
 		}
 		if !c.readResponse(s, h3.Record{Kind: h3.Data, Slot: slot, Stream: number}, buf) {
 			return
@@ -190,11 +205,11 @@ func (c *Conn) acceptPeers() {
 		if err != nil {
 			return
 		}
-		go func() {
+		c.readers.Go(func() {
 			r := h3.Record{Kind: h3.Peer, Stream: number}
 			if code, reset, _ := c.read(s, r, make([]byte, laneBuffer)); reset {
 				c.put(&h3.Record{Kind: h3.PeerReset, Stream: number, Code: code})
 			}
-		}()
+		})
 	}
 }
