@@ -36,6 +36,8 @@ type server struct {
 	retry    bool        // it validates addresses
 	requests atomic.Int64
 	octets   atomic.Int64
+	// largest is the size of the largest datagram that has come, in octets.
+	largest atomic.Int64
 	// other handles the requests in the place of answer; nil: answer does.
 	other atomic.Pointer[http.HandlerFunc]
 }
@@ -59,7 +61,7 @@ func serve(t *testing.T, change func(*server)) *server {
 		t.Fatal(err)
 	}
 	s.address = udp.LocalAddr().String()
-	transport := &quic.Transport{Conn: udp, VerifySourceAddress: func(net.Addr) bool { return s.retry }}
+	transport := &quic.Transport{Conn: sized{udp, &s.largest}, VerifySourceAddress: func(net.Addr) bool { return s.retry }}
 	listener, err := transport.ListenEarly(http3.ConfigureTLSConfig(s.TLSConfig), s.QUICConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +78,18 @@ func serve(t *testing.T, change func(*server)) *server {
 		<-ended
 	})
 	return s
+}
+
+// sized is a socket that notes the size of the largest datagram.
+type sized struct {
+	net.PacketConn
+	largest *atomic.Int64
+}
+
+func (s sized) ReadFrom(b []byte) (n int, from net.Addr, err error) {
+	n, from, err = s.PacketConn.ReadFrom(b)
+	s.largest.Store(max(s.largest.Load(), int64(n))) // one goroutine reads
+	return n, from, err
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
@@ -234,6 +248,25 @@ func TestExchanges(t *testing.T) {
 	}
 	if out, in := c.conn.Octets(); out < int64(sent) || in < int64(want) {
 		t.Errorf("%d octets sent, %d received", out, in)
+	}
+}
+
+// TestPathMTU: datagrams become larger than the 1280 octets at the begin, as the path permits. On loopback, quic-go ends
+// with 1452 octets.
+func TestPathMTU(t *testing.T) {
+	s := serve(t, nil)
+	c := mustDial(t, s, 1)
+	body := string(make([]byte, 64<<10))
+	err := c.run(t, func() bool {
+		if c.Free() > 0 {
+			c.get("/echo", body)
+			n, _ := c.conn.Send(c.Pending())
+			c.Wrote(n)
+		}
+		return s.largest.Load() > 1400
+	})
+	if err != nil || s.largest.Load() > 1452 {
+		t.Errorf("%v, the largest datagram has %d octets", err, s.largest.Load())
 	}
 }
 

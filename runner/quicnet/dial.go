@@ -71,6 +71,9 @@ func Dial(ctx context.Context, address string, cfg *Config) (*Conn, error) {
 // looks up the route once.
 type connected struct{ *net.UDPConn }
 
+// Other sockets have no GSO (UDP_SEGMENT) in quic-go.
+var _ quic.OOBCapablePacketConn = connected{}
+
 // WriteTo implements net.PacketConn.
 func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
 
