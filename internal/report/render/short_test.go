@@ -162,8 +162,9 @@ func TestErrorCauses(t *testing.T) {
 	r.Failures = []runnerv1alpha1.FailureCount{
 		{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureReset, Cause: runnerv1alpha1.CauseRstStream, Address: "a:1"}, Count: 2},
 		{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 12},
+		{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureTimedOut, Cause: runnerv1alpha1.CauseDeadline}, Count: 5},
 	}
-	want := map[string]int64{"status 401": 100, "timed out": 7, "reset: the peer reset the stream": 2, "reset": 1, "dropped: no stream became free in time": 12}
+	want := map[string]int64{"status 401": 100, "timed out": 2, "timed out: the deadline of the call passed": 5, "reset: the peer reset the stream": 2, "reset": 1, "dropped: no stream became free in time": 12}
 	if diff := cmp.Diff(want, errorCauses(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

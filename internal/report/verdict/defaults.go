@@ -159,7 +159,7 @@ func failed(r *runnerv1alpha1.Report) string {
 		if e.n == 0 {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%d %s%s", e.n, e.what, causes(r, e.of)))
+		out = append(out, fmt.Sprintf("%d %s%s", e.n, e.what, causes(r, e.of, e.n)))
 	}
 	if len(out) == 0 {
 		return "none was sent"
@@ -180,15 +180,19 @@ func checks(r *runnerv1alpha1.Report) (out []string) {
 	return out
 }
 
-// causes returns the most frequent causes of a kind of failure, in parentheses.
-func causes(r *runnerv1alpha1.Report, of runnerv1alpha1.FailureOf) string {
+// causes returns the most frequent causes of n failures of a kind, in parentheses, or "" if some have no cause.
+func causes(r *runnerv1alpha1.Report, of runnerv1alpha1.FailureOf, n int64) string {
 	var out []string
 	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Of == of && len(out) < maxNamed {
+		f := &r.Failures[i]
+		if f.Of != of {
+			continue
+		}
+		if n -= f.Count; len(out) < maxNamed {
 			out = append(out, failure.Cause{Kind: f.Cause, Detail: f.Detail, Address: f.Address}.Advised())
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 || n > 0 {
 		return ""
 	}
 	return " (" + strings.Join(out, "; ") + ")"

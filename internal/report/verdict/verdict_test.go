@@ -61,6 +61,12 @@ func (r *run) timesOut() {
 	r.report.Histograms.ResponseTime = h.Encode()
 }
 
+// deadlines adds calls that the runner ended at their deadline.
+func (r *run) deadlines(n int64) {
+	r.report.Failures = []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{
+		Of: runnerv1alpha1.FailureTimedOut, Cause: runnerv1alpha1.CauseDeadline}, Count: n}}
+}
+
 // timesOutAlways gets no response at all.
 func (r *run) timesOutAlways() {
 	r.report.Requests, r.report.ErrorRate = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 1000, TimedOut: 1000}}, 1
@@ -244,6 +250,12 @@ func TestJudge(t *testing.T) {
 		{"no response", (*run).timesOutAlways, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 timed out", 5},
 		{"nothing sent", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "", 5},
 		{"no response and no thresholds", func(r *run) { r.noThresholds(); r.timesOutAlways() }, broken, ReasonNoSuccess, "", 5},
+		{"no response before the deadline", func(r *run) { r.timesOutAlways(); r.deadlines(1000) }, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 timed out (the deadline of the call passed)", 5},
+		{"no response before the deadline or the timeout", func(r *run) {
+			r.timesOutAlways()
+			r.deadlines(997)
+			r.report.Requests.TimedOut, r.report.Requests.Reset = 998, 2
+		}, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 998 timed out, 2 were reset", 5},
 		{"no response, stopped", func(r *run) { r.timesOutAlways(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "stopped before the run completed: spec.stop; none of 1000 requests succeeded: 1000 timed out", 4},
 		{"no response, interrupted", func(r *run) { r.timesOutAlways(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "interrupted before the run completed; none of 1000 requests succeeded: 1000 timed out", 4},
 		{"no response, without authorization, interrupted", func(r *run) { r.timesOutAlways(); r.unauthorized(); r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
