@@ -173,6 +173,7 @@ gc 12 @4.226s 0%: 0.32+0.82+1.2 ms clock, 0.32+0.62/0.13/0.15+0.002 ms cpu, 4->4
 func TestManifests(t *testing.T) {
 	manifests := []string{
 		getManifest("http://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", "idleStrategy: Spin"),
+		overHTTP3(getManifest("https://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", "")),
 		postManifest("http://a.example", 3),
 	}
 	for _, load := range pauseLoads {

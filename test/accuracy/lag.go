@@ -25,24 +25,31 @@ func lagMark(s v1alpha1.IdleStrategy, rate int) float64 {
 func lagTable() table {
 	t := table{
 		title: "Lag",
-		intro: "How late requests leave, over 2 seconds, by [idle strategy](../reference/loadtest/runner.md#idle-strategies). `Auto` chooses `Spin` on an exclusive CPU, and `Sleep` elsewhere. `added` is the 50th percentile of the response time minus that of the service time: what the generator adds to the median. The CPU time includes the start of the process.",
+		intro: "How late requests leave, over 2 seconds, by [idle strategy](../reference/loadtest/runner.md#idle-strategies). `Auto` chooses `Spin` on an exclusive CPU, and `Sleep` elsewhere. `added` is the 50th percentile of the response time minus that of the service time: what the generator adds to the median. The CPU time includes the start of the process. Over HTTP/3, the worker shares the CPU with the goroutines of QUIC.",
 		head:  []string{"asked, 1/s", "strategy", "lag p50, ms", "lag p99, ms", "added, ms", "CPU"},
 	}
 	for _, rate := range []int{1000, 10_000, 60_000, 200_000} {
 		for _, s := range []v1alpha1.IdleStrategy{v1alpha1.IdleStrategySpin, v1alpha1.IdleStrategySleep,
 			v1alpha1.IdleStrategyAuto} {
 			t.rows = append(t.rows, row{name: fmt.Sprintf("lag-%d-%s", rate, s), measure: func(b *lab) ([]line, error) {
-				return b.measureLag(rate, s)
+				return b.measureLag(rate, s, "", b.get)
 			}})
 		}
+	}
+	for _, rate := range []int{1000, 10_000} {
+		t.rows = append(t.rows, row{name: fmt.Sprintf("lag-%d-h3", rate), measure: func(b *lab) ([]line, error) {
+			return b.measureLag(rate, v1alpha1.IdleStrategySleep, ", HTTP/3", b.getHTTP3)
+		}})
 	}
 	return t
 }
 
-func (b *lab) measureLag(rate int, strategy v1alpha1.IdleStrategy) ([]line, error) {
+// measureLag measures runs of get. over is the text after the strategy.
+func (b *lab) measureLag(rate int, strategy v1alpha1.IdleStrategy, over string,
+	get func(rates, runner string) (run, error)) ([]line, error) {
 	const seconds = 2.5
 	runs, err := repeat(rounds, func() (run, error) {
-		return b.get(fmt.Sprintf("{name: warm, requestsPerSecond: %[1]d, duration: 500ms, warmUp: true}, {name: load, requestsPerSecond: %[1]d, duration: 2s}", rate),
+		return get(fmt.Sprintf("{name: warm, requestsPerSecond: %[1]d, duration: 500ms, warmUp: true}, {name: load, requestsPerSecond: %[1]d, duration: 2s}", rate),
 			"idleStrategy: "+string(strategy))
 	})
 	if err != nil {
@@ -53,8 +60,8 @@ func (b *lab) measureLag(rate int, strategy v1alpha1.IdleStrategy) ([]line, erro
 	added := median(runs, func(r run) float64 { return float64(r.ResponseTime.P50 - r.ServiceTime.P50) })
 	cpu := median(runs, func(r run) float64 { return 100 * r.CPUSeconds / seconds })
 	l := line{cells: []string{
-		harness.Thousands(int64(rate)), chosen(strategy, runs[0]), milliseconds(p50), milliseconds(p99), milliseconds(added),
-		fmt.Sprintf("%.0f%%", cpu),
+		harness.Thousands(int64(rate)), chosen(strategy, runs[0]) + over, milliseconds(p50), milliseconds(p99),
+		milliseconds(added), fmt.Sprintf("%.0f%%", cpu),
 	}}
 	if !l.generatorBound(runs) {
 		l.atMost("lag p99", p99/1e3, lagMark(strategy, rate)/1e3, " ms")

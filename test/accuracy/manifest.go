@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // getManifest sends GETs in stages. The connections have more streams than any row needs.
 func getManifest(url, rates, runner string) string {
@@ -13,6 +16,11 @@ spec:
   rates: [%s]
   runner: {%s}
 `, url, rates, runner)
+}
+
+// overHTTP3 sends the requests of getManifest over HTTP/3.
+func overHTTP3(manifest string) string {
+	return strings.Replace(manifest, "connections:", "protocol: h3, tls: {insecureSkipVerify: true}, connections:", 1)
 }
 
 // postManifest sends each value of a sequence in one POST: as many as the stages have slots.

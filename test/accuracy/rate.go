@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/test/harness"
@@ -59,6 +60,21 @@ func (b *lab) get(rates, runner string) (run, error) {
 		return run{}, err
 	}
 	return b.against(t, func(url string) (*rv.Report, error) { return b.generate(getManifest(url, rates, runner)) })
+}
+
+// getHTTP3 is get over HTTP/3.
+func (b *lab) getHTTP3(rates, runner string) (run, error) {
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		return run{}, err
+	}
+	t, err := b.serve(false, "--h3-listen", "127.0.0.1:"+strconv.Itoa(ports[0]))
+	if err != nil {
+		return run{}, err
+	}
+	return b.against(t, func(string) (*rv.Report, error) {
+		return b.generate(overHTTP3(getManifest(harness.Loopback("https", ports[0]), rates, runner)))
+	})
 }
 
 // nearRate judges a rate over some seconds.
