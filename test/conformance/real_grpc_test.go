@@ -286,7 +286,11 @@ var callRows = []callRow{
 	{name: "a deadline that the server keeps", method: "Unary", do: "sleep", messages: []string{"x"}, failedBy: "DEADLINE_EXCEEDED", orReset: true, edit: func(p *rv.Plan) { p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond },
 		server: map[string]int64{"calls": 1, "received": -1, "ended": 1}},
 	{name: "a deadline that the runner keeps", method: "Download", do: "sleep", messages: []string{"x"}, timedOut: true, server: map[string]int64{"calls": 1, "received": -1, "ended": 1},
-		edit: func(p *rv.Plan) { setTimeout(p, 50*time.Millisecond); p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond; header("grpc-timeout", "1M")(p) }},
+		edit: func(p *rv.Plan) {
+			setTimeout(p, 50*time.Millisecond)
+			p.Chains[0].Steps[0].GRPC.Deadline = 50 * time.Millisecond
+			header("grpc-timeout", "1M")(p)
+		}},
 }
 
 // TestCallServers: every server counts as many calls and messages as were sent, and each call ends as the server says.
