@@ -252,7 +252,7 @@ func TestHTTP3Resets(t *testing.T) {
 	}
 }
 
-// TestHTTP3Timeouts: requests without an answer time out, and their streams are reset, so that the server is told.
+// TestHTTP3Timeouts: requests without an answer time out, and their streams are reset, which the server sees.
 func TestHTTP3Timeouts(t *testing.T) {
 	s := newQUIC(t, nil)
 	left := make(chan struct{}, 20)

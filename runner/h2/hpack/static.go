@@ -116,7 +116,14 @@ func buildStatic() (fields [64]staticField, judged [64]Judgement) {
 // StaticIndex finds a field in the static table: full is the index of the
 // pair, nameOnly that of the first entry with the name; 0 means not found.
 func StaticIndex(name, value string) (full, nameOnly int) {
-	for i, p := range staticPairs {
+	return FindPair(staticPairs[:], name, value)
+}
+
+// FindPair finds a field in pairs of a name and a value: full is 1 + the index
+// of the pair, nameOnly 1 + that of the first pair with the name; 0 means not
+// found.
+func FindPair(pairs [][2]string, name, value string) (full, nameOnly int) {
+	for i, p := range pairs {
 		if p[0] != name {
 			continue
 		}

@@ -122,16 +122,5 @@ var static = func() (fields [len(staticPairs)]staticField) {
 // StaticIndex finds a field in the static table: full is 1 + the index of the pair, nameOnly 1 + that of the first
 // entry with the name; 0 means not found. The append functions take these numbers.
 func StaticIndex(name, value string) (full, nameOnly int) {
-	for i, p := range staticPairs {
-		if p[0] != name {
-			continue
-		}
-		if nameOnly == 0 {
-			nameOnly = i + 1
-		}
-		if p[1] == value {
-			return i + 1, nameOnly
-		}
-	}
-	return 0, nameOnly
+	return hpack.FindPair(staticPairs[:], name, value)
 }
