@@ -11,9 +11,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -173,29 +170,8 @@ func (e *echoServer) answer(stream grpc.ServerStream, method, do string) error {
 }
 
 func startGRPCIO(t *testing.T, age time.Duration) callServer {
-	python, err := filepath.Abs("../../bin/grpcio/bin/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		t.Skip("SKIPPED: grpcio is not here: hack/site/venv.sh bin/grpcio test/conformance/requirements.txt")
-	}
 	s := newSite(t, time.Now().Add(time.Hour))
-	log, err := os.Create(s.dir + "/log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(python, "testdata/echo.py", fmt.Sprint(s.ports[0]), fmt.Sprint(age.Milliseconds()))
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		end(cmd)
-		if t.Failed() {
-			t.Logf("grpcio said:\n%s", read(t, s.dir+"/log"))
-		}
-	})
+	s.runPython(t, "grpcio", "echo.py", fmt.Sprint(s.ports[0]), fmt.Sprint(age.Milliseconds()))
 	s.await(t, s.ports[0])
 	return callServer{address: fmt.Sprintf("127.0.0.1:%d", s.ports[0])}
 }

@@ -5,9 +5,6 @@ package conformance
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,28 +15,7 @@ import (
 // startAioquic starts the server of aioquic, which sends Retry, and returns a function that returns its count.
 func startAioquic(t *testing.T, s *site) (count func() string) {
 	t.Helper()
-	python, err := filepath.Abs("../../bin/grpcio/bin/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		t.Skip("SKIPPED: aioquic is not here: hack/site/venv.sh bin/grpcio test/conformance/requirements.txt")
-	}
-	log, err := os.Create(s.dir + "/log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(python, "testdata/h3.py", fmt.Sprint(s.ports[0]), s.cert, s.key, s.dir+"/count")
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		end(cmd)
-		if t.Failed() {
-			t.Logf("aioquic said:\n%s", read(t, s.dir+"/log"))
-		}
-	})
+	s.runPython(t, "aioquic", "h3.py", fmt.Sprint(s.ports[0]), s.cert, s.key, s.dir+"/count")
 	for range 200 {
 		if strings.Contains(read(t, s.dir+"/log"), "listening") {
 			return func() string { return read(t, s.dir+"/count") }

@@ -201,25 +201,45 @@ func (r *realServer) start(t *testing.T, s *site) {
 			t.Skipf("SKIPPED: %s is not here: apt-get install %s", r.program, r.pkg)
 		}
 	}
+	cmd := exec.Command(path, r.args(t, s)...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "NODE_OPTIONS=")
+	s.run(t, r.program, cmd)
+	for _, d := range r.doors(s) {
+		s.await(t, d.port)
+	}
+}
+
+// run runs the program of a server until the test ends. Its output is the file log.
+func (s *site) run(t *testing.T, name string, cmd *exec.Cmd) {
+	t.Helper()
 	log, err := os.Create(s.dir + "/log")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, r.args(t, s)...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
-	cmd.Env = append(os.Environ(), "HOME="+s.dir, "NODE_OPTIONS=")
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		end(cmd)
 		if t.Failed() {
-			t.Logf("%s said:\n%s", r.program, read(t, s.dir+"/log"))
+			t.Logf("%s said:\n%s", name, read(t, s.dir+"/log"))
 		}
 	})
-	for _, d := range r.doors(s) {
-		s.await(t, d.port)
+}
+
+// runPython runs a server of testdata that needs a package of PyPI, or skips the test where that is missing.
+func (s *site) runPython(t *testing.T, pkg, script string, args ...string) {
+	t.Helper()
+	python, err := filepath.Abs("../../bin/grpcio/bin/python")
+	if err != nil {
+		t.Fatal(err)
 	}
+	if _, err := os.Stat(python); err != nil {
+		t.Skipf("SKIPPED: %s is not here: hack/site/venv.sh bin/grpcio test/conformance/requirements.txt", pkg)
+	}
+	s.run(t, pkg, exec.Command(python, append([]string{"testdata/" + script}, args...)...))
 }
 
 // end asks a server to end, so that it ends the workers it has made, and kills it if it does not.
