@@ -649,7 +649,9 @@ func (w *world) jobsAndPods() string {
 
 func (w *world) awaitPhase(name string, p v1alpha1.Phase) *v1alpha1.LoadTest {
 	w.Helper()
-	return w.await(name, string(p), func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == p })
+	return w.await(name, string(p), func(lt *v1alpha1.LoadTest) bool {
+		return lt.Status.Phase == p && lt.Status.ObservedGeneration == lt.Generation // else the status is that of an earlier spec
+	})
 }
 
 // awaitLoad waits until a number of requests has been told in status.
