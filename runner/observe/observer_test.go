@@ -288,3 +288,22 @@ func FuzzAnswers(f *testing.F) {
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestReadsAreSpread(t *testing.T) {
+	for name, tc := range map[string]struct {
+		i, n     int
+		interval time.Duration
+		want     time.Duration
+	}{
+		"one":             {0, 1, 5 * time.Second, 250 * time.Millisecond},
+		"first of 16":     {0, 16, time.Second, 100 * time.Millisecond},
+		"second of 16":    {1, 16, time.Second, 96_875 * time.Microsecond},
+		"last of 16":      {15, 16, time.Second, 53_125 * time.Microsecond},
+		"of a minute":     {8, 16, time.Minute, 187_500 * time.Microsecond},
+		"of milliseconds": {1, 2, 10 * time.Millisecond, 750 * time.Microsecond},
+	} {
+		if got := aheadOf(tc.i, tc.n, tc.interval); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
