@@ -500,8 +500,8 @@ type Target struct {
 	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
 	// protoFrom are the proto files of the target. The name of a file ends with .proto, or it is a set of descriptors as
 	// protoc --include_imports --descriptor_set_out writes it. An import is the file whose path
-	// ends with it, or else whose name is its last element; imports of google/protobuf need no file. Steps with grpc
-	// need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
+	// ends with it, or else whose name is its last element; imports of google/protobuf, and common ones of google/api and
+	// google/rpc, need no file. Steps with grpc need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

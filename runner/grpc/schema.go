@@ -24,7 +24,7 @@ import (
 // File is the content of a proto file, or a FileDescriptorSet as protoc --descriptor_set_out and buf build write it.
 type File struct {
 	// Name is what errors say. An import of "a/b.proto" is the file whose name ends with it, or else the one whose last
-	// element is b.proto.
+	// element is b.proto. If the import is a well-known one, the latter must also have its package.
 	Name    string
 	Content []byte
 }
@@ -35,7 +35,8 @@ type Schema struct {
 	types *dynamicpb.Types
 }
 
-// NewSchema compiles proto files and reads descriptor sets. Imports of google/protobuf need no file.
+// NewSchema compiles proto files and reads descriptor sets. Imports of google/protobuf and of the files in googleapis
+// need no file.
 func NewSchema(files []File) (*Schema, error) {
 	found := new(protoregistry.Files)
 	var sources []File
@@ -58,6 +59,7 @@ func addSet(to *protoregistry.Files, f File) error {
 	if err := proto.Unmarshal(f.Content, set); err != nil || len(set.File) == 0 {
 		return errors.New("is neither a .proto file nor a FileDescriptorSet")
 	}
+	addWellKnown(set)
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
 		return fmt.Errorf("is not a complete FileDescriptorSet (write it with --include_imports): %w", err)
@@ -75,7 +77,7 @@ func addSources(to *protoregistry.Files, sources []File) error {
 		return nil
 	}
 	byName := imported(sources)
-	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+	c := protocompile.Compiler{Resolver: withWellKnown(&protocompile.SourceResolver{
 		Accessor: protocompile.SourceAccessorFromMap(byName),
 	})}
 	compiled, err := c.Compile(context.Background(), slices.Sorted(maps.Keys(byName))...)
@@ -92,7 +94,7 @@ func addSources(to *protoregistry.Files, sources []File) error {
 	return nil
 }
 
-var importStatement = regexp.MustCompile(`(?m)^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"`)
+var importStatement = regexp.MustCompile(`(?m)(?:^|;)\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"`)
 
 // imported returns the contents of files by the name that another file imports them by, or else by their own name: a
 // file with two names would define everything twice.
@@ -112,11 +114,24 @@ func imported(files []File) map[string]string {
 	return out
 }
 
+var packageStatement = regexp.MustCompile(`(?m)(?:^|;)\s*package\s+([\w.]+)\s*;`)
+
+// pack returns the package of a proto file, or "".
+func (f File) pack() string {
+	if m := packageStatement.FindSubmatch(f.Content); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
 // find returns the index of the file that an import means, or -1.
 func find(files []File, name string) int {
 	for _, same := range []func(File) bool{
 		func(f File) bool { return f.Name == name || strings.HasSuffix(f.Name, "/"+name) },
-		func(f File) bool { return path.Base(f.Name) == path.Base(name) },
+		func(f File) bool {
+			known := wellKnown(name)
+			return path.Base(f.Name) == path.Base(name) && (known == nil || string(known.Package()) == f.pack())
+		},
 	} {
 		if i := slices.IndexFunc(files, same); i >= 0 {
 			return i
