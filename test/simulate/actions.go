@@ -96,7 +96,7 @@ var Actions = []trial.Action{
 	{Group: "user", Name: "template", Weight: 4, Args: args(anyTest),
 		Doc: "changes a path, which the API server accepts before the start only"},
 	{Group: "user", Name: "label", Weight: 3, Args: args(anyTest), Doc: "changes a label"},
-	{Group: "user", Name: "stop", Weight: 4, Args: args(anyTest), Doc: "stops the test"},
+	{Group: "user", Name: "stop", Weight: 8, Args: args(anyTest), Doc: "stops the test"},
 	{Group: "user", Name: "delete", Weight: 2, Args: args(anyTest), Doc: "deletes the test"},
 	{Group: "user", Name: "replace", Weight: 2, Args: args(anyTest),
 		Doc: "deletes the test and creates it again under its name"},
@@ -146,7 +146,7 @@ func shape() []trial.Arg {
 	return args(
 		trial.Arg{Name: "shards", Low: 1, High: 5}, trial.Arg{Name: "minShards", High: 2}, trial.Arg{Name: "rate", Low: 5,
 			High: 100},
-		trial.Arg{Name: "seconds", Low: 5, High: 110}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
+		trial.Arg{Name: "seconds", Low: 5, High: 105}, trial.Arg{Name: "lost", High: 2}, trial.Arg{Name: "lease", Low: 10,
 			High: 20},
 		trial.Arg{Name: "profile", High: 4}, trial.Arg{Name: "graceful", High: 20}, trial.Arg{Name: "once", High: 3},
 		trial.Arg{Name: "protocol", High: 1}, trial.Arg{Name: "extra", High: 7},

@@ -345,7 +345,8 @@ func (l *rules) ended(h *history, is *v1alpha1.LoadTestStatus) {
 		c.Reason == v1alpha1.ReasonStalled && l.paths(l.calm) {
 		l.Broken("a load stalls only if its target does", "%s: %s", h.lt.Name, c.Message)
 	}
-	if is.Results != nil && is.Results.Requests.InFlightAtEnd > 0 && !is.Results.Partial {
+	// A runner that the kubelet terminates does not wait. If the test is stopped at that time, it is not lost.
+	if is.Results != nil && is.Results.Requests.InFlightAtEnd > 0 && !is.Results.Partial && l.paths(l.spoiled) {
 		l.Broken("the last responses are awaited", "%s: %+v", h.lt.Name, is.Results.Requests)
 	}
 }

@@ -30,6 +30,7 @@ var Triggers = []trial.Trigger{
 	{Name: "stop", Weight: 3, Doc: "the record has the stop"},
 	{Name: "last", Weight: 6, Doc: "the load ends a second later, if nothing changes"},
 	{Name: "end", Weight: 3, Doc: "the record has the end"},
+	{Name: "leads", Weight: 6, Doc: "a process of the operator begins to lead"},
 }
 
 // waiting are the events that wait for a trigger.

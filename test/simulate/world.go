@@ -69,6 +69,8 @@ type World struct {
 	skew   time.Duration
 	r      *rand.Rand
 	faults faults
+	// elected is called when a process of the operator begins to lead.
+	elected func()
 	// waiting are events, and acting is held while one happens.
 	waiting waiting
 	acting  sync.Mutex
@@ -109,6 +111,7 @@ func New(t *testing.T, run *trial.Run) trial.World {
 	}
 	w.runners = runners{w: w, dir: t.TempDir(), byPod: map[string]*process{}, byIP: map[string]*process{}}
 	w.rules.runner, w.rules.decided = w.runners.at, w.decided
+	w.elected = func() { w.trigger("leads") }
 	w.cluster = cluster.New(cluster.Options{Server: w.api, Rand: run.Rand("cluster"), Nodes: []string{"node-1", "node-2",
 		"node-3"},
 		Start: w.runners.start, Startup: startup})
@@ -147,6 +150,13 @@ func (w *World) start(r *replica) {
 		w.Broken("the operator starts", "%s: %v", r.name, err)
 	}
 	r.process.Store(process)
+	w.ended.Go(func() {
+		select {
+		case <-process.Elected:
+			w.elected()
+		case <-process.Ended:
+		}
+	})
 }
 
 // supervise starts a process again two seconds after it ended.

@@ -43,6 +43,8 @@ type Replica struct {
 	API *apiserver.Client
 	// Leader knows whether it leads.
 	Leader loadtest.Leader
+	// Elected is closed when it begins to lead.
+	Elected <-chan struct{}
 	// Ended is closed when the process ended, with Err.
 	Ended <-chan struct{}
 	Err   error
@@ -76,7 +78,7 @@ func Start(s *apiserver.Server, name string, cfg *configv1alpha1.OperatorConfig,
 		stop()
 		return nil, fmt.Errorf("creating the manager of %s: %w", name, err)
 	}
-	r.Leader, opts.Leader = leader, leader
+	r.Leader, opts.Leader, r.Elected = leader, leader, mgr.Elected()
 	if err := controllers.Setup(ctx, mgr, cfg, opts); err != nil {
 		stop()
 		return nil, err

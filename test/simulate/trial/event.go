@@ -14,7 +14,8 @@ import (
 )
 
 // Arg is an argument of an action: a whole number from Low to High. Low is the simplest value. Large ranges have more
-// small values: half of them are in the first quarter, or in the first tenth of a range above 50,000.
+// small values: half of them are in the first quarter, or in the first tenth of a range above 50,000. One of 16 of such a
+// range is the highest one.
 type Arg struct {
 	Name      string
 	Low, High int64
@@ -219,6 +220,9 @@ func (a Action) draw(r *rand.Rand, at time.Duration) Event {
 		n := r.Int64N(arg.High - arg.Low + 1)
 		for most := int64(100); arg.High-arg.Low > most; most *= 500 {
 			n = int64(float64(n) * r.Float64())
+		}
+		if arg.High-arg.Low > 50_000 && r.IntN(16) == 0 {
+			n = arg.High - arg.Low
 		}
 		e.Args[arg.Name] = arg.Low + n
 	}
