@@ -11,7 +11,6 @@ import (
 	"github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -202,25 +201,6 @@ func TestSuspendWhileStarting(t *testing.T) {
 	}
 }
 
-func TestDeadlineOfASuspendedTest(t *testing.T) {
-	w := newWorld(t)
-	w.apply(twoShards("overslept", time.Second).Suspended().Deadline(2).Build())
-	lt := w.awaitPhase("overslept", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
-}
-
-func TestStopWhileSuspended(t *testing.T) {
-	w := newWorld(t)
-	w.apply(twoShards("enough", load).Build())
-	w.awaitLoad("enough", 200)
-	w.suspend("enough", true)
-	w.awaitPhase("enough", v1alpha1.PhaseSuspended)
-	w.patch("enough", "/spec/stop", "true")
-	lt := w.awaitPhase("enough", v1alpha1.PhaseStopped)
-	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
-	w.wantEvents("enough", "PlanReady", "RunnersReady", "Started", "Suspended", "Stopped")
-}
-
 func TestOperatorRestartsBetweenChanges(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("steered", load).Build())
@@ -274,33 +254,6 @@ func TestChangeThatARunnerHearsLate(t *testing.T) {
 	w.runner("late-1-1").Wake()
 	lt := w.awaitApplied("late", 1)
 	w.wantOneInstant("late", lt.Status.Changes[0])
-}
-
-func TestWhatMayNotChange(t *testing.T) {
-	w := newWorld(t)
-	w.apply(twoShards("frozen", load).Build())
-	w.awaitLoad("frozen", 100)
-	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "frozen"}}
-	err := w.client.Patch(w.ctx, lt, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/rates/0/duration","value":"1m"}]`)))
-	if err == nil || !strings.Contains(err.Error(), "duration of a stage cannot change while the test runs") {
-		t.Errorf("got %v, want a refusal that names the field", err)
-	}
-}
-
-func TestPlanDeletedAfterAChange(t *testing.T) {
-	w := newWorld(t)
-	w.apply(twoShards("bare", load).Build())
-	w.awaitLoad("bare", 200)
-	w.setRate("bare", 2000)
-	w.awaitApplied("bare", 1)
-	w.endOperator()
-	w.must(w.client.Delete(w.ctx, w.configMap(w.run("bare").Plan.Name)))
-	w.operator()
-	w.endLoad("bare")
-	lt := w.awaitPhase("bare", v1alpha1.PhaseCompleted)
-	if !meta.IsStatusConditionTrue(lt.Status.Conditions, v1alpha1.ConditionPassed) {
-		t.Errorf("conditions:\n%s", conditionsOf(lt))
-	}
 }
 
 // TestAbortOnFail: a threshold that fails ends the test once, also if the operator restarts after its decision.

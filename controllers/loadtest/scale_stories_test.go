@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
@@ -174,28 +173,6 @@ func TestScaleUpAndDown(t *testing.T) {
 	w.wantEdited(lt)
 }
 
-func TestShardComesAgain(t *testing.T) {
-	w := newWorld(t)
-	w.apply(scalable("again", 2, load).Build())
-	w.awaitLoad("again", 200)
-	for range 2 {
-		w.scale("again", 1)
-		w.awaitMembers("again", 0)
-		w.awaitIndices(1)
-		w.scale("again", 2)
-		w.awaitMembers("again", 0, 1)
-	}
-	w.endLoad("again")
-	lt := w.awaitPhase("again", v1alpha1.PhaseCompleted)
-	w.wantSent(lt, 300_000)
-	if n := len(w.records("again")); n != 2 {
-		t.Errorf("%d records, want one of each runner that left", n)
-	}
-	if pod := lt.Status.Runners[1].Pod; pod != "again-1-1-again-2" {
-		t.Errorf("pod %s at the end", pod)
-	}
-}
-
 // A shard that is wanted again before it has left must be made anew, though the Job counts its index as over.
 func TestShardIsWantedAgainAtOnce(t *testing.T) {
 	w := newWorld(t)
@@ -209,28 +186,6 @@ func TestShardIsWantedAgainAtOnce(t *testing.T) {
 	lt := w.awaitPhase("torn", v1alpha1.PhaseCompleted)
 	w.wantSent(lt, 300_000)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
-}
-
-func TestTwoPatchesAtOnce(t *testing.T) {
-	w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) {
-		cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second // a pod that is deleted by force can have begun to join
-	})
-	w.apply(scalable("hasty", 1, load).Build())
-	w.awaitLoad("hasty", 200)
-	w.scale("hasty", 3)
-	w.scale("hasty", 2)
-	w.setRate("hasty", 500)
-	lt := w.awaitMembers("hasty", 0, 1)
-	i := slices.IndexFunc(lt.Status.Changes, func(c v1alpha1.Change) bool { return c.Field == "rates[0].requestsPerSecond" })
-	if i < 0 {
-		t.Fatalf("no change of the rate among %+v", lt.Status.Changes)
-	}
-	changed := lt.Status.Changes[i].AppliedAt.Sub(w.runner("hasty-1-0").Begun()).Seconds()
-	w.endLoad("hasty")
-	lt = w.awaitPhase("hasty", v1alpha1.PhaseCompleted)
-	if n, want := float64(lt.Status.Results.Requests.Sent), 1000*changed+500*(load.Seconds()-changed); n < want-500 || n > want+500 { // a second of the difference
-		t.Errorf("sent %.0f, want %.0f", n, want)
-	}
 }
 
 func TestOperatorRestartsWhileScaling(t *testing.T) {
@@ -253,24 +208,6 @@ func TestOperatorRestartsWhileScaling(t *testing.T) {
 	lt := w.awaitPhase("moved", v1alpha1.PhaseCompleted)
 	w.wantSent(lt, 300_000)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
-}
-
-func TestScaleWhileSuspended(t *testing.T) {
-	w := newWorld(t)
-	w.apply(scalable("asleep", 1, load).Build())
-	w.awaitLoad("asleep", 200)
-	w.suspend("asleep", true)
-	w.awaitPhase("asleep", v1alpha1.PhaseSuspended)
-	w.scale("asleep", 2)
-	w.awaitMembers("asleep", 0, 1)
-	w.operator()
-	w.suspend("asleep", false)
-	w.await("asleep", "running", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == v1alpha1.PhaseRunning })
-	w.endLoad("asleep")
-	lt := w.awaitPhase("asleep", v1alpha1.PhaseCompleted)
-	if n := lt.Status.Results.Requests.Sent; n < 299_998 || n > 300_004 {
-		t.Errorf("sent %d, want 300000", n)
-	}
 }
 
 func TestScaleThatCannotBe(t *testing.T) {
@@ -333,26 +270,6 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestLostShardIsReplaced(t *testing.T) {
-	w := newWorld(t)
-	w.apply(scalable("patched", 2, load).Edit(onLoss(v1alpha1.ShardLostRebalance, 0)).Build())
-	w.awaitLoad("patched", 500)
-	w.kill("patched-1-1")
-	w.await("patched", "rebalanced", func(lt *v1alpha1.LoadTest) bool { return isListed(lt, 1, "Lost", false) })
-	w.scale("patched", 1)
-	w.awaitIndices(1)
-	w.scale("patched", 2)
-	w.awaitMembers("patched", 0, 1)
-	w.awaitShards("patched", v1alpha1.ShardCounts{Desired: 2, Ready: 2, Lost: 1})
-	w.successor("patched") // both runners of the shard must outlive this one
-	w.endLoad("patched")
-	lt := w.awaitPhase("patched", v1alpha1.PhaseCompleted)
-	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult)
-	if n := lt.Status.Results.Requests.Sent; n < 250_000 || n >= 300_000 {
-		t.Errorf("sent %d, want what one runner has sent at most to be missing of 300000", n)
-	}
-}
-
 func TestFewerThanMinShardsAreLeft(t *testing.T) {
 	w := newWorld(t)
 	w.apply(scalable("few", 3, load).Edit(onLoss(v1alpha1.ShardLostRebalance, 2)).Build())
@@ -388,19 +305,6 @@ func TestStartWithMinShards(t *testing.T) {
 	w.wantSent(lt, 300_000)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
 	w.wantEventsAmong("early", "PlanReady", "PodCreationFailed", "RunnersReady", "Started", "RunnerJoined", "Completed")
-}
-
-func TestStartTimeout(t *testing.T) {
-	w := newWorld(t)
-	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
-	w.apply(scalable("tardy", 2, time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 2 * time.Second}
-	}).Build())
-	lt := w.awaitPhase("tardy", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStartTimeout)
-	if lt.Status.StartTime != nil {
-		t.Error("it has started")
-	}
 }
 
 // Of a test that starts without a runner which was lost nothing is missing.
@@ -456,22 +360,4 @@ func TestDeadlineAndStopWhileSuspended(t *testing.T) {
 	w.patch("stopped", "/spec/stop", strconv.FormatBool(true))
 	w.wantCondition(w.awaitPhase("stopped", v1alpha1.PhaseStopped), v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonStopped)
 	w.wantCondition(w.awaitPhase("late", v1alpha1.PhaseFailed), v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
-}
-
-func TestWhatOfTheRunnerMayNotChange(t *testing.T) {
-	w := newWorld(t)
-	w.apply(scalable("fixed", 2, load).Edit(onLoss("", 2)).Build())
-	w.awaitLoad("fixed", 100)
-	for doc, want := range map[string]string{
-		`{"spec":{"runner":{"onShardLost":"Rebalance"}}}`: "onShardLost cannot change while the test runs",
-		`{"spec":{"runner":{"minShards":1}}}`:             "minShards cannot change while the test runs",
-		`{"spec":{"runner":{"shards":1}}}`:                "minShards must be at most runner.shards",
-		`{"spec":{"runner":{"shards":5}}}`:                "connections must be at least runner.shards",
-	} {
-		lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "fixed"}}
-		err := w.client.Patch(w.ctx, lt, client.RawPatch(types.MergePatchType, []byte(doc)))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", doc, err, want)
-		}
-	}
 }

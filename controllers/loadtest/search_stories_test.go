@@ -1,19 +1,14 @@
 package loadtest_test
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -36,15 +31,6 @@ func probesOf(lt *v1alpha1.LoadTest) (out []v1alpha1.ProbeStatus) {
 		out = append(out, p)
 	}
 	return out
-}
-
-// probeBegun returns whether the record has a probe that has not ended.
-func probeBegun(t *testing.T, run *statev1alpha1.LoadTestRun) bool {
-	var r record.Record
-	if err := json.Unmarshal(run.Record.Raw, &r); err != nil {
-		t.Error(err)
-	}
-	return r.Search.Begun != 0
 }
 
 func TestSearch(t *testing.T) {
@@ -75,34 +61,6 @@ func TestSearch(t *testing.T) {
 	}
 	if sent != 3000 || report.Requests.Sent != sent {
 		t.Errorf("the probes sent %d of %d requests, want all 3000", sent, report.Requests.Sent)
-	}
-}
-
-// The next operator repeats the probe that the former one began, and keeps those that ended.
-func TestSearchWithAnotherOperator(t *testing.T) {
-	w := newWorld(t)
-	begun := make(chan struct{})
-	w.wrote = func(ctx context.Context, o client.Object) {
-		if run, ok := o.(*statev1alpha1.LoadTestRun); ok && probeBegun(t, run) {
-			close(begun)
-			<-ctx.Done() // this operator does nothing more
-		}
-	}
-	w.operator()
-	w.apply(aSearch("searched-on"))
-	<-begun
-	w.wrote = nil
-	w.operator()
-	lt := w.awaitPhase("searched-on", v1alpha1.PhaseCompleted)
-	want := []v1alpha1.ProbeStatus{
-		{Load: 1000, Outcome: "Invalid", Message: "another operator began the probe"},
-		{Load: 1000, Outcome: "Held", ErrorRate: new(0.0)}, {Load: 2000, Outcome: "Held", ErrorRate: new(0.0)},
-	}
-	if diff := cmp.Diff(want, probesOf(lt)); diff != "" {
-		t.Errorf("probes (-want +got):\n%s", diff)
-	}
-	if v := lt.Status.Verdict; v.Outcome != "Passed" || v.Reason != "SearchMaximumHeld" {
-		t.Errorf("verdict %+v", v)
 	}
 }
 

@@ -149,8 +149,6 @@ type world struct {
 	ns     string
 	cfg    *configv1alpha1.OperatorConfig
 	stop   func() // ends the operator
-	// wrote is called after each update of an object that the next operator sends, before the operator continues; nil: nothing is called.
-	wrote func(context.Context, client.Object)
 	// checkpoints is Options.CheckpointInterval of the next operator.
 	checkpoints time.Duration
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
@@ -237,9 +235,6 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 	options.GracefulShutdownTimeout = ptr.To(soon)
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return w.client.RESTMapper(), nil }
 	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(5*time.Second), ptr.To(3*time.Second), ptr.To(500*time.Millisecond)
-	if w.wrote != nil {
-		options.NewClient = w.observedClient
-	}
 	ctx, cancel := context.WithCancel(w.ctx)
 	mgr, leader, err := controllers.NewManager(ctx, kube, cfg, options)
 	w.must(err)
@@ -255,23 +250,6 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended, cancel, leader
-}
-
-// observedClient returns a client of an operator that calls w.wrote.
-func (w *world) observedClient(config *rest.Config, options client.Options) (client.Client, error) {
-	c, err := client.New(config, options)
-	return observedClient{c, w.wrote}, err
-}
-
-type observedClient struct {
-	client.Client
-	wrote func(context.Context, client.Object)
-}
-
-func (c observedClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	err := c.Client.Update(ctx, o, opts...)
-	c.wrote(ctx, o)
-	return err
 }
 
 // successor replaces the operator while a LoadTest runs, and waits until the new one shows more of its load.
