@@ -1,18 +1,25 @@
 package loop
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/listen"
 	"github.com/h2surge/h2surge/runner/slots"
 )
 
-// TestLiveness: a worker never waits while it has a request to send and may send it. FuzzLiveness is the long form.
+// TestLiveness: a worker never waits while it has a request to send and may send it, and what lively.check checks. FuzzLiveness is the
+// long form. TestRandomLifecycles of runner/conns checks the connections.
 func TestLiveness(t *testing.T) {
 	for seed := range uint64(2000) {
 		checkLiveness(t, seed)
@@ -25,10 +32,12 @@ func FuzzLiveness(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { checkLiveness(t, seed) })
 }
 
-// lively is a worker with a random load in front of servers that close connections, refuse and redirect requests.
+// lively is a worker with a random load in front of servers that close connections, refuse and redirect requests. In a storm, anything
+// may happen to its connections and endpoints, too.
 type lively struct {
 	*bench
 	random *rand.Rand
+	storm  bool
 }
 
 // one returns true once in n calls, on average.
@@ -37,6 +46,7 @@ func (l *lively) one(n int) bool { return l.random.IntN(n) == 0 }
 func checkLiveness(t *testing.T, seed uint64) {
 	t.Helper()
 	l := &lively{random: rand.New(rand.NewPCG(seed, 2))}
+	l.storm = l.one(3)
 	p := l.plan()
 	l.bench = newBench(t, p, l.reply)
 	l.w.cfg.GracefulStop = p.GracefulStop
@@ -54,7 +64,12 @@ func checkLiveness(t *testing.T, seed uint64) {
 	if last := p.Targets[len(p.Targets)-1]; last.Connecting.OnDemand && l.one(3) {
 		l.unreachable = last.Name
 	}
+	if l.storm {
+		l.bad, l.down, l.attempt = map[int]func(*simConn){}, map[int]bool{}, l.dialerSteps
+		l.in(l.someTime(), l.strike)
+	}
 	asleep := ""
+	l.everyTurn = l.check
 	l.asleep = func() {
 		if asleep == "" {
 			asleep = sleepsOn(l.bench)
@@ -66,13 +81,16 @@ func checkLiveness(t *testing.T, seed uint64) {
 	if l.waits > mostTurns {
 		t.Errorf("%d turns", l.waits)
 	}
+	if n := l.sockets(); n > 0 {
+		t.Errorf("%d sockets are open", n)
+	}
 	if t.Failed() {
 		t.Fatalf("seed %d", seed)
 	}
 }
 
 // mostTurns is more than a run of checkLiveness takes, unless turns find nothing to do.
-const mostTurns = 5000
+const mostTurns = 20_000
 
 // sleepsOn returns what a worker that waits for events could do, or "".
 func sleepsOn(b *bench) string {
@@ -210,6 +228,18 @@ func (l *lively) target(name string) rv.Target {
 		t.Protocol = rv.ProtocolHTTP1
 		t.HTTP1.NoKeepAlive, t.HTTP1.Pipeline = l.one(3), l.random.IntN(3)
 	}
+	if l.storm {
+		for i := range l.random.IntN(3) {
+			e := fmt.Sprint(name, "-", i)
+			t.Endpoints = append(t.Endpoints, rv.Endpoint{Scheme: "http", Authority: e, Address: e + ":80"})
+		}
+		t.Connecting.NoFailover, t.Connecting.FailbackInterval = l.one(4), 30*time.Millisecond
+		t.Connecting.InactivityTimeout = time.Duration(l.random.IntN(2)) * 7 * time.Millisecond
+		t.HTTP2.PingInterval = time.Duration(l.random.IntN(2)) * 8 * time.Millisecond
+		if l.one(3) {
+			t.Connecting.RampCount, t.Connecting.RampPeriod = 1, 3*time.Millisecond
+		}
+	}
 	t.Connecting.OnDemand = l.one(3)
 	t.Connecting.PerInstance = t.Connecting.OnDemand && !t.Batch && !t.HTTP1.NoKeepAlive
 	t.Connecting.MaxRequests = int64([]int{0, 0, 1, 3}[l.random.IntN(4)])
@@ -265,4 +295,101 @@ func (l *lively) reply(*simRequest) reply {
 		r.Body, r.BodyAfter = []byte("body"), 2*time.Millisecond
 	}
 	return r
+}
+
+func (l *lively) someTime() time.Duration {
+	return time.Duration(l.random.Int64N(int64(10 * time.Millisecond)))
+}
+
+// dialerSteps resolves a name and tries one or more of its addresses; TLS shakes hands with some.
+func (l *lively) dialerSteps() attempt {
+	var a attempt
+	for {
+		if a.after = l.someTime() / 8; l.one(8) {
+			a.err = context.DeadlineExceeded
+			return a
+		}
+		if n := len(a.steps); n == 0 || l.one(4) {
+			a.steps = append(a.steps, attemptStep{a.after, dial.Connecting})
+		} else if a.steps[n-1].step == dial.Connecting && l.one(2) {
+			a.steps = append(a.steps, attemptStep{a.after, dial.Handshaking})
+		} else {
+			return a
+		}
+	}
+}
+
+// strike makes something happen to a connection, an endpoint or the worker's share, again and again. Everything
+// is well at the end, so that the worker can become ready.
+func (l *lively) strike() {
+	if l.clock > int64(time.Second) {
+		l.bad, l.down, l.mute, l.hangs = map[int]func(*simConn){}, map[int]bool{}, false, false
+		return
+	}
+	l.in(l.someTime(), l.strike)
+	endpoint := l.random.IntN(len(l.endpoints))
+	switch l.random.IntN(8) {
+	case 0:
+		l.down[endpoint] = !l.down[endpoint]
+	case 1:
+		l.mute = !l.mute
+	case 2:
+		delete(l.bad, endpoint)
+	case 3:
+		l.bad[endpoint] = behaviours()[l.random.IntN(len(behaviours()))].greet
+	case 4:
+		places := 1 + l.random.IntN(4)
+		l.w.Do(func(w *Worker) {
+			if w.run.phase != Done {
+				w.conns.Resize(0, places, 0, true)
+			}
+		})
+	case 5:
+		l.hangs = !l.hangs
+	default:
+		l.strikeConn()
+	}
+}
+
+func (l *lively) strikeConn() {
+	if len(l.conns) == 0 {
+		return
+	}
+	c := l.conns[len(l.conns)-1-l.random.IntN(min(4, len(l.conns)))]
+	if c.Closed || c.pending {
+		return
+	}
+	switch fr := c.Framer(); l.random.IntN(5) {
+	case 0:
+		c.Closed = true
+	case 1:
+		c.broken = syscall.ECONNRESET
+	case 2:
+		c.Out.WriteString("this is neither a frame nor a status line\r\n")
+	case 3, 4:
+		if !c.HTTP1 {
+			_ = fr.WriteGoAway(0, []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeEnhanceYourCalm}[l.random.IntN(2)], nil)
+		}
+	}
+}
+
+// check compares the counters with the requests in flight, after each turn.
+func (l *lively) check() {
+	owed := int64(0)
+	for id := range book.ID(l.w.requests.Len()) {
+		r := l.w.requests.At(id)
+		if (r.InFlight || r.Retried) && r.Stage >= 0 {
+			owed++
+		}
+		if r.InFlight && !l.isOpen(r.Conn) {
+			l.t.Error("a request is in flight on a connection without a socket")
+		}
+	}
+	for i := range l.w.rec.Steps {
+		s := &l.w.rec.Steps[i]
+		owed -= s.Sent - s.Done - s.TimedOut - s.Reset - s.ConnectionLost
+	}
+	if owed != 0 {
+		l.t.Errorf("%d more requests are in flight than the counts say", owed)
+	}
 }
