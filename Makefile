@@ -164,6 +164,14 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 	hack/site/venv.sh bin/grpcio test/conformance/requirements.txt || [ -z "$$CI" ]
 	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)
 
+.PHONY: conformance-more
+conformance-more: ## Run the engine against servers in Rust (tonic) and Java (grpc-java), built from test/conformance/servers with crates.io and Maven Central; not in .ci/run.
+	hack/install.sh cargo=cargo javac=default-jdk-headless mvn=maven
+	CARGO_TARGET_DIR=$(CURDIR)/bin/rust cargo build --release --locked --manifest-path test/conformance/servers/tonic/Cargo.toml
+	mvn -q -B -f test/conformance/servers/grpc-java/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/grpc-java/lib
+	javac -Xlint:all -Werror --release 17 -cp 'bin/grpc-java/lib/*' -d bin/grpc-java/classes test/conformance/servers/grpc-java/src/main/java/Echo.java
+	go test -json -tags conformance,more -count=1 -run TestMore ./test/conformance | $(GOTEST)
+
 .PHONY: delivery-test
 delivery-test: ## Check the examples of config/delivery against the API types of Argo Rollouts, Flagger, Flux and Tekton.
 	cd test/delivery && go test ./...

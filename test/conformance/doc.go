@@ -11,4 +11,7 @@
 // "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that
 // "make conformance" installs, Go's net/http, Node and Python, the gRPC servers grpc-go and grpcio, and aioquic. A
 // server that is not there is skipped, and the last lines say which.
+//
+// "make conformance-more" (build tags conformance and more) builds servers of other languages, in servers, and runs the
+// rows of gRPC against them. It is not in .ci/run: it needs crates.io and Maven Central, and takes minutes to compile.
 package conformance
