@@ -10,6 +10,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func newPlugin() *cobra.Command { return newRootCommand(&kube{}) }
@@ -101,5 +102,5 @@ func TestMistakes(t *testing.T) {
 		}
 		fmt.Fprintf(&all, "$ kubectl h2surge %s\n%s\n", strings.Join(args, " "), errs)
 	}
-	clitest.Golden(t, "messages.txt", all.String())
+	golden.Compare(t, "messages.txt", all.String())
 }

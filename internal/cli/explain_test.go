@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func TestExplain(t *testing.T) {
@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		if got.code != 0 || got.errors != "" {
 			t.Errorf("%v: exit code %d: %s", args, got.code, got.errors)
 		}
-		clitest.Golden(t, "explain/"+name+".txt", got.out)
+		golden.Compare(t, "explain/"+name+".txt", got.out)
 		for line := range strings.Lines(got.out) {
 			if len(line) > command.UsageWidth+1 && !strings.Contains(line, "matches ") && !strings.Contains(line, "one of ") {
 				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)

@@ -21,10 +21,10 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/certtest"
+	"github.com/h2surge/h2surge/test/golden"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
@@ -343,7 +343,7 @@ func TestTryGRPC(t *testing.T) {
 		if got.code != tt.code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
 		}
-		clitest.Golden(t, "try/"+name+".txt", lengths.ReplaceAllString(steady(got.out), "content-length: LENGTH"))
+		golden.Compare(t, "try/"+name+".txt", lengths.ReplaceAllString(steady(got.out), "content-length: LENGTH"))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func TestLint(t *testing.T) {
@@ -28,7 +28,7 @@ func TestLint(t *testing.T) {
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
 		}
-		clitest.Golden(t, "lint/"+name+".txt", got.out)
+		golden.Compare(t, "lint/"+name+".txt", got.out)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestLintFormats(t *testing.T) {
 		if got.code != 1 || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", format, got.code, got.errors)
 		}
-		clitest.Golden(t, "lint/several."+format+".txt", got.out)
+		golden.Compare(t, "lint/several."+format+".txt", got.out)
 		if format != "github" && !json.Valid([]byte(got.out)) {
 			t.Errorf("%s: the output is not JSON", format)
 		}

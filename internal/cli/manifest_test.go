@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 const configMap = `apiVersion: v1
@@ -104,7 +104,7 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("%s: name %s, spec (-want +got):\n%s", format, m.LoadTest.Name, diff)
 		}
 		if format == "yaml" {
-			clitest.Golden(t, "dry-run.yaml", got.out)
+			golden.Compare(t, "dry-run.yaml", got.out)
 		}
 	}
 	name := file(t, "loadtest.yaml", manifest)

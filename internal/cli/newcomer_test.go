@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 const firstManifest = `apiVersion: h2surge.io/v1alpha1
@@ -196,7 +196,7 @@ func TestNewcomersMistakes(t *testing.T) {
 		}
 	}
 	t.Chdir(here)
-	clitest.Golden(t, "newcomer.txt", all.String())
+	golden.Compare(t, "newcomer.txt", all.String())
 }
 
 // TestNewcomersTargets: a target that is not there, or speaks something else, is named in one line.

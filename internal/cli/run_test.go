@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mask"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -326,7 +326,7 @@ func TestMistakes(t *testing.T) {
 		}
 		fmt.Fprintf(&all, "$ h2surge %s\n%s\n", strings.Join(args, " "), got.errors)
 	}
-	clitest.Golden(t, "messages.txt", all.String())
+	golden.Compare(t, "messages.txt", all.String())
 }
 
 func matches(got, want string) bool {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // atNow is a time of now as the manifests of this file have it in bodies.
@@ -37,7 +37,7 @@ func TestTryDryRun(t *testing.T) {
 			if got.code != wantCode || got.errors != "" {
 				t.Errorf("exit code %d: %s", got.code, got.errors)
 			}
-			clitest.Golden(t, "dryrun/"+name, atNow.ReplaceAllString(got.out, "NOW"))
+			golden.Compare(t, "dryrun/"+name, atNow.ReplaceAllString(got.out, "NOW"))
 			if secret := strings.Contains(got.out, "top-secret"); secret != (name == "shown.txt") {
 				t.Errorf("secrets are shown: %v", secret)
 			}

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/cli/clitest"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // tryTarget serves testdata/try/target.yaml.
@@ -93,7 +93,7 @@ func TestTry(t *testing.T) {
 		if got.code != tc.code || got.errors != "" {
 			t.Errorf("%s: exit code %d, want %d, errors %q", name, got.code, tc.code, got.errors)
 		}
-		clitest.Golden(t, "try/"+name+".txt", steady(got.out))
+		golden.Compare(t, "try/"+name+".txt", steady(got.out))
 	}
 }
 
@@ -108,7 +108,7 @@ func TestTryParts(t *testing.T) {
 	if got.code != 2 || got.errors != "" { // the last step has a check that fails
 		t.Errorf("exit code %d, errors %q", got.code, got.errors)
 	}
-	clitest.Golden(t, "try/parts.txt", steady(got.out))
+	golden.Compare(t, "try/parts.txt", steady(got.out))
 }
 
 // TestTryBinding: the binding of a target is in the header fields, and not among the captures.

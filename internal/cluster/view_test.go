@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,32 +14,13 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func writeFile(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	got := strings.Join(lines, "\n") + "\n"
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", file, diff)
 	}
 }
 
@@ -151,7 +131,7 @@ func TestView(t *testing.T) {
 		"view-ended":    {Frame{Look: Look{Test: judged()}, Report: report, Now: at(200)}, Size{100, 40}},
 	} {
 		lines := View(&tc.frame, tc.size)
-		golden(t, name+".txt", lines)
+		golden.Compare(t, name+".txt", strings.Join(lines, "\n")+"\n")
 		if len(lines) > tc.size.Height {
 			t.Errorf("%s: %d lines", name, len(lines))
 		}
@@ -220,7 +200,7 @@ func TestStatus(t *testing.T) {
 		"status-running": {busy(), at(60)}, "status-ended": {judged(), at(250)}, "status-starting": {starting(), at(-3)},
 		"status-invalid": {invalid(), at(5)}, "status-suspended": {held, at(5)}, "status-fresh": {fresh, at(5)}, "status-scaled": {scaled(), at(60)},
 	} {
-		golden(t, name+".txt", Status(tc.lt, tc.now, next))
+		golden.Compare(t, name+".txt", strings.Join(Status(tc.lt, tc.now, next), "\n")+"\n")
 	}
 }
 

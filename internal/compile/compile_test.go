@@ -3,7 +3,6 @@ package compile_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,9 +19,8 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
+	"github.com/h2surge/h2surge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 type spec = v1alpha1.LoadTestSpec
 
@@ -554,7 +552,7 @@ func TestGoldens(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			golden(t, filepath.Join("testdata", "plans", name+".json"), compiled(t, file))
+			golden.Compare(t, filepath.Join("plans", name+".json"), compiled(t, file))
 		})
 	}
 }
@@ -594,26 +592,6 @@ func compiled(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return append(out, '\n')
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }
 
 func statuses(written ...string) (out []intstr.IntOrString) {

@@ -3,14 +3,12 @@
 package chart
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,9 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // cases are the values whose objects are in testdata/NAME.yaml, all but the CRD and the
 // dashboards.
@@ -42,20 +39,7 @@ func valuesFile(name string) string {
 func TestGolden(t *testing.T) {
 	for name, values := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := render(t, values+"\ncrd: {install: false}\n")
-			golden := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", golden, diff)
-			}
+			golden.Compare(t, name+".yaml", render(t, values+"\ncrd: {install: false}\n"))
 		})
 	}
 }

@@ -2,12 +2,10 @@ package status
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +23,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 var now = runtest.Now
@@ -506,8 +505,6 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden files")
-
 // TestMessages has a golden of the conditions, the summary and the events of each state, so that each message
 // can be read in one place.
 func TestMessages(t *testing.T) {
@@ -543,19 +540,7 @@ func TestMessages(t *testing.T) {
 	for _, e := range Events(before, after) {
 		fmt.Fprintf(&out, "event %s: %s\n", e.Reason, e.Note)
 	}
-	path := filepath.Join("testdata", "messages.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	golden.Compare(t, "messages.txt", out.String())
 }
 
 // TestLostRunnerThatWasReachedAgain: its counts are in the result, so Succeeded does not report a partial one.

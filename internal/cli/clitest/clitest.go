@@ -3,10 +3,8 @@
 package clitest
 
 import (
-	"flag"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,40 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/test/golden"
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
 // width is the number of columns of help.
 const width = 88
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// testdata is absolute, because tests change the working directory.
-var testdata = func() string {
-	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		panic(err)
-	}
-	return dir
-}()
-
-// Golden compares a text with a file of testdata, or writes the file with -update.
-func Golden(t *testing.T, name, got string) {
-	t.Helper()
-	name = filepath.Join(testdata, name)
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
-	}
-}
 
 // Help compares the help of each command with testdata/help, which has one file for each command. It leaves out the
 // commands that another program has, too.
@@ -68,14 +38,14 @@ func Help(t *testing.T, program string, root func() *cobra.Command, elsewhere ..
 		if err := cmd.Execute(); err != nil {
 			t.Errorf("help %v: %v", path, err)
 		}
-		Golden(t, "help/"+name, out.String())
+		golden.Compare(t, "help/"+name, out.String())
 		for line := range strings.Lines(out.String()) {
 			if len(line) > width+1 && !strings.Contains(line, "$schema=https://") { // users copy this line
 				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)
 			}
 		}
 	}
-	entries, err := os.ReadDir(filepath.Join(testdata, "help"))
+	entries, err := os.ReadDir("testdata/help")
 	if err != nil {
 		t.Fatal(err)
 	}

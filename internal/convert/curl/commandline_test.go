@@ -8,6 +8,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // commandLine converts lines of curl.
@@ -28,7 +29,7 @@ func (c commandLine) goldens(t *testing.T, lines map[string]string) {
 	for name, line := range lines {
 		t.Run(name, func(t *testing.T) {
 			out, warnings := c.of(words, name).Convert(t, line)
-			converttest.Golden(t, name+".yaml", "# "+line+"\n"+out)
+			golden.Compare(t, name+".yaml", "# "+line+"\n"+out)
 			for _, w := range warnings {
 				if !strings.Contains(out, "# "+w) && !strings.Contains(out, "#   "+w) {
 					t.Errorf("no comment says: %s", w)

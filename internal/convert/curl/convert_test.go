@@ -9,6 +9,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 var line = commandLine{map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n"}}
@@ -41,7 +42,7 @@ func TestLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		converttest.Golden(t, name+".yaml", string(out))
+		golden.Compare(t, name+".yaml", string(out))
 	}
 }
 

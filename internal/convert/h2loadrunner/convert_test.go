@@ -6,6 +6,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func with(o convert.Options) converttest.Conversion {
@@ -21,8 +22,8 @@ func TestConvert(t *testing.T) {
 	for _, name := range []string{"sessions", "everything"} {
 		t.Run(name, func(t *testing.T) {
 			out, warnings := with(convert.Options{Name: name, Read: converttest.Below(name)}).Convert(t, example(t, name))
-			converttest.Golden(t, filepath.Join(name, "loadtest.yaml"), out)
-			converttest.Golden(t, filepath.Join(name, "warnings.txt"), converttest.Lines(warnings))
+			golden.Compare(t, filepath.Join(name, "loadtest.yaml"), out)
+			golden.Compare(t, filepath.Join(name, "warnings.txt"), converttest.Lines(warnings))
 		})
 	}
 }

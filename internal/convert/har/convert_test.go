@@ -8,6 +8,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 func with(o Options) converttest.Conversion {
@@ -18,7 +19,7 @@ func TestConvert(t *testing.T) {
 	input := converttest.Input(t, "shop.har")
 	for name, think := range map[string]bool{"shop": false, "shop-think": true} {
 		out, _ := with(Options{Options: convert.Options{Name: name}, Think: think}).Convert(t, input)
-		converttest.Golden(t, name+".yaml", out)
+		golden.Compare(t, name+".yaml", out)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert/converttest"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // in converts with the files of a directory.
@@ -22,8 +23,8 @@ func example(tb testing.TB, name string) string { return converttest.Input(tb, n
 func TestGoldens(t *testing.T) {
 	for _, name := range []string{"services", "losses"} {
 		text, warnings := in("testdata").Convert(t, example(t, name))
-		converttest.Golden(t, name+".yaml", text)
-		converttest.Golden(t, name+".warnings", converttest.Lines(warnings))
+		golden.Compare(t, name+".yaml", text)
+		golden.Compare(t, name+".warnings", converttest.Lines(warnings))
 	}
 }
 

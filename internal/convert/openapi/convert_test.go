@@ -10,6 +10,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/converttest"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 var files = converttest.Below("")
@@ -38,7 +39,7 @@ func TestConvert(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.o.Options, tc.o.File = convert.Options{Name: tc.name, Read: files}, tc.file
 			out, _ := with(tc.o).Convert(t, converttest.Input(t, tc.file))
-			converttest.Golden(t, "golden-"+tc.name+".yaml", out)
+			golden.Compare(t, "golden-"+tc.name+".yaml", out)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/internal/report/compare"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // measuredReport is a run of 2,000 requests whose times are a multiple of those of another run.
@@ -54,9 +55,9 @@ func TestCompareForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	golden(t, "compare.txt", text.Bytes())
-	golden(t, "compare.md", markdown.Bytes())
-	golden(t, "compare.html", []byte(structure(page.String())))
+	golden.Compare(t, "compare.txt", text.Bytes())
+	golden.Compare(t, "compare.md", markdown.Bytes())
+	golden.Compare(t, "compare.html", []byte(structure(page.String())))
 	for line := range strings.Lines(text.String()) {
 		if len(line) > columns+1 {
 			t.Errorf("a line of %d columns: %s", len(line)-1, line)
@@ -85,7 +86,7 @@ func TestCompareJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compare.json", append(raw, '\n'))
+	golden.Compare(t, "compare.json", append(raw, '\n'))
 }
 
 // TestCompareBare: reports without windows and histograms have a page without curves.

@@ -13,6 +13,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	judge "github.com/h2surge/h2surge/internal/report/verdict"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // parsedSuites is what a build server reads of JUnit XML.
@@ -53,12 +54,12 @@ func parsedJUnit(t *testing.T, r *runnerv1alpha1.Report) (out parsedSuites, text
 
 func TestJUnit(t *testing.T) {
 	parsed, text := parsedJUnit(t, full())
-	golden(t, "full.junit.xml", []byte(text))
+	golden.Compare(t, "full.junit.xml", []byte(text))
 	s := parsed.Suites[0]
 	if s.Name != "core/pcf-app-sessions" || s.Time != 70 || s.Timestamp != "2026-01-02T02:04:05" || !strings.Contains(s.Output, "Verdict: Failed") {
 		t.Errorf("%+v", s)
 	}
-	golden(t, "bare.junit.xml", []byte(second(parsedJUnit(t, bare()))))
+	golden.Compare(t, "bare.junit.xml", []byte(second(parsedJUnit(t, bare()))))
 }
 
 // TestScopesOfThresholds: each format says what a threshold is on, and a time of a part of the run is no limit in a plot of the run.
@@ -154,7 +155,7 @@ func TestCSV(t *testing.T) {
 	if err := CSV(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "full.csv", b.Bytes())
+	golden.Compare(t, "full.csv", b.Bytes())
 	rows, err := csv.NewReader(&b).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestMarkdown(t *testing.T) {
 		if err := Markdown(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Compare(t, name, b.Bytes())
 	}
 }
 
@@ -238,7 +239,7 @@ func TestCounts(t *testing.T) {
 	if err := Counts(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "full.counts.csv", b.Bytes())
+	golden.Compare(t, "full.counts.csv", b.Bytes())
 	for i := range r.Operations {
 		o, all := &r.Operations[i], int64(0)
 		for _, c := range outcomesOf(o) {

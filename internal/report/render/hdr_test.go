@@ -14,6 +14,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // drawn is a report with two distributions, and the values of the response time in HdrHistogram's own type.
@@ -42,7 +43,7 @@ func TestHistogramLog(t *testing.T) {
 	if err := HistogramLog(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "full.hlog", regexp.MustCompile(`HIST.*`).ReplaceAll(b.Bytes(), []byte("HIST...")))
+	golden.Compare(t, "full.hlog", regexp.MustCompile(`HIST.*`).ReplaceAll(b.Bytes(), []byte("HIST...")))
 	reader := hdrhistogram.NewHistogramLogReader(&b)
 	for _, tag := range []string{"", "serviceTime"} {
 		h, err := reader.NextIntervalHistogram()
@@ -125,7 +126,7 @@ func TestPercentiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n == 99 {
-			golden(t, "full.hgrm", got.Bytes())
+			golden.Compare(t, "full.hgrm", got.Bytes())
 		}
 		if _, err := oracle.PercentilesPrint(&want, ticksPerHalf, 1000); err != nil {
 			t.Fatal(err)

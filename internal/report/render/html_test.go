@@ -13,6 +13,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 // watchedReport is full, with what only the page shows.
@@ -66,9 +67,9 @@ func structure(page string) string {
 }
 
 func TestHTML(t *testing.T) {
-	golden(t, "full.html", []byte(structure(written(t, watchedReport()))))
-	golden(t, "bare.html", []byte(structure(written(t, bare()))))
-	golden(t, "lagged.html", []byte(structure(written(t, lagged()))))
+	golden.Compare(t, "full.html", []byte(structure(written(t, watchedReport()))))
+	golden.Compare(t, "bare.html", []byte(structure(written(t, bare()))))
+	golden.Compare(t, "lagged.html", []byte(structure(written(t, lagged()))))
 }
 
 func TestTextOfAScaledRun(t *testing.T) {

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,26 +12,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
 
 // full is a report with something in each field.
 func full() *runnerv1alpha1.Report {
@@ -299,7 +278,7 @@ func TestText(t *testing.T) {
 		if err := Text(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Compare(t, name, b.Bytes())
 		for _, l := range strings.Split(b.String(), "\n") {
 			if len(l) > columns || strings.TrimRight(l, " ") != l {
 				t.Errorf("%s: %d columns, or blanks at the end: %q", name, len(l), l)
@@ -337,7 +316,7 @@ func TestJSON(t *testing.T) {
 	if err := JSON(&b, full()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "full.json", b.Bytes())
+	golden.Compare(t, "full.json", b.Bytes())
 	var back runnerv1alpha1.Report
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 		t.Fatal(err)

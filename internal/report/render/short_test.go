@@ -9,6 +9,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	judge "github.com/h2surge/h2surge/internal/report/verdict"
+	"github.com/h2surge/h2surge/test/golden"
 )
 
 const lastLine = "Full report: --full, or --output-file report.html."
@@ -73,7 +74,7 @@ func TestSummary(t *testing.T) {
 		"passed": passedReport(), "failed": failed, "denied": deniedReport(), "unreached": unreachedReport(), "late": lagged(), "nothing": bare(), "search": probes,
 	} {
 		text := summary(t, r, false)
-		golden(t, name+".short.txt", []byte(text))
+		golden.Compare(t, name+".short.txt", []byte(text))
 		if n := strings.Count(text, "\n"); n > 24 {
 			t.Errorf("%s: %d lines", name, n)
 		}

@@ -1,35 +1,15 @@
-// Package converttest has the common tests of all converters: golden files, errors in the input,
+// Package converttest has the common tests of all converters: files of testdata, errors in the input,
 // docs/reference/convert.md, and fuzzing.
 package converttest
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/h2surge/h2surge/internal/convert"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
-
-// Golden compares with a file of testdata. A conversion compiles what it makes, so a golden
-// manifest is one that runs.
-func Golden(t *testing.T, name, got string) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(read(t, name), got); diff != "" {
-		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
-	}
-}
 
 // Input is a file of testdata.
 func Input(tb testing.TB, name string) string {
