@@ -8,6 +8,10 @@ type exchange struct {
 	method method
 	answer answer
 	named  bool // the path ends with an id, which serial is
+	// asked is true when each is known: rules answer each message of a stream of gRPC when it arrives. read is the size of
+	// those that were answered. begun is true if the header of the response was sent.
+	asked, each, begun bool
+	read               int
 	// tooLong: path was not kept.
 	tooLong bool
 	serial  uint64 // of the resource named or created

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +18,12 @@ import (
 	"google.golang.org/grpc/encoding/gzip"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/internal/reflection"
+	h2grpc "github.com/h2surge/h2surge/runner/grpc"
 )
 
 const probeProto = `syntax = "proto3";
@@ -31,6 +35,8 @@ service Probe {
   rpc Watch(grpc.health.v1.HealthCheckRequest) returns (stream grpc.health.v1.HealthCheckRequest);
   rpc Last(stream grpc.health.v1.HealthCheckRequest) returns (grpc.health.v1.HealthCheckRequest);
   rpc Chat(stream grpc.health.v1.HealthCheckRequest) returns (stream grpc.health.v1.HealthCheckRequest);
+  rpc Talk(stream grpc.health.v1.HealthCheckRequest) returns (stream grpc.health.v1.HealthCheckRequest);
+  rpc Upload(stream grpc.health.v1.HealthCheckRequest) returns (grpc.health.v1.HealthCheckRequest);
   rpc None(grpc.health.v1.HealthCheckRequest) returns (grpc.health.v1.HealthCheckRequest);
 }`
 
@@ -48,6 +54,14 @@ rules:
   - {name: watch, match: {path: /probe.v1.Probe/Watch}, responses: [{body: '[{"service": "a"}, {}, {"service": "${json:/service}"}]'}]}
   - {name: last, match: {path: /probe.v1.Probe/Last}, responses: [{body: '{"service": "${json:/-1/service}"}', delay: {fixed: 1ms}}]}
   - {name: chat, match: {path: "/probe.v1.Probe/{method}", headers: [{name: ":path", endsWith: Chat}]}, responses: [{body: "${request.body}"}]}
+  - {name: slow, match: {path: /probe.v1.Probe/Watch, headers: [{name: x-slow, exists: true}]}, responses: [{body: '[{"service": "a"}, {}, {"service": "c"}]', pause: {fixed: 1ms}}]}
+  - {name: talk, match: {path: /probe.v1.Probe/Talk, eachMessage: true}, responses: [{body: '[{"service": "re: ${json:/service}"}, {}]'}]}
+  - {name: quiet, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, startsWith: quiet}]}, responses: [{unanswered: 1}]}
+  - {name: stop, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, equals: stop}]}, responses: [{grpc: {status: ABORTED, message: "stopped"}}]}
+  - {name: cut, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, equals: cut}]}, responses: [{reset: 1}]}
+  - {name: upload, match: {path: /probe.v1.Probe/Upload}, responses: [{body: '{"service": "${json:/-1/service}"}'}]}
+  - {name: refused, match: {path: /probe.v1.Probe/Upload, eachMessage: true, body: [{jsonPointer: /service, equals: bad}]}, responses: [{grpc: {status: INVALID_ARGUMENT}}]}
+  - {name: enough, match: {path: /probe.v1.Probe/Upload, eachMessage: true, body: [{jsonPointer: /service, equals: enough}]}, responses: [{body: '{"service": "got enough"}'}]}
   - {name: check, match: {path: /grpc.health.v1.Health/Check}, responses: [{reset: 100%}]}
 `
 
@@ -128,6 +142,14 @@ func TestCalls(t *testing.T) {
 		{"Last", []string{"a", "b"}, []string{"b"}, codes.OK, ""},
 		{"Chat", []string{"a", "b", ""}, []string{"a", "b", ""}, codes.OK, ""},
 		{"Chat", nil, nil, codes.OK, ""},
+		{"Talk", []string{"a", "quiet", "b"}, []string{"re: a", "", "re: b", ""}, codes.OK, ""},
+		{"Talk", []string{long}, []string{"re: " + long, ""}, codes.OK, ""},
+		{"Talk", nil, nil, codes.OK, ""},
+		{"Talk", []string{"stop"}, nil, codes.Aborted, "stopped"},
+		{"Talk", []string{"a", "stop"}, []string{"re: a", ""}, codes.Aborted, "stopped"},
+		{"Upload", []string{"a", "b"}, []string{"b"}, codes.OK, ""},
+		{"Upload", []string{"enough"}, []string{"got enough"}, codes.OK, ""},
+		{"Upload", []string{"a", "bad"}, nil, codes.InvalidArgument, ""},
 		{"None", []string{"a"}, nil, codes.Unimplemented, "no rule of this target matches POST /probe.v1.Probe/None"},
 		{"Other", []string{"a"}, nil, codes.Unimplemented, "protoFiles have no such method"},
 	} {
@@ -146,10 +168,126 @@ func TestCalls(t *testing.T) {
 	if _, err := health.NewHealthClient(conn).Check(ctx, &health.HealthCheckRequest{}); status.Code(err) != codes.Internal {
 		t.Errorf("a stream that is reset: %v", err)
 	}
-	want := map[string]uint64{"OK": 7, "RESOURCE_EXHAUSTED": 1, "INTERNAL": 2, "PERMISSION_DENIED": 1, "UNIMPLEMENTED": 2}
+	want := map[string]uint64{"OK": 12, "RESOURCE_EXHAUSTED": 1, "INTERNAL": 2, "PERMISSION_DENIED": 1, "UNIMPLEMENTED": 2, "ABORTED": 2, "INVALID_ARGUMENT": 1}
 	st := s.Stats()
-	if diff := cmp.Diff(want, st.ByCode); diff != "" || st.Answered != 13 || st.Unanswered != 1 {
-		t.Errorf("%d answered, %d not; codes (-want +got):\n%s", st.Answered, st.Unanswered, diff)
+	if diff := cmp.Diff(want, st.ByCode); diff != "" || st.Answered != 21 || st.Unanswered != 1 || st.Pending != 0 || st.Unmatched != 3 {
+		t.Errorf("%d answered, %d not, %d pending, %d unmatched; codes (-want +got):\n%s", st.Answered, st.Unanswered, st.Pending, st.Unmatched, diff)
+	}
+}
+
+// TestConversations: a stream gets answers before it ends, and pauses between them.
+func TestConversations(t *testing.T) {
+	s, conn := serveProbe(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	begin := func(method string) grpc.ClientStream {
+		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/probe.v1.Probe/"+method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream
+	}
+	send := func(stream grpc.ClientStream, text string) {
+		if err := stream.SendMsg(&health.HealthCheckRequest{Service: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(stream grpc.ClientStream, text string, want error) {
+		t.Helper()
+		m := &health.HealthCheckRequest{}
+		if err := stream.RecvMsg(m); m.GetService() != text || status.Code(err) != status.Code(want) || want == nil && err != nil {
+			t.Fatalf("%q, %v; want %q, %v", m.GetService(), err, text, want)
+		}
+	}
+	talk := begin("Talk")
+	for _, text := range []string{"a", "b"} {
+		send(talk, text)
+		expect(talk, "re: "+text, nil)
+		expect(talk, "", nil)
+	}
+	if err := talk.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	expect(talk, "", io.EOF)
+	stopped, reset, refused := begin("Talk"), begin("Talk"), begin("Upload")
+	send(stopped, "a")
+	expect(stopped, "re: a", nil)
+	expect(stopped, "", nil)
+	send(stopped, "stop")
+	expect(stopped, "", status.Error(codes.Aborted, ""))
+	send(reset, "a")
+	send(reset, "cut")
+	expect(reset, "re: a", nil)
+	expect(reset, "", nil)
+	expect(reset, "", status.Error(codes.Internal, ""))
+	send(refused, "bad")
+	expect(refused, "", status.Error(codes.InvalidArgument, ""))
+	slow := metadata.AppendToOutgoingContext(ctx, "x-slow", "yes")
+	if got, _, err := call(slow, conn, "/probe.v1.Probe/Watch", []string{""}); err != nil || !cmp.Equal(got, []string{"a", "", "c"}) {
+		t.Errorf("a stream with pauses: %q, %v", got, err)
+	}
+	gone, leave := context.WithCancel(ctx)
+	left, err := conn.NewStream(gone, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/probe.v1.Probe/Talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(left, "a")
+	expect(left, "re: a", nil)
+	leave()
+	for s.Stats().Pending > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if st := s.Stats(); st.Answered != 4 || st.Unanswered != 1 || st.Aborted != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestReflection: the target answers questions of reflection, one after another on a stream, and clients find its files.
+func TestReflection(t *testing.T) {
+	s, conn := serveProbe(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	server := &reflection.Server{Transport: transport, Base: "http://" + s.Addr().String()}
+	services, err := server.Services(ctx)
+	if want := []string{"grpc.health.v1.Health", "probe.v1.Probe"}; err != nil || !cmp.Equal(services, want) {
+		t.Fatalf("%q, %v", services, err)
+	}
+	set, err := server.Files(ctx, services)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := h2grpc.NewSchema([]h2grpc.File{{Name: "set.binpb", Content: set}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := schema.Method("probe.v1.Probe", "Talk"); err != nil {
+		t.Error(err)
+	}
+	if _, err := server.Files(ctx, []string{"probe.v1.Other"}); err == nil || !strings.Contains(err.Error(), "not found: probe.v1.Other") {
+		t.Error(err)
+	}
+	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		question := &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: "probe.proto"}}
+		if err := stream.Send(question); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := stream.Recv()
+		if err != nil || len(answer.GetFileDescriptorResponse().GetFileDescriptorProto()) != 2 || answer.GetOriginalRequest().GetFileByFilename() != "probe.proto" {
+			t.Fatal(answer, err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Error(err)
 	}
 }
 

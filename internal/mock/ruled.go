@@ -75,6 +75,11 @@ func (k *calls) release(x *exchange) {
 	}
 	x.call = nil
 	k.weigh(c, -c.bytes)
+	k.put(c)
+}
+
+// put adds an unused call to the pool.
+func (k *calls) put(c *keptCall) {
 	if len(k.free) < maxFree {
 		k.free = append(k.free, c)
 	}
@@ -127,7 +132,7 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 		due = s.delay.due(s.now + int64(call.Delay))
 	}
 	s.record.write(c, x, time.Duration(due-s.now))
-	if x.epoch == s.count.epoch && !tooLong && !notFound {
+	if x.epoch == s.count.epoch && !tooLong && !notFound && !call.Streamed {
 		s.count.rules.add(&call.Call)
 	}
 	if call.Fate != rules.Answered {
@@ -164,20 +169,34 @@ func (c *session) spoil(tok uint32, fate rules.Fate) {
 func (s *Server) respondByRules(tok uint32) {
 	x := &s.exchanges.slots[tok]
 	c, call := x.conn, x.call
-	buf := append(c.beginHeader(), call.Block...)
-	if c.send(x.id, buf, call.Body, call.Trailers) {
-		c.owed--
-		s.settle(x, &s.count.answered)
-		if x.epoch == s.count.epoch {
-			s.count.rules.answered(&call.Call)
-		}
-	} else {
-		s.settle(x, &s.count.aborted)
+	if s.pauses(tok) {
+		return
 	}
+	c.complete(x, &call.Call)
 	if c.http1 != nil || c.h2.Open() > c.owed {
 		call.Detach() // the session has not sent all bodies yet: this may be one of them
 	}
 	s.release(tok)
+}
+
+// complete gives the end of an answer to the session, and counts it.
+func (c *session) complete(x *exchange, call *rules.Call) {
+	s := c.srv
+	ok := false
+	if x.begun {
+		ok = c.h2.RespondNext(x.id, call.Body) && c.h2.RespondEnd(x.id, call.AppendStatus(nil))
+	} else {
+		ok = c.send(x.id, append(c.beginHeader(), call.Block...), call.Body, call.Trailers)
+	}
+	if !ok {
+		s.settle(x, &s.count.aborted)
+		return
+	}
+	c.owed--
+	s.settle(x, &s.count.answered)
+	if x.epoch == s.count.epoch {
+		s.count.rules.answered(call)
+	}
 }
 
 // ruleCounters has the counts of each rule. unmatched counts requests without a rule, byStatus the answers of rules.

@@ -118,6 +118,10 @@ func (c *session) OnData(id, tok uint32, p []byte) {
 		c.refuse(id)
 		s.settle(x, &s.count.aborted)
 		s.release(tok)
+		return
+	}
+	if s.engine != nil && c.http1 == nil {
+		c.answerMessages(tok)
 	}
 }
 

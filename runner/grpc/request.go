@@ -64,6 +64,9 @@ func Timeout(d time.Duration) string {
 // Streams returns whether the response is a stream.
 func (m *Method) Streams() bool { return m.method.IsStreamingServer() }
 
+// SendsStream returns whether the request is a stream.
+func (m *Method) SendsStream() bool { return m.method.IsStreamingClient() }
+
 // Request encodes the messages of a call, compressed with gzip if compressed is true. Each is in the JSON mapping of
 // Protocol Buffers, with marks in strings. Errors begin with the path of the field.
 func (m *Method) Request(messages [][]byte, compressed bool) (out []Piece, err error) {

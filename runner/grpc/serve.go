@@ -2,10 +2,12 @@ package grpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // served is a method as its server sees it: it reads the input and writes the output.
@@ -17,7 +19,7 @@ func (s served) IsStreamingClient() bool                { return s.MethodDescrip
 func (s served) IsStreamingServer() bool                { return s.MethodDescriptor.IsStreamingClient() }
 
 // Served returns the methods of all services by their paths, for a server: Request encodes the messages of a response,
-// and AppendJSON decodes those of a request.
+// and AppendJSON decodes those of a request. SendsStream is about the response, and Streams about the request.
 func (s *Schema) Served() map[string]*Method {
 	out := map[string]*Method{}
 	s.files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -32,6 +34,30 @@ func (s *Schema) Served() map[string]*Method {
 	})
 	return out
 }
+
+// AppendOne appends a message of a stream, or the only one of a call, as AppendJSON does.
+func (m *Method) AppendOne(dst []byte, r Response, g *Gzip) ([]byte, error) {
+	message, err := r.next(g)
+	if err != nil {
+		return dst, err
+	}
+	return m.appendMessage(dst, message)
+}
+
+// Size returns the size of the first message of a body with its prefix. It is 0 if body has no complete message.
+func Size(body []byte) int {
+	if len(body) < prefixOctets {
+		return 0
+	}
+	n := uint64(binary.BigEndian.Uint32(body[1:])) + prefixOctets
+	if n > uint64(len(body)) {
+		return 0
+	}
+	return int(n)
+}
+
+// Files are the files of the schema.
+func (s *Schema) Files() *protoregistry.Files { return s.files }
 
 // AppendMessages appends messages that are JSON: one message, or a list of those of a stream. An empty text is a
 // message without fields, or a stream without messages. It is the reverse of AppendJSON. It allocates.

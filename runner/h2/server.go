@@ -12,7 +12,7 @@ import (
 
 // ServerHandler takes the events of a server session. The session calls it inside
 // Receive and Close only. Slices are valid during the call. The handler may call
-// Begin, Respond and ResetStream, and no other method of the session.
+// Begin, the functions that respond, and ResetStream, and no other method of the session.
 type ServerHandler interface {
 	// OnRequest reports a well-formed request. path is empty for CONNECT, and otherwise the value
 	// of :path with the query. The stream's later calls get the result.
@@ -144,7 +144,7 @@ func (s *Server) Respond(id uint32, buf, body []byte) (ok bool) {
 // table, which the caller must not change either.
 func (s *Server) RespondTrailers(id uint32, buf, body, trailers []byte) (ok bool) {
 	st := s.streams.find(id)
-	if st == nil || st.is(responded) || s.err != nil {
+	if st == nil || st.is(responded|unfinished) || s.err != nil {
 		return false // out does not include the block
 	}
 	s.sendHeaders(buf, id, len(body)+len(trailers) == 0)
@@ -162,8 +162,58 @@ func (s *Server) RespondTrailers(id uint32, buf, body, trailers []byte) (ok bool
 	return true
 }
 
+// RespondFirst begins a response as Respond does, and copies body. RespondNext continues it, and until RespondEnd ends
+// it the handler gets the rest of the request. It may be called once.
+func (s *Server) RespondFirst(id uint32, buf, body []byte) (ok bool) {
+	st := s.streams.find(id)
+	if st == nil || st.is(responded|unfinished) || s.err != nil {
+		return false
+	}
+	st.flags |= unfinished
+	s.sendHeaders(buf, id, false)
+	s.sendBody(st, body, false)
+	return true
+}
+
+// RespondNext copies the next part of the body. It sends nothing and returns false if the stream is not open, if its
+// response has not begun or has ended, or if the client does not take more: then a megabyte waits for its windows.
+func (s *Server) RespondNext(id uint32, p []byte) (ok bool) {
+	st := s.streams.find(id)
+	if st == nil || !st.is(unfinished) || s.err != nil {
+		return false
+	}
+	switch {
+	case st.body == 0:
+		s.sendBody(st, p, false)
+	case len(s.bodies.items[st.body-1].data) > congested:
+		return false
+	default:
+		s.bodies.extend(st.body, p)
+	}
+	return true
+}
+
+// RespondEnd ends a response that RespondFirst began with a trailer section, as RespondTrailers does.
+func (s *Server) RespondEnd(id uint32, trailers []byte) (ok bool) {
+	st := s.streams.find(id)
+	if st == nil || !st.is(unfinished) || s.err != nil {
+		return false
+	}
+	st.flags = st.flags&^unfinished | responded | trailing
+	if st.body != 0 {
+		s.bodies.items[st.body-1].trailers = trailers
+		return true
+	}
+	s.sendHeaders(append(s.Begin(), trailers...), id, true)
+	s.onSent(st)
+	return true
+}
+
 // onSent implements role. The client need not send the rest of its request (RFC 9113 8.1).
 func (s *Server) onSent(st *stream) {
+	if st.is(unfinished) {
+		return
+	}
 	if !st.is(remoteClosed) {
 		s.rst(st.id, http2.ErrCodeNo)
 	}

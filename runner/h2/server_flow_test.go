@@ -498,3 +498,64 @@ func TestServerTrailers(t *testing.T) {
 		t.Errorf("%d streams are open, sent (-want +got):\n%s", p.s.Open(), diff)
 	}
 }
+
+// TestServerParts: parts of a response follow each other while the request continues, also if the windows hold them
+// back, and trailers end it.
+func TestServerParts(t *testing.T) {
+	ok := func(t *testing.T, done bool) {
+		t.Helper()
+		if !done {
+			t.Error("refused")
+		}
+	}
+	trailers := hpack.AppendLiteral(nil, hpack.Without, 0, "grpc-status", "0")
+	for _, tt := range []struct {
+		name   string
+		window uint32
+		do     func(t *testing.T, p *serverPeer)
+		want   []string
+		open   int
+		end    bool // of the request, before the response
+	}{
+		{"parts", 100, func(t *testing.T, p *serverPeer) {
+			ok(t, p.s.RespondNext(1, []byte("cde")))
+			ok(t, p.s.RespondEnd(1, trailers))
+		}, []string{"DATA 1 2", "DATA 1 3", "HEADERS 1 grpc-status=0 end"}, 0, true},
+		{"before the end of the request", 100, func(t *testing.T, p *serverPeer) { ok(t, p.s.RespondEnd(1, trailers)) },
+			[]string{"DATA 1 2", "HEADERS 1 grpc-status=0 end", "RST_STREAM 1 NO_ERROR"}, 0, false},
+		{"not ended", 100, func(t *testing.T, p *serverPeer) { p.data(1, true, "") }, []string{"DATA 1 2"}, 1, false},
+		{"a window that opens", 1, func(t *testing.T, p *serverPeer) {
+			ok(t, p.s.RespondNext(1, []byte("c")))
+			p.check(p.fr.WriteWindowUpdate(1, 10))
+			p.flush()
+			ok(t, p.s.RespondNext(1, []byte("d")))
+			ok(t, p.s.RespondEnd(1, trailers))
+		}, []string{"DATA 1 1", "DATA 1 2", "DATA 1 1", "HEADERS 1 grpc-status=0 end"}, 0, true},
+		{"a window that opens after the end", 1, func(t *testing.T, p *serverPeer) {
+			ok(t, p.s.RespondNext(1, []byte("c")))
+			ok(t, p.s.RespondEnd(1, trailers))
+			p.check(p.fr.WriteWindowUpdate(1, 10))
+			p.flush()
+		}, []string{"DATA 1 1", "DATA 1 2", "HEADERS 1 grpc-status=0 end"}, 0, true},
+		{"twice or late", 100, func(t *testing.T, p *serverPeer) {
+			again := p.s.RespondFirst(1, hpack.AppendIndexed(p.s.Begin(), 8), nil) || p.respond(1, nil)
+			ok(t, p.s.RespondEnd(1, trailers))
+			ok(t, !again && !p.s.RespondNext(1, []byte("x")) && !p.s.RespondEnd(1, trailers) && !p.s.RespondNext(3, nil))
+		}, []string{"DATA 1 2", "HEADERS 1 grpc-status=0 end"}, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newServerPeer(t, Config{}, false)
+			p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: tt.window})
+			p.silent()
+			p.request(1, tt.end, "POST", "/")
+			p.flush()
+			p.sent = nil
+			ok(t, p.s.RespondFirst(1, hpack.AppendIndexed(p.s.Begin(), 8), []byte("ab")))
+			tt.do(t, p)
+			p.flush()
+			if diff := cmp.Diff(append([]string{"HEADERS 1 :status=200"}, tt.want...), p.sent); diff != "" || p.s.Open() != tt.open {
+				t.Errorf("%d streams are open, sent (-want +got):\n%s", p.s.Open(), diff)
+			}
+		})
+	}
+}

@@ -62,12 +62,18 @@ type Call struct {
 	// Engine.Answer if the connection has no trailer sections: no request is a call then.
 	Code  int
 	HTTP1 bool
+	// Streamed is true if the answers to the messages of a stream were the whole answer: the call needed no rule.
+	Streamed bool
+	// Pause returns the time between two messages of the answer to a call. It is nil if there is none.
+	Pause func() time.Duration
 
 	// called is true for a call of gRPC, whose method is rpc; nil: there is no such method. ready are the messages of
 	// the answer, if they were encoded before.
 	called bool
 	rpc    *grpc.Method
 	ready  []byte
+	// single is true for a Call that has one message of a stream of the client.
+	single bool
 
 	scratch, content, messages []byte
 }

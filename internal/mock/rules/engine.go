@@ -57,14 +57,28 @@ func (e *Engine) Documents() int { return e.store.Len() }
 func (e *Engine) Answer(c *Call, now time.Time) {
 	c.now = now
 	defer e.finishCall(c)
-	if e.identify(c); c.called && !e.decode(c) {
+	e.identify(c)
+	if c.called && c.rpc == nil && e.reflects(c) {
+		c.streamed()
+		return
+	}
+	if c.called && !e.decode(c) {
 		return
 	}
 	r := e.set.find(c)
+	if r == nil && c.rpc != nil && c.rpc.SendsStream() && e.AnswersEach(c) {
+		c.streamed()
+		return
+	}
 	if r == nil {
 		e.renderProblem(c, noMatch)
 		return
 	}
+	e.follow(c, r)
+}
+
+// follow answers by a rule.
+func (e *Engine) follow(c *Call, r *rule) {
 	c.Rule = r.index
 	e.counters[r.index]++
 	c.counter = e.counters[r.index]
@@ -78,6 +92,9 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 func (e *Engine) respond(c *Call, r *rule) {
 	resp := r.draw(e.rng)
 	c.Delay = resp.delay.draw(e.rng)
+	if resp.pause != (distribution{}) {
+		c.Pause = func() time.Duration { return resp.pause.draw(e.rng) }
+	}
 	if c.Fate = e.fate(resp); c.Fate != Answered {
 		return
 	}

@@ -101,6 +101,9 @@ type Match struct {
 	Query []Condition `yaml:"query,omitempty"`
 	// body are conditions on the body or on values in its JSON.
 	Body []Condition `yaml:"body,omitempty"`
+	// eachMessage is true if the rule answers each message of a stream of the client when it arrives, before the stream
+	// ends. path must be the path of such a method of protoFiles. Default: false.
+	EachMessage bool `yaml:"eachMessage,omitempty"`
 }
 
 // Condition has one comparison.
@@ -235,6 +238,9 @@ type Response struct {
 	GRPC *GRPCStatus `yaml:"grpc,omitempty"`
 	// delay is the time from the arrival of the request until the response is sent. Default: none.
 	Delay *Delay `yaml:"delay,omitempty"`
+	// pause is the time between two messages of a stream of the server. It is allowed if the path of the rule is the path
+	// of such a method of protoFiles. Default: none.
+	Pause *Delay `yaml:"pause,omitempty"`
 	// unanswered is the share of the requests that get no response and whose stream stays open, such as 0.03 or 3%.
 	// Default: 0.
 	Unanswered *Ratio `yaml:"unanswered,omitempty"`

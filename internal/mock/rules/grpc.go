@@ -66,7 +66,11 @@ func (e *Engine) decode(c *Call) (ok bool) {
 		return false
 	}
 	coding, _ := c.header("grpc-encoding", 0)
-	text, err := c.rpc.AppendJSON(nil, grpc.Response{Body: c.body, Encoding: coding, Most: maxAnswer}, &e.gzip)
+	read := c.rpc.AppendJSON
+	if c.single {
+		read = c.rpc.AppendOne
+	}
+	text, err := read(nil, grpc.Response{Body: c.body, Encoding: coding, Most: maxAnswer}, &e.gzip)
 	if err != nil {
 		c.fail(codeInternal, []byte(strings.Replace(err.Error(), "the response", "the request", 1)))
 		return false
@@ -130,10 +134,16 @@ func (e *Engine) finishCall(c *Call) {
 		c.Trailers = appendCode(c.Trailers[:0], codeOK)
 		return
 	}
-	c.Block = appendCode(c.Block, c.Code)
-	if len(c.scratch) > 0 {
-		c.Block = hpack.AppendString(append(c.Block, messagePrefix...), appendPercent(nil, c.scratch))
+	c.Block = c.AppendStatus(c.Block)
+}
+
+// AppendStatus appends the header block of the trailer section that ends a call.
+func (c *Call) AppendStatus(dst []byte) []byte {
+	dst = appendCode(dst, c.Code)
+	if c.Code != codeOK && len(c.scratch) > 0 {
+		dst = hpack.AppendString(append(dst, messagePrefix...), appendPercent(nil, c.scratch))
 	}
+	return dst
 }
 
 func appendCode(dst []byte, code int) []byte {
@@ -154,8 +164,8 @@ func appendPercent(dst, message []byte) []byte {
 	return dst
 }
 
-// compileProtos compiles the proto files, and returns their methods by path.
-func (s *source) compileProtos(names []string, dir string) map[string]*grpc.Method {
+// compileProtos compiles the proto files, and returns them with their methods by path.
+func (s *source) compileProtos(names []string, dir string) (*grpc.Schema, map[string]*grpc.Method) {
 	var files []grpc.File
 	for i, name := range names {
 		if text, ok := s.readText(fmt.Sprintf("protoFiles[%d]", i), name, dir); ok {
@@ -163,18 +173,18 @@ func (s *source) compileProtos(names []string, dir string) map[string]*grpc.Meth
 		}
 	}
 	if len(files) == 0 || len(files) < len(names) {
-		return nil
+		return nil, nil
 	}
 	schema, err := grpc.NewSchema(files)
 	if err != nil {
 		s.add("protoFiles", "%v", err)
-		return nil
+		return nil, nil
 	}
 	methods := schema.Served()
 	if len(methods) == 0 {
 		s.add("protoFiles", "the files have no service")
 	}
-	return methods
+	return schema, methods
 }
 
 // methodsOf returns whether a pattern matches the path of a method. A pattern without parameters matches one method.

@@ -8,7 +8,7 @@ import (
 const echoProto = `syntax = "proto3";
 package a;
 message M { string s = 1; int32 n = 2; }
-service Echo { rpc Say(M) returns (M); rpc Watch(M) returns (stream M); }
+service Echo { rpc Say(M) returns (M); rpc Watch(M) returns (stream M); rpc Talk(stream M) returns (stream M); }
 `
 
 // TestCallMistakes: what does not fit the proto files is an error before the target listens.
@@ -34,6 +34,13 @@ func TestCallMistakes(t *testing.T) {
 		{"echo.proto", say + ", responses: [{headers: [{name: content-type, value: a/b}]}]", "rules[0].responses[0].headers (line 4): content-type of a call of gRPC is application/grpc"},
 		{"echo.proto", say + ", responses: [{parts: [{contentType: a/b}]}]", "rules[0].responses[0].parts (line 4): is not allowed"},
 		{"echo.proto", say + ", responses: [{}]", ""},
+		{"echo.proto", say + ", responses: [{pause: {fixed: 1s}}]", "rules[0].responses[0].pause (line 4): match.path is not the path of a method with a stream of the server"},
+		{"echo.proto", watch + ", responses: [{pause: {fixed: 2h}}]", "rules[0].responses[0].pause.fixed (line 4): is not between 0s and 1h"},
+		{"echo.proto", watch + ", responses: [{pause: {fixed: 1s}}]", ""},
+		{"echo.proto", "match: {path: /a.Echo/Watch, eachMessage: true}, responses: [{}]", "rules[0].match.eachMessage (line 4): match.path is not the path of a method with a stream of the client"},
+		{"echo.proto", "match: {path: /a.Echo/**, eachMessage: true}, responses: [{}]", "rules[0].match.eachMessage (line 4): match.path is not the path of"},
+		{"echo.proto", "match: {path: /a.Echo/Talk, eachMessage: true}, responses: [{delay: {fixed: 1s}}]", "rules[0].responses[0] (line 4): delay and pause cannot be used with match.eachMessage"},
+		{"echo.proto", "match: {path: /a.Echo/Talk, eachMessage: true}, responses: [{}]", ""},
 		{"echo.proto", `match: {path: "/a.Echo/{method}"}, responses: [{body: '{"s": "${path.method}"}'}, {grpc: {status: ABORTED}}]`, ""},
 	} {
 		_, err := Load([]byte(head+"protoFiles: ["+tt.files+"]\nrules: [{name: r, "+tt.rule+"}]\n"), dir)

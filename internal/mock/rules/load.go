@@ -31,8 +31,9 @@ type Set struct {
 	// Listen is what the file says about listening.
 	Listen Listen
 
-	// methods are those of gRPC, by path.
+	// methods are those of gRPC, by path; schema has their files.
 	methods      map[string]*grpc.Method
+	schema       *grpc.Schema
 	maxDocuments int
 	names        []string
 	collections  []string // of the rules' resources, "" without one
@@ -97,8 +98,9 @@ func Load(data []byte, dir string) (*Set, error) {
 
 func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
-	s.methods = s.compileProtos(f.ProtoFiles, dir)
-	set := &Set{methods: s.methods, exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
+	var schema *grpc.Schema
+	schema, s.methods = s.compileProtos(f.ProtoFiles, dir)
+	set := &Set{schema: schema, methods: s.methods, exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
 		maxDocuments: s.bounded("maxDocuments", f.MaxDocuments, documents.DefaultMax, 0, math.MaxInt)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen

@@ -25,6 +25,7 @@ type response struct {
 	// messages are those of constant, if the rule is for one method.
 	messages []byte
 	delay    distribution
+	pause    distribution // between messages
 	// The shares of requests without a response, from 0 to 1. They are cumulative: a draw x selects unanswered if
 	// x < unanswered, else reset if x < reset, else close if x < close.
 	unanswered, reset, close float64
@@ -41,6 +42,13 @@ func (s *source) compileResponse(path string, spec *Response, sc scope, dir stri
 	r := &response{weight: s.bounded(path+".weight", spec.Weight, 1, 0, maxWeight), script: noScript}
 	s.compileFaults(path, spec, r)
 	r.delay = s.compileDelay(path+".delay", spec.Delay)
+	r.pause = s.compileDelay(path+".pause", spec.Pause)
+	if spec.Pause != nil && (sc.method == nil || !sc.method.SendsStream()) {
+		s.add(path+".pause", "match.path is not the path of a method with a stream of the server")
+	}
+	if sc.message && (spec.Delay != nil || spec.Pause != nil) {
+		s.add(path, "delay and pause cannot be used with match.eachMessage")
+	}
 	if spec.Problem != nil {
 		s.onlyProblem(path, spec)
 		r.problem = s.compileProblem(path+".problem", spec.Problem, 0, sc)

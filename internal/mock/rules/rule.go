@@ -19,8 +19,8 @@ type rule struct {
 	responses  []*response
 	weight     int // of all responses
 	notify     []*notify
-	// called: the path matches a method of gRPC.
-	called bool
+	// called: the path matches a method of gRPC. each: the rule answers messages of a stream.
+	called, each bool
 }
 
 // compare is negative when r goes before other: the more specific path, then a method given, then
@@ -38,7 +38,7 @@ func (r *rule) matches(c *Call) bool {
 	if r.method != "" && r.method != string(c.method) {
 		return false
 	}
-	if c.called && !r.called {
+	if c.called && !r.called || c.single != r.each {
 		return false
 	}
 	var ok bool
@@ -101,6 +101,10 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	sc := scope{params: r.path.params, state: spec.Resource != nil}
 	r.called, sc.method = s.methodsOf(&r.path)
 	sc.called = r.called
+	r.each = spec.Match.EachMessage
+	if sc.message = r.each; r.each && (sc.method == nil || !sc.method.Streams()) {
+		s.add(path+".match.eachMessage", "match.path is not the path of a method with a stream of the client")
+	}
 	if spec.Resource != nil {
 		r.resource = s.compileResource(path+".resource", spec.Resource, sc)
 	}

@@ -73,6 +73,8 @@ type scope struct {
 	// called: the rule is for calls of gRPC. method is the only one, or nil.
 	called bool
 	method *grpc.Method
+	// message: the rule answers each message of a stream.
+	message bool
 }
 
 // parseText reports everything wrong with a text.
