@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/test/certtest"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // nrf is a server that registers clients, grants tokens to those that are registered, and answers requests with a token that
@@ -37,15 +37,7 @@ type nrf struct {
 func newNRF(t *testing.T, lifetime time.Duration) *nrf {
 	t.Helper()
 	n := &nrf{lifetime: lifetime, tokens: map[string]time.Time{}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &http.Server{Handler: n, Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute}
-	s.Protocols.SetUnencryptedHTTP2(true)
-	go s.Serve(l) //nolint:errcheck // ends with Close
-	t.Cleanup(func() { _ = s.Close() })
-	n.address = l.Addr().String()
+	n.address = peer.Serve(t, true, n)
 	return n
 }
 

@@ -51,7 +51,7 @@ func http3Plan(address, ca string, rates ...rv.Rate) *rv.Plan {
 // TestRunOverHTTP3: the runner counts what the peer counts, in closed loops and at a rate, with 1 and more workers.
 func TestRunOverHTTP3(t *testing.T) {
 	for _, workers := range []int{1, 2} {
-		p := &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+		p := &lifecycle{alive: map[string]bool{}, bodies: map[string]int{}}
 		address, ca := newHTTP3Peer(t, p, nil)
 		plan := http3Plan(address, ca, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500},
 			rv.Rate{Name: "rate", Count: 500, Period: time.Second, Requests: 250})
@@ -74,7 +74,7 @@ func TestRunOverHTTP3(t *testing.T) {
 // opened then.
 func TestResumptionOverHTTP3(t *testing.T) {
 	for _, resumption := range []bool{false, true} {
-		p := &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+		p := &lifecycle{alive: map[string]bool{}, bodies: map[string]int{}}
 		var handshakes, resumed atomic.Int64
 		address, ca := newHTTP3Peer(t, p, func(c tls.ConnectionState) error {
 			handshakes.Add(1)

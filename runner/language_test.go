@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,36 +17,29 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // witness is a server that keeps what it was asked.
 type witness struct {
-	*httptest.Server
-	mu    sync.Mutex
-	lines []string
+	address string
+	mu      sync.Mutex
+	lines   []string
 }
 
 // serve answers over HTTP/1.1, or HTTP/2 with prior knowledge, and keeps a line for each request.
 func serve(t *testing.T, http2 bool, answer func(w http.ResponseWriter, r *http.Request, body string) (line string)) *witness {
 	t.Helper()
 	w := &witness{}
-	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.address = peer.Serve(t, http2, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		line := answer(rw, r, string(body))
 		w.mu.Lock()
 		w.lines = append(w.lines, line)
 		w.mu.Unlock()
 	}))
-	var proto http.Protocols
-	proto.SetHTTP1(!http2)
-	proto.SetUnencryptedHTTP2(http2)
-	w.Config.Protocols = &proto
-	w.Start()
-	t.Cleanup(w.Close)
 	return w
 }
-
-func (w *witness) address() string { return w.Listener.Addr().String() }
 
 // seen are the lines, sorted, each with how often it came.
 func (w *witness) seen() map[string]int {
@@ -65,7 +57,7 @@ func text(s string) rv.Text { return rv.Text{{Literal: s}} }
 // plain is a plan of one chain to a server, of n requests in a closed loop, over at most eight streams. With more
 // requests than streams, instances come to their second steps however long the process does not run.
 func plain(w *witness, http2 bool, n int64, steps ...rv.Step) *rv.Plan {
-	p := lifeCycle(w.address(), rv.Rate{Name: "r", ClosedLoop: true, Requests: n})
+	p := lifeCycle(w.address, rv.Rate{Name: "r", ClosedLoop: true, Requests: n})
 	p.Targets[0].MaxConcurrentStreams = 2
 	p.Variables = nil
 	if !http2 {
@@ -110,7 +102,7 @@ func TestAuth(t *testing.T) {
 	}{
 		{"basic", false, rv.Auth{Basic: &rv.BasicAuth{UsernameFile: file("user"), PasswordFile: file("password")}}, "Basic YWRhOnMzY3JldA=="},
 		{"bearer", true, rv.Auth{Bearer: &rv.BearerAuth{TokenFile: file("token")}}, "Bearer t0ken"},
-		{"oauth2", true, rv.Auth{OAuth2: &rv.OAuth2{TokenURL: issuer.URL + "/oauth2/token", HTTP2: true, ClientID: "id",
+		{"oauth2", true, rv.Auth{OAuth2: &rv.OAuth2{TokenURL: "http://" + issuer.address + "/oauth2/token", HTTP2: true, ClientID: "id",
 			ClientSecretFile: file("secret"), Parameters: map[string]string{"targetNfType": "PCF"}}}, "Bearer from-issuer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,7 +165,7 @@ func testFollowAuthority(t *testing.T, credentials bool, want string) {
 			case <-r.Context().Done():
 			}
 		}
-		w.Header().Set("location", "http://"+other.address()+"/things/1?x=1#part")
+		w.Header().Set("location", "http://"+other.address+"/things/1?x=1#part")
 		return tell(w, r, body)
 	})
 	next := get("next")
@@ -191,10 +183,10 @@ func testFollowAuthority(t *testing.T, credentials bool, want string) {
 	if b == 0 {
 		t.Error("no request has followed")
 	}
-	if diff := cmp.Diff(map[string]int{first.address() + "/a Bearer t0ken": int(a)}, first.seen()); diff != "" {
+	if diff := cmp.Diff(map[string]int{first.address + "/a Bearer t0ken": int(a)}, first.seen()); diff != "" {
 		t.Errorf("the target (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int{other.address() + "/things/1?x=1 " + want: int(b)}, other.seen()); diff != "" {
+	if diff := cmp.Diff(map[string]int{other.address + "/things/1?x=1 " + want: int(b)}, other.seen()); diff != "" {
 		t.Errorf("the other authority (-want +got):\n%s", diff)
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // TestMain lets tests that run in parallel wait at the same time: they wait for listenersKeep and for tokens, and use little CPU.
@@ -52,14 +53,8 @@ func newNotifier(t *testing.T, config ...func(*http.Transport)) *notifier {
 		f(transport)
 	}
 	n := &notifier{client: http.Client{Transport: transport}, refused: make(chan string, 1)}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &http.Server{Handler: n, Protocols: &proto, ReadHeaderTimeout: time.Minute}
-	go s.Serve(l) //nolint:errcheck // ends with Close
-	t.Cleanup(func() { _ = s.Close(); n.client.CloseIdleConnections() })
-	n.address = l.Addr().String()
+	t.Cleanup(n.client.CloseIdleConnections)
+	n.address = peer.Serve(t, true, n)
 	return n
 }
 

@@ -14,10 +14,11 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
-// peer is net/http's own HTTP/2 server over cleartext: a life cycle of resources, with counts.
-type peer struct {
+// lifecycle is a peer with a life cycle of resources, and with counts.
+type lifecycle struct {
 	address  string
 	requests atomic.Int64
 	mu       sync.Mutex
@@ -28,28 +29,14 @@ type peer struct {
 	elsewhere string
 }
 
-func newPeer(t *testing.T, delay time.Duration) *peer {
+func newPeer(t *testing.T, delay time.Duration) *lifecycle {
 	t.Helper()
-	var proto http.Protocols
-	proto.SetUnencryptedHTTP2(true)
-	return newPeerOf(t, delay, &proto)
-}
-
-func newPeerOf(t *testing.T, delay time.Duration, proto *http.Protocols) *peer {
-	t.Helper()
-	p := &peer{alive: map[string]bool{}, bodies: map[string]int{}, delay: delay}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &http.Server{Handler: p, Protocols: proto, ReadHeaderTimeout: time.Minute}
-	go s.Serve(l) //nolint:errcheck // ends with Close
-	t.Cleanup(func() { _ = s.Close() })
-	p.address = l.Addr().String()
+	p := &lifecycle{alive: map[string]bool{}, bodies: map[string]int{}, delay: delay}
+	p.address = peer.Serve(t, true, p)
 	return p
 }
 
-func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *lifecycle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := p.requests.Add(1)
 	body, _ := io.ReadAll(r.Body)
 	time.Sleep(p.delay)
@@ -177,9 +164,8 @@ func TestRunCountsWhatThePeerCounts(t *testing.T) {
 }
 
 func TestRunOverHTTP1(t *testing.T) {
-	var proto http.Protocols
-	proto.SetHTTP1(true)
-	p := newPeerOf(t, 0, &proto)
+	p := newPeer(t, 0)
+	p.address = peer.Serve(t, false, p)
 	for _, use := range []rv.HTTP1{{}, {Pipeline: 4}, {NoKeepAlive: true}} {
 		p.requests.Store(0)
 		plan := lifeCycle(p.address,

@@ -16,9 +16,9 @@ import (
 )
 
 // newSecurePeer is the peer over TLS; the file holds its certificate.
-func newSecurePeer(t *testing.T) (p *peer, caFile string) {
+func newSecurePeer(t *testing.T) (p *lifecycle, caFile string) {
 	t.Helper()
-	p = &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+	p = &lifecycle{alive: map[string]bool{}, bodies: map[string]int{}}
 	s := httptest.NewUnstartedServer(p)
 	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)

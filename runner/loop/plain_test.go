@@ -14,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/netio"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // plainDialer connects as other systems do.
@@ -31,20 +32,12 @@ func (d plainDialer) Dial(r netio.Attempt) {
 func TestPlainNet(t *testing.T) {
 	var requests, octets atomic.Int64
 	large := make([]byte, 300_000)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var proto http.Protocols
-	proto.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: &proto, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := peer.Serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		requests.Add(1)
 		octets.Add(n)
 		_, _ = w.Write(large)
-	})}
-	go server.Serve(l) //nolint:errcheck // ends with Close
-	t.Cleanup(func() { _ = server.Close() })
+	}))
 
 	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Requests: 200})
 	p.Targets[0].Connections = 3
@@ -59,7 +52,7 @@ func TestPlainNet(t *testing.T) {
 	var w *Worker
 	w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: split.Whole(p), MaxWait: p.Drain, Net: n,
-		Dialer: plainDialer{l.Addr().String()}, Log: slog.New(slog.DiscardHandler),
+		Dialer: plainDialer{address}, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			if w.Phase() == Ready {
 				w.Start(n.Now(), nil)

@@ -19,6 +19,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/test/certtest"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // door is a way into a server: a protocol at an address.
@@ -355,25 +356,16 @@ func TestLargeBodies(t *testing.T) {
 	large := make([]byte, size)
 	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
 		t.Run(string(protocol), func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var proto http.Protocols
-			proto.SetHTTP1(true)
-			proto.SetUnencryptedHTTP2(true)
 			got := make(chan int64, 100)
-			server := &http.Server{Protocols: &proto, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			address := peer.Serve(t, protocol == rv.ProtocolH2C, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				n, _ := io.Copy(io.Discard, r.Body)
 				got <- n
 				w.Header().Set("Trailer", "x-sum")
 				w.WriteHeader(http.StatusEarlyHints)
 				_, _ = w.Write(large)
 				w.Header().Set("x-sum", "1")
-			})}
-			go server.Serve(l)   //nolint:errcheck // ends with Close
-			defer server.Close() //nolint:errcheck // ends the test
-			p := newPlan(l.Addr().String(), protocol, 8)
+			}))
+			p := newPlan(address, protocol, 8)
 			p.Targets[0].MaxConcurrentStreams = 4
 			p.Chains[0].Steps[0].Method, p.Chains[0].Steps[0].Body = http.MethodPost, rv.Text{{Literal: string(large)}}
 			setTimeout(p, time.Minute)

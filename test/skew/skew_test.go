@@ -4,7 +4,6 @@ package skew
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
+	"github.com/h2surge/h2surge/test/peer"
 	"github.com/h2surge/h2surge/test/world"
 )
 
@@ -98,17 +98,5 @@ func TestSkew(t *testing.T) {
 func target(t *testing.T) (*atomic.Int64, string) {
 	t.Helper()
 	served := &atomic.Int64{}
-	protocols := &http.Protocols{}
-	protocols.SetUnencryptedHTTP2(true)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &http.Server{
-		Protocols: protocols, ReadHeaderTimeout: time.Minute,
-		Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }),
-	}
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() { _ = s.Close() })
-	return served, "http://" + l.Addr().String()
+	return served, "http://" + peer.Serve(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
 }
