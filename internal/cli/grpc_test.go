@@ -164,6 +164,9 @@ func TestReflection(t *testing.T) {
 	if got := tries(t, strings.ReplaceAll(manifest, "URL", url), "-f", "-", "--reflection"); got.code != 0 || !strings.Contains(got.out, `< {"status":"SERVING"}`) {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.errors)
 	}
+	if got := tries(t, strings.ReplaceAll(manifest, "URL", url), "-f", "-", "--reflection", "-o", "curl"); !strings.Contains(got.out, "grpcurl -plaintext") || strings.Contains(got.out, "-protoset") {
+		t.Errorf("a command with files that are not there: %s%s", got.out, got.errors)
+	}
 	named := h2surge(t, nil, nil, "convert", "proto", url, "--service", "grpc.health.v1.Health")
 	withMap := strings.Replace(strings.ReplaceAll(manifest, "URL", url), `"}]`, `", protoFrom: [{configMapKeyRef: {name: protos, key: services.binpb}}]}]`, 1)
 	if r := runAny(t, withMap+"---\n"+named.out, "-f", "-"); r.Requests.Succeeded != 100 {

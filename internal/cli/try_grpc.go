@@ -147,7 +147,9 @@ func (e *triedExchange) grpcurl() string {
 		}
 	}
 	for _, file := range c.protos {
-		if path.Ext(file) == ".proto" {
+		if path.Base(path.Dir(file)) == reflected { // grpcurl asks the server, too
+			continue
+		} else if path.Ext(file) == ".proto" {
 			words = append(words, "-import-path "+quoted(path.Dir(file))+" -proto "+quoted(path.Base(file)))
 		} else {
 			words = append(words, "-protoset "+quoted(file))

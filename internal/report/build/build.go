@@ -234,7 +234,7 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 			return err
 		}
 	}
-	if err := checkFailures(s.Failures, s.Counters.Reset, s.Counters.ConnectionLost, s.Counters.Dropped); err != nil {
+	if err := checkFailures(s.Failures, &s.Counters.Outcomes, s.Counters.Dropped); err != nil {
 		return err
 	}
 	for i := range s.Chains {

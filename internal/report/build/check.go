@@ -65,7 +65,7 @@ func Check(r *runnerv1alpha1.Report) error {
 			atMost("measured notifications of "+l.Name+" that are missing", l.Measured.Missing, l.Missing),
 			sumsTo("failed checks of "+l.Name+" by name", l.FailedBy, l.Measured.FailedChecks))
 	}
-	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped), checkRate(r))
+	errs = append(errs, checkFailures(r.Failures, total, r.Requests.Dropped), checkRate(r))
 	if t := &r.ResponseTime; !slices.IsSorted([]int64{t.P50, t.P90, t.P95, t.P99, t.P999, t.Max}) {
 		errs = append(errs, errors.New("the percentiles of responseTime are not in ascending order"))
 	}

@@ -90,6 +90,9 @@ func TestFitsRefusesContradictions(t *testing.T) {
 		{"failures", func(s *runnerv1alpha1.Snapshot) {
 			s.Failures = []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureReset}, Count: 2}}
 		}, "failures: reset is 2, want 0"},
+		{"calls that timed out", func(s *runnerv1alpha1.Snapshot) {
+			s.Failures = []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureTimedOut}, Count: 2}}
+		}, "failures: timedOut is 2, want at most 0"},
 		{"abortedBy", func(s *runnerv1alpha1.Snapshot) { s.Chains[0].AbortedBy["reset"] = 1 }, "abortedBy of chain 0 is 2, want 1"},
 	} {
 		r := newRecorder(plan, 0)

@@ -38,8 +38,8 @@ func fitText(s string) string {
 }
 
 // checkFailures verifies that failures of requests, which a version before them did not list, are all of the
-// requests that were reset, lost and dropped.
-func checkFailures(list []runnerv1alpha1.FailureCount, reset, lost, dropped int64) error {
+// requests that were reset, lost and dropped, and not more than those that timed out.
+func checkFailures(list []runnerv1alpha1.FailureCount, of *runnerv1alpha1.Outcomes, dropped int64) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -51,7 +51,8 @@ func checkFailures(list []runnerv1alpha1.FailureCount, reset, lost, dropped int6
 		sums[c.Of] += c.Count
 	}
 	return errors.Join(
-		equal("failures: reset", sums[runnerv1alpha1.FailureReset], reset),
-		equal("failures: connectionLost", sums[runnerv1alpha1.FailureConnectionLost], lost),
-		equal("failures: dropped", sums[runnerv1alpha1.FailureDropped], dropped))
+		equal("failures: reset", sums[runnerv1alpha1.FailureReset], of.Reset),
+		equal("failures: connectionLost", sums[runnerv1alpha1.FailureConnectionLost], of.ConnectionLost),
+		equal("failures: dropped", sums[runnerv1alpha1.FailureDropped], dropped),
+		atMost("failures: timedOut", sums[runnerv1alpha1.FailureTimedOut], of.TimedOut))
 }

@@ -687,6 +687,9 @@ func TestCheckFinds(t *testing.T) {
 		{"failed by", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"]++ }, "step session/create: failedBy is"},
 		{"failed by a negative count", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"] = -1 }, `step session/create: failedBy "x" is -1`},
 		{"failures", func(r *runnerv1alpha1.Report) { r.Failures[0].Count = 100 }, "failures: connectionLost is 100"},
+		{"calls that timed out", func(r *runnerv1alpha1.Report) {
+			r.Failures = append(r.Failures, runnerv1alpha1.FailureCount{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureTimedOut}, Count: 100})
+		}, "failures: timedOut is 100, want at most"},
 		{"failures by a negative count", func(r *runnerv1alpha1.Report) { r.Failures[0].Count = -1 }, "failures: connectionLost by protocol is -1"},
 		{"retries", func(r *runnerv1alpha1.Report) { r.Steps[0].Retries = 1000 }, "step session/create: retries is 1000"},
 		{"setup", func(r *runnerv1alpha1.Report) { r.Setup.Succeeded++ }, "succeeded in setup is 3"},
