@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -87,19 +88,22 @@ type proxy struct {
 	server net.Addr
 	// lose and swap are which datagrams of a direction are lost, and which are sent after the next one: each n-th; 0: none.
 	lose, swap int
-	passed     atomic.Int64
-	lost       atomic.Int64
-	mu         sync.Mutex
-	clients    map[string]net.Conn
+	// largest is the size of the largest datagram that passes, in octets; 0: all pass.
+	largest int
+	passed  atomic.Int64
+	lost    atomic.Int64
+	mu      sync.Mutex
+	clients map[string]net.Conn
 }
 
-func newProxy(t *testing.T, to net.Addr, lose, swap int) *proxy {
+func newProxy(t *testing.T, to net.Addr, change func(*proxy)) *proxy {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{socket: socket, server: to, lose: lose, swap: swap, clients: map[string]net.Conn{}}
+	p := &proxy{socket: socket, server: to, clients: map[string]net.Conn{}}
+	change(p)
 	go p.run()
 	t.Cleanup(func() {
 		_ = socket.Close()
@@ -167,6 +171,8 @@ func (d *direction) pass(b []byte) {
 	d.n++
 	p.passed.Add(1)
 	switch {
+	case p.largest > 0 && len(b) > p.largest:
+		p.lost.Add(1)
 	case p.lose > 0 && d.n%p.lose == 0:
 		p.lost.Add(1)
 	case p.swap > 0 && d.n%p.swap == 0:
@@ -189,7 +195,7 @@ func TestHTTP3OverABadNetwork(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newQUIC(t, nil)
-			p := newProxy(t, s.socket.LocalAddr(), c.lose, c.swap)
+			p := newProxy(t, s.socket.LocalAddr(), func(p *proxy) { p.lose, p.swap = c.lose, c.swap })
 			got := mustExecute(t, s.plan(p.socket.LocalAddr().String(), 500)).Counters
 			if got.Sent != 500 || got.Succeeded != 500 || s.requests.Load() != 500 {
 				t.Errorf("%+v; the server has %d requests", got, s.requests.Load())
@@ -198,6 +204,28 @@ func TestHTTP3OverABadNetwork(t *testing.T) {
 				t.Errorf("%d datagrams, %d lost", p.passed.Load(), lost)
 			}
 		})
+	}
+}
+
+// TestHTTP3PathMTU: the probes for a larger path MTU are lost, on a path that carries no more than the smallest MTU of
+// IPv6 with headers of IPv4. All requests succeed, and the counts are those of the server.
+func TestHTTP3PathMTU(t *testing.T) {
+	s := newQUIC(t, func(s *quicServer) { s.QUICConfig = &quic.Config{InitialPacketSize: 1200} })
+	s.handle(func(w http.ResponseWriter, r *http.Request) {
+		if n, _ := io.Copy(w, r.Body); n == 3000 {
+			s.requests.Add(1)
+		}
+	})
+	path := newProxy(t, s.socket.LocalAddr(), func(p *proxy) { p.largest = 1252 })
+	p := s.plan(path.socket.LocalAddr().String(), 1000)
+	p.Targets[0].Connections = 1
+	p.Chains[0].Steps[0].Method, p.Chains[0].Steps[0].Body = http.MethodPost, text(strings.Repeat("b", 3000))
+	got := mustExecute(t, p).Counters
+	if got.Sent != 1000 || got.Succeeded != 1000 || s.requests.Load() != 1000 {
+		t.Errorf("%+v; the server has %d requests", got, s.requests.Load())
+	}
+	if path.lost.Load() == 0 {
+		t.Error("no datagram was too large")
 	}
 }
 
@@ -215,9 +243,7 @@ func TestHTTP3Limits(t *testing.T) {
 			p.Chains[0].Steps[0].Body = rv.Text{{Literal: strings.Repeat("b", 3000)}}
 			s.handle(func(w http.ResponseWriter, r *http.Request) {
 				s.requests.Add(1)
-				if b := make([]byte, 4000); r.ContentLength != 3000 {
-					w.WriteHeader(http.StatusBadRequest)
-				} else if n, _ := readFull(r, b); n != 3000 {
+				if n, _ := io.Copy(io.Discard, r.Body); n != 3000 || r.ContentLength != 3000 {
 					w.WriteHeader(http.StatusBadRequest)
 				}
 			})
@@ -227,15 +253,6 @@ func TestHTTP3Limits(t *testing.T) {
 			}
 		})
 	}
-}
-
-func readFull(r *http.Request, b []byte) (n int, err error) {
-	for err == nil && n < len(b) {
-		var k int
-		k, err = r.Body.Read(b[n:])
-		n += k
-	}
-	return n, err
 }
 
 // TestHTTP3Resets: resets are counted with their code, and the other requests of the connection succeed.
