@@ -22,6 +22,8 @@ type dialer struct {
 	resolver *dial.Resolver
 	// discovery has the protocols of the targets without TLS that leave them to the server.
 	discovery dial.Discovery
+	// alternatives has where targets offer HTTP/3, by target of the plan.
+	alternatives []dial.Alternatives
 	// negotiated has the protocols that servers chose by ALPN, by negotiation.
 	negotiated sync.Map
 	// tls are by target of the plan, and then by the certificate of the client; nil: cleartext.
@@ -49,6 +51,7 @@ const maxDialing = 64
 func newDialer(ctx context.Context, configs []*tls.Config, from [][]string, p *policy.Policy, n dial.Network,
 	denied func(error)) *dialer {
 	d := &dialer{ctx: ctx, resolver: dial.NewResolver(n), from: from, policy: p, network: n, denied: denied}
+	d.alternatives = make([]dial.Alternatives, len(configs))
 	for _, c := range configs {
 		d.tls = append(d.tls, dial.Identities(c))
 		d.slots = append(d.slots, make(chan struct{}, maxDialing))
@@ -66,6 +69,9 @@ func (d *dialer) Dial(a netio.Attempt) {
 	}
 	if d.network == nil {
 		req.QUIC = quicTo(t)
+	}
+	if t.AltSvc {
+		req.Alternatives = &d.alternatives[a.Origin]
 	}
 	slots := d.slots[a.Origin]
 	go func() {
@@ -96,7 +102,7 @@ func quicTo(t *rv.Target) dial.QUIC {
 	return func(ctx context.Context, from net.Addr, to string, secure *tls.Config) (dial.Streams, error) {
 		return quicnet.Dial(ctx, to, &quicnet.Config{
 			TLS: secure, Dialer: net.Dialer{LocalAddr: from}, Streams: t.MaxConcurrentStreams,
-			KeepAlive: t.HTTP2.PingInterval,
+			KeepAlive: t.HTTP2.PingInterval, Early: t.TLS.EarlyData != "",
 		})
 	}
 }

@@ -95,6 +95,9 @@ func TestResumptionOverHTTP3(t *testing.T) {
 		if s.Counters.Succeeded != 285 || opened != 10 || (resumed.Load() > 0) != resumption || resumed.Load() >= opened {
 			t.Errorf("%+v; the peer counted %d handshakes, %d of them resumed a session", s.Counters, opened, resumed.Load())
 		}
+		if s.Counters.Resumed != resumed.Load() || s.Counters.EarlyData != 0 {
+			t.Errorf("%d resumed, %d with early data; the peer counted %d and 0", s.Counters.Resumed, s.Counters.EarlyData, resumed.Load())
+		}
 		if x := &s.Targets[0].TLSHandshake; x.Count != opened {
 			t.Errorf("%d TLS handshakes, the peer counted %d", x.Count, opened)
 		}

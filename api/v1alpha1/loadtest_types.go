@@ -453,6 +453,12 @@ type Target struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
+	// followAltSvc sends the load over HTTP/3 to the alternative service that the target offers (RFC 7838). Before the
+	// load, each runner sends HEAD to the URL over HTTP/2 or HTTP/1.1, and connects to the first h3 of the field Alt-Svc in
+	// the response. The runner does not count this request. If the target offers no h3, the test does not start.
+	// followAltSvc needs an https url and protocol Auto or h2, and cannot be used with connectTo. Default: false.
+	// +optional
+	FollowAltSvc bool `json:"followAltSvc,omitempty"`
 	// connectionChoice is how a runner chooses the connections of requests that it sends at the same time. Spread
 	// uses all connections with a free stream in turn. Batch fills the free streams of one connection first, then
 	// those of the next. The next requests begin with another connection, so all connections are used equally

@@ -75,7 +75,28 @@ type TLS struct {
 	// does.
 	// +optional
 	SessionResumption bool `json:"sessionResumption,omitempty"`
+	// earlyData is which requests the runner sends over HTTP/3 before the handshake of a resumed session is complete
+	// (0-RTT, RFC 9001 4.6). Allowed: None; SafeMethods, which is GET, HEAD, OPTIONS and TRACE; and All. An attacker can
+	// make the server process early data again (RFC 8470), so All is for a service whose other requests may be repeated,
+	// too. If the server rejects early data, the runner sends the requests again after the handshake and counts them once.
+	// Status 425 counts as any other response. SafeMethods and All need protocol h3 and sessionResumption. Default: None.
+	// +optional
+	EarlyData EarlyData `json:"earlyData,omitempty"`
 }
+
+// EarlyData is which requests the runner sends as early data.
+//
+// +kubebuilder:validation:Enum=None;SafeMethods;All
+type EarlyData string
+
+const (
+	// EarlyDataNone sends no request as early data.
+	EarlyDataNone EarlyData = "None"
+	// EarlyDataSafeMethods is requests with safe methods (RFC 9110 9.2.1).
+	EarlyDataSafeMethods EarlyData = "SafeMethods"
+	// EarlyDataAll is all requests.
+	EarlyDataAll EarlyData = "All"
+)
 
 // TLSVersion is a TLS version.
 //

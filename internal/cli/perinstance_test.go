@@ -53,6 +53,9 @@ spec:
 		if x := &r.Targets[0]; x.TLSHandshake.Count != chains || x.TLSHandshakesPerSecond <= 0 {
 			t.Errorf("%d handshakes, %v/s", x.TLSHandshake.Count, x.TLSHandshakesPerSecond)
 		}
+		if n := r.Generator.Resumed; n > chains-3 || (n > 0) != resumption { // the first connection of each certificate is new
+			t.Errorf("%d of %d connections resumed a session", n, chains)
+		}
 		if len(r.Failures) > 0 {
 			t.Errorf("failures %v", r.Failures)
 		}

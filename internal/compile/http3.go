@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -26,11 +27,26 @@ func (c *checker) http3(at *field.Path, t *v1alpha1.Target) {
 		if len(s.CipherSuites) > 0 {
 			c.fail(at.Child("tls", "cipherSuites"), "is not allowed with protocol h3: TLS 1.3 has fixed cipher suites")
 		}
+		if t.FollowAltSvc && len(s.ALPN) > 0 {
+			c.fail(at.Child("tls", "alpn"), "is not allowed with followAltSvc: the load is HTTP/3")
+		}
 	}
 	if strings.HasPrefix(t.ConnectTo, "unix:") {
 		c.fail(at.Child("connectTo"), "must not be a unix socket with protocol h3, which uses UDP")
 	}
-	if g := t.Connecting; g != nil && g.Open == v1alpha1.OpenPerInstance {
-		c.fail(at.Child("connecting", "open"), "PerInstance is not supported with protocol h3; allowed: AtStart, OnDemand")
+}
+
+// altSvc makes the target one of HTTP/3 whose address is found by Alt-Svc.
+func (c *checker) altSvc(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Target) {
+	path := at.Child("followAltSvc")
+	switch {
+	case len(out.Endpoints) > 0 && out.Endpoints[0].Scheme != "https":
+		c.fail(path, "needs an https url: alternative services have a certificate of the target (RFC 7838 2.1)")
+	case t.Protocol != v1alpha1.ProtocolAuto && t.Protocol != v1alpha1.ProtocolH2:
+		c.fail(path, "needs protocol Auto or h2")
+	case t.ConnectTo != "":
+		c.fail(path, "cannot be used with connectTo: Alt-Svc has the address")
+	default:
+		out.Protocol, out.AltSvc = runnerv1alpha1.ProtocolH3, true
 	}
 }

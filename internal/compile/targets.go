@@ -50,6 +50,9 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 			out.Protocol = runnerv1alpha1.ProtocolH2C // network functions use HTTP/2 (TS 29.500 5.2.1)
 		}
 	}
+	if t.FollowAltSvc {
+		c.altSvc(at, t, &out)
+	}
 	c.protos(at.Child("protoFrom"), t, &out)
 	c.tls(at.Child("tls"), t, &out)
 	c.http2(at.Child("http2"), t.HTTP2, &out)

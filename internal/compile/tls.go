@@ -42,11 +42,26 @@ func (c *checker) tls(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1.Ta
 		Curves:             orNil(given.Curves),
 		ALPN:               c.alpn(at, given.ALPN, t.Protocol, out),
 		SessionResumption:  given.SessionResumption,
+		EarlyData:          c.earlyData(at.Child("earlyData"), given, out.Protocol),
 	}
 	if given.MinVersion > given.MaxVersion {
 		c.fail(at, "minVersion must not be above maxVersion")
 	}
 	c.trust(at, given, out.TLS)
+}
+
+// earlyData returns which requests are sent before a handshake is complete.
+func (c *checker) earlyData(path *field.Path, given *v1alpha1.TLS, p runnerv1alpha1.Protocol) runnerv1alpha1.EarlyData {
+	if given.EarlyData == "" || given.EarlyData == v1alpha1.EarlyDataNone {
+		return ""
+	}
+	if p != runnerv1alpha1.ProtocolH3 {
+		c.fail(path, "%s needs protocol h3", given.EarlyData)
+	}
+	if !given.SessionResumption {
+		c.fail(path, "%s needs sessionResumption: true", given.EarlyData)
+	}
+	return runnerv1alpha1.EarlyData(given.EarlyData)
 }
 
 // trust fills in the files of certificates and keys.

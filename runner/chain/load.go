@@ -252,6 +252,10 @@ func (b *builder) buildStep(in *rv.Step) Step {
 		s.RedirectField = []byte(in.RedirectField)
 	}
 	s.LoadControl = b.g.Targets[in.Target].CountLoadControl
+	if secure := b.g.Targets[in.Target].TLS; secure != nil {
+		changes := s.Script >= 0 && b.g.Scripts[s.Script].ChangesRequests() // perhaps its method
+		s.EarlyData = secure.EarlyData.Allows(in.Method, changes)
+	}
 	s.WantHeaders = s.WantHeaders || s.FollowRetryAfter || s.MaxRedirects > 0 || s.LoadControl
 	if s.Script >= 0 && b.g.Scripts[s.Script].Validates() {
 		s.inspectForScript(b.g.Scripts[s.Script].WantsBody())

@@ -89,6 +89,8 @@ type Step struct {
 	Last  bool
 	// Head: the method is HEAD, and responses have no content.
 	Head bool
+	// EarlyData: requests may be sent before the handshake of HTTP/3 is complete.
+	EarlyData bool
 	// Cookies: the chain keeps cookies.
 	Cookies bool
 	// TimeoutClass is an index into Program.Timeouts.

@@ -4,6 +4,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -33,6 +34,9 @@ func (n *counts) countConnect(c *Conn) {
 // countDialed counts a connection of the dialer and the times of its phases.
 func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 	n.countConnect(c)
+	if d.Resumed {
+		n.rec.Resumed++
+	}
 	t, p := n.timesOf(c), &d.Phases
 	t.Connect.Record(d.Took.Microseconds())
 	if p.Named {
@@ -43,6 +47,18 @@ func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 	}
 	if c.socket.IsSecure() {
 		t.TLSHandshake.Record(p.TLSHandshake.Microseconds())
+	}
+}
+
+// countHandshake counts how the handshake of a connection of HTTP/3 ended, which may be after the first requests.
+func (n *counts) countHandshake(c *Conn) {
+	code, ok := c.h3.Handshake()
+	switch {
+	case ok && code == h3.AcceptedEarly:
+		n.rec.Resumed++
+		n.rec.EarlyData++
+	case ok && code == h3.Resumed:
+		n.rec.Resumed++
 	}
 }
 

@@ -89,6 +89,9 @@ func (l *lifecycle) take(c *Conn, p []byte) (open bool) {
 	sent, st, err := c.socket.Take(p, &l.plain, c.client, l.now)
 	l.countOctets(c, sent, 0)
 	l.noteResponse(c, before)
+	if c.h3 != nil {
+		l.countHandshake(c)
+	}
 	switch {
 	case st == netio.Ended:
 		l.peerEnded(c, true)

@@ -27,6 +27,8 @@ type Connection struct {
 	Secure *Secure
 	// Streams is the connection of QUIC; nil: it is a socket.
 	Streams Streams
+	// Resumed: the handshake of TLS resumed a session. It is false with QUIC, whose handshake may not be complete.
+	Resumed bool
 	// Protocol is h2c, h2, h3 or http1: what the target says, what ALPN chose, or what was discovered.
 	Protocol rv.Protocol
 	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
@@ -52,7 +54,9 @@ type Request struct {
 	Protocol rv.Protocol
 	// Discovery finds the protocol for rv.ProtocolDiscovered.
 	Discovery *Discovery
-	Timeout   time.Duration
+	// Alternatives finds the address of rv.ProtocolH3; nil: it is that of the endpoint.
+	Alternatives *Alternatives
+	Timeout      time.Duration
 	// TLS is nil for cleartext.
 	TLS *tls.Config
 	// Address is the number of the first address to try, modulo the number of the host's addresses. The others follow in
@@ -104,6 +108,14 @@ func IsResolved(address string) bool {
 func Open(ctx context.Context, r *Request) (*Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
+	if r.Alternatives != nil {
+		to, err := r.Alternatives.of(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		at := *r
+		at.Endpoint, r = to, &at
+	}
 	begin := time.Now()
 	network, address := split(r.Endpoint.Address)
 	if network == "unix" {
@@ -237,7 +249,9 @@ func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	out.Secure.Detach()
-	chosen := out.Secure.State().NegotiatedProtocol
+	state := out.Secure.State()
+	out.Resumed = state.DidResume
+	chosen := state.NegotiatedProtocol
 	switch r.Protocol {
 	case rv.ProtocolH2:
 		if chosen != "h2" {

@@ -31,13 +31,16 @@ type Client struct {
 	count   int // of open streams
 	peers   []peerStream
 	// opened are the kinds of the peer's streams of which a connection has one each.
-	opened   [4]bool
-	ready    bool // the peer's SETTINGS have come
-	draining bool
-	gone     bool
-	peerGone bool
-	peerLast uint64 // the id of the peer's last GOAWAY
-	err      error
+	opened  [4]bool
+	settled bool // the peer's SETTINGS have come
+	early   bool // requests need not wait for SETTINGS
+	// handshake is one more than the code of Handshaken; 0: none has come since the last call of Handshake.
+	handshake uint32
+	draining  bool
+	gone      bool
+	peerGone  bool
+	peerLast  uint64 // the id of the peer's last GOAWAY
+	err       error
 }
 
 // NewClient returns a session whose SETTINGS are pending.
@@ -53,13 +56,21 @@ func NewClient(cfg Config, h protocol.Handler) *Client {
 	return c
 }
 
-// Ready reports that the peer's SETTINGS arrived.
-func (c *Client) Ready() bool { return c.ready }
+// Ready reports that the peer's SETTINGS arrived, or that requests can be sent as early data. Nothing that is sent
+// depends on the peer's SETTINGS, so they need not be those of the resumed session (RFC 9114 7.2.4.2).
+func (c *Client) Ready() bool { return c.settled || c.early }
+
+// Handshake returns the code of a Handshaken that has come since the last call.
+func (c *Client) Handshake() (code uint32, ok bool) {
+	code, ok = c.handshake-1, c.handshake > 0
+	c.handshake = 0
+	return code, ok
+}
 
 // Free returns how many requests may be opened now: 0 before Ready, while draining, after Shutdown or an error, at
 // either limit, or while too much waits to be sent.
 func (c *Client) Free() int {
-	if !c.ready || c.draining || c.gone || c.err != nil || c.out.full() {
+	if !c.Ready() || c.draining || c.gone || c.err != nil || c.out.full() {
 		return 0
 	}
 	return max(0, min(c.credits.Len(), c.cfg.MaxConcurrentStreams-c.count))
@@ -108,7 +119,9 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 	s := &c.streams[r.slot]
 	s.begin(r, tok, want)
 	c.count++
-	putRecord(buf[at:], &Record{Kind: Request, Fin: true, Slot: r.slot, Stream: r.stream}, len(buf)-at-RecordLen)
+	putRecord(buf[at:], &Record{
+		Kind: Request, Fin: true, Early: want&protocol.EarlyData != 0, Slot: r.slot, Stream: r.stream,
+	}, len(buf)-at-RecordLen)
 	c.out.buf = buf
 	return r.slot + 1
 }
@@ -186,6 +199,10 @@ func (c *Client) take(r *Record) {
 		c.onPeer(r)
 	case PeerReset:
 		c.onPeerEnd(r.Stream)
+	case Early:
+		c.early = true
+	case Handshaken:
+		c.handshake = r.Code + 1
 	}
 }
 

@@ -56,6 +56,38 @@ func TestCredits(t *testing.T) {
 	}
 }
 
+// TestEarly: requests need not wait for SETTINGS while the transport takes early data. The first frame of the peer must
+// be SETTINGS as ever.
+func TestEarly(t *testing.T) {
+	c := &conversation{t: t}
+	c.Client = NewClient(Config{}, &c.Recorder)
+	credit := record(Record{Kind: Credit})
+	if _ = c.Receive(credit, 0); c.Free() != 0 || c.Ready() {
+		t.Error("ready without SETTINGS")
+	}
+	if _ = c.Receive(record(Record{Kind: Early}), 0); c.Free() != 1 || !c.Ready() {
+		t.Error("not ready with early data")
+	}
+	c.Wrote(len(c.Pending()))
+	c.get(1, "", protocol.EarlyData)
+	if r, _ := NextRecord(c.Pending()); !r.Early || !r.Fin {
+		t.Errorf("record %+v", r)
+	}
+	if _, ok := c.Handshake(); ok {
+		t.Error("the handshake is complete")
+	}
+	_ = c.Receive(record(Record{Kind: Handshaken, Code: Resumed}), 0)
+	if code, ok := c.Handshake(); code != Resumed || !ok {
+		t.Errorf("code %d, %t", code, ok)
+	}
+	if _, ok := c.Handshake(); ok {
+		t.Error("the handshake is complete twice")
+	}
+	if err := c.Receive(peer(0, []byte{streamControl}, frameOf(frameGoAway, "\x00")), 0); err == nil {
+		t.Error("GOAWAY before SETTINGS")
+	}
+}
+
 func TestCancel(t *testing.T) {
 	c := converse(t, Config{}, 2)
 	first, second := c.get(1, "", protocol.WantBody), c.get(2, "", protocol.WantBody)

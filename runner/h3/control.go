@@ -160,9 +160,9 @@ func (c *Client) onControl(s *peerStream, p []byte) {
 func (c *Client) onControlFrame(s *peerStream) {
 	s.buf = s.buf[:0]
 	switch kind := s.frame.kind; {
-	case !c.ready && kind != frameSettings:
+	case !c.settled && kind != frameSettings:
 		c.fail(protocol.H3MissingSettings, "the first frame of the control stream is not SETTINGS (RFC 9114 6.2.1)")
-	case c.ready && kind == frameSettings:
+	case c.settled && kind == frameSettings:
 		c.fail(protocol.H3FrameUnexpected, "a second SETTINGS (RFC 9114 7.2.4)")
 	case kind == frameCancelPush:
 		c.fail(protocol.H3IDError, "CANCEL_PUSH of a push that was not promised (RFC 9114 7.2.3)")
@@ -211,7 +211,7 @@ func (c *Client) onSettings(p []byte) {
 		}
 		return
 	}
-	c.ready = true
+	c.settled = true
 }
 
 // onGoAway handles GOAWAY: the peer has not processed the streams from the id on, and will not (RFC 9114 5.2).

@@ -16,6 +16,10 @@ const (
 	Peer
 	// PeerReset: the peer has reset its unidirectional stream with Code.
 	PeerReset
+	// Early: the handshake is not complete, and requests may be sent as early data (RFC 9001 4.6). It comes first.
+	Early
+	// Handshaken: the handshake is complete. Code is one of NewSession and the next ones.
+	Handshaken
 
 	// Request has a whole request for the stream of a Credit.
 	Request
@@ -28,11 +32,23 @@ const (
 	Close
 )
 
-// Record is a unit of what a session and its transport exchange. Credit to PeerReset go to the session, and the others
+// The codes of Handshaken.
+const (
+	// NewSession: the handshake resumed no session of TLS.
+	NewSession = iota
+	// Resumed: it resumed a session.
+	Resumed
+	// AcceptedEarly: it resumed a session, and the server accepted the early data.
+	AcceptedEarly
+)
+
+// Record is a unit of what a session and its transport exchange. Credit to Handshaken go to the session, and the others
 // go to the transport.
 type Record struct {
 	Kind Kind
 	Fin  bool
+	// Early: the transport may send the Request as early data. If it is false, the request waits for the handshake.
+	Early bool
 	// Slot is the place of a request stream, which the transport chooses: a number below the bound on concurrent streams.
 	Slot uint32
 	// Stream is the number of the stream: a quarter of its id (RFC 9000 2.1). A slot may have a new stream before the
@@ -46,6 +62,12 @@ type Record struct {
 // RecordLen is the length of a record without its Data, in octets.
 const RecordLen = 20
 
+// The flags of a record.
+const (
+	flagFin = 1 << iota
+	flagEarly
+)
+
 // AppendRecord appends a record.
 func AppendRecord(dst []byte, r *Record) []byte {
 	at := len(dst)
@@ -57,7 +79,10 @@ func AppendRecord(dst []byte, r *Record) []byte {
 func putRecord(p []byte, r *Record, length int) {
 	p[0], p[1] = byte(r.Kind), 0
 	if r.Fin {
-		p[1] = 1
+		p[1] = flagFin
+	}
+	if r.Early {
+		p[1] |= flagEarly
 	}
 	binary.LittleEndian.PutUint32(p[4:], r.Slot)
 	binary.LittleEndian.PutUint32(p[8:], r.Stream)
@@ -75,7 +100,8 @@ func NextRecord(p []byte) (r Record, n int) {
 		return r, 0
 	}
 	return Record{
-		Kind: Kind(p[0]), Fin: p[1] != 0, Slot: binary.LittleEndian.Uint32(p[4:]), Stream: binary.LittleEndian.Uint32(p[8:]),
-		Code: binary.LittleEndian.Uint32(p[12:]), Data: p[RecordLen:n:n],
+		Kind: Kind(p[0]), Fin: p[1]&flagFin != 0, Early: p[1]&flagEarly != 0,
+		Slot: binary.LittleEndian.Uint32(p[4:]), Stream: binary.LittleEndian.Uint32(p[8:]), Code: binary.LittleEndian.Uint32(p[12:]),
+		Data: p[RecordLen:n:n],
 	}, n
 }

@@ -121,6 +121,9 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	if constantBody {
 		want |= protocol.StableBody
 	}
+	if s.EarlyData {
+		want |= protocol.EarlyData
+	}
 	return want
 }
 

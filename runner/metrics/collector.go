@@ -95,6 +95,8 @@ func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	counter(to, descReceivedBytes, float64(c.BytesReceived))
 	counter(to, descConnects, float64(c.Connects))
 	counter(to, descReconnects, float64(c.Reconnects))
+	counter(to, descResumed, float64(c.Resumed))
+	counter(to, descEarlyData, float64(c.EarlyData))
 	for phase, n := range map[runnerv1alpha1.Phase]*runnerv1alpha1.OnceCounters{
 		runnerv1alpha1.PhaseSetup: &c.Setup, runnerv1alpha1.PhaseTeardown: &c.Teardown,
 	} {

@@ -121,6 +121,12 @@ var (
 	descReconnects = own.Counter("connections_reopened_total",
 		"Connections opened to replace a lost one; connections_opened_total includes them.")
 
+	descResumed = own.Counter("connections_resumed_total",
+		"Connections whose handshake resumed a TLS session; connections_opened_total includes them.")
+
+	descEarlyData = own.Counter("connections_early_data_total",
+		"Connections whose early data (0-RTT) the server accepted; connections_resumed_total includes them.")
+
 	descWorkers = own.Gauge("workers", "Pinned threads that send requests.")
 
 	descLagP99 = own.Gauge("lag_p99_seconds", "99th percentile of lag_seconds since the start.")

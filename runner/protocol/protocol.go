@@ -23,6 +23,9 @@ const (
 	// Unfinished says that the request's body continues: the owner sends more of it later. It goes neither with StableBody
 	// nor with HTTP/1.1.
 	Unfinished
+	// EarlyData says that HTTP/3 may send the request before the handshake is complete, when an attacker can send it again
+	// (RFC 8470).
+	EarlyData
 )
 
 // Kind is how a request ended.

@@ -22,14 +22,21 @@ const (
 
 // Conn is a QUIC connection whose octets are records of package h3. One goroutine may call Read, Send and Octets.
 type Conn struct {
-	q       *quic.Conn
-	control *quic.SendStream
+	q *quic.Conn
 	// counted are the octets that Octets has returned.
 	counted traffic
 	// readers are the goroutines that put records.
 	readers sync.WaitGroup
 
+	// settled is closed when the handshake is complete and the lanes may read.
+	settled chan struct{}
+
 	mu sync.Mutex // guards the fields below
+	// early: the handshake is not complete. Lane k then has stream k.
+	early   bool
+	control *quic.SendStream
+	// greeting is what the control stream sends before the handshake is complete.
+	greeting []byte
 	// notify is called without mu when Read returns more than before, or Send takes more.
 	notify func()
 	lanes  []lane
@@ -48,14 +55,39 @@ type traffic struct{ sent, received uint64 }
 type lane struct {
 	stream *quic.Stream
 	number uint32
+	// first is its request before the handshake is complete; nil: none. held: it is not sent yet.
+	first []byte
+	held  bool
+	// cancelled: the session has cancelled it before the handshake is complete.
+	cancelled bool
 }
 
 func newConn(q *quic.Conn, lanes int) *Conn {
-	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}}
+	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}, settled: make(chan struct{})}
 	c.drained = sync.NewCond(&c.mu)
-	c.readers.Go(c.acceptPeers)
-	c.readers.Go(func() { c.runLane(0) })
+	select {
+	case <-q.HandshakeComplete():
+		_, _ = q.NextConnection(q.Context()) // streams can be opened again if early data was rejected
+		c.begin(0)
+	default:
+		c.beginEarly()
+	}
 	return c
+}
+
+// begin lets the connection read after the handshake. The lanes below next run already.
+func (c *Conn) begin(next uint32) {
+	c.put(&h3.Record{Kind: h3.Handshaken, Code: sessionOf(c.q)})
+	close(c.settled)
+	c.readers.Go(c.acceptPeers)
+	c.beginLane(next)
+}
+
+// beginLane starts a lane if there is one.
+func (c *Conn) beginLane(slot uint32) {
+	if int(slot) < len(c.lanes) {
+		c.readers.Go(func() { c.runLane(slot, nil) })
+	}
 }
 
 // Notify sets what is called when the connection may be readable or writable. Any goroutine may call notify.
@@ -138,27 +170,39 @@ func (c *Conn) Octets() (sent, received int64) {
 	return sent, received
 }
 
-// runLane opens streams for requests and reads the responses. It starts the next lane when it has its first stream, so
-// that there are no more lanes than the peer permits streams, and one.
-func (c *Conn) runLane(slot uint32) {
+// runLane opens streams for requests and reads the responses, first of a stream that is open; nil: none is.
+func (c *Conn) runLane(slot uint32, s *quic.Stream) {
 	buf := make([]byte, laneBuffer)
-	for first := true; ; first = false {
-		s, err := c.q.OpenStreamSync(c.q.Context())
-		if err != nil {
+	for first := s == nil; ; first = false {
+		if s == nil {
+			if s = c.openStream(slot, first); s == nil {
+				return
+			}
+		}
+		if !c.readResponse(s, h3.Record{Kind: h3.Data, Slot: slot, Stream: uint32(s.StreamID() / 4)}, buf) {
 			return
 		}
-		number := uint32(s.StreamID() / 4)
-		c.mu.Lock()
-		c.lanes[slot] = lane{s, number}
-		c.mu.Unlock()
-		c.put(&h3.Record{Kind: h3.Credit, Slot: slot, Stream: number})
-		if first && int(slot)+1 < len(c.lanes) {
-			c.readers.Go(func() { c.runLane(slot + 1) })
-		}
-		if !c.readResponse(s, h3.Record{Kind: h3.Data, Slot: slot, Stream: number}, buf) {
-			return
-		}
+		s = nil
 	}
+}
+
+// openStream waits until the peer permits a stream, and offers it to the session. It starts the next lane when this one
+// has its first stream, so that there are no more lanes than the peer permits streams, and one. It returns nil if the
+// connection has ended.
+func (c *Conn) openStream(slot uint32, first bool) *quic.Stream {
+	s, err := c.q.OpenStreamSync(c.q.Context())
+	if err != nil {
+		return nil
+	}
+	number := uint32(s.StreamID() / 4)
+	c.mu.Lock()
+	c.lanes[slot] = lane{stream: s, number: number}
+	c.mu.Unlock()
+	c.put(&h3.Record{Kind: h3.Credit, Slot: slot, Stream: number})
+	if first {
+		c.beginLane(slot + 1)
+	}
+	return s
 }
 
 // laneBuffer is how many octets a lane reads at a time: about a packet.

@@ -38,7 +38,8 @@ type server struct {
 	octets   atomic.Int64
 	// largest is the size of the largest datagram that has come, in octets.
 	largest atomic.Int64
-	sizes   bool // largest is noted
+	sizes   bool  // largest is noted
+	gate    *gate // of the socket; nil: there is none
 	// other handles the requests in the place of answer; nil: answer does.
 	other atomic.Pointer[http.HandlerFunc]
 }
@@ -65,6 +66,10 @@ func serve(t *testing.T, change func(*server)) *server {
 	socket := udp
 	if s.sizes {
 		socket = sized{udp, &s.largest}
+	}
+	if s.gate != nil {
+		s.gate.PacketConn = udp
+		socket = s.gate
 	}
 	transport := &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return s.retry }}
 	listener, err := transport.ListenEarly(http3.ConfigureTLSConfig(s.TLSConfig), s.QUICConfig)
@@ -149,6 +154,11 @@ func dial(t *testing.T, s *server, streams int) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return converse(t, conn, streams), nil
+}
+
+// converse begins a session.
+func converse(t *testing.T, conn *quicnet.Conn, streams int) *client {
 	t.Cleanup(conn.Close)
 	c := &client{conn: conn, woken: make(chan struct{}, 1)}
 	c.Client = h3.NewClient(h3.Config{MaxConcurrentStreams: streams}, c)
@@ -158,7 +168,7 @@ func dial(t *testing.T, s *server, streams int) (*client, error) {
 		default:
 		}
 	})
-	return c, nil
+	return c
 }
 
 func mustDial(t *testing.T, s *server, streams int) *client {
@@ -204,14 +214,16 @@ func (c *client) run(t *testing.T, until func() bool) error {
 	}
 }
 
-func (c *client) get(path, body string) uint32 {
+func (c *client) get(path, body string) uint32 { return c.open(path, body, 0) }
+
+func (c *client) open(path, body string, want protocol.Want) uint32 {
 	b := c.Begin()
 	b = append(b, qpack.Prefix...)
 	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "https"}, {":authority", "127.0.0.1"}, {":path", path}} {
 		_, name := qpack.StaticIndex(f[0], f[1])
 		b = qpack.AppendLiteral(b, hpack.Without, name, f[0], f[1])
 	}
-	return c.Open(b, 1, []byte(body), protocol.WantBody)
+	return c.Open(b, 1, []byte(body), protocol.WantBody|want)
 }
 
 // TestExchanges: more requests than streams at a time, with bodies of several sizes in both directions; the counts of
@@ -256,7 +268,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// TestPathMTU: datagrams become larger than the 1280 octets at the begin, as the path permits. On loopback, quic-go ends
+// TestPathMTU: datagrams become larger than the 1200 octets at the begin, as the path permits. On loopback, quic-go ends
 // with 1452 octets.
 func TestPathMTU(t *testing.T) {
 	s := serve(t, func(s *server) { s.sizes = true })

@@ -19,6 +19,8 @@ type Config struct {
 	Dialer net.Dialer
 	// Streams bounds the requests at a time.
 	Streams int
+	// Early opens streams before the handshake of a resumed session is complete (RFC 9001 4.6).
+	Early bool
 	// KeepAlive is the time between PINGs of an idle connection; 0: none is sent.
 	KeepAlive time.Duration
 }
@@ -28,6 +30,9 @@ const (
 	idleTimeout = 5 * time.Minute
 	// peerStreams bounds the unidirectional streams of the peer: three, and some of unknown types (RFC 9114 6.2).
 	peerStreams = 16
+	// firstPacket is the size of the first datagrams, in octets: what each path of QUIC carries (RFC 9000 14). The default of
+	// quic-go is 1280, which a path with the smallest MTU of IPv6 does not carry.
+	firstPacket = 1200
 )
 
 // quietOnce stops quic-go from logging the size of the system's socket buffers.
@@ -48,9 +53,14 @@ func Dial(ctx context.Context, address string, cfg *Config) (*Conn, error) {
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
-	q, err := transport.Dial(ctx, udp.RemoteAddr(), secure, &quic.Config{
+	open := transport.Dial
+	if cfg.Early {
+		open = transport.DialEarly
+	}
+	q, err := open(ctx, udp.RemoteAddr(), secure, &quic.Config{
 		Versions: []quic.Version{quic.Version1, quic.Version2}, HandshakeIdleTimeout: limit, MaxIdleTimeout: idleTimeout,
 		KeepAlivePeriod: cfg.KeepAlive, MaxIncomingStreams: -1, MaxIncomingUniStreams: peerStreams,
+		InitialPacketSize: firstPacket,
 	})
 	if err != nil {
 		_ = transport.Close()

@@ -38,21 +38,27 @@ func (c *Conn) send(r *h3.Record) {
 			s.CancelWrite(quic.StreamErrorCode(r.Code))
 		}
 	case h3.Control:
+		c.mu.Lock()
+		if c.early {
+			c.greeting = bytes.Clone(r.Data)
+		}
 		c.sendControl(r.Data)
+		c.mu.Unlock()
 	case h3.Close:
 		reason := string(r.Data)
 		go c.q.CloseWithError(quic.ApplicationErrorCode(r.Code), reason) //nolint:errcheck // has ended
 	}
 }
 
-// stream returns the stream of a record; nil: the lane has another one.
+// stream returns the stream of a record; nil: the lane has another one, or the request waits for the handshake.
 func (c *Conn) stream(r *h3.Record) *quic.Stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := &c.lanes[r.Slot]; l.number == r.Stream {
-		return l.stream
+	l := &c.lanes[r.Slot]
+	if l.number != r.Stream || c.early && !l.keep(r) {
+		return nil
 	}
-	return nil
+	return l.stream
 }
 
 // request sends a whole request. If flow control does not permit all of it now, a goroutine waits. Errors end the
@@ -80,11 +86,14 @@ func (c *Conn) request(s *quic.Stream, p []byte) {
 }
 
 // sendControl sends octets on the control stream, which it opens first. A peer without a stream for it breaks the
-// protocol (RFC 9114 6.2).
+// protocol (RFC 9114 6.2), unless that is a limit of the session before. The caller has mu.
 func (c *Conn) sendControl(p []byte) {
 	if c.control == nil {
 		s, err := c.q.OpenUniStream()
-		if err != nil {
+		switch {
+		case err != nil && c.early:
+			return
+		case err != nil:
 			go c.q.CloseWithError(0x103, "no stream for SETTINGS is permitted (RFC 9114 6.2)") //nolint:errcheck // has ended
 			return
 		}

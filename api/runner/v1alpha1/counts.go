@@ -135,6 +135,10 @@ type Counters struct {
 	// Connects counts connections opened, Reconnects those opened to replace a lost one.
 	Connects   int64 `json:"connects"`
 	Reconnects int64 `json:"reconnects"`
+	// Resumed counts connections whose handshake resumed a session of TLS, and EarlyData those of them whose early data the
+	// server accepted.
+	Resumed   int64 `json:"resumed,omitempty"`
+	EarlyData int64 `json:"earlyData,omitempty"`
 }
 
 // Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot.
@@ -160,6 +164,8 @@ func (c *Counters) Add(from *Counters, sign int64) {
 	c.BytesReceived += sign * from.BytesReceived
 	c.Connects += sign * from.Connects
 	c.Reconnects += sign * from.Reconnects
+	c.Resumed += sign * from.Resumed
+	c.EarlyData += sign * from.EarlyData
 }
 
 // GracefulCounters count what chain instances sent after the load, within Plan.GracefulStop. These requests are in no

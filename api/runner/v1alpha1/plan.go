@@ -148,6 +148,8 @@ type Target struct {
 	// k modulo their number.
 	Endpoints []Endpoint `json:"endpoints"`
 	Protocol  Protocol   `json:"protocol"`
+	// AltSvc: connections go to the alternative services of HTTP/3 that the endpoints offer (RFC 7838). Protocol is h3.
+	AltSvc bool `json:"altSvc,omitempty"`
 	// Connections is the number over all shards; a Share says how many of them one shard has.
 	Connections int `json:"connections"`
 	// MaxConcurrentStreams bounds the requests in flight on one connection; what the peer
@@ -324,6 +326,27 @@ type TLS struct {
 	ALPN []string `json:"alpn"`
 	// SessionResumption offers sessions of earlier connections (RFC 8446 2.2).
 	SessionResumption bool `json:"sessionResumption,omitempty"`
+	// EarlyData is which requests HTTP/3 sends before a resumed handshake is complete. Empty: none.
+	EarlyData EarlyData `json:"earlyData,omitempty"`
+}
+
+// EarlyData is which requests are sent as early data (RFC 9001 4.6). An attacker can send them again (RFC 8470).
+type EarlyData string
+
+const (
+	// EarlySafe is those with safe methods (RFC 9110 9.2.1).
+	EarlySafe EarlyData = "SafeMethods"
+	// EarlyAll is all.
+	EarlyAll EarlyData = "All"
+)
+
+// Allows returns whether requests with a method are sent as early data. changes: a script can change the method.
+func (e EarlyData) Allows(method string, changes bool) bool {
+	switch method {
+	case "GET", "HEAD", "OPTIONS", "TRACE":
+		return e == EarlyAll || e == EarlySafe && !changes
+	}
+	return e == EarlyAll
 }
 
 // ConnectWithin is how long it may take until all connections are open: the last of the ramp has

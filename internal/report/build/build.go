@@ -297,6 +297,8 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 		out.StartSkewMicroseconds = max(out.StartSkewMicroseconds, r.StartSkewMicroseconds)
 		out.Connects += r.Connects
 		out.Reconnects += r.Reconnects
+		out.Resumed += r.Resumed
+		out.EarlyData += r.EarlyData
 	}
 	out.Shards = len(exclusive)
 	for shard := range exclusive {

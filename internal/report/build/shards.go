@@ -61,7 +61,7 @@ func shardResult(s *runnerv1alpha1.Snapshot) runnerv1alpha1.ShardResult {
 		Sent:         c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped,
 		LagP99Microseconds: g.LagP99, ThrottledMicroseconds: g.ThrottledMicroseconds,
 		GCPauseMicroseconds: g.GCPauseMicroseconds, CPUSeconds: g.CPUSeconds,
-		Connects: c.Connects, Reconnects: c.Reconnects,
+		Connects: c.Connects, Reconnects: c.Reconnects, Resumed: c.Resumed, EarlyData: c.EarlyData,
 	}
 }
 

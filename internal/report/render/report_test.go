@@ -127,7 +127,7 @@ func full() *runnerv1alpha1.Report {
 		Generator: runnerv1alpha1.GeneratorResult{
 			Shards: 2, Workers: 4, CPUs: []int{2, 3, 6, 7}, ExclusiveShards: 1, ExclusiveWanted: true,
 			LagP99Microseconds: 130, ThrottledMicroseconds: 1500, GCPauseMicroseconds: 820, StartSkewMicroseconds: 311,
-			Connects: 66, Reconnects: 2,
+			Connects: 66, Reconnects: 2, Resumed: 40, EarlyData: 30,
 			Idle: runnerv1alpha1.IdleResult{SpinShards: 1, SleepShards: 1, SleepIntervalMicroseconds: 500, BatchMeanMicroseconds: 240},
 		},
 		Verdict: runnerv1alpha1.Verdict{

@@ -30,7 +30,7 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 		}
 	}
 	t.add("CPU time", cpuTime(r))
-	t.add("connections", fmt.Sprintf("%s opened, %s of them to reconnect", grouped(g.Connects), grouped(g.Reconnects)))
+	t.add("connections", connections(g))
 	for i := range r.Targets {
 		if x := &r.Targets[i]; x.TLSHandshakesPerSecond > 0 {
 			t.add("TLS handshakes, "+printable(x.Name), build.FormatRate(x.TLSHandshakesPerSecond)+"/s, warm-up included")
@@ -38,6 +38,18 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	}
 	t.add("bytes", fmt.Sprintf("%s sent, %s received", grouped(r.Bytes.Sent), grouped(r.Bytes.Received)))
 	return t
+}
+
+// connections is "10 opened, 2 of them to reconnect, 3 with a resumed TLS session, 1 with early data".
+func connections(g *runnerv1alpha1.GeneratorResult) string {
+	out := fmt.Sprintf("%s opened, %s of them to reconnect", grouped(g.Connects), grouped(g.Reconnects))
+	if g.Resumed > 0 {
+		out += fmt.Sprintf(", %s with a resumed TLS session", grouped(g.Resumed))
+	}
+	if g.EarlyData > 0 {
+		out += fmt.Sprintf(", %s with early data", grouped(g.EarlyData))
+	}
+	return out
 }
 
 // cpuTime returns the CPU time of the runners, and the CPU time of one request, with warm-up requests.

@@ -1,0 +1,85 @@
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestHTTP3Of(t *testing.T) {
+	for fields, want := range map[string]string{
+		`h3=":443"; ma=3600`:                     ":443",
+		`h3="alt.example:8443"`:                  "alt.example:8443",
+		`h3="[::1]:443"`:                         "[::1]:443",
+		`h2="a:1", h3=":2"`:                      ":2",
+		`x="a,h3=\":9\"", h3=":2";ma=1, h3=":3"`: ":2",
+		`h3=:443`:                                ":443", // Alt-Svc needs quotes, but servers forget them
+		`h3=":443" ;ma=1`:                        ":443",
+		`clear`:                                  "",
+		`h3-29=":443", h2=":443"`:                "",
+		`h3="443"`:                               "",
+		`h3`:                                     "",
+		`h3="`:                                   "",
+		`"`:                                      "",
+		``:                                       "",
+		strings.Repeat(`h2=":1", `, 1000) + `h3=":7"`: ":7",
+	} {
+		if got, ok := http3Of(fields); got != want || ok != (want != "") {
+			t.Errorf("%.40s: %q, %t, want %q", fields, got, ok, want)
+		}
+	}
+}
+
+// TestAlternatives: the connection goes where the origin says. Its TLS is for the origin, which is asked once.
+func TestAlternatives(t *testing.T) {
+	var asked atomic.Int64
+	offer := `h2=":1", h3=":4433"; ma=60`
+	origin := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Method != http.MethodHead || r.URL.Path != "/base" || r.ProtoMajor != 2 {
+			t.Errorf("%s %s over %s", r.Method, r.URL, r.Proto)
+		}
+		w.Header().Set("Alt-Svc", offer)
+	}))
+	origin.EnableHTTP2 = true
+	origin.StartTLS()
+	t.Cleanup(origin.Close)
+	at := origin.Listener.Addr().String()
+	host, _, _ := net.SplitHostPort(at)
+	roots := origin.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs //nolint:errcheck,forcetypeassert // of httptest
+	var to string
+	stop := errors.New("no server")
+	r := &Request{
+		Endpoint: &rv.Endpoint{Scheme: "https", Authority: "example.com", Address: at, BasePath: "/base"},
+		Protocol: rv.ProtocolH3, Timeout: time.Minute, TLS: &tls.Config{RootCAs: roots}, Resolver: NewResolver(nil),
+		Alternatives: new(Alternatives),
+		QUIC: func(_ context.Context, _ net.Addr, address string, secure *tls.Config) (Streams, error) {
+			if to = address; secure.ServerName != "example.com" {
+				t.Errorf("the name of the server is %q", secure.ServerName)
+			}
+			return nil, stop
+		},
+	}
+	for range 2 {
+		if _, err := Open(t.Context(), r); !errors.Is(err, stop) || to != host+":4433" {
+			t.Errorf("connects to %q, error %v", to, err)
+		}
+	}
+	if asked.Load() != 1 || r.Endpoint.Address != at {
+		t.Errorf("asked %d times; the endpoint's address is %s", asked.Load(), r.Endpoint.Address)
+	}
+	r.Alternatives, offer = new(Alternatives), "clear"
+	_, err := Open(t.Context(), r)
+	if err == nil || !strings.Contains(err.Error(), `offers no h3 by Alt-Svc (RFC 7838): HEAD https://example.com/base has status 200 and Alt-Svc "clear"`) {
+		t.Errorf("error %v", err)
+	}
+}
