@@ -3,7 +3,6 @@ package mock
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -150,22 +149,14 @@ func TestHTTP1Record(t *testing.T) {
 
 // TestHTTP1End: the end of the server ends idle, unanswered and delayed requests, and connections without a byte.
 func TestHTTP1End(t *testing.T) {
-	for name, serve := range map[string]func(*Server, context.Context) error{
-		"loop": (*Server).Serve, "goroutines": (*Server).serveGoroutines,
-	} {
+	for name, serve := range loops {
 		t.Run(name, func(t *testing.T) {
-			s, err := New(Options{Listen: "127.0.0.1:0", Rules: ruleSet(t, `
+			s, stop := started(t, Options{Rules: ruleSet(t, `
 rules:
 - {name: ok, match: {path: /ok}, responses: [{status: 204}]}
 - {name: silent, match: {path: /silent}, responses: [{unanswered: 1}]}
 - {name: late, match: {path: /late}, responses: [{delay: {fixed: 1h}}]}
-`)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- serve(s, ctx) }()
+`)}, serve)
 			var conns []net.Conn
 			for _, path := range []string{"/ok", "/silent", "/late"} {
 				conns = append(conns, raw(t, s))
@@ -175,10 +166,7 @@ rules:
 			waitFor(t, s, func(st Stats) bool {
 				return st.Answered == 1 && st.Unanswered == 1 && st.Pending == 1 && st.OpenConnections == 4
 			})
-			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("Serve: %v", err)
-			}
+			stop()
 			for i, nc := range conns {
 				if out, err := io.ReadAll(nc); err != nil || (len(out) > 0) != (i == 0) {
 					t.Errorf("connection %d: %q, %v", i, out, err)

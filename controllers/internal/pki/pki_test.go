@@ -220,6 +220,15 @@ func newStore(t *testing.T, c *clock, w client.Client) *Store {
 	return NewStore(w, w, "surge", c.now)
 }
 
+func mustGet(t *testing.T, s *Store) *Authority {
+	t.Helper()
+	a, err := s.Get(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 func TestStoreReplicasAgree(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	const replicas = 8
@@ -246,14 +255,7 @@ func TestStoreReplicasAgree(t *testing.T) {
 func TestStoreRotates(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	store := newStore(t, c, api)
-	get := func() *Authority {
-		t.Helper()
-		a, err := store.Get(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
+	get := func() *Authority { return mustGet(t, store) }
 	old := get()
 	c.t = c.t.Add(caLifetime - caRenewal + time.Hour)
 	// A leaf of a run that began just now, by an operator that had not looked yet.
@@ -284,14 +286,7 @@ func TestStoreRotates(t *testing.T) {
 func TestLongestRun(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	store := newStore(t, c, api)
-	get := func() *Authority {
-		t.Helper()
-		a, err := store.Get(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
+	get := func() *Authority { return mustGet(t, store) }
 	get()
 	c.t = c.t.Add(caLifetime - caRenewal - time.Hour)
 	running := runnerConfig(t, mustFiles(t, get(), runA), c)
@@ -310,10 +305,7 @@ func TestLongestRun(t *testing.T) {
 func TestStoreOutlivesTheAPIServer(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	store := newStore(t, c, api)
-	first, err := store.Get(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := mustGet(t, store)
 	away := errors.New("connection refused")
 	store.reader = interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -335,10 +327,7 @@ func TestStoreOutlivesTheAPIServer(t *testing.T) {
 func TestSecretIsDeleted(t *testing.T) {
 	c, api := newClock(), fake.NewClientBuilder().Build()
 	store := newStore(t, c, api)
-	first, err := store.Get(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := mustGet(t, store)
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = "surge", SecretName
 	if err := api.Delete(context.Background(), secret); err != nil {
