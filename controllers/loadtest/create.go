@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -147,7 +148,8 @@ func (p *performer) beginWait(ctx context.Context, f *run.Facts) error {
 }
 
 // makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new
-// one, because the end of the run deletes only that.
+// one, because the end of the run deletes only that. While a creation has no answer, the record has no UID: the Secret
+// of an earlier pass can have been deleted since.
 func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 	authority, err := p.pki.Get(ctx)
 	if err != nil {
@@ -157,14 +159,22 @@ func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 	if err != nil {
 		return err
 	}
-	secret := desired.TLS(f.LoadTest, files)
+	secret, before := desired.TLS(f.LoadTest, files), f.Record.Secret
+	if err := p.storeSecret(ctx, f, ""); err != nil {
+		return err
+	}
 	if err := p.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
-		return nil
+		return p.storeSecret(ctx, f, before)
 	} else if err != nil {
 		return fmt.Errorf("creating the runners' certificate: %w", err)
 	}
+	return p.storeSecret(ctx, f, secret.UID)
+}
+
+// storeSecret writes nothing if the record has the UID.
+func (p *performer) storeSecret(ctx context.Context, f *run.Facts, uid types.UID) error {
 	return p.store(ctx, f, func(run *record.Record) error {
-		run.Secret = secret.UID
+		run.Secret = uid
 		return nil
 	})
 }

@@ -44,6 +44,9 @@ func TestStories(t *testing.T) {
 			10s gone; 10.001s replace`,
 		// A tenant creates a Job in the name of the operator, and deletes it at the end of the faults.
 		"ForgedJob": `0s operators; 0s links; 0s test; 200ms forge kind=3 owner=1; 8s evict`,
+		// The Secret is deleted while the API server refuses the Job of the attempt. It is created again, and the answer is lost.
+		"SecretCreatedAgain": `0s operators; 0s links; 0s test rate=20; 1ms admission kind=3 ms=20000; 5s deleteObject kind=5;
+			5s@create:Secret+0s loseAnswer times=1`,
 	} {
 		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
 	}
