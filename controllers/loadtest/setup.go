@@ -28,6 +28,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/changes"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -150,10 +151,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtest").
-		// Our own status writes change no generation, and need no pass. A label or annotation
-		// means nothing to us.
-		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
-			deletionBegun(), replaced()))).
+		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or(changes.OfSpec(), deletionBegun()))).
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
@@ -167,13 +165,6 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 // deletionBegun: a LoadTest that is deleted in the foreground stays for a while.
 func deletionBegun() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
-}
-
-// replaced: after an interruption of the watch, a LoadTest that was deleted and created again is an update.
-func replaced() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
-	}}
 }
 
 // ofPod returns the LoadTest of a pod, by its label. A wrong label causes an unnecessary pass.

@@ -433,6 +433,10 @@ func TestHistoryWaitsForUploads(t *testing.T) {
 	if !ends(w.r.pending).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: lt}) {
 		t.Error("the upload brings no pass")
 	}
+	replaced := lt.DeepCopy()
+	if replaced.UID = "another"; !ends(w.r.pending).Update(event.UpdateEvent{ObjectOld: lt, ObjectNew: replaced}) {
+		t.Error("a LoadTest that replaces another one brings no pass")
+	}
 	w.at("02:31:00")
 	w.wantTests("02:00")
 }

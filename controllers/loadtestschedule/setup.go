@@ -12,6 +12,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/changes"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/upload"
 )
@@ -42,7 +43,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtestschedule").
-		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(changes.OfSpec())).
 		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends(r.pending))).
 		Complete(leadership.Reconciler(r, opts.Leads))
 	if err != nil {
@@ -56,7 +57,7 @@ func ends(pending func(*v1alpha1.LoadTest) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*v1alpha1.LoadTest)
 		after, also := e.ObjectNew.(*v1alpha1.LoadTest)
-		return !is || !also || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) ||
+		return !is || !also || changes.Replaced(e) || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) ||
 			(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 	}}
 }
