@@ -152,11 +152,7 @@ func lostBeforeStart(f *run.Facts) string {
 // ReadyLimit returns how long the test waits for all runners, and since when. The time before a queue admits the Job
 // does not count.
 func ReadyLimit(f *run.Facts) (from time.Time, limit time.Duration) {
-	w := &f.Waits
-	created := w.Admitted
-	if !run.WasSuspended(f.Job) && len(f.Record.Changes) > 0 {
-		created = f.Record.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
-	}
+	w, created := &f.Waits, f.JobSince()
 	switch t := f.LoadTest.Spec.Runner.StartTimeout; {
 	case t != nil:
 		return created, readyWithin(f.Plan, t.Duration)

@@ -64,6 +64,14 @@ type Waits struct {
 	Running time.Time
 }
 
+// JobSince returns since when the Job can create pods: since the operator decided it, or since a queue admitted it.
+func (f *Facts) JobSince() time.Time {
+	if !WasSuspended(f.Job) && len(f.Record.Changes) > 0 {
+		return f.Record.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
+	}
+	return f.Waits.Admitted
+}
+
 // WasSuspended returns whether a queue suspended the Job at any time. The Job controller keeps the condition.
 func WasSuspended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions,

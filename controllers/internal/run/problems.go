@@ -86,10 +86,7 @@ func (f *Facts) awaitedPods() (missing int, since time.Time) {
 	if f.Job == nil {
 		return 0, since
 	}
-	since = f.Job.CreationTimestamp.Time
-	if f.Record.Admitted != nil && f.Record.Admitted.After(since) {
-		since = f.Record.Admitted.Time
-	}
+	since = f.JobSince()
 	if !f.StartDecided() {
 		return f.Plan.Shards - len(f.Pods), since
 	}

@@ -43,7 +43,8 @@ func TestDiagnose(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := runtest.New(runtest.WithJob)
-			f.Pods, f.Job.CreationTimestamp = tt.pods, metav1.NewTime(runtest.Now.Add(-tt.age))
+			f.Pods, f.Record.Changes[0].DecidedAt = tt.pods, metav1.NewMicroTime(runtest.Now.Add(-tt.age))
+			f.Job.CreationTimestamp = metav1.NewTime(runtest.Now.Add(-time.Hour)) // the clock of the API server is behind
 			if diff := cmp.Diff(tt.want, run.Diagnose(f)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
