@@ -241,7 +241,7 @@ func TestStartTimeoutAfterARefusal(t *testing.T) {
 	w := newWorld(t)
 	lift := w.refuseJobs()
 	w.apply(twoShards("late", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 20 * time.Second}
+		s.Runner.StartTimeout = &v1alpha1.Duration{Duration: 50 * time.Second}
 	}).Build())
 	w.awaitMessage("late", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job late-1: ")
 	began := w.run("late").Changes[0].DecidedAt.Time

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -187,12 +186,7 @@ func TestSuspendWhileStarting(t *testing.T) {
 	w.suspend("back", true)
 	w.awaitPhase("back", v1alpha1.PhaseSuspended)
 	w.Eventually(func() int { return len(w.jobs()) }).Should(gomega.BeZero())
-	// envtest has no garbage collector.
-	w.must(w.client.DeleteAllOf(w.ctx, &corev1.Pod{}, client.InNamespace(w.ns), client.GracePeriodSeconds(0)))
-	w.mu.Lock()
-	clear(w.runners)
-	clear(w.indices)
-	w.mu.Unlock()
+	w.collectGarbage()
 	w.holding(nil)
 	w.suspend("back", false)
 	lt := w.awaitPhase("back", v1alpha1.PhaseCompleted)

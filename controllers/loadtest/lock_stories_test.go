@@ -67,11 +67,11 @@ func TestLock(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} { // the operator deletes a lock that no LoadTest names
 		w.must(w.client.Delete(w.ctx, w.get(name)))
 	}
+	var jobs []client.Object
 	for _, job := range w.jobs() {
-		w.must(w.client.Delete(w.ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		jobs = append(jobs, &job)
 	}
-	// As the garbage collector does: the pod of c may not have ended.
-	w.must(w.client.DeleteAllOf(w.ctx, &corev1.Pod{}, client.InNamespace(w.ns), client.GracePeriodSeconds(0)))
+	w.collectGarbage(jobs...) // the pod of c may not have ended
 	w.awaitGone(&statev1alpha1.LoadTestLock{}, "core")
 }
 
@@ -106,9 +106,6 @@ func TestLockOfADeletedTest(t *testing.T) {
 	w.must(w.client.Delete(w.ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a-1"}}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a, whose pod a-1-0 has not ended")
 	w.sweep(a)
-	for _, pod := range []string{"a-1-0", "a-1-1"} {
-		_ = w.client.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: pod}}, client.GracePeriodSeconds(0))
-	}
 	w.awaitPhase("b", v1alpha1.PhaseCompleted)
 }
 
@@ -215,6 +212,7 @@ func TestKueue(t *testing.T) {
 	w.suspendJob("queued-1", true, nil)
 	w.holding(nil)
 	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonQueued, "0 of 2 runners are ready: Job queued-1 is suspended by a queue")
+	w.Eventually(func() bool { return w.run("queued").Queued }).Should(gomega.BeTrue(), "the cache can have the Job of before")
 	w.later(2 * time.Hour)
 	w.edit("queued", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
 	w.await("queued", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })

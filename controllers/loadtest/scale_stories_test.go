@@ -50,13 +50,13 @@ func isListed(lt *v1alpha1.LoadTest, shard int32, state string, member bool) boo
 	return len(r) == 1 && r[0].Shard == shard && r[0].State == state && r[0].Member == member
 }
 
-// awaitMembers waits until the load is dealt to some shards, and each change is in force.
+// awaitMembers waits until the load is distributed over some shards, all of them know it and have started, and each change is active.
 func (w *world) awaitMembers(name string, want ...int32) *v1alpha1.LoadTest {
 	w.Helper()
-	return w.await(name, fmt.Sprint("dealt to ", want), func(lt *v1alpha1.LoadTest) bool {
-		got := w.members(name)
+	return w.await(name, fmt.Sprint("distributed over ", want), func(lt *v1alpha1.LoadTest) bool {
+		got, know := w.membersOf(name)
 		waiting := slices.ContainsFunc(lt.Status.Changes, func(c v1alpha1.Change) bool { return c.AppliedAt == nil })
-		return slices.Equal(got, want) && !waiting
+		return slices.Equal(got, want) && know == len(want) && !waiting
 	})
 }
 
@@ -69,7 +69,13 @@ func (w *world) awaitShards(name string, want v1alpha1.ShardCounts) *v1alpha1.Lo
 }
 
 // members returns the members of the newest change that a runner of the test has accepted.
-func (w *world) members(name string) (out []int32) {
+func (w *world) members(name string) []int32 {
+	out, _ := w.membersOf(name)
+	return out
+}
+
+// membersOf is members, and how many of these have accepted that change and the start.
+func (w *world) membersOf(name string) (out []int32, know int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	newest := int64(0)
@@ -78,16 +84,23 @@ func (w *world) members(name string) (out []int32) {
 			continue
 		}
 		changes, err := r.Changes(w.ctx)
-		if err != nil || len(changes) == 0 || changes[len(changes)-1].Revision <= newest {
+		if err != nil || len(changes) == 0 || changes[len(changes)-1].Revision < newest {
 			continue // it was killed, or has heard of no change yet
 		}
 		last := changes[len(changes)-1]
-		newest, out = last.Revision, nil
-		for _, i := range last.Members {
-			out = append(out, int32(i))
+		if last.Revision > newest {
+			newest, out, know = last.Revision, nil, 0
+		}
+		if !last.Leave && !r.Begun().IsZero() {
+			know++
+		}
+		if out == nil {
+			for _, i := range last.Members {
+				out = append(out, int32(i))
+			}
 		}
 	}
-	return out
+	return out, know
 }
 
 // awaitIndices waits until the only Job has a number of indices, and the Job controller has followed.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -65,10 +65,8 @@ func TestSchedule(t *testing.T) {
 	if now.MissedRuns != minutes-1 || minutes < 2 {
 		t.Errorf("%d minutes later: status %+v", minutes, now)
 	}
-	s = &v1alpha1.LoadTestSchedule{ObjectMeta: metav1.ObjectMeta{Name: "minutely", Namespace: w.ns}}
-	w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(s), s))
-	s.Spec.HistoryLimits.Passed, s.Spec.Suspend = ptr.To[int32](0), true
-	w.must(w.client.Update(w.ctx, s))
+	edit := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true,"historyLimits":{"passed":0}}}`))
+	w.must(w.client.Patch(w.ctx, s, edit))
 	w.Eventually(func() []v1alpha1.LoadTest {
 		w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
 		return list.Items

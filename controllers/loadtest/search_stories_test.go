@@ -35,7 +35,10 @@ func probesOf(lt *v1alpha1.LoadTest) (out []v1alpha1.ProbeStatus) {
 
 func TestSearch(t *testing.T) {
 	w := newWorld(t)
-	w.apply(aSearch("search"))
+	const probe = 5 // seconds: status must show the search between its two probes, on a busy machine, too
+	search := aSearch("search")
+	search.Spec.Search.ProbeDuration.Duration = probe * time.Second
+	w.apply(search)
 	live := w.await("search", "in its second probe", func(lt *v1alpha1.LoadTest) bool { return len(probesOf(lt)) == 1 })
 	w.wantCondition(live, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 	if s := live.Status.Search; s.Outcome != "" || s.Highest != 1000 || s.Message == "" {
@@ -59,19 +62,21 @@ func TestSearch(t *testing.T) {
 	for _, p := range report.Search.Probes {
 		sent += p.Sent
 	}
-	if sent != 3000 || report.Requests.Sent != sent {
-		t.Errorf("the probes sent %d of %d requests, want all 3000", sent, report.Requests.Sent)
+	if sent != probe*3000 || report.Requests.Sent != sent {
+		t.Errorf("the probes sent %d of %d requests, want all %d", sent, report.Requests.Sent, probe*3000)
 	}
 }
 
 func TestSearchStopped(t *testing.T) {
 	w := newWorld(t)
-	w.apply(aSearch("cut-short"))
+	lt := aSearch("cut-short")
+	lt.Spec.Search.ProbeDuration.Duration = load
+	w.apply(lt)
 	w.await("cut-short", "in its first probe", func(lt *v1alpha1.LoadTest) bool {
-		return lt.Status.StartTime != nil && (w.run(lt.Name).Search.Begun != 0 || len(w.run(lt.Name).Search.Probes) > 0)
+		return lt.Status.StartTime != nil && w.run(lt.Name).Search.Begun != 0
 	})
 	w.patch("cut-short", "/spec/stop", "true")
-	lt := w.awaitPhase("cut-short", v1alpha1.PhaseStopped)
+	lt = w.awaitPhase("cut-short", v1alpha1.PhaseStopped)
 	if s := lt.Status.Search; s == nil || s.Outcome != v1alpha1.SearchIncomplete {
 		t.Errorf("search %+v", s)
 	}

@@ -19,7 +19,7 @@ func TestStopWithoutAnAnswer(t *testing.T) {
 	for shards, policies := range map[int][]v1alpha1.ShardLostAction{1: {v1alpha1.ShardLostFail}, 2: {v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue}} {
 		for _, policy := range policies {
 			t.Run(fmt.Sprint(policy, shards), func(t *testing.T) {
-				w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) { cfg.Runner.UnreachableTimeout.Duration = 2 * time.Second })
+				w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) { cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second })
 				w.apply(builder.Minimal("mute").Shards(int32(shards)).Connections(int32(shards)).Rates(builder.PerSecond("hold", 1000, load)).
 					Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = policy }).Build())
 				w.awaitLoad("mute", 200)

@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -236,25 +237,16 @@ func TestRunAgainUnderTheSameName(t *testing.T) {
 // sweep is the garbage collector.
 func (w *world) sweep(owner client.Object) {
 	w.Helper()
-	w.holding(func(*batchv1.Job, int) bool { return true })
-	defer w.holding(nil)
+	var owned []client.Object
 	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
 		w.must(w.client.List(w.ctx, list, client.InNamespace(w.ns)))
 		for _, o := range itemsOf(list) {
 			if metav1.IsControlledBy(o, owner) {
-				w.must(w.client.Delete(w.ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+				owned = append(owned, o)
 			}
 		}
 	}
-	var pods corev1.PodList
-	w.must(w.client.List(w.ctx, &pods, client.InNamespace(w.ns)))
-	for i := range pods.Items {
-		w.must(w.client.Delete(w.ctx, &pods.Items[i], client.GracePeriodSeconds(0)))
-	}
-	w.mu.Lock()
-	clear(w.runners)
-	clear(w.indices)
-	w.mu.Unlock()
+	w.collectGarbage(owned...)
 }
 
 func TestOperatorRestarts(t *testing.T) {
@@ -626,10 +618,8 @@ func TestTTLOfGitOps(t *testing.T) {
 	lt = w.apply(lt)
 	w.awaitPhase("managed", v1alpha1.PhaseCompleted)
 	w.wantEvents("managed", "PlanReady", "RunnersReady", "Started", "Completed", "TTLIgnored")
-	w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(lt), lt))
-	lt.Labels = nil
-	lt.Spec.TTLSecondsByOutcome.Failed = ptr.To[int32](60) // brings a pass
-	w.must(w.client.Update(w.ctx, lt))
+	edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null},"spec":{"ttlSecondsByOutcome":{"failed":60}}}`)) // brings a pass
+	w.must(w.client.Patch(w.ctx, lt, edit))
 	w.awaitGone(lt, "managed")
 }
 

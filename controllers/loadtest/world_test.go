@@ -154,6 +154,8 @@ type world struct {
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
 	ahead atomic.Int64
 
+	// round is held by the Job controller while it lists the Jobs and plays them, and by what deletes their pods.
+	round     sync.Mutex
 	mu        sync.Mutex
 	runners   map[string]*runnertest.Runner // by pod; guarded by mu
 	addresses sync.Map                      // of runners, by pod
@@ -186,6 +188,7 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	w.cfg.Metrics = configv1alpha1.Metrics{BindAddress: "0", Secure: ptr.To(false)}
 	w.cfg.Health.BindAddress = "0"
 	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
+	w.cfg.Runner.ControlTimeout.Duration = soon // a runner that is silent refuses calls at once; others are late on a busy machine
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
 	edit(w.cfg)
 
@@ -274,13 +277,7 @@ func (w *world) jobController() {
 		defer close(done)
 		for ctx.Err() == nil {
 			changed := sharedNews.next(w.ns)
-			var jobs batchv1.JobList
-			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err != nil && ctx.Err() == nil {
-				w.Logf("listing the Jobs: %v", err)
-			}
-			for i := range jobs.Items {
-				w.playJob(ctx, &jobs.Items[i])
-			}
+			w.playJobs(ctx)
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -289,6 +286,33 @@ func (w *world) jobController() {
 		}
 	}()
 	w.Cleanup(func() { cancel(); <-done })
+}
+
+func (w *world) playJobs(ctx context.Context) {
+	w.round.Lock()
+	defer w.round.Unlock()
+	var jobs batchv1.JobList
+	if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err != nil && ctx.Err() == nil {
+		w.Logf("listing the Jobs: %v", err)
+	}
+	for i := range jobs.Items {
+		w.playJob(ctx, &jobs.Items[i])
+	}
+}
+
+// collectGarbage deletes objects and all pods, whose runners then do not exist. It plays the garbage collector, which envtest lacks.
+func (w *world) collectGarbage(objects ...client.Object) {
+	w.Helper()
+	w.round.Lock() // the Job controller must not continue with a Job that is deleted now
+	defer w.round.Unlock()
+	for _, o := range objects {
+		w.must(client.IgnoreNotFound(w.client.Delete(w.ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))))
+	}
+	w.must(w.client.DeleteAllOf(w.ctx, &corev1.Pod{}, client.InNamespace(w.ns), client.GracePeriodSeconds(0)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.runners)
+	clear(w.indices)
 }
 
 // index is one of a Job. It has another pod each time that the Job comes to have it again.
