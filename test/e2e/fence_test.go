@@ -48,7 +48,7 @@ func (w *sightings) wantFenced(rps float64, harmed, lease, rest time.Duration, h
 	if after > 4*time.Second { // a busy machine is late
 		w.Errorf("the runner ended %v after healing, want 2 s", after)
 	}
-	w.awaitReason(w.name, "RunnerSilent", 5*time.Second)
+	w.awaitReason(w.name, "RunnerSilent", short)
 	// Silence shows after 5 s, and a rate is that of the last second.
 	if rates := w.rates(begun.Add(8*time.Second), begun.Add(lease)); len(rates) == 0 || slices.Max(rates) > rps*0.6 {
 		w.Errorf("status has the rates %v while the operator hears of one of two runners; want %.0f at most", rates, rps/2)

@@ -48,7 +48,7 @@ func (m *mode) wantWhole(planned uint64, within time.Duration) {
 	lt := m.awaitCondition("durable", v1alpha1.ConditionFinished, metav1.ConditionTrue, within)
 	m.Logf("%s, at the end:\n%s", m.action, conditions(lt))
 	m.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	m.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+	m.wantPassed(lt, "")
 	m.wantAll(lt, planned)
 	m.wantGrowing()
 }

@@ -33,7 +33,7 @@ func TestOperatorKilled(t *testing.T) {
 
 	lt := s.loadTest("survivor")
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+	s.wantPassed(lt, "")
 	if n := lt.Status.Results.Requests.Sent; n != 30_000 || lt.Status.Results.Partial {
 		t.Errorf("sent %d, partial %v; want 30000 and the whole result", n, lt.Status.Results.Partial)
 	}
@@ -72,7 +72,7 @@ func TestRunnerKilled(t *testing.T) {
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult)
 	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionUnknown, v1alpha1.ReasonPartialResult)
 	s.wantPartial(lt, rps*length)
-	s.eventually(10*time.Second, func() string {
+	s.eventually(short, func() string {
 		if got := s.reasons("half"); !contains(got, []string{v1alpha1.ReasonRunnerLost}) {
 			return fmt.Sprintf("events %q, want %s", got, v1alpha1.ReasonRunnerLost)
 		}
@@ -87,7 +87,7 @@ func TestRunnerKilledFails(t *testing.T) {
 	s.apply(s.quickstart("short", 2, hold(1000, time.Minute), withoutThresholds))
 	s.awaitLoad(2000, short)
 	s.killRunner("short", 1)
-	lt := s.awaitCondition("short", v1alpha1.ConditionFinished, metav1.ConditionTrue, 15*time.Second)
+	lt := s.awaitCondition("short", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	t.Logf("at the end:\n%s", conditions(lt))
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
 	if !lt.Status.Results.Partial {

@@ -29,7 +29,7 @@ func TestObserve(t *testing.T) {
 	})
 	s.apply(lt)
 	lt = s.awaitCondition("observed", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	s.wantPassed(lt, v1alpha1.ReasonPassed)
 	if got := lt.Status.Results.Observations; len(got) != 1 || got[0].Name != "requests" || math.Abs(got[0].Mean-500) > 50 {
 		t.Errorf("observations of status: %+v", got)
 	}

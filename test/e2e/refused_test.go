@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -42,7 +41,7 @@ func TestPodsRefused(t *testing.T) {
 					spec.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(tc.podTemplate)}
 				}
 			}))
-			s.eventually(25*time.Second, func() string {
+			s.eventually(short, func() string {
 				return lacks(s.loadTest("refused"), v1alpha1.ConditionRunnersReady, v1alpha1.ReasonPodCreationFailed, tc.want)
 			})
 		})

@@ -20,7 +20,7 @@ import (
 func TestScale(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "scale").withTarget()
-	const rps, length = 1000, 40
+	const rps, length = 1000, 60
 	s.apply(s.quickstart("elastic", 1, hold(rps, length*time.Second), withoutThresholds))
 	s.awaitLoad(2*rps, short)
 	first := s.runners()
@@ -43,7 +43,7 @@ func TestScale(t *testing.T) {
 	lt := s.awaitCondition("elastic", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	t.Logf("at the end:\n%s%s", conditions(lt), s.mustKubectl("", "get", "lt", "elastic"))
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
+	s.wantPassed(lt, "")
 	s.wantSameAsTarget(lt)
 	if sent := lt.Status.Results.Requests.Sent; sent != rps*length || lt.Status.Results.Partial {
 		t.Errorf("sent %d of %d requests, partial %v", sent, rps*length, lt.Status.Results.Partial)
@@ -120,7 +120,7 @@ func (s *story) scale(name string, shards int) {
 // awaitShards waits until the n-th change of runner.shards is in force, which must be to so many.
 func (s *story) awaitShards(name string, shards, n int) (c v1alpha1.Change) {
 	s.Helper()
-	s.eventually(30*time.Second, func() string {
+	s.eventually(short, func() string {
 		var all []v1alpha1.Change
 		for _, c := range s.loadTest(name).Status.Changes {
 			if c.Field == "runner.shards" {
@@ -142,7 +142,7 @@ func (s *story) awaitShards(name string, shards, n int) (c v1alpha1.Change) {
 // awaitRunning waits until so many runner containers run.
 func (s *story) awaitRunning(n int) {
 	s.Helper()
-	s.eventually(10*time.Second, func() string {
+	s.eventually(short, func() string {
 		running := 0
 		for _, p := range s.runners() {
 			if p.Status.Phase == corev1.PodRunning {

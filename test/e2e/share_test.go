@@ -3,10 +3,10 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +23,13 @@ func TestLoadShare(t *testing.T) {
 	t.Parallel()
 	const name, members, connections = "load-share", 2, 8
 	s := newStory(t, "share").withMembers(members)
-	s.applySample(name, lessLoad, patient)
+	s.applySample(name, lessLoad, patient, func(spec *v1alpha1.LoadTestSpec) {
+		// The name of a pod resolves some time after the pod is ready. Until then its connections would be those of the other pod.
+		spec.Targets[0].Connecting = &v1alpha1.Connecting{Failover: new(false)}
+		for _, r := range requests(spec) {
+			r.Timeout = &v1alpha1.Duration{Duration: 30 * time.Second}
+		}
+	})
 	lt := s.awaitFinished(name)
 
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
@@ -78,10 +84,7 @@ func (s *story) memberOf(doc string, n int32) string {
 	})
 }
 
-func (s *story) memberStats(i int) (st mock.Stats) {
+func (s *story) memberStats(i int) mock.Stats {
 	s.Helper()
-	b, err := core.CoreV1().Pods(s.ns).ProxyGet("http", fmt.Sprintf("target-%d", i), "8081", "/stats", nil).DoRaw(s.ctx)
-	s.must(err)
-	s.must(json.Unmarshal(b, &st))
-	return st
+	return s.awaitStats(core.CoreV1().Pods(s.ns).ProxyGet("http", fmt.Sprintf("target-%d", i), "8081", "/stats", nil))
 }

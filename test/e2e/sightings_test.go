@@ -127,7 +127,7 @@ func conditionIs(condition string, status metav1.ConditionStatus, reason, part s
 func (w *sightings) wantQuiet() {
 	w.Helper()
 	var at time.Time
-	w.eventually(5*time.Second, func() string {
+	w.eventually(short, func() string {
 		var finished bool
 		if at, finished = w.first(conditionIs(v1alpha1.ConditionFinished, metav1.ConditionTrue, "", "")); !finished {
 			return "the test was not seen finished"

@@ -19,11 +19,10 @@ func TestStop(t *testing.T) {
 	s.apply(s.quickstart("stopped", 2, hold(1000, 5*time.Minute), withoutThresholds))
 	s.awaitLoad(3000, short)
 
-	begun := time.Now()
 	s.mustKubectl("", "patch", "loadtest", "stopped", "--type=merge", "-p", `{"spec":{"stop":true}}`)
-	s.wantStopped("spec.stop", begun)
+	s.wantStopped("spec.stop", time.Now())
 
-	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/stopped", "--timeout=30s")
+	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/stopped", "--timeout", short.String())
 	lt := s.loadTest("stopped")
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
 	if lt.Status.Phase != v1alpha1.PhaseStopped {
