@@ -425,7 +425,7 @@ func TestPlanRejected(t *testing.T) {
 	w.apply(twoShards("rejected", time.Second).Build())
 	w.runner("rejected-1-0").Fail(runnerv1alpha1.ProblemPlan, "a newer runner is needed")
 	lt := w.awaitPhase("rejected", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(runnerv1alpha1.ProblemPlan))
+	w.wantNotStarted(lt, string(runnerv1alpha1.ProblemPlan), "a newer runner is needed")
 }
 
 // TestVersionMismatch: a test with a runner of a build that is too old ends before the start.
@@ -435,12 +435,19 @@ func TestVersionMismatch(t *testing.T) {
 	w.apply(twoShards("mixed", time.Second).Build())
 	w.runner("mixed-1-0").Shape(func(s *runnerv1alpha1.Snapshot) { s.Protocol = 0 })
 	lt := w.awaitPhase("mixed", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonVersionMismatch)
-	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); !strings.Contains(c.Message, "The runner (build unknown) has protocol version 1, and the operator (build ") {
-		t.Errorf("message %q", c.Message)
+	w.wantNotStarted(lt, v1alpha1.ReasonVersionMismatch, "The runner (build unknown) has protocol version 1, and the operator (build ")
+}
+
+// wantNotStarted checks that a test ended before its start, with a reason and a cause.
+func (w *world) wantNotStarted(lt *v1alpha1.LoadTest, reason, cause string) {
+	w.Helper()
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, reason)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, reason)
+	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); !strings.Contains(c.Message, cause) {
+		w.Errorf("message %q, want %q in it", c.Message, cause)
 	}
 	if lt.Status.StartTime != nil {
-		t.Error("the test started")
+		w.Errorf("the test started at %v", lt.Status.StartTime)
 	}
 }
 
@@ -532,6 +539,26 @@ func TestRunnerThatRanSetupIsLost(t *testing.T) {
 	w.wantNowhere(runnertest.Captured)
 }
 
+// A runner that waits for the teardown chains ends while the operator is away. They do not run.
+func TestRunnerLostBeforeTeardown(t *testing.T) {
+	w := newWorld(t)
+	w.apply(withOnce(twoShards("undone", load)).Build())
+	before := w.awaitLoad("undone", 500)
+	w.endOperator()
+	w.endLoad("undone")
+	w.kill("undone-1-0")
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.operator()
+	lt := w.awaitPhase("undone", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	if r := lt.Status.Results; r.Teardown.Sent != 0 || !r.Partial || r.Requests.Sent < before.Status.Results.Requests.Sent {
+		t.Errorf("teardown %+v, partial %v, sent %d; want at least %d", r.Teardown, r.Partial, r.Requests.Sent, before.Status.Results.Requests.Sent)
+	}
+	if calls := w.runner("undone-1-0").Calls(); slices.Contains(calls, "teardown") {
+		t.Errorf("calls to the lost runner: %v", calls)
+	}
+}
+
 func TestSetupFailed(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
@@ -576,8 +603,7 @@ func neverReady(t *testing.T, problem runnerv1alpha1.Problem, reason string) {
 	w.holding(nil)
 	w.await("dead", "ready on one shard", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards != nil && lt.Status.Shards.Ready == 1 })
 	w.later(time.Hour)
-	lt := w.awaitPhase("dead", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, reason)
+	w.wantNotStarted(w.awaitPhase("dead", v1alpha1.PhaseFailed), reason, "target: refused")
 }
 
 func TestStop(t *testing.T) {

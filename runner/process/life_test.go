@@ -1,8 +1,10 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,6 +31,7 @@ func TestWait(t *testing.T) {
 		do    func(life0)
 		after time.Duration // how long wait takes
 		stops []rv.Stop
+		logs  string // in addition to what is always logged
 	}{
 		{name: "done, then acknowledged", begun: true, after: 3 * time.Second, do: func(l life0) {
 			l.engine.finish()
@@ -49,7 +52,7 @@ func TestWait(t *testing.T) {
 			l.terminate()
 		}},
 		{name: "the engine does not stop", begun: true, stuck: true, after: stopTime + termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
-		{name: "drained, the operator sends no Teardown", begun: true, after: grace + grace/10, do: func(l life0) {
+		{name: "drained, the operator sends no Teardown", begun: true, after: grace + grace/10, logs: "Run ended without teardown: the operator did not send Teardown in time", do: func(l life0) {
 			l.engine.drain()
 		}},
 		{name: "drained, the operator asks for snapshots", begun: true, after: 10*grace + time.Second, do: func(l life0) {
@@ -73,13 +76,17 @@ func TestWait(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				acked := make(chan struct{})
+				var log bytes.Buffer
 				begin := time.Now()
 				var lastRequest atomic.Int64
 				lastRequest.Store(begin.UnixNano())
 				go tc.do(life0{e, cancel, acked, &lastRequest})
-				(&life{engine: e, acked: acked, lastRequest: func() time.Time { return time.Unix(0, lastRequest.Load()) }, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
+				(&life{engine: e, acked: acked, lastRequest: func() time.Time { return time.Unix(0, lastRequest.Load()) }, ackGrace: grace, log: slog.New(slog.NewTextHandler(&log, nil))}).wait(ctx)
 				if took := time.Since(begin); took != tc.after {
 					t.Errorf("waited %v, want %v", took, tc.after)
+				}
+				if !strings.Contains(log.String(), tc.logs) {
+					t.Errorf("logs\n%swant %q", log.String(), tc.logs)
 				}
 				if diff := cmp.Diff(tc.stops, e.stops); diff != "" {
 					t.Errorf("stops (-want +got):\n%s", diff)
