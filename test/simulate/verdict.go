@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -24,8 +25,10 @@ var reasons = map[string]func(*history, *v1alpha1.LoadTestStatus) bool{
 	"Stopped": func(h *history, is *v1alpha1.LoadTestStatus) bool { // the other cause is SIGTERM of all runners
 		return h.lt.Spec.Stop || strings.Contains(is.Verdict.Message, ": terminated")
 	},
+	// Without a deadline in the spec, a runner stops a minute after the latest end of its load. One that was stopped
+	// (SIGSTOP) for that time continues later.
 	"DeadlineExceeded": func(h *history, _ *v1alpha1.LoadTestStatus) bool {
-		return h.lt.Spec.ActiveDeadlineSeconds != nil
+		return h.lt.Spec.ActiveDeadlineSeconds != nil || time.Since(h.started) > stages(h.lt)+time.Minute
 	},
 }
 
