@@ -37,6 +37,9 @@ func TestStories(t *testing.T) {
 		"SecretAfterTheEnd": `0s operators replicas=2; 0s links; 0s test rate=20; 5s another rate=20;
 			5s@create:Secret+0s slowWrite delay=20000 times=1; 5s@create:Secret+0s loseAnswer times=1;
 			5s@create:Secret+100ms killOperator; 5s@create:Secret+200ms stop test=1`,
+		// All runners of a search are lost, and none that replaces them has joined.
+		"SearchWithoutRunners": `0s operators; 0s links; 0s test feature=5 lease=11 lost=2 rate=35 seconds=18 shards=2;
+			15s force ms=800 runner=1; 28.6s force ms=4000`,
 		// A runner that waits for teardown does not hear of its operator for longer than a minute.
 		"TeardownAfterSilence": `0s operators; 0s links; 0s test once=2; 5s mute ms=110000`,
 		// A LoadTest that has a lock, and no Job yet, is replaced while the operator does not watch.

@@ -7,6 +7,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest.
@@ -74,6 +75,10 @@ func stopByLosses(f *run.Facts, next *record.Record) string {
 	case f.LoadTest.Spec.Runner.MinShards != nil && !f.TakenOver() &&
 		f.Remaining() < int(*f.LoadTest.Spec.Runner.MinShards):
 		return stopByTooFew
+	// A runner joins the load of others. Without one, the runners that replace lost ones would wait for a probe for ever.
+	case f.LoadTest.Spec.Search != nil && !f.TakenOver() && !slices.ContainsFunc(f.View.Shards,
+		func(sh shards.Shard) bool { return sh.Member && sh.Lost == nil }):
+		return stopByLoss
 	}
 	return ""
 }

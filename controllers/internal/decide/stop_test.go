@@ -33,6 +33,13 @@ func TestStopByLosses(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
+	for shards, want := range map[string]string{"mx": "", "xj": stopByLoss, "xx": stopByLoss} {
+		f := scaling(2, 2, shards)
+		f.LoadTest.Spec.Runner.OnShardLost, f.LoadTest.Spec.Search = v1alpha1.ShardLostRebalance, &v1alpha1.Search{}
+		if got := stopped(t, f); got != want {
+			t.Errorf("search with %s: %q, want %q", shards, got, want)
+		}
+	}
 	idle := scaling(2, 2, "mx")
 	idle.Record.Shards[0].Member = false
 	if got := stopped(t, idle); got != "" {
