@@ -165,9 +165,10 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)
 
 .PHONY: conformance-more
-conformance-more: ## Run the engine against servers in Rust (tonic) and Java (grpc-java), built from test/conformance/servers with crates.io and Maven Central; not in .ci/run.
+conformance-more: ## Run the engine against servers in Rust (tonic, quinn) and Java (grpc-java), built from test/conformance/servers with crates.io and Maven Central; not in .ci/run.
 	hack/install.sh cargo=cargo javac=default-jdk-headless mvn=maven
 	CARGO_TARGET_DIR=$(CURDIR)/bin/rust cargo build --release --locked --manifest-path test/conformance/servers/tonic/Cargo.toml
+	CARGO_TARGET_DIR=$(CURDIR)/bin/rust cargo build --release --locked --manifest-path test/conformance/servers/quinn/Cargo.toml
 	mvn -q -B -f test/conformance/servers/grpc-java/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/grpc-java/lib
 	javac -Xlint:all -Werror --release 17 -cp 'bin/grpc-java/lib/*' -d bin/grpc-java/classes test/conformance/servers/grpc-java/src/main/java/Echo.java
 	go test -json -tags conformance,more -count=1 -run TestMore ./test/conformance | $(GOTEST)

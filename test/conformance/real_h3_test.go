@@ -16,18 +16,26 @@ import (
 func startAioquic(t *testing.T, s *site) (count func() string) {
 	t.Helper()
 	s.runPython(t, "aioquic", "h3.py", fmt.Sprint(s.ports[0]), s.cert, s.key, s.dir+"/count")
+	return s.awaitHTTP3(t)
+}
+
+// awaitHTTP3 waits until a server of HTTP/3 listens, and returns a function that returns its count.
+func (s *site) awaitHTTP3(t *testing.T) (count func() string) {
+	t.Helper()
 	for range 200 {
 		if strings.Contains(read(t, s.dir+"/log"), "listening") {
 			return func() string { return read(t, s.dir+"/count") }
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("aioquic does not listen: %s", read(t, s.dir+"/log"))
+	t.Fatalf("the server does not listen: %s", read(t, s.dir+"/log"))
 	return nil
 }
 
-// TestAioquic: the server has the requests that the report has.
-func TestAioquic(t *testing.T) {
+func TestAioquic(t *testing.T) { runHTTP3Server(t, startAioquic) }
+
+// runHTTP3Server sends requests to a server, which has those that the report has.
+func runHTTP3Server(t *testing.T, start func(t *testing.T, s *site) (count func() string)) {
 	for _, c := range []struct {
 		name string
 		edit func(p *rv.Plan)
@@ -46,7 +54,7 @@ func TestAioquic(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, time.Now().Add(time.Hour))
-			count := startAioquic(t, s)
+			count := start(t, s)
 			p := s.through(door{rv.ProtocolH3, true, s.ports[0]}, 300)
 			c.edit(p)
 			got := mustExecute(t, p).Counters

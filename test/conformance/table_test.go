@@ -124,7 +124,7 @@ first connection. Every test checks that the counts of the report add up, that h
 
 ` + "`make conformance`" + ` also runs the engine against nginx, nghttpd, haproxy, h2o, Apache, Caddy, Node, Python and Go, against the gRPC servers of Go and Python, and over HTTP/3 against quic-go, Caddy and aioquic.
 It also sends requests of a 5G core (3GPP TS 29.500) through haproxy as a service communication proxy. ` + "`make conformance-more`" + ` runs the same calls
-of gRPC against tonic (Rust) and grpc-java, which it builds; CI does not run it.
+of gRPC against tonic (Rust) and grpc-java, and of HTTP/3 against quinn (Rust), which it builds; CI does not run it.
 
 - *origin* is the section of the RFC that defines the behaviour, or *observed*: servers do it, and no RFC covers it. For gRPC, it is a heading of
   [PROTOCOL-HTTP2](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
