@@ -350,5 +350,47 @@ func TestTryGRPC(t *testing.T) {
 	}
 }
 
+// TestTryFailedStream: of a stream that fails, the messages are shown that were sent and received.
+func TestTryFailedStream(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	write("chat.proto", `syntax = "proto3"; package a; message M { string s = 1; } service Chat { rpc Talk(stream M) returns (stream M); }`)
+	set, err := rules.LoadFile(write("target.yaml", `apiVersion: h2surge.io/v1alpha1
+kind: Target
+protoFiles: [chat.proto]
+rules:
+  - {name: talk, match: {path: /a.Chat/Talk, eachMessage: true}, responses: [{body: '{"s": "re: ${json:/s}"}'}]}
+  - {name: quit, match: {path: /a.Chat/Talk, eachMessage: true, body: [{jsonPointer: /s, equals: quit}]}, responses: [{grpc: {status: CANCELLED}}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
+	got := tries(t, strings.NewReplacer("URL", at, "PROTO", dir+"/chat.proto").Replace(`apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: chat}
+spec:
+  targets: [{name: chat, url: "URL", protoFrom: [{file: PROTO}]}]
+  chains:
+    - name: talk
+      target: chat
+      steps:
+        - name: talk
+          request:
+            grpc: {service: a.Chat, method: Talk, messages: [{s: a}, {"@wait": {answers: 1}}, {s: quit}, {"@wait": {answers: 9}}, {s: never}]}
+  rates: [{name: hold, duration: 1s, requestsPerSecond: 10}]
+`), "-f", "-")
+	for _, want := range []string{"failed: check CANCELLED", "> {\"s\":\"a\"}\n> {\"s\":\"quit\"}\n< ", "< {\"s\":\"re: a\"}"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("exit code %d, no %q in %s%s", got.code, want, got.out, got.errors)
+		}
+	}
+}
+
 // lengths depend on how gzip compresses.
 var lengths = regexp.MustCompile(`content-length: \d+`)

@@ -22,37 +22,40 @@ type triedCall struct {
 	timeout         time.Duration
 	// protos are the files of the target.
 	protos []string
-	// served is the method as a server sees it, which decodes requests; nil: the files have a mistake, which the engine
-	// reports.
-	served *grpc.Method
+	// called is the method, which decodes responses, and served the same as a server sees it, which decodes requests; nil:
+	// the files have a mistake, which the engine reports.
+	called, served *grpc.Method
 }
 
 // callsOf returns the methods that the steps of a plan call. Content of the manifest's ConfigMaps and Secrets is in
 // files.
 func callsOf(p *rv.Plan, files []compile.File) map[*rv.Step]*triedCall {
-	out, served := map[*rv.Step]*triedCall{}, map[int]map[string]*grpc.Method{}
+	out, schemas := map[*rv.Step]*triedCall{}, map[int]*grpc.Schema{}
 	for i := range p.Chains {
 		for j := range p.Chains[i].Steps {
 			s := &p.Chains[i].Steps[j]
 			if s.GRPC == nil {
 				continue
 			}
-			if _, read := served[s.Target]; !read {
-				served[s.Target] = servedBy(&p.Targets[s.Target], files)
+			if _, read := schemas[s.Target]; !read {
+				schemas[s.Target] = schemaOf(&p.Targets[s.Target], files)
 			}
 			c := &triedCall{service: s.GRPC.Service, method: s.GRPC.Method, timeout: s.Timeout}
 			for k := range p.Targets[s.Target].Protos {
 				c.protos = append(c.protos, p.Targets[s.Target].Protos[k].File)
 			}
-			c.served = served[s.Target]["/"+c.service+"/"+c.method]
+			if schema := schemas[s.Target]; schema != nil {
+				c.called, _ = schema.Method(c.service, c.method) // nil after an error
+				c.served = schema.Served()["/"+c.service+"/"+c.method]
+			}
 			out[s] = c
 		}
 	}
 	return out
 }
 
-// servedBy returns the methods of the proto files of a target by their paths.
-func servedBy(t *rv.Target, files []compile.File) map[string]*grpc.Method {
+// schemaOf returns the schema of the proto files of a target. It is nil if they have a mistake.
+func schemaOf(t *rv.Target, files []compile.File) *grpc.Schema {
 	content := map[string][]byte{}
 	for _, f := range files {
 		content[path.Join(compile.FilesDir, f.Path)] = f.Content
@@ -70,12 +73,28 @@ func servedBy(t *rv.Target, files []compile.File) map[string]*grpc.Method {
 	if err != nil {
 		return nil
 	}
-	return schema.Served()
+	return schema
 }
 
 // request returns the messages of a request in JSON, one in a line. ok is false if the body is not such messages.
 func (c *triedCall) request(m *triedMessage, body []byte) (text string, ok bool) {
-	if c == nil || c.served == nil {
+	if c == nil {
+		return "", false
+	}
+	return messagesOf(c.served, m, body)
+}
+
+// response is request for a response. The runner has decoded the body if the call succeeded.
+func (c *triedCall) response(m *triedMessage, body []byte) (text string, ok bool) {
+	if text, ok = lines(body); ok || c == nil {
+		return text, ok
+	}
+	return messagesOf(c.called, m, body)
+}
+
+// messagesOf returns the messages of a body that a method decodes.
+func messagesOf(method *grpc.Method, m *triedMessage, body []byte) (text string, ok bool) {
+	if method == nil || len(body) == 0 {
 		return "", false
 	}
 	r := grpc.Response{Body: body, Most: maxMessages}
@@ -84,7 +103,7 @@ func (c *triedCall) request(m *triedMessage, body []byte) (text string, ok bool)
 			r.Encoding = []byte(f.Value)
 		}
 	}
-	messages, err := c.served.AppendJSON(nil, r, new(grpc.Gzip))
+	messages, err := method.AppendJSON(nil, r, new(grpc.Gzip))
 	if err != nil {
 		return "", false
 	}
@@ -123,7 +142,7 @@ func (t *tried) showCall(c *triedCall, out *triedExchange, e *trial.Exchange) {
 		}
 	}
 	if out.Response != nil {
-		if text, ok := lines(e.Response.Body); ok {
+		if text, ok := c.response(out.Response, e.Response.Body); ok {
 			t.body(out.Response, []byte(text))
 		}
 	}

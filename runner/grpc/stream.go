@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -110,6 +111,14 @@ func (s *Stream) Next(now int64) (p []byte, end bool) {
 func (s *Stream) take(n int) (p []byte) {
 	p, s.rest = s.rest[:n], s.rest[n:]
 	return p
+}
+
+// Sent returns what was sent of the body of a call: all of it, unless it is the body of Begin and a part still waits.
+func (s *Stream) Sent(body []byte) []byte {
+	if !s.Waits() || !bytes.Equal(body, s.body) {
+		return body
+	}
+	return body[:len(body)-len(s.rest)]
 }
 
 // sizeOf returns the size of the first message with its prefix. body was encoded by a Method.

@@ -75,9 +75,14 @@ func TestStream(t *testing.T) {
 		var s Stream
 		for range 2 { // it is used again
 			s.Begin(body, tt.waits)
+			var sent []byte
 			for _, step := range tt.steps {
 				s.Receive([]byte(strings.Repeat("\x00\x00\x00\x00\x00", step.more)), step.at)
 				p, end := s.Next(step.at)
+				sent = append(sent, p...)
+				if len(tt.waits) > 0 && string(s.Sent(body)) != string(sent) {
+					t.Errorf("%s: at %d: sent %q, want %q", name, step.at, s.Sent(body), sent)
+				}
 				got := strings.ReplaceAll(string(p), "\x00\x00\x00\x00\x01", "")
 				if end {
 					got += "."

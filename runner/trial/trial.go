@@ -230,6 +230,9 @@ func (t *Trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
 	e.Script, t.script = t.script, ""
 	if r.Exchange != nil && r.Exchange.Request != nil {
 		e.Request = cloneMessage(r.Exchange.Request)
+		if call := r.Call(); call != nil {
+			e.Request.Body = call.Sent(e.Request.Body)
+		}
 	}
 	if sent, ok := t.sent[id]; ok {
 		delete(t.sent, id)
