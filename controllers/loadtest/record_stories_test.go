@@ -16,6 +16,7 @@ import (
 
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 )
@@ -116,4 +117,38 @@ func TestJobDeletedAfterStart(t *testing.T) {
 	if sent := lt.Status.Results.Requests.Sent; sent < 500 {
 		t.Errorf("%d requests in the result", sent)
 	}
+}
+
+// TestRunnerLostWithOperator: the last checkpoint counts for a runner that ended while there was no operator, and the
+// number of requests in status does not go back.
+func TestRunnerLostWithOperator(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("both", load).Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostContinue }).Build())
+	before := w.awaitLoad("both", 500)
+	snapshot, err := w.runner("both-1-1").Snapshot(w.ctx)
+	w.must(err)
+	w.endOperator()
+	shown := w.get("both").Status.Results.Requests.Sent
+	encoded, err := checkpoint.Encode(snapshot, checkpoint.MaxBytes)
+	w.must(err)
+	key := checkpoint.Key{LoadTest: client.ObjectKeyFromObject(before), Run: before.UID, Shard: 1, Pod: w.run("both").Pods[1].UID}
+	w.must(checkpoint.NewStore(w.client, w.client).Put(w.ctx, key, encoded, false, time.Now()))
+	w.kill("both-1-1")
+	w.operator()
+	lt := w.await("both", "aware of the loss", func(lt *v1alpha1.LoadTest) bool {
+		if lt.Status.Results.Requests.Sent < shown {
+			t.Fatalf("requests.sent went back from %d to %d", shown, lt.Status.Results.Requests.Sent)
+		}
+		shown = lt.Status.Results.Requests.Sent
+		return lt.Status.Shards.Lost == 1
+	})
+	if !strings.Contains(conditionsOf(lt), "are missing") {
+		t.Errorf("conditions do not say that counts are missing:\n%s", conditionsOf(lt))
+	}
+	w.endLoad("both")
+	lt = w.awaitPhase("both", v1alpha1.PhaseCompleted)
+	if got, want := w.report(lt).Requests.Sent, 150_000+snapshot.Counters.Sent; got != want || !lt.Status.Results.Partial {
+		t.Errorf("%d requests, partial %t; want %d, of which %d are in the checkpoint", got, lt.Status.Results.Partial, want, snapshot.Counters.Sent)
+	}
+	w.Eventually(w.sequences).Should(gomega.BeEmpty(), "checkpoints are deleted")
 }

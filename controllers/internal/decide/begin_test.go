@@ -42,7 +42,12 @@ func TestStarters(t *testing.T) {
 		want      []int
 		fails     string // a reason
 	}{
-		"all are wanted":           {after: time.Hour, fails: v1alpha1.ReasonStartTimeout},
+		"all are wanted":     {after: time.Hour, fails: v1alpha1.ReasonStartTimeout},
+		"a pod does not run": {after: time.Hour, edit: func(f *run.Facts) { delete(f.Pods, 1) }, fails: v1alpha1.ReasonStartTimeout},
+		"a pod finds no node": {after: time.Hour, edit: func(f *run.Facts) {
+			delete(f.Pods, 1)
+			f.Problem = run.NotReady(v1alpha1.ReasonUnschedulable, "pod pcf-1-1 cannot be scheduled")
+		}, fails: v1alpha1.ReasonUnschedulable},
 		"in time":                  {minShards: 2, after: time.Minute},
 		"after the limit":          {minShards: 2, after: 3 * time.Minute, want: []int{0, 2}},
 		"too few":                  {minShards: 3, after: 3 * time.Minute, fails: v1alpha1.ReasonStartTimeout},

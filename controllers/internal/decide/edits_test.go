@@ -118,6 +118,7 @@ func TestDistributedTo(t *testing.T) {
 		"one is too many":      {[]int{0, 1, 2}, to(2), false},
 		"overtaken by another": {[]int{0, 1}, to(3, 2), true},
 		"another is no one's":  {[]int{0}, to(3, 2), true},
+		"no edit of shards":    {[]int{0, 1, 2}, []record.Edit{{Field: run.FieldSuspend}}, false},
 	}
 	for name, tt := range tests {
 		if got := distributedTo(f, tt.members, tt.edits); got != tt.want {

@@ -7,6 +7,16 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
+// TestRevision: what all runners with a share have.
+func TestRevision(t *testing.T) {
+	has := func(n int64) Shard { return Shard{Member: true, Snapshot: &runnerv1alpha1.Snapshot{Revision: n}} }
+	for want, all := range map[int64][]Shard{0: {has(3), {Member: true}}, 2: {has(3), has(2), {}}} {
+		if got := (&View{Shards: all}).Revision(); got != want {
+			t.Errorf("revision %d, want %d", got, want)
+		}
+	}
+}
+
 // TestOver: a test is over when each runner with a share has ended, even if its shard has another runner now.
 func TestOver(t *testing.T) {
 	waits, sends, lost := Shard{}, Shard{Member: true}, Shard{Member: true, Lost: &record.Loss{}}

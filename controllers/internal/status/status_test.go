@@ -455,6 +455,10 @@ func TestEvents(t *testing.T) {
 			[]string{"running", "draining, the report is refused", "draining, the report is refused", "finished, passed"},
 			[]string{"PlanReady", "RunnersReady", "Started", "!WriteRefused", "Completed"},
 		},
+		"silent, and answers again": {
+			[]string{"running", "running, a runner is silent", "running"},
+			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerSilent", "RunnerAnswers"},
+		},
 		"a runner joins": {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
 		"stopped":        {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
 		"suspended at first": {
@@ -540,6 +544,7 @@ func TestMessages(t *testing.T) {
 	for _, e := range Events(before, after) {
 		fmt.Fprintf(&out, "event %s: %s\n", e.Reason, e.Note)
 	}
+	fmt.Fprintf(&out, "\n# its shard has another runner\n%s\n", lostMessage(after.Runners[:1]))
 	golden.Compare(t, "messages.txt", out.String())
 }
 
