@@ -289,7 +289,7 @@ func (l *lively) reply(*simRequest) reply {
 		}
 	case 8:
 		if l.protocol != rv.ProtocolHTTP1 {
-			r.Status, r.Resets = 0, true
+			r.Status, r.Resets, r.Reset = 0, true, []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeRefusedStream}[l.random.IntN(2)]
 		}
 	case 9:
 		r.Body, r.BodyAfter = []byte("body"), 2*time.Millisecond
