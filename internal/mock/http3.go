@@ -43,7 +43,7 @@ func (s *Server) listenHTTP3(address string) (*http3Server, error) {
 	streams := int64(s.opts.MaxConcurrentStreams)
 	h.web = &http3.Server{
 		Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}, ConnContext: h.accepted,
-		MaxHeaderBytes: 64 << 10, QUICConfig: &quic.Config{MaxIncomingStreams: streams},
+		MaxHeaderBytes: 64 << 10, QUICConfig: &quic.Config{MaxIncomingStreams: streams, Allow0RTT: true},
 	}
 	return h, nil
 }

@@ -108,7 +108,7 @@ func IsResolved(address string) bool {
 func Open(ctx context.Context, r *Request) (*Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	if r.Alternatives != nil {
+	if r.Alternatives != nil && r.TLS != nil {
 		to, err := r.Alternatives.of(ctx, r)
 		if err != nil {
 			return nil, err

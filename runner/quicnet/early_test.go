@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 
 	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -70,9 +71,10 @@ func serveEarly(t *testing.T, limit func(*quic.Config)) *earlyServer {
 			return q, nil
 		}, Allow0RTT: true}
 	})
-	e.handle(func(_ http.ResponseWriter, r *http.Request) {
+	e.handle(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		if r.TLS.HandshakeComplete {
+			<-w.(http3.Settingser).ReceivedSettings() // also if those in early data were rejected
 			path += "!"
 		}
 		e.mu.Lock()
