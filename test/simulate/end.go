@@ -41,10 +41,12 @@ func (w *World) End() {
 	w.forget()
 	time.Sleep(w.ahead() + time.Minute) // pods have a grace of 30 s
 	w.left()
+	before := w.holds()
 	finished := apiserver.Objects[*v1alpha1.LoadTest](w.api)
 	w.restart() // what status shows follows from the record: a new process shows the same
 	time.Sleep(ttl + time.Minute)
 	w.expired(finished)
+	w.grown(before)
 	w.stop()
 }
 
