@@ -50,6 +50,39 @@ func TestCallMistakes(t *testing.T) {
 	}
 }
 
+// FuzzMessages: whatever a client sends on a stream whose messages are answered one by one, each complete message has an
+// outcome.
+func FuzzMessages(f *testing.F) {
+	dir := f.TempDir()
+	write(f, dir+"/echo.proto", echoProto)
+	set, err := Load([]byte(head+`protoFiles: [echo.proto]
+rules:
+- {name: talk, match: {path: /a.Echo/Talk, eachMessage: true}, responses: [{body: '{"s": "${json:/s}"}'}]}
+- {name: stop, match: {path: /a.Echo/Talk, eachMessage: true, body: [{jsonPointer: /n, equals: "5"}]}, responses: [{grpc: {status: ABORTED}}]}
+`), dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("/a.Echo/Talk", []byte("\x00\x00\x00\x00\x03\x0a\x01x\x00\x00\x00\x00\x02\x10\x05"))
+	f.Add("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", []byte("\x00\x00\x00\x00\x02\x3a\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, path string, body []byte) {
+		e := started(t, set)
+		stream, c := &Call{}, &Call{}
+		stream.Begin([]byte("POST"), []byte(path))
+		stream.AddField([]byte("content-type"), []byte("application/grpc"))
+		for e.AnswersEach(stream) {
+			n := e.AnswerMessage(c, stream, body, clock)
+			if n < 0 || n > len(body) || n > 0 && (c.Fate != Answered || c.Code < 0 || c.Code >= Codes) {
+				t.Fatalf("%d of %d octets, fate %d, code %d", n, len(body), c.Fate, c.Code)
+			}
+			if n == 0 || c.Ends() {
+				return
+			}
+			body = body[n:]
+		}
+	})
+}
+
 // FuzzCall: whatever a client sends, a call ends with a code, and its answer is a response.
 func FuzzCall(f *testing.F) {
 	dir := f.TempDir()
