@@ -67,7 +67,8 @@ func (l *rules) orders(h *history, runners []*process) {
 		if p.job != h.record.Start.Job || !l.quiet(p.ip, 0) || since <= 0 || p.ended() {
 			continue
 		}
-		if (h.record.Stop != nil || h.record.End != nil) && l.paths() { // a teardown waits for all runners
+		// A teardown waits for all runners, and its requests for the target.
+		if (h.record.Stop != nil || h.record.End != nil) && l.paths(l.calm) {
 			l.Broken("runners hear of the stop", "%s: runner %s still runs", h.lt.Name, p.pod)
 		}
 		if newest := h.record.Changes[len(h.record.Changes)-1]; revision < newest.Revision && h.record.State == "Running" &&
