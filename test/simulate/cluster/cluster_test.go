@@ -173,6 +173,18 @@ func TestJob(t *testing.T) {
 	})
 }
 
+// TestIndexAgain: an index that was completed and removed runs again when it is added, although its pod is still there.
+func TestIndexAgain(t *testing.T) {
+	inWorld(t, job(), func(w *world) {
+		w.process("1").exit <- 0
+		w.wait("completed index", func() bool { return w.job().CompletedIndexes == "1" })
+		for _, n := range []int32{1, 3} {
+			w.change(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n })
+			w.wait("change", func() bool { s := w.job(); return s.CompletedIndexes == "" && s.Active == n && *s.Ready == n })
+		}
+	})
+}
+
 func (w *world) change(f func(*batchv1.JobSpec)) {
 	if err := apiserver.Change(w.server, "tests", "job", func(j *batchv1.Job) { f(&j.Spec) }); err != nil {
 		w.Fatal(err)

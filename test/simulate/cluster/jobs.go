@@ -44,9 +44,11 @@ func (c *Cluster) syncJob(of *batchv1.Job) {
 		index, _ := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation])
 		_, known := j.ended[index]
 		switch {
-		case isEnded(p) && !known:
-			j.ended[index] = p.Status.Phase == corev1.PodSucceeded
 		case isEnded(p):
+			// A pod is counted once: the finalizer goes then.
+			if !known && slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer) {
+				j.ended[index] = p.Status.Phase == corev1.PodSucceeded
+			}
 		case p.DeletionTimestamp != nil:
 			terminating++
 			have[index] = true
