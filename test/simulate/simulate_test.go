@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/test/simulate/trial"
 )
 
-var simulation = trial.Simulation{Actions: Actions, Triggers: Triggers, Horizon: 90 * time.Second, Limit: 2 * time.Minute, New: New}
+var simulation = trial.Simulation{Actions: Actions, Triggers: Triggers, Horizon: 90 * time.Second, Limit: time.Minute, New: New}
 
 // fixedSeeds are as many as two CPUs run in 20 seconds.
 const fixedSeeds = 24

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -39,7 +41,7 @@ type Simulation struct {
 	Triggers []Trigger
 	// Horizon is the time in which events happen.
 	Horizon time.Duration
-	// Limit is the real time after which a trial hangs.
+	// Limit is the time of a CPU that no trial needs.
 	Limit time.Duration
 	New   func(*testing.T, *Run) World
 }
@@ -109,7 +111,8 @@ const Passed = "passed"
 
 // Result is how a trial ended.
 type Result struct {
-	// Outcome is passed, rule, panic, deadlock (all goroutines wait), hang (real time ran out) or failed (something else).
+	// Outcome is passed, rule, panic, deadlock (all goroutines wait), hang (it needs more than the limit) or failed
+	// (something else).
 	Outcome string
 	// Rule is the name of the rule, or where the process panicked.
 	Rule, Message string
@@ -135,7 +138,7 @@ type process struct {
 
 // run runs a trial. With one thread that nothing interrupts, goroutines run in nearly the same order each time.
 func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
-	ctx, cancel := context.WithTimeout(ctx, p.Limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.binary, "-test.run", "^"+p.test+"$", "-test.timeout", "0",
 		"-seed", strconv.FormatUint(seed, 10), "-events", Join(events, ";"))
@@ -144,12 +147,41 @@ func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
 	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		go p.watch(ctx, cmd.Process.Pid, cancel)
+		err = cmd.Wait()
+	}
 	result := read(out.String(), err, ctx.Err())
 	if cmd.ProcessState != nil {
 		result.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	return result
+}
+
+// watch calls stop if a process hangs: it has used the limit, or nothing of it for as long in real time. What other
+// processes take from it does not count.
+func (p process) watch(ctx context.Context, pid int, stop func()) {
+	const progress = 10 * time.Millisecond
+	used, since := time.Duration(0), time.Now()
+	for used < p.Limit && time.Since(since) < p.Limit {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second / 4):
+		}
+		if now := cpuOf(pid); now > used+progress {
+			used, since = now, time.Now()
+		}
+	}
+	stop()
+}
+
+// cpuOf returns the CPU time of a process, from its clock (clock_getcpuclockid(3)).
+func cpuOf(pid int) time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(int32(^pid<<3|2), &t) // it fails for a process that has ended
+	return time.Duration(t.Nano())
 }
 
 // inOrder returns the first goroutines of a dump. Those that wait for something outside of the bubble, such as a lock,
