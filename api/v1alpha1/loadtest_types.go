@@ -454,8 +454,8 @@ type Target struct {
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
 	// followAltSvc sends the load over HTTP/3 to the alternative service that the target offers (RFC 7838). Before the
-	// load, each runner sends HEAD to the URL over HTTP/2 or HTTP/1.1, and connects to the first h3 of the field Alt-Svc in
-	// the response. The runner does not count this request. If the target offers no h3, the test does not start.
+	// load, each runner sends HEAD to the URL over HTTP/2 or HTTP/1.1, and connects to the first h3 of the field Alt-Svc
+	// in the response. The runner does not count this request. If the target offers no h3, the test does not start.
 	// followAltSvc needs an https url and protocol Auto or h2, and cannot be used with connectTo. Default: false.
 	// +optional
 	FollowAltSvc bool `json:"followAltSvc,omitempty"`
@@ -505,9 +505,9 @@ type Target struct {
 	// +optional
 	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
 	// protoFrom are the proto files of the target. The name of a file ends with .proto, or it is a set of descriptors as
-	// protoc --include_imports --descriptor_set_out writes it. An import is the file whose path
-	// ends with it, or else whose name is its last element; imports of google/protobuf, and common ones of google/api and
-	// google/rpc, need no file. Steps with grpc need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
+	// protoc --include_imports --descriptor_set_out writes it. An import is the file whose path ends with it, or else
+	// whose name is its last element; imports of google/protobuf, and common ones of google/api and google/rpc, need no
+	// file. Steps with grpc need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -57,7 +57,7 @@ func ends(pending func(*v1alpha1.LoadTest) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*v1alpha1.LoadTest)
 		after, also := e.ObjectNew.(*v1alpha1.LoadTest)
-		return !is || !also || changes.Replaced(e) || hasFinished(before) != hasFinished(after) || pending(before) != pending(after) ||
-			(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+		return !is || !also || changes.Replaced(e) || hasFinished(before) != hasFinished(after) ||
+			pending(before) != pending(after) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 	}}
 }

@@ -1,5 +1,6 @@
 // Package reflection asks a server of gRPC for its proto files (grpc.reflection.v1, or v1alpha if the server has only
-// that one). Each question is a stream of its own, so that the package needs a client of HTTP/2 only. It also has the answers of such a server.
+// that one). Each question is a stream of its own, so that the package needs a client of HTTP/2 only. It also has the
+// answers of such a server.
 package reflection
 
 import (

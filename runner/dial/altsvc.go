@@ -14,8 +14,8 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// Alternatives knows where the origins of endpoints offer HTTP/3 by Alt-Svc (RFC 7838). It asks each origin once, and is
-// safe for concurrent use.
+// Alternatives knows where the origins of endpoints offer HTTP/3 by Alt-Svc (RFC 7838). It asks each origin once, and
+// is safe for concurrent use.
 type Alternatives struct {
 	asking singleflight.Group
 	mu     sync.Mutex

@@ -101,7 +101,7 @@ func NextRecord(p []byte) (r Record, n int) {
 	}
 	return Record{
 		Kind: Kind(p[0]), Fin: p[1]&flagFin != 0, Early: p[1]&flagEarly != 0,
-		Slot: binary.LittleEndian.Uint32(p[4:]), Stream: binary.LittleEndian.Uint32(p[8:]), Code: binary.LittleEndian.Uint32(p[12:]),
-		Data: p[RecordLen:n:n],
+		Slot: binary.LittleEndian.Uint32(p[4:]), Stream: binary.LittleEndian.Uint32(p[8:]),
+		Code: binary.LittleEndian.Uint32(p[12:]), Data: p[RecordLen:n:n],
 	}, n
 }

@@ -150,9 +150,9 @@ func (o *Observer) follow(i int, start int64) {
 	}
 }
 
-// aheadOf returns how long before the end of its interval the value i of n is read. Reads at the same instant would take
-// the CPU from the workers for the time of all of them, so they are spread: of 16 values of a second, the first is read
-// 100 ms before its end, and the others follow every 3 ms.
+// aheadOf returns how long before the end of its interval the value i of n is read. Reads at the same instant would
+// take the CPU from the workers for the time of all of them, so they are spread: of 16 values of a second, the first is
+// read 100 ms before its end, and the others follow every 3 ms.
 func aheadOf(i, n int, interval time.Duration) time.Duration {
 	first := min(early, interval/10)
 	return first - first/2*time.Duration(i)/time.Duration(n)

@@ -30,8 +30,8 @@ const (
 	idleTimeout = 5 * time.Minute
 	// peerStreams bounds the unidirectional streams of the peer: three, and some of unknown types (RFC 9114 6.2).
 	peerStreams = 16
-	// firstPacket is the size of the first datagrams, in octets: what each path of QUIC carries (RFC 9000 14). The default of
-	// quic-go is 1280, which a path with the smallest MTU of IPv6 does not carry.
+	// firstPacket is the size of the first datagrams, in octets: what each path of QUIC carries (RFC 9000 14). The default
+	// of quic-go is 1280, which a path with the smallest MTU of IPv6 does not carry.
 	firstPacket = 1200
 )
 

@@ -13,5 +13,6 @@
 // server that is not there is skipped, and the last lines say which.
 //
 // "make conformance-more" (build tags conformance and more) builds servers of other languages, in servers, and runs the
-// rows of gRPC and HTTP/3 against them. It is not in .ci/run: it needs crates.io and Maven Central, and takes minutes to compile.
+// rows of gRPC and HTTP/3 against them. It is not in .ci/run: it needs crates.io and Maven Central, and takes minutes
+// to compile.
 package conformance

@@ -1,5 +1,6 @@
-// Package peer has servers for tests. A Peer is the server's side of a connection, without I/O and without a clock: it reads
-// requests with x/net's Framer and HPACK decoder, and answers or breaks them as the test says. Serve is net/http's server.
+// Package peer has servers for tests. A Peer is the server's side of a connection, without I/O and without a clock: it
+// reads requests with x/net's Framer and HPACK decoder, and answers or breaks them as the test says. Serve is
+// net/http's server.
 package peer
 
 import (

@@ -14,7 +14,8 @@ type held struct {
 	heap       uint64 // octets after a garbage collection
 }
 
-// heapMargin is how much more heap a process that ran tests may hold than a new one, in octets: caches of client-go grow.
+// heapMargin is how much more heap a process that ran tests may hold than a new one, in octets: caches of client-go
+// grow.
 const heapMargin = 4 << 20
 
 // holds returns the least of a few seconds: a request can be under way.

@@ -135,8 +135,8 @@ type Counters struct {
 	// Connects counts connections opened, Reconnects those opened to replace a lost one.
 	Connects   int64 `json:"connects"`
 	Reconnects int64 `json:"reconnects"`
-	// Resumed counts connections whose handshake resumed a session of TLS, and EarlyData those of them whose early data the
-	// server accepted.
+	// Resumed counts connections whose handshake resumed a session of TLS, and EarlyData those of them whose early data
+	// the server accepted.
 	Resumed   int64 `json:"resumed,omitempty"`
 	EarlyData int64 `json:"earlyData,omitempty"`
 }

@@ -392,8 +392,8 @@ type GeneratorResult struct {
 	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
 	Connects              int64 `json:"connects"`
 	Reconnects            int64 `json:"reconnects"`
-	// Resumed counts connections whose handshake resumed a session of TLS, and EarlyData those of them whose early data the
-	// server accepted.
+	// Resumed counts connections whose handshake resumed a session of TLS, and EarlyData those of them whose early data
+	// the server accepted.
 	Resumed   int64 `json:"resumed,omitempty"`
 	EarlyData int64 `json:"earlyData,omitempty"`
 }

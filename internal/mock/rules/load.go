@@ -100,7 +100,8 @@ func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
 	var schema *grpc.Schema
 	schema, s.methods = s.compileProtos(f.ProtoFiles, dir)
-	set := &Set{schema: schema, methods: s.methods, exact: map[string][]*rule{}, sending: s.compileCallbacks(f.Callbacks, dir),
+	set := &Set{schema: schema, methods: s.methods, exact: map[string][]*rule{},
+		sending:      s.compileCallbacks(f.Callbacks, dir),
 		maxDocuments: s.bounded("maxDocuments", f.MaxDocuments, documents.DefaultMax, 0, math.MaxInt)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen

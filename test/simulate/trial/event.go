@@ -14,8 +14,8 @@ import (
 )
 
 // Arg is an argument of an action: a whole number from Low to High. Low is the simplest value. Large ranges have more
-// small values: half of them are in the first quarter, or in the first tenth of a range above 50,000. One of 16 of such a
-// range is the highest one.
+// small values: half of them are in the first quarter, or in the first tenth of a range above 50,000. One of 16 of such
+// a range is the highest one.
 type Arg struct {
 	Name      string
 	Low, High int64
