@@ -1,6 +1,8 @@
 package grpc
 
 import (
+	"sync"
+
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/genproto/googleapis/api"
 	"google.golang.org/genproto/googleapis/api/annotations"
@@ -14,34 +16,32 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// googleapis are the files of googleapis that proto files import most, by the name of the import.
-var googleapis = byPath(
-	annotations.File_google_api_annotations_proto,
-	annotations.File_google_api_client_proto,
-	annotations.File_google_api_field_behavior_proto,
-	annotations.File_google_api_field_info_proto,
-	annotations.File_google_api_http_proto,
-	annotations.File_google_api_resource_proto,
-	annotations.File_google_api_routing_proto,
-	api.File_google_api_launch_stage_proto,
-	httpbody.File_google_api_httpbody_proto,
-	code.File_google_rpc_code_proto,
-	errdetails.File_google_rpc_error_details_proto,
-	status.File_google_rpc_status_proto,
-)
-
-func byPath(files ...protoreflect.FileDescriptor) map[string]protoreflect.FileDescriptor {
+// googleapis returns the files of googleapis that proto files import most, by the name of the import.
+var googleapis = sync.OnceValue(func() map[string]protoreflect.FileDescriptor {
 	out := map[string]protoreflect.FileDescriptor{}
-	for _, f := range files {
+	for _, f := range []protoreflect.FileDescriptor{
+		annotations.File_google_api_annotations_proto,
+		annotations.File_google_api_client_proto,
+		annotations.File_google_api_field_behavior_proto,
+		annotations.File_google_api_field_info_proto,
+		annotations.File_google_api_http_proto,
+		annotations.File_google_api_resource_proto,
+		annotations.File_google_api_routing_proto,
+		api.File_google_api_launch_stage_proto,
+		httpbody.File_google_api_httpbody_proto,
+		code.File_google_rpc_code_proto,
+		errdetails.File_google_rpc_error_details_proto,
+		status.File_google_rpc_status_proto,
+	} {
 		out[f.Path()] = f
 	}
 	return out
-}
+})
 
 // wellKnown returns the file that an import means without a file of the user: one of googleapis or of google/protobuf.
 // nil: there is none.
 func wellKnown(name string) protoreflect.FileDescriptor {
-	if f := googleapis[name]; f != nil {
+	if f := googleapis()[name]; f != nil {
 		return f
 	}
 	found, err := noFiles.FindFileByPath(name)

@@ -71,7 +71,7 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 		return
 	}
 	if r == nil {
-		e.renderProblem(c, noMatch)
+		e.renderProblem(c, noMatch())
 		return
 	}
 	e.follow(c, r)
@@ -127,7 +127,7 @@ func (e *Engine) NotFound(c *Call, now time.Time) {
 	c.now = now
 	defer e.finishCall(c)
 	e.identify(c)
-	e.renderProblem(c, drawnNotFound)
+	e.renderProblem(c, drawnNotFound())
 }
 
 // TooLarge makes a 413.
@@ -135,7 +135,7 @@ func (e *Engine) TooLarge(c *Call, now time.Time) {
 	c.now = now
 	defer e.finishCall(c)
 	e.identify(c)
-	e.renderProblem(c, tooLarge)
+	e.renderProblem(c, tooLarge())
 }
 
 func (e *Engine) fate(r *response) Fate {

@@ -111,7 +111,7 @@ func (c *Call) fail(code int, message []byte) {
 // failProblem makes a problem, which is in content, the answer to a call.
 func (c *Call) failProblem(p *problem) {
 	code := codeOf(p.status)
-	if p == noMatch {
+	if p == noMatch() {
 		code = codeUnimplemented
 	}
 	var texts [3]string

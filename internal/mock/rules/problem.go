@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"sync"
 )
 
 // problem is a compiled Problem.
@@ -46,13 +47,15 @@ func newProblem(spec Problem, sc scope) (*problem, error) {
 	return &problem{spec.Status, body}, err
 }
 
-// ownProblem is one that no file can get wrong.
-func ownProblem(status int, cause, detail string) *problem {
-	p, err := newProblem(Problem{Status: status, Cause: cause, Detail: detail}, scope{json: true, state: true})
-	if err != nil {
-		panic(err)
-	}
-	return p
+// ownProblem returns a function that compiles a problem in its first call. No file can get it wrong.
+func ownProblem(status int, cause, detail string) func() *problem {
+	return sync.OnceValue(func() *problem {
+		p, err := newProblem(Problem{Status: status, Cause: cause, Detail: detail}, scope{json: true, state: true})
+		if err != nil {
+			panic(err)
+		}
+		return p
+	})
 }
 
 // The causes are those of 3GPP TS 29.500 table 5.2.7.2-1, where that has one. absentCause is what

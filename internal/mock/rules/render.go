@@ -136,7 +136,7 @@ func (e *Engine) fail(c *Call, why string) {
 		c.fail(codeInternal, []byte(why))
 		return
 	}
-	e.renderProblem(c, failed)
+	e.renderProblem(c, failed())
 	c.Block = hpack.AppendString(append(c.Block, errorPrefix...), visible(why))
 }
 

@@ -128,7 +128,7 @@ func (e *Engine) perform(r *resource, c *Call) *problem {
 	if r.generated {
 		c.id = append(c.id[:0], e.uuid(c)...)
 	} else if c.id = e.appendText(c.id[:0], &r.id, c); len(c.id) == 0 {
-		return noID
+		return noID()
 	}
 	stored, ok := in.Get(c.id)
 	switch r.action {
@@ -165,7 +165,7 @@ func (c *Call) newDocument() ([]byte, *problem) {
 	case ok:
 		return doc, nil
 	}
-	return nil, notJSON
+	return nil, notJSON()
 }
 
 func (e *Engine) create(in *documents.Collection, c *Call) *problem {
@@ -175,9 +175,9 @@ func (e *Engine) create(in *documents.Collection, c *Call) *problem {
 	}
 	switch err := in.Create(c.id, doc); {
 	case errors.Is(err, documents.ErrExists):
-		return exists409
+		return exists409()
 	case err != nil:
-		return full
+		return full()
 	}
 	c.document, _ = in.Get(c.id)
 	return nil
@@ -189,7 +189,7 @@ func (e *Engine) replace(in *documents.Collection, c *Call) *problem {
 		return p
 	}
 	if _, err := in.Replace(c.id, doc); err != nil {
-		return full
+		return full()
 	}
 	c.document, _ = in.Get(c.id)
 	return nil
@@ -203,17 +203,17 @@ func (e *Engine) patch(in *documents.Collection, c *Call, stored []byte) *proble
 	}
 	change, ok := c.jsonBody()
 	if !ok {
-		return badPatch
+		return badPatch()
 	}
 	doc, err := apply(stored, change)
 	switch {
 	case errors.Is(err, documents.ErrConflict):
-		return conflict
+		return conflict()
 	case err != nil:
-		return badPatch
+		return badPatch()
 	}
 	if _, err := in.Replace(c.id, doc); err != nil {
-		return full
+		return full()
 	}
 	c.document = doc
 	return nil
