@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,6 +43,36 @@ type server struct {
 	gate    *gate // of the socket; nil: there is none
 	// other handles the requests in the place of answer; nil: answer does.
 	other atomic.Pointer[http.HandlerFunc]
+}
+
+// gate lets no datagram of a socket pass while it is shut, so that no handshake completes.
+type gate struct {
+	net.PacketConn
+	mu   sync.Mutex
+	shut bool
+	held []func()
+}
+
+func (g *gate) WriteTo(b []byte, to net.Addr) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.shut {
+		return g.PacketConn.WriteTo(b, to)
+	}
+	b = bytes.Clone(b)
+	g.held = append(g.held, func() { _, _ = g.PacketConn.WriteTo(b, to) })
+	return len(b), nil
+}
+
+// set shuts or opens the gate.
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = shut
+	for _, pass := range g.held {
+		pass()
+	}
+	g.held = nil
 }
 
 // handle lets h handle the requests from now on.
