@@ -1,17 +1,37 @@
 package simulate
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 )
 
 // held is what all processes of a trial hold while nothing happens.
 type held struct {
-	goroutines int
-	heap       uint64 // octets after a garbage collection
+	goroutines map[string]int // by what started them
+	heap       uint64         // octets after a garbage collection
+}
+
+func (h held) count() (n int) {
+	for _, of := range h.goroutines {
+		n += of
+	}
+	return n
+}
+
+// more returns what started more goroutines than in the other processes.
+func (h held) more(others held) (out string) {
+	for _, starter := range slices.Sorted(maps.Keys(h.goroutines)) {
+		if n := h.goroutines[starter] - others.goroutines[starter]; n > 0 {
+			out += fmt.Sprintf(" %s (%d)", starter, n)
+		}
+	}
+	return out
 }
 
 // heapMargin is how much more heap a process that ran tests may hold than a new one, in octets: caches of client-go
@@ -20,10 +40,15 @@ const heapMargin = 4 << 20
 
 // holds returns the least of a few seconds: a request can be under way.
 func (w *World) holds() (least held) {
+	least.goroutines = map[string]int{}
 	for i := range 5 {
 		time.Sleep(1300 * time.Millisecond)
-		if n := goroutines(); i == 0 || n < least.goroutines {
-			least.goroutines = n
+		for starter, n := range goroutines() {
+			if was, known := least.goroutines[starter]; i == 0 {
+				least.goroutines[starter] = n
+			} else if known {
+				least.goroutines[starter] = min(was, n)
+			}
 		}
 	}
 	runtime.GC()
@@ -36,24 +61,27 @@ func (w *World) holds() (least held) {
 // broadcaster is part of the stacks of goroutines that a process starts with its first event.
 var broadcaster = regexp.MustCompile(`client-go/tools/(events|record)\.|watch\.New(LongQueue)?Broadcaster`)
 
-// goroutines returns the number of goroutines, except for those that send events.
-func goroutines() (n int) {
+var starter = regexp.MustCompile(`(?m)^created by (\S+)`)
+
+// goroutines returns the number of goroutines by what started them, except for those that send events.
+func goroutines() map[string]int {
+	out := map[string]int{}
 	var stacks strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2)
 	for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
-		if !broadcaster.MatchString(stack) {
-			n++
+		if by := starter.FindStringSubmatch(stack); by != nil && !broadcaster.MatchString(stack) {
+			out[by[1]]++
 		}
 	}
-	return n
+	return out
 }
 
 // grown: operators that ran tests held no more than new ones, which have the same objects.
 func (w *World) grown(before held) {
 	const rule = "operators release what a test needed"
 	now := w.holds()
-	if before.goroutines > now.goroutines {
-		w.Broken(rule, "%d goroutines; new processes have %d", before.goroutines, now.goroutines)
+	if more := before.more(now); more != "" && before.count() > now.count() {
+		w.Broken(rule, "%d goroutines; new processes have %d. More were started by%s", before.count(), now.count(), more)
 	}
 	if before.heap > now.heap+heapMargin {
 		w.Broken(rule, "%d KiB of heap; new processes have %d KiB", before.heap>>10, now.heap>>10)
