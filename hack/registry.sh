@@ -8,6 +8,7 @@ crane() { "${CRANE:-bin/tools/crane}" "$@" 2>"$registry_work/crane" || { cat "$r
 registry_up() {
   local port='' i
   registry_work=$(mktemp -d)
+  : >"$registry_work/log" # the background process may open it after the first sed
   PORT='' "${CRANE:-bin/tools/crane}" registry serve --address 127.0.0.1:0 >"$registry_work/log" 2>&1 &
   registry_pid=$!
   trap 'kill $registry_pid; rm -rf "$registry_work"' EXIT
