@@ -44,7 +44,7 @@ func TestEditAtTheStart(t *testing.T) {
 			}
 		}
 		return len(left)
-	}).WithPolling(5*time.Millisecond).Should(gomega.BeZero(), "tests that do not start")
+	}).WithPolling(20*time.Millisecond).Should(gomega.BeZero(), "tests that do not start") // more often, the reads take the CPU from the operator
 	for name, generation := range edited {
 		w.wantHandled(name, generation)
 	}
