@@ -130,23 +130,31 @@ func (s *Server) add(ctx context.Context, to map[string]*descriptorpb.FileDescri
 func (s *Server) ask(ctx context.Context, question protowire.Number, name string,
 	visit func(protowire.Number, []byte) error) error {
 	if !s.older {
-		err := s.askVersion(ctx, "v1", question, name, visit)
+		err := s.askVersion(ctx, path, question, name, visit)
 		if !errors.Is(err, errUnimplemented) {
 			return err
 		}
 		s.older = true
 	}
-	return s.askVersion(ctx, "v1alpha", question, name, visit)
+	return s.askVersion(ctx, olderPath, question, name, visit)
 }
+
+// The paths of the only method, of v1 and of v1alpha.
+const (
+	path      = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+	olderPath = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+)
+
+// prefix is the length of what precedes a message of gRPC, in octets.
+const prefix = 5
 
 var errUnimplemented = errors.New("the server has no reflection")
 
-func (s *Server) askVersion(ctx context.Context, version string, question protowire.Number, name string,
+func (s *Server) askVersion(ctx context.Context, path string, question protowire.Number, name string,
 	visit func(protowire.Number, []byte) error) error {
 	message := protowire.AppendString(protowire.AppendTag(nil, question, protowire.BytesType), name)
 	body := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		s.Base+"/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Base+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -218,7 +226,6 @@ var errMessage = errors.New("the answer is not a message of reflection")
 
 // messages calls visit with each message of a body.
 func messages(body []byte, visit func([]byte) error) error {
-	const prefix = 5
 	for len(body) > 0 {
 		if len(body) < prefix || body[0] != 0 || uint64(len(body)-prefix) < uint64(binary.BigEndian.Uint32(body[1:])) {
 			return errMessage

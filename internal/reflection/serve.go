@@ -26,9 +26,11 @@ const (
 	codeUnimplemented = 12
 )
 
+// Serves returns whether a path is one that AppendAnswer answers.
+func Serves(of string) bool { return of == path || of == olderPath }
+
 // AppendAnswer appends the answer of a server with some files to a question. Both are messages with their prefixes.
 func AppendAnswer(dst []byte, files *protoregistry.Files, question []byte) []byte {
-	const prefix = 5
 	question = question[prefix:]
 	number, value := protowire.Number(0), ""
 	_ = fields(question, func(field protowire.Number, text []byte) error {

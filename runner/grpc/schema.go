@@ -126,10 +126,10 @@ func (f File) pack() string {
 
 // find returns the index of the file that an import means, or -1.
 func find(files []File, name string) int {
+	known := wellKnown(name)
 	for _, same := range []func(File) bool{
 		func(f File) bool { return f.Name == name || strings.HasSuffix(f.Name, "/"+name) },
 		func(f File) bool {
-			known := wellKnown(name)
 			return path.Base(f.Name) == path.Base(name) && (known == nil || string(known.Package()) == f.pack())
 		},
 	} {

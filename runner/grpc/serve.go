@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 
@@ -46,14 +45,10 @@ func (m *Method) AppendOne(dst []byte, r Response, g *Gzip) ([]byte, error) {
 
 // Size returns the size of the first message of a body with its prefix. It is 0 if body has no complete message.
 func Size(body []byte) int {
-	if len(body) < prefixOctets {
+	if len(body) < prefixOctets || sizeOf(body) > len(body) {
 		return 0
 	}
-	n := uint64(binary.BigEndian.Uint32(body[1:])) + prefixOctets
-	if n > uint64(len(body)) {
-		return 0
-	}
-	return int(n)
+	return sizeOf(body)
 }
 
 // Files are the files of the schema.

@@ -121,5 +121,5 @@ func (s *Stream) Sent(body []byte) []byte {
 	return body[:len(body)-len(s.rest)]
 }
 
-// sizeOf returns the size of the first message with its prefix. body was encoded by a Method.
+// sizeOf returns the size of the first message with its prefix, which body has.
 func sizeOf(body []byte) int { return prefixOctets + int(binary.BigEndian.Uint32(body[1:])) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/mock/documents"
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/internal/reflection"
 	"github.com/h2surge/h2surge/runner/grpc"
 	"github.com/h2surge/h2surge/runner/script"
 )
@@ -58,7 +59,7 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 	c.now = now
 	defer e.finishCall(c)
 	e.identify(c)
-	if c.called && c.rpc == nil && e.reflects(c) {
+	if c.called && c.rpc == nil && reflection.Serves(string(c.path)) {
 		c.streamed()
 		return
 	}

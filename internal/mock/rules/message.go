@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/h2surge/h2surge/internal/reflection"
@@ -15,15 +14,8 @@ func (e *Engine) AnswersEach(c *Call) bool {
 	if e.identify(c); !c.called {
 		return false
 	}
-	return c.rpc == nil && e.reflects(c) ||
+	return c.rpc == nil && reflection.Serves(string(c.path)) ||
 		slices.ContainsFunc(e.set.exact[string(c.path)], func(r *rule) bool { return r.each })
-}
-
-// reflects returns whether a call is one of server reflection.
-func (e *Engine) reflects(c *Call) bool {
-	service, ok := strings.CutPrefix(string(c.path), "/grpc.reflection.")
-	return ok && (service == "v1.ServerReflection/ServerReflectionInfo" ||
-		service == "v1alpha.ServerReflection/ServerReflectionInfo")
 }
 
 // AnswerMessage sets the outcome and the answer of the first message of what was added to a stream, whose size it
@@ -38,7 +30,7 @@ func (e *Engine) AnswerMessage(c, stream *Call, added []byte, now time.Time) (si
 	c.single, c.now = true, now
 	defer e.finishCall(c)
 	e.identify(c)
-	if c.rpc == nil && e.reflects(c) {
+	if c.rpc == nil && reflection.Serves(string(c.path)) {
 		c.head(200)
 		c.messages = reflection.AppendAnswer(c.messages[:0], e.set.schema.Files(), c.body)
 		c.Body = c.messages
