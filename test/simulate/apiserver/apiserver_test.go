@@ -177,6 +177,28 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// separate is a context of which package context knows only its methods, as those of client-go: what derives a context
+// from it starts a goroutine.
+type separate struct {
+	context.Context
+	done chan struct{}
+}
+
+func (s separate) Done() <-chan struct{} { return s.done }
+
+// TestLostWatch: a watch whose answer is lost holds no goroutine while the context of its client lives.
+func TestLostWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, way, c := connect(t)
+		way.Set(apiserver.NoAnswer)
+		ctx := separate{t.Context(), make(chan struct{})}
+		if _, err := c.Watch(ctx, &corev1.ConfigMapList{}); !isConnection(err) {
+			t.Errorf("error %v", err)
+		}
+		// The bubble waits for all goroutines at its end, and ctx does not end.
+	})
+}
+
 // TestFaults: what a client sees of faults, and what the server does.
 func TestFaults(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -192,6 +192,7 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp = respond(c.of.answer(call))
 	}
 	if err := c.pass(ctx, true); err != nil {
+		_ = resp.Body.Close() // that of a watch has a context
 		return nil, err
 	}
 	return resp, nil
