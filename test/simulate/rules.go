@@ -44,7 +44,7 @@ type rules struct {
 	spoiled time.Time
 	// forged says of a ConfigMap that a tenant created it.
 	forged map[string]bool
-	// lates is when a request arrived from a runner that did not know a change.
+	// lates is when a runner was seen last that did not know a change.
 	lates map[string]time.Time
 	// runner returns the process of an address.
 	runner func(ip string) *process
@@ -432,6 +432,17 @@ func (l *rules) late(h *history, from string) bool {
 		l.lates[from] = time.Now()
 	}
 	return time.Since(l.lates[from]) < travel // what arrives was sent before
+}
+
+// updated notes, before a runner gets an update, whether it comes too late.
+func (l *rules) updated(p *process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.inOrder() {
+		if h.record.Start.Job == p.job {
+			l.late(h, p.ip)
+		}
+	}
 }
 
 // settled is how long a fault has effects after its end: another operator leads, and TCP sends again what was lost.

@@ -94,10 +94,11 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 	make := func(plan *rv.Plan, o engine.Options) (runner.Engine, error) {
 		mount(plan, root)
 		e, err := engine.New(plan, o)
-		if err == nil {
-			p.engine.Store(e)
+		if err != nil {
+			return nil, err
 		}
-		return e, err
+		p.engine.Store(e)
+		return observed{e, func() { r.w.rules.updated(p) }}, nil
 	}
 	parts := runner.Parts{NewEngine: make, Log: slog.New(slog.DiscardHandler), Network: p.host,
 		Clock: func() int64 { return int64(p.stopped.now().Sub(zero)) }}
@@ -120,6 +121,18 @@ func (r *runners) start(ctx context.Context, pod *corev1.Pod, files map[string][
 		p.exit <- code
 	})
 	return p
+}
+
+// observed is an engine whose updates the rules see.
+type observed struct {
+	runner.Engine
+	before func()
+}
+
+// Update implements runner.Engine.
+func (o observed) Update(u rv.Update) error {
+	o.before()
+	return o.Engine.Update(u)
 }
 
 // mount makes a plan read its files below a folder.
