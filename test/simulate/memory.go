@@ -40,15 +40,14 @@ const heapMargin = 4 << 20
 
 // holds returns the least of a few seconds: a request can be under way.
 func (w *World) holds() (least held) {
-	least.goroutines = map[string]int{}
-	for i := range 5 {
+	for range 5 {
 		time.Sleep(1300 * time.Millisecond)
-		for starter, n := range goroutines() {
-			if was, known := least.goroutines[starter]; i == 0 {
-				least.goroutines[starter] = n
-			} else if known {
-				least.goroutines[starter] = min(was, n)
-			}
+		now := goroutines()
+		if least.goroutines == nil {
+			least.goroutines = now
+		}
+		for starter, n := range least.goroutines {
+			least.goroutines[starter] = min(n, now[starter])
 		}
 	}
 	runtime.GC()
