@@ -52,12 +52,11 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 		return err
 	}
 	if have := stored.BinaryData[v1alpha1.KeyReport]; !bytes.Equal(have, gz) {
-		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
-		_, earlier, err := desired.DecodeReport(stored)
-		if err != nil {
+		// An earlier pass stored it and could not store the end. A runner can be lost since, so this pass can know less.
+		if _, f.Report, err = desired.DecodeReport(stored); err != nil {
 			return fmt.Errorf("reading the report that an earlier pass stored: %w", err)
 		}
-		end = status.End(f, &earlier.Verdict)
+		end = status.End(f, &f.Report.Verdict)
 	}
 	end.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: stored.Name}, Dropped: dropped}
 	return r.storeEnd(ctx, f, end)

@@ -12,6 +12,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -68,5 +69,33 @@ func TestReportOfAFormerOperator(t *testing.T) {
 	}
 	if newest, err := r.memory.of(lt).record.Load(t.Context(), lt); err != nil || newest.Report != "another" {
 		t.Errorf("the next pass has record %+v (%v), want that of the successor", newest, err)
+	}
+}
+
+// TestEndOfAStoredReport: an operator that stored the report and ended has chosen the results. What its successor lost since is not in them.
+func TestEndOfAStoredReport(t *testing.T) {
+	const done = runnerv1alpha1.StateDone
+	finishing := func(f *run.Facts) { f.Record.State = record.Finishing }
+	s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(done, done), finishing)
+	r := recording(t, s)
+	stored := *s.Report
+	stored.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed"}
+	gz, _, err := fit(stored, s.Config.Report.MaxBytes, reportDetails)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, gz)); err != nil {
+		t.Fatal(err)
+	}
+	s.View.Shards[1].Snapshot.Counters.Requests = runnerv1alpha1.Requests{}
+	runtest.ShardLost(1)(s)
+	lacks := *s.Report
+	lacks.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: "PartialResult"}
+	if err := r.end(t.Context(), s, &lacks); err != nil {
+		t.Fatal(err)
+	}
+	end := s.Record.End
+	if got := end.Results; got.Partial || got.Requests.Sent != stored.Requests.Sent || end.Verdict.Reason != "Passed" {
+		t.Errorf("results %+v, verdict %+v; the report has %+v", got, end.Verdict, stored.Requests)
 	}
 }

@@ -50,6 +50,10 @@ func TestStories(t *testing.T) {
 		// The Secret is deleted while the API server refuses the Job of the attempt. It is created again, and the answer is lost.
 		"SecretCreatedAgain": `0s operators; 0s links; 0s test rate=20; 1ms admission kind=3 ms=20000; 5s deleteObject kind=5;
 			5s@create:Secret+0s loseAnswer times=1`,
+		// The operator ends between the report and the end, and its successor finds a runner lost.
+		"ReportBeforeALoss": `0s operators; 0s links; 0s test feature=9 limit=1 rate=20 seconds=20 shards=2;
+			15s@create:ConfigMap+0s loseAnswer times=2; 15s@create:ConfigMap+1ms killOperator;
+			15s@create:ConfigMap+1ms kill runner=1`,
 	} {
 		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
 	}
