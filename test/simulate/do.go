@@ -117,6 +117,7 @@ var ofAPI = map[string]action{
 	"forbid":    func(w *World, e trial.Event) { w.faults.kind(w.faults.forbidden, e) },
 	"slowWatch": operatorFault(func(w *World, i int, e trial.Event) {
 		name := operatorName(i)
+		w.rules.disturb(2 * e.Milliseconds()) // the last event comes that late
 		w.faults.locked(func() { w.faults.watch[name] = e.Milliseconds() })
 		time.AfterFunc(e.Milliseconds(), func() { w.faults.locked(func() { delete(w.faults.watch, name) }) })
 	}),
