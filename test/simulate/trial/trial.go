@@ -142,7 +142,7 @@ func (p process) run(ctx context.Context, seed uint64, events []Event) Result {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.binary, "-test.run", "^"+p.test+"$", "-test.timeout", "0",
 		"-seed", strconv.FormatUint(seed, 10), "-events", Join(events, ";"))
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=400")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // shows the goroutines
 	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
