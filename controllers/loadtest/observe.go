@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -197,9 +198,14 @@ func (o *observer) readEnded(ctx context.Context, f *run.Facts) error {
 
 // addEnded adds a runner of the record to the facts, with its counts. Its pod is not the pod of the shard any more.
 func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard) error {
-	counts, err := o.countsOf(ctx, f, rec)
+	counts, missing, err := o.countsOf(ctx, f, rec)
 	if err != nil {
 		return err
+	}
+	if missing != "" {
+		rec = ptr.To(*rec)
+		rec.State = record.ShardLost
+		decide.WithoutCounts(rec, missing)
 	}
 	out := shards.Recorded{Shard: rec, Snapshot: counts}
 	if rec.Loss != nil {
@@ -215,24 +221,26 @@ func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard
 	return nil
 }
 
-// countsOf returns the stored snapshot of a runner that ended; nil: there is none.
-func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
+// countsOf returns the stored snapshot of a runner that ended; nil: there is none, and missing says why if the record
+// has one.
+func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (_ *runnerv1alpha1.Snapshot,
+	missing string, err error) {
 	if rec.Counts.Name == "" || f.Record.End != nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
-	if _, known := c.counts[key]; !known {
-		stored, err := c.checkpoints.Get(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		var snapshot *runnerv1alpha1.Snapshot // nil: a user deleted or damaged the checkpoint
-		if stored != nil {
-			snapshot = stored.Snapshot
-		}
-		c.counts[key] = snapshot
+	if s := c.counts[key]; s != nil {
+		return s, "", nil
 	}
-	return c.counts[key], nil
+	stored, err := c.checkpoints.Get(ctx, key)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case stored == nil:
+		return nil, "LoadTestCheckpoint " + rec.Counts.Name + " was deleted", nil
+	}
+	c.counts[key] = stored.Snapshot
+	return stored.Snapshot, stored.Damage, nil
 }
 
 // lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
@@ -244,7 +252,7 @@ func (o *observer) lastCheckpoint(ctx context.Context, f *run.Facts, rec *record
 		return err
 	}
 	if stored.Snapshot == nil {
-		decide.WithoutCounts(f, rec, stored.Damage)
+		decide.WithoutCounts(rec, stored.Damage)
 		return nil
 	}
 	since := metav1.NewMicroTime(stored.Time)
@@ -274,7 +282,7 @@ func take(f *run.Facts, run *record.Record) {
 // noteCheckpoints records for the status that the API server refuses the checkpoints of the run.
 func noteCheckpoints(f *run.Facts, err error) {
 	if text := refusal.Of(err); text != "" && f.Record.End == nil {
-		f.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)})
+		f.Refuse(run.Refusal{What: "checkpoints", Text: text, Since: f.Now, Next: f.Now.Add(refusal.MaxWait)})
 	}
 }
 

@@ -23,9 +23,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// maxRetryInterval bounds the time after which the operator repeats a write that the API server refused.
-const maxRetryInterval = 30 * time.Second
-
 // errRefused ends a pass after a write that attempt did not make. The facts have the reason for the status.
 var errRefused = errors.New("a write was refused")
 
@@ -39,7 +36,7 @@ type performer struct {
 
 // attempt makes a write of the run. It returns false if the write was not made: a name is taken, the API server
 // refuses the write, which the facts record for the status, or err is not nil. It repeats a refused write after a
-// second, later after up to maxRetryInterval, and passes before that do not call the API server.
+// second, later after up to refusal.MaxWait, and passes before that do not call the API server.
 func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, write func() error) (made bool, err error) {
 	c := p.memory.of(f.LoadTest)
 	before, refused := c.refused[what]
@@ -61,7 +58,7 @@ func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, writ
 		before = run.Refusal{What: what, Since: f.Now}
 		logr.FromContextOrDiscard(ctx).Info("The API server refuses a write", "object", what, "message", text)
 	}
-	before.Text, before.Next = text, f.Now.Add(min(max(f.Now.Sub(before.Since), time.Second), maxRetryInterval))
+	before.Text, before.Next = text, f.Now.Add(min(max(f.Now.Sub(before.Since), time.Second), refusal.MaxWait))
 	c.refused[what] = before
 	f.Refuse(before)
 	return false, nil
@@ -75,7 +72,7 @@ func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 		return w, false
 	}
 	doing, _, _ := strings.Cut(err.Error(), ": ")
-	return run.Refusal{What: doing, Text: text, Since: f.Now, Next: f.Now.Add(maxRetryInterval)}, true
+	return run.Refusal{What: doing, Text: text, Since: f.Now, Next: f.Now.Add(refusal.MaxWait)}, true
 }
 
 // Rights of operations.
@@ -193,7 +190,7 @@ func (p *performer) store(ctx context.Context, f *run.Facts, change func(*record
 func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record.Shard, seen *shards.Shard) error {
 	encoded, err := checkpoint.Encode(seen.Snapshot, f.Config.Report.MaxBytes)
 	if err != nil { // the others must not wait for it, because they send load
-		decide.WithoutCounts(f, rec, err.Error())
+		decide.WithoutCounts(rec, err.Error())
 		return nil
 	}
 	c, key := p.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)

@@ -126,5 +126,5 @@ func (w *reporter) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err
 		event.Send(ctx, w.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run",
 			"The API server refuses the status: "+text)})
 	}
-	return ctrl.Result{RequeueAfter: maxRetryInterval}, nil
+	return ctrl.Result{RequeueAfter: refusal.MaxWait}, nil
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/controllers/lock"
 )
@@ -157,7 +158,8 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
 		Watches(&statev1alpha1.LoadTestLock{}, lock.Handler()).
 		WatchesRawSource(source.Channel(news, toRequest)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.observe.cfg.MaxConcurrentReconciles}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.observe.cfg.MaxConcurrentReconciles,
+			RateLimiter: refusal.Waits()}).
 		Complete(leadership.Reconciler(r, leading))
 	return wrap(err, "creating the controller")
 }

@@ -6,6 +6,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -14,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/changes"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/upload"
 )
 
@@ -45,6 +47,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Named("loadtestschedule").
 		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(changes.OfSpec())).
 		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends(r.pending))).
+		WithOptions(controller.Options{RateLimiter: refusal.Waits()}).
 		Complete(leadership.Reconciler(r, opts.Leads))
 	if err != nil {
 		return fmt.Errorf("creating the controller of LoadTestSchedules: %w", err)

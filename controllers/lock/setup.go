@@ -22,6 +22,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -36,9 +37,6 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// firstWait and maxWait are the times before the second try of a write, and at most between two.
-const firstWait, maxWait = 200 * time.Millisecond, 30 * time.Second
 
 // Setup adds the controller to a manager. leading returns whether this process may decide.
 func Setup(ctx context.Context, mgr ctrl.Manager, clock func() time.Time, leading func() bool) error {
@@ -56,8 +54,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock func() time.Time, leadin
 		Watches(&v1alpha1.LoadTest{}, handler.EnqueueRequestsFromMapFunc(named), builder.WithPredicates(changes())).
 		Watches(&batchv1.Job{}, ofHolder, builder.WithPredicates(ends())).
 		Watches(&corev1.Pod{}, ofHolder, builder.WithPredicates(ends())).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-			firstWait, maxWait)}).
+		WithOptions(controller.Options{RateLimiter: refusal.Waits()}).
 		Complete(leadership.Reconciler(r, leading))
 	if err != nil {
 		return fmt.Errorf("creating the controller of locks: %w", err)

@@ -10,12 +10,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 )
 
 // loadtests get, list and watch: the cache of the manager. delete: spec.ttlSecondsAfterFinished and
@@ -36,6 +38,7 @@ func Setup(mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, clock func() ti
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("ttl").
 		For(&v1alpha1.LoadTest{}, builder.WithPredicates(r.changes())).
+		WithOptions(controller.Options{RateLimiter: refusal.Waits()}).
 		Complete(leadership.Reconciler(r, leading))
 	if err != nil {
 		return fmt.Errorf("creating the controller of TTLs: %w", err)

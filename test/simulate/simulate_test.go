@@ -54,6 +54,12 @@ func TestStories(t *testing.T) {
 		"ReportBeforeALoss": `0s operators; 0s links; 0s test feature=9 limit=1 rate=20 seconds=20 shards=2;
 			15s@create:ConfigMap+0s loseAnswer times=2; 15s@create:ConfigMap+1ms killOperator;
 			15s@create:ConfigMap+1ms kill runner=1`,
+		// The counts of a runner that left are damaged while no operator runs.
+		"DamagedCountsOfALeaver": `0s operators; 0s links; 0s test feature=9 rate=20 seconds=30 shards=2; 7s scale shards=1;
+			14s stopOperator; 14s damage runner=1`,
+		// Edits cause passes while RBAC forbids the run records. The operator notices soon that it may read them again.
+		"ForbiddenForAWhile": `0s operators; 0s links; 0s test feature=9 rate=20 seconds=10; 1ms forbid kind=2 ms=100000;
+			60s scale shards=2; 61s scale shards=1; 62s scale shards=2; 63s scale shards=1; 64s scale shards=2; 65s scale`,
 	} {
 		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
 	}

@@ -19,8 +19,8 @@ var reasons = map[string]func(*history, *v1alpha1.LoadTestStatus) bool{
 	},
 	"TooManyErrors": func(_ *history, is *v1alpha1.LoadTestStatus) bool { return errorRate(is) > 0 },
 	"NoSuccess":     func(_ *history, is *v1alpha1.LoadTestStatus) bool { return is.Results.Requests.Done == 0 },
-	"PartialResult": func(h *history, _ *v1alpha1.LoadTestStatus) bool { return len(h.lost) > 0 },
-	"RunnerLost":    func(h *history, _ *v1alpha1.LoadTestStatus) bool { return len(h.lost) > 0 },
+	"PartialResult": lacks,
+	"RunnerLost":    lacks,
 	"LeaseExpired":  func(h *history, _ *v1alpha1.LoadTestStatus) bool { return h.lt.Spec.Runner.LeaseDuration != nil },
 	"Stopped": func(h *history, is *v1alpha1.LoadTestStatus) bool { // the other cause is SIGTERM of all runners
 		return h.lt.Spec.Stop || strings.Contains(is.Verdict.Message, ": terminated")
@@ -31,6 +31,9 @@ var reasons = map[string]func(*history, *v1alpha1.LoadTestStatus) bool{
 		return h.lt.Spec.ActiveDeadlineSeconds != nil || time.Since(h.started) > stages(h.lt)+time.Minute
 	},
 }
+
+// lacks: a runner was lost, or the stored counts of one that left.
+func lacks(h *history, _ *v1alpha1.LoadTestStatus) bool { return len(h.lost) > 0 || h.damaged }
 
 // judged: the verdict has a reason that happened, and a threshold on the error rate agrees with the counts.
 func (l *rules) judged(h *history, is *v1alpha1.LoadTestStatus) {

@@ -41,9 +41,11 @@ func EndedShard(f *run.Facts, shard int, seen *shards.Shard) record.Shard {
 }
 
 // WithoutCounts notes why a runner has no counts in the results.
-func WithoutCounts(f *run.Facts, rec *record.Shard, why string) {
-	if rec.Loss == nil {
-		rec.Loss = &record.Loss{Message: "left", Time: f.Now}
+func WithoutCounts(rec *record.Shard, why string) {
+	loss := record.Loss{Message: "left", Time: rec.Time}
+	if rec.Loss != nil {
+		loss = *rec.Loss
 	}
-	rec.Loss.Message += "; its counts are missing: " + shorten.To(why, maxLoss)
+	rec.Loss = &loss
+	loss.Message += "; its counts are missing: " + shorten.To(why, maxLoss)
 }

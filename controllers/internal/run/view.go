@@ -105,8 +105,8 @@ func (f *Facts) Incomplete() bool {
 	if !f.ToleratesLoss() {
 		return len(f.Lost()) > 0
 	}
-	return slices.ContainsFunc(f.Record.Shards,
-		func(rec record.Shard) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||
+	return slices.ContainsFunc(f.Ended,
+		func(rec shards.Recorded) bool { return rec.Loss != nil && rec.Member && rec.State != record.ShardDone }) ||
 		slices.ContainsFunc(f.View.Shards, func(sh shards.Shard) bool {
 			return sh.Lost != nil && sh.Member && sh.State != shards.Recovered && !f.IsRecorded(sh.Index, sh.Pod.UID)
 		})
