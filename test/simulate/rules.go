@@ -71,6 +71,8 @@ type history struct {
 	// counts are the stored counts, by pod. They are not those of the results if a checkpoint was damaged.
 	counts  map[types.UID]stored
 	damaged bool
+	// own: the operator stored the report. A tenant can replace it later.
+	own bool
 	// stopped is when the record got the stop, reported when it got the present report.
 	stopped, reported time.Time
 }
@@ -168,6 +170,10 @@ func (l *rules) wrote(before, after client.Object) {
 	case *corev1.ConfigMap:
 		if after != nil {
 			l.forged[o.Name] = o.Labels[forged] != ""
+		}
+		if owner := metav1.GetControllerOf(o); owner != nil && l.tests[owner.UID] != nil && !l.forged[o.Name] {
+			h := l.tests[owner.UID]
+			h.own = h.own || o.BinaryData[v1alpha1.KeyReport] != nil
 		}
 	case *statev1alpha1.LoadTestCheckpoint:
 		if owner := metav1.GetControllerOf(o); after != nil && owner != nil && l.tests[owner.UID] != nil {
@@ -338,7 +344,7 @@ func (l *rules) ended(h *history, is *v1alpha1.LoadTestStatus) {
 		l.Broken("stored counts are in the results", "%s: %d requests, and %d are stored: %v", h.lt.Name, seen(is.Results),
 			least, h.counts)
 	}
-	if is.Report != nil && l.forged[is.Report.ConfigMapRef.Name] {
+	if is.Report != nil && l.forged[is.Report.ConfigMapRef.Name] && !h.own {
 		l.Broken("the report is the operator's", "%s: %s", h.lt.Name, is.Report.ConfigMapRef.Name)
 	}
 	if c := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionSucceeded); c != nil &&
