@@ -262,11 +262,11 @@ type Authorization struct {
 	SentWithout int64 `json:"sentWithout"`
 }
 
-// Add adds the counts of another runner.
-func (a *Authorization) Add(b *Authorization) {
-	a.Tokens += b.Tokens
-	a.Failures += b.Failures
-	a.SentWithout += b.SentWithout
+// Add adds the counts of another runner if sign is 1. If sign is -1, it subtracts those of an earlier snapshot.
+func (a *Authorization) Add(b *Authorization, sign int64) {
+	a.Tokens += sign * b.Tokens
+	a.Failures += sign * b.Failures
+	a.SentWithout += sign * b.SentWithout
 	if a.LastFailure == "" {
 		a.LastFailure = b.LastFailure
 	}

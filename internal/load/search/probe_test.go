@@ -2,8 +2,10 @@ package search
 
 import (
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -25,6 +27,45 @@ func TestOutcomeOf(t *testing.T) {
 	} {
 		if got := outcomeOf(&rv.Verdict{Outcome: tt.outcome, Reason: tt.reason}, tt.lag); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestFiguresAfterUnauthorized: a request that an earlier probe sent without its token says nothing about this one.
+func TestFiguresAfterUnauthorized(t *testing.T) {
+	const second = int64(time.Second)
+	plan := &rv.Plan{
+		Name: "default/test", Targets: []rv.Target{{Name: "front", Auth: &rv.Auth{OAuth2: &rv.OAuth2{}}}},
+		Chains: []rv.Chain{{Name: "ping", Steps: []rv.Step{{Name: "get", Timeout: time.Second}}}},
+		Rates:  []rv.Rate{{Name: "probe-1", Count: 10, Period: time.Second}, {Name: "probe-2", Count: 10, Period: time.Second}},
+		Search: &rv.Search{Start: 10, Duration: 10 * time.Second},
+	}
+	at := func(sequence uint64, n, sentWithout int64, stages ...rv.StageCounters) []rv.Snapshot {
+		h := histogram.New()
+		h.RecordN(1000, n)
+		good := rv.Outcomes{Sent: n, Done: n, Succeeded: n}
+		return []rv.Snapshot{{
+			Boot: "b", Sequence: sequence, State: rv.StateRunning, Clock: 99 * second, StartAt: second, StartedAt: second, Suspended: true,
+			Counters: rv.Counters{Requests: rv.Requests{Outcomes: good}}, Stages: stages, Targets: make([]rv.TargetTimes, 1),
+			Steps:        []rv.StepCounters{{Outcomes: good, StatusCodes: map[string]int64{"200": n}, ResponseTime: h.Encode(), ServiceTime: h.Encode(), TimeToFirstByte: h.Encode()}},
+			Chains:       []rv.ChainCounters{{Started: n, Completed: n}},
+			StatusCodes:  map[string]int64{"200": n},
+			ResponseTime: h.Encode(), ServiceTime: h.Encode(), Lag: h.Encode(),
+			Authorizations: []rv.Authorization{{Target: "front", Tokens: 2, SentWithout: sentWithout}},
+		}}
+	}
+	first := rv.StageCounters{Sent: 100, Slots: 100, Ended: 10 * second}
+	last := rv.StageCounters{Sent: 100, Slots: 100, Begun: 10 * second, Ended: 20 * second}
+	for name, tt := range map[string]struct {
+		before, after int64
+		want          rv.ProbeOutcome
+	}{
+		"before the probe": {7, 7, rv.ProbeHeld},
+		"in the probe":     {7, 9, rv.ProbeInvalid},
+	} {
+		p, err := Figures(plan, 1, 10, at(1, 100, tt.before, first, rv.StageCounters{}), at(2, 200, tt.after, first, last), verdict.Facts{})
+		if err != nil || p.Outcome != tt.want {
+			t.Errorf("%s: %+v, %v; want %s", name, p, err, tt.want)
 		}
 	}
 }

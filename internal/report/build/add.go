@@ -25,6 +25,9 @@ func addSnapshot(to, from *runnerv1alpha1.Snapshot, sign int64) {
 		addCounts(&to.Listeners[i].FailedBy, from.Listeners[i].FailedBy, sign)
 		addCounts(&to.Listeners[i].ByRule, from.Listeners[i].ByRule, sign)
 	}
+	for i := range min(len(to.Authorizations), len(from.Authorizations)) {
+		to.Authorizations[i].Add(&from.Authorizations[i], sign)
+	}
 	addHealth(to, from, sign)
 }
 

@@ -100,6 +100,7 @@ func own(s *runnerv1alpha1.Snapshot) {
 	s.Steps, s.Chains, s.Targets = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets)
 	s.Selections, s.StageSelections, s.Listeners = slices.Clone(s.Selections), slices.Clone(s.StageSelections),
 		slices.Clone(s.Listeners)
+	s.Authorizations = slices.Clone(s.Authorizations)
 	s.StatusCodes, s.Causes = maps.Clone(s.StatusCodes), maps.Clone(s.Causes)
 	for i := range s.Steps {
 		c := &s.Steps[i]

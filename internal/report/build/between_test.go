@@ -167,6 +167,33 @@ func TestBetweenSelections(t *testing.T) {
 	}
 }
 
+// TestBetweenAuthorizations: a request without its authorization counts only between the snapshots around it.
+func TestBetweenAuthorizations(t *testing.T) {
+	plan := testPlan()
+	of := func(tokens, failures, sentWithout int64) []runnerv1alpha1.Authorization {
+		return []runnerv1alpha1.Authorization{{Target: "front", Tokens: tokens, Failures: failures, LastFailure: "answered 400", SentWithout: sentWithout}}
+	}
+	for name, tt := range map[string]struct {
+		after, want []runnerv1alpha1.Authorization
+	}{
+		"none since": {of(2, 3, 7), of(0, 0, 0)},
+		"some since": {of(3, 4, 9), of(1, 1, 2)},
+	} {
+		r := newRecorder(plan, 0)
+		r.snapshot.Authorizations = of(2, 3, 7)
+		before := []runnerv1alpha1.Snapshot{running(r)}
+		r.snapshot.Authorizations = tt.after
+		r.snapshot.Sequence++
+		_, out, err := Between(plan, 1, before, []runnerv1alpha1.Snapshot{running(r)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, out[0].Authorizations); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestBetweenStages: the plan of one stage has no selection of a stage, whatever the whole plan has.
 func TestBetweenStages(t *testing.T) {
 	plan := stagedPlan()

@@ -164,7 +164,7 @@ func authorizations(plan *runnerv1alpha1.Plan,
 		for j := range snapshots {
 			for k := range snapshots[j].Authorizations {
 				if a := &snapshots[j].Authorizations[k]; a.Target == sum.Target {
-					sum.Add(a)
+					sum.Add(a, 1)
 				}
 			}
 		}
