@@ -112,6 +112,7 @@ func own(s *runnerv1alpha1.Snapshot) {
 	}
 	for i := range s.Listeners {
 		s.Listeners[i].FailedBy = maps.Clone(s.Listeners[i].FailedBy)
+		s.Listeners[i].ByRule = maps.Clone(s.Listeners[i].ByRule)
 	}
 }
 

@@ -119,10 +119,17 @@ func running(r *recorder) runnerv1alpha1.Snapshot {
 // TestBetweenChangesNothing: the two sets of snapshots stay as they are, because they are the base of the next difference.
 func TestBetweenChangesNothing(t *testing.T) {
 	plan := testPlan()
+	plan.Listeners = []runnerv1alpha1.Listener{{Name: "calls"}}
 	r := newRecorder(plan, 0)
+	heard := func(n int64) {
+		r.snapshot.Listeners[0].ByRule, r.snapshot.Listeners[0].FailedBy = map[string]int64{"any": n}, map[string]int64{"status": n}
+		r.snapshot.Authorizations = []runnerv1alpha1.Authorization{{Target: "front", Tokens: n}}
+	}
 	r.request(0, "failed", 100)
+	heard(3)
 	before := []runnerv1alpha1.Snapshot{running(r)}
 	r.request(1, "reset", 300)
+	heard(5)
 	r.snapshot.Sequence++
 	after := []runnerv1alpha1.Snapshot{running(r)}
 	first, err := json.Marshal([]any{before, after})
