@@ -112,7 +112,7 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 		report.Bounds[i].Message = j.advise(report.Bounds[i].Message)
 	}
 	c := &conclusion{report: report}
-	c.code = verdict.ExitCode(report.Verdict, len(report.Verdict.Thresholds) > 0 || searched != nil)
+	c.code = verdict.ExitCode(report)
 	if needsMessage(report) {
 		c.message = report.Verdict.Message
 	}

@@ -16,18 +16,20 @@ func TestReportExitCode(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		verdict rv.Verdict
+		search  *rv.SearchResult
 		want    int
 	}{
-		{"passed", rv.Verdict{Outcome: rv.OutcomePassed, Reason: verdict.ReasonPassed, Thresholds: one}, 0},
-		{"failed", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonThresholdsFailed, Thresholds: one}, 2},
-		{"inconclusive", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound, Thresholds: one}, 3},
-		{"inconclusive, nothing asked", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound}, 0},
-		{"stopped", rv.Verdict{Outcome: rv.OutcomeStopped, Reason: verdict.ReasonStopped}, 4},
-		{"a runner was lost", rv.Verdict{Outcome: rv.OutcomeError, Reason: verdict.ReasonRunnerLost}, 5},
+		{"passed", rv.Verdict{Outcome: rv.OutcomePassed, Reason: verdict.ReasonPassed, Thresholds: one}, nil, 0},
+		{"failed", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonThresholdsFailed, Thresholds: one}, nil, 2},
+		{"inconclusive", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound, Thresholds: one}, nil, 3},
+		{"inconclusive, nothing asked", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound}, nil, 0},
+		{"inconclusive search", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound}, &rv.SearchResult{Outcome: rv.SearchGeneratorBound}, 3},
+		{"stopped", rv.Verdict{Outcome: rv.OutcomeStopped, Reason: verdict.ReasonStopped}, nil, 4},
+		{"a runner was lost", rv.Verdict{Outcome: rv.OutcomeError, Reason: verdict.ReasonRunnerLost}, nil, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.verdict.Message = "as it was"
-			raw, err := json.Marshal(rv.Report{APIVersion: rv.APIVersion, Kind: rv.ReportKind, Verdict: tc.verdict})
+			raw, err := json.Marshal(rv.Report{APIVersion: rv.APIVersion, Kind: rv.ReportKind, Verdict: tc.verdict, Search: tc.search})
 			if err != nil {
 				t.Fatal(err)
 			}

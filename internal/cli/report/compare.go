@@ -90,7 +90,7 @@ func (f *CompareFlags) Show(cmd *cobra.Command, a, b compare.Input) error {
 	if err != nil {
 		return err
 	}
-	switch code := verdict.ExitCode(rv.Verdict{Outcome: c.Outcome}, true); {
+	switch code := verdict.ExitCode(&rv.Report{Verdict: rv.Verdict{Outcome: c.Outcome}}); {
 	case code == verdict.ExitPassed:
 		return nil
 	case f.file == "" && f.output == command.OutputText:

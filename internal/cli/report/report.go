@@ -118,10 +118,9 @@ no report.`,
 	return cmd
 }
 
-// AsVerdict is nil for a run that passed. A report is judged as it is written: whether there were
-// thresholds shows in its verdict. Reported is true if the user has seen the verdict.
+// AsVerdict is nil for a run that passed. Reported is true if the user has seen the verdict.
 func AsVerdict(r *rv.Report, reported bool) error {
-	code := verdict.ExitCode(r.Verdict, len(r.Verdict.Thresholds) > 0)
+	code := verdict.ExitCode(r)
 	if code == verdict.ExitPassed {
 		return nil
 	}

@@ -98,25 +98,28 @@ func TestJUnitCases(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		verdict runnerv1alpha1.Verdict
+		search  *runnerv1alpha1.SearchResult
 		want    map[string]string
 	}{
-		{"passed", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: judge.ReasonPassed, Thresholds: exceeded[1:]},
+		{"passed", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: judge.ReasonPassed, Thresholds: exceeded[1:]}, nil,
 			map[string]string{"run": "", "clean": ""}},
-		{"a threshold", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeFailed, Reason: judge.ReasonThresholdsFailed, Message: text, Thresholds: exceeded},
+		{"a threshold", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeFailed, Reason: judge.ReasonThresholdsFailed, Message: text, Thresholds: exceeded}, nil,
 			map[string]string{"run": "", "fast": "failure: " + text, "clean": ""}},
-		{"the default limit", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeFailed, Reason: judge.ReasonTooManyErrors, Message: "too many"},
+		{"the default limit", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeFailed, Reason: judge.ReasonTooManyErrors, Message: "too many"}, nil,
 			map[string]string{"run": "failure: too many"}},
-		{"the generator", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: judge.ReasonGeneratorBound, Message: "lag", Thresholds: exceeded},
+		{"the generator", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: judge.ReasonGeneratorBound, Message: "lag", Thresholds: exceeded}, nil,
 			map[string]string{"run": "error: lag", "fast": "skipped: ", "clean": ""}},
-		{"the generator, without thresholds", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: judge.ReasonGeneratorBound, Message: "lag"},
+		{"the generator, without thresholds", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: judge.ReasonGeneratorBound, Message: "lag"}, nil,
 			map[string]string{"run": ""}},
-		{"stopped", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeStopped, Reason: judge.ReasonStopped, Message: "a user stopped it", Thresholds: exceeded[:1]},
+		{"the generator in a search, without thresholds", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: judge.ReasonGeneratorBound, Message: "lag"},
+			&runnerv1alpha1.SearchResult{Outcome: runnerv1alpha1.SearchGeneratorBound}, map[string]string{"run": "error: lag"}},
+		{"stopped", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeStopped, Reason: judge.ReasonStopped, Message: "a user stopped it", Thresholds: exceeded[:1]}, nil,
 			map[string]string{"run": "error: a user stopped it", "fast": "skipped: "}},
-		{"the target", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeError, Reason: judge.ReasonTargetUnreachable, Message: "refused"},
+		{"the target", runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeError, Reason: judge.ReasonTargetUnreachable, Message: "refused"}, nil,
 			map[string]string{"run": "error: refused"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			parsed, _ := parsedJUnit(t, &runnerv1alpha1.Report{Verdict: tt.verdict})
+			parsed, _ := parsedJUnit(t, &runnerv1alpha1.Report{Verdict: tt.verdict, Search: tt.search})
 			s, got := parsed.Suites[0], map[string]string{}
 			counts := map[string]int{}
 			for _, c := range s.Cases {

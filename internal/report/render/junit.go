@@ -102,7 +102,7 @@ func runCase(r *runnerv1alpha1.Report, lasted string) junitCase {
 	v := &r.Verdict
 	c := junitCase{Name: "run", Class: r.Name, Time: lasted}
 	problem := &junitProblem{Type: v.Reason, Message: string(v.Outcome) + ": " + v.Message, Text: v.Message}
-	switch code := judge.ExitCode(*v, len(v.Thresholds) > 0); {
+	switch code := judge.ExitCode(r); {
 	case code == judge.ExitPassed || v.Reason == judge.ReasonThresholdsFailed:
 	case code == judge.ExitFailed:
 		c.Failure = problem

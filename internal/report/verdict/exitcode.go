@@ -18,10 +18,10 @@ const (
 	ExitError = 5
 )
 
-// ExitCode returns the exit code of h2surge run. GeneratorBound is a success without thresholds, because the user asked
-// for no figures. A search asks for a figure, so it counts as a threshold.
-func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
-	switch v.Outcome {
+// ExitCode returns the exit code of h2surge run for a judged report. GeneratorBound is a success without thresholds,
+// because the user asked for no figures. A search asks for a figure, so it counts as a threshold.
+func ExitCode(r *runnerv1alpha1.Report) int {
+	switch v := &r.Verdict; v.Outcome {
 	case runnerv1alpha1.OutcomePassed:
 		return ExitPassed
 	case runnerv1alpha1.OutcomeFailed:
@@ -29,7 +29,7 @@ func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
 	case runnerv1alpha1.OutcomeStopped:
 		return ExitStopped
 	case runnerv1alpha1.OutcomeInconclusive:
-		if v.Reason == ReasonGeneratorBound && !hasThresholds {
+		if v.Reason == ReasonGeneratorBound && len(v.Thresholds) == 0 && r.Search == nil {
 			return ExitPassed
 		}
 		return ExitInconclusive

@@ -470,12 +470,12 @@ func TestJudge(t *testing.T) {
 			if len(got.Thresholds) != len(r.plan.Thresholds) {
 				t.Errorf("%d thresholds compared, want all %d", len(got.Thresholds), len(r.plan.Thresholds))
 			}
-			if code := ExitCode(got, len(r.plan.Thresholds) > 0); code != tt.exit {
+			if code := ExitCode(&runnerv1alpha1.Report{Verdict: got}); code != tt.exit {
 				t.Errorf("exit code %d, want %d", code, tt.exit)
 			}
 		})
 	}
-	if ExitCode(runnerv1alpha1.Verdict{Outcome: "Other"}, true) != ExitError {
+	if ExitCode(&runnerv1alpha1.Report{Verdict: runnerv1alpha1.Verdict{Outcome: "Other"}}) != ExitError {
 		t.Error("no error for an unknown outcome")
 	}
 }
