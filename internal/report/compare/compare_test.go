@@ -84,6 +84,14 @@ func TestReports(t *testing.T) {
 			a.Rate.Asked, b.Rate.Asked, b.Rate.Achieved = 0, 0, 1200
 		}, rv.OutcomePassed, map[Result][]string{Better: {"rate 1000/s -> 1200/s (+20%)"}}},
 		{"another rate was asked for", func(_, b *rv.Report) { b.Rate.Asked, b.Rate.Achieved = 500, 500 }, rv.OutcomePassed, nil},
+		{"another rate of chains was asked for", func(a, b *rv.Report) {
+			a.Rate.Asked, a.Rate.AskedChains, a.Rate.AchievedChains = 0, 500, 500
+			b.Rate = rv.RateResult{Achieved: 800, AskedChains: 400, AchievedChains: 400, WindowSeconds: b.Rate.WindowSeconds}
+		}, rv.OutcomePassed, nil},
+		{"a lower rate of chains", func(a, b *rv.Report) {
+			a.Rate.Asked, a.Rate.AskedChains, a.Rate.AchievedChains = 0, 500, 500
+			b.Rate = rv.RateResult{Achieved: 800, AskedChains: 500, AchievedChains: 400, WindowSeconds: b.Rate.WindowSeconds}
+		}, rv.OutcomeFailed, map[Result][]string{Worse: {"rate 1000/s -> 800/s (-20%)"}}},
 		{"errors at the tolerance", func(a, b *rv.Report) { fail(a, 200); fail(b, 300) }, rv.OutcomePassed, nil},
 		{"errors above the tolerance", func(a, b *rv.Report) { fail(a, 200); fail(b, 301) }, rv.OutcomeFailed, map[Result][]string{Worse: {
 			"error rate 0.2% -> 0.3% (+0.101 points)", "aborted chains 0.2% -> 0.3% (+0.101 points)", "app/create error rate 0.2% -> 0.3% (+0.101 points)",
@@ -188,6 +196,9 @@ func TestRemarks(t *testing.T) {
 		{"another rate", func(b *rv.Report) { b.Stages[0].Asked, b.Rate.Asked = 0, 0 }, []string{
 			"Rate stage 1 is hold (1000 requests per second) in A and hold (closed loop) in B",
 			"The runs asked for different rates, 1000 requests per second in A and closed loop in B: the rate is not judged, and response times depend on the rate",
+		}},
+		{"another kind of rate", func(b *rv.Report) { b.Rate.Asked, b.Rate.AskedChains = 0, 500 }, []string{
+			"The runs asked for different rates, 1000 requests per second in A and 500 chains per second in B: the rate is not judged, and response times depend on the rate",
 		}},
 		{"another stage", func(b *rv.Report) { b.Stages = append(b.Stages, rv.StageResult{}) }, []string{"A has 1 rate stage, B has 2 rate stages"}},
 		{"another warm-up", func(b *rv.Report) { b.Stages[0].WarmUp, b.WarmUp.Sent, b.Stages[0].Sent = true, 0, 0; *b = *empty(b) },

@@ -207,8 +207,7 @@ func notificationErrors(l *rv.ListenerResult) float64 {
 // rate is not judged if the runs asked for different rates.
 func (s *set) rate(a, b *rv.Report) {
 	f := Figure{Name: "rate", Unit: PerSecond, A: achieved(a), B: achieved(b)}
-	s.add(f, sameRate(a.Rate.Asked, b.Rate.Asked), func(a, b float64) (float64,
-		float64) {
+	s.add(f, sameRate(&a.Rate, &b.Rate), func(a, b float64) (float64, float64) {
 		return a - b, a * s.o.Tolerance
 	})
 }
@@ -220,8 +219,13 @@ func achieved(r *rv.Report) *float64 {
 	return &r.Rate.Achieved
 }
 
-// sameRate allows for the measured length of a stage, over which the asked rate is averaged.
-func sameRate(a, b float64) bool { return math.Abs(a-b) <= 0.001*max(a, b) }
+// sameRate returns whether two runs asked for the same rate, of requests or of chain instances.
+func sameRate(a, b *rv.RateResult) bool {
+	return nearly(a.Asked, b.Asked) && nearly(a.AskedChains, b.AskedChains)
+}
+
+// nearly allows for the measured length of a stage, over which the asked rate is averaged.
+func nearly(a, b float64) bool { return math.Abs(a-b) <= 0.001*max(a, b) }
 
 func (s *set) errors(name string, a, b float64) {
 	f := Figure{Step: s.step, Listener: s.listener, Name: name, Unit: Ratio, A: known(a), B: known(b)}

@@ -22,9 +22,9 @@ func remarks(a, b *rv.Report) []string {
 		"The plans differ, in a field of the manifest: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
 	note(a.Version != b.Version, "A was measured with %s, B with %s", Writer(a), Writer(b))
 	out = append(out, stages(a, b)...)
-	note(!sameRate(a.Rate.Asked, b.Rate.Asked),
+	note(!sameRate(&a.Rate, &b.Rate),
 		"The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
-		asked(a.Rate.Asked), asked(b.Rate.Asked))
+		asked(a.Rate.Asked, a.Rate.AskedChains), asked(b.Rate.Asked, b.Rate.AskedChains))
 	note(a.Generator.Shards != b.Generator.Shards || a.Generator.Workers != b.Generator.Workers, "A had %s, B had %s",
 		workers(a), workers(b))
 	note(idle(a) != idle(b), "A had %s, B had %s", idle(a), idle(b))
@@ -51,18 +51,18 @@ func stages(a, b *rv.Report) []string {
 
 // stage is "hold (60000 requests per second)".
 func stage(s *rv.StageResult) string {
-	out := asked(s.Asked)
-	if s.AskedChains > 0 {
-		out = build.FormatRate(s.AskedChains) + " chains per second"
-	}
+	out := asked(s.Asked, s.AskedChains)
 	if s.WarmUp {
 		out += ", warm-up"
 	}
 	return s.Name + " (" + out + ")"
 }
 
-func asked(rate float64) string {
-	if rate == 0 {
+func asked(rate, chains float64) string {
+	switch {
+	case chains > 0:
+		return build.FormatRate(chains) + " chains per second"
+	case rate == 0:
 		return "closed loop"
 	}
 	return build.FormatRate(rate) + " requests per second"
