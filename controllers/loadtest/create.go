@@ -196,27 +196,17 @@ func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Jo
 	return applied, nil
 }
 
-// storeReport creates the ConfigMap of the report, and returns it or the one that an earlier pass created; nil: the API
-// server refuses it, or another object has its name. The record has the digest first, because a tenant can create a
-// ConfigMap with the name and the owner.
-func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap) (stored *corev1.ConfigMap,
-	err error) {
-	_, err = p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
-		have := &corev1.ConfigMap{TypeMeta: cm.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace,
-			Name: cm.Name}}
-		found, err := existing(ctx, p.reader, f.LoadTest, have)
-		switch {
-		case err != nil:
+// storeReport creates the ConfigMap of the report, unless an earlier pass did; false: the API server refuses it, or
+// another object has its name. The record has the digest and the end of the report first, because a tenant can create a
+// ConfigMap with the name and the owner, and a successor can know less of the run.
+func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap, end *record.End) (bool, error) {
+	return p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
+		if found, err := p.hasReport(ctx, f); found || err != nil {
 			return err
-		case found && !desired.IsReport(have, f.Record.Report):
-			return &conflictError{what: "ConfigMap " + cm.Name}
-		case found:
-			stored = have
-			return nil
 		}
-		if digest := desired.ReportDigest(cm); f.Record.Report != digest {
+		if digest := desired.ReportDigest(cm); f.Record.Report != digest || f.Record.Ending == nil {
 			if err := p.store(ctx, f, func(run *record.Record) error {
-				run.Report = digest
+				run.Report, run.Ending = digest, end
 				return nil
 			}); err != nil {
 				return err
@@ -230,8 +220,16 @@ func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.Co
 		if err := p.client.Create(ctx, cm); err != nil {
 			return fmt.Errorf("creating ConfigMap %s: %w", cm.Name, err)
 		}
-		stored = cm
 		return nil
 	})
-	return stored, err
+}
+
+// hasReport returns whether the report of the record is stored. The error is a conflictError if its name is taken.
+func (p *performer) hasReport(ctx context.Context, f *run.Facts) (bool, error) {
+	cm := desired.Report(f.LoadTest, nil)
+	found, err := existing(ctx, p.reader, f.LoadTest, cm)
+	if found && !desired.IsReport(cm, f.Record.Report) {
+		err = &conflictError{what: "ConfigMap " + cm.Name}
+	}
+	return found && err == nil, err
 }

@@ -1,9 +1,7 @@
 package loadtest
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -18,6 +16,15 @@ import (
 
 // finish stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) finish(ctx context.Context, f *run.Facts) error {
+	if f.Record.Ending != nil { // a runner can be lost since
+		found, err := r.perform.hasReport(ctx, f)
+		if taken, err := conflict(f, err); taken {
+			return err
+		}
+		if found {
+			return r.storeEnd(ctx, f, f.Record.Ending)
+		}
+	}
 	if err := r.observe.baselines(ctx, f); err != nil {
 		return err
 	}
@@ -26,6 +33,14 @@ func (r *reconciler) finish(ctx context.Context, f *run.Facts) error {
 		return err
 	}
 	return r.end(ctx, f, report)
+}
+
+// decided ends a run of which an earlier pass decided that it never starts.
+func (r *reconciler) decided(_ context.Context, f *run.Facts) (*run.Blocker, error) {
+	if e := f.Record.Ending; e != nil {
+		return run.Never(e.Reason, e.Message), nil
+	}
+	return nil, nil
 }
 
 // endBeforeStart does so for a run that never starts.
@@ -47,19 +62,12 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
 		return r.storeEnd(ctx, f, end)
 	}
-	stored, err := r.perform.storeReport(ctx, f, desired.Report(f.LoadTest, gz))
-	if stored == nil || err != nil {
+	cm := desired.Report(f.LoadTest, gz)
+	end.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: cm.Name}, Dropped: dropped}
+	if stored, err := r.perform.storeReport(ctx, f, cm, end); !stored || err != nil {
 		return err
 	}
-	if have := stored.BinaryData[v1alpha1.KeyReport]; !bytes.Equal(have, gz) {
-		// An earlier pass stored it and could not store the end. A runner can be lost since, so this pass can know less.
-		if _, f.Report, err = desired.DecodeReport(stored); err != nil {
-			return fmt.Errorf("reading the report that an earlier pass stored: %w", err)
-		}
-		end = status.End(f, &f.Report.Verdict)
-	}
-	end.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: stored.Name}, Dropped: dropped}
-	return r.storeEnd(ctx, f, end)
+	return r.storeEnd(ctx, f, f.Record.Ending)
 }
 
 func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End) error {
@@ -69,7 +77,7 @@ func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End
 		}
 	}
 	err := r.perform.store(ctx, f, func(run *record.Record) error {
-		run.End = end
+		run.End, run.Ending = end, nil
 		return run.On(record.EventEnd)
 	})
 	if err == nil {

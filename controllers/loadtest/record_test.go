@@ -2,12 +2,15 @@ package loadtest
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -24,6 +27,7 @@ func recording(t *testing.T, s *run.Facts) *reconciler {
 	s.Config = &configv1alpha1.OperatorConfig{}
 	s.Config.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	r := newReconciler(s.Config, c, c, newAddressRules(&s.Config.Targets, "", c))
+	r.report.metrics = NewCollector(time.Minute, 10, time.Now)
 	if s.Stored {
 		stored, err := r.memory.of(s.LoadTest).record.Save(t.Context(), s.LoadTest, func(run *record.Record) error { *run = *s.Record; return nil })
 		if err != nil {
@@ -63,8 +67,8 @@ func TestReportOfAFormerOperator(t *testing.T) {
 	if _, err := successor.Save(t.Context(), lt, func(run *record.Record) error { run.Report = "another"; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := r.perform.storeReport(t.Context(), s, cm)
-	if found, _ := existing(t.Context(), r.perform.reader, lt, cm.DeepCopy()); stored != nil || !apierrors.IsConflict(err) || found {
+	stored, err := r.perform.storeReport(t.Context(), s, cm, &record.End{})
+	if found, _ := existing(t.Context(), r.perform.reader, lt, cm.DeepCopy()); stored || !apierrors.IsConflict(err) || found {
 		t.Errorf("stored %v, error %v, created %v; want a conflict and no ConfigMap", stored, err, found)
 	}
 	if newest, err := r.memory.of(lt).record.Load(t.Context(), lt); err != nil || newest.Report != "another" {
@@ -72,30 +76,43 @@ func TestReportOfAFormerOperator(t *testing.T) {
 	}
 }
 
-// TestEndOfAStoredReport: an operator that stored the report and ended has chosen the results. What its successor lost since is not in them.
+// TestEndOfAStoredReport: an operator that stored the report and ended has chosen the results, without what its successor lost since.
 func TestEndOfAStoredReport(t *testing.T) {
 	const done = runnerv1alpha1.StateDone
-	finishing := func(f *run.Facts) { f.Record.State = record.Finishing }
-	s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(done, done), finishing)
+	s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(done, done),
+		func(f *run.Facts) { f.Record.State = record.Finishing })
 	r := recording(t, s)
-	stored := *s.Report
-	stored.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed"}
-	gz, _, err := fit(stored, s.Config.Report.MaxBytes, reportDetails)
-	if err != nil {
+	want := &record.End{Reason: v1alpha1.ReasonCompleted, Verdict: &v1alpha1.Verdict{Outcome: "Passed"}}
+	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, gz)); err != nil {
-		t.Fatal(err)
-	}
-	s.View.Shards[1].Snapshot.Counters.Requests = runnerv1alpha1.Requests{}
 	runtest.ShardLost(1)(s)
-	lacks := *s.Report
-	lacks.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomeInconclusive, Reason: "PartialResult"}
-	if err := r.end(t.Context(), s, &lacks); err != nil {
+	if err := r.finish(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	end := s.Record.End
-	if got := end.Results; got.Partial || got.Requests.Sent != stored.Requests.Sent || end.Verdict.Reason != "Passed" {
-		t.Errorf("results %+v, verdict %+v; the report has %+v", got, end.Verdict, stored.Requests)
+	if diff := cmp.Diff(want, s.Record.End); diff != "" || s.Record.State != record.Finished || s.Record.Ending != nil {
+		t.Errorf("state %s, ending %v, end (-want +got):\n%s", s.Record.State, s.Record.Ending, diff)
+	}
+}
+
+// TestEndBeforeTheStart: a run that is to end before its start does not start after all, although its runners are ready now.
+func TestEndBeforeTheStart(t *testing.T) {
+	const ready = runnerv1alpha1.StateReady
+	end := &record.End{Reason: v1alpha1.ReasonStartTimeout, Message: "0 of 2 runners are ready"}
+	for _, stored := range []bool{false, true} {
+		s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.RunnersAre(ready, ready))
+		s.LoadTest, s.Record.Ending = builder.Minimal("a").Build(), end
+		r := recording(t, s)
+		if stored {
+			if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), end); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.starting(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if e := s.Record.End; e == nil || e.Reason != end.Reason || s.StartDecided() {
+			t.Errorf("stored %t: end %+v, start %v", stored, e, s.Record.Start)
+		}
 	}
 }

@@ -16,7 +16,7 @@ type gate func(context.Context, *run.Facts) (*run.Blocker, error)
 // gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job,
 // too.
 func (r *reconciler) gates() []gate {
-	return []gate{r.compiled, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected,
+	return []gate{r.compiled, r.decided, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected,
 		r.allReady, r.begin}
 }
 

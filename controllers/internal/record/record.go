@@ -56,6 +56,8 @@ type Record struct {
 	// Report is the SHA-256 of the report in hexadecimal, stored before the ConfigMap: another report of that name is not
 	// the operator's; empty: there is none yet.
 	Report string `json:"report,omitempty"`
+	// Ending is the end that the report has, stored with its digest: a successor can know less. Nil after the end.
+	Ending *End `json:"ending,omitempty"`
 	// Stop is the decision to end the run early; nil: there is none.
 	Stop *Stop `json:"stop,omitempty"`
 	// End says how the run ended; nil: it has not.
