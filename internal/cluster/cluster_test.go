@@ -295,6 +295,41 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// TestPlaceList: objects in a List have the namespace that is written at each of them, or else that of the cluster.
+func TestPlaceList(t *testing.T) {
+	const list = `apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {k: v}}
+  - {apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {k: v}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+data: {k: v}
+---
+`
+	m := placed(t, with(), list+manifest)
+	var got []string
+	for i := range m.ConfigMaps {
+		got = append(got, m.ConfigMaps[i].Namespace+"/"+m.ConfigMaps[i].Name)
+	}
+	for i := range m.Secrets {
+		got = append(got, m.Secrets[i].Namespace+"/"+m.Secrets[i].Name)
+	}
+	if want := "x/a core/b core/table core/s core/keys"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	m, err := compile.Load(strings.NewReader(list + manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = New(nil, "core", true).Place(m, []byte(list+manifest))
+	if want := `-n: ConfigMap a has namespace "x" in the manifest, not "core"`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // server is a Cluster as Connect makes it, of an API server with fixed answers.
 func server(t *testing.T, answer http.HandlerFunc, warnings io.Writer) *Cluster {
 	t.Helper()
