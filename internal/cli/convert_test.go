@@ -202,15 +202,21 @@ func TestConvertCopiedLine(t *testing.T) {
 
 // A manifest with a key in it is for its owner alone.
 func TestConvertKeepsSecrets(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "loadtest.yaml")
-	if got := h2surge(t, nil, nil, "convert", "curl", "--output-file", name, "--", "-u", "me:secret", "http://a/"); got.code != 0 {
-		t.Fatal(got.errors)
-	}
-	info, err := os.Stat(name)
-	if err != nil {
+	dir := t.TempDir()
+	exists := filepath.Join(dir, "exists.yaml")
+	if err := os.WriteFile(exists, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v", info.Mode())
+	for _, name := range []string{filepath.Join(dir, "new.yaml"), exists} {
+		if got := h2surge(t, nil, nil, "convert", "curl", "--output-file", name, "--", "-u", "me:secret", "http://a/"); got.code != 0 {
+			t.Fatal(got.errors)
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%s has mode %v and %d bytes", name, info.Mode(), info.Size())
+		}
 	}
 }

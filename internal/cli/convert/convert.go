@@ -85,14 +85,25 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		_, err := cmd.OutOrStdout().Write(out)
 		return err
 	}
-	mode := os.FileMode(0o644)
-	if strings.Contains(string(out), "\nkind: Secret\n") {
-		mode = 0o600
-	}
-	if err := os.WriteFile(o.output, out, mode); err != nil {
+	if err := save(o.output, out); err != nil {
 		return command.Failf("--output-file: %v", err)
 	}
 	return nil
+}
+
+// save writes a manifest to a file. Only its owner can read one with a Secret.
+func save(name string, manifest []byte) error {
+	mode := os.FileMode(0o644)
+	if strings.Contains(string(manifest), "\nkind: Secret\n") {
+		mode = 0o600
+		// A file that exists keeps its mode when it is written. A device or a pipe has no content to protect.
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			if err := os.Chmod(name, mode); err != nil {
+				return err
+			}
+		}
+	}
+	return os.WriteFile(name, manifest, mode)
 }
 
 // maxInput bounds what is read of one file.
