@@ -226,6 +226,7 @@ func TestKubeRun(t *testing.T) {
 		{"another name and namespace", []string{"run", "-f", "-", "--name", "two", "-n", "core"}, kubeManifest, nil, true, 0, "",
 			[]string{"created LoadTest core/two", "kubectl h2surge watch two -n core"}},
 		{"wait", []string{"run", "-f", "-", "--wait", "-o", "json", "--output-file", report}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 0, `"kind"`, []string{"created LoadTest"}},
+		{"a file that cannot be written", []string{"run", "-f", "-", "--wait", "-o", "json", "--output-file", "/dev/full"}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 5, `"kind"`, []string{"write /dev/full: no space left"}},
 		{"invalid", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){unready}, false, 1, "", []string{"the spec is invalid", "\nspec.a: is wrong\nspec.b: too\n"}},
 		{"without a report", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){nothing}, false, 4, "", []string{"Stopped (Stopped): nothing was sent"}},
 		{"mistakes", []string{"run", "-f", "-"}, strings.Replace(kubeManifest, "target: t,", "target: x,", 1), nil, false, 1, "", []string{"stdin:7: spec.chains[0].target"}},

@@ -321,13 +321,8 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	if err != nil {
 		return kubeError(err)
 	}
-	if err := r.reportFiles.Save(result); err != nil {
-		return err
-	}
-	if err := r.full.Print(r.stdout, r.output, result, r.outputFiles); err != nil {
-		return command.Failf("standard output: %v", err)
-	}
-	if err := r.push.Send(ctx, result); err != nil {
+	if err := command.All(r.reportFiles.Save(result), r.full.Print(r.stdout, r.output, result, r.outputFiles),
+		r.push.Send(ctx, result)); err != nil {
 		return err
 	}
 	return report.AsVerdict(result, report.Reported(r.stdout, r.output))

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // TestReportFormat: the name of the file says what is in it.
@@ -36,5 +38,21 @@ func TestReportAsPage(t *testing.T) {
 	got := h2surge(t, nil, nil, "report", saved, "-o", "html")
 	if got.code != 0 || !strings.Contains(got.out, `<table id="windows">`) || !strings.Contains(got.out, "default/small") {
 		t.Errorf("exit code %d, errors %q, %d bytes", got.code, got.errors, len(got.out))
+	}
+}
+
+// TestOutputsFail: an output that fails does not keep the report from the others.
+func TestOutputsFail(t *testing.T) {
+	r := newReceiver(t, 404, "no such page")
+	saved := filepath.Join(t.TempDir(), "r.json")
+	got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--otlp-endpoint", r.URL,
+		"--output-file", "/dev/full", "--output-file", saved)
+	const want = "/dev/full: writing the report as JSON: write /dev/full: no space left on device\n" +
+		"--otlp-endpoint: the receiver answered with status 404: no such page\n"
+	if got.code != verdict.ExitError || got.errors != want || !strings.Contains(got.out, "Verdict: Passed") {
+		t.Errorf("exit code %d, errors %q, want %q; output\n%s", got.code, got.errors, want, got.out)
+	}
+	if again := h2surge(t, nil, nil, "report", saved); again.code != 0 || !strings.Contains(again.out, "Verdict: Passed") {
+		t.Errorf("the saved report: %+v", again)
 	}
 }

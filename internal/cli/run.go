@@ -340,24 +340,19 @@ func connectTimeout(plan *rv.Plan) time.Duration {
 	return limit
 }
 
-// publish writes the report, and ends with the verdict's exit code.
+// publish writes the report to all outputs, and ends with the verdict's exit code.
 func (o *runOptions) publish(ctx context.Context, c *conclusion, files report.Files, stdout io.Writer) error {
-	if err := files.Save(c.report); err != nil {
+	err := command.All(files.Save(c.report), o.print(stdout, c.report), o.push.Send(ctx, c.report))
+	if err != nil || c.code == 0 {
 		return err
-	}
-	if err := o.full.Print(stdout, o.output, c.report, o.outputFiles); err != nil {
-		return command.Failf("standard output: %v", err)
-	}
-	if o.histogram {
-		if err := render.Histogram(stdout, c.report); err != nil {
-			return command.Failf("standard output: %v", err)
-		}
-	}
-	if err := o.push.Send(ctx, c.report); err != nil {
-		return err
-	}
-	if c.code == 0 {
-		return nil
 	}
 	return command.Exit(c.code, c.shown(report.Reported(stdout, o.output))...)
+}
+
+// print writes the report to standard output.
+func (o *runOptions) print(stdout io.Writer, r *rv.Report) error {
+	if err := o.full.Print(stdout, o.output, r, o.outputFiles); err != nil || !o.histogram {
+		return err
+	}
+	return report.Histogram(stdout, r)
 }

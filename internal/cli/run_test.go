@@ -233,6 +233,7 @@ func TestMistakes(t *testing.T) {
 		{"launch"},
 		{"run", "-f", "/does/not/exist"},
 		{"run", "-f", "loadtest.yaml", "--output-file", "/does/not/exist/r.json"},
+		{"run", "-f", "loadtest.yaml", "--output-file="},
 		{"run", "-f", "wrong.yaml"},
 		{"run", "-f", "unknown.yaml"},
 		{"run", "127.0.0.1"},

@@ -55,6 +55,16 @@ func Failed(err error) error {
 	return Failf("%v", err)
 }
 
+// All returns one failure with the lines of all errors; nil: there are none. It is for outputs of which one must not
+// keep the result from the next.
+func All(errs ...error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	return Exit(verdict.ExitError, strings.Split(err.Error(), "\n")...)
+}
+
 // reportError writes an error to standard error, one line each, and returns the exit code. An error of another type
 // than exitError is one of standard output, or comes from cobra and is about the command line.
 func reportError(err error, cmd *cobra.Command, w io.Writer) int {

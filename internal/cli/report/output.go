@@ -90,13 +90,24 @@ func (f Full) Check(format string) error {
 // whole report.
 func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) error {
 	if f || format != command.OutputText {
-		return Write(w, format, r)
+		return standardOutput(Write(w, format, r))
 	}
 	last := "Full report: --full, or --output-file report.html"
 	if len(files) > 0 {
 		last = "Full report: " + mask.Line(strings.Join(files, ", "))
 	}
-	return render.Summary(w, r, last, command.HasColours(w))
+	return standardOutput(render.Summary(w, r, last, command.HasColours(w)))
+}
+
+// Histogram prints the distribution of response times.
+func Histogram(w io.Writer, r *rv.Report) error { return standardOutput(render.Histogram(w, r)) }
+
+// standardOutput returns a failure that names standard output.
+func standardOutput(err error) error {
+	if err != nil {
+		return command.Failf("standard output: %v", err)
+	}
+	return nil
 }
 
 // Reported returns whether a user sees the verdict in the report on w.

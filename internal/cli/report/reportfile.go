@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,14 +45,13 @@ func OpenFiles(names []string) (Files, error) {
 	return all, nil
 }
 
-// Save writes the report to each file.
+// Save writes the report to each file, also if another one fails.
 func (all Files) Save(r *rv.Report) error {
+	var errs []error
 	for _, f := range all {
-		if err := f.save(func(w io.Writer) error { return Write(w, f.format, r) }); err != nil {
-			return command.Failf("%v", err)
-		}
+		errs = append(errs, f.save(func(w io.Writer) error { return Write(w, f.format, r) }))
 	}
-	return nil
+	return command.All(errs...)
 }
 
 // Discard leaves nothing behind when there is no report. After Save it does nothing.
@@ -62,6 +62,9 @@ func (all Files) Discard() {
 }
 
 func openFile(name string) (*File, error) {
+	if name == "" {
+		return nil, errors.New("the name of the file is missing")
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
