@@ -144,11 +144,15 @@ func (l *live) pause() {
 	}
 }
 
-// again begins to read the manifest; took applies its rates. It returns false if there is no file to read, or if the
-// terminal has closed, so that SIGHUP does not mean that a user changed the file.
+// again begins to read the manifest; took applies its rates. During a search, nothing is read. It returns false if
+// there is no file to read, or if the terminal has closed, so that SIGHUP does not mean that a user changed the file.
 func (l *live) again() bool {
 	if l.reread == nil || l.shown.gone() {
 		return false
+	}
+	if l.job.plan.Search != nil {
+		l.shown.warn(l.name + ": not read again: the search chooses the rates")
+		return true
 	}
 	if l.noted = !l.begun; l.noted {
 		l.shown.show("the manifest will be read again at the start")

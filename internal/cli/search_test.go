@@ -11,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
@@ -38,6 +41,10 @@ type queueEngine struct {
 	rates      []rv.Rate
 	lag, times histogram.H
 	done       chan struct{}
+	// begins is called when a probe begins, with its number; nil: nothing is.
+	begins func(probe int)
+	// updates are those with rates.
+	updates []rv.Update
 }
 
 func (e *queueEngine) given(plan *rv.Plan, cpus []int, _ string) (engine, error) {
@@ -58,6 +65,10 @@ func (e *queueEngine) Update(u rv.Update) error {
 		return nil
 	}
 	e.rates, e.running, e.from = u.Rates, true, u.At
+	e.updates = append(e.updates, u)
+	if e.begins != nil {
+		e.begins(len(e.updates))
+	}
 	return nil
 }
 
@@ -203,12 +214,64 @@ func TestSearchFindsTheConcurrency(t *testing.T) {
 	}
 }
 
+// TestSearchReadsNoManifestAgain: SIGHUP before the start and during a probe changes nothing, whatever the manifest says now.
+func TestSearchReadsNoManifestAgain(t *testing.T) {
+	const text = `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: search}
+spec:
+  targets: [{name: target, url: "http://127.0.0.1:1"}]
+  chains: [{name: get, target: target, steps: [{name: get, request: {method: GET, path: /}}]}]
+  search: {start: 1000, max: 100000}
+  thresholds: [{name: fast, metric: ResponseTime, percentile: p99, max: 20ms}]
+`
+	search := func(edited string, hangsUp ...int) (*queueEngine, outcome, *rv.SearchResult) {
+		e, hangUp := &queueEngine{rate: 8000}, make(chan os.Signal, 4)
+		name := file(t, "loadtest.yaml", text)
+		if slices.Contains(hangsUp, 0) {
+			hangUp <- syscall.SIGHUP
+		}
+		e.begins = func(probe int) {
+			if err := os.WriteFile(name, []byte(edited), 0o600); err != nil {
+				t.Error(err)
+			}
+			if slices.Contains(hangsUp, probe) {
+				hangUp <- syscall.SIGHUP
+			}
+		}
+		got := searchSignalled(t, e, hangUp, "search", name, "-q", "-o", "json")
+		var report rv.Report
+		if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Search == nil {
+			t.Fatalf("%v: %s", err, got.errors)
+		}
+		return e, got, report.Search
+	}
+	synctest.Test(t, func(t *testing.T) {
+		plain, _, want := search(text)
+		for _, edited := range []string{text, strings.Replace(text, "start: 1000", "start: 2000", 1), "{"} {
+			e, got, result := search(edited, 0, 2)
+			if says := strings.Count(got.errors, "not read again: the search chooses the rates\n"); got.code != 0 || says != 2 {
+				t.Errorf("exit code %d, says %q", got.code, got.errors)
+			}
+			if diff := cmp.Diff(want, result); diff != "" || len(e.updates) != len(plain.updates) {
+				t.Errorf("%d updates, want %d; result (-want +got):\n%s", len(e.updates), len(plain.updates), diff)
+			}
+		}
+	})
+}
+
 // searchWith runs a command line with a simulated target.
 func searchWith(t *testing.T, e *queueEngine, args ...string) outcome {
 	t.Helper()
+	return searchSignalled(t, e, nil, args...)
+}
+
+// searchSignalled is searchWith for a process that gets signals.
+func searchSignalled(t *testing.T, e *queueEngine, signals <-chan os.Signal, args ...string) outcome {
+	t.Helper()
 	l := linked{
 		newEngine:  e.given,
-		interrupts: func(bool, func()) (<-chan os.Signal, func()) { return nil, func() {} },
+		interrupts: func(bool, func()) (<-chan os.Signal, func()) { return signals, func() {} },
 		keyboard:   func(io.Reader, io.Writer) (<-chan byte, func()) { return nil, func() {} },
 		allowed:    func() []int { return []int{4, 5} },
 	}
