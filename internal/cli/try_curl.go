@@ -37,7 +37,11 @@ func (e *triedExchange) curl() string {
 	case r.has("content-length"):
 		words = append(words, "--data-raw ''")
 	}
-	words = append(words, "--path-as-is", quoted(r.URL))
+	words = append(words, "--path-as-is")
+	if strings.ContainsAny(r.URL, "[]{}") { // of which curl would make several URLs
+		words = append(words, "--globoff")
+	}
+	words = append(words, quoted(r.URL))
 	return out + before + strings.Join(words, " \\\n  ") + "\n"
 }
 
