@@ -99,12 +99,14 @@ func (m *state) change(c *Change) {
 	}
 }
 
-// isDue returns whether slot n is due at the active time, or was before: whether the integral of the rate is above its
-// position after this nanosecond.
-func (m *state) isDue(n int64) bool {
+// isDue returns whether slot n is due at the active time, or was before.
+func (m *state) isDue(n int64) bool { return m.reached(position(&m.rate, m.base, n)) }
+
+// reached returns whether the integral of the rate is above a position after this nanosecond.
+func (m *state) reached(position int64) bool {
 	after, denominator := integral(&m.rate, m.active+1)
 	before, _ := integral(&m.rate, m.zero)
-	return (after-before)<<positionShift > position(&m.rate, m.base, n)*denominator
+	return (after-before)<<positionShift > position*denominator
 }
 
 // integral returns the number of slots of an even rate at the active time t, as a fraction.
@@ -151,7 +153,11 @@ func (m *state) ends() bool {
 	case m.rate.Duration > 0 && m.active >= int64(m.rate.Duration):
 		return true
 	}
-	return m.paced() && m.rate.Requests > 0 && m.isDue(m.rate.Requests)
+	alone := m.rate // without bursts, so that the last one may be smaller
+	if alone.Arrivals == rv.ArrivalsBurst {
+		alone.Arrivals = rv.ArrivalsEven
+	}
+	return m.paced() && m.rate.Requests > 0 && m.reached(position(&alone, m.base, m.rate.Requests))
 }
 
 func has(s rv.Slots, n int64) bool { return slices.Contains(s.Residues, n%s.Of) }

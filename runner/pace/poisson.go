@@ -159,3 +159,12 @@ func (b burst) Before(offset int64) int64 {
 	}
 	return n
 }
+
+// alone returns the arrivals that slots have without bursts. They say how long a stage with a number of requests lasts,
+// because its last burst may be smaller.
+func alone(a Arrivals) Arrivals {
+	if b, ok := a.(burst); ok {
+		return b.of
+	}
+	return a
+}

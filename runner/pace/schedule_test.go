@@ -60,7 +60,6 @@ func TestChangeOfTheRate(t *testing.T) {
 	}
 }
 
-// TestHalt: the load ends at the instant, whatever comes later.
 // TestBoundOfRequests: the stage ends at the first of its bounds. A bound that is never reached costs no time.
 func TestBoundOfRequests(t *testing.T) {
 	for _, arrivals := range []rv.Arrivals{rv.ArrivalsEven, rv.ArrivalsPoisson} {
@@ -75,6 +74,21 @@ func TestBoundOfRequests(t *testing.T) {
 	}
 }
 
+// TestRequestsInBursts: the stage has all of its requests, and lasts as long as without bursts, also if the last burst is smaller.
+func TestRequestsInBursts(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for requests, ends := range map[int64]int64{1: 100 * ms, 5: 500 * ms, 10: 1000 * ms, 21: 2100 * ms, 25: 2500 * ms} {
+		for _, duration := range []time.Duration{0, time.Minute} {
+			s := New([]rv.Rate{{Count: 10, Period: time.Second, Arrivals: rv.ArrivalsBurst, BurstSize: 10, Requests: requests, Duration: duration}}, whole)
+			s.Start(0)
+			if got := due(&s, int64(time.Hour)); int64(len(got)) != requests || s.LoadEnd() != ends {
+				t.Errorf("%d requests, at most %v: %d slots, the stage ends after %v", requests, duration, len(got), time.Duration(s.LoadEnd()))
+			}
+		}
+	}
+}
+
+// TestHalt: the load ends at the instant, whatever comes later.
 func TestHalt(t *testing.T) {
 	rates := []rv.Rate{{Count: 1, Period: 10, Duration: 100}, {Count: 1, Period: 5, Duration: 100}}
 	s := New(rates, whole)

@@ -65,7 +65,7 @@ func (g *segment) change(c *Change) segment {
 	if g.rate.ClosedLoop {
 		next.rate = rate
 	} else if !rate.SameRate(g.rate) {
-		next.zero, next.base = next.elapsed, g.before(c.At)
+		next.zero, next.base = next.elapsed, min(g.before(c.At), g.limit())
 		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base)
 	}
 	next.end = next.stageEnd()
@@ -146,14 +146,17 @@ func (g *segment) stageEnd() int64 {
 	// The instant of a slot of ArrivalsPoisson costs time for each slot before it, so it is not computed if it does not
 	// matter.
 	if g.arrivals != nil && g.rate.Requests > 0 && (end == Never || g.before(end) > g.rate.Requests) {
-		end = min(end, g.due(g.rate.Requests))
+		end = min(end, g.dueBy(alone(g.arrivals), g.rate.Requests))
 	}
 	return end
 }
 
 // due returns when slot n of the stage is due, at or after the begin of the segment.
-func (g *segment) due(n int64) int64 {
-	return add(g.at-g.elapsed+g.zero, g.arrivals.Due(n-g.base))
+func (g *segment) due(n int64) int64 { return g.dueBy(g.arrivals, n) }
+
+// dueBy is due with other arrivals.
+func (g *segment) dueBy(a Arrivals, n int64) int64 {
+	return add(g.at-g.elapsed+g.zero, a.Due(n-g.base))
 }
 
 // before returns how many slots of the stage are due before an instant of the segment. The stage has arrivals.
