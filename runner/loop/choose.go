@@ -216,17 +216,17 @@ func (c *chooser) fillConcurrency(s *slots.Schedule) {
 
 // dropStarved drops the steps of a closed loop that have been ready for longer than a request may wait for a stream,
 // and the oldest beyond maxWaiting. The streams of other targets start instances without an end. While the request
-// limit holds the loop back, its steps wait.
+// limit holds the loop back, its steps wait. The time before the stage, and in a pause, does not count.
 func (c *chooser) dropStarved(s *slots.Schedule) {
 	if c.limit.HasWaited() {
 		return
 	}
-	waiting := c.flow.Waiting(s.Index())
+	waiting, from := c.flow.Waiting(s.Index()), c.slots.ReadySince(s)
 	total := c.requests.InUse() + waiting.Len()
 	for t := range c.targets.Len() {
 		for ; !s.Exhausted(); total-- {
 			since := waiting.Since(int32(t))
-			if since == never || total <= maxWaiting && since+int64(c.cfg.MaxWait) > c.now {
+			if since == never || total <= maxWaiting && max(since, from)+int64(c.cfg.MaxWait) > c.now {
 				break
 			}
 			why := failure.Cause{Kind: rv.CauseMaxWaiting}
@@ -254,7 +254,7 @@ func (c *chooser) nextStarved() int64 {
 			continue
 		}
 		if since := c.flow.Waiting(s.Index()).Oldest(); since != never {
-			next = min(next, since+int64(c.cfg.MaxWait))
+			next = min(next, max(since, c.slots.ReadySince(s))+int64(c.cfg.MaxWait))
 		}
 	}
 	return next

@@ -116,6 +116,36 @@ func TestSuspendedClosedLoop(t *testing.T) {
 	}
 }
 
+// TestClosedLoopKeepsItsSteps: steps that were ready before a time without load wait for streams from its end on.
+func TestClosedLoopKeepsItsSteps(t *testing.T) {
+	const ms = time.Millisecond
+	const from, to = 300*ms + ms/2, 800 * ms // while requests are in flight
+	loop := func(length time.Duration) rv.Rate { return rv.Rate{Name: "r", ClosedLoop: true, Duration: length} }
+	suspended := func(b *bench) {
+		b.change(from, 0, true, loop(time.Second))
+		b.change(to, 0, false, loop(time.Second))
+	}
+	for name, tt := range map[string]struct {
+		rates []rv.Rate
+		act   func(b *bench)
+	}{
+		"suspended":       {[]rv.Rate{loop(time.Second)}, suspended},
+		"a stage of 0":    {[]rv.Rate{loop(from), perSecond(0, to-from), loop(time.Second)}, func(*bench) {}},
+		"without a lease": {[]rv.Rate{loop(time.Second)}, func(b *bench) { b.lease(from, renewal{to, time.Hour}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := steps(tt.rates[0], step("a"), step("b"))
+			p.Rates, p.Drain, p.Targets[0].MaxConcurrentStreams = tt.rates, 100*ms, 10
+			b := newBench(t, p, ok(ms))
+			tt.act(b)
+			got := b.run()
+			if c := b.w.rec.Chains[0]; got.Dropped != 0 || c.Aborted != 0 || c.Completed == 0 {
+				t.Errorf("%d steps were dropped, instances %+v", got.Dropped, c)
+			}
+		})
+	}
+}
+
 func TestSuspensionOutlastsTheDeadline(t *testing.T) {
 	p := gets(perSecond(100, time.Second))
 	p.Deadline = 1500 * time.Millisecond

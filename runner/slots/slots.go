@@ -151,8 +151,8 @@ func (s *Slots) nextDelayed(now int64) int64 {
 	return s.startAt + s.delays[0]
 }
 
-// ReadySince returns from when on a step of a schedule is due that is ready and needs no slot: the stage has begun, and
-// the load has continued after a pause.
+// ReadySince returns from when on a ready step of a schedule could be sent: the stage has begun, and the load has
+// continued after a pause.
 func (s *Slots) ReadySince(own *Schedule) int64 { return max(own.Since(), s.lease.resumedAt) }
 
 // Deadline returns when the load has lasted for a time, to which suspensions do not count. It is never if this is not
