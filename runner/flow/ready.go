@@ -122,10 +122,11 @@ func (f *Flow) WaitsForSlot() bool {
 	return slices.ContainsFunc(f.waiting, func(q Queues) bool { return q.Len() > 0 })
 }
 
-// Release lets the steps that wait for slots need none.
+// Release lets the steps that wait for slots need none. They wait for streams from now on.
 func (f *Flow) Release() {
 	for i := range f.waiting {
 		for r, ok := f.waiting[i].any(); ok; r, ok = f.waiting[i].any() {
+			r.Since = f.now
 			f.unpaced.Push(r)
 		}
 	}

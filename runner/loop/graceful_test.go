@@ -94,6 +94,21 @@ func TestStepsWaitAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestStepsWaitForLongBeforeTheEnd: steps that waited for slots in a stage of rate 0 wait for a stream from the end of the load on.
+func TestStepsWaitForLongBeforeTheEnd(t *testing.T) {
+	think := func(s *rv.Step) { s.Think = &rv.Think{Fixed: 300 * time.Millisecond} }
+	p := steps(perSecond(100, time.Second), step("create"), step("delete", think))
+	p.Rates = append(p.Rates, perSecond(0, 2*time.Second))
+	p.Targets[0].MaxConcurrentStreams = 1
+	b := newBench(t, p, ok(2*time.Millisecond))
+	b.w.cfg.GracefulStop = 5 * time.Second
+	b.run()
+	want := rv.GracefulCounters{OnceCounters: rv.OnceCounters{Sent: 24, Succeeded: 24}, Completed: 24}
+	if diff := cmp.Diff(want, b.w.rec.Graceful); diff != "" {
+		t.Errorf("after the load (-want +got):\n%s", diff)
+	}
+}
+
 // TestLeaseDuringGracefulStop: chain instances of a load that ended after a second continue for at most 500 ms, and send nothing without a
 // lease, for example while the operator restarts. Each instance sends its second step 300 ms after its first one.
 func TestLeaseDuringGracefulStop(t *testing.T) {
