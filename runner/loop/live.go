@@ -8,10 +8,13 @@ import (
 // Change applies a change at its instant. Changes come in the order of their instants.
 func (w *Worker) Change(c slots.Change) { w.slots.Add(c) }
 
-// applyChanges applies the changes whose instants have come.
+// applyChanges applies the changes whose instants have come. None applies after the deadline.
 func (w *Worker) applyChanges() {
-	for c := w.slots.Apply(w.clock.now, &w.chooser); c != nil; c = w.slots.Apply(w.clock.now, &w.chooser) {
+	for {
+		c := w.slots.Apply(min(w.clock.now, w.deadline()), w.clock.now, &w.chooser)
 		switch {
+		case c == nil:
+			return
 		case c.Leave: // the shards that stay run teardown
 			w.instances.once.DropTeardown()
 			if c.At <= w.slots.StartAt() {

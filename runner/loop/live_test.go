@@ -157,6 +157,32 @@ func TestSuspensionOutlastsTheDeadline(t *testing.T) {
 	}
 }
 
+// TestJoinsAfterALongSuspension: a worker that starts late applies the suspensions that it has missed before it looks at the deadline. A change
+// after the deadline has no effect.
+func TestJoinsAfterALongSuspension(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		suspended, resumed time.Duration
+		sent               int64
+		exceeded           bool
+	}{
+		"before the deadline": {200 * ms, 2700 * ms, 100, false},
+		"after the deadline":  {1600 * ms, 2700 * ms, 0, true},
+		"too short":           {200 * ms, 900 * ms, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := gets(perSecond(100, time.Second))
+			p.Deadline = 1500 * ms
+			b := newBench(t, p, ok(0))
+			b.clock, b.lead = int64(time.Hour), -3*time.Second
+			b.missed = []slots.Change{{At: int64(tt.suspended), Suspended: true, Rates: p.Rates}, {At: int64(tt.resumed), Rates: p.Rates}}
+			if got := b.run(); got.Sent != tt.sent || b.w.DeadlineExceeded() != tt.exceeded {
+				t.Errorf("got %+v, deadline exceeded %v", got, b.w.DeadlineExceeded())
+			}
+		})
+	}
+}
+
 // TestChangesKeepAllSlots: whatever changes, and however late each shard learns of it, all shards
 // together send what one would.
 func TestChangesKeepAllSlots(t *testing.T) {

@@ -132,15 +132,15 @@ func (w *Worker) takeIn() error {
 	return nil
 }
 
-// choose makes the requests of the turn.
+// choose makes the requests of the turn. The end of a suspension, which a worker may learn of late, moves the deadline.
 func (w *Worker) choose() {
-	if w.clock.now >= w.deadline() {
-		return
-	}
 	w.flow.Wake(w.clock.now)
 	w.flow.Within(w.instances.until())
 	w.checkLease()
 	w.applyChanges()
+	if w.clock.now >= w.deadline() {
+		return
+	}
 	if w.instances.releases() {
 		w.flow.Release()
 	}

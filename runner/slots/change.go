@@ -29,10 +29,10 @@ func (s *Slots) nextChange() int64 {
 	return s.changes[0].At
 }
 
-// Apply applies the next change whose instant has come, after it has taken the slots that were due before. It returns
-// nil if there is none.
-func (s *Slots) Apply(now int64, to Sink) *Change {
-	if s.nextChange() > now {
+// Apply applies the next change up to an instant, after it has taken the slots that were due before the change. It
+// returns nil if there is none.
+func (s *Slots) Apply(until, now int64, to Sink) *Change {
+	if s.nextChange() > until {
 		return nil
 	}
 	c := &s.changes[0]

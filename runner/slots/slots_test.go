@@ -52,7 +52,7 @@ func TestSlots(t *testing.T) {
 		return func(s *Slots, k *taken) {
 			c.At *= ms
 			s.Add(c)
-			s.Apply(now*ms, k)
+			s.Apply(now*ms, now*ms, k)
 		}
 	}
 	lease := func(now int64, l *Lease) func(*Slots, *taken) {
