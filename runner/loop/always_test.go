@@ -35,6 +35,8 @@ func TestAlways(t *testing.T) {
 	whole := fails("none", reply{})
 	chains := perSecond(100, time.Second)
 	chains.ChainsPerSecond = true
+	one := chains
+	one.Duration = 10 * ms
 	setup := func(p *rv.Plan) *rv.Plan {
 		once := p.Chains[0]
 		once.Name, once.Phase = "once", rv.PhaseTeardown
@@ -61,6 +63,7 @@ func TestAlways(t *testing.T) {
 		"no time after the load":    {plan: made(chains, 300*ms), peer: whole, left: 30},
 		"time enough":               {plan: made(chains, 300*ms), grace: time.Second, peer: whole, ended: rv.GracefulCounters{Completed: 30}},
 		"too little for the pauses": {plan: made(chains, 300*ms), grace: 100 * ms, peer: whole, after: rv.AlwaysCounts{AlwaysSent: 20}, ended: rv.GracefulCounters{Completed: 10, Aborted: 20}},
+		"nothing else happens":      {plan: made(one, 300*ms), grace: 100 * ms, peer: whole, after: rv.AlwaysCounts{AlwaysSent: 1}, ended: rv.GracefulCounters{Aborted: 1}},
 		"stopped": {plan: made(chains, 300*ms), grace: 100 * ms, peer: whole, act: func(b *bench) {
 			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
 		}, after: rv.AlwaysCounts{AlwaysSent: 21}, ended: rv.GracefulCounters{Completed: 10, Aborted: 21}},

@@ -135,7 +135,6 @@ func (w *Worker) takeIn() error {
 // choose makes the requests of the turn. The end of a suspension, which a worker may learn of late, moves the deadline.
 func (w *Worker) choose() {
 	w.flow.Wake(w.clock.now)
-	w.flow.Within(w.instances.until())
 	w.checkLease()
 	w.applyChanges()
 	if w.clock.now >= w.deadline() {
@@ -145,6 +144,7 @@ func (w *Worker) choose() {
 		w.flow.Release()
 	}
 	w.chooser.generate()
+	w.flow.Within(w.instances.until()) // the load may just have ended
 }
 
 // write sends what the turn has left in the sessions, and gives back the memory of a burst, once a second. No pointer
