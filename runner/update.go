@@ -14,8 +14,9 @@ import (
 )
 
 // Update makes a share, rates and whether the test is suspended take effect. The first update makes the runner
-// connect. Before the start, an update with another share makes the runner connect again. After the start, such an
-// update may come after its instant: the runner then sends the slots of its new share since that instant.
+// connect. Before the start, an update with another share makes the runner connect again. Setup that was complete is
+// not repeated. After the start, such an update may come after its instant: the runner then sends the slots of its new
+// share since that instant.
 //
 // Updates come in the order of their instants. At zero is at once, but not before the one that came last.
 func (r *Runner) Update(u rv.Update) error {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,39 @@ func ready(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
 	}
 	await(t, r, rv.StateReady)
 	return r
+}
+
+// TestSetupRunsOnce: a runner that gets another share before the start, because the test starts with fewer shards, keeps what setup has captured.
+func TestSetupRunsOnce(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: 10})
+	create := rv.Chain{Name: "begin", Phase: rv.PhaseSetup, Weight: 1, Captures: []string{"session"}, Publish: []int{1}, Steps: plan.Chains[0].Steps[:1]}
+	plan.Globals, plan.Chains = []string{"session"}, append(plan.Chains, create)
+	shares, err := split.Distribute(plan, []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ready(t, plan, shares[0])
+	captured := r.Snapshot().Globals
+	for revision := range int64(2) {
+		whole := split.Whole(plan)
+		whole.Connections[0] -= int(revision)
+		if err := r.Update(rv.Update{Revision: 2 + revision, Share: whole}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, r, rv.StateReady)
+	s := r.Snapshot()
+	if n := p.requests.Load(); n != 1 || s.Counters.Setup.Sent != 1 || len(captured) != 1 || !slices.Equal(s.Globals, captured) {
+		t.Errorf("%d requests of setup, %+v; captured %q, and then %q", n, s.Counters.Setup, captured, s.Globals)
+	}
+	if err := r.Start(rv.Start{At: rv.Clock(), Globals: s.Globals}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	if s := r.Snapshot(); s.Counters.Succeeded != 10 {
+		t.Errorf("%+v", s.Counters)
+	}
 }
 
 // inTime runs a story about shares. Its lead is by how much the instants that it depends on are delayed. A story whose

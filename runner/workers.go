@@ -115,6 +115,9 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease
 	}
+	if globals := r.globals.Load(); globals != nil && part.Once {
+		cfg.Globals = *globals
+	}
 	cfg.Trial = r.opts.Trial
 	if r.opts.Network == nil {
 		cfg.Pin = poll.PreciseTimers
@@ -127,6 +130,9 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 		if w.loop.SetupFailure() != "" {
 			ws.failed.Store(true) // before the phase: a reader of Done sees the failure, too
 			ws.cancel()
+		}
+		if values, ok := w.loop.Globals(); ok {
+			r.globals.Store(&values) // before the phase: who sees Ready may replace the workers
 		}
 		w.phase.Store(uint32(w.loop.Phase()))
 		if i == 0 && w.loop.Phase() == loop.Authorizing {

@@ -59,6 +59,12 @@ func NewOnce(p *chain.Program, src *chain.Sources, own bool, setup, teardown int
 	return o
 }
 
+// CompleteSetup skips the setup chains, whose values another worker has captured.
+func (o *Once) CompleteSetup(globals []string) {
+	o.Setup.next, o.globals = len(o.Setup.Chains), globals
+	o.sources.SetGlobals(globals)
+}
+
 func (o *Once) chainsOf(phase rv.Phase) (out []int) {
 	for i := range o.program.Chains {
 		if o.program.Chains[i].Phase == phase {

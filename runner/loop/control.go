@@ -74,6 +74,9 @@ func (w *Worker) Unauthorized(c chain.Credential, why string) {
 	w.authorizations.lost(c, why)
 }
 
+// Globals returns the values that setup has captured. It returns ok false unless this worker has completed setup.
+func (w *Worker) Globals() (values []string, ok bool) { return w.instances.once.Globals() }
+
 // SetupFailure returns the error of the setup chains that ended the worker, or "".
 func (w *Worker) SetupFailure() string {
 	if why := w.instances.once.Setup.Failure(); why != "" {
