@@ -25,7 +25,7 @@ import (
 // binding with a ConfigMap was deleted finds those of later ones only after a restart (kubernetes/kubernetes#130887).
 func TestTenants(t *testing.T) {
 	c := startCluster(t)
-	c.namespace(t, "tenants", "tenants-a", "tenants-b", "tenants-late", "tenants-other")
+	c.namespace(t, "tenants", "tenants-a", "tenants-b", "tenants-c", "tenants-late", "tenants-other")
 	c.install(t, "tenants", "")
 	running := builder.Minimal("running").Namespace("tenants-late").Shards(6).Build()
 	running.Finalizers = []string{"example.com/x"}
@@ -37,19 +37,22 @@ func TestTenants(t *testing.T) {
 		}
 	}
 	c.helm(t, "upgrade", release, chartDir, "--namespace", "tenants", "--values", valuesOf(t, `
+config: {limits: {requestsPerSecond: 2000}}
 tenants:
   - {name: a, namespaces: [tenants-a], limits: {requestsPerSecond: 1000, shards: 2, connections: 8, durationSeconds: 600}}
   - {name: b, namespaces: [tenants-b], limits: {shards: 5}}
+  - {name: c, namespaces: [tenants-c], limits: {requestsPerSecond: 2000, connections: 8}}
   - {name: late, namespaces: [tenants-late], limits: {requestsPerSecond: 10, shards: 2, durationSeconds: 600}}
 `))
 	// The API server takes some seconds until it knows a new policy and its limits.
-	for _, ns := range []string{"tenants-a", "tenants-b", "tenants-late"} {
+	for _, ns := range []string{"tenants-a", "tenants-b", "tenants-c", "tenants-late"} {
 		eventually(t, "the policy is active in "+ns, func(ctx context.Context) bool {
 			err := c.Create(ctx, builder.Minimal("probe").Namespace(ns).Shards(6).Connections(9).Build(), client.DryRunAll)
 			return err != nil && strings.Contains(err.Error(), "allowed for this tenant")
 		})
 	}
 	t.Run("limits", func(t *testing.T) { limitsOfTenants(t, c) })
+	t.Run("operator's limit", func(t *testing.T) { tenantOfThrottledRunners(t, c) })
 	t.Run("limits that came later", func(t *testing.T) { lateLimits(t, c, running, paused) })
 }
 
@@ -77,6 +80,19 @@ func limitsOfTenants(t *testing.T, c *cluster) {
 		{"shards", func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, "spec.runner.shards: is 3; allowed for this tenant: at most 2"},
 		{"connections", func(s *v1alpha1.LoadTestSpec) { s.Targets[0].Connections = ptr.To[int32](9) }, "spec.targets: too many connections"},
 		{"connections by default", func(s *v1alpha1.LoadTestSpec) { s.Targets[0].Connections = nil }, ""},
+		{"connections by default, after a scale", func(s *v1alpha1.LoadTestSpec) {
+			s.Runner.Shards, s.Targets = 1, targets(5)
+		}, "at most 8 to all targets together; a target without connections counts as 2"},
+		{"closed loop", func(s *v1alpha1.LoadTestSpec) {
+			s.Rates[0].RequestsPerSecond, s.Rates[0].ClosedLoop = nil, &v1alpha1.ClosedLoop{}
+		}, "spec.rates: closedLoop has no rate; allowed for this tenant: at most 1000 per second"},
+		{"search for a rate", func(s *v1alpha1.LoadTestSpec) { s.Rates, s.Search = nil, &v1alpha1.Search{Max: 1000} }, ""},
+		{"search for a higher rate", func(s *v1alpha1.LoadTestSpec) {
+			s.Rates, s.Search = nil, &v1alpha1.Search{Max: 1001}
+		}, "spec.search.max: is required; allowed for this tenant: at most 1000"},
+		{"search in a closed loop", func(s *v1alpha1.LoadTestSpec) {
+			s.Rates, s.Search = nil, &v1alpha1.Search{Load: v1alpha1.SearchConcurrency, Max: 8}
+		}, "spec.search.load: Concurrency has no rate; allowed for this tenant: at most 1000 per second"},
 		{"deadline", func(s *v1alpha1.LoadTestSpec) { s.ActiveDeadlineSeconds = ptr.To[int64](601) }, "spec.activeDeadlineSeconds: is required; allowed for this tenant: at most 600"},
 		{"no deadline", func(s *v1alpha1.LoadTestSpec) { s.ActiveDeadlineSeconds = nil }, "spec.activeDeadlineSeconds: is required"},
 	} {
@@ -114,6 +130,15 @@ func limitsOfTenants(t *testing.T, c *cluster) {
 	refused(t, "stop", patch("tenants-a", `{"spec":{"stop":true}}`, nil), "")
 }
 
+// targets are n targets without connections.
+func targets(n int) (out []v1alpha1.Target) {
+	for i := range n {
+		out = append(out, v1alpha1.Target{Name: fmt.Sprintf("target-%d", i), URL: "http://target.example"})
+	}
+	out[0].Name = "target"
+	return out
+}
+
 // Limits that came after a LoadTest do not lock it. It can be deleted in the foreground, labelled, paused and stopped, and its TTL can
 // change. Its load cannot change, and a paused one does not continue.
 func lateLimits(t *testing.T, c *cluster, running, paused *v1alpha1.LoadTest) {
@@ -149,6 +174,18 @@ func lateLimits(t *testing.T, c *cluster, running, paused *v1alpha1.LoadTest) {
 			t.Errorf("%s after its deletion: %v", lt.Name, err)
 		}
 	}
+}
+
+// A closed loop is allowed if the operator's limit keeps its rate below the tenant's. Without a limit of shards, a target needs connections.
+func tenantOfThrottledRunners(t *testing.T, c *cluster) {
+	loop := func(connections *int32) error {
+		lt := builder.Minimal("loop").Namespace("tenants-c").Build()
+		lt.Spec.Targets[0].Connections = connections
+		lt.Spec.Rates[0].RequestsPerSecond, lt.Spec.Rates[0].ClosedLoop = nil, &v1alpha1.ClosedLoop{}
+		return c.Create(t.Context(), lt, client.DryRunAll)
+	}
+	refused(t, "throttled", loop(ptr.To[int32](8)), "")
+	refused(t, "connections by default", loop(nil), "a target without connections counts as 256")
 }
 
 func refused(t *testing.T, what string, err error, want string) {
