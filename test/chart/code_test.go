@@ -15,9 +15,14 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 	runnermetrics "github.com/h2surge/h2surge/runner/metrics"
 )
@@ -118,29 +123,59 @@ func TestGeneratorBoundIsTheVerdicts(t *testing.T) {
 // What "helm test" applies compiles, without a warning.
 func TestLoadTestOfHelmTest(t *testing.T) {
 	for name, values := range cases {
-		for _, o := range objects(t, render(t, values)) {
-			if o.GetKind() != "LoadTest" {
-				continue
-			}
-			raw, err := json.Marshal(o.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lt := &v1alpha1.LoadTest{}
-			if err := json.Unmarshal(raw, lt); err != nil {
-				t.Fatal(err)
-			}
-			if _, warnings, errs := compile.Compile(lt.Name, &lt.Spec); len(errs) > 0 || len(warnings) > 0 {
-				t.Errorf("%s: %v, %v", name, errs, warnings)
-			}
-			// By this name the pod waits for the report.
-			pod := find(t, objects(t, render(t, values)), "Pod", lt.Name)
-			volumes := field[[]any](t, pod.Object, "spec", "volumes")
-			if got := field[string](t, volumes[0].(map[string]any), "configMap", "name"); got != lt.Name+"-report" {
-				t.Errorf("%s: the pod waits for %s", name, got)
-			}
+		all := objects(t, render(t, values))
+		lt := loadTestOf(t, all)
+		if _, warnings, errs := compile.Compile(lt.Name, &lt.Spec); len(errs) > 0 || len(warnings) > 0 {
+			t.Errorf("%s: %v, %v", name, errs, warnings)
+		}
+		// By this name the pod waits for the report.
+		volumes := field[[]any](t, find(t, all, "Pod", lt.Name).Object, "spec", "volumes")
+		if got := field[string](t, volumes[0].(map[string]any), "configMap", "name"); got != lt.Name+"-report" {
+			t.Errorf("%s: the pod waits for %s", name, got)
 		}
 	}
+}
+
+// The operator's configuration allows what "helm test" applies. TestRefused has values with which it would not.
+func TestLoadTestOfHelmTestIsAllowed(t *testing.T) {
+	for name, config := range map[string]string{
+		"address":       "targets: {allowed: [{name: a, hosts: ['*.test.svc']}, {name: b, cidrs: [10.0.0.0/8, 127.0.0.1/32]}]}",
+		"range":         "targets: {allowed: [{name: a, cidrs: [127.0.0.0/8]}], denied: [{name: b, cidrs: [127.1.0.0/16, '::1/128']}]}",
+		"all addresses": "targets: {allowed: [{name: a, cidrs: [0.0.0.0/0]}]}",
+		"host":          "targets: {allowed: [{name: a, hosts: ['127.0.0.*']}]}",
+		"denied fields": "runner: {deniedPodFields: [spec.hostNetwork, spec.nodeSelector.b, spec.initContainers.securityContext.privileged]}",
+	} {
+		all := objects(t, render(t, "{nodeSelector: {a: c}, config: {"+config+"}}"))
+		lt, cfg := loadTestOf(t, all), operatorConfig(t, all)
+		addresses, err := policy.Parse(&runnerv1alpha1.AddressPolicy{Allowed: rules(cfg.Targets.Allowed), Denied: rules(cfg.Targets.Denied)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _, errs := compile.Compile(lt.Name, &lt.Spec)
+		limits := &compile.Limits{Addresses: addresses, DeniedPodFields: cfg.Runner.DeniedPodFields}
+		if errs = append(errs, limits.Check(&lt.Spec, plan)...); len(errs) > 0 {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// loadTestOf returns the LoadTest of "helm test".
+func loadTestOf(t *testing.T, all []*unstructured.Unstructured) *v1alpha1.LoadTest {
+	t.Helper()
+	for _, o := range all {
+		if o.GetKind() == "LoadTest" {
+			return as[v1alpha1.LoadTest](t, o)
+		}
+	}
+	t.Fatal("there is no LoadTest")
+	return nil
+}
+
+func rules(all []configv1alpha1.AddressRule) (out []runnerv1alpha1.AddressRule) {
+	for _, r := range all {
+		out = append(out, runnerv1alpha1.AddressRule(r))
+	}
+	return out
 }
 
 // maxRelease leaves half of a Secret (1 MiB) for values and for the chart to grow.

@@ -66,6 +66,10 @@ func TestRefused(t *testing.T) {
 		{"readers without a ClusterRole", "{watchNamespaces: [a], rbac: {metricsAuth: false}, metrics: {readers: [{namespace: a, name: b}]}}", "metrics.readers: cannot be used with watchNamespaces and rbac.metricsAuth=false"},
 		{"monitor of nothing", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor.enabled: must be false"},
 		{"policies for no namespace", "networkPolicy: {enabled: true}", "networkPolicy.enabled: must be false"},
+		{"test of a target that is not allowed", "config: {targets: {allowed: [{name: a, hosts: ['*.test.svc', 127x0x0x1], cidrs: [10.0.0.0/8, 127.1.0.0/16]}]}}", "test.enabled: must be false, or a rule of config.targets.allowed must match 127.0.0.1/32"},
+		{"test of a denied target", "config: {targets: {denied: [{name: loopback, cidrs: [127.0.0.0/8]}]}}", "test.enabled: must be false, or no rule of config.targets.denied may match 127.0.0.1/32"},
+		{"test with a denied field", "{nodeSelector: {a: b}, config: {runner: {deniedPodFields: [spec.hostNetwork, spec.nodeSelector]}}}", "test.enabled: must be false with spec.nodeSelector in config.runner.deniedPodFields"},
+		{"test with a denied field of a list", "config: {runner: {deniedPodFields: [spec.initContainers.restartPolicy]}}", "test.enabled: must be false with spec.initContainers.restartPolicy in config.runner.deniedPodFields"},
 		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: must be one of watchNamespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -98,6 +98,60 @@ health:
 {{- .Values.test.namespace | default (first (append .Values.watchNamespaces .Release.Namespace)) }}
 {{- end }}
 
+{{- define "h2surge.testPodTemplate" -}}
+spec:
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  initContainers:
+    - name: target
+      image: {{ include "h2surge.image" . | quote }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      restartPolicy: Always  # a sidecar of the runner, which ends with it
+      command: [/h2surge]
+      args: [target, --listen, "127.0.0.1:8080"]
+      resources:
+        requests: {cpu: 50m, memory: 32Mi}
+        limits: {memory: 128Mi}
+      securityContext:
+        {{- toYaml .Values.securityContext | nindent 8 }}
+{{- end }}
+
+{{- /* "true" if a rule of a list matches the target of the test. A host pattern or a range counts if it is written as usual. */ -}}
+{{- define "h2surge.matchesTest" -}}
+{{- range . }}
+{{- range .hosts }}
+{{- if regexMatch (printf "^%s$" (. | replace "." "\\." | replace "*" ".*" | replace "?" ".")) "127.0.0.1" }}true{{ end }}
+{{- end }}
+{{- range .cidrs }}
+{{- if regexMatch "^(127\\.0\\.0\\.[01]/[0-9]+|127\\.[0-9.]+/8|[0-9.]+/0)$" . }}true{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* "true" if a document has a field: a list has it if an element has it. Its arguments are the document and the path as a list. */ -}}
+{{- define "h2surge.hasField" -}}
+{{- $doc := index . 0 }}
+{{- $path := index . 1 }}
+{{- if not $path }}true
+{{- else if kindIs "slice" $doc }}
+{{- range $doc }}{{ include "h2surge.hasField" (list . $path) }}{{ end }}
+{{- else if kindIs "map" $doc }}
+{{- if hasKey $doc (first $path) }}{{ include "h2surge.hasField" (list (get $doc (first $path)) (rest $path)) }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{- /* The namespaces that get a NetworkPolicy for runners, as JSON. */ -}}
 {{- define "h2surge.runnerNamespaces" -}}
 {{- .Values.networkPolicy.runnerNamespaces | default .Values.watchNamespaces | toJson }}
@@ -172,5 +226,25 @@ runbook_url: {{ . }}#{{ index $ 1 | lower }}
 {{- end }}
 {{- if and .Values.test.enabled .Values.watchNamespaces (not (has (include "h2surge.testNamespace" .) .Values.watchNamespaces)) }}
 {{- fail (printf "test.namespace: must be one of watchNamespaces, because the operator runs no LoadTest in %s" .Values.test.namespace) }}
+{{- end }}
+{{- if .Values.test.enabled }}
+{{- include "h2surge.checkTest" . }}
+{{- end }}
+{{- end }}
+
+{{- /* The operator would deny the LoadTest of the test, whose pod then only misses its deadline. */ -}}
+{{- define "h2surge.checkTest" -}}
+{{- $targets := (.Values.config).targets | default dict }}
+{{- if and $targets.allowed (not (include "h2surge.matchesTest" $targets.allowed)) }}
+{{- fail "test.enabled: must be false, or a rule of config.targets.allowed must match 127.0.0.1/32, because the target of helm test is in its runner pod" }}
+{{- end }}
+{{- if include "h2surge.matchesTest" $targets.denied }}
+{{- fail "test.enabled: must be false, or no rule of config.targets.denied may match 127.0.0.1/32, because the target of helm test is in its runner pod" }}
+{{- end }}
+{{- $template := fromYaml (include "h2surge.testPodTemplate" .) }}
+{{- range ((.Values.config).runner).deniedPodFields }}
+{{- if include "h2surge.hasField" (list $template (splitList "." .)) }}
+{{- fail (printf "test.enabled: must be false with %s in config.runner.deniedPodFields, because the LoadTest of helm test has this field" .) }}
+{{- end }}
 {{- end }}
 {{- end }}
