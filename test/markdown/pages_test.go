@@ -141,6 +141,41 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestWorkflowOfTheGate: the steps that the tutorial adds to the workflow compare reports that the workflow writes.
+func TestWorkflowOfTheGate(t *testing.T) {
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Run  string
+				With struct{ Name, Path string }
+			}
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(root, "config/delivery/github-workflow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(raw, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	written, artifacts := map[string]bool{}, map[string]string{}
+	for _, s := range workflow.Jobs["load-test"].Steps {
+		for _, m := range regexp.MustCompile(`--output-file (\S+)`).FindAllStringSubmatch(s.Run, -1) {
+			written[m[1]] = true
+		}
+		artifacts[s.With.Name] = s.With.Path
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs/tutorials/pipeline.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, steps, _ := strings.Cut(string(page), "gh run download ")
+	m := regexp.MustCompile(`--name (\S+)(?s:.*)run: h2surge compare (\S+) (\S+)`).FindStringSubmatch(steps)
+	if m == nil || artifacts[m[1]] != m[2] || !written[m[3]] {
+		t.Errorf("the steps %q use no reports of the workflow, which writes %v and keeps %v", m, written, artifacts)
+	}
+}
+
 // TestValuesOfHelm: a value that a helm command sets is one of the chart's.
 func TestValuesOfHelm(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(root, "charts/h2surge/values.yaml"))
