@@ -117,6 +117,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Confi
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
+		LeaderElectionID:              cfg.LeaderElection.ID, // leader_election_master_status has it as its name
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leadership.LeaseDuration),
 		RenewDeadline:                 ptr.To(leadership.RenewDeadline),

@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
@@ -145,16 +146,36 @@ func running(done <-chan error) (bool, error) {
 	}
 }
 
+// masterStatus is the metric by which an alert finds that no replica leads an election; -1: there is none of that name.
+func masterStatus(t *testing.T, election string) float64 {
+	t.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "leader_election_master_status" && m.GetLabel()[0].GetValue() == election {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	return -1
+}
+
 // TestAPIServerAway: the operator polls its runners while the API server does not answer, and the run loses nothing,
 // although it ends meanwhile.
 func TestAPIServerAway(t *testing.T) {
 	w, r := newWorld(t), newRoad(t)
 	w.endOperator()
-	w.cfg.LeaderElection.Enabled = ptr.To(true)
+	w.cfg.LeaderElection.Enabled, w.cfg.LeaderElection.ID = ptr.To(true), "away.h2surge.io"
 	done, cancel, leader := w.replica(r.config())
 	defer cancel()
 	w.apply(twoShards("away", load).Build())
 	before := w.awaitLoad("away", 500)
+	if status := masterStatus(t, w.cfg.LeaderElection.ID); status != 1 {
+		t.Errorf("leader_election_master_status is %v while the operator leads, want 1", status)
+	}
 
 	r.setCut(true)
 	w.Eventually(leader.Leading).Should(gomega.BeFalse(), "it still decides")

@@ -26,8 +26,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 )
 
@@ -118,10 +120,14 @@ func (l *lease) RecordEvent(string) {}
 func (l *lease) Identity() string   { return "operator" }
 func (l *lease) Describe() string   { return "lease" }
 
+// lead runs the election that the manager runs with the options of the operator.
 func lead(ctx context.Context) {
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{})
+	options := controllers.ManagerOptions(cfg, nil)
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-		Lock: &lease{}, Name: "manager.h2surge.io",
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		Lock: &lease{}, Name: options.LeaderElectionID,
+		LeaseDuration: *options.LeaseDuration, RenewDeadline: *options.RenewDeadline, RetryPeriod: *options.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
 	})
 }
