@@ -45,7 +45,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	var syncErr error
-	for _, sync := range []syncFunc{r.syncTimes, r.syncTemplate, r.syncRun, r.syncHistory} {
+	for _, sync := range []syncFunc{r.syncTimes, r.syncTemplate, r.syncRun} {
 		if syncErr = sync(ctx, s); syncErr != nil {
 			break
 		}
@@ -57,7 +57,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: staleInterval}, nil
 	}
-	if err := errors.Join(syncErr, err); err != nil {
+	if err = errors.Join(syncErr, err); err == nil {
+		err = r.deleteHistory(ctx, s)
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: s.requeue}, nil

@@ -415,6 +415,28 @@ func TestHistoryLimits(t *testing.T) {
 	}
 }
 
+// A LoadTest is deleted when the status has its verdict: the next pass knows it from the LoadTest only.
+func TestHistoryWaitsForTheStatus(t *testing.T) {
+	w := newWorld(t, func(s *v1alpha1.LoadTestScheduleSpec) { s.HistoryLimits.Passed = ptr.To[int32](0) })
+	w.at("01:00:00")
+	w.finish("01:00", "Passed")
+	w.events = nil
+	w.r.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "loadtestschedules"}, "hourly", errors.New("edited"))
+		},
+	})
+	w.at("01:10:00")
+	w.wantTests("01:00")
+	w.r.client = w.client
+	st := w.at("01:10:01")
+	w.wantTests()
+	w.wantEvents("Normal RunFinished")
+	if st.LastFinished == nil || st.LastFinished.Outcome != "Passed" || st.LastPassedTime == nil || st.LastPassedTime.UTC().Hour() != 1 {
+		t.Errorf("status %+v", st)
+	}
+}
+
 // A LoadTest whose report is not uploaded yet stays, and is deleted when it is.
 func TestHistoryWaitsForUploads(t *testing.T) {
 	w := newWorld(t, func(s *v1alpha1.LoadTestScheduleSpec) { s.HistoryLimits.Passed = ptr.To[int32](1) })

@@ -160,8 +160,9 @@ func (r *reconciler) makeWay(ctx context.Context, s *scope) (wait bool, err erro
 	return true, nil
 }
 
-// syncHistory deletes the oldest finished LoadTests of each outcome above its limit, when their reports are uploaded.
-func (r *reconciler) syncHistory(ctx context.Context, s *scope) error {
+// deleteHistory deletes the oldest finished LoadTests of each outcome above its limit, when their reports are uploaded.
+// The status must have been written: no later pass can know their verdicts, or that their scheduled times are handled.
+func (r *reconciler) deleteHistory(ctx context.Context, s *scope) error {
 	left := limits(&s.schedule.Spec.HistoryLimits)
 	for i := len(s.finished) - 1; i >= 0; i-- {
 		lt := s.finished[i]
