@@ -28,7 +28,8 @@ const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was 
 
 	"The operator stopped the test; the results are lost"
 
-// noRecord ends a test that has started and has no record. Its Jobs go with the end.
+// noRecord ends a test that has started and has no record. The passes after the end delete its Jobs: a Job can be all
+// that says that the test has started.
 func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 	message := fmt.Sprintf(noRecordMessage, desired.RunName(f.LoadTest))
 	err := r.perform.store(ctx, f, func(run *record.Record) error {
@@ -41,11 +42,9 @@ func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 		}
 		return run.On(record.EventEnd)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		f.Again(0)
 	}
-	f.Again(0)
-	_, err = r.perform.all(ctx, f, append(decide.DeleteFormer(f), decide.DeleteBudget(f))...)
 	return err
 }
 

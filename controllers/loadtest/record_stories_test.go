@@ -89,8 +89,11 @@ func (w *world) wantHandled(name string, generation int64) {
 // TestNoRecord: a started test without a record ends, and does not start again.
 func TestNoRecord(t *testing.T) {
 	w := newWorld(t)
+	w.checkpoints = checkpointsAtOnce
+	w.operator()
 	w.apply(twoShards("orphan", load).Build())
 	w.awaitLoad("orphan", 500)
+	w.Eventually(w.sequences).Should(gomega.HaveLen(2))
 	lt := w.get("orphan")
 	w.endOperator()
 	w.must(w.client.Delete(w.ctx, &statev1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}))
@@ -101,6 +104,7 @@ func TestNoRecord(t *testing.T) {
 	w.Eventually(func() bool {
 		return apierrors.IsNotFound(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "orphan-1"}, &batchv1.Job{}))
 	}).Should(gomega.BeTrue(), "the Job is deleted")
+	w.Eventually(w.sequences).Should(gomega.BeEmpty(), "checkpoints are deleted")
 }
 
 // TestJobDeletedAfterStart: the test does not start again without its Job.

@@ -1,12 +1,19 @@
 package loadtest
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -50,6 +57,46 @@ func TestReleaseForgetsThePlan(t *testing.T) {
 	}
 	if c.plan != nil || c.present != nil || c.addresses != nil {
 		t.Errorf("the memory has plan %v, values of the spec %v and policy %v of a test that finished", c.plan, c.present, c.addresses)
+	}
+}
+
+// TestNoRecordIsRepeated: the runners of a test without a record are asked nothing, so a pass that fails must not leave them to podGrace.
+func TestNoRecordIsRepeated(t *testing.T) {
+	s := runtest.New()
+	started := metav1.NewTime(s.Now)
+	s.LoadTest.Status.StartTime = &started
+	r := recording(t, s)
+	r.registry = &collect.Registry{}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.LoadTest.Namespace, Name: "pcf-1"}}
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.LoadTest)}
+	for _, o := range []client.Object{job, budget} {
+		if err := r.perform.client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.FormerJobs = []*batchv1.Job{job}
+	failed, failing := false, errors.New("the connection is lost")
+	r.perform.client = interceptor.NewClient(r.perform.client.(client.WithWatch), interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if !failed {
+				failed = true
+				return failing
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	})
+	for pass := range 3 {
+		if err := r.phase(t.Context(), s); err != nil && !errors.Is(err, failing) {
+			t.Fatalf("pass %d: %v", pass, err)
+		}
+	}
+	if !failed || s.Record.End == nil || s.Record.End.Reason != v1alpha1.ReasonRunRecordMissing {
+		t.Errorf("failed %t, end %+v", failed, s.Record.End)
+	}
+	for _, o := range []client.Object{job, budget} {
+		if err := r.perform.reader.Get(t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
+			t.Errorf("%T: error %v, want that it is gone", o, err)
+		}
 	}
 }
 

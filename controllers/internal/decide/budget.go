@@ -31,7 +31,7 @@ func budget(f *run.Facts) []Operation {
 }
 
 // DeleteBudget deletes the budget of a run. The operator does so before it stores the end, so that no budget is left if
-// the operator ends then.
+// the operator ends then. That of a test without a record goes after it, see Finished.
 func DeleteBudget(f *run.Facts) Operation {
 	return Operation{What: budgetName(f),
 		Delete: &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(f.LoadTest)}, Once: gone}

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -24,11 +25,16 @@ func Released(f *run.Facts) bool {
 
 // Finished returns what remains to do after the end of a run.
 func Finished(f *run.Facts) (out []Operation) {
-	if f.Record.End.Started {
+	noRecord := f.Record.End.Reason == v1alpha1.ReasonRunRecordMissing
+	if f.Record.End.Started || noRecord {
 		out = append(out, Operation{What: "the deletion of the counts", DropCounts: true, Once: gone})
 	}
 	out = append(out, deleteSecret(f, f.Record.End.Time.Time))
-	out = append(out, expireFormer(f, f.Record.End.Time.Time)...)
+	if noRecord { // its runners may still send, and nothing else stops them
+		out = append(append(out, DeleteFormer(f)...), DeleteBudget(f))
+	} else {
+		out = append(out, expireFormer(f, f.Record.End.Time.Time)...)
+	}
 	switch {
 	case f.Job == nil || !Released(f):
 	case podsEnded(f):
@@ -60,7 +66,7 @@ func expire(f *run.Facts, job *batchv1.Job, podsEnded bool, finished time.Time) 
 	return DeleteJobs(job)
 }
 
-// expireFormer does so for the Jobs of earlier attempts and for those of a test without a record.
+// expireFormer does so for the Jobs of earlier attempts and for those of a test whose record was deleted after the end.
 func expireFormer(f *run.Facts, finished time.Time) (out []Operation) {
 	for _, job := range f.FormerJobs {
 		out = append(out, expire(f, job, run.JobEnded(job), finished)...)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
@@ -39,6 +40,7 @@ func TestFinished(t *testing.T) {
 	const counts, secret, job = "the deletion of the counts", "the deletion of Secret pcf-tls-0a1b2c3d", "the deletion of Job pcf-1"
 	grace, ttl := 30*time.Second, time.Hour
 	started := func(f *run.Facts) { f.Record.End.Started = true }
+	noRecord := func(f *run.Facts) { f.Record.End.Reason = v1alpha1.ReasonRunRecordMissing }
 	podsEnd := func(f *run.Facts) {
 		f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	}
@@ -63,6 +65,7 @@ func TestFinished(t *testing.T) {
 		{"no Job", ttl, []func(*run.Facts){started, noJob}, true, []string{counts, secret}, 0},
 		{"the Job goes", grace, []func(*run.Facts){started, goes}, true, []string{counts, secret}, 0},
 		{"a Job of an earlier attempt", grace, []func(*run.Facts){started, noJob, former}, true, []string{counts, secret, "the deletion of Job pcf-0"}, 0},
+		{"it has no record", 0, []func(*run.Facts){noRecord, noJob, former}, true, []string{counts, secret, "the deletion of Job pcf-0", "PodDisruptionBudget pcf-runners-0a1b2c3d"}, grace},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := runtest.New(runtest.WithJob)
