@@ -42,6 +42,11 @@ func (f *fleet) wantOneInstant(revision int64) time.Time {
 	return at
 }
 
+// applied is a change that all runners of the fleet have.
+func (f *fleet) applied(generation int64, at time.Time) shards.Applied {
+	return shards.Applied{Generation: generation, Members: split.All(len(f.runners)), At: at, Since: at.Sub(f.runners[0].Begun())}
+}
+
 func TestChangeOfARate(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.patch(1, 1000, false)
@@ -53,7 +58,7 @@ func TestChangeOfARate(t *testing.T) {
 		if d := at.Sub(told); d < 750*time.Millisecond || d > 2*time.Second {
 			t.Errorf("it came into force after %v, want at least 750 ms and less than 2 s", d)
 		}
-		want := []shards.Applied{{Generation: 2, Members: split.All(3), At: at}}
+		want := []shards.Applied{f.applied(2, at)}
 		if diff := cmp.Diff(want, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
@@ -112,7 +117,7 @@ func TestChangesThatOneHearsLate(t *testing.T) {
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
 		first, second := f.wantOneInstant(2), f.wantOneInstant(3)
-		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: split.All(3), At: first}, {Generation: 3, Members: split.All(3), At: second}}, v.Applied); diff != "" || v.Generation != 3 {
+		if diff := cmp.Diff([]shards.Applied{f.applied(2, first), f.applied(3, second)}, v.Applied); diff != "" || v.Generation != 3 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		if len(losses(v)) != 0 {
@@ -133,7 +138,7 @@ func TestTwoChangesShortlyAfterEachOther(t *testing.T) {
 		if second := f.wantOneInstant(2); third.Sub(second) < 0 || third.Sub(second) > 100*time.Millisecond {
 			t.Errorf("instants %v and %v", second, third)
 		}
-		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], shards.Applied{Generation: 4, Members: split.All(2), At: third}) {
+		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], f.applied(4, third)) {
 			t.Errorf("revision %d, applied %v", v.Generation, v.Applied)
 		}
 	})
@@ -151,7 +156,7 @@ func TestTakeOverAfterAChange(t *testing.T) {
 		if diff := cmp.Diff(calls, f.runners[0].Calls()); diff != "" {
 			t.Errorf("the successor told a runner something anew (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff([]shards.Applied{{Generation: 2, Members: split.All(3), At: at}}, v.Applied); diff != "" || v.Generation != 2 {
+		if diff := cmp.Diff([]shards.Applied{f.applied(2, at)}, v.Applied); diff != "" || v.Generation != 2 {
 			t.Errorf("generation %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		f.patch(3, 500, false)

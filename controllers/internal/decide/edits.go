@@ -73,7 +73,7 @@ func appliedSince(f *run.Facts, edits []record.Edit) *metav1.MicroTime {
 	switch {
 	case i >= 0:
 		at = f.View.Applied[i].At
-		if end := f.Record.LastDue(f.Plan); !end.IsZero() && !at.Before(end) {
+		if end, known := f.Record.LastDue(f.Plan); known && f.View.Applied[i].Since >= end {
 			return nil
 		}
 	case edits[0].Field == run.FieldShards && (len(f.View.Applied) > 0 || !distributed(f.View.Members)):

@@ -72,7 +72,8 @@ func TestAppliedPhase(t *testing.T) {
 		"a former operator sent it": {shards.View{Generation: 3}, []record.Edit{applied(second, runtest.Now), applied(third, runtest.Now)}},
 		"no runner was asked":       {shards.View{}, []record.Edit{second, third}},
 		"ended before it was sent":  {shards.View{Generation: 2}, []record.Edit{applied(second, runtest.Now), third}},
-		"the load ended before":     {shards.View{Generation: 2, Applied: []shards.Applied{{Generation: 2, At: ended}}}, []record.Edit{second, third}},
+		"the load ended before":     {shards.View{Generation: 2, Applied: []shards.Applied{{Generation: 2, At: ended, Since: time.Minute}}}, []record.Edit{second, third}},
+		"a successor chose a start": {shards.View{Generation: 2, Applied: []shards.Applied{{Generation: 2, At: ended, Since: 30 * time.Second}}}, []record.Edit{applied(second, ended), third}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

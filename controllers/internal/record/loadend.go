@@ -10,28 +10,26 @@ import (
 // not known, because the load has not begun, a stage ends by requests, the operator ends the probes of a search, or the
 // load is suspended.
 func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
-	if end := r.LastDue(p); !end.IsZero() {
-		return end.Add(p.GracefulStop + p.Drain)
+	if end, known := r.LastDue(p); known {
+		return r.Start.Time.Add(end + p.GracefulStop + p.Drain)
 	}
 	return time.Time{}
 }
 
-// LastDue returns until when runners of a plan send, if they get no more orders; zero: as LoadEnd.
-func (r *Record) LastDue(p *runnerv1alpha1.Plan) time.Time {
+// LastDue returns for how long after the start runners of a plan send, if they get no more orders; false: as LoadEnd.
+// The start that the runners know is later than Start.Time, by seconds if a successor chose it.
+func (r *Record) LastDue(p *runnerv1alpha1.Plan) (end time.Duration, known bool) {
 	if r.Start == nil {
-		return time.Time{}
+		return 0, false
 	}
-	end, known := p.Length()
+	end, known = p.Length()
 	if known = known && p.Search == nil; known {
 		end, known = r.withPauses(end)
 	}
 	if deadline := p.Deadline; deadline > 0 && (!known || deadline < end) {
 		end, known = deadline, true
 	}
-	if !known {
-		return time.Time{}
-	}
-	return r.Start.Time.Add(end)
+	return end, known
 }
 
 // withPauses adds the times in which the load was suspended; false: it is suspended.

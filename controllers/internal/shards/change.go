@@ -20,12 +20,13 @@ const (
 	maxApplied = 32
 )
 
-// Applied is a change that every runner accepted, with the time when it takes effect and the
-// shards that have a share from then on.
+// Applied is a change that every runner accepted, with the time when it takes effect, that time since the start that
+// the runners know, and the shards that have a share from then on.
 type Applied struct {
 	Generation int64
 	Members    []int
 	At         time.Time
+	Since      time.Duration
 }
 
 // acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner

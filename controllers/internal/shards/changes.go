@@ -90,7 +90,8 @@ func (c *changes) settle(all runners, zero time.Time, start int64) (found bool) 
 		}
 		c.settled, found = u.Revision, true
 		if u.At != 0 {
-			c.applied = append(c.applied, Applied{u.Generation, u.Members, zero.Add(time.Duration(start + u.At))})
+			c.applied = append(c.applied, Applied{Generation: u.Generation, Members: u.Members,
+				At: zero.Add(time.Duration(start + u.At)), Since: time.Duration(u.At)})
 		}
 	}
 	c.applied = c.applied[max(0, len(c.applied)-maxApplied):]
