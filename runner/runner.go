@@ -85,8 +85,8 @@ type Runner struct {
 	exporter   atomic.Pointer[otlp.Exporter] // nil: the plan has no receiver, or the run has not started
 	exports    sync.WaitGroup                // the last figures are sent
 	figures    figures
-	// globals are what setup has captured, for workers that replace others before the start; nil: it is not complete.
-	globals atomic.Pointer[[]string]
+	// setUp is the last worker that has completed setup; nil: none has.
+	setUp atomic.Pointer[loop.Worker]
 
 	ctx    context.Context
 	cancel context.CancelFunc

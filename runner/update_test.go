@@ -32,6 +32,7 @@ func TestSetupRunsOnce(t *testing.T) {
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: 10})
 	create := rv.Chain{Name: "begin", Phase: rv.PhaseSetup, Weight: 1, Captures: []string{"session"}, Publish: []int{1}, Steps: plan.Chains[0].Steps[:1]}
 	plan.Globals, plan.Chains = []string{"session"}, append(plan.Chains, create)
+	plan.Variables[0] = rv.Variable{Name: "ue", Counter: &rv.Counter{Step: 1}}
 	shares, err := split.Distribute(plan, []int{0, 1})
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,11 @@ func TestSetupRunsOnce(t *testing.T) {
 	<-r.Done()
 	if s := r.Snapshot(); s.Counters.Succeeded != 10 {
 		t.Errorf("%+v", s.Counters)
+	}
+	for number, n := range p.bodies {
+		if n != 1 {
+			t.Errorf("the number %s was drawn %d times", number, n)
+		}
 	}
 }
 

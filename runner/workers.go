@@ -115,8 +115,8 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease
 	}
-	if globals := r.globals.Load(); globals != nil && part.Once {
-		cfg.Globals = *globals
+	if part.Once {
+		cfg.Earlier = r.setUp.Load()
 	}
 	cfg.Trial = r.opts.Trial
 	if r.opts.Network == nil {
@@ -131,8 +131,8 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 			ws.failed.Store(true) // before the phase: a reader of Done sees the failure, too
 			ws.cancel()
 		}
-		if values, ok := w.loop.Globals(); ok {
-			r.globals.Store(&values) // before the phase: who sees Ready may replace the workers
+		if w.loop.HasSetUp() {
+			r.setUp.Store(w.loop) // before the phase: who sees Ready may replace the workers
 		}
 		w.phase.Store(uint32(w.loop.Phase()))
 		if i == 0 && w.loop.Phase() == loop.Authorizing {

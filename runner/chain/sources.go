@@ -133,6 +133,18 @@ func (s *Sources) SetShare(share *rv.Share, drawn int64, fresh bool) (numbered b
 	return numbered
 }
 
+// Continue continues the random values and the numbers of a worker that has drawn some for setup, so that none of them
+// is drawn again. A variable of scope worker has the same value.
+func (s *Sources) Continue(earlier *Sources) {
+	for i := range s.variables {
+		v, was := &s.variables[i], &earlier.variables[i]
+		v.rand, v.salt, v.settled, v.value = was.rand, was.salt, was.settled, was.value
+		if was.taken > 0 {
+			v.taken = split.CountBelow(v.slots, split.Nth(was.slots, was.taken-1)+1)
+		}
+	}
+}
+
 // Slot sets, after SetShare, the next number that occurs once in the test. Numbers that are drawn before the next call
 // follow it. Zero means that they are the next numbers of the share that the worker had before the first SetShare.
 func (s *Sources) Slot(number int64) {

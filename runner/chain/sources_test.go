@@ -264,6 +264,28 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestContinue: the worker that takes the place of another one, with twice as many slots, draws no number and no random value again.
+func TestContinue(t *testing.T) {
+	p := drawPlan(rv.Text{{Variable: 1}, {Literal: " "}, {Variable: 2}, {Literal: " "}, {Variable: 3}},
+		rv.Variable{Name: "counter", Counter: &rv.Counter{Step: 1}},
+		rv.Variable{Name: "random", Random: &rv.Random{Hex: 8}},
+		rv.Variable{Name: "worker", Random: &rv.Random{Hex: 8}, Scope: rv.ScopeWorker})
+	g := program(t, p)
+	earlier, src := workersOf(t, p, g, 2, 1)[0], workersOf(t, p, g, 1, 1)[0]
+	all := bodies(g, earlier, 0, 3) // the numbers 0, 2 and 4
+	src.Continue(earlier)
+	all = append(all, bodies(g, src, 0, 3)...)
+	var numbers []string
+	random, worker := map[string]bool{}, map[string]bool{}
+	for _, body := range all {
+		f := strings.Fields(body)
+		numbers, random[f[1]], worker[f[2]] = append(numbers, f[0]), true, true
+	}
+	if want := []string{"0", "2", "4", "5", "6", "7"}; !slices.Equal(numbers, want) || len(random) != len(all) || len(worker) != 1 {
+		t.Errorf("numbers %v, want %v; %d random values, %d of the worker", numbers, want, len(random), len(worker))
+	}
+}
+
 func TestSequencesAcrossChainsShareACursor(t *testing.T) {
 	p := drawPlan(variableText(1), rv.Variable{Name: "v", List: []string{"a", "b"}, Stop: true})
 	p.Chains = append(p.Chains, p.Chains[0], p.Chains[0])

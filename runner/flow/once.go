@@ -59,10 +59,11 @@ func NewOnce(p *chain.Program, src *chain.Sources, own bool, setup, teardown int
 	return o
 }
 
-// CompleteSetup skips the setup chains, whose values another worker has captured.
-func (o *Once) CompleteSetup(globals []string) {
-	o.Setup.next, o.globals = len(o.Setup.Chains), globals
-	o.sources.SetGlobals(globals)
+// Continue takes the place of a worker that has completed setup.
+func (o *Once) Continue(earlier *Once) {
+	o.Setup.next, o.globals = len(o.Setup.Chains), earlier.globals
+	o.sources.SetGlobals(o.globals)
+	o.sources.Continue(earlier.sources)
 }
 
 func (o *Once) chainsOf(phase rv.Phase) (out []int) {

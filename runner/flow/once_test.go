@@ -26,7 +26,7 @@ func TestOnce(t *testing.T) {
 		"setup":                     {false, true, nil, "", result{Begun: 2, Complete: true}},
 		"the first of setup fails":  {false, true, nil, "why", result{Begun: 1, Failure: "chain c0: step a: why"}},
 		"setup of another worker":   {false, false, nil, "", result{}},
-		"complete before":           {false, true, func(o *Once) { o.CompleteSetup(nil) }, "why", result{Begun: 2, Complete: true}},
+		"complete before":           {false, true, func(o *Once) { o.Continue(o) }, "why", result{Begun: 2, Complete: true}},
 		"teardown":                  {true, true, nil, "", result{Begun: 2}},
 		"one of teardown fails":     {true, true, nil, "why", result{Begun: 2, Failure: "chain c2: step a: why"}},
 		"leaves teardown to others": {true, true, (*Once).DropTeardown, "", result{}},

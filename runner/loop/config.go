@@ -28,8 +28,8 @@ type Config struct {
 	Number int
 	// Share is the worker's own part: its slots, connections and variable ranges.
 	Share rv.Share
-	// Globals are what setup has captured, if an earlier worker with this part of the share has completed setup; else nil.
-	Globals []string
+	// Earlier is a worker that has completed setup, and whose place this one takes before the start; nil: there is none.
+	Earlier *Worker
 	// MaxWait is how long a request waits for a free stream before it is dropped: the plan's longest timeout.
 	MaxWait time.Duration
 	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
@@ -107,8 +107,9 @@ func New(cfg Config) (*Worker, error) {
 	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow, w.sources)
 	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources,
 		cfg.Share.Once, book.StageSetup, book.StageTeardown)}
-	if cfg.Globals != nil {
-		w.instances.once.CompleteSetup(cfg.Globals)
+	if cfg.Earlier != nil {
+		w.instances.once.Continue(&cfg.Earlier.instances.once)
+		w.cfg.Earlier = nil // its memory is not needed any more
 	}
 	if once := &w.instances.once; cfg.Trial != nil && cfg.Share.Once {
 		once.Teardown.Chains = slices.Concat(cfg.Trial.Chains, once.Teardown.Chains)

@@ -74,8 +74,11 @@ func (w *Worker) Unauthorized(c chain.Credential, why string) {
 	w.authorizations.lost(c, why)
 }
 
-// Globals returns the values that setup has captured. It returns ok false unless this worker has completed setup.
-func (w *Worker) Globals() (values []string, ok bool) { return w.instances.once.Globals() }
+// HasSetUp returns whether this worker has completed setup.
+func (w *Worker) HasSetUp() bool {
+	_, ok := w.instances.once.Globals()
+	return ok
+}
 
 // SetupFailure returns the error of the setup chains that ended the worker, or "".
 func (w *Worker) SetupFailure() string {

@@ -54,7 +54,7 @@ func (w *Worker) Read() Reading {
 		Slowest: w.rec.Slowest(startAt),
 	}
 	r.Problem, r.Message = w.problem()
-	r.Globals, r.Published = w.Globals()
+	r.Globals, r.Published = w.instances.once.Globals()
 	w.requests.Outstanding(func(q *book.Request) {
 		switch {
 		case q.Stage < 0:
