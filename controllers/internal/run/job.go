@@ -64,10 +64,14 @@ type Waits struct {
 	Running time.Time
 }
 
-// JobSince returns since when the Job can create pods: since the operator decided it, or since a queue admitted it.
+// JobSince returns since when the Job can create pods: since the operator decided it, or since a queue admitted it. A
+// decision in the future is of a clock that was ahead: the time would not end before this one is there.
 func (f *Facts) JobSince() time.Time {
 	if !WasSuspended(f.Job) && len(f.Record.Changes) > 0 {
-		return f.Record.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
+		decided := f.Record.Changes[0].DecidedAt.Time // stored, so that a restart of the operator does not extend the time
+		if !decided.After(f.Now) || f.Waits.Admitted.IsZero() {
+			return decided
+		}
 	}
 	return f.Waits.Admitted
 }
