@@ -199,7 +199,8 @@ func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Jo
 // storeReport creates the ConfigMap of the report, unless an earlier pass did; false: the API server refuses it, or
 // another object has its name. The record has the digest and the end of the report first, because a tenant can create a
 // ConfigMap with the name and the owner, and a successor can know less of the run.
-func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap, end *record.End) (bool, error) {
+func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap,
+	end *record.End) (bool, error) {
 	return p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
 		if found, err := p.hasReport(ctx, f); found || err != nil {
 			return err

@@ -16,8 +16,8 @@ type gate func(context.Context, *run.Facts) (*run.Blocker, error)
 // gates are in the order of a run. They close again if the cause comes back: a test that loses its lock loses its Job,
 // too.
 func (r *reconciler) gates() []gate {
-	return []gate{r.compiled, r.decided, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist, r.connected,
-		r.allReady, r.begin}
+	return []gate{r.compiled, r.decided, r.admitted, r.notStopped, r.planStored, r.locked, r.notHeld, r.runnersExist,
+		r.connected, r.allReady, r.begin}
 }
 
 // starting is a pass of a run that has not started. The first gate that is shut says why the run waits, or that it
