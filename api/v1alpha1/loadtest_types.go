@@ -855,7 +855,8 @@ type Threshold struct {
 	// window limits the figure of each period of this length while the test runs, and the observed value is the
 	// worst of them. The operator reads the figures about once a second, so a window begins and ends at such a
 	// read; a window of more than a minute moves in steps of a sixtieth of its length. Windows contain no warm-up
-	// and no pause. Bounds: 1s to 24h. Default: the whole run is one period.
+	// and no pause. The last one includes the responses and failures after the load. Bounds: 1s to 24h. Default: the
+	// whole run is one period.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
 	Window *Duration `json:"window,omitempty"`

@@ -96,6 +96,7 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 	report.Search = searched
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
+	limits.add(s) // it came after the last look
 	limits.facts(&facts)
 	if report.LoadHash, err = plan.LoadHash(j.plan); err != nil {
 		return nil, err

@@ -13,9 +13,12 @@ import (
 // exact Max, and q >= 1 gives the exact Max. It is 0 when there is no value.
 //
 // Unanswered requests count as greater than every value. A quantile that falls among them is Above their limit.
-func (h *H) Quantile(q float64) int64 {
-	all := addSaturated(h.count, h.unanswered)
-	if all == 0 {
+func (h *H) Quantile(q float64) int64 { return h.QuantileWithout(q, 0) }
+
+// QuantileWithout is Quantile without so many of the greatest values, unanswered requests first.
+func (h *H) QuantileWithout(q float64, greatest int64) int64 {
+	all := addSaturated(h.count, h.unanswered) - greatest
+	if all <= 0 {
 		return 0
 	}
 	want := rank(q, all)

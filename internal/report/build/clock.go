@@ -143,6 +143,13 @@ func (c *clock[T]) isDue(length time.Duration) bool {
 	return all
 }
 
+// IsComplete returns whether each runner has sent its final snapshot, or sends none any more.
+func (c *clock[T]) IsComplete() bool {
+	return (len(c.runners) >= c.expected || c.hasClosed) && !slices.ContainsFunc(c.runners, func(p *looked[T]) bool {
+		return p.last.state != runnerv1alpha1.StateDone && !p.isOver()
+	})
+}
+
 // end is the end of the open interval so far.
 func (c *clock[T]) end() time.Duration { return max(c.from, c.latest) }
 
@@ -169,8 +176,17 @@ func (p *looked[T]) isPaused() bool {
 	return p.base.suspended && p.last.suspended && p.base.slots() == p.last.slots()
 }
 
-// isSteady returns whether the runner sent load in the whole interval.
+// loadSpan is the time between the two looks at a runner, until the end of its load.
+func (p *looked[T]) loadSpan() time.Duration {
+	if p.last.endedAt == 0 {
+		return p.span()
+	}
+	s := p.last.snapshot()
+	return max(0, min(p.last.offset, SinceStart(&s, s.EndedAt))-p.base.offset)
+}
+
+// isSteady returns whether the runner sent load in the whole interval, or until the end of its load.
 func (p *looked[T]) isSteady() bool {
-	return p.span() > 0 && p.last.endedAt == 0 && !p.base.suspended && !p.last.suspended &&
+	return p.span() > 0 && !p.base.suspended && !p.last.suspended &&
 		!p.base.leaseExpired && !p.last.leaseExpired && p.base.leaseGaps == p.last.leaseGaps && !p.resumed
 }

@@ -19,6 +19,9 @@ type Figures struct {
 	Notifications runnerv1alpha1.ListenerCounts
 	// Reconnects, ChainsCompleted and ChainsAborted are those of the run.
 	Reconnects, ChainsCompleted, ChainsAborted int64
+	// Earlier counts the requests that were sent before the period, if it has the outcomes of all that were sent in it.
+	// Nothing says which they are, so a maximum leaves out as many of the worst requests.
+	Earlier int64
 	// Rate is in requests per second. Seconds is the length of the period, without pauses and drain.
 	Rate, Seconds float64
 
@@ -31,19 +34,27 @@ type Figures struct {
 // All returns the number of requests that were sent or should have been sent.
 func (f *Figures) All() int64 { return f.Requests.Sent + f.Requests.Dropped }
 
+// without returns a count without the earlier requests, if they are in it.
+func (f *Figures) without(n int64) int64 { return max(0, n-f.Earlier) }
+
 // ErrorRate returns 1 - succeeded / (sent + dropped).
 func (f *Figures) ErrorRate() float64 {
 	if f.errorRate != nil {
 		return *f.errorRate
 	}
-	return ratio(f.All()-f.Requests.Succeeded, f.All())
+	return ratio(f.without(f.All()-f.Requests.Succeeded), f.without(f.All()))
 }
 
-// Time returns the distribution of a metric.
+// Time returns the distribution of a metric, with the earlier requests.
 func (f *Figures) Time(m runnerv1alpha1.Metric) (*histogram.H, error) { return f.time(m) }
 
 // Count returns the value of a count, and what it is a share of. It returns false if the metric is not a count.
 func (f *Figures) Count(m runnerv1alpha1.Metric) (n, all int64, ok bool) {
+	n, all, ok = f.count(m)
+	return f.without(n), f.without(all), ok
+}
+
+func (f *Figures) count(m runnerv1alpha1.Metric) (n, all int64, ok bool) {
 	r := &f.Requests
 	switch m {
 	case runnerv1alpha1.MetricResponses:

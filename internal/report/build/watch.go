@@ -115,7 +115,7 @@ func (w *Watch) Add(s *runnerv1alpha1.Snapshot) (moved bool, err error) {
 	if len(s.Observations) > 0 && len(s.Observations) == len(w.plan.Observe) {
 		w.samples[p.Runner] = s.Observations
 	}
-	if !w.isDue(interval) {
+	if !w.isDue(interval) && !w.IsComplete() {
 		return false, nil
 	}
 	w.close()
@@ -178,12 +178,12 @@ func (t *tallies) addRun(s *runnerv1alpha1.Snapshot) {
 	}
 }
 
-// close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that ended, or a runner
+// close ends the interval, and moves the windows. An interval with warm-up, a pause, a runner that left, or a runner
 // that did not answer is in no window. An interval lasts as long as it is between two looks at a runner, on average: in
 // the first one, the looks at different runners can be seconds apart.
 func (w *Watch) close() {
 	start, measured := w.Begun("")
-	steady := measured && w.from >= start
+	steady, ended := measured && w.from >= start, false
 	var spans time.Duration // of the loaded runners
 	loaded := 0
 	for _, p := range w.runners {
@@ -191,19 +191,22 @@ func (w *Watch) close() {
 			continue
 		}
 		loaded++
-		spans += p.span()
-		steady = steady && p.isSteady()
+		spans += p.loadSpan()
+		steady, ended = steady && p.isSteady(), ended || p.last.endedAt != 0
 	}
 	for i, s := range w.sliding {
 		if s == nil {
 			continue
 		}
-		part := &w.parts[w.of[i]]
-		if !steady || loaded == 0 {
+		if s.ended && loaded > 0 && !ended {
+			s.reset() // a runner left, and the others continue
+		}
+		if s.ended = s.ended || ended; !steady || loaded == 0 && !s.ended {
 			s.reset()
 			continue
 		}
-		s.add(spans/time.Duration(loaded), &part.since, &part.timeSince)
+		part := &w.parts[w.of[i]]
+		s.add(spans/time.Duration(max(loaded, 1)), &part.since, &part.timeSince)
 	}
 	for i := range w.parts {
 		w.parts[i].since = tallies{}
@@ -266,14 +269,21 @@ func (w *Watch) Observations() []runnerv1alpha1.ObservationResult {
 	return w.observations
 }
 
-// Window returns the figures of the present window of a threshold, and false if there is no whole window.
+// Window returns the figures of the present window of a threshold, and false if there is no whole window. The last
+// window of the load is whole when each request has its outcome. It has no figures of the load itself.
 func (w *Watch) Window(threshold int) (Figures, bool) {
-	s := w.sliding[threshold]
-	if s == nil || !s.whole() {
+	s, t := w.sliding[threshold], &w.plan.Thresholds[threshold]
+	ofLoad := t.Metric == runnerv1alpha1.MetricRate || t.Metric == runnerv1alpha1.MetricObserved
+	if s == nil || !s.whole() || s.ended && (ofLoad || !w.IsComplete()) {
 		return Figures{}, false
 	}
 	counts, h := s.sum()
-	return w.figuresOf(w.of[threshold], &counts, s.lasts, h), true
+	out := w.figuresOf(w.of[threshold], &counts, s.lasts, h)
+	if s.ended && t.Max != "" {
+		q := requestsOf(&counts.SelectionCounts)
+		out.Earlier = max(0, -q.InFlightAtEnd)
+	}
+	return out, true
 }
 
 // figuresOf returns the figures of a part. It leaves out requests without an outcome.
@@ -302,6 +312,8 @@ type sliding struct {
 	// lasts is the sum of the lengths of steps. moved is true if a step was added since the last look.
 	lasts time.Duration
 	moved bool
+	// ended is true if the load has ended in the window, and what follows is in it.
+	ended bool
 }
 
 type slidingStep struct {
@@ -312,13 +324,13 @@ type slidingStep struct {
 
 func (s *sliding) reset() { *s = sliding{length: s.length, step: s.step} }
 
-// add adds an interval. It completes a step if the step is long enough.
+// add adds an interval. It completes a step if the step is long enough, or if the load has ended.
 func (s *sliding) add(lasts time.Duration, counts *tallies, h *histogram.H) {
 	s.moved = false
 	s.open.lasts += lasts
 	s.open.counts.add(counts, 1)
 	s.open.time = joined(s.open.time, spectrumOf(h))
-	if s.open.lasts < s.step-early {
+	if s.open.lasts < s.step-early && !s.ended {
 		return
 	}
 	s.steps, s.lasts, s.moved = append(s.steps, s.open), s.lasts+s.open.lasts, true

@@ -72,6 +72,11 @@ func (r *watchRun) snapshot(shard int, until time.Duration) *runnerv1alpha1.Snap
 	return s
 }
 
+// ends makes a snapshot the final one of a runner whose load ended at a time.
+func ends(s *runnerv1alpha1.Snapshot, at time.Duration) {
+	s.State, s.EndedAt = runnerv1alpha1.StateDone, s.StartAt+int64(at)
+}
+
 // windowFigures are the figures of a window that must not depend on the number of shards.
 type windowFigures struct {
 	Sent, Succeeded, P99, P50 int64
@@ -182,6 +187,28 @@ func TestWatchInterruptions(t *testing.T) {
 			s.LeaseExpired = s.Shard == 1 && second >= 6 && second < 8
 			return true
 		}, []int{3, 4, 5, 11, 12, 13, 14}},
+		{"a runner left in the 6th second", func(second int, s *runnerv1alpha1.Snapshot) bool {
+			if s.Shard == 1 && second >= 6 {
+				ends(s, 5500*time.Millisecond)
+			}
+			return true
+		}, []int{3, 4, 5, 9, 10, 11, 12, 13, 14}},
+		{"the load ends in the 11th second", func(second int, s *runnerv1alpha1.Snapshot) bool {
+			if second+s.Shard >= 12 { // the look at one runner was just before the end
+				ends(s, 10_950*time.Millisecond)
+			}
+			if second < 14 {
+				s.State = runnerv1alpha1.StateRunning
+			}
+			return true
+		}, []int{3, 4, 5, 6, 7, 8, 9, 10, 14}},
+		{"the load ends, and a lease expired before", func(second int, s *runnerv1alpha1.Snapshot) bool {
+			if second >= 11 {
+				ends(s, 11*time.Second)
+				s.LeaseGaps = runnerv1alpha1.LeaseGaps{Count: 1}
+			}
+			return true
+		}, []int{3, 4, 5, 6, 7, 8, 9, 10}},
 		{"a runner that is lost does not stop the windows of the others", func(second int, s *runnerv1alpha1.Snapshot) bool {
 			return s.Shard != 1 || second < 6
 		}, nil},

@@ -131,11 +131,12 @@ func (l *Live) Seen() map[string]Observation {
 	return out
 }
 
-// Abort returns the first threshold that failed and ends the test, and false if no threshold does.
+// Abort returns the first threshold that failed and ends the test, and false if no threshold does. The last window ends
+// nothing.
 func (l *Live) Abort() (runnerv1alpha1.ThresholdResult, Observation, bool) {
 	for i := range l.plan.Thresholds {
 		t := &l.plan.Thresholds[i]
-		if !t.AbortOnFail {
+		if !t.AbortOnFail || t.Window > 0 && l.watch.IsComplete() {
 			continue
 		}
 		began, ok := l.watch.Begun(t.Of.Stage)

@@ -213,11 +213,11 @@ func (c *comparison) time(f *build.Figures) error {
 	if err != nil {
 		return err
 	}
-	if h.Count()+h.Unanswered() == 0 {
+	if h.Count()+h.Unanswered() <= f.Earlier {
 		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
-	observed := h.Quantile(q)
+	observed := h.QuantileWithout(q, f.Earlier)
 	c.value = float64(observed)
 	if _, is := runnerv1alpha1.LimitOf(observed); is {
 		// A request without a response is longer than every maximum.

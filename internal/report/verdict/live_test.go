@@ -1,0 +1,120 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/report/build"
+)
+
+// endingRun is a load of 6 s with a rate whose requests take 10 ms, or time out after 2 s.
+type endingRun struct {
+	rate int
+	// timesOut returns whether a request has no response.
+	timesOut func(i int, at time.Duration) bool
+	// paused is true if the load pauses from 3 s to 4.5 s.
+	paused bool
+}
+
+const (
+	loadOfEnding    = 6 * time.Second
+	timeoutOfEnding = 2 * time.Second
+)
+
+// snapshot is what a runner has counted after a time. It is done when each request has an outcome.
+func (r *endingRun) snapshot(after time.Duration) *runnerv1alpha1.Snapshot {
+	const start = int64(1000 * time.Hour)
+	s := &runnerv1alpha1.Snapshot{
+		Boot: "b", Sequence: uint64(after/time.Millisecond) + 1, State: runnerv1alpha1.StateRunning, StartAt: start, StartedAt: start + 1,
+		Clock: start + int64(after), Suspended: r.paused && after >= 3*time.Second && after < 4500*time.Millisecond, Steps: make([]runnerv1alpha1.StepCounters, 1),
+		Chains: make([]runnerv1alpha1.ChainCounters, 1), Targets: make([]runnerv1alpha1.TargetTimes, 1),
+	}
+	if after >= loadOfEnding {
+		s.EndedAt = start + int64(loadOfEnding)
+	}
+	h, q := histogram.New(), &s.Counters
+	for i := range r.rate * int(loadOfEnding/time.Second) {
+		at := time.Duration(i) * time.Second / time.Duration(r.rate)
+		switch took := after - at; {
+		case took < 0:
+		case r.timesOut(i, at) && took >= timeoutOfEnding:
+			q.Sent, q.TimedOut = q.Sent+1, q.TimedOut+1
+		case !r.timesOut(i, at) && took >= 10*time.Millisecond:
+			q.Sent, q.Done, q.Succeeded = q.Sent+1, q.Done+1, q.Succeeded+1
+			h.Record(10_000)
+		default:
+			q.Sent, q.InFlightAtEnd = q.Sent+1, q.InFlightAtEnd+1
+		}
+	}
+	s.Stages = []runnerv1alpha1.StageCounters{{Sent: q.Sent, Slots: q.Sent, Ended: max(0, s.EndedAt-start)}}
+	s.Steps[0].Outcomes, s.Chains[0] = q.Outcomes, runnerv1alpha1.ChainCounters{Started: q.Sent, Completed: q.Succeeded, Unfinished: q.Sent - q.Succeeded}
+	s.Steps[0].StatusCodes = map[string]int64{"200": q.Done}
+	s.StatusCodes, s.ResponseTime, s.Steps[0].ResponseTime = s.Steps[0].StatusCodes, h.Encode(), h.Encode()
+	if s.EndedAt != 0 && q.InFlightAtEnd == 0 {
+		s.State, s.Histograms = runnerv1alpha1.StateDone, &runnerv1alpha1.Histograms{}
+	}
+	return s
+}
+
+// TestLastWindow: what fails after the end of the load is in the last window, and what was sent before the window is not.
+func TestLastWindow(t *testing.T) {
+	hangs := func(_ int, at time.Duration) bool { return at >= 5*time.Second }
+	sometimes := func(i int, _ time.Duration) bool { return i%111 == 50 } // 0.9%
+	threshold := func(m runnerv1alpha1.Metric, percentile, limit string) runnerv1alpha1.Threshold {
+		return runnerv1alpha1.Threshold{Name: "t", Metric: m, Percentile: percentile, Max: limit, Window: 2 * time.Second, AbortOnFail: true}
+	}
+	atLeast := threshold(runnerv1alpha1.MetricSucceeded, "", "")
+	atLeast.Min = "95%"
+	rate := threshold(runnerv1alpha1.MetricRate, "", "")
+	rate.Min = "990"
+	for name, tt := range map[string]struct {
+		run       endingRun
+		threshold runnerv1alpha1.Threshold
+		observed  string
+		outcome   runnerv1alpha1.Outcome
+	}{
+		"errors":                      {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricErrorRate, "", "1%"), "49.5248%", runnerv1alpha1.OutcomeFailed},
+		"a percentile":                {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricResponseTime, "p99", "20ms"), "> 2s", runnerv1alpha1.OutcomeFailed},
+		"a count":                     {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricTimedOut, "", "900"), "990", runnerv1alpha1.OutcomeFailed},
+		"a count a second":            {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricTimedOut, "", "300/s"), "495/s", runnerv1alpha1.OutcomeFailed},
+		"a minimum":                   {endingRun{rate: 1000, timesOut: hangs}, atLeast, "50.224%", runnerv1alpha1.OutcomeFailed},
+		"always as many":              {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricErrorRate, "", "1%"), "", runnerv1alpha1.OutcomePassed},
+		"as many, counted":            {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricTimedOut, "", "20"), "", runnerv1alpha1.OutcomePassed},
+		"as many, p99":                {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricResponseTime, "p99", "20ms"), "10ms", runnerv1alpha1.OutcomePassed},
+		"a rate":                      {endingRun{rate: 1000, timesOut: hangs}, rate, "1000", runnerv1alpha1.OutcomePassed},
+		"a shorter one after a pause": {endingRun{rate: 1000, timesOut: hangs, paused: true}, threshold(runnerv1alpha1.MetricErrorRate, "", "1%"), "0%", runnerv1alpha1.OutcomePassed},
+		"a high limit":                {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricErrorRate, "", "60%"), "49.5248%", runnerv1alpha1.OutcomePassed},
+	} {
+		for _, between := range []time.Duration{0, 400 * time.Millisecond} {
+			t.Run(name+" "+between.String(), func(t *testing.T) {
+				plan := &runnerv1alpha1.Plan{
+					Name: "default/test", Targets: []runnerv1alpha1.Target{{Name: "front"}},
+					Chains:     []runnerv1alpha1.Chain{{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get", Timeout: timeoutOfEnding}}}},
+					Rates:      []runnerv1alpha1.Rate{{Name: "hold", Count: int64(tt.run.rate), Period: time.Second, Duration: loadOfEnding}},
+					Thresholds: []runnerv1alpha1.Threshold{tt.threshold, {Name: "errors", Metric: runnerv1alpha1.MetricErrorRate, Max: "100%"}},
+				}
+				l, last := NewLive(plan, 1), (*runnerv1alpha1.Snapshot)(nil)
+				for after := between + time.Second; last == nil || last.State != runnerv1alpha1.StateDone; after += time.Second {
+					last = tt.run.snapshot(after)
+					if err := l.Add(last); err != nil {
+						t.Fatal(err)
+					}
+					if _, _, abort := l.Abort(); abort {
+						t.Errorf("the test is ended after %s", after)
+					}
+				}
+				report, err := build.Build(build.Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{*last}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := Judge(plan, report, Facts{Seen: l.Seen()})
+				if err != nil || v.Outcome != tt.outcome || between == 0 && !strings.HasPrefix(v.Thresholds[0].Observed, tt.observed) {
+					t.Errorf("got %+v, %v; want %s, %s", v, err, tt.outcome, tt.observed)
+				}
+			})
+		}
+	}
+}
