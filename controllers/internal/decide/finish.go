@@ -94,7 +94,7 @@ func setThresholds(f *run.Facts, facts *verdict.Facts) {
 	for i := range f.Record.Thresholds {
 		if t := &f.Record.Thresholds[i]; t.Abort {
 			facts.Aborted = t.Name
-			facts.Seen[t.Name] = verdict.Observation{Observed: t.Observed, After: t.After}
+			facts.Seen[t.Name] = t.Observation()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 	"github.com/h2surge/h2surge/controllers/internal/shards"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 func TestLossTolerated(t *testing.T) {
@@ -65,6 +67,21 @@ func TestRecordsStored(t *testing.T) {
 		f := &run.Facts{Record: stored, View: &shards.View{Shards: []shards.Shard{tc.shard}}}
 		if got := recordsStored(f); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestSetThresholds: the verdict has the whole observation of a threshold whose failure is stored.
+func TestSetThresholds(t *testing.T) {
+	o := verdict.Observation{Observed: "> 5s", After: 3 * time.Second, Unanswered: true, Above: 7}
+	for _, abort := range []bool{false, true} {
+		stored := record.ThresholdOf("fast", o)
+		stored.Abort = abort
+		f := &run.Facts{Record: &record.Record{Thresholds: []record.Threshold{stored}}, View: &shards.View{Seen: map[string]verdict.Observation{"fast": {Observed: "1ms", Passed: true}}}}
+		var facts verdict.Facts
+		setThresholds(f, &facts)
+		if facts.Seen["fast"] != o || (facts.Aborted == "fast") != abort {
+			t.Errorf("abort %v: %+v", abort, facts)
 		}
 	}
 }

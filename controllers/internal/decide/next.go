@@ -69,8 +69,9 @@ func stop(f *run.Facts, next *record.Record) error {
 	reason := cmp.Or(StopReason(f), stopByLosses(f, next))
 	if a := aborting(f, next); reason == "" && a != nil {
 		reason = a.reason()
-		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), record.Threshold{Name: a.Name,
-			Observed: a.Observed, After: a.After, Abort: true})
+		failed := record.ThresholdOf(a.Name, a.Observation)
+		failed.Abort = true
+		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), failed)
 	}
 	if reason == "" {
 		return nil

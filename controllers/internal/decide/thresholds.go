@@ -29,8 +29,7 @@ func aborting(f *run.Facts, next *record.Record) *abort {
 func thresholds(f *run.Facts, next *record.Record) {
 	for _, name := range slices.Sorted(maps.Keys(f.View.Failed)) {
 		if !hasFailed(f, name) {
-			o := f.View.Failed[name]
-			next.Thresholds = append(next.Thresholds, record.Threshold{Name: name, Observed: o.Observed, After: o.After})
+			next.Thresholds = append(next.Thresholds, record.ThresholdOf(name, f.View.Failed[name]))
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 func TestSet(t *testing.T) {
@@ -266,4 +267,25 @@ func fullRecord(random *rand.Rand) *Record {
 		r.End.Runners = append(r.End.Runners, v1alpha1.RunnerStatus{Shard: int32(i), Pod: name, Node: name, State: "Done", Message: "no answer"})
 	}
 	return r
+}
+
+// TestThresholdIsStored: after a restart, a threshold that failed has the observation that it had, also if an earlier version stored it.
+func TestThresholdIsStored(t *testing.T) {
+	for stored, want := range map[string]verdict.Observation{
+		`{"name":"fast","observed":"2s","after":3000000000,"above":1900000}`:          {Observed: "2s", After: 3 * time.Second, Above: 1_900_000},
+		`{"name":"fast","observed":"\u003e 5s","after":3000000000,"unanswered":true}`: {Observed: "> 5s", After: 3 * time.Second, Unanswered: true},
+		`{"name":"fast","observed":"2s","after":3000000000}`:                          {Observed: "2s", After: 3 * time.Second},
+	} {
+		encoded, err := json.Marshal(ThresholdOf("fast", want))
+		if err != nil || string(encoded) != stored {
+			t.Errorf("stored is %s, %v; want %s", encoded, err, stored)
+		}
+		r := Record{Thresholds: make([]Threshold, 1)}
+		if err := json.Unmarshal([]byte(stored), &r.Thresholds[0]); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.Failed()["fast"]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
 }

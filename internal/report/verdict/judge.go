@@ -86,6 +86,10 @@ type Observation struct {
 	Passed   bool
 	// After is the time from the start of the test.
 	After time.Duration
+	// Unanswered is true if a percentile was among requests without a response. Above is by how much a time was above
+	// its maximum, in microseconds.
+	Unanswered bool
+	Above      float64
 }
 
 // FactsOf returns the problem of the shard with the lowest number that has one.

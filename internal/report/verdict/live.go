@@ -68,13 +68,14 @@ func (l *Live) window(i int, c *comparison) {
 	if worst.result.Observed == runnerv1alpha1.ObservedNone || worse(c, worst) {
 		*worst = *c
 	}
-	if o, before := l.failed[name]; !c.result.Passed {
-		if !before {
-			o.After = l.watch.Elapsed()
-		}
-		o.Observed = worst.result.Observed
-		l.failed[name] = o
+	if c.result.Passed {
+		return
 	}
+	after := l.watch.Elapsed()
+	if o, before := l.failed[name]; before {
+		after = o.After
+	}
+	l.failed[name] = worst.seen(after)
 }
 
 func worse(c, than *comparison) bool {
@@ -89,17 +90,17 @@ func worse(c, than *comparison) bool {
 func (l *Live) Results() []runnerv1alpha1.ThresholdResult {
 	out := make([]runnerv1alpha1.ThresholdResult, 0, len(l.plan.Thresholds))
 	for i := range l.plan.Thresholds {
-		out = append(out, l.look(i))
+		out = append(out, l.look(i).result)
 	}
 	return out
 }
 
-func (l *Live) look(i int) runnerv1alpha1.ThresholdResult {
+func (l *Live) look(i int) comparison {
 	t := &l.plan.Thresholds[i]
 	if t.Window > 0 {
-		out := l.windows[i].result
+		out := l.windows[i]
 		if o, failed := l.failed[t.Name]; failed {
-			out.Observed, out.Passed = o.Observed, false
+			out.saw(o)
 		}
 		return out
 	}
@@ -111,7 +112,7 @@ func (l *Live) look(i int) runnerv1alpha1.ThresholdResult {
 	if err != nil {
 		c.result.Observed = runnerv1alpha1.ObservedNone
 	}
-	return c.result
+	return c
 }
 
 // Failed returns the thresholds on windows that failed so far, by name.
@@ -122,11 +123,11 @@ func (l *Live) Seen() map[string]Observation {
 	out := map[string]Observation{}
 	for i := range l.plan.Thresholds {
 		t := &l.plan.Thresholds[i]
-		r := l.look(i)
-		if t.Window == 0 || r.Observed == runnerv1alpha1.ObservedNone {
+		c := l.look(i)
+		if t.Window == 0 || c.result.Observed == runnerv1alpha1.ObservedNone {
 			continue
 		}
-		out[t.Name] = Observation{Observed: r.Observed, Passed: r.Passed, After: l.failed[t.Name].After}
+		out[t.Name] = c.seen(l.failed[t.Name].After)
 	}
 	return out
 }
@@ -143,8 +144,8 @@ func (l *Live) Abort() (runnerv1alpha1.ThresholdResult, Observation, bool) {
 		if !ok || l.watch.Elapsed() < began+t.AbortAfter {
 			continue
 		}
-		if r := l.look(i); !r.Passed && r.Observed != runnerv1alpha1.ObservedNone {
-			return r, Observation{Observed: r.Observed, After: l.watch.Elapsed()}, true
+		if c := l.look(i); !c.result.Passed && c.result.Observed != runnerv1alpha1.ObservedNone {
+			return c.result, c.seen(l.watch.Elapsed()), true
 		}
 	}
 	return runnerv1alpha1.ThresholdResult{}, Observation{}, false

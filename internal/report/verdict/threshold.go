@@ -36,7 +36,7 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 		c, err := begin(t)
 		if err == nil {
 			if o, ok := seen[t.Name]; ok {
-				c.result.Observed, c.result.Passed = o.Observed, o.Passed
+				c.saw(o)
 				out = append(out, c)
 				continue
 			}
@@ -55,6 +55,17 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// saw sets what was observed while the test ran.
+func (c *comparison) saw(o Observation) {
+	c.result.Observed, c.result.Passed, c.unanswered, c.above = o.Observed, o.Passed, o.Unanswered, o.Above
+}
+
+// seen returns what was observed.
+func (c *comparison) seen(after time.Duration) Observation {
+	return Observation{Observed: c.result.Observed, Passed: c.result.Passed, After: after, Unanswered: c.unanswered,
+		Above: c.above}
 }
 
 // begin returns the comparison of a threshold without the observed value.

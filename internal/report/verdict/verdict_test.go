@@ -480,6 +480,74 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeSeen: a threshold that was compared while the test ran is excused as one that was compared at the end.
+func TestJudgeSeen(t *testing.T) {
+	lags := func(r *run) { r.report.Lag.P99, r.report.Lag.Max = 12_000, 12_000 }
+	for name, tt := range map[string]struct {
+		change func(*run)
+		// us is what 30 of 1000 requests took; 0: they have no response.
+		us      int64
+		outcome runnerv1alpha1.Outcome
+	}{
+		"the generator is well":           {func(*run) {}, 120_000, runnerv1alpha1.OutcomeFailed},
+		"the generator lags":              {lags, 120_000, runnerv1alpha1.OutcomeInconclusive},
+		"far beyond the lag":              {lags, 2_000_000, runnerv1alpha1.OutcomeFailed},
+		"no response, the generator lags": {lags, 0, runnerv1alpha1.OutcomeFailed},
+		"limited":                         {func(r *run) { r.isLimited(30) }, 0, runnerv1alpha1.OutcomeInconclusive},
+	} {
+		r := good()
+		r.plan.Targets = []runnerv1alpha1.Target{{Name: "front"}}
+		r.plan.Chains = []runnerv1alpha1.Chain{{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get", Timeout: 5 * time.Second}}}}
+		r.plan.Thresholds = []runnerv1alpha1.Threshold{fast, {Name: "errors", Metric: runnerv1alpha1.MetricErrorRate, Max: "100%"}}
+		r.plan.Thresholds[0].Max = "100ms"
+		tt.change(r)
+		times := func(n int64) *histogram.H {
+			h := histogram.New()
+			h.RecordN(1000, 970*n)
+			if tt.us > 0 {
+				h.RecordN(tt.us, 30*n)
+			}
+			return h
+		}
+		all := times(1)
+		if tt.us == 0 {
+			all.AddUnanswered(30, 5_000_000)
+		}
+		r.report.Histograms.ResponseTime = all.Encode()
+		judge := func(how string, facts Facts) {
+			t.Helper()
+			v, err := Judge(&r.plan, &r.report, facts)
+			if err != nil || v.Outcome != tt.outcome {
+				t.Errorf("%s, %s: got %+v, %v; want %s", name, how, v, err, tt.outcome)
+			}
+		}
+		judge("at the end", Facts{})
+		for _, window := range []time.Duration{0, 2 * time.Second} {
+			r.plan.Thresholds[0].Window, r.plan.Thresholds[0].AbortOnFail = window, true
+			l := NewLive(&r.plan, 1)
+			for second := range int64(4) {
+				s := &runnerv1alpha1.Snapshot{Boot: "b", Sequence: uint64(second + 1), State: runnerv1alpha1.StateRunning, StartAt: 1, StartedAt: 1,
+					Clock: 1 + second*int64(time.Second), Stages: make([]runnerv1alpha1.StageCounters, 1), ResponseTime: times(second).Encode()}
+				s.Counters.Sent, s.Counters.Done, s.Counters.Succeeded = 1000*second, 1000*second, 1000*second
+				if tt.us == 0 {
+					s.Counters.Done, s.Counters.Succeeded, s.Counters.TimedOut = 970*second, 970*second, 30*second
+				}
+				if err := l.Add(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if window > 0 {
+				judge("in windows", Facts{Seen: l.Seen()})
+			}
+			_, o, failed := l.Abort()
+			if !failed {
+				t.Fatalf("%s: nothing ends the test", name)
+			}
+			judge("at an early end", Facts{Seen: map[string]Observation{fast.Name: o}, Aborted: fast.Name})
+		}
+	}
+}
+
 func TestThresholdResults(t *testing.T) {
 	h := histogram.New()
 	for v := range int64(10000) {
