@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,8 +78,19 @@ func TestAlternatives(t *testing.T) {
 	if asked.Load() != 1 || r.Endpoint.Address != at {
 		t.Errorf("asked %d times; the endpoint's address is %s", asked.Load(), r.Endpoint.Address)
 	}
-	r.Alternatives, offer = new(Alternatives), "clear"
+	// The step of an origin with a name ends, though the offer has an address.
+	name := r.Endpoint.Authority + at[strings.LastIndexByte(at, ':'):]
+	r.Endpoint, r.Resolver = &rv.Endpoint{Scheme: "https", Authority: name, Address: name, BasePath: "/base"}, fixed(host)
+	var steps []Step
+	r.Progress = func(s Step) { steps = append(steps, s) }
+	r.Alternatives, offer = new(Alternatives), `h3="127.0.0.9:4433"`
 	_, err := Open(t.Context(), r)
+	if !errors.Is(err, stop) || to != "127.0.0.9:4433" || !slices.Equal(steps, []Step{Connecting, Handshaking}) {
+		t.Errorf("connects to %q, steps %v, error %v", to, steps, err)
+	}
+	r.Endpoint.Authority = "example.com"
+	r.Alternatives, offer = new(Alternatives), "clear"
+	_, err = Open(t.Context(), r)
 	if err == nil || !strings.Contains(err.Error(), `offers no h3 by Alt-Svc (RFC 7838): HEAD https://example.com/base has status 200 and Alt-Svc "clear"`) {
 		t.Errorf("error %v", err)
 	}

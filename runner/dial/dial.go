@@ -129,8 +129,9 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 		return nil, err
 	}
 	resolution, named := time.Since(begin), !IsResolved(address)
+	waited := named || r.Alternatives != nil // the address of the origin may have a name
 	for k := range all {
-		if k > 0 || named {
+		if k > 0 || waited {
 			r.report(Connecting)
 		}
 		var c *Connection

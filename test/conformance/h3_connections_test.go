@@ -175,11 +175,12 @@ func TestHTTP3LocalAddresses(t *testing.T) {
 // HTTP/3 gets the load. A run does not start without an offer.
 func TestHTTP3AltSvc(t *testing.T) {
 	for _, c := range []struct {
-		name, offer, want string
+		name, host, offer, want string
 	}{
-		{"at another port", `h2=":1", h3=":%d"; ma=3600`, ""},
-		{"at another host", `h3="localhost:%d"`, ""},
-		{"no offer", "", "the target offers no h3 by Alt-Svc (RFC 7838)"},
+		{"at another port", "127.0.0.1", `h2=":1", h3=":%d"; ma=3600`, ""},
+		{"at another host", "127.0.0.1", `h3="localhost:%d"`, ""},
+		{"at an address", "localhost", `h3="127.0.0.1:%d"`, ""},
+		{"no offer", "127.0.0.1", "", "the target offers no h3 by Alt-Svc (RFC 7838)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -197,7 +198,8 @@ func TestHTTP3AltSvc(t *testing.T) {
 			origin.EnableHTTP2, origin.TLS = true, &tls.Config{Certificates: s.TLSConfig.Certificates}
 			origin.StartTLS()
 			t.Cleanup(origin.Close)
-			p := s.plan(origin.Listener.Addr().String(), 300)
+			_, port, _ := net.SplitHostPort(origin.Listener.Addr().String())
+			p := s.plan(net.JoinHostPort(c.host, port), 300)
 			p.Targets[0].AltSvc = true
 			if c.want != "" {
 				_, err := run(t.Context(), p)

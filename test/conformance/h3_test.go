@@ -38,7 +38,8 @@ func (s *quicServer) handle(h http.HandlerFunc) { s.other.Store(&h) }
 // newQUIC starts one. It answers with 612 octets.
 func newQUIC(t *testing.T, change func(*quicServer)) *quicServer {
 	t.Helper()
-	pair := certtest.New(t, x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}, nil)
+	names := []string{"localhost"}
+	pair := certtest.New(t, x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names, IsCA: true, BasicConstraintsValid: true}, nil)
 	s := &quicServer{caFile: filepath.Join(t.TempDir(), "ca.pem")}
 	if err := os.WriteFile(s.caFile, []byte(pair.PEM()), 0o600); err != nil {
 		t.Fatal(err)
