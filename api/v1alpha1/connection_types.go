@@ -127,8 +127,8 @@ type Connecting struct {
 	// +kubebuilder:default=true
 	Failover *bool `json:"failover,omitempty"`
 	// failbackInterval is how often a connection that has failed over tries its own url again. The runner opens a
-	// second connection for this. The second connection replaces the first one when it is open and, over HTTP/2,
-	// the server has answered. Default: 5s. Bounds: greater than 0, at most 1h.
+	// second connection for this. The second connection replaces the first one when it is open and, over HTTP/2
+	// and HTTP/3, the server has answered. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	FailbackInterval *Duration `json:"failbackInterval,omitempty"`

@@ -14,6 +14,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/netio"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -250,6 +251,42 @@ func TestFailover(t *testing.T) {
 	b.check(t, 1)
 	if diff := cmp.Diff([]int{0, 1, 2, 0}, to); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+}
+
+// TestFailbackAfterEarlyData: a trial that can send early data has no answer of its endpoint, and does not take the place
+// before SETTINGS have come.
+func TestFailbackAfterEarlyData(t *testing.T) {
+	b := newBench(t, func(t *rv.Target) { t.Protocol = rv.ProtocolH3 })
+	early := h3.AppendRecord(h3.AppendRecord(nil, &h3.Record{Kind: h3.Early}), &h3.Record{Kind: h3.Credit})
+	const control, settings, empty = 0, 4, 0
+	answer := h3.AppendRecord(nil, &h3.Record{Kind: h3.Handshaken, Code: h3.AcceptedEarly})
+	answer = h3.AppendRecord(answer, &h3.Record{Kind: h3.Peer, Data: []byte{control, settings, empty}})
+	b.cs.Open(0, 1, 0, true)
+	b.dialled(errors.New("refused"))
+	b.pass(firstBackoff)
+	b.dialled(nil)
+	b.peers[0].out = early
+	b.deliver()
+	b.check(t, 1)
+	c := b.cs.To(0).Take()
+	if c == nil || c.endpoint != 1 {
+		t.Fatalf("the first connection that is open is %+v", c)
+	}
+	b.cs.handle(c, responded)
+	b.cs.To(0).Offer(c)
+	b.pass(defaultFailback)
+	b.dialled(nil)
+	b.peers[1].out = early
+	b.deliver()
+	if b.check(t, 2); c.state != open {
+		t.Errorf("the connection to the second endpoint is %s before the first one has answered", c.state)
+	}
+	b.peers[1].out = answer
+	b.deliver()
+	b.check(t, 1)
+	if c := b.cs.To(0).Take(); c == nil || c.endpoint != 0 {
+		t.Errorf("the open connection is %+v, want one to the first endpoint", c)
 	}
 }
 

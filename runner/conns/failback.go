@@ -59,6 +59,15 @@ func (l *lifecycle) endTrial(trial *Conn) {
 	}
 }
 
+// isUsable returns whether a session that waits for SETTINGS can have requests. A trial waits for them also if it can
+// send early data: only they prove the first endpoint.
+func (c *Conn) isUsable() bool {
+	if c.role == failbackTrial && c.h3 != nil {
+		return c.h3.Settled()
+	}
+	return c.client.Ready()
+}
+
 // takePlaceOfOriginal gives the place to a trial that has proved the first endpoint, and removes the connection that
 // had it. It returns false if the place is gone.
 func (l *lifecycle) takePlaceOfOriginal(trial *Conn) bool {

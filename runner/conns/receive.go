@@ -111,7 +111,7 @@ func (l *lifecycle) take(c *Conn, p []byte) (open bool) {
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
 func (l *lifecycle) received(c *Conn) {
-	if c.state == opening && c.multiplexes() && c.client.Ready() {
+	if c.state == opening && c.multiplexes() && c.isUsable() {
 		l.timesOf(c).Settings.Record((l.now - c.since) / 1000)
 		l.handle(c, usable)
 	}

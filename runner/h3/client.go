@@ -60,6 +60,9 @@ func NewClient(cfg Config, h protocol.Handler) *Client {
 // depends on the peer's SETTINGS, so they need not be those of the resumed session (RFC 9114 7.2.4.2).
 func (c *Client) Ready() bool { return c.settled || c.early }
 
+// Settled returns whether the peer's SETTINGS have arrived.
+func (c *Client) Settled() bool { return c.settled }
+
 // Handshake returns the code of a Handshaken that has come since the last call.
 func (c *Client) Handshake() (code uint32, ok bool) {
 	code, ok = c.handshake-1, c.handshake > 0
