@@ -56,10 +56,30 @@ func (l *lane) keep(r *h3.Record) bool {
 	return r.Early
 }
 
-// settle waits for the handshake, and sends what the server has not got. streams is how many are open.
+// settle waits for the handshake, and sends what the server has not got. streams is how many are open. Streams can be
+// opened again while it has mu, so that no other goroutine opens a control stream before.
 func (c *Conn) settle(streams uint32) {
-	if _, err := c.q.NextConnection(c.q.Context()); err != nil {
+	select {
+	case <-c.q.HandshakeComplete():
+	case <-c.q.Context().Done():
 		return
+	}
+	unsent, ok := c.leaveEarly(streams)
+	if !ok {
+		return
+	}
+	for s, p := range unsent {
+		c.request(s, p)
+	}
+	c.begin(streams)
+}
+
+// leaveEarly ends the time of early data after the handshake. It returns what is not sent, and false if the connection ends.
+func (c *Conn) leaveEarly(streams uint32) (unsent map[*quic.Stream][]byte, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.q.NextConnection(c.q.Context()); err != nil {
+		return nil, false
 	}
 	var again []*quic.Stream
 	rejected := sessionOf(c.q) != h3.AcceptedEarly
@@ -68,11 +88,10 @@ func (c *Conn) settle(streams uint32) {
 		if err != nil {
 			const why = "fewer streams than in the resumed session are permitted"
 			go c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), why) //nolint:errcheck // has ended
-			return
+			return nil, false
 		}
 		again = append(again, s)
 	}
-	c.mu.Lock()
 	c.early = false
 	if rejected {
 		c.control = nil
@@ -80,7 +99,7 @@ func (c *Conn) settle(streams uint32) {
 	if c.control == nil && c.greeting != nil {
 		c.sendControl(c.greeting)
 	}
-	unsent := map[*quic.Stream][]byte{}
+	unsent = map[*quic.Stream][]byte{}
 	for slot := range streams {
 		if l := &c.lanes[slot]; rejected {
 			l.reopen(again[slot])
@@ -90,11 +109,7 @@ func (c *Conn) settle(streams uint32) {
 		}
 		c.lanes[slot].first = nil
 	}
-	c.mu.Unlock()
-	for s, p := range unsent {
-		c.request(s, p)
-	}
-	c.begin(streams)
+	return unsent, true
 }
 
 // reopen gives the lane a stream in the place of one whose early data was rejected.

@@ -132,6 +132,17 @@ func TestEarlyData(t *testing.T) {
 	}
 }
 
+// TestOneControlStream: after the server has rejected early data, no stream can be opened for SETTINGS before settle opens
+// one for those that were early data.
+func TestOneControlStream(t *testing.T) {
+	e := serveEarly(t, func(*quic.Config) {})
+	e.allows.Store(false)
+	c := e.dialEarly(t, 5)
+	if c.conn.OpensDuring(func() { e.gate.set(false) }) {
+		t.Error("a stream is opened before settle")
+	}
+}
+
 // TestEarlyDataIsCancelled: a request that is cancelled before the handshake is complete has no outcome. If the server
 // has rejected early data, it does not get it. Its slot is free again.
 func TestEarlyDataIsCancelled(t *testing.T) {
