@@ -28,7 +28,7 @@ type Conn struct {
 	// readers are the goroutines that put records.
 	readers sync.WaitGroup
 
-	// settled is closed when the handshake is complete and the lanes may read.
+	// settled is closed when the handshake is complete, and the lanes of early data have their streams.
 	settled chan struct{}
 
 	mu sync.Mutex // guards the fields below
@@ -55,10 +55,11 @@ type traffic struct{ sent, received uint64 }
 type lane struct {
 	stream *quic.Stream
 	number uint32
-	// first is its request before the handshake is complete; nil: none. held: it is not sent yet.
+	// first is its request before the handshake is complete, or before it has a stream; nil: none. held: it is not sent
+	// yet.
 	first []byte
 	held  bool
-	// cancelled: the session has cancelled it before the handshake is complete.
+	// cancelled: the session has cancelled it before then.
 	cancelled bool
 }
 
@@ -68,18 +69,23 @@ func newConn(q *quic.Conn, lanes int) *Conn {
 	select {
 	case <-q.HandshakeComplete():
 		_, _ = q.NextConnection(q.Context()) // streams can be opened again if early data was rejected
-		c.begin(0)
+		c.begin()
+		c.beginLanes(0)
 	default:
 		c.beginEarly()
 	}
 	return c
 }
 
-// begin lets the connection read after the handshake. The lanes below next run already.
-func (c *Conn) begin(next uint32) {
+// begin lets the connection read after the handshake.
+func (c *Conn) begin() {
 	c.put(&h3.Record{Kind: h3.Handshaken, Code: sessionOf(c.q)})
-	close(c.settled)
 	c.readers.Go(c.acceptPeers)
+}
+
+// beginLanes lets the lanes open streams. Those below next run already.
+func (c *Conn) beginLanes(next uint32) {
+	close(c.settled)
 	c.beginLane(next)
 }
 
@@ -190,6 +196,11 @@ func (c *Conn) runLane(slot uint32, s *quic.Stream) {
 // has its first stream, so that there are no more lanes than the peer permits streams, and one. It returns nil if the
 // connection has ended.
 func (c *Conn) openStream(slot uint32, first bool) *quic.Stream {
+	select {
+	case <-c.settled:
+	case <-c.q.Context().Done():
+		return nil
+	}
 	s, err := c.q.OpenStreamSync(c.q.Context())
 	if err != nil {
 		return nil

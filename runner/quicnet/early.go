@@ -27,97 +27,90 @@ func (c *Conn) beginEarly() {
 		c.lanes[n] = lane{stream: s, number: n}
 		c.put(&h3.Record{Kind: h3.Credit, Slot: n, Stream: n})
 	}
-	for slot := range n {
-		c.readers.Go(func() { c.runEarlyLane(slot) })
-	}
 	c.readers.Go(func() { c.settle(n) })
 }
 
-// runEarlyLane runs the lane of a stream that was opened before the handshake is complete.
-func (c *Conn) runEarlyLane(slot uint32) {
-	select {
-	case <-c.settled:
-	case <-c.q.Context().Done():
-		return
-	}
-	c.mu.Lock()
-	s := c.lanes[slot].stream
-	c.mu.Unlock()
-	c.runLane(slot, s)
-}
-
-// keep stores what the session sends before the handshake is complete. It returns whether it is sent now.
+// keep stores what the session sends before the handshake is complete, or before the lane has a stream. It returns
+// whether it is sent now.
 func (l *lane) keep(r *h3.Record) bool {
 	if r.Kind == h3.Cancel {
 		l.first, l.cancelled = nil, true
 		return true
 	}
-	l.first, l.held = bytes.Clone(r.Data), !r.Early
-	return r.Early
+	sent := r.Early && l.stream != nil
+	l.first, l.held = bytes.Clone(r.Data), !sent
+	return sent
 }
 
-// settle waits for the handshake, and sends what the server has not got. streams is how many are open. Streams can be
-// opened again while it has mu, so that no other goroutine opens a control stream before.
+// settle waits for the handshake, sends what the server has not got, and starts the lanes. streams is how many were
+// opened.
 func (c *Conn) settle(streams uint32) {
 	select {
 	case <-c.q.HandshakeComplete():
 	case <-c.q.Context().Done():
 		return
 	}
-	unsent, ok := c.leaveEarly(streams)
-	if !ok {
+	if !c.leaveEarly(streams) {
 		return
 	}
-	for s, p := range unsent {
-		c.request(s, p)
+	c.begin()
+	for slot := range streams {
+		if !c.settleLane(slot) {
+			return
+		}
 	}
-	c.begin(streams)
+	c.beginLanes(streams)
 }
 
-// leaveEarly ends the time of early data after the handshake. It returns what is not sent, and false if the connection ends.
-func (c *Conn) leaveEarly(streams uint32) (unsent map[*quic.Stream][]byte, ok bool) {
+// leaveEarly ends the time of early data after the handshake. It returns false if the connection has ended. It makes
+// streams openable again while it has mu, so that no other goroutine opens a control stream before.
+func (c *Conn) leaveEarly(streams uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := c.q.NextConnection(c.q.Context()); err != nil {
-		return nil, false
-	}
-	var again []*quic.Stream
-	rejected := sessionOf(c.q) != h3.AcceptedEarly
-	for rejected && uint32(len(again)) < streams {
-		s, err := c.q.OpenStream()
-		if err != nil {
-			const why = "fewer streams than in the resumed session are permitted"
-			go c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), why) //nolint:errcheck // has ended
-			return nil, false
-		}
-		again = append(again, s)
+		return false
 	}
 	c.early = false
-	if rejected {
+	if sessionOf(c.q) != h3.AcceptedEarly { // all that was sent is to be sent again
 		c.control = nil
+		for slot := range streams {
+			c.lanes[slot].stream, c.lanes[slot].held = nil, true
+		}
 	}
 	if c.control == nil && c.greeting != nil {
 		c.sendControl(c.greeting)
 	}
-	unsent = map[*quic.Stream][]byte{}
-	for slot := range streams {
-		if l := &c.lanes[slot]; rejected {
-			l.reopen(again[slot])
-		}
-		if l := &c.lanes[slot]; l.first != nil && (rejected || l.held) {
-			unsent[l.stream] = l.first
-		}
-		c.lanes[slot].first = nil
-	}
-	return unsent, true
+	return true
 }
 
-// reopen gives the lane a stream in the place of one whose early data was rejected.
-func (l *lane) reopen(s *quic.Stream) {
-	if l.stream = s; l.cancelled {
+// settleLane starts a lane. If its early data was rejected, it first waits for a stream: the server may permit fewer
+// than in the session before. No other lane opens one before all have theirs, so lane k has stream k again. It returns
+// false if the connection has ended.
+func (c *Conn) settleLane(slot uint32) bool {
+	l := &c.lanes[slot] // its stream changes only here until the lane runs
+	s, again := l.stream, l.stream == nil
+	if again {
+		var err error
+		if s, err = c.q.OpenStreamSync(c.q.Context()); err != nil {
+			return false
+		}
+	}
+	c.mu.Lock()
+	unsent, cancelled := l.first, again && l.cancelled
+	if !l.held {
+		unsent = nil
+	}
+	l.stream, l.first = s, nil
+	c.mu.Unlock()
+	switch {
+	case cancelled:
 		s.CancelRead(quic.StreamErrorCode(protocol.H3RequestCancelled))
 		s.CancelWrite(quic.StreamErrorCode(protocol.H3RequestCancelled))
+	case unsent != nil:
+		c.request(s, unsent)
 	}
+	c.readers.Go(func() { c.runLane(slot, s) })
+	return true
 }
 
 // sessionOf returns the code of Handshaken of a connection.

@@ -50,12 +50,13 @@ func (c *Conn) send(r *h3.Record) {
 	}
 }
 
-// stream returns the stream of a record; nil: the lane has another one, or the request waits for the handshake.
+// stream returns the stream of a record; nil: the lane has another one, or the request waits for the handshake or for a
+// stream.
 func (c *Conn) stream(r *h3.Record) *quic.Stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := &c.lanes[r.Slot]
-	if l.number != r.Stream || c.early && !l.keep(r) {
+	if l.number != r.Stream || (c.early || l.stream == nil) && !l.keep(r) {
 		return nil
 	}
 	return l.stream
