@@ -158,7 +158,12 @@ func (r *Runner) newNet() (n netio.Net, release func(), err error) {
 	}
 	n, release, err = netio.New()
 	if err == nil && slices.ContainsFunc(r.plan.Targets, func(t rv.Target) bool { return t.Protocol == rv.ProtocolH3 }) {
-		n = netio.WithStreams(n)
+		with, wait := netio.WithStreams(n)
+		closeNet := release
+		n, release = with, func() {
+			wait() // else the process could end before the peers know of it
+			closeNet()
+		}
 	}
 	return n, release, err
 }

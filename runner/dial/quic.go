@@ -25,6 +25,7 @@ type Streams interface {
 	Send(b []byte) (int, error)
 	// Octets returns how many octets were sent and received since the last call.
 	Octets() (sent, received int64)
+	// Close waits for the goroutine of the connection, and not for the peer.
 	Close()
 }
 

@@ -14,6 +14,8 @@ type streamsNet struct {
 	conns []*streamsConn
 	// why is the error of the last Closed of a connection of QUIC, and nil after another one.
 	why error
+	// closing are the connections of QUIC that are about to end.
+	closing sync.WaitGroup
 
 	mu sync.Mutex // guards the fields below, and those of connections
 	// listed may be ready. A connection stays listed as long as it is, as poll.Poller reports it again and again.
@@ -33,8 +35,11 @@ type streamsConn struct {
 // firstStreams is the number of the first connection of QUIC, above all descriptors.
 const firstStreams = 1 << 30
 
-// WithStreams returns a Net that has also the connections of QUIC.
-func WithStreams(n Net) Net { return &streamsNet{Net: n} }
+// WithStreams returns a Net that has also the connections of QUIC, and what waits for the end of those that are closed.
+func WithStreams(n Net) (with Net, wait func()) {
+	s := &streamsNet{Net: n}
+	return s, s.closing.Wait
+}
 
 // at returns a connection of QUIC; nil: the number is that of a socket.
 func (n *streamsNet) at(fd int) *streamsConn {
@@ -176,5 +181,5 @@ func (n *streamsNet) Close(fd int) {
 	s.closed = true
 	n.mu.Unlock()
 	n.conns[fd-firstStreams] = nil
-	s.Streams.Close()
+	n.closing.Go(s.Streams.Close) // the worker does not wait for the goroutine of the connection
 }

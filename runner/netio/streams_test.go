@@ -18,8 +18,10 @@ type pipe struct {
 	in     string
 	full   bool
 	closed bool
-	err    error
-	sent   string
+	// ends: Close waits for it.
+	ends chan struct{}
+	err  error
+	sent string
 }
 
 func (p *pipe) change(f func()) {
@@ -63,11 +65,14 @@ func (p *pipe) Send(b []byte) (int, error) {
 
 func (*pipe) Octets() (sent, received int64) { return 100, 200 }
 
-func (p *pipe) Close() { p.change(func() { p.closed = true }) }
+func (p *pipe) Close() {
+	<-p.ends
+	p.change(func() { p.closed = true })
+}
 
 func adoptPipe(t *testing.T, n Net, data int32) (*pipe, Socket) {
 	t.Helper()
-	p := new(pipe)
+	p := &pipe{ends: make(chan struct{})}
 	s, err := Open(n, &dial.Connection{FD: -1, Streams: p}, data)
 	if err != nil {
 		t.Fatal(err)
@@ -90,10 +95,10 @@ func awaitEvents(t *testing.T, n Net) (all []Event) {
 	}
 }
 
-// TestStreams: events of connections of QUIC, with and without those of sockets.
+// TestStreams: events of connections of QUIC, with and without those of sockets. A worker does not wait for their end.
 func TestStreams(t *testing.T) {
 	plain := NewPlain(rv.Clock)
-	n := WithStreams(plain)
+	n, wait := WithStreams(plain)
 	p, s := adoptPipe(t, n, 7)
 	if !s.IsSecure() {
 		t.Error("not secure")
@@ -139,8 +144,12 @@ func TestStreams(t *testing.T) {
 	}
 	s.Close()
 	p.change(func() { p.in = "late" })
-	if k, _, _ := n.Wait(make([]Event, 8), 0); k != 0 || !p.closed {
+	if k, _, _ := n.Wait(make([]Event, 8), 0); k != 0 {
 		t.Errorf("%d events after Close", k)
+	}
+	close(p.ends)
+	if wait(); !p.closed {
+		t.Error("the connection has not ended")
 	}
 	if _, other := adoptPipe(t, n, 8); other.fd != firstStreams {
 		t.Errorf("number %d", other.fd-firstStreams)
@@ -149,7 +158,7 @@ func TestStreams(t *testing.T) {
 
 // TestStreamsStarveNone: with more ready connections than events, each gets its turn.
 func TestStreamsStarveNone(t *testing.T) {
-	n := WithStreams(NewPlain(rv.Clock))
+	n, _ := WithStreams(NewPlain(rv.Clock))
 	for i := range int32(20) {
 		p, _ := adoptPipe(t, n, i)
 		p.change(func() { p.in = "x" })

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/quic-go/quic-go"
+	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h3"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -47,6 +48,8 @@ type Conn struct {
 	closed  bool  // nothing reads the queue any more
 	writing int   // octets of requests that wait for flow control
 	err     error // why the connection has ended
+	// ending is what Close tells the peer.
+	ending quic.ApplicationError
 }
 
 type traffic struct{ sent, received uint64 }
@@ -66,6 +69,7 @@ type lane struct {
 func newConn(q *quic.Conn, lanes int) *Conn {
 	c := &Conn{q: q, lanes: make([]lane, lanes), notify: func() {}, settled: make(chan struct{})}
 	c.drained = sync.NewCond(&c.mu)
+	c.ending.ErrorCode = quic.ApplicationErrorCode(protocol.H3NoError)
 	select {
 	case <-q.HandshakeComplete():
 		_, _ = q.NextConnection(q.Context()) // streams can be opened again if early data was rejected
@@ -153,10 +157,21 @@ func (c *Conn) end(why error) {
 	notify()
 }
 
-// Close ends the connection without an error, unless it has ended. It does not wait for the peer.
+// Close ends the connection without an error, unless it has ended or fail has begun to end it. It does not wait for the
+// peer.
 func (c *Conn) Close() {
 	c.discard()
-	_ = c.q.CloseWithError(quic.ApplicationErrorCode(protocol.H3NoError), "")
+	c.mu.Lock()
+	why := c.ending
+	c.mu.Unlock()
+	_ = c.q.CloseWithError(why.ErrorCode, why.ErrorMessage)
+}
+
+// fail begins to end the connection with an error. The caller has mu.
+func (c *Conn) fail(code http2.ErrCode, reason string) {
+	why := quic.ApplicationError{ErrorCode: quic.ApplicationErrorCode(code), ErrorMessage: reason}
+	c.ending = why
+	go c.q.CloseWithError(why.ErrorCode, why.ErrorMessage) //nolint:errcheck // has ended
 }
 
 // discard lets no lane wait for the queue.

@@ -447,18 +447,37 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
-// TestProtocolError: the peer gets the code of the session.
+// TestProtocolError: the peer gets the code of the session, also if the connection is closed at once.
 func TestProtocolError(t *testing.T) {
-	s := serve(t, nil)
-	c := mustDial(t, s, 1)
-	_ = c.run(t, c.Ready)
-	close := h3.AppendRecord(nil, &h3.Record{Kind: h3.Close, Code: uint32(protocol.H3FrameError), Data: []byte("why")})
-	if n, err := c.conn.Send(close); n != len(close) || err != nil {
-		t.Fatal(n, err)
-	}
-	err := c.run(t, func() bool { return false })
-	if f := failure.Of(err, ""); f.Detail != `H3_FRAME_ERROR: "why"` {
-		t.Errorf("%+v", f)
+	for _, closes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closes %t", closes), func(t *testing.T) {
+			accepted := make(chan *quic.Conn, 1)
+			s := serve(t, func(s *server) {
+				s.ConnContext = func(ctx context.Context, q *quic.Conn) context.Context {
+					accepted <- q
+					return ctx
+				}
+			})
+			c := mustDial(t, s, 1)
+			_ = c.run(t, c.Ready)
+			record := h3.AppendRecord(nil, &h3.Record{Kind: h3.Close, Code: uint32(protocol.H3FrameError), Data: []byte("why")})
+			if n, err := c.conn.Send(record); n != len(record) || err != nil {
+				t.Fatal(n, err)
+			}
+			if closes {
+				c.conn.Close()
+			}
+			err := c.run(t, func() bool { return false })
+			if f := failure.Of(err, ""); f.Detail != `H3_FRAME_ERROR: "why"` {
+				t.Errorf("%+v", f)
+			}
+			peer := (<-accepted).Context()
+			<-peer.Done()
+			var got *quic.ApplicationError
+			if err := context.Cause(peer); !errors.As(err, &got) || got.ErrorCode != quic.ApplicationErrorCode(protocol.H3FrameError) {
+				t.Errorf("the peer gets %v", err)
+			}
+		})
 	}
 }
 

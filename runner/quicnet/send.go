@@ -5,8 +5,10 @@ import (
 	"errors"
 
 	"github.com/quic-go/quic-go"
+	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h3"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // Send sends the records at the begin of b, and returns how many octets it took. It takes none while too many octets
@@ -45,8 +47,9 @@ func (c *Conn) send(r *h3.Record) {
 		c.sendControl(r.Data)
 		c.mu.Unlock()
 	case h3.Close:
-		reason := string(r.Data)
-		go c.q.CloseWithError(quic.ApplicationErrorCode(r.Code), reason) //nolint:errcheck // has ended
+		c.mu.Lock()
+		c.fail(http2.ErrCode(r.Code), string(r.Data))
+		c.mu.Unlock()
 	}
 }
 
@@ -95,7 +98,7 @@ func (c *Conn) sendControl(p []byte) {
 		case err != nil && c.early:
 			return
 		case err != nil:
-			go c.q.CloseWithError(0x103, "no stream for SETTINGS is permitted (RFC 9114 6.2)") //nolint:errcheck // has ended
+			c.fail(protocol.H3StreamCreationError, "no stream for SETTINGS is permitted (RFC 9114 6.2)")
 			return
 		}
 		c.control = s
