@@ -455,8 +455,10 @@ type Target struct {
 	ConnectTo string `json:"connectTo,omitempty"`
 	// followAltSvc sends the load over HTTP/3 to the alternative service that the target offers (RFC 7838). Before the
 	// load, each runner sends HEAD to the URL over HTTP/2 or HTTP/1.1, and connects to the first h3 of the field Alt-Svc
-	// in the response. The runner does not count this request. If the target offers no h3, the test does not start.
-	// followAltSvc needs an https url and protocol Auto or h2, and cannot be used with connectTo. Default: false.
+	// in the response. With urls, it sends HEAD to those of its connections, and to another one when a connection fails
+	// over to it. The runner does not count this request. If the target offers no h3, the test does not start.
+	// followAltSvc needs an https url, protocol Auto or h2, and connecting.open AtStart, and cannot be used with
+	// connectTo. Default: false.
 	// +optional
 	FollowAltSvc bool `json:"followAltSvc,omitempty"`
 	// connectionChoice is how a runner chooses the connections of requests that it sends at the same time. Spread

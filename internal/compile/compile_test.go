@@ -188,6 +188,12 @@ func TestErrors(t *testing.T) {
 		{"Alt-Svc with h3", h3(func(t *v1alpha1.Target) { t.FollowAltSvc = true }), []string{"spec.targets[0].followAltSvc: needs protocol Auto or h2"}},
 		{"Alt-Svc with an address", h3(func(t *v1alpha1.Target) { t.FollowAltSvc, t.Protocol, t.ConnectTo = true, "h2", "a:1" }),
 			[]string{"spec.targets[0].followAltSvc: cannot be used with connectTo: Alt-Svc has the address"}},
+		{"Alt-Svc on demand", h3(func(t *v1alpha1.Target) {
+			t.FollowAltSvc, t.Protocol, t.Connecting = true, "Auto", &v1alpha1.Connecting{Open: v1alpha1.OpenOnDemand}
+		}), []string{"spec.targets[0].followAltSvc: needs connecting.open AtStart: a runner asks for Alt-Svc as it opens connections before the load"}},
+		{"Alt-Svc for each instance", h3(func(t *v1alpha1.Target) {
+			t.FollowAltSvc, t.Protocol, t.Connecting = true, "h2", &v1alpha1.Connecting{Open: v1alpha1.OpenPerInstance}
+		}), []string{"spec.targets[0].followAltSvc: needs connecting.open AtStart: a runner asks for Alt-Svc as it opens connections before the load"}},
 		{"Alt-Svc with ALPN", h3(func(t *v1alpha1.Target) {
 			t.FollowAltSvc, t.Protocol, t.TLS = true, "Auto", &v1alpha1.TLS{ALPN: []string{"h2"}}
 		}),

@@ -46,6 +46,8 @@ func (c *checker) altSvc(at *field.Path, t *v1alpha1.Target, out *runnerv1alpha1
 		c.fail(path, "needs protocol Auto or h2")
 	case t.ConnectTo != "":
 		c.fail(path, "cannot be used with connectTo: Alt-Svc has the address")
+	case t.Connecting != nil && t.Connecting.Open != v1alpha1.OpenAtStart:
+		c.fail(path, "needs connecting.open AtStart: a runner asks for Alt-Svc as it opens connections before the load")
 	default:
 		out.Protocol, out.AltSvc = runnerv1alpha1.ProtocolH3, true
 	}
