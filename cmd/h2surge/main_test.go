@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,5 +111,119 @@ func TestStandardOutput(t *testing.T) {
 				t.Errorf("exit code %d, says %q, want %d and %q", code, says.String(), tc.code, tc.says)
 			}
 		})
+	}
+}
+
+// withSecret is a manifest with a file that comes from a Secret. %s is the URL of the target.
+const withSecret = `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: small}
+spec:
+  targets: [{name: a, url: "%s", protocol: http1}]
+  chains:
+    - name: c
+      target: a
+      steps:
+        - {name: one, request: {method: POST, path: /, bodyFrom: {secretKeyRef: {name: s, key: body}}}}
+        - {name: two, request: {method: GET, path: /}}
+  rates: [{name: r, requestsPerSecond: 10, duration: 10s}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {body: secret}
+`
+
+// TestBrokenPipe: the program ends when nobody reads what it writes, and leaves no Secrets behind.
+func TestBrokenPipe(t *testing.T) {
+	h2surge := program(t)
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(target.Close)
+	for _, tc := range []struct {
+		args string
+		// stderr is true if nobody reads standard error; else nobody reads standard output.
+		stderr bool
+		code   int
+		says   string
+	}{
+		{"schema", false, 141, ""},
+		{"try", false, 141, ""},
+		{"try -o curl", false, 141, ""},
+		{"try --dry-run", false, 141, ""},
+		{"run", true, 4, "Verdict: Stopped"},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			cmd, left := inTemporary(t, h2surge, strings.Fields(tc.args)...)
+			if tc.args != "schema" {
+				cmd.Args = append(cmd.Args, "-f", "-")
+				cmd.Stdin = strings.NewReader(fmt.Sprintf(withSecret, target.URL))
+			}
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer write.Close()
+			read.Close()
+			var says strings.Builder
+			cmd.Stdout, cmd.Stderr = write, &says
+			if tc.stderr {
+				cmd.Stdout, cmd.Stderr = &says, write
+			}
+			_ = cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.Contains(says.String(), tc.says) || tc.says == "" && says.Len() > 0 {
+				t.Errorf("%v, says %q, want %d and %q", cmd.ProcessState, says.String(), tc.code, tc.says)
+			}
+			left()
+		})
+	}
+}
+
+// TestInterruptedReflection: an interrupt while a target does not answer leaves no Secrets behind.
+func TestInterruptedReflection(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	manifest := strings.Replace(fmt.Sprintf(withSecret, "http://"+silent.Addr().String()), "method: GET, path: /", "grpc: {service: a.B, method: C}", 1)
+	manifest = strings.Replace(manifest, ", protocol: http1", "", 1)
+	cmd, left := inTemporary(t, program(t), "try", "--reflection", "-f", "-")
+	cmd.Stdin = strings.NewReader(manifest)
+	var says strings.Builder
+	cmd.Stderr = &says
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		silent.Close() // so that Accept returns if the program did not connect
+		close(ended)
+	}()
+	if conn, err := silent.Accept(); err == nil {
+		defer conn.Close()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	}
+	<-ended
+	if cmd.ProcessState.ExitCode() != 4 || says.String() != "interrupted\n" {
+		t.Errorf("%v, says %q", cmd.ProcessState, says.String())
+	}
+	left()
+}
+
+// inTemporary returns a command with a directory of its own for temporary files, and a function that fails if something is
+// left there.
+func inTemporary(t *testing.T, name string, args ...string) (*exec.Cmd, func()) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	return cmd, func() {
+		t.Helper()
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("left behind: %v, %v", entries, err)
+		}
 	}
 }

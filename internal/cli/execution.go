@@ -193,15 +193,24 @@ func (x *execution) watch() error {
 		case key := <-x.keys:
 			err = x.press(key)
 		case <-tick.C:
-			x.every(x.engine.Snapshot())
-			if why := x.aborts(); why != "" {
-				err = x.engine.Stop(rv.Stop{Reason: why, Drain: true})
-			}
+			err = x.second()
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// second shows the run. It ends the run because of a threshold, or if nobody reads what is shown.
+func (x *execution) second() error {
+	x.every(x.engine.Snapshot())
+	if why := x.aborts(); why != "" {
+		return x.engine.Stop(rv.Stop{Reason: why, Drain: true})
+	}
+	if x.live.shown.unread && x.interrupted == 0 {
+		return x.interrupt()
+	}
+	return nil
 }
 
 // signal handles SIGHUP and interrupts. When a terminal closes, both the system and the shell may send SIGHUP: they

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli/command"
@@ -25,6 +27,8 @@ type progress struct {
 	previous []rv.Snapshot
 	// bar is the last progress bar; empty: there is not one.
 	bar string
+	// unread is true if the reader of w has ended.
+	unread bool
 }
 
 // clearLine goes to the first column and erases to the end of the line (ECMA-48 CR, EL).
@@ -42,7 +46,8 @@ func (p *progress) every(s *rv.Snapshot) {
 	}
 	p.previous = current
 	if !p.terminal {
-		fmt.Fprintln(p.w, p.line(live))
+		_, err := fmt.Fprintln(p.w, p.line(live))
+		p.unread = errors.Is(err, syscall.EPIPE)
 		return
 	}
 	p.bar = bar(live, s.Suspended)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/reflection"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/observe"
 )
@@ -74,8 +78,10 @@ func services(p *rv.Plan, target int) (names []string) {
 	return names
 }
 
-// askTargets fills the files of the ConfigMap of addReflected with the answers of the targets.
+// askTargets fills the files of the ConfigMap of addReflected with the answers of the targets. An interrupt ends it.
 func askTargets(p *rv.Plan, files []compile.File) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	placed, dir, err := materialise(p, files)
 	if err != nil {
 		return command.Failf("%v", err)
@@ -93,7 +99,11 @@ func askTargets(p *rv.Plan, files []compile.File) error {
 		if at < 0 {
 			continue
 		}
-		if files[at].Content, err = askTarget(&placed.Targets[i], services(p, i), secure[i]); err != nil {
+		files[at].Content, err = askTarget(ctx, &placed.Targets[i], services(p, i), secure[i])
+		switch {
+		case ctx.Err() != nil:
+			return command.Exit(verdict.ExitStopped, reasonInterrupted)
+		case err != nil:
 			return command.Usagef("--reflection: target %s: %v; name its proto files in protoFrom", t.Name, err)
 		}
 	}
@@ -101,12 +111,12 @@ func askTargets(p *rv.Plan, files []compile.File) error {
 }
 
 // askTarget returns the proto files of services of a target.
-func askTarget(t *rv.Target, services []string, secure *tls.Config) ([]byte, error) {
+func askTarget(ctx context.Context, t *rv.Target, services []string, secure *tls.Config) ([]byte, error) {
 	e := &t.Endpoints[0]
 	if len(e.URL) > 0 {
 		return nil, errors.New("the url has placeholders")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), reflectionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, reflectionTimeout)
 	defer cancel()
 	transport := observe.Transport(&observe.Config{Context: ctx, Resolver: dial.NewResolver(nil)}, e, t, secure)
 	return (&reflection.Server{Transport: transport, Base: e.Base()}).Files(ctx, services)

@@ -261,6 +261,11 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 // execute sends the load, and makes of what came back a conclusion.
 func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, page *livePage) (*conclusion, error) {
 	tune.Workers(len(cpus))
+	shown, limits := page.shown, newLimits(j.plan)
+	keys, restore := o.keys(parts, shown)
+	defer restore()
+	wishes, release := parts.interrupts(o.source.reread(), restore)
+	defer release()
 	plan, dir, err := materialise(j.plan, j.files)
 	if err != nil {
 		return nil, err
@@ -271,7 +276,6 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 		return nil, j.refused(err, dir) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
-	shown, limits := page.shown, newLimits(j.plan)
 	l := newLive(e, share, j, shown)
 	l.changed = page.change
 	if o.source.reread() {
@@ -279,10 +283,6 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	}
 	o.push.Follow(plan, e.Snapshot)
 	defer o.push.Stop()
-	keys, restore := o.keys(parts, shown)
-	defer restore()
-	wishes, release := parts.interrupts(l.reread != nil, restore)
-	defer release()
 	x := &execution{
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
 		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {

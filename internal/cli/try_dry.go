@@ -35,28 +35,35 @@ type dryRun struct {
 
 // dryRun shows the requests of one instance of each chain.
 func (t *tried) dryRun(chains []int, at time.Time) error {
-	placed, dir, err := materialise(t.plan, t.job.files)
-	if err != nil {
-		return command.Failf("%v", err)
-	}
-	defer remove(dir)
 	t.dry = true
-	d := &dryRun{tried: t, placed: placed, share: split.Whole(placed), wall: at.UnixNano()}
-	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv,
-		ReadFile: os.ReadFile}); err != nil {
-		return t.job.refused(err, dir)
-	}
-	if err := d.prepare(); err != nil {
+	d := &dryRun{tried: t, wall: at.UnixNano()}
+	if err := d.load(); err != nil {
 		return err
 	}
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
-		for c := range placed.Chains {
-			if placed.Chains[c].Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, c)) {
+		for c := range d.placed.Chains {
+			if d.placed.Chains[c].Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, c)) {
 				d.runChain(c)
 			}
 		}
 	}
 	return nil
+}
+
+// load reads all files, which are gone before anything is shown: writing may wait, and an interrupt then ends the
+// process.
+func (d *dryRun) load() error {
+	placed, dir, err := materialise(d.plan, d.job.files)
+	if err != nil {
+		return command.Failf("%v", err)
+	}
+	defer remove(dir)
+	d.placed, d.share = placed, split.Whole(placed)
+	if d.program, err = chain.Load(placed, chain.Resources{Share: &d.share, Env: os.LookupEnv,
+		ReadFile: os.ReadFile}); err != nil {
+		return d.job.refused(err, dir)
+	}
+	return d.prepare()
 }
 
 // prepare makes what one worker has. The engine learns credentials, listeners and published values only from a network.

@@ -79,6 +79,8 @@ func largestGroup(p *rv.Plan) int {
 
 // run sends one instance of each chain. Problem says why the trial could not run; the exchanges may show more.
 func (t *tried) run(chains []int, listen string, parts linked) (problem string, err error) {
+	wishes, release := parts.interrupts(false, func() {})
+	defer release()
 	placed, dir, err := materialise(t.plan, t.job.files)
 	if err != nil {
 		return "", command.Failf("%v", err)
@@ -91,8 +93,6 @@ func (t *tried) run(chains []int, listen string, parts linked) (problem string, 
 	defer e.Close() //nolint:errcheck // never fails
 	share := split.Whole(placed)
 	share.Slots = rv.Slots{Of: 1}
-	wishes, release := parts.interrupts(false, func() {})
-	defer release()
 	s, err := t.drive(e, share, wishes)
 	if err != nil {
 		return "", command.Failf("%v", err)

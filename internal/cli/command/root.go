@@ -4,17 +4,22 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/version"
 )
 
+// exitBrokenPipe is what a shell reports of a program that SIGPIPE has ended.
+const exitBrokenPipe = 128 + int(syscall.SIGPIPE)
+
 // Execute runs a command line without the program's name and returns the exit code. A command whose result could not be
-// written fails.
+// written fails, without a message if the reader has ended, such as head.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -22,6 +27,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	root.SetOut(stdout)
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(stdout.failed, syscall.EPIPE) {
+		return exitBrokenPipe
+	}
 	if err == nil && stdout.failed != nil {
 		err = Failf("standard output: %v", stdout.failed)
 	}
