@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,6 +35,18 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)
 			}
 		}
+	}
+}
+
+// TestExplainOfThePage: the reference shows the output of today.
+func TestExplainOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "```console\n$ h2surge explain spec.targets.protocol\n" + h2surge(t, nil, nil, "explain", "spec.targets.protocol").out + "```\n"
+	if !strings.Contains(string(page), want) {
+		t.Errorf("docs/reference/cli.md lacks\n%s", want)
 	}
 }
 
