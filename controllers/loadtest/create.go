@@ -25,10 +25,13 @@ import (
 //   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads
 //     a Service of the same name only to see whose it is; the garbage collector deletes it.
 //   - jobs create and patch: server-side apply.
+//   - loadtests/finalizers update: the owner reference of a Job blocks the deletion of its LoadTest in the foreground.
+//     The admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables, requires this right for it.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtests/finalizers,verbs=update
 
 // createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server
 // refuses one of them. A Job that the API server calls invalid is a mistake in the user's template; the cause of

@@ -142,7 +142,11 @@ func (p *performer) apply(ctx context.Context, op decide.Operation) error {
 
 // delete deletes an object in the background, unless it is gone or another one by now.
 func (p *performer) delete(ctx context.Context, op decide.Operation) error {
-	options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	how := metav1.DeletePropagationBackground
+	if op.Foreground {
+		how = metav1.DeletePropagationForeground
+	}
+	options := []client.DeleteOption{client.PropagationPolicy(how)}
 	if uid := op.Delete.GetUID(); uid != "" {
 		options = append(options, client.Preconditions{UID: &uid})
 	}

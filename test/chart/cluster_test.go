@@ -54,6 +54,8 @@ func TestMain(m *testing.M) {
 }
 
 var start = sync.OnceValues(func() (*cluster, error) {
+	// OpenShift enables it: an owner reference that blocks a deletion needs a right.
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()
 	if err != nil {
 		return nil, fmt.Errorf("starting the API server: %w", err)

@@ -89,6 +89,12 @@
 - apiGroups:
   - h2surge.io
   resources:
+  - loadtests/finalizers
+  verbs:
+  - update
+- apiGroups:
+  - h2surge.io
+  resources:
   - loadtests/status
   - loadtestschedules/status
   verbs:

@@ -33,6 +33,8 @@ type Operation struct {
 	// the default of the kind.
 	Delete Object
 	Grace  *int64
+	// Foreground keeps what is deleted until its dependents are gone, such as a Job until its pods have ended.
+	Foreground bool
 	// DropCounts deletes all stored counts of the run.
 	DropCounts bool
 	// Once keeps a process from repeating the operation until Once differs; empty: each pass makes it.

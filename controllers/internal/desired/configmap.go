@@ -86,7 +86,7 @@ func meta(lt *v1alpha1.LoadTest, name, component string) metav1.ObjectMeta {
 	}
 }
 
-// owner does not block the owner's deletion: nothing of a run needs to outlive it.
+// owner does not block the owner's deletion: nothing of a run but its Job needs to end before.
 func owner(lt *v1alpha1.LoadTest) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1alpha1.GroupVersion.String(),

@@ -50,6 +50,8 @@ func Job(in JobInput) (*batchv1.Job, error) {
 			Template:             *pods,
 		},
 	}
+	// A LoadTest that is deleted in the foreground stays until its pods have ended.
+	job.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true)
 	hash, err := templateHash(pods)
 	if err != nil {
 		return nil, err

@@ -153,19 +153,27 @@ func (c *Cluster) step() {
 	}
 }
 
-// collect deletes objects whose owners are gone, or wait for them.
+// collect deletes objects whose owners are gone, or wait for them. If its owner waits, what has dependents of its own
+// waits for these.
 func (c *Cluster) collect() {
 	all := apiserver.Objects[client.Object](c.opts.Server)
-	owners, waits := map[types.UID]client.Object{}, map[types.UID]bool{}
+	owners, owns, waits := map[types.UID]client.Object{}, map[types.UID]bool{}, map[types.UID]bool{}
 	for _, o := range all {
 		owners[o.GetUID()] = o
+		for _, ref := range o.GetOwnerReferences() {
+			owns[ref.UID] = true
+		}
 	}
 	for _, o := range all {
 		for _, ref := range o.GetOwnerReferences() {
 			owner := owners[ref.UID]
 			foreground := owner != nil && isForeground(owner)
+			policy := metav1.DeletePropagationBackground
+			if foreground && owns[o.GetUID()] {
+				policy = metav1.DeletePropagationForeground
+			}
 			if owner == nil || foreground {
-				_ = c.opts.Server.Delete(o, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})
+				_ = c.opts.Server.Delete(o, metav1.DeleteOptions{PropagationPolicy: &policy})
 			}
 			if foreground && ptr.Deref(ref.BlockOwnerDeletion, false) {
 				waits[ref.UID] = true

@@ -131,7 +131,7 @@ func (w *world) job() batchv1.JobStatus {
 }
 
 // TestLoadTest: the real operator makes a Job of a LoadTest, and the deletion of the LoadTest removes all that belongs to
-// it. A process that ignores SIGTERM keeps its pod for its grace.
+// it. A process that ignores SIGTERM keeps its pod for its grace, and in the foreground the LoadTest, too.
 func TestLoadTest(t *testing.T) {
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -145,6 +145,12 @@ func TestLoadTest(t *testing.T) {
 				lt, begin := apiserver.Find[*v1alpha1.LoadTest](w.server, "tests", "test"), time.Now()
 				if err := w.server.Delete(lt, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 					t.Fatal(err)
+				}
+				w.wait("end of the LoadTest", func() bool {
+					return apiserver.Find[*v1alpha1.LoadTest](w.server, "tests", "test") == nil
+				})
+				if waited := len(w.pods()) == 0; waited != (policy == metav1.DeletePropagationForeground) {
+					t.Errorf("the LoadTest waited for its pods: %t", waited)
 				}
 				w.wait("end", func() bool {
 					return !slices.ContainsFunc(apiserver.Objects[client.Object](w.server), func(o client.Object) bool {
