@@ -27,7 +27,8 @@ func Released(f *run.Facts) bool {
 func Finished(f *run.Facts) (out []Operation) {
 	noRecord := f.Record.End.Reason == v1alpha1.ReasonRunRecordMissing
 	if f.Record.End.Started || noRecord {
-		out = append(out, Operation{What: "the deletion of the counts", DropCounts: true, Once: gone})
+		out = append(out, Operation{What: "the deletion of the counts", DropCounts: true,
+			Once: late(f, f.Record.End.Time.Time)})
 	}
 	out = append(out, deleteSecret(f, f.Record.End.Time.Time))
 	if noRecord { // its runners may still send, and nothing else stops them

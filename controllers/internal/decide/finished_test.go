@@ -89,8 +89,8 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-// TestSecretIsDeletedTwice: if no operator knows that it was created, its creation can arrive after the end.
-func TestSecretIsDeletedTwice(t *testing.T) {
+// TestDeletedTwice: what a former operator creates can arrive after the end: counts, and a Secret if no operator knows that it was created.
+func TestDeletedTwice(t *testing.T) {
 	const grace = 30 * time.Second
 	for _, tt := range []struct {
 		secret types.UID
@@ -109,6 +109,10 @@ func TestSecretIsDeletedTwice(t *testing.T) {
 		f.LoadTest.UID, f.Record.Secret = "0a1b2c3d-0000", tt.secret
 		if op := deleteSecret(f, f.Now.Add(-tt.after)); (op.Once == gone) != tt.last || f.Requeue != tt.again {
 			t.Errorf("%s after the end, UID %q: once %s, next pass after %s; want %+v", tt.after, tt.secret, op.Once, f.Requeue, tt)
+		}
+		f.Record.End = &record.End{Started: true, Time: metav1.NewTime(f.Now.Add(-tt.after))}
+		if counts := Finished(f)[0]; !counts.DropCounts || (counts.Once == gone) != (tt.after >= grace) {
+			t.Errorf("%s after the end: %+v", tt.after, counts)
 		}
 	}
 }

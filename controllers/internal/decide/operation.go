@@ -44,6 +44,16 @@ type Operation struct {
 // gone is Once of a deletion of what the run does not create again.
 const gone = "gone"
 
+// late is Once of a deletion of what a former operator can have created: its request can arrive after the end, so the
+// deletion is repeated when podGrace has passed.
+func late(f *run.Facts, finished time.Time) string {
+	if left := finished.Add(f.Config.Report.PodGrace.Duration).Sub(f.Now); left > 0 {
+		f.Again(left)
+		return "at the end"
+	}
+	return gone
+}
+
 // DeleteJobs deletes Jobs and their pods in the background. One that is being deleted stays as it is: its deletion can
 // wait for its pods.
 func DeleteJobs(jobs ...*batchv1.Job) (out []Operation) {
@@ -61,13 +71,11 @@ func DeleteFormer(f *run.Facts) []Operation { return DeleteJobs(f.FormerJobs...)
 // deleteSecret deletes the private keys of a run with its end, and not only with its LoadTest. The runners read them
 // when they started. The operator cannot read the owner of a Secret, so the run record has the UID of the one that the
 // operator created. Without it, the name must do, which has a part of the UID of the LoadTest: the record was deleted,
-// is that of an earlier version, or could not be stored after the creation. The creation by a former operator can then
-// even arrive after the end, so the Secret is deleted again when podGrace has passed.
+// is that of an earlier version, or could not be stored after the creation.
 func deleteSecret(f *run.Facts, finished time.Time) Operation {
 	once := gone
-	if left := finished.Add(f.Config.Report.PodGrace.Duration).Sub(f.Now); f.Record.Secret == "" && left > 0 {
-		f.Again(left)
-		once = "at the end"
+	if f.Record.Secret == "" {
+		once = late(f, finished)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.LoadTest.Namespace,
 		Name: desired.TLSName(f.LoadTest), UID: f.Record.Secret}}
