@@ -62,12 +62,14 @@ func TestPresent(t *testing.T) {
 		"another stage":    {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "must have 1 stages"},
 		"another duration": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
 		"no rate at all":   {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "at least one stage that is not a warm-up must have a rate above 0"},
+		"more connections": {func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, 100, "all targets together have 3 connections; allowed: at most 2"},
 		"a negative rate":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](-1) }, 100, "spec.rates[0].requestsPerSecond"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := runtest.New(runtest.WithJob)
-			f.Config = &configv1alpha1.OperatorConfig{} // no limits
+			f.Config = &configv1alpha1.OperatorConfig{}
+			f.Config.Limits.Connections = 2
 			f.LoadTest = builder.Minimal("pcf").Edit(tt.edit).Build()
 			f.LoadTest.Namespace, f.LoadTest.Generation = "core", 2
 			started, _, errs := compile.Compile("core/pcf", &builder.Minimal("pcf").Build().Spec)

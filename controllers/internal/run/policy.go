@@ -22,12 +22,13 @@ func (f *Facts) Denied(compiled *runnerv1alpha1.Plan) (field.ErrorList, error) {
 		return nil, fmt.Errorf("the address policy: %w", err)
 	}
 	limits := f.liveLimits()
-	limits.Duration, limits.Connections = f.Config.Limits.Duration.Duration, f.Config.Limits.Connections
-	limits.Addresses, limits.DeniedPodFields = addresses, f.Config.Runner.DeniedPodFields
+	limits.Duration, limits.Addresses = f.Config.Limits.Duration.Duration, addresses
+	limits.DeniedPodFields = f.Config.Runner.DeniedPodFields
 	return limits.Check(&f.LoadTest.Spec, compiled), nil
 }
 
 // liveLimits are the limits of what can change while a test runs.
 func (f *Facts) liveLimits() *compile.Limits {
-	return &compile.Limits{RequestsPerSecond: f.Config.Limits.RequestsPerSecond, Shards: int(f.Config.Limits.Shards)}
+	l := &f.Config.Limits
+	return &compile.Limits{RequestsPerSecond: l.RequestsPerSecond, Shards: int(l.Shards), Connections: l.Connections}
 }
