@@ -25,6 +25,10 @@ type exchange struct {
 	next uint32 // of the free list, number plus one
 }
 
+// isOf returns whether the exchange is still that of a stream: the server releases the exchange of a request without an
+// answer while its stream is open, and another request takes it.
+func (x *exchange) isOf(c *session, id uint32) bool { return x.conn == c && x.id == id }
+
 // exchanges is a slab with a free list. Pointers into it are valid until the next call of take.
 type exchanges struct {
 	slots []exchange

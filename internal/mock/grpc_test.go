@@ -20,10 +20,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/internal/reflection"
 	h2grpc "github.com/h2surge/h2surge/runner/grpc"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 const probeProto = `syntax = "proto3";
@@ -59,21 +61,22 @@ rules:
   - {name: quiet, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, startsWith: quiet}]}, responses: [{unanswered: 1}]}
   - {name: stop, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, equals: stop}]}, responses: [{grpc: {status: ABORTED, message: "stopped"}}]}
   - {name: cut, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, equals: cut}]}, responses: [{reset: 1}]}
+  - {name: closed, match: {path: /probe.v1.Probe/Talk, eachMessage: true, body: [{jsonPointer: /service, equals: closed}]}, responses: [{close: 1}]}
   - {name: upload, match: {path: /probe.v1.Probe/Upload}, responses: [{body: '{"service": "${json:/-1/service}"}'}]}
   - {name: refused, match: {path: /probe.v1.Probe/Upload, eachMessage: true, body: [{jsonPointer: /service, equals: bad}]}, responses: [{grpc: {status: INVALID_ARGUMENT}}]}
   - {name: enough, match: {path: /probe.v1.Probe/Upload, eachMessage: true, body: [{jsonPointer: /service, equals: enough}]}, responses: [{body: '{"service": "got enough"}'}]}
   - {name: check, match: {path: /grpc.health.v1.Health/Check}, responses: [{reset: 100%}]}
 `
 
-// serveProbe serves rules with the services probe.v1.Probe and grpc.health.v1.Health, and returns a client of grpc-go.
-func serveProbe(t *testing.T) (*Server, *grpc.ClientConn) {
+// probeSet returns rules with the services probe.v1.Probe and grpc.health.v1.Health.
+func probeSet(t *testing.T) *rules.Set {
 	t.Helper()
 	dir := t.TempDir()
-	proto, err := os.ReadFile("../../config/samples/targets/health.proto")
+	healthProto, err := os.ReadFile("../../config/samples/targets/health.proto")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"health.proto": string(proto), "probe.proto": probeProto} {
+	for name, content := range map[string]string{"health.proto": string(healthProto), "probe.proto": probeProto} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +85,13 @@ func serveProbe(t *testing.T) (*Server, *grpc.ClientConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Options{Rules: set, Seed: 1}, (*Server).Serve)
+	return set
+}
+
+// serveProbe serves the rules of probeSet, and returns a client of grpc-go.
+func serveProbe(t *testing.T) (*Server, *grpc.ClientConn) {
+	t.Helper()
+	s := start(t, Options{Rules: probeSet(t), Seed: 1}, (*Server).Serve)
 	conn, err := grpc.NewClient(s.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -239,6 +248,55 @@ func TestConversations(t *testing.T) {
 	}
 	if st := s.Stats(); st.Answered != 4 || st.Unanswered != 1 || st.Aborted != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestClosedCalls: a rule for messages closes a connection, and the target serves the next one.
+func TestClosedCalls(t *testing.T) {
+	s, conn := serveProbe(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if got, _, err := call(ctx, conn, "/probe.v1.Probe/Talk", []string{"closed"}); status.Code(err) != codes.Unavailable || len(got) > 0 {
+		t.Errorf("a connection that is closed: %q, %v", got, err)
+	}
+	if got, _, err := call(ctx, conn, "/probe.v1.Probe/Echo", []string{"a"}); err != nil || !cmp.Equal(got, []string{"a"}) {
+		t.Errorf("the next call: %q, %v", got, err)
+	}
+	if st := s.Stats(); st.Pending != 0 || closedBy(st, "closed") != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func closedBy(st Stats, rule string) uint64 {
+	for _, r := range st.Rules {
+		if r.Name == rule {
+			return r.Closed
+		}
+	}
+	return 0
+}
+
+// TestInputAfterClose: a stream that closes its connection ends in the same input, when another one has its exchange.
+func TestInputAfterClose(t *testing.T) {
+	m := newMemory(t, Options{Rules: probeSet(t)})
+	message, err := proto.Marshal(&health.HealthCheckRequest{Service: "closed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := m.id, m.id+2
+	in := m.begin("POST", "/probe.v1.Probe/Talk", "content-type", "application/grpc")
+	in = h2.AppendData(in, first, false, append([]byte{0, 0, 0, 0, byte(len(message))}, message...))
+	in = append(in, m.begin("POST", "/probe.v1.Probe/Talk", "content-type", "application/grpc")...)
+	in = h2.AppendData(in, first, false, []byte("more"))
+	in = h2.AppendData(in, first, true, nil)
+	if out := streams(m.at(0, in)); len(out) > 0 || !m.c.cut {
+		t.Errorf("responses to %v, cut: %v", out, m.c.cut)
+	}
+	if st := m.c.srv.Stats(); st.Pending != 1 || closedBy(st, "closed") != 1 {
+		t.Errorf("%+v", st)
+	}
+	if out := streams(m.at(0, h2.AppendData(nil, second, true, nil))); !cmp.Equal(out, []uint32{second, second}) {
+		t.Errorf("headers and trailers on %v, want those of %d", out, second)
 	}
 }
 

@@ -167,15 +167,23 @@ func (m *memory) at(now time.Duration, in []byte) (out []byte) {
 	return out
 }
 
-func (m *memory) get(path string) []byte {
+func (m *memory) get(path string) []byte { return m.request(true, "GET", path, "h", "v") }
+
+// begin is the header of a request whose content follows.
+func (m *memory) begin(method, path, name, value string) []byte {
+	return m.request(false, method, path, name, value)
+}
+
+// request is the header of a request with one field, which ends the stream if end is true.
+func (m *memory) request(end bool, method, path, name, value string) []byte {
 	m.head.Reset()
-	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", path}, {":authority", "a"}, {"h", "v"}} {
+	for _, f := range [][2]string{{":method", method}, {":scheme", "http"}, {":path", path}, {":authority", "a"}, {name, value}} {
 		if err := m.enc.WriteField(xhpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			m.tb.Fatal(err)
 		}
 	}
 	m.id += 2
-	return h2.AppendHeaders(nil, m.id-2, true, true, m.head.Bytes())
+	return h2.AppendHeaders(nil, m.id-2, end, true, m.head.Bytes())
 }
 
 // streams are those whose responses begin in what the server sent.

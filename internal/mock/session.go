@@ -110,6 +110,9 @@ func (c *session) OnHeader(_, tok uint32, name, value []byte) {
 func (c *session) OnData(id, tok uint32, p []byte) {
 	s := c.srv
 	x := &s.exchanges.slots[tok]
+	if !x.isOf(c, id) {
+		return
+	}
 	if s.bodies != nil {
 		x.hash = hashBytes(x.hash, p)
 	}
@@ -135,9 +138,12 @@ func (c *session) refuse(id uint32) {
 }
 
 // OnEnd implements h2.ServerHandler.
-func (c *session) OnEnd(_, tok uint32) {
+func (c *session) OnEnd(id, tok uint32) {
 	s := c.srv
 	x := &s.exchanges.slots[tok]
+	if !x.isOf(c, id) {
+		return
+	}
 	if s.bodies != nil && x.method == methodPost && x.epoch == s.count.epoch {
 		s.bodies.add(x.hash)
 	}
@@ -179,13 +185,12 @@ func (s *Server) due() (at int64, full bool) {
 	return s.delay.due(at), false
 }
 
-// OnReset implements h2.ServerHandler. The exchange may belong to another request by now: the server releases the
-// exchange of an unanswered request while its stream is open.
+// OnReset implements h2.ServerHandler.
 func (c *session) OnReset(id, tok uint32) {
 	c.owed--
 	s := c.srv
 	x := &s.exchanges.slots[tok]
-	if x.conn != c || x.id != id {
+	if !x.isOf(c, id) {
 		return
 	}
 	s.settle(x, &s.count.aborted)
