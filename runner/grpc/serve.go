@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 
@@ -45,10 +46,14 @@ func (m *Method) AppendOne(dst []byte, r Response, g *Gzip) ([]byte, error) {
 
 // Size returns the size of the first message of a body with its prefix. It is 0 if body has no complete message.
 func Size(body []byte) int {
-	if len(body) < prefixOctets || sizeOf(body) > len(body) {
+	if len(body) < prefixOctets {
 		return 0
 	}
-	return sizeOf(body)
+	size := prefixOctets + int(binary.BigEndian.Uint32(body[1:]))
+	if size > len(body) {
+		return 0
+	}
+	return size
 }
 
 // Files are the files of the schema.

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,34 @@ func TestStream(t *testing.T) {
 					t.Errorf("%s: at %d: %q, want %q", name, step.at, got, step.want)
 				}
 			}
+		}
+	}
+}
+
+// TestStreamOfOtherBody: a script can replace the body, which ends without the waits after messages that it does not have.
+func TestStreamOfOtherBody(t *testing.T) {
+	message := string(framed([]byte("a"), 0, 0))
+	for body, want := range map[string][]string{
+		"":                             {"."},
+		"x":                            {"x."},
+		"\x00\xff\xff\xff\xff" + "abc": {"\x00\xff\xff\xff\xff" + "abc."},
+		message:                        {message, "."},
+		message + "x":                  {message, "x."},
+		message + message + "x":        {message, message, "x."},
+	} {
+		var s Stream
+		s.Begin([]byte(body), []rv.Wait{{Before: 1, Delay: 1}, {Before: 2, Delay: 1}})
+		var got []string
+		for now := range int64(9) {
+			p, end := s.Next(now)
+			if end {
+				got = append(got, string(p)+".")
+				break
+			}
+			got = append(got, string(p))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: sent %q, want %q", body, got, want)
 		}
 	}
 }

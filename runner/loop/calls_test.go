@@ -53,3 +53,15 @@ func TestCallDeadlines(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsOfOtherBody: a request whose script leaves out messages ends with its body, without the waits before them.
+func TestCallsOfOtherBody(t *testing.T) {
+	p := gets(perSecond(10, time.Second))
+	call := cannedCall(rv.GRPC{Method: "Both", Messages: []rv.Text{lit("{}"), lit("{}")}, Waits: []rv.Wait{{Before: 1, Delay: time.Millisecond}}})
+	p.Targets[0].Protos, p.Chains[0].Steps = call.Targets[0].Protos, call.Chains[0].Steps
+	p.Chains[0].Steps[0].Script = &rv.Script{Name: "s", Content: rv.Content{Text: `function on_request(req) req.body = "" end`}}
+	b := newBench(t, p, func(*simRequest) reply { return reply{Status: 200, Headers: []string{"grpc-status", "0"}} })
+	if diff := cmp.Diff(&rvTotals{Sent: 10, Done: 10, Succeeded: 10}, b.run()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
