@@ -25,6 +25,8 @@ type Exchange struct {
 	fields []fieldSpan
 	octets []byte
 	body   []byte
+	// early is how many of fields were there when a call of gRPC had no status yet.
+	early int
 	// limit is the largest size of body. Octets beyond it are counted, not stored.
 	limit int
 	// memory is its part of Exchanges.memory.
@@ -220,7 +222,7 @@ func (x *Exchange) KeepRequest() {
 // clear removes the response, not the request.
 func (x *Exchange) clear() {
 	x.fields, x.octets, x.body = x.fields[:0], x.octets[:0], x.body[:0]
-	x.BodySize, x.Cut, x.ResponseTime = 0, false, 0
+	x.BodySize, x.Cut, x.ResponseTime, x.early = 0, false, 0, 0
 }
 
 // Head keeps octets that come before the header fields.
@@ -288,9 +290,11 @@ func (s *Exchanges) Complete(x *Exchange, status int, responseTime int64) *messa
 		r.Fields = make([]message.Field, len(x.fields))
 		s.settle(x)
 	}
-	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:len(x.fields)]
-	for i := range r.Fields {
-		r.Fields[i].Name, r.Fields[i].Value = x.header(i)
+	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:0]
+	for i := range x.fields {
+		if name, value := x.header(i); i >= x.early || !grpc.IsStatus(name) {
+			r.Fields = append(r.Fields, message.Field{Name: name, Value: value})
+		}
 	}
 	x.Response, x.ResponseTime = r, responseTime
 	return &x.Exchange

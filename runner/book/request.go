@@ -34,6 +34,8 @@ type Request struct {
 	captures uint32
 	// code is 1 + the code of a call of gRPC; 0: the response has none yet.
 	code uint8
+	// continues: content or trailers have followed the header of the response to a call.
+	continues bool
 	// retryAfter is the pause that a failed response asks for, in milliseconds.
 	retryAfter int32
 	// Retried: the peer has given it back once already.
@@ -88,6 +90,18 @@ func (r *Request) SetSampled(wanted bool) { r.Sampled = wanted }
 func (r *Request) SetCode(status []byte) {
 	if r.code == 0 {
 		r.code = 1 + uint8(grpc.Number(status))
+	}
+}
+
+// Continue notes that content or trailers follow the header of the response to a call. Then the status is in the
+// trailers, and what the header says of it does not count (PROTOCOL-HTTP2.md of gRPC).
+func (r *Request) Continue() {
+	if r.continues {
+		return
+	}
+	r.continues, r.code = true, 0
+	if r.Exchange != nil {
+		r.Exchange.early = len(r.Exchange.fields)
 	}
 }
 

@@ -154,10 +154,10 @@ func (e *encoded) appendTo(dst []byte, in *Instance) []byte {
 // Unfit returns whether the last AppendBody found a value that does not fit its field: its request must not be sent.
 func (s *Sources) Unfit() bool { return s.unfit }
 
-const (
-	messageField, detailsField = "grpc-message", "grpc-status-details-bin"
-	encodingField              = "grpc-encoding"
-)
+const encodingField = "grpc-encoding"
+
+// Calls returns whether the step calls a method of gRPC.
+func (s *Step) Calls() bool { return s.call != nil }
 
 // inspectCall makes the step keep the fields of a response.
 func (s *Inspection) inspectCall() {
@@ -191,7 +191,7 @@ func (c *call) finding(x *message.Exchange) Finding {
 	if !has {
 		text = "there is no " + grpc.StatusField
 	}
-	if m, _ := x.Response.Header(messageField); len(m) > 0 {
+	if m, _ := x.Response.Header(grpc.MessageField); len(m) > 0 {
 		text += ": " + string(m)
 	}
 	return Finding{Name: code, Passed: code == "OK" || has && c.judged, Found: []byte(text), HasFound: true,
@@ -210,8 +210,8 @@ func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
 		return ""
 	case code != "OK":
 		f := grpc.Failure{Status: status}
-		f.Message, _ = x.Response.Header(messageField)
-		f.Details, _ = x.Response.Header(detailsField)
+		f.Message, _ = x.Response.Header(grpc.MessageField)
+		f.Details, _ = x.Response.Header(grpc.DetailsField)
 		src.messages = f.AppendJSON(src.messages[:0], c.schema)
 	default:
 		r := grpc.Response{Body: x.Response.Body, Most: s.MaxBody}

@@ -16,8 +16,17 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// StatusField is the field of a response that has its code.
-const StatusField = "grpc-status"
+// The fields of a response that have its code, and the message and the details of a failure.
+const (
+	StatusField  = "grpc-status"
+	MessageField = "grpc-message"
+	DetailsField = "grpc-status-details-bin"
+)
+
+// IsStatus returns whether a field is part of the status, which is in the last header block of a response.
+func IsStatus(name []byte) bool {
+	return string(name) == StatusField || string(name) == MessageField || string(name) == DetailsField
+}
 
 // codes are the status codes of gRPC, by number.
 var codes = [...]string{

@@ -65,3 +65,47 @@ func TestCallsOfOtherBody(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestStatusOfCalls: the status of a call is in its trailers, and in the header only if nothing follows it.
+func TestStatusOfCalls(t *testing.T) {
+	message := make([]byte, 5)
+	code, kind := header("grpc-status"), header("content-type")
+	check := func(s rv.Source, want string) []rv.Check {
+		return []rv.Check{{Name: "check", Source: &s, Match: &rv.Match{Op: rv.MatchEquals, Want: lit(want)}}}
+	}
+	for name, tt := range map[string]struct {
+		header, trailers []string
+		body             []byte
+		want             string // the code
+	}{
+		"header":                       {[]string{"grpc-status", "0"}, nil, nil, "OK"},
+		"failure in the header":        {[]string{"grpc-status", "13"}, nil, nil, "INTERNAL"},
+		"trailers":                     {nil, []string{"x", "y", "grpc-status", "0", "z", "y"}, message, "OK"},
+		"the first of two":             {nil, []string{"grpc-status", "0", "grpc-status", "13"}, message, "OK"},
+		"header and trailers":          {[]string{"grpc-status", "0"}, []string{"grpc-status", "13"}, message, "INTERNAL"},
+		"trailers without a message":   {[]string{"grpc-status", "0"}, []string{"grpc-status", "13"}, nil, "INTERNAL"},
+		"a message without trailers":   {[]string{"grpc-status", "0"}, nil, message, "UNKNOWN"},
+		"trailers that have no status": {[]string{"grpc-status", "0"}, []string{"x", "y"}, message, "UNKNOWN"},
+	} {
+		for _, method := range []string{"Call", "Both"} {
+			for _, checks := range [][]rv.Check{nil, check(kind, "application/grpc"), check(code, "13")} {
+				p := gets(perSecond(10, time.Second))
+				call := cannedCall(rv.GRPC{Method: method, Messages: []rv.Text{lit("{}")}})
+				p.Targets[0].Protos, p.Chains[0].Steps = call.Targets[0].Protos, call.Chains[0].Steps
+				p.Chains[0].Steps[0].Expect.Checks = checks
+				want := tt.want
+				if len(checks) > 0 && checks[0].Source.Name == code.Name {
+					want = map[string]string{"OK": "check", "INTERNAL": "OK", "UNKNOWN": "UNKNOWN"}[want]
+				}
+				b := newBench(t, p, func(*simRequest) reply {
+					return reply{Status: 200, Headers: append([]string{"content-type", "application/grpc"}, tt.header...), Body: tt.body, Trailers: tt.trailers}
+				})
+				b.run()
+				got := b.w.rec.Steps[0].FailedBy.Counts()
+				if want == "OK" && len(got) > 0 || want != "OK" && got[want] != 10 {
+					t.Errorf("%s, %s with %d checks: failed by %v, want %s", name, method, len(checks), got, want)
+				}
+			}
+		}
+	}
+}

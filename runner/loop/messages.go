@@ -112,7 +112,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	if s.WantHeaders || s.Cookies || sampled {
 		want |= protocol.WantHeaders
 	}
-	if s.WantBody || s.Streams || sampled {
+	if s.WantBody || s.Calls() || sampled {
 		want |= protocol.WantBody
 	}
 	if s.Head {
@@ -212,6 +212,9 @@ func (m *messages) OnHeader(tok uint32, name, value []byte) {
 func (m *messages) OnTrailer(tok uint32, name, value []byte) {
 	r := m.requests.At(book.ID(tok))
 	s := &m.program.Steps[r.Step]
+	if s.Calls() {
+		r.Continue()
+	}
 	m.takeField(r, s, m.flow.At(r.Instance), name, value, isRedirect(s, r.Status))
 }
 
@@ -317,10 +320,13 @@ func (m *messages) endpointOf(r *book.Request) *rv.Endpoint {
 // OnData implements protocol.Handler.
 func (m *messages) OnData(tok uint32, p []byte) {
 	r := m.requests.At(book.ID(tok))
-	if s := &m.program.Steps[r.Step]; s.Streams {
-		m.takeMessages(book.ID(tok), r, p)
+	if s := &m.program.Steps[r.Step]; s.Calls() {
+		r.Continue()
+		if s.Streams {
+			m.takeMessages(book.ID(tok), r, p)
+		}
 		if !s.WantBody && !r.Sampled && r.Status < 400 {
-			return // only the messages count
+			return // nothing reads the messages
 		}
 	}
 	if m.requests.Data(r, p) {
