@@ -199,7 +199,8 @@ func (c *call) finding(x *message.Exchange) Finding {
 }
 
 // judge returns the name of the code of a call that failed, or of the check that its messages failed, or "". If checks,
-// captures or the script of the step read the body, it replaces the body by the messages in JSON, or by the failure.
+// captures or the script of the step read the body, it replaces the body by the messages in JSON, or by the failure. A
+// body above MaxBody that only the script of another step reads remains as it is.
 func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
 	status, has := x.Response.Header(grpc.StatusField)
 	code := grpc.Code(status)
@@ -213,14 +214,19 @@ func (c *call) judge(s *Step, src *Sources, x *message.Exchange) string {
 		f.Message, _ = x.Response.Header(grpc.MessageField)
 		f.Details, _ = x.Response.Header(grpc.DetailsField)
 		src.messages = f.AppendJSON(src.messages[:0], c.schema)
+	case x.Cut: // Step.Judge has found that the step itself does not need it
+		return ""
 	default:
 		r := grpc.Response{Body: x.Response.Body, Most: s.MaxBody}
 		r.Encoding, _ = x.Response.Header(encodingField)
 		var err error
 		src.messages, err = c.method.AppendJSON(src.messages[:0], r, &src.gzip)
-		if errors.Is(err, grpc.ErrTooLarge) {
+		switch {
+		case errors.Is(err, grpc.ErrTooLarge) && !s.needsBody:
+			return ""
+		case errors.Is(err, grpc.ErrTooLarge):
 			return rv.CheckBody
-		} else if err != nil {
+		case err != nil:
 			return rv.CheckMessage
 		}
 	}

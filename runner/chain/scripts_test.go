@@ -1,10 +1,14 @@
 package chain
 
 import (
+	"bytes"
+	"compress/gzip"
 	"strings"
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -80,6 +84,41 @@ func TestScriptedChains(t *testing.T) {
 		}
 		if changes && (first.Captures != nil || len(first.captures) != 1) {
 			t.Errorf("%s: captures %v are taken twice", source, first.Captures)
+		}
+	}
+}
+
+// TestLongMessagesOfScripts: a response to a call that is longer than MaxBody fails if the step needs it, and not if only
+// the script of a later request reads it.
+func TestLongMessagesOfScripts(t *testing.T) {
+	long := append([]byte{0, 0, 0, 0, 20, 10, 18}, strings.Repeat("x", 18)...)
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, _ = w.Write(append([]byte{10, 100}, strings.Repeat("x", 100)...))
+	_ = w.Close()
+	small := append([]byte{1, 0, 0, 0, byte(zipped.Len())}, zipped.Bytes()...)
+	for _, checked := range []bool{false, true} {
+		p := waiting()
+		p.Targets[0].Protos[0].Text = `syntax = "proto3"; message M { string name = 1; } service S { rpc Up(stream M) returns (M); }`
+		first := &p.Chains[0].Steps[0]
+		first.MaxBody = len(small)
+		if checked {
+			first.Expect.Checks = []rv.Check{checkOf("name", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/name"}, rv.Match{Op: rv.MatchExists, Want: lit("true")})}
+		}
+		p.Chains[0].Steps = append(p.Chains[0].Steps, rv.Step{Name: "b", Method: "GET", Path: lit("/"), Timeout: time.Second,
+			Script: lua(`function on_request(req, prev) req.path = prev.body end`)})
+		g := program(t, p)
+		var in Instance
+		src := sources(g)
+		in.Start(g, 0, src, 0)
+		for name, body := range map[string][]byte{"cut": long[:16], "compressed": small} {
+			x := exchange(200, string(body))
+			x.Response.Fields = []message.Field{headerField("grpc-encoding", "gzip"), headerField("grpc-status", "0")}
+			x.Cut = name == "cut"
+			want := map[bool]string{true: rv.CheckBody}[checked]
+			if got := g.Steps[0].Judge(&in, src, x); got != want || !bytes.Equal(x.Response.Body, body) {
+				t.Errorf("%s, checked: %v: failed %q, want %q; the body is %q", name, checked, got, want, x.Response.Body)
+			}
 		}
 	}
 }
