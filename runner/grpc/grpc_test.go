@@ -110,6 +110,48 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestRequiredFields: placeholders and constants can fill the required fields of a message together.
+func TestRequiredFields(t *testing.T) {
+	s, err := NewSchema([]File{{"m.proto", []byte(`syntax = "proto2";
+message M { required string id = 1; required int32 kind = 2; repeated M more = 3; map<string, M> by = 4; }
+service S { rpc Call(M) returns (M); }`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Method("S", "Call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`{"id":"a","kind":3}`, `{"id":"<a>","kind":3}`, `{"id":"a","kind":"<n>"}`,
+		`{"id":"a","kind":3,"more":[{"id":"a","kind":4},{"id":"<a>","kind":5}],"by":{"x":{"id":"<a>","kind":6},"y":{"id":"z","kind":7}}}`,
+	} {
+		fill := func(a, n string) []byte { return []byte(strings.NewReplacer("<a>", a, "<n>", n).Replace(text)) }
+		pieces, err := m.Request([][]byte{fill(Mark(0), Mark(1))}, false)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		octets, ok := appendPieces(nil, pieces, []string{"a", "3"})
+		message, _, _, err := cut(octets)
+		got, want := dynamicpb.NewMessage(m.method.Input()), dynamicpb.NewMessage(m.method.Input())
+		if err != nil || !ok || proto.Unmarshal(message, got) != nil || protojson.Unmarshal(fill("a", "3"), want) != nil {
+			t.Errorf("%s: encoded %v, %x, %v", text, ok, octets, err)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"id":"a"}`:            `is not a M: required field M.kind not set`,
+		`{"id":"a","kind":"x"}`: `kind: invalid value for int32 field kind: "x"`,
+	} {
+		if _, err := m.Request([][]byte{[]byte(text)}, false); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestUnfit: a value that is none of the field is not sent.
 func TestUnfit(t *testing.T) {
 	m := method(t, "Create")

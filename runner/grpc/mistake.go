@@ -78,7 +78,7 @@ func isWellKnown(d protoreflect.MessageDescriptor) bool {
 func (s *Schema) fits(f protoreflect.FieldDescriptor, value any) error {
 	text, err := json.Marshal(map[string]any{f.JSONName(): value})
 	if err == nil {
-		_, err = s.constant(f.ContainingMessage(), text)
+		_, err = s.constant(f.ContainingMessage(), text, part)
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func (m *Method) Request(messages [][]byte, compressed bool) (out []Piece, err e
 // message encodes a message: whole if it has no marks.
 func (s *Schema) message(d protoreflect.MessageDescriptor, text []byte) ([]Piece, error) {
 	if !HasMarks(string(text)) {
-		octets, err := s.constant(d, text)
+		octets, err := s.constant(d, text, whole)
 		if err != nil {
 			err = s.mistake(d, text, err)
 		}
@@ -106,13 +106,19 @@ func (s *Schema) message(d protoreflect.MessageDescriptor, text []byte) ([]Piece
 	return s.fields(d, object)
 }
 
-// constant encodes a message without marks.
-func (s *Schema) constant(d protoreflect.MessageDescriptor, text []byte) ([]byte, error) {
+// A part of a message need not have its required fields: others can be in the parts with marks.
+const (
+	whole = false
+	part  = true
+)
+
+// constant encodes a message without marks, or a part of one.
+func (s *Schema) constant(d protoreflect.MessageDescriptor, text []byte, partial bool) ([]byte, error) {
 	m := dynamicpb.NewMessage(d)
-	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, m); err != nil {
+	if err := (protojson.UnmarshalOptions{Resolver: s.types, AllowPartial: partial}).Unmarshal(text, m); err != nil {
 		return nil, err
 	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	return proto.MarshalOptions{Deterministic: true, AllowPartial: partial}.Marshal(m)
 }
 
 // bare is an error of the library without its name, and without the spaces that the library varies.
@@ -168,7 +174,7 @@ func (s *Schema) field(d protoreflect.MessageDescriptor, f protoreflect.FieldDes
 	}
 	switch elements, isList := value.([]any); {
 	case !HasMarks(string(text)):
-		octets, err := s.constant(d, fmt.Appendf(nil, "{%q:%s}", f.JSONName(), text))
+		octets, err := s.constant(d, fmt.Appendf(nil, "{%q:%s}", f.JSONName(), text), part)
 		if err != nil {
 			err = s.mistakeIn(f, value, err)
 		}
@@ -197,7 +203,7 @@ func (s *Schema) element(d protoreflect.MessageDescriptor, f protoreflect.FieldD
 	if err != nil || HasMarks(string(text)) {
 		return s.value(f, element)
 	}
-	octets, err := s.constant(d, fmt.Appendf(nil, "{%q:[%s]}", f.JSONName(), text))
+	octets, err := s.constant(d, fmt.Appendf(nil, "{%q:[%s]}", f.JSONName(), text), part)
 	if err != nil {
 		err = s.mistakeOf(f, element, err)
 	}
