@@ -57,6 +57,41 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestUndo: the last change is taken back wholly.
+func TestUndo(t *testing.T) {
+	s := New(9)
+	c := s.Collection("c")
+	for _, id := range []string{"a", "b", "c"} {
+		if err := c.Create([]byte(id), []byte(id+id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bytes := s.bytes
+	s.Commit()
+	for name, change := range map[string]func(){
+		"nothing":  func() {},
+		"create":   func() { _ = c.Create([]byte("d"), []byte("4")) },
+		"replace":  func() { _, _ = c.Replace([]byte("b"), []byte("22222")) },
+		"oldest":   func() { c.Delete([]byte("a")) },
+		"middle":   func() { c.Delete([]byte("b")) },
+		"newest":   func() { c.Delete([]byte("c")) },
+		"no such":  func() { c.Delete([]byte("x")) },
+		"existing": func() { _ = c.Create([]byte("a"), []byte("4")) },
+	} {
+		change()
+		s.Undo()
+		s.Undo()
+		if got := ids(c); got != "a=aa b=bb c=cc" || s.bytes != bytes || s.Len() != 3 || c.Len() != 3 || c.newest.id != "c" {
+			t.Errorf("%s: %q, %d bytes of %d, %d and %d documents", name, got, s.bytes, bytes, s.Len(), c.Len())
+		}
+	}
+	c.Delete([]byte("b"))
+	s.Commit()
+	if s.Undo(); ids(c) != "a=aa c=cc" {
+		t.Error("what is committed is taken back")
+	}
+}
+
 func TestStoreIsBoundedInBytes(t *testing.T) {
 	s := New(10)
 	s.bytes = maxBytes - 4

@@ -21,7 +21,26 @@ type Store struct {
 	max, n      int
 	bytes       int
 	collections map[string]*Collection
+	last        change
 }
+
+// change is what Undo takes back. The zero value is no change.
+type change struct {
+	kind changeKind
+	in   *Collection
+	of   *document
+	// before is the content that was replaced.
+	before []byte
+}
+
+type changeKind uint8
+
+const (
+	unchanged changeKind = iota
+	created
+	replaced
+	deleted
+)
 
 // Collection is a set of documents with ids of their own.
 type Collection struct {
@@ -43,6 +62,23 @@ func New(max int) *Store {
 
 // Len is the number of documents in all collections.
 func (s *Store) Len() int { return s.n }
+
+// Commit keeps the last change.
+func (s *Store) Commit() { s.last = change{} }
+
+// Undo takes back the last change, unless Commit has kept it. A document that was deleted has its place again.
+func (s *Store) Undo() {
+	u := s.last
+	s.last = change{}
+	switch u.kind {
+	case created:
+		u.in.remove(u.of)
+	case replaced:
+		u.in.set(u.of, u.before)
+	case deleted:
+		u.in.insert(u.of)
+	}
+}
 
 // Collection returns the collection of that name. The first call creates it.
 func (s *Store) Collection(name string) *Collection {
@@ -75,16 +111,26 @@ func (c *Collection) Create(id, content []byte) error {
 		return ErrFull
 	}
 	d := &document{id: string(id), content: append([]byte{}, content...), prev: c.newest}
-	if c.newest == nil {
+	c.insert(d)
+	c.store.last = change{kind: created, in: c, of: d}
+	return nil
+}
+
+// insert adds a document between prev and next, which it has already.
+func (c *Collection) insert(d *document) {
+	if d.prev == nil {
 		c.oldest = d
 	} else {
-		c.newest.next = d
+		d.prev.next = d
 	}
-	c.newest = d
+	if d.next == nil {
+		c.newest = d
+	} else {
+		d.next.prev = d
+	}
 	c.byID[d.id] = d
 	c.store.n++
 	c.store.bytes += len(d.id) + len(d.content)
-	return nil
 }
 
 // Replace replaces a document by a copy of content. ok is false if the document does not exist. The error is ErrFull.
@@ -96,9 +142,14 @@ func (c *Collection) Replace(id, content []byte) (ok bool, err error) {
 	if !c.store.fits(len(content) - len(d.content)) {
 		return true, ErrFull
 	}
-	c.store.bytes += len(content) - len(d.content)
-	d.content = append([]byte{}, content...)
+	c.store.last = change{kind: replaced, in: c, of: d, before: d.content}
+	c.set(d, append([]byte{}, content...))
 	return true, nil
+}
+
+func (c *Collection) set(d *document, content []byte) {
+	c.store.bytes += len(content) - len(d.content)
+	d.content = content
 }
 
 // Delete deletes a document. It returns false if the document does not exist.
@@ -107,6 +158,13 @@ func (c *Collection) Delete(id []byte) bool {
 	if d == nil {
 		return false
 	}
+	c.remove(d)
+	c.store.last = change{kind: deleted, in: c, of: d}
+	return true
+}
+
+// remove takes a document out, which keeps prev and next for insert.
+func (c *Collection) remove(d *document) {
 	if d.prev == nil {
 		c.oldest = d.next
 	} else {
@@ -120,7 +178,6 @@ func (c *Collection) Delete(id []byte) bool {
 	delete(c.byID, d.id)
 	c.store.n--
 	c.store.bytes -= len(d.id) + len(d.content)
-	return true
 }
 
 // Each calls f for each document, oldest first, until it returns false. f must not change the

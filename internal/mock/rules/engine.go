@@ -84,9 +84,12 @@ func (e *Engine) follow(c *Call, r *rule) {
 	e.counters[r.index]++
 	c.counter = e.counters[r.index]
 	e.respond(c, r)
-	if c.encode(); c.Fate == Answered && c.Status < 400 {
-		e.notify(c, r)
+	if c.encode(); c.Fate != Answered || c.Status >= 400 {
+		e.store.Undo()
+		return
 	}
+	e.store.Commit()
+	e.notify(c, r)
 }
 
 // respond sets the outcome and the answer of a request that matches r.

@@ -50,6 +50,25 @@ func TestCallMistakes(t *testing.T) {
 	}
 }
 
+// TestFailedCallsChangeNothing: a document that is no message of the method's response is not stored.
+func TestFailedCallsChangeNothing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/echo.proto", `syntax = "proto3"; package a;
+message M { string s = 1; } message None {} service Echo { rpc Say(M) returns (None); }`)
+	set, err := Load([]byte(head+`protoFiles: [echo.proto]
+rules:
+- {name: say, match: {path: /a.Echo/Say}, resource: {collection: c, action: create, id: "${json:/s}"}}
+`), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := started(t, set)
+	c := request("POST /a.Echo/Say\ncontent-type: application/grpc\n\n\x00\x00\x00\x00\x03\x0a\x01x")
+	if e.Answer(c, clock); CodeName(c.Code) != "INTERNAL" || e.Documents() != 0 {
+		t.Errorf("%s, %d documents", CodeName(c.Code), e.Documents())
+	}
+}
+
 // FuzzMessages: whatever a client sends on a stream whose messages are answered one by one, each complete message has an
 // outcome.
 func FuzzMessages(f *testing.F) {

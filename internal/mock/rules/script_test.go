@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,51 @@ rules:
 	call := request("GET /a/b\n\nfail")
 	if e.Answer(call, clock); !call.Failed {
 		t.Error("a failure is not told")
+	}
+}
+
+// TestFailuresChangeNothing: a request whose rule fails, or whose script answers with an error, changes no documents, nor
+// their order.
+func TestFailuresChangeNothing(t *testing.T) {
+	const fails = `[{script: {lua: "
+    function customize_response(a, b, h, d)
+      if a.fail == 'error' then error('x') end
+      if a.fail == 'status' then h[':status'] = 409 end
+      if a.fail == 'field' then h.x = ' x' end
+      return h, d
+    end"}}]`
+	e := engine(t, `
+rules:
+- {name: list, match: {method: GET}, resource: {collection: c, action: list}}
+- {name: create, match: {method: POST}, resource: {collection: c, action: create, id: "${query.id}"}, responses: `+fails+`}
+- {name: put, match: {method: PUT}, resource: {collection: c, action: put, id: "${query.id}"}, responses: `+fails+`}
+- {name: patch, match: {method: PATCH}, resource: {collection: c, action: patch, id: "${query.id}"}, responses: `+fails+`}
+- {name: delete, match: {method: DELETE}, resource: {collection: c, action: delete, id: "${query.id}"}, responses: `+fails+`}
+- {name: value, match: {path: /value}, resource: {collection: c, action: create, id: new}, responses: [{headers: [{name: h, value: "${json:/l}"}]}]}
+- {name: long, match: {path: /long}, resource: {collection: c, action: create, id: new}, responses: [{body: '`+strings.Repeat("${request.body}", 20)+`'}]}
+`)
+	for i, id := range []string{"a", "b", "c"} {
+		if got := ask(t, e, fmt.Sprintf("POST /c?id=%s\n\n%d", id, i)); !strings.HasPrefix(got, "201") {
+			t.Fatal(got)
+		}
+	}
+	long := `"` + strings.Repeat("x", maxAnswer/20) + `"`
+	requests := []string{"POST /value\n\n" + `{"l":"a\nb"}`, "POST /long\n\n" + long}
+	for _, fail := range []string{"error", "status", "field"} {
+		for _, r := range []string{"POST /c?id=d", "PUT /c?id=d", "PUT /c?id=b", "PATCH /c?id=b", "DELETE /c?id=a", "DELETE /c?id=b", "DELETE /c?id=c"} {
+			requests = append(requests, r+"\nfail: "+fail+"\n\n9")
+		}
+	}
+	for _, r := range requests {
+		if got := ask(t, e, r); !strings.HasPrefix(got, "500") && !strings.HasPrefix(got, "409") {
+			t.Errorf("%.50q: %.50q", r, got)
+		}
+		if got := ask(t, e, "GET /c"); !strings.HasSuffix(got, "\n\n[0,1,2]") || e.Documents() != 3 {
+			t.Fatalf("after %.50q: %d documents, %q", r, e.Documents(), got)
+		}
+	}
+	if got := ask(t, e, "DELETE /c?id=b\n\n"); !strings.HasPrefix(got, "204") || e.Documents() != 2 {
+		t.Errorf("%q, %d documents", got, e.Documents())
 	}
 }
 
