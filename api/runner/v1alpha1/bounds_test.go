@@ -3,30 +3,37 @@ package v1alpha1
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 )
 
-func TestElements(t *testing.T) {
-	for text, want := range map[string]int{
-		``:                           0,
-		`{"a":1,"b":2}`:              1,
-		`{"a":[1,2,3]}`:              4,
-		`{"a":[{},{}],"b":{"c":[]}}`: 7,
-		`{"a":"[,,,\"[,,,{"}`:        1,
-		`{"a":"\\","b":[0,0]}`:       3,
-		`]]]],,,{`:                   1,
+func TestSizeOf(t *testing.T) {
+	for text, want := range map[string]size{
+		``:                           {0, 0},
+		`{"a":1,"b":2}`:              {1, 2},
+		`{"a":[1,2,3]}`:              {4, 1},
+		`{"a":[{},{}],"b":{"c":[]}}`: {7, 5},
+		`{"a":"[,,,\"[,,,{"}`:        {1, 1},
+		`{"a":"\\","b":[0,0]}`:       {3, 2},
+		`]]]],,,{`:                   {1, 1},
+		`[[[[[[[[[[[[[`:              {11, 0},
 	} {
-		if got := elements([]byte(text)); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
+		if got := sizeOf([]byte(text), size{10, 10}); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
 }
 
 // TestHostileSnapshots: the memory that an answer allocates is bounded, also if elements of lists have the wrong type.
 func TestHostileSnapshots(t *testing.T) {
+	members := strings.Builder{}
+	for i := range 1 << 18 {
+		fmt.Fprintf(&members, `"%x":1,`, i)
+	}
 	for name, document := range map[string]string{
+		"members":       `{"statusCodes":{` + members.String() + `"":1}}`,
 		"empty objects": `{"steps":[` + strings.Repeat("{},", 1<<20) + `{}]}`,
 		"numbers":       `{"steps":[` + strings.Repeat("1,", 1<<20) + `1]}`,
 		"nulls":         `{"samples":[` + strings.Repeat("null,", 1<<19) + `null]}`,
