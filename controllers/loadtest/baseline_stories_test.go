@@ -1,16 +1,19 @@
 package loadtest_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 )
 
 // notWorse returns a test whose error rate must not be worse than in a report.
@@ -81,6 +84,22 @@ func TestBaseline(t *testing.T) {
 	}
 	invalid := w.await("of-a-file", "refused", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == v1alpha1.PhaseInvalid })
 	w.wantCondition(invalid, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
+}
+
+// A ConfigMap that would take the memory of all tests does not, and the run says that it was not compared.
+func TestHostileBaseline(t *testing.T) {
+	w := newWorld(t)
+	gz, err := checkpoint.Compress(json.RawMessage(`{"steps":[` + strings.Repeat("{},", 1<<17) + `{}]}`))
+	w.must(err)
+	cm := &corev1.ConfigMap{BinaryData: map[string][]byte{v1alpha1.KeyReport: gz}}
+	cm.Namespace, cm.Name = w.ns, "hostile"
+	w.must(w.client.Create(w.ctx, cm))
+	w.apply(notWorse("victim", inConfigMap("hostile")))
+	lt := w.awaitPhase("victim", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionUnknown, v1alpha1.ReasonNotCompared)
+	if v := lt.Status.Verdict; !strings.Contains(v.Message, "objects and list elements") {
+		t.Errorf("verdict %+v", v)
+	}
 }
 
 // The first run of a schedule has no baseline, and is that of the second one.

@@ -22,8 +22,9 @@ func (o *observer) baselines(ctx context.Context, f *run.Facts) error {
 		return nil
 	}
 	f.Baselines = map[runnerv1alpha1.BaselineSource]baseline.Found{}
+	left := desired.BaselineSize
 	for _, source := range f.Plan.Sources() {
-		found, err := o.baseline(ctx, f, source)
+		found, err := o.baseline(ctx, f, source, &left)
 		if err != nil {
 			return fmt.Errorf("reading the baseline: %w", err)
 		}
@@ -32,9 +33,10 @@ func (o *observer) baselines(ctx context.Context, f *run.Facts) error {
 	return nil
 }
 
-// baseline reads one report. What the API server does not have, and what is not a report, is not an error of the pass.
-func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1alpha1.BaselineSource) (baseline.Found,
-	error) {
+// baseline reads one report, and takes its size off left. What the API server does not have, and what is not a report,
+// is not an error of the pass.
+func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1alpha1.BaselineSource,
+	left *runnerv1alpha1.Size) (baseline.Found, error) {
 	name := source.ConfigMap
 	if source.Schedule != "" {
 		last, err := o.lastOf(ctx, f, source.Schedule)
@@ -57,8 +59,8 @@ func (o *observer) baseline(ctx context.Context, f *run.Facts, source runnerv1al
 	if _, has := cm.BinaryData[v1alpha1.KeyReport]; !has {
 		return baseline.Found{Why: "it has no key " + v1alpha1.KeyReport}, nil
 	}
-	_, report, err := desired.DecodeReport(cm)
-	if err != nil || report == nil {
+	report, err := desired.DecodeBaseline(cm, left)
+	if err != nil {
 		return baseline.Found{Why: fmt.Sprintf("it cannot be read: %v", err)}, nil
 	}
 	return baseline.Found{Report: report}, nil

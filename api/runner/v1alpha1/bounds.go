@@ -9,41 +9,54 @@ import (
 // less than 1 MiB.
 const maxDocument = 4 << 20
 
-// size is what a JSON document allocates memory for. A bound in octets alone is not enough: an element of two octets can
+// Size is what a JSON document allocates memory for. A bound in octets alone is not enough: an element of two octets can
 // become a struct of a kilobyte, and a member of eight an entry of a map with a hundred.
-type size struct {
-	// elements are the objects and the elements of lists.
-	elements int
-	// members are those of objects.
-	members int
+type Size struct {
+	Octets int
+	// Elements are the objects and the elements of lists.
+	Elements int
+	// Members are those of objects.
+	Members int
 }
 
-// maxSnapshot bounds a snapshot. That of a plan with 256 steps has some 4,000 elements and 30,000 members.
-var maxSnapshot = size{elements: 16 << 10, members: 128 << 10}
+// maxSnapshot bounds a snapshot. That of a plan with 256 steps has some 4,000 elements and 30,000 members. The JSON form
+// also has the distributions.
+var maxSnapshot = Size{Octets: 16 << 20, Elements: 16 << 10, Members: 128 << 10}
 
 // UnmarshalSnapshot decodes the JSON form of a snapshot. The memory that it allocates is bounded, whatever a runner
 // sends.
 func UnmarshalSnapshot(text []byte, into *Snapshot) error {
-	if err := maxSnapshot.allow(sizeOf(text, maxSnapshot)); err != nil {
+	if err := maxSnapshot.allow(sizeOf(text, maxSnapshot.Elements)); err != nil {
 		return fmt.Errorf("the snapshot %w", err)
 	}
 	return json.Unmarshal(text, into)
 }
 
+// UnmarshalReport decodes a report. Its size is taken off left.
+func UnmarshalReport(text []byte, into *Report, left *Size) error {
+	has := sizeOf(text, left.Elements)
+	if err := left.allow(has); err != nil {
+		return fmt.Errorf("the report %w", err)
+	}
+	left.Octets, left.Elements, left.Members = left.Octets-has.Octets, left.Elements-has.Elements, left.Members-has.Members
+	return json.Unmarshal(text, into)
+}
+
 // allow returns an error if a document is larger than the size.
-func (s size) allow(has size) error {
-	if has.elements > s.elements || has.members > s.members {
-		return fmt.Errorf("has %d objects and list elements and %d members of objects; allowed: at most %d and %d",
-			has.elements, has.members, s.elements, s.members)
+func (s Size) allow(has Size) error {
+	if has.Octets > s.Octets || has.Elements > s.Elements || has.Members > s.Members {
+		return fmt.Errorf("has %d octets, %d objects and list elements, and %d members of objects; allowed: at most %d, %d "+
+			"and %d", has.Octets, has.Elements, has.Members, s.Octets, s.Elements, s.Members)
 	}
 	return nil
 }
 
-// sizeOf returns the size of a JSON document, without checking its syntax, or of a part of it that is larger than most.
-// The elements of a list are its commas and one, and so are the members of an object.
-func sizeOf(text []byte, most size) (n size) {
+// sizeOf returns the size of a JSON document, without checking its syntax, or of a part of it with more elements than
+// most. The elements of a list are its commas and one, and so are the members of an object.
+func sizeOf(text []byte, most int) Size {
+	n := Size{Octets: len(text)}
 	lists := make([]bool, 0, 16) // for each open bracket, whether it is a list
-	for i := 0; i < len(text) && n.elements <= most.elements; i++ {
+	for i := 0; i < len(text) && n.Elements <= most; i++ {
 		switch text[i] {
 		case '"':
 			for i++; i < len(text) && text[i] != '"'; i++ {
@@ -52,10 +65,10 @@ func sizeOf(text []byte, most size) (n size) {
 				}
 			}
 		case '{', '[':
-			n.elements++
+			n.Elements++
 			lists = append(lists, text[i] == '[')
 			if text[i] == '{' {
-				n.members++
+				n.Members++
 			}
 		case '}', ']':
 			lists = lists[:max(0, len(lists)-1)]
@@ -63,9 +76,9 @@ func sizeOf(text []byte, most size) (n size) {
 			switch {
 			case len(lists) == 0:
 			case lists[len(lists)-1]:
-				n.elements++
+				n.Elements++
 			default:
-				n.members++
+				n.Members++
 			}
 		}
 	}

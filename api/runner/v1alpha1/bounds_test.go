@@ -10,17 +10,18 @@ import (
 )
 
 func TestSizeOf(t *testing.T) {
-	for text, want := range map[string]size{
-		``:                           {0, 0},
-		`{"a":1,"b":2}`:              {1, 2},
-		`{"a":[1,2,3]}`:              {4, 1},
-		`{"a":[{},{}],"b":{"c":[]}}`: {7, 5},
-		`{"a":"[,,,\"[,,,{"}`:        {1, 1},
-		`{"a":"\\","b":[0,0]}`:       {3, 2},
-		`]]]],,,{`:                   {1, 1},
-		`[[[[[[[[[[[[[`:              {11, 0},
+	for text, want := range map[string]Size{
+		``:                           {Elements: 0, Members: 0},
+		`{"a":1,"b":2}`:              {Elements: 1, Members: 2},
+		`{"a":[1,2,3]}`:              {Elements: 4, Members: 1},
+		`{"a":[{},{}],"b":{"c":[]}}`: {Elements: 7, Members: 5},
+		`{"a":"[,,,\"[,,,{"}`:        {Elements: 1, Members: 1},
+		`{"a":"\\","b":[0,0]}`:       {Elements: 3, Members: 2},
+		`]]]],,,{`:                   {Elements: 1, Members: 1},
+		`[[[[[[[[[[[[[`:              {Elements: 11, Members: 0},
 	} {
-		if got := sizeOf([]byte(text), size{10, 10}); got != want {
+		want.Octets = len(text)
+		if got := sizeOf([]byte(text), 10); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}

@@ -44,19 +44,43 @@ func Report(lt *v1alpha1.LoadTest, gz []byte) *corev1.ConfigMap {
 	return cm
 }
 
-// maxReport bounds a report without compression, in bytes: others can write ConfigMaps.
+// maxReport bounds a report of the operator without compression, in octets.
 const maxReport = 64 << 20
 
-// DecodeReport returns a stored report, as JSON and decoded.
+// DecodeReport returns a report that the operator stored, as JSON and decoded.
 func DecodeReport(cm *corev1.ConfigMap) (raw []byte, report *runnerv1alpha1.Report, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData[v1alpha1.KeyReport]))
-	if err != nil {
-		return nil, nil, err
-	}
-	if raw, err = io.ReadAll(io.LimitReader(z, maxReport)); err == nil {
+	if raw, err = unzip(cm, maxReport); err == nil {
 		err = json.Unmarshal(raw, &report)
 	}
 	return raw, report, err
+}
+
+// BaselineSize bounds the reports that the baselines of a run take together. The report of a test with 256 steps and 256
+// shards with 64 CPUs each has some 50,000 elements and 80,000 members.
+var BaselineSize = runnerv1alpha1.Size{Octets: 16 << 20, Elements: 64 << 10, Members: 256 << 10}
+
+// DecodeBaseline returns a report that others can have written. Its size is taken off left, which the baselines of a
+// run share.
+func DecodeBaseline(cm *corev1.ConfigMap, left *runnerv1alpha1.Size) (*runnerv1alpha1.Report, error) {
+	raw, err := unzip(cm, left.Octets)
+	if err != nil {
+		return nil, err
+	}
+	report := &runnerv1alpha1.Report{}
+	return report, runnerv1alpha1.UnmarshalReport(raw, report, left)
+}
+
+// unzip returns a report as JSON of at most so many octets.
+func unzip(cm *corev1.ConfigMap, most int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(cm.BinaryData[v1alpha1.KeyReport]))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
+	if err == nil && len(raw) > most {
+		err = fmt.Errorf("it has too many octets; allowed: at most %d", most)
+	}
+	return raw, err
 }
 
 // ReportDigest returns the SHA-256 of a stored report in hexadecimal.
