@@ -138,23 +138,38 @@ func (c *planner) deniedPodFields(denied []string) {
 	if json.Unmarshal(raw.Raw, &template) != nil {
 		return // Compile reports it
 	}
-	for _, path := range denied {
+	for _, path := range withAliases(denied) {
 		if hasField(template, strings.Split(path, ".")) {
 			c.deny(runnerPath.Child("podTemplate").Child(path), "runner.deniedPodFields", "no LoadTest can set this field")
 		}
 	}
 }
 
-// hasField returns whether a document has a field. Lists have it if an element has it. A field that is null counts,
-// because it deletes the operator's value.
+// withAliases adds the other name of a field that has two in the API of Kubernetes.
+func withAliases(paths []string) []string {
+	names := []string{"spec.serviceAccountName", "spec.serviceAccount"}
+	if !slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(names, path) }) {
+		return paths
+	}
+	others := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return slices.Contains(names, path) })
+	return append(others, names...)
+}
+
+// hasField returns whether a document has a field. Lists have it if an element has it. A field that is null counts, and
+// so does null or a directive of the strategic merge above it: they delete the operator's value.
 func hasField(doc any, path []string) bool {
 	if len(path) == 0 {
 		return true
 	}
 	switch doc := doc.(type) {
+	case nil:
+		return true
 	case []any:
 		return slices.ContainsFunc(doc, func(element any) bool { return hasField(element, path) })
 	case map[string]any:
+		if _, directive := doc["$patch"]; directive { // maps of texts can have it: all other objects have known fields
+			return true
+		}
 		value, has := doc[path[0]]
 		return has && hasField(value, path[1:])
 	}

@@ -98,6 +98,34 @@ func TestLimits(t *testing.T) {
 			"null deletes the operator's value", compile.Limits{DeniedPodFields: []string{"spec.securityContext"}}, template(`{"spec":{"securityContext":null}}`),
 			[]string{"spec.runner.podTemplate.spec.securityContext: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
 		},
+		{
+			"null above a field deletes it, too", compile.Limits{DeniedPodFields: []string{"spec.nodeSelector"}}, template(`{"spec":null}`),
+			[]string{"spec.runner.podTemplate.spec.nodeSelector: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"null between", compile.Limits{DeniedPodFields: []string{"spec.affinity.nodeAffinity"}}, template(`{"spec":{"affinity":null}}`),
+			[]string{"spec.runner.podTemplate.spec.affinity.nodeAffinity: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"null in a list", compile.Limits{DeniedPodFields: []string{"spec.containers.securityContext.privileged"}}, template(`{"spec":{"containers":[{"name":"runner","securityContext":null}]}}`),
+			[]string{"spec.runner.podTemplate.spec.containers.securityContext.privileged: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"the other name of the service account", compile.Limits{DeniedPodFields: []string{"spec.serviceAccountName"}}, template(`{"spec":{"serviceAccount":"admin"}}`),
+			[]string{"spec.runner.podTemplate.spec.serviceAccount: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"the other name is denied", compile.Limits{DeniedPodFields: []string{"spec.serviceAccount"}}, template(`{"spec":{"serviceAccountName":"admin"}}`),
+			[]string{"spec.runner.podTemplate.spec.serviceAccountName: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"a directive of the merge", compile.Limits{DeniedPodFields: []string{"spec.nodeSelector.pool"}}, template(`{"spec":{"nodeSelector":{"$patch":"replace"}}}`),
+			[]string{"spec.runner.podTemplate.spec.nodeSelector.pool: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
+		{
+			"a directive of the merge with other keys", compile.Limits{DeniedPodFields: []string{"metadata.annotations.owner"}}, template(`{"metadata":{"annotations":{"$patch":"replace","a":"b"}}}`),
+			[]string{"spec.runner.podTemplate.metadata.annotations.owner: no LoadTest can set this field" + denied + "runner.deniedPodFields of the operator's configuration"},
+		},
 		{"another pod field", compile.Limits{DeniedPodFields: []string{"spec.nodeSelector", "spec.volumes.hostPath"}}, template(`{"spec":{"nodeName":"a"}}`), []string{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -196,6 +196,13 @@ func TestPodTemplate(t *testing.T) {
 			"spec.runner.podTemplate.spec.tolerations[0].keys: unknown field",
 			"spec.runner.podTemplate.spec.prioritty: unknown field",
 		}},
+		{"directives of the merge", `{"spec":{"$retainKeys":["containers"],"$setElementOrder/volumes":[{"name":"a"}],"containers":[{"name":"runner","$deleteFromPrimitiveList/args":["a"]}],"volumes":[{"$patch":"replace"}],"securityContext":{"$patch":"delete"}}}`, []string{
+			`spec.runner.podTemplate.spec.$retainKeys: unknown field`,
+			`spec.runner.podTemplate.spec.$setElementOrder/volumes: unknown field`,
+			`spec.runner.podTemplate.spec.containers[0].$deleteFromPrimitiveList/args: unknown field`,
+			`spec.runner.podTemplate.spec.volumes[0].$patch: unknown field`,
+			`spec.runner.podTemplate.spec.securityContext.$patch: unknown field`,
+		}},
 		{"a number for a string", `{"spec":{"containers":[{"name":"runner","env":[{"name":"a","value":1}]}]}}`,
 			[]string{"spec.runner.podTemplate.spec.containers.env.value: must be a string; put the value in quotes"}},
 		{"a string for a number", `{"spec":{"priority":"high"}}`, []string{"spec.runner.podTemplate.spec.priority: must be int32, not string"}},
