@@ -31,8 +31,27 @@ func (c *planner) runner() {
 	}
 	c.losses()
 	c.resources()
-	_, errs := PodTemplate(r.PodTemplate)
+	template, errs := PodTemplate(r.PodTemplate)
 	c.report(errs)
+	if template != nil {
+		c.noTokens(template.Spec.Volumes)
+	}
+}
+
+// noTokens refuses tokens of a service account: who takes over a runner must find no way to the API server. The
+// template of the operator's configuration may have them.
+func (c *planner) noTokens(volumes []corev1.Volume) {
+	for i, v := range volumes {
+		if v.Projected == nil {
+			continue
+		}
+		at := runnerPath.Child("podTemplate", "spec", "volumes").Index(i).Child("projected", "sources")
+		for k, source := range v.Projected.Sources {
+			if source.ServiceAccountToken != nil {
+				c.fail(at.Index(k).Child("serviceAccountToken"), "a runner pod of a LoadTest must not have a token of a service account")
+			}
+		}
+	}
 }
 
 // resources checks what the API server would reject only when the Job creates pods.

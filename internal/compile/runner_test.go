@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -79,5 +80,22 @@ func TestWhenNotAllShardsAreThere(t *testing.T) {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNoServiceAccountToken: no volume of the pod template gives runners a token. Other projected volumes are allowed, and
+// the template of the operator's configuration, which only PodTemplate checks, may have one.
+func TestNoServiceAccountToken(t *testing.T) {
+	template := []byte(`{"spec":{"volumes":[{"name":"a","emptyDir":{}},{"name":"b","projected":{"sources":[{"clusterTrustBundle":{"path":"ca.pem"}},{"serviceAccountToken":{"path":"token"}}]}}]}}`)
+	spec := builder.Minimal("pcf").Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.PodTemplate = &runtime.RawExtension{Raw: template}
+	}).Build().Spec
+	_, _, errs := compile.Compile("core/pcf", &spec)
+	want := []string{"spec.runner.podTemplate.spec.volumes[1].projected.sources[1].serviceAccountToken: a runner pod of a LoadTest must not have a token of a service account"}
+	if diff := cmp.Diff(want, compile.ErrorLines(errs)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if _, errs := compile.PodTemplate(spec.Runner.PodTemplate); len(errs) > 0 {
+		t.Errorf("the configuration: %v", errs)
 	}
 }

@@ -9,8 +9,8 @@ import (
 // less than 1 MiB.
 const maxDocument = 4 << 20
 
-// Size is what a JSON document allocates memory for. A bound in octets alone is not enough: an element of two octets can
-// become a struct of a kilobyte, and a member of eight an entry of a map with a hundred.
+// Size is what a JSON document allocates memory for. A bound in octets alone is not enough: an element of two octets
+// can become a struct of a kilobyte, and a member of eight an entry of a map with a hundred.
 type Size struct {
 	Octets int
 	// Elements are the objects and the elements of lists.
@@ -19,8 +19,8 @@ type Size struct {
 	Members int
 }
 
-// maxSnapshot bounds a snapshot. That of a plan with 256 steps has some 4,000 elements and 30,000 members. The JSON form
-// also has the distributions.
+// maxSnapshot bounds a snapshot. That of a plan with 256 steps has some 4,000 elements and 30,000 members. The JSON
+// form also has the distributions.
 var maxSnapshot = Size{Octets: 16 << 20, Elements: 16 << 10, Members: 128 << 10}
 
 // UnmarshalSnapshot decodes the JSON form of a snapshot. The memory that it allocates is bounded, whatever a runner

@@ -55,8 +55,8 @@ func DecodeReport(cm *corev1.ConfigMap) (raw []byte, report *runnerv1alpha1.Repo
 	return raw, report, err
 }
 
-// BaselineSize bounds the reports that the baselines of a run take together. The report of a test with 256 steps and 256
-// shards with 64 CPUs each has some 50,000 elements and 80,000 members.
+// BaselineSize bounds the reports that the baselines of a run take together. The report of a test with 256 steps and
+// 256 shards with 64 CPUs each has some 50,000 elements and 80,000 members.
 var BaselineSize = runnerv1alpha1.Size{Octets: 16 << 20, Elements: 64 << 10, Members: 256 << 10}
 
 // DecodeBaseline returns a report that others can have written. Its size is taken off left, which the baselines of a

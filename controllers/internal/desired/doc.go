@@ -7,7 +7,7 @@
 //   - restartPolicy and activeDeadlineSeconds of the pod, which would start or end runners
 //     behind the operator's back;
 //   - automountServiceAccountToken, which is false: whoever takes over a runner, by way of a
-//     hostile target say, must find no way to the API server;
+//     hostile target say, must find no way to the API server; internal/compile refuses volumes with such tokens;
 //   - the labels and annotations under h2surge.io and app.kubernetes.io;
 //   - of the container runner: name, command, args, the ports control and metrics, the
 //     environment variables POD_NAME, NODE_NAME and, with listeners, POD_IP, JOB_NAME and LISTENER_DOMAIN, the
