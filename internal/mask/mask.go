@@ -13,19 +13,21 @@ import (
 const Hidden = "***"
 
 // name matches names of header fields, of query parameters and of JSON members whose values may be secret.
-const name = `(?:[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|private|authorization|authenticat|cookie|session|permanentkey|topckey|opckey)[\w.-]*|` + usim + `)`
+const name = `(?:[\w.-]*(?:token|secret|password|passwd|credential|key|private|authorization|authenticat|cookie|session)[\w.-]*|` + usim + `)`
 
 // usim matches names of keys of a USIM and of keys derived from them: in TS 29.503, TS 29.505, TS 29.509 and TS 29.518,
 // and in earlier versions of them.
-const usim = `t?opc(?:value)?|opvalue|k(?:ausf|seaf|amf|asme)|keyamf`
+const usim = `t?opc(?:value)?|opvalue|k(?:ausf|seaf|amf|asme)`
 
 var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
 	member = lazy.Regexp(`(?i)"(` + name + `)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
-	param  = lazy.Regexp(`(?i)\b(` + name + `)=([^&\s"';,]+)`)
-	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent, and
-	// authenticationMethod (TS 29.505) is the name of a method.
-	public = lazy.Regexp(`(?i)pdu-?session|authentication-?(?:method|type|managementfield)`)
+	// param takes the description of a secret, which has spaces, as a whole.
+	param = lazy.Regexp(`(?i)\b(` + name + `)=(<[^>]*>|[^&\s"';,]+)`)
+	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent,
+	// authenticationMethod (TS 29.505) is the name of a method, and an idempotency key is a number of a request.
+	public = lazy.Regexp(`(?i)pdu-?session|authentication-?(?:method|type|managementfield)|` +
+		`key[_-]?(?:type|word|board)|(?:public|idempotency)[_-]?key`)
 	scheme = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
 )
 

@@ -30,6 +30,12 @@ func TestText(t *testing.T) {
 		`{"opc":"a1","linkAmfId":"b2"}`:                                          `{"opc":"***","linkAmfId":"b2"}`,
 		`{"authenticationMethod":"5G_AKA","authenticationVector":{"rand":"a1"}}`: `{"authenticationMethod":"5G_AKA","authenticationVector":"***"}`,
 		`authenticationMethod=5G_AKA&authentication=a1`:                          `authenticationMethod=5G_AKA&authentication=***`,
+		// Keys.
+		`{"accessKey":"a1","encryptionKey":"b2","keyType":"aes","n":1}`: `{"accessKey":"***","encryptionKey":"***","keyType":"aes","n":1}`,
+		`{"keyword":"a","publicKey":"b","key":"c","keys":["d"]}`:        `{"keyword":"a","publicKey":"b","key":"***","keys":"***"}`,
+		`/v1/maps?key=a1&subscription_key=b2&idempotency_key=c3`:        `/v1/maps?key=***&subscription_key=***&idempotency_key=c3`,
+		`{"keyTypes":[{"privateKeyType":"a1","accessKey":"b2"}]}`:       `{"keyTypes":[{"privateKeyType":"***","accessKey":"***"}]}`,
+		`key=<secret keys/api>&a=1`:                                     `key=***&a=1`,
 		// Objects and arrays.
 		`{"credentials":{"user":"a","value":"}]\"s"},"b":1}`: `{"credentials":"***","b":1}`,
 		`{"tokens":["a","b"],"b":[1]}`:                       `{"tokens":"***","b":[1]}`,
@@ -45,6 +51,8 @@ func TestText(t *testing.T) {
 func TestIsSecret(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true, "3gpp-sbi-client-credentials": true, "3gpp-sbi-access-token": true, "opc": true, "op": false,
+		"ocp-apim-subscription-key": true, "accessKey": true, "key": true, "aws_access_key_id": true, "signingKeyV2": true,
+		"keyType": false, "key-type": false, "Idempotency-Key": false, "keywords": false, "publicKey": false, "keyTypeToken": true, "keep-alive": false,
 		"pduSessionId": false, "pdu-session-id": false, "pduSessionSecret": true, "session": true,
 		"authenticationMethod": false, "authentication-type": false, "authenticationManagementField": false, "authenticationMethodToken": true, "x-authentication": true,
 		"content-type": false, "location": false, "": false, "x token": false,
