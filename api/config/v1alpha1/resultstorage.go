@@ -72,9 +72,13 @@ func (s *ResultStorage) validatePath(p *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(p, s.Path,
 			"must not begin or end with /, and must not have the parts //, . and .."))
 	}
-	if unique := has["uid"] || has["namespace"] && has["name"] && has["startTime"]; !unique {
-		errs = append(errs, field.Invalid(p, s.Path,
-			"must have ${uid}, or ${namespace}, ${name} and ${startTime}: two runs need different paths"))
+	// Joined in one part, test b-c of namespace a and test c of namespace a-b have the same name.
+	apart := slices.ContainsFunc(strings.Split(s.Path, "/"), func(part string) bool {
+		return strings.Contains(part, "${namespace}") != strings.Contains(part, "${name}")
+	})
+	if unique := has["uid"] || has["namespace"] && has["name"] && has["startTime"] && apart; !unique {
+		errs = append(errs, field.Invalid(p, s.Path, "must have ${uid}, or ${namespace}, ${name} and ${startTime} with a / "+
+			"between ${namespace} and ${name}: two runs need different paths"))
 	}
 	return errs
 }
