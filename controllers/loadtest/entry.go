@@ -60,8 +60,8 @@ type entry struct {
 	// edited: the spec of a generation describes another test than the one that ended.
 	edited           bool
 	editedGeneration int64
-	// counts are the stored snapshots of runners that ended.
-	counts map[checkpoint.Key]*runnerv1alpha1.Snapshot
+	// counts are those of runners that ended.
+	counts map[checkpoint.Key]counts
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
 	// once has the last operation of each that this process does not repeat.
@@ -92,7 +92,7 @@ func (m *memory) of(lt *v1alpha1.LoadTest) *entry {
 	if e == nil || e.uid != lt.UID {
 		e = &entry{
 			uid: lt.UID, record: record.NewStore(m.reader, m.client), checkpoints: checkpoint.NewStore(m.reader, m.client),
-			counts: map[checkpoint.Key]*runnerv1alpha1.Snapshot{}, once: map[string]string{},
+			counts: map[checkpoint.Key]counts{}, once: map[string]string{},
 			quoted:  map[types.UID]quotedEvent{},
 			refused: map[string]run.Refusal{},
 		}

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -67,7 +68,7 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 	if stored, err := r.perform.storeReport(ctx, f, cm, end); !stored || err != nil {
 		return err
 	}
-	return r.storeEnd(ctx, f, f.Record.Ending)
+	return r.storeEnd(ctx, f, cmp.Or(f.Record.Ending, end)) // an earlier version stored none with the digest
 }
 
 func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End) error {

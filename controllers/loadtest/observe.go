@@ -198,16 +198,16 @@ func (o *observer) readEnded(ctx context.Context, f *run.Facts) error {
 
 // addEnded adds a runner of the record to the facts, with its counts. Its pod is not the pod of the shard any more.
 func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard) error {
-	counts, missing, err := o.countsOf(ctx, f, rec)
+	stored, err := o.countsOf(ctx, f, rec)
 	if err != nil {
 		return err
 	}
-	if missing != "" {
+	if stored.missing != "" {
 		rec = ptr.To(*rec)
 		rec.State = record.ShardLost
-		decide.WithoutCounts(rec, missing)
+		decide.WithoutCounts(rec, stored.missing)
 	}
-	out := shards.Recorded{Shard: rec, Snapshot: counts}
+	out := shards.Recorded{Shard: rec, Snapshot: stored.snapshot}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.
 		if i := slices.IndexFunc(f.AllPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
@@ -221,26 +221,30 @@ func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard
 	return nil
 }
 
-// countsOf returns the stored snapshot of a runner that ended; nil: there is none, and missing says why if the record
-// has one.
-func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (_ *runnerv1alpha1.Snapshot,
-	missing string, err error) {
+// counts are the stored snapshot of a runner that ended; nil: there is none, and missing says why if the record has one.
+type counts struct {
+	snapshot *runnerv1alpha1.Snapshot
+	missing  string
+}
+
+func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (counts, error) {
 	if rec.Counts.Name == "" || f.Record.End != nil {
-		return nil, "", nil
+		return counts{}, nil
 	}
 	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
-	if s := c.counts[key]; s != nil {
-		return s, "", nil
+	if known, ok := c.counts[key]; ok {
+		return known, nil
 	}
 	stored, err := c.checkpoints.Get(ctx, key)
 	switch {
 	case err != nil:
-		return nil, "", err
+		return counts{}, err
 	case stored == nil:
-		return nil, "LoadTestCheckpoint " + rec.Counts.Name + " was deleted", nil
+		c.counts[key] = counts{missing: "LoadTestCheckpoint " + rec.Counts.Name + " was deleted"}
+	default:
+		c.counts[key] = counts{stored.Snapshot, stored.Damage}
 	}
-	c.counts[key] = stored.Snapshot
-	return stored.Snapshot, stored.Damage, nil
+	return c.counts[key], nil
 }
 
 // lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
@@ -262,7 +266,7 @@ func (o *observer) lastCheckpoint(ctx context.Context, f *run.Facts, rec *record
 		rec.Counts.Since = &since
 		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
 	}
-	c.counts[key] = stored.Snapshot
+	c.counts[key] = counts{snapshot: stored.Snapshot}
 	return nil
 }
 

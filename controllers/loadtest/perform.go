@@ -208,6 +208,6 @@ func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record
 		return errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
-	c.counts[key] = seen.Snapshot
+	c.counts[key] = counts{snapshot: seen.Snapshot}
 	return nil
 }

@@ -142,6 +142,19 @@ func TestEndOfAStoredReport(t *testing.T) {
 	}
 }
 
+// TestEndOfAnEarlierVersion: the record has the digest of the stored report, and not the end that belongs to it.
+func TestEndOfAnEarlierVersion(t *testing.T) {
+	s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runnerv1alpha1.StateDone, runnerv1alpha1.StateDone),
+		func(f *run.Facts) { f.Record.State = record.Finishing })
+	r := recording(t, s)
+	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.end(t.Context(), s, s.Report); err != nil || s.Record.End == nil || s.Record.State != record.Finished {
+		t.Errorf("error %v, state %s, end %v", err, s.Record.State, s.Record.End)
+	}
+}
+
 // TestEndBeforeTheStart: a run that is to end before its start does not start after all, although its runners are ready now.
 func TestEndBeforeTheStart(t *testing.T) {
 	const ready = runnerv1alpha1.StateReady

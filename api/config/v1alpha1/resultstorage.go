@@ -52,6 +52,10 @@ func (s *ResultStorage) validate(p *field.Path) field.ErrorList {
 	return append(errs, s.validatePath(p.Child("path"))...)
 }
 
+// joined are a namespace and a name with nothing between them that they cannot have. Test b-c of namespace a and test c
+// of namespace a-b have the same one.
+var joined = regexp.MustCompile(`\$\{(namespace\}[a-z0-9-]*\$\{name|name\}[a-z0-9-]*\$\{namespace)\}`)
+
 func (s *ResultStorage) validatePath(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	known := []string{"namespace", "name", "uid", "startTime"}
@@ -72,13 +76,10 @@ func (s *ResultStorage) validatePath(p *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(p, s.Path,
 			"must not begin or end with /, and must not have the parts //, . and .."))
 	}
-	// Joined in one part, test b-c of namespace a and test c of namespace a-b have the same name.
-	apart := slices.ContainsFunc(strings.Split(s.Path, "/"), func(part string) bool {
-		return strings.Contains(part, "${namespace}") != strings.Contains(part, "${name}")
-	})
+	apart := strings.Contains(joined.ReplaceAllString(s.Path, ""), "${name")
 	if unique := has["uid"] || has["namespace"] && has["name"] && has["startTime"] && apart; !unique {
-		errs = append(errs, field.Invalid(p, s.Path, "must have ${uid}, or ${namespace}, ${name} and ${startTime} with a / "+
-			"between ${namespace} and ${name}: two runs need different paths"))
+		errs = append(errs, field.Invalid(p, s.Path, "must have ${uid}, or ${namespace}, ${name} and ${startTime} with a "+
+			"character such as / between ${namespace} and ${name} that they cannot have: two runs need different paths"))
 	}
 	return errs
 }

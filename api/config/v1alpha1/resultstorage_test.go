@@ -16,6 +16,8 @@ func TestResultStorage(t *testing.T) {
 		{"a path", "endpoint: http://s3.test:9000, bucket: results, path: \"a/${namespace}/${name}-${startTime}\"", "", "a/team/smoke-20261123T060708Z"},
 		{"the name alone in an element", "endpoint: https://s3.test, bucket: results, path: \"${namespace}-${name}/${name}/${startTime}\"", "", "team-smoke/smoke/20261123T060708Z"},
 		{"two names that are joined", "endpoint: https://s3.test, bucket: results, path: \"a/${namespace}-${name}/${startTime}\"", "two runs need different paths", ""},
+		{"joined with a dot", "endpoint: https://s3.test, bucket: results, path: \"${namespace}.${name}/${startTime}\"", "", "team.smoke/20261123T060708Z"},
+		{"joined with the time", "endpoint: https://s3.test, bucket: results, path: \"${name}-${startTime}-${namespace}\"", "", "smoke-20261123T060708Z-team"},
 		{"joined with the UID", "endpoint: https://s3.test, bucket: results, path: \"${namespace}-${name}/${uid}\"", "", "team-smoke/1-2-3"},
 		{"no endpoint", "bucket: results", "resultStorage.endpoint", ""},
 		{"an endpoint with a path", "endpoint: https://s3.test/results, bucket: results", "without a path", ""},
