@@ -18,9 +18,8 @@ import (
 // is safe for concurrent use.
 type Alternatives struct {
 	asking singleflight.Group
-	mu     sync.Mutex
 	// found has the address of the alternative of each origin. An origin that gave none is asked again.
-	found map[string]string
+	found sync.Map
 }
 
 // of returns the endpoint of HTTP/3 that the origin of the request's endpoint offers. Only its address differs, because
@@ -28,23 +27,20 @@ type Alternatives struct {
 func (a *Alternatives) of(ctx context.Context, r *Request) (*rv.Endpoint, error) {
 	out := *r.Endpoint
 	origin := out.Address + " " + out.Base()
-	a.mu.Lock()
-	address, known := a.found[origin]
-	a.mu.Unlock()
-	if !known {
-		got, err, _ := a.asking.Do(origin, func() (any, error) { return ask(ctx, r) })
-		if err != nil {
-			return nil, err
+	got, err, _ := a.asking.Do(origin, func() (any, error) {
+		if known, ok := a.found.Load(origin); ok {
+			return known, nil
 		}
-		address = got.(string) //nolint:errcheck,forcetypeassert // see ask
-		a.mu.Lock()
-		if a.found == nil {
-			a.found = map[string]string{}
+		address, err := ask(ctx, r)
+		if err == nil {
+			a.found.Store(origin, address)
 		}
-		a.found[origin] = address
-		a.mu.Unlock()
+		return address, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	out.Address = address
+	out.Address = got.(string) //nolint:errcheck,forcetypeassert // see ask
 	return &out, nil
 }
 

@@ -122,13 +122,18 @@ func TestHTTP3EarlyData(t *testing.T) {
 // TestHTTP3PerInstance: each chain instance has a connection of its own, from one of the addresses of the plan.
 func TestHTTP3PerInstance(t *testing.T) {
 	var mu sync.Mutex
-	from := map[string]int{} // requests by the address of the client
-	s := newQUIC(t, nil)
+	type connection struct{}
+	from := map[*quic.Conn]int{} // requests by connection: a port can be used again
+	s := newQUIC(t, func(s *quicServer) {
+		s.ConnContext = func(ctx context.Context, c *quic.Conn) context.Context {
+			return context.WithValue(ctx, connection{}, c)
+		}
+	})
 	s.handle(func(_ http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		mu.Lock()
 		defer mu.Unlock()
-		from[r.RemoteAddr]++
+		from[r.Context().Value(connection{}).(*quic.Conn)]++
 	})
 	p := s.plan(s.socket.LocalAddr().String(), 300)
 	p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true, LocalAddresses: []string{"127.0.0.2", "127.0.0.3"}}
@@ -142,10 +147,10 @@ func TestHTTP3PerInstance(t *testing.T) {
 	}
 	hosts := map[string]int{}
 	for client, n := range from {
-		host, _, _ := net.SplitHostPort(client)
+		host, _, _ := net.SplitHostPort(client.RemoteAddr().String())
 		hosts[host]++
 		if n > 3 {
-			t.Errorf("%d requests from %s", n, client)
+			t.Errorf("%d requests from %s", n, client.RemoteAddr())
 		}
 	}
 	if int64(len(from)) != instances || hosts["127.0.0.2"]+hosts["127.0.0.3"] != len(from) || hosts["127.0.0.2"] == 0 {
