@@ -142,7 +142,8 @@ func TestHTTP3PerInstance(t *testing.T) {
 	*steps = append(*steps, (*steps)[0], (*steps)[0])
 	snapshot := mustExecute(t, p)
 	got, instances := snapshot.Counters, snapshot.Chains[0].Started
-	if got.Sent != 300 || got.Succeeded != 300 || s.requests.Load() != 300 || got.Connects != instances || got.Reconnects != 0 {
+	unused := got.Connects - instances // a connection can open as the last request is due
+	if got.Sent != 300 || got.Succeeded != 300 || s.requests.Load() != 300 || unused < 0 || unused > 4 || got.Reconnects != 0 {
 		t.Errorf("%d instances, %+v; the server has %d requests", instances, got, s.requests.Load())
 	}
 	hosts := map[string]int{}
