@@ -217,7 +217,7 @@ func (b *Book) GiveBack(id ID, address string) {
 	b.expiryOf(r).remove(&b.slab, id)
 	r.GivenBackBy = address
 	r.Retried, r.InFlight, r.First, r.Status, r.captures, r.retryAfter, r.Located = true, false, 0, 0, 0, 0, false
-	r.Rooted, r.Control, r.code = false, 0, 0
+	r.Rooted, r.Control, r.code, r.continues = false, 0, 0, false
 	if r.Exchange != nil {
 		r.Exchange.clear()
 	}

@@ -143,10 +143,12 @@ service S { rpc Call(M) returns (M); }`)}})
 		}
 	}
 	for text, want := range map[string]string{
+		`{"id":"<a>","kind":1,"more":[{"id":"b"}]}`:   `more[0]: is not a M: required field M.kind not set`,
+		`{"id":"<a>","kind":1,"by":{"x":{"id":"b"}}}`: `by[x]: is not a M: required field M.kind not set`,
 		`{"id":"a"}`:            `is not a M: required field M.kind not set`,
 		`{"id":"a","kind":"x"}`: `kind: invalid value for int32 field kind: "x"`,
 	} {
-		if _, err := m.Request([][]byte{[]byte(text)}, false); err == nil || err.Error() != want {
+		if _, err := m.Request([][]byte{[]byte(strings.ReplaceAll(text, "<a>", Mark(0)))}, false); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -118,7 +118,35 @@ func (s *Schema) constant(d protoreflect.MessageDescriptor, text []byte, partial
 	if err := (protojson.UnmarshalOptions{Resolver: s.types, AllowPartial: partial}).Unmarshal(text, m); err != nil {
 		return nil, err
 	}
+	if err := checkFields(m); err != nil {
+		return nil, err
+	}
 	return proto.MarshalOptions{Deterministic: true, AllowPartial: partial}.Marshal(m)
+}
+
+// checkFields returns an error if a message in a field of m lacks a required field. m itself may lack some.
+func checkFields(m protoreflect.Message) (err error) {
+	complete := func(v protoreflect.Value) bool {
+		err = proto.CheckInitialized(v.Message().Interface())
+		return err == nil
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap() && f.MapValue().Message() != nil:
+			v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool { return complete(v) })
+		case f.IsMap() || f.Message() == nil:
+		case f.IsList():
+			for i := range v.List().Len() {
+				if !complete(v.List().Get(i)) {
+					break
+				}
+			}
+		default:
+			complete(v)
+		}
+		return err == nil
+	})
+	return err
 }
 
 // bare is an error of the library without its name, and without the spaces that the library varies.

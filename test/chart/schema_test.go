@@ -70,6 +70,7 @@ func TestRefused(t *testing.T) {
 		{"test of a denied target", "config: {targets: {denied: [{name: loopback, cidrs: [127.0.0.0/8]}]}}", "test.enabled: must be false, or no rule of config.targets.denied may match 127.0.0.1/32"},
 		{"test with a denied field", "{nodeSelector: {a: b}, config: {runner: {deniedPodFields: [spec.hostNetwork, spec.nodeSelector]}}}", "test.enabled: must be false with spec.nodeSelector in config.runner.deniedPodFields"},
 		{"test with a denied field of a list", "config: {runner: {deniedPodFields: [spec.initContainers.restartPolicy]}}", "test.enabled: must be false with spec.initContainers.restartPolicy in config.runner.deniedPodFields"},
+		{"test of a tenant with a rate", "{watchNamespaces: [a], tenants: [{name: t, namespaces: [a], limits: {requestsPerSecond: 100}}]}", "test.enabled: must be false, or test.namespace must not be one of tenant t"},
 		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: must be one of watchNamespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

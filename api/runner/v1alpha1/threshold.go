@@ -136,6 +136,18 @@ func (m Metric) OfListeners() bool {
 	return false
 }
 
+// OfRequests returns whether the metric counts requests or awaited notifications by their outcome, or has their times.
+// The others count what happened, such as reconnects, and have the times of connections.
+func (m Metric) OfRequests() bool {
+	switch m {
+	case MetricErrorRate, MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricBody, MetricResponses,
+		MetricSucceeded, MetricFailed, MetricFailedChecks, MetricTimedOut, MetricReset, MetricConnectionLost,
+		MetricNotificationErrorRate, MetricNotificationTime, MetricNotificationsInTime, MetricNotificationsMissing:
+		return true
+	}
+	return false
+}
+
 // Selection is a figure that runners report because a threshold is on it: the counts of a part of the requests, and the
 // distribution of a time. A selection with MetricNotificationTime has the counts of notifications, of one listener or
 // of all.

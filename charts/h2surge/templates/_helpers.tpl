@@ -241,6 +241,14 @@ runbook_url: {{ . }}#{{ index $ 1 | lower }}
 {{- if include "h2surge.matchesTest" $targets.denied }}
 {{- fail "test.enabled: must be false, or no rule of config.targets.denied may match 127.0.0.1/32, because the target of helm test is in its runner pod" }}
 {{- end }}
+{{- $namespace := include "h2surge.testNamespace" . }}
+{{- $throttled := int64 (((.Values.config).limits).requestsPerSecond) }}
+{{- range .Values.tenants }}
+{{- $most := int64 (.limits).requestsPerSecond }}
+{{- if and (has $namespace .namespaces) $most (or (not $throttled) (gt $throttled $most)) }}
+{{- fail (printf "test.enabled: must be false, or test.namespace must not be one of tenant %s, whose limit of requestsPerSecond denies the closed loop of helm test" .name) }}
+{{- end }}
+{{- end }}
 {{- $template := fromYaml (include "h2surge.testPodTemplate" .) }}
 {{- range ((.Values.config).runner).deniedPodFields }}
 {{- if include "h2surge.hasField" (list $template (splitList "." .)) }}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/h2surge/h2surge/internal/report/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -28,6 +29,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
 	if errors.Is(stdout.failed, syscall.EPIPE) {
+		if exit := (*exitError)(nil); errors.As(err, &exit) && exit.code == verdict.ExitError { // of a file, say
+			reportError(err, cmd, errs)
+		}
 		return exitBrokenPipe
 	}
 	if err == nil && stdout.failed != nil {

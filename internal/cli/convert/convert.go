@@ -93,17 +93,24 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 
 // save writes a manifest to a file. Only its owner can read one with a Secret.
 func save(name string, manifest []byte) error {
-	mode := os.FileMode(0o644)
-	if strings.Contains(string(manifest), "\nkind: Secret\n") {
-		mode = 0o600
-		// A file that exists keeps its mode when it is written. A device or a pipe has no content to protect.
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			if err := os.Chmod(name, mode); err != nil {
-				return err
-			}
+	if !strings.Contains(string(manifest), "\nkind: Secret\n") {
+		return os.WriteFile(name, manifest, 0o644)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // closed below unless it is empty
+	// A file that exists keeps its mode. A device or a pipe has no content to protect.
+	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() {
+		if err := f.Chmod(0o600); err != nil {
+			return err
 		}
 	}
-	return os.WriteFile(name, manifest, mode)
+	if _, err := f.Write(manifest); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // maxInput bounds what is read of one file.

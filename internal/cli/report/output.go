@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -102,12 +104,12 @@ func (f Full) Print(w io.Writer, format string, r *rv.Report, files []string) er
 // Histogram prints the distribution of response times.
 func Histogram(w io.Writer, r *rv.Report) error { return standardOutput(render.Histogram(w, r)) }
 
-// standardOutput returns a failure that names standard output.
+// standardOutput returns a failure that names standard output; nil: its reader has ended, which command.Execute notes.
 func standardOutput(err error) error {
-	if err != nil {
-		return command.Failf("standard output: %v", err)
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return nil
 	}
-	return nil
+	return command.Failf("standard output: %v", err)
 }
 
 // Reported returns whether a user sees the verdict in the report on w.

@@ -279,7 +279,7 @@ func (w *Watch) Window(threshold int) (Figures, bool) {
 	}
 	counts, h := s.sum()
 	out := w.figuresOf(w.of[threshold], &counts, s.lasts, h)
-	if s.ended && t.Max != "" {
+	if s.ended && t.Max != "" && t.Metric.OfRequests() {
 		q := requestsOf(&counts.SelectionCounts)
 		out.Earlier = max(0, -q.InFlightAtEnd)
 	}

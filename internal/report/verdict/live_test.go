@@ -33,7 +33,7 @@ func (r *endingRun) snapshot(after time.Duration) *runnerv1alpha1.Snapshot {
 		Chains: make([]runnerv1alpha1.ChainCounters, 1), Targets: make([]runnerv1alpha1.TargetTimes, 1),
 	}
 	if after >= loadOfEnding {
-		s.EndedAt = start + int64(loadOfEnding)
+		s.EndedAt, s.Counters.Reconnects = start+int64(loadOfEnding), 5
 	}
 	h, q := histogram.New(), &s.Counters
 	for i := range r.rate * int(loadOfEnding/time.Second) {
@@ -84,6 +84,7 @@ func TestLastWindow(t *testing.T) {
 		"always as many":              {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricErrorRate, "", "1%"), "", runnerv1alpha1.OutcomePassed},
 		"as many, counted":            {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricTimedOut, "", "20"), "", runnerv1alpha1.OutcomePassed},
 		"as many, p99":                {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricResponseTime, "p99", "20ms"), "10ms", runnerv1alpha1.OutcomePassed},
+		"no figure of requests":       {endingRun{rate: 1000, timesOut: sometimes}, threshold(runnerv1alpha1.MetricReconnects, "", "0"), "5", runnerv1alpha1.OutcomeFailed},
 		"a rate":                      {endingRun{rate: 1000, timesOut: hangs}, rate, "1000", runnerv1alpha1.OutcomePassed},
 		"a shorter one after a pause": {endingRun{rate: 1000, timesOut: hangs, paused: true}, threshold(runnerv1alpha1.MetricErrorRate, "", "1%"), "0%", runnerv1alpha1.OutcomePassed},
 		"a high limit":                {endingRun{rate: 1000, timesOut: hangs}, threshold(runnerv1alpha1.MetricErrorRate, "", "60%"), "49.5248%", runnerv1alpha1.OutcomePassed},
