@@ -221,7 +221,7 @@ func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard
 	return nil
 }
 
-// counts are the stored snapshot of a runner that ended; nil: there is none, and missing says why if the record has one.
+// counts are the stored snapshot of a runner that ended; nil: there is none. missing says why if the record has one.
 type counts struct {
 	snapshot *runnerv1alpha1.Snapshot
 	missing  string

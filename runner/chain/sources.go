@@ -133,8 +133,8 @@ func (s *Sources) SetShare(share *rv.Share, drawn int64, fresh bool) (numbered b
 	return numbered
 }
 
-// Continue continues the random values and the numbers of a worker that has drawn some for setup, so that this one draws
-// none of them again. Others can, if their shares changed, too. A variable of scope worker has the same value.
+// Continue continues the random values and the numbers of a worker that has drawn some for setup. This one draws none
+// of them again. Others can, if their shares changed, too. A variable of scope worker has the same value.
 func (s *Sources) Continue(earlier *Sources) {
 	for i := range s.variables {
 		v, was := &s.variables[i], &earlier.variables[i]
