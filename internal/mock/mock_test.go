@@ -222,7 +222,8 @@ func TestConcurrentChains(t *testing.T) {
 		}
 		wg.Wait()
 		st := checkSum(t, s)
-		if st.Requests != 4*workers*chains || st.Answered != st.Requests || st.Connections != workers {
+		// Go's client of HTTP/1.1 can open another connection while it takes back the first one.
+		if st.Requests != 4*workers*chains || st.Answered != st.Requests || st.Connections < workers {
 			t.Errorf("stats %+v", st)
 		}
 		if diff := cmp.Diff(&BodyStats{DistinctBodies: workers * chains}, st.BodyStats); diff != "" {
