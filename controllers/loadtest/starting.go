@@ -82,6 +82,9 @@ func (r *reconciler) notHeld(ctx context.Context, f *run.Facts) (*run.Blocker, e
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
 func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if view := r.registry.View(f.LoadTest.UID); view != nil && f.Job != nil && !run.JobSuspended(f.Job) {
+		f.See(view) // what follows from it goes to the collector at once
+	}
 	if err := r.ensureJob(ctx, f); err != nil {
 		_, err := conflict(f, err)
 		return f.Blocked, err
@@ -101,9 +104,6 @@ func (r *reconciler) connected(ctx context.Context, f *run.Facts) (*run.Blocker,
 	if run.JobSuspended(f.Job) {
 		r.registry.Forget(f.LoadTest.UID) // a queue ended the runners that it had; they are not lost
 		return decide.StartProblem(f), nil
-	}
-	if view := r.registry.View(f.LoadTest.UID); view != nil {
-		f.See(view) // what follows from it goes to the collector at once
 	}
 	if err := r.perform.store(ctx, f, func(run *record.Record) error {
 		decide.Starters(f, run)

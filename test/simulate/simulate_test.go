@@ -60,6 +60,10 @@ func TestStories(t *testing.T) {
 		// Edits cause passes while RBAC forbids the run records. The operator notices soon that it may read them again.
 		"ForbiddenForAWhile": `0s operators; 0s links; 0s test feature=9 rate=20 seconds=10; 1ms forbid kind=2 ms=100000;
 			60s scale shards=2; 61s scale shards=1; 62s scale shards=2; 63s scale shards=1; 64s scale shards=2; 65s scale`,
+		// The pod of a runner that is ready is deleted by force just before the start, and the runner is cut off.
+		"ForcedBeforeTheStart": `0s operators; 0s links; 0s test lost=2 rate=5 seconds=11 shards=4;
+			1ms@update:LoadTestRun+698ms evict; 18ms@patch:Job+1.743s node ms=1389 runner=4; 3.333s force ms=3089;
+			6.003s node`,
 	} {
 		t.Run(name, func(t *testing.T) { simulation.Story(t, events) })
 	}

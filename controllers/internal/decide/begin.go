@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -88,7 +89,17 @@ func healthy(f *run.Facts, shard int) bool {
 		return false
 	}
 	over, _ := run.PodEnded(pod)
-	return !over
+	return !over && !replaced(f, shard)
+}
+
+// replaced returns whether the runner that the collector knows is not that of the shard's pod. A pod that was deleted by
+// force leaves its process, which can be ready. The view can be that of an earlier Job.
+func replaced(f *run.Facts, shard int) bool {
+	if shard >= len(f.View.Shards) {
+		return false
+	}
+	pod, seen := f.Pods[shard], &f.View.Shards[shard].Pod
+	return seen.UID != "" && strings.HasPrefix(seen.Name, f.Job.Name+"-") && (pod == nil || pod.UID != seen.UID)
 }
 
 // readyShards are those whose pods are well and whose runners are ready.
@@ -142,7 +153,12 @@ func lostBeforeStart(f *run.Facts) string {
 			}
 		}
 	}
-	// A pod that was deleted by force leaves nothing but the Job's count.
+	for shard := range f.View.Shards {
+		if replaced(f, shard) {
+			return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, f.View.Shards[shard].Pod.Name)
+		}
+	}
+	// A pod that was deleted by force can leave nothing but the Job's count.
 	if f.Job.Status.Failed > 0 {
 		return "A runner was lost before the start"
 	}

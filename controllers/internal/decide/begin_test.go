@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 func TestRampAndSetupExtendTheTimeToGetReady(t *testing.T) {
@@ -58,6 +59,7 @@ func TestStarters(t *testing.T) {
 		"another attempt":          {minShards: 2, after: time.Second, edit: podEnded(1, 0)},
 		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
 		"too many lost":            {minShards: 2, after: time.Second, edit: func(f *run.Facts) { podEnded(1, 2)(f); podEnded(2, 2)(f) }, fails: v1alpha1.ReasonRunnerLost},
+		"a pod was replaced":       {after: time.Second, edit: podReplaced(0), fails: v1alpha1.ReasonRunnerLost},
 		"chosen by another":        {minShards: 1, after: time.Second, edit: func(f *run.Facts) { f.Record.Append(record.Change{Revision: 2, Members: []int{0, 2}}) }, want: []int{0, 2}},
 	}
 	for name, tt := range tests {
@@ -94,6 +96,14 @@ func TestStarters(t *testing.T) {
 				t.Errorf("fails by %q, want %q", reason, tt.fails)
 			}
 		})
+	}
+}
+
+// podReplaced makes the pod of a shard another one than that of its runner, as after a deletion by force.
+func podReplaced(shard int) func(*run.Facts) {
+	return func(f *run.Facts) {
+		f.View.Shards[shard].Pod = shards.Pod{Name: f.Job.Name + "-0-x", UID: "x"}
+		f.Pods[shard].UID, f.Record.Losses = "y", 2
 	}
 }
 
