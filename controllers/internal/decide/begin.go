@@ -92,8 +92,8 @@ func healthy(f *run.Facts, shard int) bool {
 	return !over && !replaced(f, shard)
 }
 
-// replaced returns whether the runner that the collector knows is not that of the shard's pod. A pod that was deleted by
-// force leaves its process, which can be ready. The view can be that of an earlier Job.
+// replaced returns whether the runner that the collector knows is not that of the shard's pod. A pod that was deleted
+// by force leaves its process, which can be ready. The view can be that of an earlier Job.
 func replaced(f *run.Facts, shard int) bool {
 	if shard >= len(f.View.Shards) {
 		return false
