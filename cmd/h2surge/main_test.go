@@ -134,14 +134,14 @@ metadata: {name: s}
 stringData: {body: secret}
 `
 
-// TestBrokenPipe: the program ends when nobody reads what it writes, and leaves no Secrets behind.
+// TestBrokenPipe: the program ends when the reader of its output has ended, and leaves no Secrets behind.
 func TestBrokenPipe(t *testing.T) {
 	h2surge := program(t)
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(target.Close)
 	for _, tc := range []struct {
 		args string
-		// stderr is true if nobody reads standard error; else nobody reads standard output.
+		// stderr is true if standard error has no reader; else standard output has none.
 		stderr bool
 		code   int
 		says   string

@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/roots"
@@ -14,8 +12,6 @@ import (
 
 func main() {
 	roots.Use() // for an API server whose certificate the roots of the system verify
-	// A write to a broken pipe fails and does not end the process, so that what failed beside it is shown.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := newRootCommand(newKube())
 	os.Exit(command.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -6,8 +6,6 @@ package cli
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +23,6 @@ import (
 
 // Main runs the program h2surge and returns its exit code.
 func Main() int {
-	// A write to a broken pipe fails and does not end the process, so that files with Secrets are removed.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return command.Execute(context.Background(), newRootCommand(parts()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 

@@ -201,7 +201,7 @@ func (x *execution) watch() error {
 	}
 }
 
-// second shows the run. It ends the run because of a threshold, or if nobody reads what is shown.
+// second shows the run. It ends the run because of a threshold, or if the reader of what is shown has ended.
 func (x *execution) second() error {
 	x.every(x.engine.Snapshot())
 	if why := x.aborts(); why != "" {

@@ -49,11 +49,11 @@ func Size(body []byte) int {
 	if len(body) < prefixOctets {
 		return 0
 	}
-	size := prefixOctets + int(binary.BigEndian.Uint32(body[1:]))
-	if size > len(body) {
+	n := uint64(binary.BigEndian.Uint32(body[1:])) + prefixOctets
+	if n > uint64(len(body)) {
 		return 0
 	}
-	return size
+	return int(n)
 }
 
 // Files are the files of the schema.

@@ -215,8 +215,8 @@ type ResultStorage struct {
 	// path is the folder of a run in the bucket. The operator uploads report.html, report.csv and report.json into it.
 	// Placeholders: ${namespace}, ${name} and ${uid} of the LoadTest, and ${startTime}, which has the form
 	// 20060102T150405Z; for a test that did not start it is the time of its end. The path must have ${uid}, or
-	// ${namespace}, ${name} and ${startTime} with a / between ${namespace} and ${name}, so that two runs have different
-	// paths. Default: ${namespace}/${name}/${uid}.
+	// ${namespace}, ${name} and ${startTime} with a character between ${namespace} and ${name} that they cannot have, such
+	// as /, so that two runs have different paths. Default: ${namespace}/${name}/${uid}.
 	Path string `json:"path,omitempty"`
 	// timeout is the timeout of one upload of a report with its three files. Default 30s.
 	Timeout metav1.Duration `json:"timeout,omitzero"`

@@ -144,6 +144,9 @@ func lostBeforeStart(f *run.Facts) string {
 		return "" // the Job controller deleted the pods, and creates others when the queue admits the Job again
 	}
 	for shard := range f.Shards() {
+		if replaced(f, shard) {
+			return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, f.View.Shards[shard].Pod.Name)
+		}
 		if pod := f.Pods[shard]; pod != nil {
 			if over, why := run.PodEnded(pod); over {
 				return fmt.Sprintf("Runner %d (pod %s) ended before the start: %s", shard, pod.Name, why)
@@ -151,11 +154,6 @@ func lostBeforeStart(f *run.Facts) string {
 			if pod.DeletionTimestamp != nil {
 				return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, pod.Name)
 			}
-		}
-	}
-	for shard := range f.View.Shards {
-		if replaced(f, shard) {
-			return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, f.View.Shards[shard].Pod.Name)
 		}
 	}
 	// A pod that was deleted by force can leave nothing but the Job's count.

@@ -27,7 +27,7 @@ func zipped(t *testing.T, text string) *corev1.ConfigMap {
 	return Report(loadTest(), out.Bytes())
 }
 
-// TestHostileReports: the memory that a baseline allocates is bounded, whoever wrote it.
+// TestHostileReports: the memory that a baseline allocates is bounded, also if a tenant wrote it.
 func TestHostileReports(t *testing.T) {
 	for name, document := range map[string]string{
 		"empty objects": `{"steps":[` + strings.Repeat("{},", 1<<20) + `{}]}`,

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -22,6 +24,11 @@ const exitBrokenPipe = 128 + int(syscall.SIGPIPE)
 // Execute runs a command line without the program's name and returns the exit code. A command whose result could not be
 // written fails, without a message if the reader has ended, such as head.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+	// A write to a broken pipe fails and does not end the process, so that files with Secrets are removed, and what failed
+	// beside it is shown.
+	brokenPipes := make(chan os.Signal, 1)
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
+	defer signal.Stop(brokenPipes)
 	root.SetArgs(args)
 	root.SetIn(in)
 	stdout := &output{Writer: out}

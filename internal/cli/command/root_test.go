@@ -10,7 +10,7 @@ import (
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
-// unread is a pipe that nobody reads.
+// unread is a pipe without a reader.
 type unread struct{}
 
 func (unread) Write([]byte) (int, error) { return 0, syscall.EPIPE }

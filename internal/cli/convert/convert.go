@@ -100,17 +100,15 @@ func save(name string, manifest []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // closed below unless it is empty
 	// A file that exists keeps its mode. A device or a pipe has no content to protect.
-	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() {
-		if err := f.Chmod(0o600); err != nil {
-			return err
-		}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = f.Chmod(0o600)
 	}
-	if _, err := f.Write(manifest); err != nil {
-		return err
+	if err == nil {
+		_, err = f.Write(manifest)
 	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }
 
 // maxInput bounds what is read of one file.
