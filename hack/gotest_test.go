@@ -28,6 +28,11 @@ func TestGotest(t *testing.T) {
 			[]string{"    a_test.go:7: got 1, want 2", "failed: github.com/h2surge/h2surge/test/conformance TestF\n  a_test.go:7: got 1, want 2\n1 passed, 1 failed, 0 skipped"},
 		},
 		{
+			"a data race", event("output", "TestP", `,"Output":"WARNING: DATA RACE\n"`) + event("output", "TestP", `,"Output":"  a.go:7\n"`) +
+				event("output", "TestP", `,"Output":"==================\n"`) + event("output", "TestP", `,"Output":"later\n"`) + passes + event("fail", "TestF", ""), "", true,
+			[]string{"WARNING: DATA RACE\n  a.go:7\n==================\nfailed: github.com/h2surge/h2surge/test/conformance TestF\n1 passed"},
+		},
+		{
 			"a package that does not compile", passes + `{"ImportPath":"m/a","Action":"build-output","Output":"a.go:1:1: undefined: x\n"}` + "\n" + event("fail", "", `,"FailedBuild":"m/a"`), "", true,
 			[]string{"a.go:1:1: undefined: x", "1 passed, 1 failed, 0 skipped"},
 		},

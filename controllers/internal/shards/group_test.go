@@ -203,3 +203,30 @@ func TestChangeAfterALoss(t *testing.T) {
 		}
 	}
 }
+
+// TestLostShareStays: with Continue, the pod that the Job creates in place of a lost one is not asked for anything, and the others keep their
+// shares, until a change removed the shard.
+func TestLostShareStays(t *testing.T) {
+	d := drive(t, 2)
+	d.desired.Policy = v1alpha1.ShardLostContinue
+	d.round(time.Second)
+	d.round(time.Second)
+	d.desired.Record = &record.Record{Changes: d.desired.Record.Changes, Start: &record.Start{},
+		Pods: map[int]record.Pod{0: {UID: "uid-0"}, 1: {UID: "uid-1"}}}
+	d.round(time.Second)
+	d.desired.Ended = []Recorded{{Shard: &record.Shard{Index: 1, Pod: "uid-1", Member: true, Loss: &record.Loss{}}}}
+	d.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "host-1b"}
+	d.runners[1] = runnerv1alpha1.Snapshot{Shard: 1, Boot: "boot-1b", State: runnerv1alpha1.StateWaiting}
+	for range 5 {
+		_, v := d.round(time.Second)
+		if s := v.Shards[1]; s.State != Lost || s.Pod.Name != "pod-1" || v.Proposal != nil {
+			t.Fatalf("shard 1 is %s in pod %s, proposal %+v; want the lost runner, and no change", s.State, s.Pod.Name, v.Proposal)
+		}
+	}
+	next := *d.desired.Record
+	next.Changes = append(next.Changes, record.Change{Revision: 2, Generation: 2, At: int64(9 * time.Second), Members: []int{0}})
+	d.desired.Record, d.desired.Shards = &next, 1
+	if _, v := d.round(time.Second); v.Shards[1].Pod.UID != "uid-1b" {
+		t.Errorf("after the change, shard 1 is in pod %s; want pod-1b", v.Shards[1].Pod.Name)
+	}
+}

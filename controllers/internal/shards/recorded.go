@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
@@ -35,13 +36,20 @@ func (g *Group) takeStored() {
 		}
 	}
 	for i, s := range g.runners {
-		if p := g.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
+		if p := g.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID && !g.keepsShare(s) {
 			g.former = append(g.former, s)
 			g.runners[i] = g.newRunner(i)
 			g.runners[i].member = slices.Contains(g.changes.newest().Members, i) && g.d.Record.Pods[i].UID == p.UID
 			g.news = true
 		}
 	}
+}
+
+// keepsShare: a runner is lost, and no other one may send what is left of its share, because only Rebalance gives it away.
+// Its shard gets another runner after a change removed it.
+func (g *Group) keepsShare(s *runner) bool {
+	return s.loss != nil && s.member && g.d.Policy != v1alpha1.ShardLostRebalance &&
+		slices.Contains(g.changes.newest().Members, s.index)
 }
 
 // events are what the record says of a runner.

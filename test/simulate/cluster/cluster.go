@@ -69,12 +69,20 @@ func New(opts Options) *Cluster {
 	for _, name := range opts.Nodes {
 		c.nodes[name] = &node{}
 	}
+	exist := map[types.UID]bool{}
 	opts.Server.Watch(func(before, after client.Object) {
+		if after == nil {
+			delete(exist, before.GetUID())
+			c.notify()
+			return
+		}
+		exist[after.GetUID()] = true
 		switch after.(type) {
 		case *batchv1.Job, *corev1.Pod:
 			c.notify()
 		default:
-			if after == nil || after.GetDeletionTimestamp() != nil {
+			if after.GetDeletionTimestamp() != nil || slices.ContainsFunc(after.GetOwnerReferences(),
+				func(ref metav1.OwnerReference) bool { return !exist[ref.UID] }) {
 				c.notify()
 			}
 		}

@@ -165,6 +165,25 @@ func TestLoadTest(t *testing.T) {
 	}
 }
 
+// TestOwnerIsGone: an object that is created after its owner was deleted is deleted.
+func TestOwnerIsGone(t *testing.T) {
+	inWorld(t, job(), func(w *world) {
+		late := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "tests", Name: "late", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "h2surge.io/v1alpha1", Kind: "LoadTest", Name: "test", UID: "deleted"}}}}
+		if err := w.server.Delete(apiserver.Find[*batchv1.Job](w.server, "tests", "job"), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // until nothing else happens
+		if _, err := apiserver.Create(w.server, late); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if apiserver.Find[*corev1.ConfigMap](w.server, "tests", "late") != nil {
+			t.Error("the ConfigMap exists after a second")
+		}
+	})
+}
+
 // TestJob: a Job with fewer indices deletes pods, and creates them again with more. A Job that is suspended deletes all
 // pods. Those that succeed after SIGTERM count.
 func TestJob(t *testing.T) {
