@@ -161,9 +161,8 @@ func TestUploadsAtOnce(t *testing.T) {
 	}))
 	t.Cleanup(slow.Close)
 	w.endOperator()
-	w.cfg.ResultStorage = &configv1alpha1.ResultStorage{Endpoint: slow.URL, Bucket: "results", Region: "us-east-1"}
-	w.defaults()
-	w.cfg.ResultStorage.Timeout.Duration = soon // the storage answers late
+	w.cfg.ResultStorage = &configv1alpha1.ResultStorage{Endpoint: slow.URL, Bucket: "results", Region: "us-east-1",
+		Timeout: metav1.Duration{Duration: soon}} // the storage answers late
 	kube := rest.CopyConfig(apiServer)
 	kube.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {

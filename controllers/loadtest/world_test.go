@@ -200,11 +200,6 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	return w
 }
 
-func (w *world) defaults() *configv1alpha1.OperatorConfig {
-	w.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
-	return w.cfg
-}
-
 func (w *world) must(err error) {
 	w.Helper()
 	if err != nil {
@@ -231,7 +226,8 @@ func (w *world) operator() {
 // replica starts an operator beside others. The channel has the result of its process; cancel ends it. The Leader is nil without an election.
 func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), leader loadtest.Leader) {
 	w.Helper()
-	cfg := w.defaults()
+	cfg := w.cfg.DeepCopy() // another operator may read its own
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	options := controllers.ManagerOptions(cfg, nil)
 	options.Controller.SkipNameValidation = ptr.To(true)
 	options.Logger = logr.Discard()
