@@ -241,7 +241,7 @@ func (b *builder) buildStep(in *rv.Step) Step {
 	}
 	switch {
 	case s.call == nil:
-	case s.Inspect || s.Streams || s.Waits != nil:
+	case s.Inspect || s.Streams || s.Waits != nil || len(s.Captures) > 0: // the code comes after captured fields
 		s.inspectCall()
 	default:
 		s.CodeOnly, s.WantHeaders = true, true

@@ -60,6 +60,7 @@ func TestAlways(t *testing.T) {
 		"reset":                     {plan: made(chains, 0), grace: time.Second, peer: fails("/use", reply{After: 2 * ms, Resets: true, Reset: http2.ErrCodeInternal}), during: rv.AlwaysCounts{AlwaysSent: 100}},
 		"timeout":                   {plan: made(chains, 0), grace: 2 * time.Second, peer: fails("/use", reply{}), after: rv.AlwaysCounts{AlwaysSent: 100}, ended: rv.GracefulCounters{Aborted: 100}},
 		"not created":               {plan: made(chains, 0), grace: time.Second, peer: fails("/create", reply{After: 2 * ms, Status: 500}), during: rv.AlwaysCounts{AlwaysSkipped: 100}},
+		"refused with a header":     {plan: made(chains, 0), grace: time.Second, peer: fails("/create", reply{After: 2 * ms, Status: 409, Headers: []string{"x-id", "1"}}), during: rv.AlwaysCounts{AlwaysSkipped: 100}},
 		"no time after the load":    {plan: made(chains, 300*ms), peer: whole, left: 30},
 		"time enough":               {plan: made(chains, 300*ms), grace: time.Second, peer: whole, ended: rv.GracefulCounters{Completed: 30}},
 		"too little for the pauses": {plan: made(chains, 300*ms), grace: 100 * ms, peer: whole, after: rv.AlwaysCounts{AlwaysSent: 20}, ended: rv.GracefulCounters{Completed: 10, Aborted: 20}},

@@ -109,3 +109,21 @@ func TestStatusOfCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestCapturesOfFailedCalls: a call that fails with its trailers captures nothing of its header.
+func TestCapturesOfFailedCalls(t *testing.T) {
+	for code, want := range map[string]string{"0": "10 /b", "13": "10 /c"} {
+		call := cannedCall(rv.GRPC{Method: "Call", Messages: []rv.Text{lit("{}")}})
+		a := call.Chains[0].Steps[0]
+		a.Capture, a.OnFailure.Continue = []rv.Capture{{Source: header("x"), Optional: true}}, true
+		p := steps(every10ms(2), a, step("b", func(s *rv.Step) { s.When = equals(1, "go") }), step("c"))
+		p.Targets[0].Protos, p.Chains[0].Captures = call.Targets[0].Protos, []string{"x"}
+		b := newBench(t, p, func(*simRequest) reply {
+			return reply{Status: 200, Headers: []string{"x", "go"}, Body: make([]byte, 5), Trailers: []string{"grpc-status", code}}
+		})
+		b.run()
+		if got := b.trace(); len(got) != 2 || got[1] != want {
+			t.Errorf("grpc-status %s: requests %q, want %q last", code, got, want)
+		}
+	}
+}

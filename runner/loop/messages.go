@@ -201,11 +201,10 @@ func (m *messages) OnHeader(tok uint32, name, value []byte) {
 	if s.LoadControl {
 		r.NoteLoad(name)
 	}
-	redirects := isRedirect(s, r.Status)
-	if redirects {
+	if isRedirect(s, r.Status) {
 		m.takeRedirect(r, s, name, value)
 	}
-	m.takeField(r, s, in, name, value, redirects)
+	m.takeField(r, s, in, name, value)
 }
 
 // OnTrailer implements protocol.Handler. Nothing of the trailer section affects what the runner sends (RFC 9110 6.5.1).
@@ -215,12 +214,12 @@ func (m *messages) OnTrailer(tok uint32, name, value []byte) {
 	if s.Calls() {
 		r.Continue()
 	}
-	m.takeField(r, s, m.flow.At(r.Instance), name, value, isRedirect(s, r.Status))
+	m.takeField(r, s, m.flow.At(r.Instance), name, value)
 }
 
 // takeField keeps a field for checks and samples, and stores the value of each capture of it. If several fields have
 // the same name, it stores the first.
-func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, name, value []byte, redirects bool) {
+func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, name, value []byte) {
 	if s.Inspect {
 		m.requests.Field(r, name, value)
 		return
@@ -231,8 +230,8 @@ func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, 
 	if s.CodeOnly && string(name) == grpc.StatusField {
 		r.SetCode(value)
 	}
-	if redirects {
-		return // the request that follows has the values that this one had
+	if !s.Accepts(int(r.Status)) {
+		return // a failed response captures nothing, and a request that follows a redirect has the values of the first
 	}
 	for i := range s.Captures {
 		c := &s.Captures[i]
@@ -350,7 +349,7 @@ func (m *messages) takeMessages(id book.ID, r *book.Request, p []byte) {
 
 // logCut logs the first body that a step needs and that is cut because of maxBodies.
 func (m *messages) logCut(r *book.Request) {
-	m.log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, fail the check maxBodyBytes, and are not logged; "+
-		"fewer requests in flight or more shards need less", "step", m.program.Steps[r.Step].Name, "target",
-		m.targets.At(r.Target).Plan.Name, "limitBytes", book.MaxBodies)
+	m.log.Warn("the response bodies that checks, captures and scripts read take too much memory; further ones are cut, "+
+		"fail the check maxBodyBytes, and are not logged; fewer requests in flight or more shards need less", "step",
+		m.program.Steps[r.Step].Name, "target", m.targets.At(r.Target).Plan.Name, "limitBytes", book.MaxBodies)
 }
