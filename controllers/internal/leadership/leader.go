@@ -81,7 +81,7 @@ func New(config *rest.Config, opts Options) (*Leader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("naming this process: %w", err)
 	}
-	own := rest.AddUserAgent(config, "leader-election")
+	own := rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	own.Timeout = opts.requestTimeout()
 	// Connections of its own: a connection that is dead, or busy with other requests, must not delay a renewal.
 	own.Dial = (&net.Dialer{Timeout: own.Timeout}).DialContext

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -173,6 +174,17 @@ func (p *process) replacedBy(t *testing.T, holder string) {
 	defer p.mu.Unlock()
 	if p.err == nil || !strings.HasPrefix(p.err.Error(), holder+" is the leader now") {
 		t.Errorf("error %v, want one that names %s", p.err, holder)
+	}
+}
+
+// TestConfigStays: the configuration of the API server is that of other clients, too.
+func TestConfigStays(t *testing.T) {
+	config := &rest.Config{Host: "https://127.0.0.1:1"}
+	if _, err := New(config, Options{Namespace: "a", Name: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if config.UserAgent != "" || config.Timeout != 0 || config.Dial != nil {
+		t.Errorf("user agent %q, timeout %v, own connections %t; want none", config.UserAgent, config.Timeout, config.Dial != nil)
 	}
 }
 
