@@ -518,6 +518,16 @@ func TestEndOfTheOperatorStopsNobody(t *testing.T) {
 	})
 }
 
+// TestNothingBeginsAfterTheEnd: a pass can continue after the end of the manager. What it would start is not awaited.
+func TestNothingBeginsAfterTheEnd(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, f *fleet) {
+		f.stop()
+		if f.view(); f.registry.View(uid) != nil {
+			t.Error("a run is collected")
+		}
+	})
+}
+
 func TestNewAttemptBeginsFromNothing(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, f *fleet) {
 		f.wait(2 * time.Second)

@@ -48,7 +48,9 @@ func NewRegistry(opts Options, dial transport.Dial, log logr.Logger, wake func(t
 // an operator that restarts must not end tests.
 func (r *Registry) Start(ctx context.Context) error {
 	<-ctx.Done()
-	r.cancel()
+	r.mu.Lock()
+	r.cancel() // from now on, Ensure starts nothing
+	r.mu.Unlock()
 	r.alive.Wait()
 	return nil
 }
@@ -74,6 +76,9 @@ func (r *Registry) Ensure(d shards.Desired) (*shards.View, error) {
 	}
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Record.Attempt)
 	begun := newRun(d, r.opts, r.dial, r.load, log, func() { r.wake(d.Name) })
+	if r.ctx.Err() != nil {
+		return begun.view.Load(), nil // a pass that continues after the end of the manager
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	begun.cancel = cancel
 	r.runs[d.UID] = begun
