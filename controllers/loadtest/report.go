@@ -45,7 +45,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 		return nil
 	}
 	written := f.LoadTest.DeepCopy()
-	written.Status = *after
+	written.Status = *after.DeepCopy() // the answer is decoded into it, and the record and the metrics have parts of after
 	err := w.patchStatus(ctx, f.LoadTest, written)
 	known.statusUncertain = err != nil
 	if apierrors.IsNotFound(err) {

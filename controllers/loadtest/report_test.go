@@ -73,3 +73,27 @@ func TestStatusWhoseAnswerWasLost(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerOfTheStatus: the answer of the API server is not decoded into the record, which is read without a lock.
+func TestAnswerOfTheStatus(t *testing.T) {
+	lt := builder.Minimal("a").Build()
+	lt.UID = "0a1b2c3d-0000"
+	c := fake.NewClientBuilder().WithScheme(scheme()).WithObjects(lt).WithStatusSubresource(lt).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			o.(*v1alpha1.LoadTest).Status.Results.Requests.Sent++
+			return nil
+		},
+	}).Build()
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	r := newReconciler(cfg, c, c, newAddressRules(&cfg.Targets, "", c))
+	r.report.events, r.report.metrics = &events.FakeRecorder{}, NewCollector(time.Minute, 10, time.Now)
+	end := &record.End{Results: &v1alpha1.Results{Requests: v1alpha1.RequestCounts{Sent: 7}}, Verdict: &v1alpha1.Verdict{}}
+	f := &run.Facts{LoadTest: lt, Record: &record.Record{End: end}, Stored: true, View: &shards.View{}, Config: cfg, Now: time.Unix(1e9, 0)}
+	if err := r.report.status(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if end.Results.Requests.Sent != 7 {
+		t.Errorf("the record has %d requests, want 7", end.Results.Requests.Sent)
+	}
+}
