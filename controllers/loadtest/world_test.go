@@ -342,10 +342,10 @@ func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
 	for i := range int(*job.Spec.Completions) {
 		w.mu.Lock()
 		name, of := w.podOf(job, i)
-		runner, held := w.runners[name], w.hold != nil && w.hold(job, i)
+		runner, rests := w.runners[name], of.completed || of.fails || w.hold != nil && w.hold(job, i)
 		w.mu.Unlock()
 		switch {
-		case held || of.completed || of.fails:
+		case rests:
 		case runner == nil:
 			if err := w.playPod(ctx, job, i, name); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) { // the Job is gone
 				w.Errorf("making pod %s: %v", name, err)

