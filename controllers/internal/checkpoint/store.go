@@ -165,7 +165,8 @@ func (s *Store) known(ctx context.Context, key Key) (*statev1alpha1.LoadTestChec
 	return o, err
 }
 
-// read returns the stored object; nil: it does not exist.
+// read returns the stored object; nil: it does not exist. The object of another runner is a refusal, because it stays
+// until a user deletes it.
 func (s *Store) read(ctx context.Context, key Key) (*statev1alpha1.LoadTestCheckpoint, error) {
 	o := &statev1alpha1.LoadTestCheckpoint{}
 	err := s.reader.Get(ctx, types.NamespacedName{Namespace: key.LoadTest.Namespace, Name: key.Name()}, o)
@@ -175,7 +176,7 @@ func (s *Store) read(ctx context.Context, key Key) (*statev1alpha1.LoadTestCheck
 	case err != nil:
 		return nil, err
 	case o.Checkpoint.Pod != key.Pod || o.Checkpoint.Shard != int32(key.Shard) || !belongsTo(o, key.Run):
-		return nil, fmt.Errorf("LoadTestCheckpoint %s belongs to another runner; delete it", o.Name)
+		return nil, apierrors.NewBadRequest("LoadTestCheckpoint " + o.Name + " belongs to another runner; delete it")
 	}
 	return o, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
 // server is an API server that counts requests and can refuse writes.
@@ -26,19 +27,25 @@ type server struct {
 	client.Client
 	gets, creates, updates int
 	mu                     sync.Mutex
-	refusal                error // guarded by mu; the answer to each write; nil: it succeeds
+	refusal                error  // guarded by mu; the answer to each write; nil: it succeeds
+	refuses                string // guarded by mu; the LoadTest of the writes with that answer; empty: all
 }
 
 // refuse makes err the answer to each write; nil: writes succeed.
-func (s *server) refuse(err error) {
+func (s *server) refuse(err error) { s.refuseOf("", err) }
+
+func (s *server) refuseOf(loadTest string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refusal = err
+	s.refuses, s.refusal = loadTest, err
 }
 
-func (s *server) refused() error {
+func (s *server) refused(o client.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.refuses != "" && s.refuses != o.GetLabels()[desired.LabelLoadTest] {
+		return nil
+	}
 	return s.refusal
 }
 
@@ -56,14 +63,14 @@ func newServer(t *testing.T) *server {
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			s.creates++
-			if err := s.refused(); err != nil {
+			if err := s.refused(o); err != nil {
 				return err
 			}
 			return c.Create(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			s.updates++
-			if err := s.refused(); err != nil {
+			if err := s.refused(o); err != nil {
 				return err
 			}
 			return c.Update(ctx, o, opts...)

@@ -72,13 +72,16 @@ type written struct {
 	state    runnerv1alpha1.State
 	stored   bool
 	at       time.Time
+	// failed is the time of the last write if it failed; zero: it did not.
+	failed time.Time
 	// size is what the last checkpoint took of the budget.
 	size int
 }
 
+// problem is the refused write of a run: of the runner that was first refused, until a write of that one succeeds.
 type problem struct {
-	name types.NamespacedName
-	err  error
+	key Key
+	err error
 }
 
 // NewWriter returns a Writer that has not started. stores returns the Store of the run of a runner; nil: the run is not
@@ -111,7 +114,7 @@ func (w *Writer) Start(ctx context.Context) error {
 	}
 }
 
-// Problem returns why the API server refused the last checkpoint of a run; nil: it did not.
+// Problem returns why the API server refuses checkpoints of a run; nil: it does not.
 func (w *Writer) Problem(run types.UID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,16 +128,18 @@ func (w *Writer) Problem(run types.UID) error {
 func (w *Writer) round(ctx context.Context) {
 	keys := w.opts.Source.Live()
 	w.take(keys, time.Now())
-	slices.SortStableFunc(keys, func(a, b Key) int { return w.known[a].at.Compare(w.known[b].at) })
+	slices.SortStableFunc(keys, w.order)
 	refused := map[types.UID]bool{}
 	for _, key := range keys {
 		if refused[key.Run] || !w.opts.Leading() {
 			continue
 		}
 		err := w.write(ctx, key)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return
+		}
+		w.tried(key, err)
+		switch {
 		case err == nil:
 		case refusal.Of(err) != "":
 			refused[key.Run] = true // a quota or a policy holds for the other shards of the run, too
@@ -148,6 +153,13 @@ func (w *Writer) round(ctx context.Context) {
 	}
 }
 
+// order compares when two runners are due in a round. One that failed comes last, so that it keeps no other from being
+// stored.
+func (w *Writer) order(a, b Key) int {
+	x, y := w.known[a], w.known[b]
+	return cmp.Or(x.failed.Compare(y.failed), x.at.Compare(y.at))
+}
+
 // take sets the runners that are live now.
 func (w *Writer) take(keys []Key, now time.Time) {
 	w.mu.Lock()
@@ -155,7 +167,7 @@ func (w *Writer) take(keys []Key, now time.Time) {
 	known, runs := make(map[Key]*written, len(keys)), map[types.UID]*problem{}
 	for _, key := range keys {
 		known[key] = cmp.Or(w.known[key], &written{at: now})
-		if p := w.runs[key.Run]; p != nil {
+		if p := w.runs[key.Run]; p != nil && p.key == key {
 			runs[key.Run] = p
 		}
 	}
@@ -192,6 +204,23 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	return err
 }
 
+// tried notes whether a write failed. If it has no answer, a webhook can be the reason, which has the other runners of
+// the run wait, too.
+func (w *Writer) tried(key Key, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.known[key].failed = time.Time{}
+		return
+	}
+	now := time.Now()
+	for other, k := range w.known {
+		if other == key || other.Run == key.Run && !passes(err) {
+			k.failed = now
+		}
+	}
+}
+
 // wait returns true when the budget allows the next write, and false when ctx ends before.
 func (w *Writer) wait(ctx context.Context) bool {
 	timer := time.NewTimer(time.Until(w.next))
@@ -222,27 +251,36 @@ func (w *Writer) done(key Key, s *runnerv1alpha1.Snapshot, size int, received ti
 	w.stats.bytes += float64(size)
 }
 
-// report sets the result of the last write of a run. It logs, and calls Changed, if the run has a problem now and had
-// none before, or the other way round.
+// report sets the result of the last write of a runner. It logs, and calls Changed, if the run has a problem now and
+// had none before, or the other way round.
 func (w *Writer) report(key Key, err error) {
-	w.mu.Lock()
-	before := w.runs[key.Run]
-	if err != nil {
-		w.runs[key.Run] = &problem{key.LoadTest, err}
-		w.stats.refused++
-	} else {
-		delete(w.runs, key.Run)
-	}
-	w.mu.Unlock()
-	switch {
-	case err != nil && before == nil:
+	switch before, after := w.note(key, err); {
+	case before == nil && after != nil:
 		w.opts.Log.Error(err, "Checkpoints are not stored", "loadTest", key.LoadTest)
-	case err == nil && before != nil:
+	case before != nil && after == nil:
 		w.opts.Log.Info("Checkpoints are stored again", "loadTest", key.LoadTest)
 	default:
 		return
 	}
 	w.opts.Changed(key.LoadTest)
+}
+
+// note returns the problem of the run before and after a write of a runner; nil: there is none.
+func (w *Writer) note(key Key, err error) (before, after *problem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.stats.refused++
+	}
+	before = w.runs[key.Run]
+	switch {
+	case before != nil && before.key != key: // the problem of another runner stays
+	case err != nil:
+		w.runs[key.Run] = &problem{key, err}
+	default:
+		delete(w.runs, key.Run)
+	}
+	return before, w.runs[key.Run]
 }
 
 // passes returns true if the API server answered err for reasons of this object only, such as a namespace that is gone.

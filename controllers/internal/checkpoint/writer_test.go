@@ -21,6 +21,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 )
 
 // pollAge is the age of a snapshot when the Writer gets it.
@@ -293,6 +294,55 @@ func TestWriterPassesOver(t *testing.T) {
 		pass(MinInterval + time.Second)
 		if s.creates != 3 || s.changes != 0 {
 			t.Errorf("%d writes, %d changes; want one write for each run and no problem", s.creates, s.changes)
+		}
+	})
+}
+
+// TestWriterOfARunWithoutAnswers: what keeps the writes of one run from an answer, such as a webhook, does not keep the
+// others from being stored.
+func TestWriterOfARunWithoutAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(2, 3, 1), 1<<20)
+		defer s.cancel()
+		s.refuseOf("orders0", context.DeadlineExceeded)
+		pass(4*MinInterval + time.Second)
+		if got := len(s.stored(t)); got != 3 || s.updates < 6 {
+			t.Errorf("%d checkpoints and %d updates after four rounds, want 3 of orders1 and at least 6", got, s.updates)
+		}
+		s.refuse(nil)
+		pass(MinInterval)
+		if got := len(s.stored(t)); got != 6 {
+			t.Errorf("%d checkpoints after a round with answers, want 6", got)
+		}
+	})
+}
+
+// TestWriterForeignObject: the object of another runner is a problem of its run, and all other runners are stored.
+func TestWriterForeignObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(2, 3, 1), 1<<20)
+		defer s.cancel()
+		foreign := newObject(runKey(0, 1))
+		foreign.OwnerReferences = nil
+		if err := s.server.Create(t.Context(), foreign); err != nil {
+			t.Fatal(err)
+		}
+		pass(4*MinInterval + time.Second)
+		if got := len(s.stored(t)); got != 6 || s.updates < 5*2 {
+			t.Errorf("%d checkpoints and %d updates after four rounds, want 6 and at least 10", got, s.updates)
+		}
+		if err := s.Problem("run0"); err == nil || !strings.Contains(refusal.Of(err), "belongs to another runner; delete it") {
+			t.Errorf("problem %v, want the name of the object", err)
+		}
+		if s.Problem("run1") != nil || s.changes != 1 || len(s.log) != 1 {
+			t.Errorf("problem %v of the other run, %d changes, log %q; want none, 1 and one message", s.Problem("run1"), s.changes, s.log)
+		}
+		if err := s.server.Delete(t.Context(), foreign); err != nil {
+			t.Fatal(err)
+		}
+		pass(MinInterval)
+		if s.Problem("run0") != nil || s.changes != 2 {
+			t.Errorf("problem %v, %d changes after the deletion, want none and 2", s.Problem("run0"), s.changes)
 		}
 	})
 }
