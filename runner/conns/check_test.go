@@ -83,7 +83,7 @@ func (c *Conn) wrong() string {
 		return "will never connect"
 	case (c.state == dialing && socket || c.state == opening && c.h2 != nil) && !timer(connectTimer), c.state == opening && c.h1 != nil && !timer(trialTimer):
 		return "may wait forever"
-	case c.state == draining && c.client.InFlight() == 0:
+	case c.state == draining && c.inFlight() == 0:
 		return "has nothing in flight and is open"
 	}
 	return ""

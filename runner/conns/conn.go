@@ -51,6 +51,8 @@ type Conn struct {
 	downSince int64
 	// receivedAt is when something last came.
 	receivedAt int64
+	// busySince is when a request was last put on the connection with no other one in flight.
+	busySince int64
 	// pingedAt is when the last PING was queued.
 	pingedAt int64
 	// failbackAt is when the first endpoint is tried again, or was last; zero: the connection is with it.
@@ -64,7 +66,7 @@ type Conn struct {
 	firesAt  int64
 	inTimers int
 
-	_ [48]byte // whole cache lines
+	_ [40]byte // whole cache lines
 }
 
 // role is what a connection counts as.

@@ -144,6 +144,9 @@ func (cs *Connections) ConnectFor(target int32) {
 // connects, this waits for the response.
 func (cs *Connections) Carried(c *Conn) {
 	c.opened++
+	if c.inFlight() == 1 {
+		c.busySince = cs.now
+	}
 	cs.markDirty(c)
 	switch {
 	case !c.isWornOut():

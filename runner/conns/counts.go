@@ -69,7 +69,7 @@ func (n *counts) countEnd(c *Conn, why failure.Cause) {
 	case connectingIn[c.state] != 0:
 		n.rec.CountFailure(rv.FailureConnect, why)
 	case why.Kind == rv.CauseOtherTimedOut:
-	case why.Kind == rv.CauseClosed && c.client.InFlight() == 0:
+	case why.Kind == rv.CauseClosed && c.inFlight() == 0:
 	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
 	default:
 		n.rec.CountFailure(rv.FailureConnection, why)

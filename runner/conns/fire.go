@@ -59,13 +59,12 @@ func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 	cs.lose(c, c.cause(kind, limit.String()))
 }
 
-// fireInactivity loses a connection that owes responses and is silent. The timer is not moved
-// with every read; it looks at the last one when it fires and is set again for what is left.
+// fireInactivity loses a connection that owes responses and is silent. A peer without a request is not silent. The
+// timer is not moved with every read; it looks at the last one when it fires and is set again for what is left.
 func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
-	silent := time.Duration(cs.now - c.receivedAt)
-	if c.client.InFlight() == 0 {
-		c.receivedAt = cs.now // a peer without a request is not silent
-		silent = 0
+	silent := time.Duration(0)
+	if c.inFlight() > 0 {
+		silent = time.Duration(cs.now - max(c.receivedAt, c.busySince))
 	}
 	if silent >= limit {
 		cs.lose(c, c.cause(rv.CauseSilent, limit.String()))

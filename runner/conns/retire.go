@@ -69,7 +69,7 @@ func (l *lifecycle) isFailure(c *Conn) bool {
 func (l *lifecycle) drain(c *Conn) {
 	switch {
 	case c.state != draining:
-	case c.client.InFlight() == 0:
+	case c.inFlight() == 0:
 		l.shutdown(c)
 		l.handle(c, l.endEvent(c, false))
 	case c.role == place && c.multiplexes() && c.answered && !c.announcedError():

@@ -35,7 +35,6 @@ type client interface {
 	Receive(p []byte, now int64) error
 	Ready() bool
 	netio.Output
-	InFlight() int
 	Draining() bool
 	Cancel(id uint32, now int64) bool
 	Shutdown()
@@ -83,7 +82,18 @@ func (s *session) announcedError() bool {
 }
 
 // isOver returns true if the client takes no more requests and has all responses.
-func (s *session) isOver() bool { return s.client.Draining() && s.client.InFlight() == 0 }
+func (s *session) isOver() bool { return s.client.Draining() && s.inFlight() == 0 }
+
+// inFlight returns how many requests will get an outcome.
+func (s *session) inFlight() int {
+	switch {
+	case s.h1 != nil:
+		return s.h1.InFlight()
+	case s.h3 != nil:
+		return s.h3.InFlight()
+	}
+	return s.h2.InFlight()
+}
 
 // broken returns whether the client wants its connection closed: HTTP/1.1 cannot cancel a request otherwise.
 func (s *session) broken() bool { return s.h1 != nil && s.h1.Broken() }

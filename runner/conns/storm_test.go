@@ -260,7 +260,7 @@ func (s *storm) check() {
 	inFlight := 0
 	for _, c := range s.cs.all {
 		if c.client != nil {
-			inFlight += c.client.InFlight()
+			inFlight += c.inFlight()
 		}
 	}
 	if inFlight != len(s.requests) {

@@ -182,10 +182,24 @@ func TestInactivity(t *testing.T) {
 	}
 }
 
+// TestInactivityAfterAnIdleTime: the time without a request in flight is no silence.
+func TestInactivityAfterAnIdleTime(t *testing.T) {
+	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
+		p := gets(rv.Rate{Name: "slow", Count: 1, Period: 700 * time.Millisecond, Duration: 20 * time.Second})
+		p.Targets[0].Protocol, p.Targets[0].Connecting.InactivityTimeout = protocol, 500*time.Millisecond
+		b := newBench(t, p, ok(300*time.Millisecond))
+		b.protocol = protocol
+		if got := b.run(); got.Lost != 0 || got.Done != got.Sent || got.Sent < 28 || len(b.conns) != 1 {
+			t.Errorf("%s: got %+v over %d connections", protocol, got, len(b.conns))
+		}
+	}
+}
+
+// TestPing: a peer that is silent for an interval is asked, also if inactivityTimeout is shorter and no request is in flight.
 func TestPing(t *testing.T) {
 	for _, mute := range []bool{false, true} {
 		p := gets(rv.Rate{Name: "slow", Count: 1, Period: 5 * time.Second, Duration: 10 * time.Second})
-		p.Targets[0].HTTP2.PingInterval = time.Second
+		p.Targets[0].HTTP2.PingInterval, p.Targets[0].Connecting.InactivityTimeout = time.Second, 500*time.Millisecond
 		b := newBench(t, p, ok(0))
 		b.mute = mute
 		got := b.run()
