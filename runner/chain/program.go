@@ -87,7 +87,7 @@ type Step struct {
 	// Order is the step's place among all steps to the same target; see Encoder.
 	Order int
 	Last  bool
-	// Head: the method is HEAD, and responses have no content.
+	// Head: the method is HEAD unless a script changes it, and responses have no content.
 	Head bool
 	// EarlyData: requests may be sent before the handshake of HTTP/3 is complete.
 	EarlyData bool

@@ -628,6 +628,32 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestScriptChangesTheMethod: whether a response has content depends on the method that was sent.
+func TestScriptChangesTheMethod(t *testing.T) {
+	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
+		for from, to := range map[string]string{"GET": "HEAD", "HEAD": "GET"} {
+			t.Run(fmt.Sprintf("%s, %s to %s", protocol, from, to), func(t *testing.T) {
+				p := steps(every10ms(3), step("a", func(s *rv.Step) {
+					s.Method = from
+					s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: `function on_request(req, prev) req.method = "` + to + `" end`}}
+				}))
+				p.Targets[0].Protocol = protocol
+				b := newBench(t, p, func(*simRequest) reply {
+					r := reply{Status: 200, Body: []byte("hello")}
+					if protocol == rv.ProtocolH2C {
+						r.Headers = []string{"content-length", "5"}
+					}
+					return r
+				})
+				b.protocol = protocol
+				if got := b.run(); got.Succeeded != 3 || b.served[0].Fields[":method"] != to || len(b.conns) != 1 {
+					t.Errorf("got %+v over %d connections, failures %v", got, len(b.conns), causesOf(b))
+				}
+			})
+		}
+	}
+}
+
 // TestLocationThatCannotBeFollowed: the instance ends once, and is counted once.
 // slowLog takes time at each record.
 type slowLog struct {

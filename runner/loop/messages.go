@@ -68,7 +68,7 @@ func (m *messages) open(c *conns.Conn, id book.ID) (stream uint32, ok bool) {
 			return m.openMessage(c, id, in, s, e, body)
 		}
 	}
-	want := wantOf(s, r.Sampled, constant)
+	want := wantOf(s, s.Head, r.Sampled, constant)
 	buf := c.AppendHeaders(s, &in.Instance, len(body), m.buffers.cookie)
 	if s.Streams || s.Waits != nil {
 		body, want = m.calls.begin(id, r, s, body, want)
@@ -99,15 +99,15 @@ func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *
 	}
 	buf, header := c.AppendMessage(x.Request)
 	m.trial.KeepHead(id, header, c)
-	body, want := x.Request.Body, wantOf(s, sampled, false)
+	body, want := x.Request.Body, wantOf(s, x.Request.IsHead(), sampled, false)
 	if s.Streams || s.Waits != nil {
 		body, want = m.calls.begin(id, r, s, body, want)
 	}
 	return c.OpenRequest(buf, uint32(id), body, want), true
 }
 
-// wantOf returns which parts of a response a step needs.
-func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
+// wantOf returns which parts of a response a step needs. Head: the method is HEAD, which a script may have changed.
+func wantOf(s *chain.Step, head, sampled, constantBody bool) protocol.Want {
 	want := protocol.WantErrorBody
 	if s.WantHeaders || s.Cookies || sampled {
 		want |= protocol.WantHeaders
@@ -115,7 +115,7 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	if s.WantBody || s.Calls() || sampled {
 		want |= protocol.WantBody
 	}
-	if s.Head {
+	if head {
 		want |= protocol.HeadRequest
 	}
 	if constantBody {

@@ -21,6 +21,11 @@ type Message struct {
 	Unsized bool
 }
 
+// IsHead returns whether the method is HEAD, so that the response has no content.
+func (m *Message) IsHead() bool {
+	return string(m.Method) == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
+}
+
 // Header returns the value of the first field with this lower-case name.
 func (m *Message) Header(name string) (value []byte, ok bool) {
 	for i := range m.Fields {

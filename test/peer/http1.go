@@ -20,15 +20,16 @@ func (c *Peer) parse1() {
 			name, value, _ := strings.Cut(line, ": ")
 			r.Fields[strings.ToLower(name)] = value
 		}
-		r.Fields[":authority"], r.Fields[":path"] = r.Fields["host"], strings.Fields(lines[0])[1]
+		first := strings.Fields(lines[0])
+		r.Fields[":method"], r.Fields[":authority"], r.Fields[":path"] = first[0], r.Fields["host"], first[1]
 		c.In.Next(len(head) + 4)
 		c.Open[r.Stream] = r
 		c.request(r)
 	}
 }
 
-// answer1 writes a response, with its body behind it or later.
-func (c *Peer) answer1(p Reply) {
+// answer1 writes a response, with its body behind it or later. Length is its content-length.
+func (c *Peer) answer1(p Reply, length int) {
 	if p.Status == 0 {
 		c.Closed = true // HTTP/1.1 knows neither RST_STREAM nor GOAWAY
 		return
@@ -40,7 +41,7 @@ func (c *Peer) answer1(p Reply) {
 	for i := 0; i < len(p.Headers); i += 2 {
 		last += p.Headers[i] + ": " + p.Headers[i+1] + "\r\n"
 	}
-	fmt.Fprintf(&c.Out, "HTTP/1.1 %d x\r\n%scontent-length: %d\r\n\r\n", p.Status, last, len(p.Body))
+	fmt.Fprintf(&c.Out, "HTTP/1.1 %d x\r\n%scontent-length: %d\r\n\r\n", p.Status, last, length)
 	rest := func() {
 		c.Out.Write(p.Body)
 		c.Closed = c.Closed || p.Announces

@@ -6,6 +6,7 @@ package peer
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -26,7 +27,7 @@ type Reply struct {
 	After   time.Duration
 	Status  int // 0: never answers
 	Headers []string
-	Body    []byte
+	Body    []byte // is not sent to HEAD
 	// Trailers of HTTP/2 follow the body.
 	Trailers []string
 	Reset    http2.ErrCode // with status 0 and Resets
@@ -166,11 +167,15 @@ func (c *Peer) answer(r *Request, p Reply) {
 		return
 	}
 	delete(c.Open, r.Stream)
+	length := len(p.Body)
+	if r.Fields[":method"] == http.MethodHead {
+		p.Body = nil
+	}
 	switch fr := c.Framer(); {
 	case p.HangUp:
 		c.Closed = true
 	case c.HTTP1:
-		c.answer1(p)
+		c.answer1(p, length)
 	case p.Goaway:
 		_ = fr.WriteGoAway(r.Stream-2, http2.ErrCodeNo, nil)
 	case p.Resets:
