@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/runner/observe"
 )
 
-// lastExport bounds the request with the figures of a run that has ended. The process ends no earlier.
+// lastExport bounds the request with the figures of a run that has ended. The runner is not done earlier.
 const lastExport = 5 * time.Second
 
 // export sends the figures of this runner to the target that the plan names, while the run lasts and at its end. The
@@ -31,7 +31,7 @@ func (r *Runner) export() {
 		Transport: observe.Transport(&observe.Config{Context: ctx, Policy: r.policy, Network: r.opts.Network,
 			Resolver: dial.NewResolver(r.opts.Network)}, e, t, r.tls[i]),
 	}
-	run := &otlp.Run{Plan: r.plan, Snapshot: r.Snapshot,
+	run := &otlp.Run{Plan: r.plan, Snapshot: func() *rv.Snapshot { return r.snapshot(true, r.ctx) },
 		Source: render.OTLPSource{Shard: strconv.Itoa(r.share.Shard), Pod: r.opts.Pod}}
 	exporter := otlp.Start(receiver, run, func(err error) {
 		if err != nil {
@@ -41,13 +41,14 @@ func (r *Runner) export() {
 		r.opts.Logger.Info("The OTLP receiver accepts figures again", "target", t.Name)
 	})
 	r.exporter.Store(exporter)
-	r.exports.Go(func() {
+	go func() {
 		defer cancel()
+		defer r.finish()
 		<-r.ctx.Done()
 		last, release := context.WithTimeout(ctx, lastExport)
 		defer release()
 		exporter.Finish(last)
-	})
+	}()
 }
 
 // exportFailure returns why the receiver did not accept the last figures; empty: it did.

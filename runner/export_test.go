@@ -37,14 +37,20 @@ func exported(t *testing.T, url string) *rv.Plan {
 	return plan
 }
 
-// exportOf runs a plan until the runner is closed, and returns its snapshot.
-func exportOf(t *testing.T, plan *rv.Plan) *rv.Snapshot {
+// exporting makes a runner of a plan.
+func exporting(t *testing.T, plan *rv.Plan) *Runner {
 	t.Helper()
 	r, err := New(plan, Options{NoPin: true, Alone: true, Pod: "life-0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan)}); err != nil {
+	return r
+}
+
+// exportOf runs a runner to its end, and returns the final snapshot.
+func exportOf(t *testing.T, r *Runner) *rv.Snapshot {
+	t.Helper()
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(r.plan)}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, r, rv.StateReady)
@@ -52,15 +58,17 @@ func exportOf(t *testing.T, plan *rv.Plan) *rv.Snapshot {
 		t.Fatal(err)
 	}
 	<-r.Done()
+	final := r.Snapshot()
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return r.Snapshot()
+	return final
 }
 
-// TestExport: when a runner is closed, the receiver has the figures of its final snapshot.
+// TestExport: when a snapshot is final, the receiver has its figures, but not before.
 func TestExport(t *testing.T) {
 	var succeeded int64
+	var r *Runner
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if q.URL.Path != "/collect/v1/metrics" || q.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("%s with %q", q.URL.Path, q.Header.Get("Authorization"))
@@ -75,10 +83,14 @@ func TestExport(t *testing.T) {
 			t.Errorf("%v in %s", err, text)
 		}
 		succeeded = succeededOf(t, text)
+		if got := r.Snapshot().State; got == rv.StateDone {
+			t.Errorf("state %s before the receiver has answered", got)
+		}
 	}))
 	defer s.Close()
-	got := exportOf(t, exported(t, s.URL+"/collect"))
-	if law(t, got); got.Problem != "" || succeeded != 30 || got.Counters.Succeeded != 30 || got.ExportFailure != "" {
+	r = exporting(t, exported(t, s.URL+"/collect"))
+	got := exportOf(t, r)
+	if law(t, got); got.State != rv.StateDone || got.Problem != "" || succeeded != 30 || got.Counters.Succeeded != 30 || got.ExportFailure != "" {
 		t.Errorf("%s %s, %d of %d exported, %s", got.Problem, got.Message, succeeded, got.Counters.Succeeded, got.ExportFailure)
 	}
 }
@@ -144,7 +156,7 @@ func TestExportFails(t *testing.T) {
 		"denied":  {denying, "denies the address by rule: allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := exportOf(t, tc.plan)
+			got := exportOf(t, exporting(t, tc.plan))
 			if got.Problem != "" || got.Counters.Succeeded != 30 || !strings.Contains(got.ExportFailure, tc.want) {
 				t.Errorf("%s %s, %d succeeded, %q", got.Problem, got.Message, got.Counters.Succeeded, got.ExportFailure)
 			}

@@ -83,13 +83,13 @@ type Runner struct {
 	authorizer *authorizer
 	observer   *observe.Observer             // nil: the plan has no observations
 	exporter   atomic.Pointer[otlp.Exporter] // nil: the plan has no receiver, or the run has not started
-	exports    sync.WaitGroup                // the last figures are sent
 	figures    figures
 	// setUp is the last worker that has completed setup; nil: none has.
 	setUp atomic.Pointer[loop.Worker]
 
-	ctx    context.Context
-	cancel context.CancelFunc
+	// ctx ends with the run. done ends when the last figures were sent, too.
+	ctx, done      context.Context
+	cancel, finish context.CancelFunc
 
 	mu       sync.Mutex // guards the fields below
 	share    *rv.Share
@@ -139,6 +139,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r := &Runner{plan: plan, tls: secure, from: from, program: program, opts: o, boot: newBoot()}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.done, r.finish = context.WithCancel(context.Background())
 	r.cpus = pinTo(plan, o)
 	if r.policy, err = policy.Parse(plan.Policy); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -298,14 +299,17 @@ func (r *Runner) Stop(s rv.Stop) error {
 func (r *Runner) end() {
 	r.servers.close()
 	r.cancel()
+	if r.exporter.Load() == nil {
+		r.finish()
+	}
 }
 
-// Done is closed when the snapshot is final.
-func (r *Runner) Done() <-chan struct{} { return r.ctx.Done() }
+// Done is closed when the snapshot is final: the run has ended, and the last figures were sent.
+func (r *Runner) Done() <-chan struct{} { return r.done.Done() }
 
 // Close ends the run at once. It waits for the workers, and until the last figures were sent.
 func (r *Runner) Close() error {
-	defer r.exports.Wait()
+	defer func() { <-r.Done() }()
 	r.mu.Lock()
 	c := r.workers
 	r.mu.Unlock()

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"runtime/debug"
 	"time"
 
@@ -11,12 +12,13 @@ import (
 
 // Snapshot returns what has been counted so far. It waits for each worker's present turn to end, once the test
 // runs no longer than answerWithin, and merges what they have recorded on the caller's goroutine.
-func (r *Runner) Snapshot() *rv.Snapshot { return r.snapshot(true) }
+func (r *Runner) Snapshot() *rv.Snapshot { return r.snapshot(true, r.done) }
 
 // Totals is Snapshot without the response times of steps, unless the snapshot is final.
-func (r *Runner) Totals() *rv.Snapshot { return r.snapshot(false) }
+func (r *Runner) Totals() *rv.Snapshot { return r.snapshot(false, r.done) }
 
-func (r *Runner) snapshot(steps bool) *rv.Snapshot {
+// snapshot returns a snapshot, which is final once ended has ended.
+func (r *Runner) snapshot(steps bool, ended context.Context) *rv.Snapshot {
 	r.foldMu.Lock()
 	defer r.foldMu.Unlock()
 	r.sequence++
@@ -24,7 +26,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
 		Boot: r.boot, Sequence: r.sequence,
 	}
-	c := r.describe(s)
+	c := r.describe(s, ended)
 	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)),
 		stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)),
 		lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
@@ -51,7 +53,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 }
 
 // describe fills in what the control messages have set, and the state.
-func (r *Runner) describe(s *rv.Snapshot) *workers {
+func (r *Runner) describe(s *rv.Snapshot, ended context.Context) *workers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Revision, s.Generation, s.StartAt = r.last.Revision, r.last.Generation, r.startAt
@@ -61,7 +63,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 	if r.share != nil {
 		s.Shard = r.share.Shard
 	}
-	s.State = r.state()
+	s.State = r.state(ended)
 	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && r.opts.Clock() >= s.LeaseUntil
 	s.Generator = rv.Generator{
 		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
@@ -89,9 +91,9 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 	return r.workers
 }
 
-// state is derived from what the workers do. The caller holds mu.
-func (r *Runner) state() rv.State {
-	if r.ctx.Err() != nil {
+// state is derived from what the workers do, until ended has ended. The caller holds mu.
+func (r *Runner) state(ended context.Context) rv.State {
+	if ended.Err() != nil {
 		return rv.StateDone
 	}
 	if r.workers == nil {

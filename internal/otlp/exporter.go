@@ -50,10 +50,10 @@ func Start(r *Receiver, run *Run, changed func(error)) *Exporter {
 	return e
 }
 
-// send sends the present figures, and notes whether they were accepted.
+// send sends the present figures, and notes whether they were accepted. A request that Stop ends says nothing.
 func (e *Exporter) send(ctx context.Context) {
 	err := e.receiver.Send(ctx, e.run.write)
-	if errors.Is(err, errNotStarted) || ctx.Err() != nil {
+	if errors.Is(err, errNotStarted) || errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
 	e.mu.Lock()
@@ -78,7 +78,7 @@ func (e *Exporter) Stop() {
 }
 
 // Finish ends the exporter, and sends the figures of a run that has ended. It returns when they were sent, or when ctx
-// ends.
+// ends. Figures that were not accepted by a deadline of ctx are a failure.
 func (e *Exporter) Finish(ctx context.Context) {
 	e.Stop()
 	e.send(ctx)

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -124,6 +125,27 @@ func TestExporter(t *testing.T) {
 			if start := run.from.UnixNano(); at != uint64(start) || start != r.begin.Add(3*time.Second).UnixNano() {
 				t.Errorf("start %d, want %d", at, start)
 			}
+		}
+	})
+}
+
+// TestFinishFails: a receiver that does not answer at the end has not accepted the last figures.
+func TestFinishFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t, begin: time.Now(), answer: func(second float64) (*http.Response, error) {
+			if second < 58 {
+				return answer(200, "")
+			}
+			return nil, errSilent
+		}}
+		var changes []error
+		e := Start(&Receiver{URL: "http://collector/v1/metrics", Transport: r}, runOf(r.begin), func(err error) { changes = append(changes, err) })
+		time.Sleep(61 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		e.Finish(ctx)
+		if !errors.Is(e.Err(), context.DeadlineExceeded) || len(changes) != 1 {
+			t.Errorf("%v after %v", e.Err(), changes)
 		}
 	})
 }

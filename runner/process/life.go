@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// stopTime is how long the engine may take to end after a Stop without drain.
-	stopTime = 5 * time.Second
+	// stopTime is how long the engine may take to end after a Stop without drain. Its last figures may take half of it.
+	stopTime = 10 * time.Second
 	// termGrace is how long a terminated runner waits for the operator to fetch its result. Together
 	// with stopTime it is less than the 30 s after which Kubernetes kills a pod (terminationGracePeriodSeconds).
 	termGrace = 10 * time.Second

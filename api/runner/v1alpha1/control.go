@@ -189,7 +189,7 @@ const (
 	StateDraining State = "Draining"
 	// StateDrained: the last response has come; the shard waits for Teardown.
 	StateDrained State = "Drained"
-	// StateTearingDown: the teardown chains run.
+	// StateTearingDown: the teardown chains run, or the last figures are sent to the receiver of Plan.OTLP.
 	StateTearingDown State = "TearingDown"
 	// StateDone: the snapshot is final.
 	StateDone State = "Done"

@@ -67,7 +67,8 @@ var table = [...]Behaviour{
 		Stores: "its checkpoints",
 	},
 	Draining: {
-		Name: "Draining", Means: "it sent its last request, and waits for responses or runs the teardown chains",
+		Name:   "Draining",
+		Means:  "it sent its last request, and waits for responses, runs the teardown chains, or sends its last figures",
 		Poll:   Hurried,
 		On:     map[Event]State{Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendStop, sendTeardown},

@@ -98,7 +98,7 @@ func live(f *run.Facts, runners string) (phase v1alpha1.Phase, reason, message s
 		return v1alpha1.PhaseRunning, v1alpha1.ReasonRunning, "The runners send load"
 	case tearingDown >= 0:
 		return v1alpha1.PhaseFinishing, v1alpha1.ReasonDraining,
-			fmt.Sprintf("The load has ended; runner %d runs the teardown chains", tearingDown)
+			fmt.Sprintf("The load has ended; runner %d runs the teardown chains or sends its last figures", tearingDown)
 	case len(f.Refused) > 0 && f.View.Over():
 		return v1alpha1.PhaseFinishing, v1alpha1.ReasonWriteRefused, "The runners have finished, but " + f.RefusedMessage()
 	}
