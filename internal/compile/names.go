@@ -84,11 +84,7 @@ func (c *compiler) resolve(s *scope, t text) (out rv.Text) {
 			out = append(out, rv.Part{Literal: p.Literal})
 			continue
 		}
-		part, ok := named(p.Ref)
-		if !ok {
-			continue
-		}
-		if part.Functions, ok = functions(p.Ref.Functions, named); ok {
+		if part, ok := p.Ref.Part(named); ok {
 			out = append(out, part)
 		}
 	}

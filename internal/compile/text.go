@@ -124,29 +124,6 @@ func (c *compiler) insertable(t text, i int, ref *syntax.Reference) {
 	}
 }
 
-// functions turns the functions of a reference into those of the plan. named says what a key means.
-func functions(in []syntax.Function, named func(*syntax.Reference) (rv.Part, bool)) (out []rv.Function, ok bool) {
-	for _, f := range in {
-		to := rv.Function{Name: f.Name, Width: f.Width, Fill: f.Fill}
-		if f.Key != nil {
-			key, ok := named(f.Key)
-			if !ok {
-				return nil, false
-			}
-			to.Key = &key
-		}
-		for _, argument := range f.Arguments {
-			part, ok := named(argument)
-			if !ok {
-				return nil, false
-			}
-			to.Arguments = append(to.Arguments, part)
-		}
-		out = append(out, to)
-	}
-	return out, true
-}
-
 // usimKeys checks the arguments of resStar whose values are known: K and OPc are keys.
 func (c *compiler) usimKeys(path *field.Path, f *syntax.Function) {
 	if f.Name != rv.FunctionRESStar {

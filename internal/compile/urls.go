@@ -123,8 +123,7 @@ func (c *compiler) constantText(pieces []syntax.Piece) (out rv.Text) {
 	for _, p := range pieces {
 		part := rv.Part{Literal: p.Literal}
 		if p.Ref != nil {
-			part, _ = named(p.Ref)
-			part.Functions, _ = functions(p.Ref.Functions, named)
+			part, _ = p.Ref.Part(named)
 		}
 		out = append(out, part)
 	}

@@ -14,13 +14,13 @@ const (
 	testHXRES   = "20a71900b01776bfd773e8c15a825446"
 )
 
-// challenged renders a text in a chain that captured RAND. Its variable 1 are subscribers with the keys of test set 1.
-func challenged(t *testing.T, rand, k string, in rv.Text) string {
+// challenged renders a body in a chain that captured RAND. Its variable 1 are subscribers with the keys of test set 1.
+func challenged(t *testing.T, rand, k string, body rv.Text, from *rv.BodyFrom) string {
 	t.Helper()
 	s := testNetwork(10)
 	s.AKA = &rv.AKA{K: *text1(testK), OP: text1(testOP)}
-	p := drawPlan(in, rv.Variable{Name: "ue", Subscribers: s}, rv.Variable{Name: "k", List: []string{k}})
-	p.Chains[0].Captures = []string{"rand"}
+	p := drawPlan(body, rv.Variable{Name: "ue", Subscribers: s}, rv.Variable{Name: "k", List: []string{k}})
+	p.Chains[0].Captures, p.Chains[0].Steps[0].BodyFrom = []string{"rand"}, from
 	g := program(t, p)
 	var instance Instance
 	instance.Start(g, 0, sources(g), 0)
@@ -51,8 +51,20 @@ func TestAuthenticationFunctions(t *testing.T) {
 		{"a short key", testRAND, "a0", "", []rv.Function{resStar(rv.Part{Variable: 2})}},
 		{"HXRES* of no RES*", testRAND, "a0", "", []rv.Function{resStar(rv.Part{Variable: 2}), hxres}},
 	} {
-		if got := challenged(t, tt.rand, tt.k, rv.Text{{Capture: 1, Functions: tt.functions}}); got != tt.want {
+		if got := challenged(t, tt.rand, tt.k, rv.Text{{Capture: 1, Functions: tt.functions}}, nil); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestFunctionsInFiles: functions have their arguments in a content with placeholders, too.
+func TestFunctionsInFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"${resStar(rand, ue.k, ue.opc, ue.servingNetwork)}":               testRESStar,
+		"${hxresStar(resStar(rand, k, ue.opc, ue.servingNetwork), rand)}": testHXRES,
+	} {
+		if got := challenged(t, testRAND, testK, nil, &rv.BodyFrom{Content: *text1(text)}); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

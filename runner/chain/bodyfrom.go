@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -23,21 +22,23 @@ func (b *builder) content(body rv.Text, from *rv.BodyFrom) text {
 	}
 	var out text
 	for _, p := range pieces {
-		part := rv.Part{Literal: p.Literal}
+		part, ok := rv.Part{Literal: p.Literal}, true
 		if p.Ref != nil {
-			if part, err = b.resolve(p.Ref); err != nil {
-				b.fail(err)
-				continue
-			}
+			part, ok = p.Ref.Part(b.named)
 		}
-		out = out.add(b.part(&part))
+		if ok {
+			out = out.add(b.part(&part))
+		}
 	}
 	return out
 }
 
-// resolve returns what a name refers to: a capture of the chain, a variable, or a capture of setup.
-func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
-	part := rv.Part{
+// named returns what a name refers to: a capture of the chain, a variable, or a capture of setup.
+func (b *builder) named(ref *syntax.Reference) (part rv.Part, ok bool) {
+	if ref.Listener != "" {
+		return b.listenerOf(ref)
+	}
+	part = rv.Part{
 		Capture:  1 + slices.Index(b.captures, ref.Name),
 		Variable: 1 + slices.IndexFunc(b.g.variables, func(v *variable) bool { return v.name == ref.Name }),
 		Global:   1 + slices.Index(b.g.Globals, ref.Name),
@@ -47,34 +48,29 @@ func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 		part.Capture, part.Column = 1+answer, ""
 	}
 	switch {
-	case ref.Listener != "":
-		i := slices.IndexFunc(b.g.Listeners, func(l Listener) bool { return l.Name == ref.Listener })
-		if i < 0 {
-			return part, fmt.Errorf("${listener.%s}: there is no such listener", ref.Listener)
-		}
-		part = rv.Part{Listener: i + 1, Column: ref.Column}
 	case ref.Traceparent != nil:
-		return part, fmt.Errorf("${%s}: traceparent is not possible in a text outside the manifest", ref.Name)
+		b.failf("${%s}: traceparent is not possible in a text outside the manifest", ref.Name)
+		return part, false
 	case part.Capture > 0:
 		part.Variable, part.Global = 0, 0
 	case part.Variable > 0:
 		part.Global = 0
 	case part.Global == 0:
-		return part, fmt.Errorf("${%s} is not a variable or a capture of the chain", ref.Name)
+		b.failf("${%s} is not a variable or a capture of the chain", ref.Name)
+		return part, false
 	}
 	if part.Column != "" && part.Variable == 0 {
-		return part, fmt.Errorf("${%s.%s}: only variables of type csv have columns", ref.Name, ref.Column)
+		b.failf("${%s.%s}: only variables of type csv have columns", ref.Name, ref.Column)
+		return part, false
 	}
-	for _, f := range ref.Functions {
-		out := rv.Function{Name: f.Name, Width: f.Width, Fill: f.Fill}
-		if f.Key != nil {
-			key, err := b.resolve(f.Key)
-			if err != nil {
-				return part, err
-			}
-			out.Key = &key
-		}
-		part.Functions = append(part.Functions, out)
+	return part, true
+}
+
+// listenerOf returns the URL, the host or the port of a listener.
+func (b *builder) listenerOf(ref *syntax.Reference) (part rv.Part, ok bool) {
+	i := slices.IndexFunc(b.g.Listeners, func(l Listener) bool { return l.Name == ref.Listener })
+	if i < 0 {
+		b.failf("${listener.%s}: there is no such listener", ref.Listener)
 	}
-	return part, nil
+	return rv.Part{Listener: i + 1, Column: ref.Column}, i >= 0
 }

@@ -147,14 +147,16 @@ func TestNamesInFiles(t *testing.T) {
 	p := lifeCycle()
 	p.Globals = []string{"session", "ue", "only"}
 	p.Variables[1].Name = "session"
-	p.Chains[0].Steps[1].BodyFrom = &rv.BodyFrom{Content: *text1("${session} ${ue} ${only}")}
+	p.Chains[0].Steps[1].BodyFrom = &rv.BodyFrom{Content: *text1("${session} ${ue} ${only} ${listener.a.port}")}
+	p.Listeners = []rv.Listener{{Name: "a", Status: 204, Retention: 1}}
 	g := program(t, p)
 	src := sources(g)
 	src.SetGlobals([]string{"g1", "g2", "g3"})
+	src.SetListener(0, "http://192.0.2.1:9000")
 	var in Instance
 	in.Start(g, 0, src, 0)
 	in.Capture(0, []byte("captured"))
-	if got, want := string(g.Steps[1].AppendBody(nil, &in)), "captured 000005 g3"; got != want {
+	if got, want := string(g.Steps[1].AppendBody(nil, &in)), "captured 000005 g3 9000"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
