@@ -154,7 +154,11 @@ func Histogram(w io.Writer, r *rv.Report) error {
 // histogramRow counts the values above the row before and up to its limit, in microseconds.
 type histogramRow struct{ limit, count int64 }
 
+// rowsOf returns the rows of the responses, none if there are none, and the count of the longest.
 func rowsOf(h *histogram.H) (rows []histogramRow, most int64) {
+	if h.Count() == 0 {
+		return nil, 0
+	}
 	least := max(float64(h.Min()), 1)
 	factor := math.Pow(max(float64(h.Max()), 1)/least, 1.0/histogramRows)
 	for i, limit := 1, least; i <= histogramRows; i++ {

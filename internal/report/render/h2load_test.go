@@ -47,20 +47,33 @@ time to 1st byte:       77us       1.50s    300.46ms    670.56ms    80.00%
 
 // TestH2loadUnanswered: the histogram has a row for requests without a response.
 func TestH2loadUnanswered(t *testing.T) {
-	r := reportOf(77, 100, 123)
-	h, err := histogram.Decode(r.Histograms.ResponseTime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.AddUnanswered(1, 5_000_000)
-	r.Histograms.ResponseTime = h.Encode()
-	var out strings.Builder
-	if err := Histogram(&out, r); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Response time, 4 requests\n", "        > 5s            1   25.00%  100.00% |\n", "   75.00% |"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
+	for _, tt := range []struct {
+		times      []int64
+		unanswered int64
+		want       []string
+		lines      int
+	}{
+		{[]int64{77, 100, 123}, 1, []string{"Response time, 4 requests\n", "        > 5s            1   25.00%  100.00% |\n", "   75.00% |"}, 20},
+		{nil, 20, []string{"Response time, 20 requests\n", "        > 5s           20  100.00%  100.00% |\n"}, 4},
+	} {
+		r := reportOf(tt.times...)
+		h, err := histogram.Decode(r.Histograms.ResponseTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.AddUnanswered(tt.unanswered, 5_000_000)
+		r.Histograms.ResponseTime = h.Encode()
+		var out strings.Builder
+		if err := Histogram(&out, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is not in\n%s", want, out.String())
+			}
+		}
+		if got := strings.Count(out.String(), "\n"); got != tt.lines {
+			t.Errorf("%d lines, want %d:\n%s", got, tt.lines, out.String())
 		}
 	}
 }
