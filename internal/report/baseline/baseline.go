@@ -108,11 +108,15 @@ func judge(out *verdict.Compared, f *compare.Figure, b *rv.Baseline, limit float
 	out.Result.Observed, against.Value, against.Change = f.Format(f.B), f.Format(f.A), f.FormatChange()
 	out.Result.Limit = limitText(b, against.Value)
 	out.Result.Passed = f.Result == compare.Within || f.Result == compare.Better
-	if f.Unit == compare.Microseconds && f.B != nil {
-		_, out.Unanswered = rv.LimitOf(int64(*f.B))
-		if f.A != nil && !out.Unanswered {
-			out.Above = *f.B - *f.A*(1+limit)
+	switch {
+	case f.A == nil || f.B == nil: // package compare did not judge it
+	case f.Unit == compare.Microseconds:
+		out.Max = *f.A * (1 + limit)
+		if _, out.Unanswered = rv.LimitOf(int64(*f.B)); !out.Unanswered {
+			out.Above = *f.B - out.Max
 		}
+	default:
+		out.Max = *f.A + limit
 	}
 	switch {
 	case f.Result == compare.NotJudged:

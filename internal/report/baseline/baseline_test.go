@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -92,6 +93,9 @@ func TestFigures(t *testing.T) {
 		b := run(10_000, 0)
 		c.edit(b)
 		got, text := compared(t, c.b, run(10_000, 0), b)
+		if max := map[rv.Metric]float64{rv.MetricErrorRate: 0.001, rv.MetricNotificationTime: 2200}[c.b.Metric]; max > 0 && math.Abs(got.Max-max) > 1e-9*max {
+			t.Errorf("%s: the greatest value that passes is %v, want %v", text, got.Max, max)
+		}
 		if text != c.want || got.Result.Passed != strings.Contains(c.want, " <= 4ms + 10%") {
 			t.Errorf("got %q (passed: %v), want %q", text, got.Result.Passed, c.want)
 		}

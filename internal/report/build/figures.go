@@ -42,7 +42,13 @@ func (f *Figures) ErrorRate() float64 {
 	if f.errorRate != nil {
 		return *f.errorRate
 	}
-	return ratio(f.without(f.All()-f.Requests.Succeeded), f.without(f.All()))
+	return f.ErrorRateWithout(0)
+}
+
+// ErrorRateWithout returns the error rate of the counts without so many of the dropped requests.
+func (f *Figures) ErrorRateWithout(dropped int64) float64 {
+	all := f.All() - dropped
+	return ratio(f.without(all-f.Requests.Succeeded), f.without(all))
 }
 
 // Time returns the distribution of a metric, with the earlier requests.

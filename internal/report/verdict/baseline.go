@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Compared is a threshold with a baseline. Package baseline compares.
@@ -17,10 +18,20 @@ type Compared struct {
 	// maximum, in microseconds.
 	Unanswered bool
 	Above      float64
+	// Max is the greatest value that passes: an error rate, or a time in microseconds.
+	Max float64
 }
 
-func (c *Compared) comparison() comparison {
-	return comparison{result: c.Result, isMinimum: c.IsMinimum, unanswered: c.Unanswered, above: c.Above}
+func (c *Compared) comparison(r *runnerv1alpha1.Report) (comparison, error) {
+	out := comparison{result: c.Result, isMinimum: c.IsMinimum, unanswered: c.Unanswered, above: c.Above}
+	if c.Result.Of != (runnerv1alpha1.Selector{}) {
+		return out, nil // a dropped request has no step
+	}
+	f, err := build.FiguresOf(r, -1)
+	if err != nil {
+		return out, err
+	}
+	return out, out.findDrops(&f, c.Max)
 }
 
 // notCompared is the verdict of a run that has nothing to compare with.

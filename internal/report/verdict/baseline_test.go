@@ -15,6 +15,16 @@ func TestBaselines(t *testing.T) {
 			Observed:   "12ms", Limit: "<= 8ms + 10%", Passed: passed,
 			Baseline: &rv.BaselineResult{Name: "core/nightly-1", StartTime: "2026-01-02T02:04:05Z", NotCompared: notCompared}}}
 	}
+	errors := Compared{Max: 0.001, Result: rv.ThresholdResult{Name: "same", Metric: rv.MetricErrorRate,
+		Observed: "10%", Limit: "<= 0% + 0.1 points", Baseline: &rv.BaselineResult{Name: "core/nightly-1"}}}
+	limited := func(succeeded, dropped int64) func(r *rv.Report) {
+		return func(r *rv.Report) {
+			sent := 1000 - dropped
+			r.Requests = rv.Requests{Dropped: dropped, Outcomes: rv.Outcomes{Sent: sent, Done: sent, Succeeded: succeeded, FailedChecks: sent - succeeded}}
+			r.Generator.Limited.Dropped = dropped
+			r.Failures = []rv.FailureCount{{Failure: rv.Failure{Of: rv.FailureDropped, Cause: rv.CauseRequestLimit}, Count: dropped}}
+		}
+	}
 	for _, c := range []struct {
 		name     string
 		compared Compared
@@ -34,6 +44,8 @@ func TestBaselines(t *testing.T) {
 		}, rv.OutcomeFailed, ReasonTooManyErrors, ""},
 		{"worse, and the generator lagged", against(false, ""), func(r *rv.Report) { r.Lag.P99, r.Lag.Max = 20_000, 20_000 },
 			rv.OutcomeInconclusive, ReasonGeneratorBound, ""},
+		{"more errors, and all of them are those of the operator's limit", errors, limited(900, 100), rv.OutcomeInconclusive, ReasonGeneratorBound, ""},
+		{"more errors, and one is that of the operator's limit", errors, limited(900, 1), rv.OutcomeFailed, ReasonThresholdsFailed, ""},
 	} {
 		n := int64(1000)
 		r := &rv.Report{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: n, Done: n, Succeeded: n}},

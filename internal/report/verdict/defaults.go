@@ -83,14 +83,9 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 // errorRate returns the error rate without the requests that runners dropped because their leases expired, or because
 // of the operator's limit.
 func errorRate(r *runnerv1alpha1.Report) float64 {
-	all := r.Requests.Sent + r.Requests.Dropped
-	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped &&
-			(f.Cause == runnerv1alpha1.CauseLeaseExpired || f.Cause == runnerv1alpha1.CauseRequestLimit) {
-			all -= f.Count
-		}
-	}
-	if all == r.Requests.Sent+r.Requests.Dropped || all <= 0 {
+	held := droppedFor(r, runnerv1alpha1.CauseLeaseExpired, runnerv1alpha1.CauseRequestLimit)
+	all := r.Requests.Sent + r.Requests.Dropped - held
+	if held == 0 || all <= 0 {
 		return float64(r.ErrorRate)
 	}
 	return 1 - float64(r.Requests.Succeeded)/float64(all)

@@ -33,8 +33,9 @@
 //	                                 tolerated loss, a minimum of the rate that failed does not make the outcome
 //	                                 Failed, and no limit on the error rate does: dropped requests count as errors
 //	Inconclusive  GeneratorBound     limits.requestsPerSecond of the operator's configuration held back more than
-//	                                 defaultMaxErrorRate of the requests, or a threshold failed that this excuses,
-//	                                 as with LeaseExpired
+//	                                 defaultMaxErrorRate of the requests, or a threshold failed that this excuses:
+//	                                 a minimum of the rate, or a limit on the error rate or on a time that would
+//	                                 have held without the requests that the limit dropped
 //	Inconclusive  NotCompared        a threshold with a baseline could not be compared
 //	Inconclusive  NotObserved        an observation that a threshold is on has no samples
 //	Passed        Passed             all thresholds passed

@@ -90,13 +90,14 @@ func (in *input) saturated() bool {
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate,
 // and the share of a lost shard is missing or a runner withheld requests; or it is a maximum of the error rate or of
-// a response time, and dropped requests of such a runner count as errors, and as requests without a response.
+// a response time, and dropped requests count as errors, and as requests without a response. If a lease expired, that
+// excuses each such maximum; the operator's limit excuses those that would have held without it.
 func (in *input) tooFew(c *comparison) bool {
-	switch c.result.Metric {
-	case runnerv1alpha1.MetricRate:
+	switch {
+	case c.result.Metric == runnerv1alpha1.MetricRate:
 		return c.isMinimum && (in.tolerated() || in.withheld())
-	case runnerv1alpha1.MetricErrorRate:
-		return !c.isMinimum && in.withheld()
+	case c.isMinimum || c.result.Metric != runnerv1alpha1.MetricErrorRate && !c.unanswered:
+		return false
 	}
-	return c.unanswered && !c.isMinimum && in.withheld()
+	return in.report.Generator.LeaseExpired.Shards > 0 || in.byLimit(c)
 }

@@ -90,6 +90,8 @@ type Observation struct {
 	// its maximum, in microseconds.
 	Unanswered bool
 	Above      float64
+	// Drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.
+	Drops int64
 }
 
 // FactsOf returns the problem of the shard with the lowest number that has one.
@@ -138,8 +140,12 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 	}
 	in := &input{plan: plan, report: report, facts: facts, thresholds: thresholds}
 	in.thresholds = in.ofSearch(thresholds)
-	for _, c := range facts.Compared {
-		in.thresholds = append(in.thresholds, c.comparison())
+	for i := range facts.Compared {
+		c, err := facts.Compared[i].comparison(report)
+		if err != nil {
+			return runnerv1alpha1.Verdict{}, err
+		}
+		in.thresholds = append(in.thresholds, c)
 	}
 	in.cause = cause(in)
 	out := passed(in)

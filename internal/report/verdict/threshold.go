@@ -25,6 +25,8 @@ type comparison struct {
 	value float64
 	// above is by how much a time is above its maximum, in microseconds.
 	above float64
+	// drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.
+	drops int64
 }
 
 func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison,
@@ -59,13 +61,14 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 
 // saw sets what was observed while the test ran.
 func (c *comparison) saw(o Observation) {
-	c.result.Observed, c.result.Passed, c.unanswered, c.above = o.Observed, o.Passed, o.Unanswered, o.Above
+	c.result.Observed, c.result.Passed = o.Observed, o.Passed
+	c.unanswered, c.above, c.drops = o.Unanswered, o.Above, o.Drops
 }
 
 // seen returns what was observed.
 func (c *comparison) seen(after time.Duration) Observation {
 	return Observation{Observed: c.result.Observed, Passed: c.result.Passed, After: after, Unanswered: c.unanswered,
-		Above: c.above}
+		Above: c.above, Drops: c.drops}
 }
 
 // begin returns the comparison of a threshold without the observed value.
@@ -123,7 +126,7 @@ func (c *comparison) errorRate(f *build.Figures) error {
 		return nil
 	}
 	c.number(f.ErrorRate(), limit, runnerv1alpha1.FormatPercentage)
-	return nil
+	return c.findDrops(f, limit)
 }
 
 func (c *comparison) rate(f *build.Figures) error {
@@ -229,16 +232,16 @@ func (c *comparison) time(f *build.Figures) error {
 		return nil
 	}
 	observed := h.QuantileWithout(q, f.Earlier)
+	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
+	us := float64(limit) / float64(time.Microsecond)
 	c.value = float64(observed)
 	if _, is := runnerv1alpha1.LimitOf(observed); is {
 		// A request without a response is longer than every maximum.
 		c.value, c.unanswered = math.Inf(1), true
 		c.result.Passed, c.result.Observed = c.isMinimum, build.FormatTime(observed)
-		return nil
+		return c.findDrops(f, us)
 	}
-	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
-	c.above = float64(observed) - float64(limit)/float64(time.Microsecond)
-	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
+	c.above, c.result.Passed = float64(observed)-us, c.accepts(float64(observed), us)
 	c.result.Observed = formatTime(observed, limit)
 	return nil
 }

@@ -111,6 +111,21 @@ func (r *run) isLimited(dropped int64) {
 	}}
 }
 
+// isLimitedToo says of some of the dropped requests that the operator's limit is the cause.
+func (r *run) isLimitedToo(n int64) {
+	r.report.Generator.Limited.Dropped = n
+	r.report.Failures[0].Count -= n
+	r.report.Failures = append(r.report.Failures, runnerv1alpha1.FailureCount{
+		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseRequestLimit}, Count: n,
+	})
+}
+
+// failsHalf gets a wrong response to every other request.
+func (r *run) failsHalf() {
+	q := &r.report.Requests
+	q.Succeeded, q.FailedChecks, r.report.ErrorRate = 500, q.Done-500, 0.5
+}
+
 // waits has a closed loop that the operator's limit held back.
 func (r *run) waits() {
 	r.plan.Rates[0].ClosedLoop = true
@@ -244,6 +259,13 @@ func TestJudge(t *testing.T) {
 		{"limited, slow responses", func(r *run) { r.isLimited(100); r.slowResponses() }, failed, ReasonThresholdsFailed, "fast", 2},
 		{"a closed loop is limited", (*run).waits, pass, ReasonPassed, "", 0},
 		{"a closed loop is limited, too few requests", func(r *run) { r.waits(); r.shortOfRate(90) }, inconclusive, ReasonGeneratorBound, "900 waited; much: Rate 90 < 100", 3},
+		{"a closed loop is limited, failed checks", func(r *run) { r.waits(); r.failsHalf() }, failed, ReasonThresholdsFailed, "clean: ErrorRate 50%", 2},
+		{"hardly limited, failed checks", func(r *run) { r.isLimited(1); r.failsHalf() }, failed, ReasonThresholdsFailed, "clean: ErrorRate 50%", 2},
+		{"limited, no response", func(r *run) { r.isLimited(30); r.timesOut() }, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 5s", 2},
+		{"limited, others dropped", func(r *run) {
+			r.mostlyDropped()
+			r.isLimitedToo(1)
+		}, failed, ReasonThresholdsFailed, "clean: ErrorRate 71%", 2},
 		{"lease expired and stopped", func(r *run) { r.pauses(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 
 		// Not one success.
@@ -486,14 +508,18 @@ func TestJudgeSeen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*run)
 		// us is what 30 of 1000 requests took; 0: they have no response.
-		us      int64
+		us int64
+		// dropped: those without a response were not sent.
+		dropped bool
 		outcome runnerv1alpha1.Outcome
 	}{
-		"the generator is well":           {func(*run) {}, 120_000, runnerv1alpha1.OutcomeFailed},
-		"the generator lags":              {lags, 120_000, runnerv1alpha1.OutcomeInconclusive},
-		"far beyond the lag":              {lags, 2_000_000, runnerv1alpha1.OutcomeFailed},
-		"no response, the generator lags": {lags, 0, runnerv1alpha1.OutcomeFailed},
-		"limited":                         {func(r *run) { r.isLimited(30) }, 0, runnerv1alpha1.OutcomeInconclusive},
+		"the generator is well":           {func(*run) {}, 120_000, false, runnerv1alpha1.OutcomeFailed},
+		"the generator lags":              {lags, 120_000, false, runnerv1alpha1.OutcomeInconclusive},
+		"far beyond the lag":              {lags, 2_000_000, false, runnerv1alpha1.OutcomeFailed},
+		"no response, the generator lags": {lags, 0, false, runnerv1alpha1.OutcomeFailed},
+		"limited":                         {func(r *run) { r.isLimited(90) }, 0, true, runnerv1alpha1.OutcomeInconclusive},
+		"hardly limited":                  {func(r *run) { r.isLimited(90); r.report.Failures[0].Count = 1 }, 0, true, runnerv1alpha1.OutcomeFailed},
+		"limited, no response":            {func(r *run) { r.isLimited(1) }, 0, false, runnerv1alpha1.OutcomeFailed},
 	} {
 		r := good()
 		r.plan.Targets = []runnerv1alpha1.Target{{Name: "front"}}
@@ -509,9 +535,9 @@ func TestJudgeSeen(t *testing.T) {
 			}
 			return h
 		}
-		all := times(1)
+		all := times(3)
 		if tt.us == 0 {
-			all.AddUnanswered(30, 5_000_000)
+			all.AddUnanswered(90, 5_000_000)
 		}
 		r.report.Histograms.ResponseTime = all.Encode()
 		judge := func(how string, facts Facts) {
@@ -529,8 +555,11 @@ func TestJudgeSeen(t *testing.T) {
 				s := &runnerv1alpha1.Snapshot{Boot: "b", Sequence: uint64(second + 1), State: runnerv1alpha1.StateRunning, StartAt: 1, StartedAt: 1,
 					Clock: 1 + second*int64(time.Second), Stages: make([]runnerv1alpha1.StageCounters, 1), ResponseTime: times(second).Encode()}
 				s.Counters.Sent, s.Counters.Done, s.Counters.Succeeded = 1000*second, 1000*second, 1000*second
-				if tt.us == 0 {
-					s.Counters.Done, s.Counters.Succeeded, s.Counters.TimedOut = 970*second, 970*second, 30*second
+				if c := &s.Counters; tt.us == 0 {
+					c.Done, c.Succeeded, c.TimedOut = 970*second, 970*second, 30*second
+					if tt.dropped {
+						c.Sent, c.TimedOut, c.Dropped = 970*second, 0, 30*second
+					}
 				}
 				if err := l.Add(s); err != nil {
 					t.Fatal(err)

@@ -1,0 +1,49 @@
+package verdict
+
+import (
+	"slices"
+	"sort"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/report/build"
+)
+
+// findDrops notes the fewest dropped requests without which a maximum that failed would have held. Dropped requests
+// count as errors, and as requests without a response. The limit of a time is in microseconds.
+func (c *comparison) findDrops(f *build.Figures, limit float64) error {
+	if c.result.Passed || c.isMinimum || c.result.Metric != runnerv1alpha1.MetricErrorRate && !c.unanswered {
+		return nil
+	}
+	observed := f.ErrorRateWithout
+	if c.unanswered {
+		q, err := runnerv1alpha1.ParsePercentile(c.result.Percentile)
+		if err != nil {
+			return err
+		}
+		h, err := f.Time(c.result.Metric)
+		if err != nil {
+			return err
+		}
+		observed = func(n int64) float64 { return float64(h.QuantileWithout(q, f.Earlier+n)) }
+	}
+	all := int(f.Requests.Dropped)
+	if n := sort.Search(all+1, func(n int) bool { return observed(int64(n)) <= limit }); n <= all {
+		c.drops = int64(n)
+	}
+	return nil
+}
+
+// byLimit returns whether so many requests were dropped because of the operator's limit that the threshold failed.
+func (in *input) byLimit(c *comparison) bool {
+	return c.drops > 0 && c.drops <= droppedFor(in.report, runnerv1alpha1.CauseRequestLimit)
+}
+
+// droppedFor counts the dropped requests of measured stages that have one of the causes.
+func droppedFor(r *runnerv1alpha1.Report, causes ...runnerv1alpha1.Cause) (n int64) {
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && slices.Contains(causes, f.Cause) {
+			n += f.Count
+		}
+	}
+	return n
+}
