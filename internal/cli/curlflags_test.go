@@ -32,6 +32,7 @@ func TestCurlFlags(t *testing.T) {
 		{"--data-urlencode", "a=b c", "--data-raw", "x=1"},
 		{"--json", "{", "--json", "}"},
 		{"-F", "a=b;type=text/x", "-F", "f=@" + lines, "--form-string", "s=@x"},
+		{"-F", "a=b", "-H", "Content-Type: multipart/form-data"},
 		{"-G", "--data-urlencode", "q=a b"},
 		{"-I", "-L"},
 		{"-A", "me", "-e", "http://from.example", "-b", "a=b", "-b", "c=d"},

@@ -22,6 +22,7 @@ func TestConvert(t *testing.T) {
 		"query":     "-G -d a=1 --data-urlencode 'b=ü' https://shop.example/search?x=y",
 		"json":      "--json '{\"price\":\"5$\"}' -X PUT https://shop.example/items/1",
 		"form":      "-F 'comment=a \"text\"' -F 'logo=@logo.png;filename=l.png' -F 'note=@a b.txt;type=text/x-note' --form-string raw=@x https://shop.example/upload",
+		"formtype":  "-X POST -H 'Content-Type: multipart/form-data' -F 'note=@lines.txt;type=text/x-note' https://shop.example/upload",
 		"user":      "-u me:secret -H 'Host: other.example' --http2-prior-knowledge -b 'a=b; c=d' -b jar.txt http://shop.example/",
 		"connectto": "--connect-to shop.example:443:[2001:db8::1]: -A agent -e http://from.example/ --oauth2-bearer token -H accept: -H 'X-Empty;' --nonsense 3 https://shop.example/{a,b}",
 	})
@@ -106,6 +107,21 @@ func TestAddresses(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, addresses(in)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", in, diff)
+		}
+	}
+}
+
+func TestBounded(t *testing.T) {
+	for given, want := range map[string]string{
+		"multipart/form-data":                            "multipart/form-data; boundary=b",
+		"Multipart/Mixed; charset=utf-8":                 "multipart/mixed; boundary=b; charset=utf-8",
+		"multipart/form-data; charset=u; boundary=\"a\"": "multipart/form-data; boundary=b; charset=u",
+		"application/json":                               "application/json",
+		"multipart/form-data; =":                         "multipart/form-data; =",
+		"":                                               "",
+	} {
+		if got := bounded(given, "b"); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}
 }

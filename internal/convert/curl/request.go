@@ -24,6 +24,9 @@ func (c *converter) template() {
 	removed := c.headers(&t)
 	path := c.url.Path
 	kind, flag, content := c.content()
+	if _, boundary, isForm := strings.Cut(kind, "boundary="); isForm {
+		bound(t.Headers, boundary)
+	}
 	switch {
 	case c.has("--get") && flag != "":
 		separator := "?"
