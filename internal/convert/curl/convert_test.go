@@ -59,6 +59,8 @@ func TestMistakes(t *testing.T) {
 		{"-H @file http://a/", "--header: the file of @FILE is not read; write the fields"},
 		{"-d @none http://a/", "--data: open none: no such file"},
 		{"-F nothing http://a/", "--form: must be of the form name=value"},
+		{"-F a=(b http://a/", "--form: a form in a part is not supported"},
+		{"-F a=@lines.txt,logo.png http://a/", "--form: a part can have one file; give -F for each"},
 		{"-m soon http://a/", "--max-time: must be a number of seconds above 0"},
 		{"-X 'G T' http://a/", "--request: cannot be converted: spec.chains[0].steps[0].request.method: must be a token such as GET (RFC 9110 9.1)"},
 	})
@@ -111,6 +113,36 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestFormPart has values as curl 7.88 reads them.
+func TestFormPart(t *testing.T) {
+	const (
+		unknown = "--form: what stands behind a semicolon is neither type= nor filename=, and left out, as by curl; a value with semicolons needs quotation marks"
+		behind  = "--form: what stands behind a closing quotation mark is left out, as by curl"
+	)
+	for _, tc := range []struct{ value, head, body, warnings string }{
+		{`a=say "text"`, "", `say "text"`, ""},
+		{`a="{\"a\":\"\\\n\"}"`, "", `{"a":"\\n"}`, ""},
+		{`a="x;y" ; filename="p \"q.pdf"`, `; filename="p %22q.pdf"` + "\r\ncontent-type: application/pdf", "x;y", ""},
+		{`a={"a":1};type=application/json;charset=utf-8`, "\r\ncontent-type: application/json;charset=utf-8", `{"a":1}`, ""},
+		{`a= x ; type= text/x ; charset=u ; filename= f.x ;charset=v`, `; filename="f.x"` + "\r\ncontent-type: text/x ; charset=u", "x", unknown},
+		{`a=@lines.txt;type=text/x;charset=u`, `; filename="lines.txt"` + "\r\ncontent-type: text/x;charset=u", "a=1\r\nb=2\n", ""},
+		{`a=@"a b.txt";filename=b.png`, `; filename="b.png"` + "\r\ncontent-type: image/png", "x y&z\n", ""},
+		{`a=<"a b.txt";filename=b.png`, "", "x y&z\n", "--form: filename= of <FILE is left out, as by curl"},
+		{`a=x;y`, "", "x", unknown},
+		{`a="x" y;type=text/x`, "\r\ncontent-type: text/x", "x", behind},
+		{`a="x y;type=text/x`, "\r\ncontent-type: text/x", `"x y`, ""},
+		{`a=x;headers="X: y";encoder=base64`, "", "x", "--form: headers= is left out|--form: encoder= is left out"},
+		{`a=`, "", "", ""},
+	} {
+		c := &converter{Draft: convert.New("", convert.Options{Read: line.read})}
+		head, body := c.formPart("--form", tc.value)
+		got := []string{head, string(body), strings.Join(c.Warnings(), "|")}
+		if diff := cmp.Diff([]string{`content-disposition: form-data; name="a"` + tc.head, tc.body, tc.warnings}, got); diff != "" || c.Failed() {
+			t.Errorf("%s: %v (-want +got):\n%s", tc.value, c.Err(), diff)
+		}
+	}
+}
+
 func TestBounded(t *testing.T) {
 	for given, want := range map[string]string{
 		"multipart/form-data":                            "multipart/form-data; boundary=b",
@@ -131,7 +163,7 @@ func TestDocs(t *testing.T) { line.documented(t) }
 func FuzzConvert(f *testing.F) {
 	line.fuzz(f,
 		"-X POST -H a:b -d @lines.txt --data-urlencode =a http://a/b?c=${d}",
-		"-F a=@logo.png;type=x -F b=<lines.txt --resolve +a:80:[::1] -u x http://u:p@a",
+		`-F a=@logo.png;type=x;charset=u -F b="q;\"";filename=f.png -F b=<lines.txt --resolve +a:80:[::1] -u x http://u:p@a`,
 		"--json {} --json x -G -L -I -T lines.txt https://[::1]:1/",
 	)
 }

@@ -2,6 +2,7 @@ package curl
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"mime"
 	"path/filepath"
@@ -52,43 +53,24 @@ func (c *converter) formPart(flag, value string) (head string, body []byte) {
 	if flag == "--form-string" {
 		return head, []byte(rest)
 	}
-	kind, filename := "", ""
-	for {
-		i := strings.LastIndex(rest, ";")
-		key, parameter, _ := strings.Cut(rest[i+1:], "=")
-		key = strings.TrimSpace(key)
-		if i < 0 || key != "type" && key != "filename" {
-			break
-		}
-		if key == "type" {
-			kind = parameter
-		} else {
-			filename = strings.Trim(parameter, `"`)
-		}
-		rest = rest[:i]
+	v := c.formValue(flag, rest)
+	if v.filename != "" {
+		head += fmt.Sprintf(`; filename="%s"`, quote(v.filename))
+		v.kind = cmp.Or(v.kind, kindOf(v.filename), v.fallback)
 	}
-	body = []byte(strings.Trim(rest, `"`))
-	if file, is := strings.CutPrefix(rest, "@"); is {
-		file = strings.Trim(file, `"`)
-		body, _ = c.Read(flag, file)
-		filename = first(filename, filepath.Base(file))
-		kind = first(kind, first(kinds[strings.ToLower(filepath.Ext(file))], "application/octet-stream"))
-	} else if file, is := strings.CutPrefix(rest, "<"); is {
-		body, _ = c.Read(flag, strings.Trim(file, `"`))
-	}
-	if filename != "" {
-		head += fmt.Sprintf(`; filename="%s"`, quote(filename))
-	}
-	if kind != "" {
+	if v.kind != "" {
 		head += "\r\ncontent-type: " + strings.Map(func(r rune) rune {
 			if r < ' ' {
 				return -1
 			}
 			return r
-		}, kind)
+		}, v.kind)
 	}
-	return head, body
+	return head, v.body
 }
+
+// kindOf is the type of a file, by its name; empty: curl knows none.
+func kindOf(file string) string { return kinds[strings.ToLower(filepath.Ext(file))] }
 
 // kinds are the types that curl knows by the ending of a file.
 var kinds = map[string]string{
