@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -194,4 +196,23 @@ func TestRemainsWithoutARecord(t *testing.T) {
 		t.Errorf("the LoadTest changed from\n%+v\nto\n%+v", lt.Status, now.Status)
 	}
 	w.report(lt)
+}
+
+// A user deletes the damaged record of a finished test, as the runbook says.
+func TestDamagedRecordOfAFinishedTestIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	lt := w.finished("damaged")
+	w.endOperator()
+	w.rewriteRecord(lt, func(record map[string]any) { record["version"] = 99 })
+	w.operator()
+	w.await("damaged", "failing", func(lt *v1alpha1.LoadTest) bool {
+		return hasCondition(lt, v1alpha1.ConditionReconciling, v1alpha1.ReasonRetryingAfterError)
+	})
+	w.must(w.client.Delete(w.ctx, &statev1alpha1.LoadTestRun{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: desired.RunName(lt)}}))
+	now := w.await("damaged", "well", func(lt *v1alpha1.LoadTest) bool {
+		return meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReconciling) == nil
+	})
+	if diff := cmp.Diff(lt.Status, now.Status); diff != "" {
+		t.Errorf("status (-before +after):\n%s", diff)
+	}
 }

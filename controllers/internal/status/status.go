@@ -25,6 +25,7 @@ func Of(f *run.Facts) *v1alpha1.LoadTestStatus {
 		is := current(st, v1alpha1.ConditionFinished)
 		is.message = withNotes(&lt, f.Edited, is.message)
 		is.set(st, v1alpha1.ConditionFinished, st.ObservedGeneration, f.Now)
+		reconciling(f, cell{}).set(st, v1alpha1.ConditionReconciling, st.ObservedGeneration, f.Now)
 		return st
 	}
 	if f.Record.End != nil {

@@ -365,6 +365,16 @@ func TestEndedWithoutReportStaysEnded(t *testing.T) {
 	if diff := cmp.Diff(&s.LoadTest.Status, at(later, now.Add(time.Hour))); diff != "" {
 		t.Errorf("status (-before +after):\n%s", diff)
 	}
+	later.Failing = "passes fail"
+	failing := Of(later)
+	if c := current(failing, v1alpha1.ConditionReconciling); c != (cell{yes, v1alpha1.ReasonRetryingAfterError, "passes fail"}) {
+		t.Errorf("while passes fail: Reconciling says %+v", c)
+	}
+	before := s.LoadTest.Status
+	later.Failing, later.LoadTest.Status = "", *failing
+	if diff := cmp.Diff(&before, Of(later)); diff != "" {
+		t.Errorf("passes fail no more (-before +after):\n%s", diff)
+	}
 	later.Edited, later.LoadTest.Generation = true, 2
 	st := Of(later)
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c.Message != "so it is"+v1alpha1.EditedAfterFinish || st.Phase != v1alpha1.PhaseCompleted {
