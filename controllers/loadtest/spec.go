@@ -30,9 +30,14 @@ func (o *observer) live(f *run.Facts) (err error) {
 }
 
 // noteEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
-// of the TTL does not, and neither does a change that took effect while the test ran.
+// of the TTL does not, and neither does a change that took effect while the test ran. A cache can have an older spec
+// than the one that ran.
 func (o *observer) noteEdited(f *run.Facts) (err error) {
-	if f.Record.Plan.Generation == 0 || f.LoadTest.Generation == f.Record.Plan.Generation {
+	ran := f.Record.Plan.Generation
+	if f.Record.Start == nil { // the plan is that of the last Job; zero: the record is of an earlier version, or was lost
+		ran = f.Record.End.UnstartedGeneration
+	}
+	if ran == 0 || f.LoadTest.Generation <= ran {
 		return nil
 	}
 	c := o.memory.of(f.LoadTest)

@@ -676,3 +676,33 @@ func TestEditAfterFinish(t *testing.T) {
 		t.Error("the spec is again the one that ran")
 	}
 }
+
+// The spec that a test ended with before its start is not always that of its last Job.
+func TestEditAfterAnEndBeforeTheStart(t *testing.T) {
+	for name, tt := range map[string]struct {
+		phase v1alpha1.Phase // before the end
+		first func(*v1alpha1.LoadTestSpec)
+		last  func(*v1alpha1.LoadTestSpec) // stops it
+	}{
+		"without a Job": {v1alpha1.PhaseSuspended, func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }, func(s *v1alpha1.LoadTestSpec) { s.Stop = true }},
+		"with the Job of another spec": {v1alpha1.PhaseStarting, func(*v1alpha1.LoadTestSpec) {}, func(s *v1alpha1.LoadTestSpec) {
+			s.Rates[0].RequestsPerSecond, s.Stop = ptr.To[int64](7), true
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.holding(func(*batchv1.Job, int) bool { return true })
+			w.apply(twoShards("unstarted", load).Edit(tt.first).Build())
+			w.awaitPhase("unstarted", tt.phase)
+			w.edit("unstarted", tt.last)
+			w.awaitPhase("unstarted", v1alpha1.PhaseStopped)
+			w.edit("unstarted", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+			lt := w.await("unstarted", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 3 })
+			if text := conditionsOf(lt); strings.Contains(text, v1alpha1.EditedAfterFinish) || slices.Contains(w.eventsOf("unstarted"), v1alpha1.ReasonChangeNotApplied) {
+				t.Errorf("the spec that ended is reported as edited after the end:\n%s", text)
+			}
+			w.edit("unstarted", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+			w.wantEdited(w.await("unstarted", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 4 }))
+		})
+	}
+}

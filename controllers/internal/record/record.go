@@ -277,20 +277,22 @@ type End struct {
 	Message string      `json:"message"`
 	Time    metav1.Time `json:"time"`
 	// Started is false for a run that ended before its start.
-	Started           bool                     `json:"started"`
-	StartTime         *metav1.Time             `json:"startTime,omitempty"`
-	StartedGeneration int64                    `json:"startedGeneration,omitempty"`
-	PlanHash          string                   `json:"planHash,omitempty"`
-	Warnings          string                   `json:"warnings,omitempty"`
-	Shards            v1alpha1.ShardCounts     `json:"shards"`
-	Skew              *int64                   `json:"startSkewMicroseconds,omitempty"`
-	Runners           []v1alpha1.RunnerStatus  `json:"runners,omitempty"`
-	Protocols         []v1alpha1.FoundProtocol `json:"protocols,omitempty"`
-	Results           *v1alpha1.Results        `json:"results,omitempty"`
-	Summary           *v1alpha1.Summary        `json:"summary,omitempty"`
-	Verdict           *v1alpha1.Verdict        `json:"verdict,omitempty"`
-	Report            *v1alpha1.ReportStatus   `json:"report,omitempty"`
-	Search            *v1alpha1.SearchStatus   `json:"search,omitempty"`
+	Started           bool         `json:"started"`
+	StartTime         *metav1.Time `json:"startTime,omitempty"`
+	StartedGeneration int64        `json:"startedGeneration,omitempty"`
+	// UnstartedGeneration is the generation of the spec with PlanHash if the run ended before its start.
+	UnstartedGeneration int64                    `json:"unstartedGeneration,omitempty"`
+	PlanHash            string                   `json:"planHash,omitempty"`
+	Warnings            string                   `json:"warnings,omitempty"`
+	Shards              v1alpha1.ShardCounts     `json:"shards"`
+	Skew                *int64                   `json:"startSkewMicroseconds,omitempty"`
+	Runners             []v1alpha1.RunnerStatus  `json:"runners,omitempty"`
+	Protocols           []v1alpha1.FoundProtocol `json:"protocols,omitempty"`
+	Results             *v1alpha1.Results        `json:"results,omitempty"`
+	Summary             *v1alpha1.Summary        `json:"summary,omitempty"`
+	Verdict             *v1alpha1.Verdict        `json:"verdict,omitempty"`
+	Report              *v1alpha1.ReportStatus   `json:"report,omitempty"`
+	Search              *v1alpha1.SearchStatus   `json:"search,omitempty"`
 }
 
 // Failed are the thresholds that failed while the test ran.

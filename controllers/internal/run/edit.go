@@ -29,7 +29,7 @@ func (f *Facts) DescribesAnother() (bool, error) {
 	}
 	if f.Record.Start == nil {
 		hash, err := plan.Hash(compiled)
-		return hash != f.Record.Plan.Hash, err
+		return hash != f.Record.End.PlanHash, err
 	}
 	if compiled.Shards != f.Record.Live.Shards || !slices.Equal(record.RatesOf(compiled.Rates), f.Record.Live.Rates) {
 		return true, nil

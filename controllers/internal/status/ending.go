@@ -48,6 +48,8 @@ func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
 		end.StartTime = &start
 		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(&end.Shards, f.View, f.Report),
 			skew(f.View, f.Report), searchStatus(f, true)
+	} else {
+		end.UnstartedGeneration = f.LoadTest.Generation
 	}
 	return end
 }
