@@ -255,6 +255,26 @@ func TestStartTimeoutAfterARefusal(t *testing.T) {
 	w.awaitPhase("late", v1alpha1.PhaseCompleted)
 }
 
+// The bound of a refused Job is that of both turns together, without the time between them.
+func TestJobRefusedInTwoTurns(t *testing.T) {
+	w := newWorld(t)
+	w.refuseJobs()
+	w.apply(twoShards("held", time.Second).Build())
+	w.awaitMessage("held", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job held-1: ")
+	w.later(6 * time.Minute)
+	w.suspend("held", true)
+	w.awaitPhase("held", v1alpha1.PhaseSuspended)
+	w.later(11 * time.Minute)
+	w.suspend("held", false)
+	lt := w.awaitMessage("held", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "")
+	if lt.Status.Phase != v1alpha1.PhasePending {
+		t.Errorf("phase %s after the first refusal of the second turn", lt.Status.Phase)
+	}
+	w.later(5 * time.Minute)
+	w.edit("held", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	w.awaitPhase("held", v1alpha1.PhaseFailed)
+}
+
 // A refusal of the Job has a bound of its own.
 func TestJobRefusedForTooLong(t *testing.T) {
 	w := newWorld(t)

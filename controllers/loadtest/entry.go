@@ -71,6 +71,8 @@ type entry struct {
 	waits  run.Waits
 	// refused are the writes that the API server refuses, by object.
 	refused map[string]run.Refusal
+	// heldSince is since when the test must not create runners; zero: it may.
+	heldSince time.Time
 	// failures is the number of passes in a row that ended with an error.
 	failures int
 	// statusUncertain: the last write of the status failed, so another status than that of the cache may be stored. The
@@ -129,6 +131,19 @@ func (e *entry) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 // wrote keeps the LoadTest that a status write returned.
 func (e *entry) wrote(lt, written *v1alpha1.LoadTest) {
 	e.written, e.superseded = written, append(e.superseded, lt.ResourceVersion)
+}
+
+// unhold ends a time in which the test must not create runners. It does not count as one of refusals, because the
+// operator tried nothing.
+func (e *entry) unhold(now time.Time) {
+	if e.heldSince.IsZero() {
+		return
+	}
+	for what, w := range e.refused {
+		w.Since = w.Since.Add(now.Sub(e.heldSince))
+		e.refused[what] = w
+	}
+	e.heldSince = time.Time{}
 }
 
 // vanish forgets a LoadTest that was deleted, and ends its load.

@@ -15,6 +15,9 @@ import (
 
 // hold deletes the Job of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
+	if c := r.memory.of(f.LoadTest); c.heldSince.IsZero() {
+		c.heldSince = f.Now
+	}
 	if f.Record.State == record.Preparing {
 		if err := r.perform.store(ctx, f, func(run *record.Record) error { return run.On(record.EventHold) }); err != nil {
 			return err

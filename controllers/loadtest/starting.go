@@ -82,6 +82,7 @@ func (r *reconciler) notHeld(ctx context.Context, f *run.Facts) (*run.Blocker, e
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
 func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	r.memory.of(f.LoadTest).unhold(f.Now)
 	if view := r.registry.View(f.LoadTest.UID); view != nil && f.Job != nil && !run.JobSuspended(f.Job) {
 		f.See(view) // what follows from it goes to the collector at once
 	}
