@@ -20,11 +20,11 @@ func parse(spec *v1alpha1.LoadTestScheduleSpec, now time.Time) (cron.Schedule, e
 	if err != nil {
 		return nil, fmt.Errorf("spec.schedule: %w", err)
 	}
-	times, ok := parsed.(*cron.SpecSchedule)
+	fixed, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
 		return nil, fmt.Errorf("spec.schedule: %q has no fixed times; allowed: five fields, or @hourly, @daily, @weekly, @monthly or @yearly", spec.Schedule)
 	}
-	times.Location = location
+	times := &zoned{of: *fixed, zone: location}
 	if times.Next(now).IsZero() {
 		return nil, fmt.Errorf("spec.schedule: %q has no time in the next five years", spec.Schedule)
 	}

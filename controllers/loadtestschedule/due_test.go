@@ -98,6 +98,22 @@ func TestDueAt(t *testing.T) {
 			name: "hourly over the change", schedule: "@hourly", zone: "America/New_York", handled: "2026-11-01T04:00:00Z", now: "2026-11-01T07:30:00Z", deadline: time.Hour,
 			at: "2026-11-01T07:00:00Z", next: "2026-11-01T08:00:00Z", missed: 2, first: "2026-11-01T05:00:00Z", last: "2026-11-01T06:00:00Z",
 		},
+		{
+			name: "the day after a Thursday at whose end summer time begins at midnight", schedule: "0 9 * * 4", zone: "Africa/Cairo",
+			handled: "2026-04-23T07:00:00Z", now: "2026-04-24T06:00:00Z", deadline: time.Minute, next: "2026-04-30T06:00:00Z",
+		},
+		{
+			name: "a Friday on which summer time begins at midnight", schedule: "0 9 * * 5", zone: "Africa/Cairo",
+			handled: "2026-04-17T07:00:00Z", now: "2026-04-24T06:00:00Z", deadline: time.Minute, at: "2026-04-24T06:00:00Z", next: "2026-05-01T06:00:00Z",
+		},
+		{
+			name: "summer time skips midnight", schedule: "@daily", zone: "Africa/Cairo", handled: "2026-04-22T22:00:00Z", now: "2026-04-24T06:00:00Z",
+			deadline: time.Minute, next: "2026-04-24T21:00:00Z",
+		},
+		{
+			name: "the first minute of summer time", schedule: "0 1 24 4 *", zone: "Africa/Cairo", handled: "2026-04-22T22:00:00Z", now: "2026-04-23T22:00:00Z",
+			deadline: time.Minute, at: "2026-04-23T22:00:00Z", next: "2027-04-23T23:00:00Z",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			now := clock(t, tt.now)
