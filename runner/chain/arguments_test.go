@@ -57,6 +57,17 @@ func TestAuthenticationFunctions(t *testing.T) {
 	}
 }
 
+// TestConstantArguments: a function whose values are all constant is computed when the plan is loaded.
+func TestConstantArguments(t *testing.T) {
+	constant := func(s string) rv.Variable { return rv.Variable{Name: "v", Constant: text1(s)} }
+	f := rv.Function{Name: rv.FunctionRESStar, Arguments: []rv.Part{{Variable: 2}, {Variable: 3}, {Variable: 4}}}
+	const network = "5G:mnc001.mcc001.3gppnetwork.org"
+	g := program(t, drawPlan(rv.Text{{Variable: 1, Functions: []rv.Function{f}}}, constant(testRAND), constant(testK), constant(testOPc), constant(network)))
+	if got, ok := g.Steps[0].ConstantBody(); string(got) != testRESStar || !ok {
+		t.Errorf("%q, constant %v, want %q", got, ok, testRESStar)
+	}
+}
+
 // TestFunctionsInFiles: functions have their arguments in a content with placeholders, too.
 func TestFunctionsInFiles(t *testing.T) {
 	for text, want := range map[string]string{

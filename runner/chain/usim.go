@@ -16,15 +16,15 @@ import (
 type usim struct {
 	fiveg.USIM
 	subscriber fiveg.Subscriber
-	// sequences are by variable; nil: no challenge for its subscribers so far.
-	sequences []*fiveg.Sequences
+	// sequences are by variable. It has those whose subscribers had a challenge.
+	sequences map[int]*fiveg.Sequences
 	text      []byte
 }
 
 // card returns the USIM of the worker.
 func (s *Sources) card() *usim {
 	if s.usim == nil {
-		s.usim = &usim{sequences: make([]*fiveg.Sequences, len(s.program.variables))}
+		s.usim = &usim{sequences: map[int]*fiveg.Sequences{}}
 	}
 	return s.usim
 }
@@ -92,8 +92,8 @@ func (b *builder) keys(c *challenge) {
 		return
 	}
 	if n := t.rows(); b.chain.Phase == rv.PhaseLoad && n < int64(b.shards) {
-		b.failf("the variable %s has %d rows for %d shards, so that two USIMs would have the sequence numbers of one subscriber; allowed: at least one for each shard",
-			c.v.name, n, b.shards)
+		b.failf("the variable %s has %d rows for %d shards, so that two USIMs would have the sequence numbers of one "+
+			"subscriber; allowed: at least one for each shard", c.v.name, n, b.shards)
 	}
 	var text []byte
 	for row := range t.rows() {
