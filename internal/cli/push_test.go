@@ -64,6 +64,9 @@ func TestPush(t *testing.T) {
 		{"accepted", 200, "{}", verdict.ExitPassed, ""},
 		{"accepted, no body", 200, "", verdict.ExitPassed, ""},
 		{"some refused", 200, `{"partialSuccess": {"rejectedDataPoints": "3", "errorMessage": "too old"}}`, verdict.ExitError, "--otlp-endpoint: the receiver refused some figures: too old\n"},
+		{"some refused without a reason", 200, `{"partialSuccess": {"rejectedDataPoints": 3}}`, verdict.ExitError, "--otlp-endpoint: the receiver refused some figures: 3 data points\n"},
+		{"accepted with a warning", 200, `{"partialSuccess": {"errorMessage": "deprecated"}}`, verdict.ExitPassed, ""},
+		{"accepted with a warning and a count", 200, `{"partialSuccess": {"rejectedDataPoints": "0", "errorMessage": "deprecated"}}`, verdict.ExitPassed, ""},
 		{"not found", 404, "no such page", verdict.ExitError, "--otlp-endpoint: the receiver answered with status 404: no such page\n"},
 		{"unauthorized", 401, `{"code": 16, "message": "no token"}`, verdict.ExitError, "--otlp-endpoint: the receiver answered with status 401: no token\n"},
 	} {

@@ -94,7 +94,7 @@ func TestExporter(t *testing.T) {
 			case second < 27:
 				return answer(503, "busy")
 			case second < 32:
-				return answer(200, `{"partialSuccess": {"errorMessage": "too old"}}`)
+				return answer(200, `{"partialSuccess": {"rejectedDataPoints": "3"}}`)
 			case second < 37:
 				return answer(200, "")
 			case second < 50:

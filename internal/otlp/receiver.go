@@ -7,6 +7,7 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -124,12 +125,14 @@ func (r *Receiver) request(ctx context.Context, write func(io.Writer) error) (*h
 	return request, nil
 }
 
-// rejection returns why the receiver did not store all figures, or nil.
+// rejection returns why the receiver did not store all figures, or nil. A partial success without rejected points is a
+// success, whose message is a warning.
 func rejection(status int, body []byte) error {
 	var answer struct {
 		Message        string `json:"message"`
 		PartialSuccess struct {
-			ErrorMessage string `json:"errorMessage"`
+			RejectedDataPoints json.Number `json:"rejectedDataPoints"` // int64 is a string in most JSON of Protobuf
+			ErrorMessage       string      `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
 	_ = json.Unmarshal(body, &answer) // the body of some receivers is text
@@ -138,8 +141,11 @@ func rejection(status int, body []byte) error {
 		return fmt.Errorf("the receiver answered with status %d: %.200s", status, answer.Message)
 	case status/100 != 2:
 		return fmt.Errorf("the receiver answered with status %d: %.200s", status, body)
-	case answer.PartialSuccess.ErrorMessage != "":
-		return fmt.Errorf("the receiver refused some figures: %.200s", answer.PartialSuccess.ErrorMessage)
+	}
+	partial := &answer.PartialSuccess
+	if n, _ := partial.RejectedDataPoints.Int64(); n > 0 {
+		return fmt.Errorf("the receiver refused some figures: %.200s",
+			cmp.Or(partial.ErrorMessage, partial.RejectedDataPoints.String()+" data points"))
 	}
 	return nil
 }
