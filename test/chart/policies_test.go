@@ -126,6 +126,10 @@ func TestRunbook(t *testing.T) {
 	if len(all) != 7 {
 		t.Errorf("%d alerts", len(all))
 	}
+	// Without metrics of the operator, their absence means nothing.
+	if own := urls("metrics: {enabled: false, podMonitor: {enabled: true}, prometheusRule: {enabled: true}}"); own["H2surgeNoLeader"] != nil || own["H2surgeGeneratorBound"] == nil {
+		t.Errorf("alerts without metrics of the operator: %v", own)
+	}
 	for alert, url := range urls("metrics: {prometheusRule: {enabled: true, runbookURL: ''}}") {
 		if url != nil {
 			t.Errorf("%s links to %s", alert, url)
