@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
@@ -151,7 +152,10 @@ func TestEndToEndWithFaults(t *testing.T) {
 	peer := serve(t, mock.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
 	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
 	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
-	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+	want := uint64(r.WarmUp.Sent + r.Requests.Sent)
+	for end := time.Now().Add(10 * time.Second); peer.Stats().Requests < want && time.Now().Before(end); time.Sleep(time.Millisecond) { // it may not have read the last one yet
+	}
+	if got := peer.Stats().Requests; got != want {
 		t.Errorf("the target counted %d requests, the report has %d", got, want)
 	}
 	if r.Verdict.Reason != "TooManyErrors" {
