@@ -298,12 +298,16 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 		strings.Join(append(what, try), "; "))
 }
 
-// shortStages returns the stages that did not reach their rate.
+// shortStages returns the stages that did not reach their rate. It returns none if requests were not sent for a cause
+// that has a verdict of its own.
 func (in *input) shortStages() (what []string) {
+	if in.tolerated() || in.report.Generator.LeaseExpired.Shards > 0 || in.limitedMuch() {
+		return nil
+	}
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
 		switch {
-		case in.tolerated() || in.withheld() || s.WarmUp || !ran(s):
+		case s.WarmUp || !ran(s):
 		case s.Asked > 0 && s.Achieved < minAchieved*s.Asked:
 			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
 				s.Name, build.FormatRate(s.Achieved), build.FormatRate(s.Asked)))
@@ -344,7 +348,7 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 // operator's limit.
 func (in *input) withheld() bool {
 	g := &in.report.Generator
-	closed := func(r runnerv1alpha1.Rate) bool { return r.ClosedLoop }
+	closed := func(r runnerv1alpha1.Rate) bool { return r.ClosedLoop && !r.WarmUp }
 	return g.LeaseExpired.Shards > 0 || g.Limited.Dropped > 0 || g.Limited.Waited > 0 &&
 		slices.ContainsFunc(in.plan.Rates, closed)
 }
@@ -363,14 +367,18 @@ func leaseExpired(in *input) *runnerv1alpha1.Verdict {
 // HeldBack begins the message of a run that the operator's limit held back.
 const HeldBack = "limits.requestsPerSecond of the operator's configuration held back requests"
 
-// limited compares what the operator's limit held back with the default limit on the error rate.
+// limitedMuch compares what the operator's limit dropped with the default limit on the error rate.
+func (in *input) limitedMuch() bool {
+	r := in.report
+	return float64(r.Generator.Limited.Dropped) > defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped)
+}
+
 func limited(in *input) *runnerv1alpha1.Verdict {
-	r, unproven := in.report, in.unproven(in.tooFew)
-	held := r.Generator.Limited
-	if float64(held.Dropped) <= defaultMaxErrorRate*float64(r.Requests.Sent+r.Requests.Dropped) &&
-		len(unproven) == 0 || !in.withheld() {
+	unproven := in.unproven(in.tooFew)
+	if !in.limitedMuch() && len(unproven) == 0 || !in.withheld() {
 		return nil
 	}
+	held := in.report.Generator.Limited
 	what := fmt.Sprintf(HeldBack+": %d were due and were dropped, %d waited", held.Dropped, held.Waited)
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound, "%s",
 		strings.Join(append([]string{what}, unproven...), "; "))

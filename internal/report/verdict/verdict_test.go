@@ -132,6 +132,12 @@ func (r *run) waits() {
 	r.report.Generator.Limited.Waited = 900
 }
 
+// waitsInWarmUp has a closed loop that the operator's limit held back before the measured stage.
+func (r *run) waitsInWarmUp() {
+	r.plan.Rates = append([]runnerv1alpha1.Rate{{Name: "warm", ClosedLoop: true, WarmUp: true, Duration: time.Second}}, r.plan.Rates...)
+	r.report.Generator.Limited.Waited = 900
+}
+
 // mostlyDropped could not send 71% of its requests.
 func (r *run) mostlyDropped() {
 	r.report.Requests = runnerv1alpha1.Requests{Outcomes: runnerv1alpha1.Outcomes{Sent: 290, Done: 290, Succeeded: 290}, Dropped: 710}
@@ -266,6 +272,20 @@ func TestJudge(t *testing.T) {
 			r.mostlyDropped()
 			r.isLimitedToo(1)
 		}, failed, ReasonThresholdsFailed, "clean: ErrorRate 71%", 2},
+		{"hardly limited, rate short, generator lags", func(r *run) {
+			r.isLimited(1)
+			r.lags()
+			r.shortOfRate(50)
+			r.plan.Thresholds = []runnerv1alpha1.Threshold{clean}
+		}, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): stage hold reached 50 of 100 requests a second", 3},
+		{"limited, rate short, generator lags", func(r *run) { r.isLimited(100); r.lags(); r.shortOfRate(90) }, inconclusive, ReasonGeneratorBound, "100 were due and were dropped", 3},
+		{"a warm-up waited, rate short, generator lags", func(r *run) {
+			r.waitsInWarmUp()
+			r.lags()
+			r.shortOfRate(90)
+			r.plan.Thresholds = []runnerv1alpha1.Threshold{clean}
+		}, inconclusive, ReasonGeneratorBound, "stage hold reached 90 of 100", 3},
+		{"a warm-up waited, too few requests", func(r *run) { r.waitsInWarmUp(); r.shortOfRate(90) }, failed, ReasonThresholdsFailed, "much: Rate 90 < 100", 2},
 		{"lease expired and stopped", func(r *run) { r.pauses(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 
 		// Not one success.
