@@ -83,8 +83,8 @@ func kneeMessage(k *rv.ScalabilityKnee) string {
 	return out
 }
 
-// knee returns nil if the rate has no maximum, or if coherency is not greater than 0 with 97.5 % confidence. The
-// interval of the concurrency is that of its logarithm.
+// knee returns nil if the rate has no maximum, if coherency is not greater than 0 with 97.5 % confidence, or if an
+// interval has no bounds, as with contention close to 1. The interval of the concurrency is that of its logarithm.
 func knee(f *fitted) *rv.ScalabilityKnee {
 	t := quantile(f.free)
 	if f.model[2] <= t*f.deviation(func(m model) float64 { return m[2] }) || f.model[1] >= f.model[0] {
@@ -93,6 +93,9 @@ func knee(f *fitted) *rv.ScalabilityKnee {
 	n := f.peak()
 	factor := math.Exp(t * f.deviation(func(m model) float64 { return math.Log(m.peak()) }))
 	x, wide := f.rate(n), t*f.deviation(func(m model) float64 { return m.rate(m.peak()) })
+	if sum := n*factor + x + wide; math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil
+	}
 	return &rv.ScalabilityKnee{Concurrency: n, ConcurrencyLow: n / factor, ConcurrencyHigh: n * factor,
 		Rate: x, RateLow: max(0, x-wide), RateHigh: x + wide}
 }

@@ -1,6 +1,7 @@
 package usl
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -79,6 +80,19 @@ func TestConfidence(t *testing.T) {
 	}
 	if inside < runs*86/100 || inside == runs {
 		t.Errorf("%d of %d intervals have the knee", inside, runs)
+	}
+}
+
+// TestKneeIsFinite: a knee whose interval has no bounds is none, because a report could not be written with it.
+func TestKneeIsFinite(t *testing.T) {
+	for contention, isKnee := range map[float64]bool{0.5: true, 1 - 1e-6: false, 1 - 1e-9: false} {
+		k := knee(&fitted{model: model{1, contention, 1e-3}, free: 3, covariance: [3][3]float64{{1e-6}, {0, 1e-6}, {0, 0, 1e-12}}})
+		if (k != nil) != isKnee {
+			t.Errorf("contention %v: %+v", contention, k)
+		}
+		if _, err := json.Marshal(k); err != nil {
+			t.Errorf("contention %v: %v", contention, err)
+		}
 	}
 }
 
