@@ -192,9 +192,9 @@ func TestCapturedPathIsEncoded(t *testing.T) {
 	e := NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
 	var in Instance
 	in.Start(g, 0, sources(g), 0)
-	in.Capture(0, []byte("/a b\x7f/%20\xc3\xa9"))
+	in.Capture(0, []byte("/a b\x7f/%20\xc3\xa9#"))
 	fields, _, _ := request(t, e, hpack.NewDecoder(MaxTable, nil), &g.Steps[2], &in, Static)
-	if want := ":path: /a%20b%7F/%20%C3%A9"; fields[3] != want {
+	if want := ":path: /a%20b%7F/%20%C3%A9%23"; fields[3] != want {
 		t.Errorf("%q, want %q", fields[3], want)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // A head is text, so a value must not end its line: otherwise the peer sees another request than the one of the plan
 // (RFC 9112 11.1). The compiler checks the values of the plan, and the sessions refuse responses with such values (RFC
 // 9112 2.2, RFC 9113 8.2.1). Head guarantees it for every plan and every capture:
-//   - In the path, spaces, control characters and octets above ASCII are percent-encoded (RFC 3986 2.1). "%" is not, so
-//     what is already encoded does not change.
+//   - In the path, spaces, "#", control characters and octets above ASCII are percent-encoded (RFC 3986 2.1). "%" is
+//     not, so what is already encoded does not change.
 //   - In a field value, CR, LF and NUL become spaces (RFC 9110 5.5).
 //
 // Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes

@@ -128,7 +128,7 @@ func hostile(value string) *rv.Plan {
 func TestNoValueSplitsARequest(t *testing.T) {
 	values := []string{
 		"/x HTTP/1.1\r\nhost: evil\r\n\r\nGET /evil", "\r\n\r\n", "\n\nGET / HTTP/1.1\n", "a b", " ", "\t", "\x00", "\r",
-		"\x7f\x01", "caf\xc3\xa9", "a%20b", "x\r\ncontent-length: 99", "x\r\n transfer-encoding: chunked",
+		"\x7f\x01", "caf\xc3\xa9", "a%20b", "a#b", "x\r\ncontent-length: 99", "x\r\n transfer-encoding: chunked",
 	}
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 500 {
@@ -136,7 +136,7 @@ func TestNoValueSplitsARequest(t *testing.T) {
 		for i := range b {
 			b[i] = byte(r.Uint32())
 			if r.IntN(2) == 0 {
-				b[i] = "\r\n \x00:/a"[r.IntN(7)]
+				b[i] = "\r\n \x00:/a#"[r.IntN(8)]
 			}
 		}
 		values = append(values, string(b))
@@ -166,13 +166,39 @@ func TestNoValueSplitsARequest(t *testing.T) {
 func percentEncoded(v string) string {
 	var b strings.Builder
 	for i := range len(v) {
-		if v[i] > 0x20 && v[i] < 0x7f {
+		if v[i] > 0x20 && v[i] < 0x7f && v[i] != '#' {
 			b.WriteByte(v[i])
 		} else {
 			fmt.Fprintf(&b, "%%%02X", v[i])
 		}
 	}
 	return b.String()
+}
+
+// TestNoFragmentInPath: # is percent-encoded in a path, whatever makes the value.
+func TestNoFragmentInPath(t *testing.T) {
+	for name, v := range map[string]rv.Variable{
+		"list":          {List: []string{"a#b"}},
+		"csv":           {CSV: &rv.CSV{Content: *text1("a#b"), Columns: []string{"c"}}},
+		"random string": {Random: &rv.Random{String: &rv.RandomString{Length: 1, Alphabet: "#"}}},
+		"perShard":      {PerShard: []string{"a#b"}},
+	} {
+		part := rv.Part{Variable: 1}
+		if v.CSV != nil {
+			part.Column = "c"
+		}
+		p := drawPlan(nil, v)
+		p.Chains[0].Steps[0].Path = rv.Text{{Literal: "/"}, part}
+		g := program(t, p)
+		var in Instance
+		in.Start(g, 0, sources(g), 0)
+		want := " /base/" + map[bool]string{false: "a%23b", true: "%23"}[v.Random != nil] + " "
+		head := string(NewHead(g, 0, &g.Targets[0].Endpoints[0], true).AppendHead(nil, &g.Steps[0], &in, 0, nil))
+		fields, _, _ := request(t, NewEncoder(g, 0, &g.Targets[0].Endpoints[0]), hpack.NewDecoder(MaxTable, nil), &g.Steps[0], &in, Static)
+		if path := strings.TrimPrefix(fields[3], ":path:") + " "; path != want || !strings.Contains(head, want) {
+			t.Errorf("%s: path %q and head %q, want %q", name, path, head, want)
+		}
+	}
 }
 
 // TestHostileHeadIsOneRequest is the same with net/http as the judge.

@@ -14,10 +14,10 @@ func neutralise(dst []byte, at int, place placement) []byte {
 		return neutraliseName(dst, at)
 	case place == inToken:
 		return neutraliseToken(dst, at)
-	case visible(dst[at:]):
-		return dst
 	case place == inTarget:
 		return encodeTarget(dst, at)
+	case visible(dst[at:]):
+		return dst
 	}
 	for i, c := range dst[at:] {
 		if c == '\r' || c == '\n' || c == 0 {
@@ -50,13 +50,19 @@ func visible(b []byte) bool {
 	return octet.AllVisible(b)
 }
 
-// encodeTarget percent-encodes the octets of dst[at:] that a request target must not have. It allocates memory, because
-// such values are rare.
+// isPlain reports whether neutralise changes nothing of a value in a request target or a field value.
+func isPlain(b []byte) bool { return visible(b) && bytes.IndexByte(b, '#') < 0 }
+
+// encodeTarget percent-encodes the octets of dst[at:] that a request target must not have. A # would begin a fragment
+// (RFC 9112 3.2). It allocates memory only if there are such octets, because they are rare.
 func encodeTarget(dst []byte, at int) []byte {
+	if isPlain(dst[at:]) {
+		return dst
+	}
 	raw := bytes.Clone(dst[at:])
 	dst = dst[:at]
 	for _, c := range raw {
-		if octet.IsVisible(c) {
+		if octet.IsVisible(c) && c != '#' {
 			dst = append(dst, c)
 		} else {
 			dst = octet.AppendPercent(dst, c)

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // random values are drawn from a generator and have no end.
@@ -58,7 +57,7 @@ func newRandomString(field, alphabet string, length int) (*randomString, error) 
 	if length < 1 || length > maxPad || alphabet == "" || len(alphabet) > 256 {
 		return nil, fmt.Errorf("%s: a length from 1 to %d and an alphabet of at most 256 bytes are required", field, maxPad)
 	}
-	return &randomString{alphabet: alphabet, length: length, safe: octet.AllVisible(alphabet)}, nil
+	return &randomString{alphabet: alphabet, length: length, safe: isPlain([]byte(alphabet))}, nil
 }
 
 func (s *randomString) Plain() bool { return s.safe }

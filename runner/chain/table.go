@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // maxTable bounds the content of a table, in octets.
@@ -99,7 +98,7 @@ func (t *table) read(r *csv.Reader) error {
 		return errors.New("the table has no rows")
 	}
 	t.octets, t.ends = slices.Clip(t.octets), slices.Clip(t.ends)
-	t.safe = octet.AllVisible(t.octets)
+	t.safe = isPlain(t.octets)
 	return nil
 }
 

@@ -62,7 +62,7 @@ type list struct {
 func newList(items []string) *list {
 	l := &list{items: items, safe: true}
 	for _, s := range items {
-		l.safe = l.safe && octet.AllVisible(s)
+		l.safe = l.safe && isPlain([]byte(s))
 	}
 	return l
 }
