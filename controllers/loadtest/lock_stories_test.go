@@ -15,6 +15,7 @@ import (
 
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -247,4 +248,31 @@ func TestKueue(t *testing.T) {
 	if c := meta.FindStatusCondition(end.Status.Conditions, v1alpha1.ConditionFinished); c.Reason != v1alpha1.ReasonDeadlineExceeded {
 		t.Errorf("ended with %s: %s; runners %+v", c.Reason, c.Message, end.Status.Runners)
 	}
+}
+
+// A test that waits in a queue moves to another one with its label.
+func TestAnotherQueue(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	const queue = "kueue.x-k8s.io/queue-name"
+	lt := twoShards("moved", load).Build()
+	lt.Labels = map[string]string{queue: "a"}
+	w.apply(lt)
+	w.awaitPhase("moved", v1alpha1.PhaseStarting)
+	w.suspendJob("moved-1", true, nil)
+	job := &batchv1.Job{}
+	w.Eventually(func() bool { return w.exists(job, "moved-1") && run.WasSuspended(job) }).Should(gomega.BeTrue())
+	w.edit("moved", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // a pass has seen all of the Job
+	w.await("moved", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
+	w.awaitMessage("moved", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonQueued, "")
+	w.Eventually(func() error {
+		lt := w.get("moved")
+		lt.Labels[queue] = "b"
+		return w.client.Update(w.ctx, lt)
+	}).Should(gomega.Succeed())
+	w.Eventually(func() bool { return w.exists(job, "moved-2") }).Should(gomega.BeTrue(), "there is no Job for the other queue")
+	if job.Labels[queue] != "b" {
+		t.Errorf("the second Job has labels %v", job.Labels)
+	}
+	w.awaitGone(&batchv1.Job{}, "moved-1")
 }

@@ -152,7 +152,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtest").
-		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or(changes.OfSpec(), deletionBegun()))).
+		For(&v1alpha1.LoadTest{}, builder.WithPredicates(ofUsers())).
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
@@ -162,6 +162,13 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 			RateLimiter: refusal.Waits()}).
 		Complete(leadership.Reconciler(r, leading))
 	return wrap(err, "creating the controller")
+}
+
+// ofUsers selects what users change of a LoadTest. The Job of a test that has not started inherits labels and
+// annotations, such as that of a queue, and those of Argo CD and Flux say whether a TTL has an effect.
+func ofUsers() predicate.Predicate {
+	return predicate.Or(changes.OfSpec(), predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		deletionBegun())
 }
 
 // deletionBegun: a LoadTest that is deleted in the foreground stays for a while.

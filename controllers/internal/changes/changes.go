@@ -7,7 +7,7 @@ import (
 )
 
 // OfSpec selects changes of the spec. The status that the operator writes does not change the generation, and needs no
-// pass. A label or an annotation has no meaning for the operator.
+// pass.
 func OfSpec() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: Replaced})
 }
