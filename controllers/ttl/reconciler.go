@@ -18,12 +18,17 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/controllers/loadtestschedule"
 )
 
 // loadtests get, list and watch: the cache of the manager. delete: spec.ttlSecondsAfterFinished and
 // spec.ttlSecondsByOutcome.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch;delete
+
+// loadtestschedules get, list and watch: whether the schedule of a LoadTest has noted its end.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestschedules,verbs=get;list;watch
 
 // reconciler deletes LoadTests.
 type reconciler struct {
@@ -64,6 +69,13 @@ func (r *reconciler) changes() predicate.Predicate {
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
 const staleInterval = 200 * time.Millisecond
 
+// notedInterval is the time between two looks at a schedule that has not noted the end of a LoadTest. After maxUnnoted,
+// the LoadTest is deleted in any case: its schedule may be unable to write its status.
+const (
+	notedInterval = time.Second
+	maxUnnoted    = 10 * time.Minute
+)
+
 // Reconcile deletes a LoadTest that has expired. The API server refuses it if the LoadTest has changed meanwhile.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	lt := &v1alpha1.LoadTest{}
@@ -74,10 +86,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if at.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	if left := at.Sub(r.clock()); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
+	left, err := r.left(ctx, lt, at)
+	if left > 0 || err != nil {
+		return ctrl.Result{RequeueAfter: left}, err
 	}
-	err := r.client.Delete(ctx, lt, client.PropagationPolicy(metav1.DeletePropagationBackground),
+	err = r.client.Delete(ctx, lt, client.PropagationPolicy(metav1.DeletePropagationBackground),
 		client.Preconditions{UID: &lt.UID, ResourceVersion: &lt.ResourceVersion})
 	switch {
 	case apierrors.IsConflict(err):
@@ -86,4 +99,17 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("deleting the LoadTest after its TTL: %w", err)
 	}
 	return ctrl.Result{}, nil
+}
+
+// left returns the time until a LoadTest that expires at a time can be deleted; zero or negative: now.
+func (r *reconciler) left(ctx context.Context, lt *v1alpha1.LoadTest, at time.Time) (time.Duration, error) {
+	left := at.Sub(r.clock())
+	if left > 0 || left <= -maxUnnoted {
+		return left, nil
+	}
+	noted, err := loadtestschedule.Noted(ctx, r.client, lt)
+	if noted || err != nil {
+		return 0, err
+	}
+	return notedInterval, nil
 }

@@ -1,4 +1,5 @@
-// Package ttl deletes LoadTests that have finished, when their TTL has passed. It reads spec, metadata and status only.
+// Package ttl deletes LoadTests that have finished, when their TTL has passed. It reads spec, metadata and status only,
+// and the status of the schedule of a LoadTest.
 package ttl
 
 import (
