@@ -33,6 +33,8 @@ type Conn struct {
 	awaited bool
 	// answered: a response has come on the socket.
 	answered bool
+	// errorCounted: the error of a GOAWAY on the socket is counted.
+	errorCounted bool
 	// owner is 1 + the chain instance that alone uses the connection, with Plan.Connecting.PerInstance; 0: none yet;
 	// ownerEnded: the instance has ended.
 	owner int32

@@ -14,7 +14,7 @@ func (l *lifecycle) connect(c *Conn) {
 	t := c.pool.Plan
 	c.generation++
 	l.timers.end(c)
-	c.answered, c.sentNothing, c.opened, c.pingedAt = false, false, 0, 0
+	c.answered, c.errorCounted, c.sentNothing, c.opened, c.pingedAt = false, false, false, 0, 0
 	n := int32(len(t.Endpoints))
 	c.endpoint = (c.number + c.shift) % n
 	address := c.number/n + c.shift/n

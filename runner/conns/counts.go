@@ -62,30 +62,32 @@ func (n *counts) countHandshake(c *Conn) {
 	}
 }
 
-// countEnd counts a lost connection. A connection that ends before its session has the peer's SETTINGS is counted as a
-// failed connect. One without a request that the peer closes is not counted.
-func (n *counts) countEnd(c *Conn, why failure.Cause) {
+// countEnd counts a lost connection with its cause. How it ended is not the kind of the cause if a GOAWAY came before.
+// A connection that ends before its session has the peer's SETTINGS is counted as a failed connect. One without a
+// request that the peer closes is not counted, unless its GOAWAY announced an error.
+func (n *counts) countEnd(c *Conn, how rv.Cause, why failure.Cause) {
 	switch {
 	case connectingIn[c.state] != 0:
 		n.rec.CountFailure(rv.FailureConnect, why)
-	case why.Kind == rv.CauseOtherTimedOut:
-	case why.Kind == rv.CauseClosed && c.inFlight() == 0:
-	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
+	case how == rv.CauseOtherTimedOut, c.errorCounted:
+	case how == rv.CauseClosed && c.inFlight() == 0 && !c.announcedError():
 	default:
 		n.rec.CountFailure(rv.FailureConnection, why)
 	}
 }
 
-// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts a GOAWAY that announces an
-// error.
+// countGoAway stores why a connection takes no more requests after a GOAWAY, and counts the error of that.
 func (n *counts) countGoAway(c *Conn) {
-	words, seen := c.GoAway()
-	if !seen {
-		return
+	if words, seen := c.GoAway(); seen {
+		c.pool.disconnected(c.cause(rv.CauseGoAway, words))
 	}
-	why := c.cause(rv.CauseGoAway, words)
-	c.pool.disconnected(why)
-	if c.announcedError() {
-		n.rec.CountFailure(rv.FailureConnection, why)
+	n.countAnnounced(c)
+}
+
+// countAnnounced counts the error that a GOAWAY announces, once.
+func (n *counts) countAnnounced(c *Conn) {
+	if c.announcedError() && !c.errorCounted {
+		c.errorCounted = true
+		n.rec.CountFailure(rv.FailureConnection, c.orGoAway(c.cause(rv.CauseGoAway, "")))
 	}
 }

@@ -68,8 +68,9 @@ func (l *lifecycle) peerEnded(c *Conn, clean bool) {
 		before := l.cfg.Demand.DoneInTurn()
 		err := c.h1.Ended()
 		l.noteResponse(c, before)
-		if err != nil {
+		if err != nil { // countEnd finds nothing in flight
 			l.cfg.Log.Debug("a response was cut", "err", err)
+			l.rec.CountFailure(rv.FailureConnection, l.ending)
 		}
 	}
 	l.lose(c, l.ending)
@@ -123,6 +124,7 @@ func (l *lifecycle) received(c *Conn) {
 		l.handle(c, retired)
 		return
 	case c.state == draining:
+		l.countAnnounced(c)
 		l.drain(c)
 		return
 	case c.broken():

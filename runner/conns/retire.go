@@ -10,7 +10,8 @@ import (
 // lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome. If the peer has
 // sent GOAWAY, the cause is the code of that frame.
 func (l *lifecycle) lose(c *Conn, why failure.Cause) {
-	if why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset {
+	how := why.Kind
+	if how == rv.CauseClosed || how == rv.CauseConnectionReset {
 		why = c.orGoAway(why)
 	}
 	if connectingIn[c.state] != 0 {
@@ -18,7 +19,7 @@ func (l *lifecycle) lose(c *Conn, why failure.Cause) {
 		c.pool.failures++
 	}
 	c.pool.disconnected(why)
-	l.countEnd(c, why)
+	l.countEnd(c, how, why)
 	l.closeSession(c, why)
 	l.handle(c, l.endEvent(c, why.Kind == rv.CauseProtocol))
 }

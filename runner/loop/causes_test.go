@@ -26,6 +26,30 @@ func causesOf(b *bench) map[rv.Failure]int64 {
 func TestCauses(t *testing.T) {
 	const at = "t:80"
 	ten := perSecond(10, time.Second)
+	// announces sends GOAWAY with each code in turn at the fifth request, and hangs up after a time.
+	announces := func(after time.Duration, codes ...http2.ErrCode) func(b *bench, r *simRequest) reply {
+		return func(b *bench, r *simRequest) reply {
+			if len(b.served) != 5 {
+				return reply{Status: 200}
+			}
+			for i, code := range codes {
+				b.in(time.Duration(i)*time.Millisecond, func() { _ = b.conns[r.Conn].Framer().WriteGoAway(r.Stream, code, nil) })
+			}
+			return reply{HangUp: true, After: after}
+		}
+	}
+	goneAway := func(code string) map[rv.Failure]int64 {
+		return map[rv.Failure]int64{
+			{Of: rv.FailureConnection, Cause: rv.CauseGoAway, Detail: code, Address: at}:     1,
+			{Of: rv.FailureConnectionLost, Cause: rv.CauseGoAway, Detail: code, Address: at}: 1,
+		}
+	}
+	hangsUp := func(b *bench, _ *simRequest) reply {
+		if len(b.served) == 5 {
+			return reply{HangUp: true}
+		}
+		return reply{Status: 200}
+	}
 	tests := []struct {
 		name  string
 		plan  func(p *rv.Plan)
@@ -68,17 +92,44 @@ func TestCauses(t *testing.T) {
 			want: map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseProtocol, Detail: "a malformed header field (RFC 9113 8.2, 8.3)", Address: at}: 10},
 		},
 		{
-			name: "the peer hangs up",
-			serve: func(b *bench, _ *simRequest) reply {
-				if len(b.served) == 5 {
-					return reply{HangUp: true}
-				}
-				return reply{Status: 200}
-			},
+			name:  "the peer hangs up",
+			serve: hangsUp,
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:     1,
 				{Of: rv.FailureConnectionLost, Cause: rv.CauseClosed, Address: at}: 1,
 			},
+		},
+		{
+			name: "the peer of HTTP/1.1 hangs up",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].Protocol, p.Chains[0].Steps[0].Method = rv.ProtocolHTTP1, "POST"
+			},
+			serve: hangsUp,
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:     1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseClosed, Address: at}: 1,
+			},
+		},
+		{
+			name:  "the peer of HTTP/1.1 hangs up, and the request is sent again",
+			plan:  func(p *rv.Plan) { p.Targets[0].Protocol = rv.ProtocolHTTP1 },
+			serve: hangsUp,
+			want:  map[rv.Failure]int64{},
+		},
+		{name: "GOAWAY, and the end before the response", serve: announces(10*time.Millisecond, 0), want: goneAway("NO_ERROR")},
+		{name: "GOAWAY and the end at once", serve: announces(0, 0), want: goneAway("NO_ERROR")},
+		{name: "GOAWAY with an error", serve: announces(10*time.Millisecond, http2.ErrCodeInternal), want: goneAway("INTERNAL_ERROR")},
+		{name: "GOAWAY, and another with an error", serve: announces(10*time.Millisecond, 0, http2.ErrCodeInternal), want: goneAway("INTERNAL_ERROR")},
+		{
+			name: "GOAWAY with an error to a connection that drains",
+			plan: func(p *rv.Plan) { p.Targets[0].Connecting.MaxRequests = 5 },
+			serve: func(b *bench, r *simRequest) reply {
+				if len(b.served) == 5 {
+					b.in(10*time.Millisecond, func() { _ = b.conns[r.Conn].Framer().WriteGoAway(r.Stream, http2.ErrCodeInternal, nil) })
+				}
+				return reply{Status: 200, After: 20 * time.Millisecond}
+			},
+			want: map[rv.Failure]int64{{Of: rv.FailureConnection, Cause: rv.CauseGoAway, Detail: "INTERNAL_ERROR", Address: at}: 1},
 		},
 		{
 			name: "the target is gone in mid-run",
