@@ -21,10 +21,15 @@ func (cs *Connections) resetAbandoned(c *Conn) {
 	cs.armReset(c)
 }
 
-// Cancelled acts on a connection one of whose requests has timed out.
+// Cancelled acts on a connection one of whose requests has timed out. While the loop still connects, that is because of
+// the connection.
 func (cs *Connections) Cancelled(c *Conn) {
 	if c.broken() {
-		cs.lose(c, c.cause(rv.CauseOtherTimedOut, ""))
+		kind := rv.CauseOtherTimedOut
+		if c.state == dialing {
+			kind = rv.CauseConnectTimeout
+		}
+		cs.lose(c, c.cause(kind, ""))
 		return
 	}
 	cs.markDirty(c)

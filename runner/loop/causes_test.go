@@ -212,6 +212,19 @@ func TestCauses(t *testing.T) {
 			},
 		},
 		{
+			name: "connecting for longer than the timeout of the request",
+			plan: func(p *rv.Plan) {
+				t, step := &p.Targets[0], &p.Chains[0].Steps[0]
+				t.Protocol, t.HTTP1.NoKeepAlive, t.ConnectTimeout = rv.ProtocolHTTP1, true, 10*time.Second
+				step.Timeout = 200 * time.Millisecond
+			},
+			setup: func(b *bench) { b.direct, b.hangs, b.protocol = true, true, rv.ProtocolHTTP1 },
+			serve: func(*bench, *simRequest) reply { return reply{Status: 200, Announces: true} },
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnect, Cause: rv.CauseConnectTimeout, Address: at}: -1,
+			},
+		},
+		{
 			name:  "maxInFlight",
 			plan:  func(p *rv.Plan) { p.Chains[0].MaxInFlight = 1 },
 			serve: func(*bench, *simRequest) reply { return reply{Status: 200, After: 250 * time.Millisecond} },

@@ -53,7 +53,8 @@ const (
 	CauseRefused Cause = "refused"
 	// CauseUnreachable: there is no route to the address.
 	CauseUnreachable Cause = "unreachable"
-	// CauseConnectTimeout: the connection was not open within connectTimeout.
+	// CauseConnectTimeout: the connection was not open within connectTimeout, or over HTTP/1.1 within the timeout of the
+	// request that waited for it.
 	CauseConnectTimeout Cause = "connectTimeout"
 	// CauseNotResolved: the name has no address, or the name server did not answer.
 	CauseNotResolved Cause = "notResolved"
