@@ -83,3 +83,11 @@ func percent(dst, content []byte) []byte {
 	}
 	return dst
 }
+
+// uploaded is a path to which -T uploads a file. As in curl, it gets the name of the file if it ends with a slash.
+func uploaded(path, file string) string {
+	if file == "-" || file == "." || strings.Contains(path, "?") || !strings.HasSuffix(path, "/") {
+		return path
+	}
+	return path + string(percent(nil, []byte(file[strings.LastIndexAny(file, `/\`)+1:])))
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/test/golden"
 )
 
-var line = commandLine{map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n"}}
+var line = commandLine{map[string]string{"lines.txt": "a=1\r\nb=2\n", "logo.png": "\x89PNG\xff\x00", "a b.txt": "x y&z\n", "dir/a b.txt": "c\n"}}
 
 func TestConvert(t *testing.T) {
 	line.goldens(t, map[string]string{
@@ -23,6 +23,7 @@ func TestConvert(t *testing.T) {
 		"json":      "--json '{\"price\":\"5$\"}' -X PUT https://shop.example/items/1",
 		"form":      "-F 'comment=a \"text\"' -F 'logo=@logo.png;filename=l.png' -F 'note=@a b.txt;type=text/x-note' --form-string raw=@x https://shop.example/upload",
 		"formtype":  "-X POST -H 'Content-Type: multipart/form-data' -F 'note=@lines.txt;type=text/x-note' https://shop.example/upload",
+		"upload":    "-T 'dir/a b.txt' https://shop.example/up/",
 		"user":      "-u me:secret -H 'Host: other.example' --http2-prior-knowledge -b 'a=b; c=d' -b jar.txt http://shop.example/",
 		"connectto": "--connect-to shop.example:443:[2001:db8::1]: -A agent -e http://from.example/ --oauth2-bearer token -H accept: -H 'X-Empty;' --nonsense 3 https://shop.example/{a,b}",
 	})
@@ -139,6 +140,18 @@ func TestFormPart(t *testing.T) {
 		got := []string{head, string(body), strings.Join(c.Warnings(), "|")}
 		if diff := cmp.Diff([]string{`content-disposition: form-data; name="a"` + tc.head, tc.body, tc.warnings}, got); diff != "" || c.Failed() {
 			t.Errorf("%s: %v (-want +got):\n%s", tc.value, c.Err(), diff)
+		}
+	}
+}
+
+// TestUploaded: the path gets the name of the file if it has none.
+func TestUploaded(t *testing.T) {
+	for _, tc := range [][3]string{
+		{"/", "lines.txt", "/lines.txt"}, {"/up/", "dir/a b.txt", "/up/a%20b.txt"}, {"/up/", `C:\dir\x`, "/up/x"},
+		{"/up/name", "lines.txt", "/up/name"}, {"/up/?a=/", "lines.txt", "/up/?a=/"}, {"/up/", "-", "/up/"}, {"/up/", ".", "/up/"},
+	} {
+		if got := uploaded(tc[0], tc[1]); got != tc[2] {
+			t.Errorf("%s to %s: %s, want %s", tc[1], tc[0], got, tc[2])
 		}
 	}
 }

@@ -40,8 +40,10 @@ func (c *converter) template() {
 		c.standard(&t, removed, "content-type", kind)
 	case c.has("--upload-file"):
 		t.Method = "PUT"
-		if content, ok := c.Read("--upload-file", c.last["--upload-file"]); ok {
-			c.Body(&t, "--upload-file", c.last["--upload-file"], content)
+		file := c.last["--upload-file"]
+		path = uploaded(path, file)
+		if content, ok := c.Read("--upload-file", file); ok {
+			c.Body(&t, "--upload-file", file, content)
 		}
 	}
 	if c.has("--json") {
