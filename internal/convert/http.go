@@ -146,10 +146,11 @@ func (u URL) Dialled() string {
 	return net.JoinHostPort(strings.Trim(u.Authority, "[]"), DefaultPort(u.Scheme))
 }
 
-// Statuses returns status codes such as "201", which a manifest has as numbers, and classes such as "2xx".
+// Statuses returns status codes such as "201", which a manifest has as numbers, and classes such as "2xx", which
+// OpenAPI writes as "2XX".
 func Statuses(written ...string) (out []intstr.IntOrString) {
 	for _, s := range written {
-		out = append(out, intstr.Parse(s))
+		out = append(out, intstr.Parse(strings.ToLower(s)))
 	}
 	return out
 }

@@ -297,11 +297,11 @@ func relatedType(names []string) string {
 
 var successCode = lazy.Regexp(`^2([0-9]{2}|[xX]{2})$`)
 
-// statuses are the declared successes.
+// statuses are the declared successes, as the description has them.
 func (c *converter) statuses(op *operation) (out []string) {
 	for _, code := range op.in.raw("responses").names() {
 		if successCode().MatchString(code) {
-			out = append(out, strings.ToLower(code))
+			out = append(out, code)
 		}
 	}
 	return out
