@@ -52,7 +52,7 @@ func soFar(j *job, s *rv.Snapshot, windows *build.Windows, facts verdict.Facts, 
 	if err != nil {
 		return nil, err
 	}
-	report.Partial = false
+	report.Partial, facts.Running = false, true
 	leaveOutInFlight(report)
 	if q := &report.Requests; q.Sent+q.Dropped > q.InFlightAtEnd {
 		report.Verdict, err = verdict.Judge(j.plan, report, facts)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -113,7 +114,7 @@ func TestLiveFlags(t *testing.T) {
 	}
 }
 
-// TestSoFar: a request in flight is not an error of the run, its stage, its step or its operation.
+// TestSoFar: a request in flight is not an error of the run, its stage, its step or its operation, and fails no threshold.
 func TestSoFar(t *testing.T) {
 	second := rv.Rate{Name: "low", Count: 10, Period: time.Second, Duration: time.Second}
 	next := second
@@ -121,16 +122,21 @@ func TestSoFar(t *testing.T) {
 	plan := &rv.Plan{
 		Targets: []rv.Target{{}}, Rates: []rv.Rate{second, next},
 		Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second, Operation: "o"}}}},
+		Thresholds: []rv.Threshold{
+			{Name: "step", Metric: rv.MetricErrorRate, Max: "25%", Of: rv.Selector{Chain: "c", Step: "s"}},
+			{Name: "run", Metric: rv.MetricFailed, Max: "1"},
+			{Name: "rate", Metric: rv.MetricRate, Min: "10", Of: rv.Selector{Chain: "c", Step: "s"}},
+		},
 	}
 	for name, tc := range map[string]struct {
 		done, succeeded int64
 		want            rv.ErrorRate
-		outcome         bool
+		thresholds      []string
 	}{
-		"no outcome yet": {0, 0, 0, false},
-		"some in flight": {4, 3, 0.25, true},
-		"none succeeded": {4, 0, 1, true},
-		"all succeeded":  {4, 4, 0, true},
+		"no outcome yet": {0, 0, 0, nil},
+		"some in flight": {4, 3, 0.25, []string{"step 25% true", "run 1 true", "rate 10 true"}},
+		"none succeeded": {4, 0, 1, []string{"step 100% false", "run 4 false", "rate 10 true"}},
+		"all succeeded":  {4, 4, 0, []string{"step 0% true", "run 0 true", "rate 10 true"}},
 	} {
 		failed, inFlight := tc.done-tc.succeeded, 10-tc.done
 		s := &rv.Snapshot{
@@ -138,15 +144,23 @@ func TestSoFar(t *testing.T) {
 			Counters: rv.Counters{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
 			Steps:    []rv.StepCounters{{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
 			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}, {}},
-			Chains: []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
+			Selections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}},
+			Chains:     []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
 		}
 		r, err := soFar(&job{plan: plan}, s, build.NewWindows(plan, 1), verdict.Facts{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := []rv.ErrorRate{r.ErrorRate, r.Stages[0].Figures.ErrorRate, r.Stages[1].Figures.ErrorRate, r.Steps[0].ErrorRate, r.Operations[0].ErrorRate}
-		if diff := cmp.Diff([]rv.ErrorRate{tc.want, tc.want, 0, tc.want, tc.want}, got); diff != "" || (r.Verdict.Outcome != "") != tc.outcome {
-			t.Errorf("%s: verdict %q; run, stages, step and operation (-want +got):\n%s", name, r.Verdict.Outcome, diff)
+		if diff := cmp.Diff([]rv.ErrorRate{tc.want, tc.want, 0, tc.want, tc.want}, got); diff != "" {
+			t.Errorf("%s: run, stages, step and operation (-want +got):\n%s", name, diff)
+		}
+		var thresholds []string
+		for _, th := range r.Verdict.Thresholds {
+			thresholds = append(thresholds, fmt.Sprintf("%s %s %v", th.Name, th.Observed, th.Passed))
+		}
+		if diff := cmp.Diff(tc.thresholds, thresholds); diff != "" || (r.Verdict.Outcome != "") != (tc.thresholds != nil) {
+			t.Errorf("%s: verdict %q; thresholds (-want +got):\n%s", name, r.Verdict.Outcome, diff)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Figures are what a threshold limits: counts and distributions of a part of the requests in a period.
 type Figures struct {
-	// Requests are the counts of requests. InFlightAtEnd requests count as failed; while a test runs, they are left
+	// Requests are the counts of requests. InFlightAtEnd requests count as failed, unless LeaveOutInFlight leaves them
 	// out.
 	Requests runnerv1alpha1.Requests
 	// InClass counts the responses of the status class.
@@ -49,6 +49,12 @@ func (f *Figures) ErrorRate() float64 {
 func (f *Figures) ErrorRateWithout(dropped int64) float64 {
 	all := f.All() - dropped
 	return ratio(f.without(all-f.Requests.Succeeded), f.without(all))
+}
+
+// LeaveOutInFlight leaves out the requests in flight, which can still succeed while a test runs.
+func (f *Figures) LeaveOutInFlight() {
+	f.Requests.Sent -= f.Requests.InFlightAtEnd
+	f.Requests.InFlightAtEnd, f.errorRate = 0, nil
 }
 
 // Time returns the distribution of a metric, with the earlier requests.

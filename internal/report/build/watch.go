@@ -298,8 +298,7 @@ func (w *Watch) figuresOf(part int, c *tallies, window time.Duration, h *histogr
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return h, nil },
 	}
 	out.Requests.Retried = c.retried
-	out.Requests.Sent -= out.Requests.InFlightAtEnd
-	out.Requests.InFlightAtEnd = 0
+	out.LeaveOutInFlight()
 	return out
 }
 

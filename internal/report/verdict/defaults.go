@@ -68,13 +68,17 @@ func (in *input) judgesNotifications(listener string) bool {
 func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 	for i := range in.report.Listeners {
 		l := &in.report.Listeners[i]
-		if in.judgesNotifications(l.Name) || l.ErrorRate() <= defaultMaxErrorRate {
+		rate := l.ErrorRate()
+		if in.facts.Running {
+			rate = l.ErrorRateSoFar()
+		}
+		if in.judgesNotifications(l.Name) || rate <= defaultMaxErrorRate {
 			continue
 		}
 		m := &l.Measured
 		return verdict(runnerv1alpha1.OutcomeFailed, ReasonNotificationErrors,
 			"%s of %d steps that awaited a notification for listener %s did not receive a good one, above the default limit of %s: %d were missing (%d came late), %d failed their checks, %d were awaited at the end; set a threshold on NotificationErrorRate for another limit",
-			build.FormatPercent(l.ErrorRate()), m.Awaited, l.Name, limit, m.Missing, l.Late, m.FailedChecks,
+			build.FormatPercent(rate), m.Awaited, l.Name, limit, m.Missing, l.Late, m.FailedChecks,
 			m.Waiting())
 	}
 	return nil

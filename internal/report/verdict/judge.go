@@ -60,6 +60,8 @@ const (
 
 // Facts are what is known about a run and not in its Report.
 type Facts struct {
+	// Running: the test has not ended, so that a request in flight is no failure.
+	Running bool
 	// Interrupted: the user ended the command line's run by a signal.
 	Interrupted bool
 	// CPUs is the number of CPUs that the workers of the command line can have; 0: the runners are pods.
@@ -131,7 +133,7 @@ const usedUp = "a variable was used up, and chains that draw it began no more in
 // Judge returns the verdict of a run. It does not change its arguments. It returns an error if it cannot parse a
 // threshold, which compile prevents, or a histogram of the report.
 func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
-	thresholds, err := compare(plan, report, facts.Seen)
+	thresholds, err := compare(plan, report, &facts)
 	if err == nil {
 		err = findRamps(plan, report, facts.Seen, thresholds)
 	}

@@ -29,15 +29,14 @@ type comparison struct {
 	drops int64
 }
 
-func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison,
-	error) {
+func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts *Facts) ([]comparison, error) {
 	_, of := plan.Selections()
 	out := make([]comparison, 0, len(plan.Thresholds))
 	for i := range plan.Thresholds {
 		t := &plan.Thresholds[i]
 		c, err := begin(t)
 		if err == nil {
-			if o, ok := seen[t.Name]; ok {
+			if o, ok := facts.Seen[t.Name]; ok {
 				c.saw(o)
 				out = append(out, c)
 				continue
@@ -48,6 +47,9 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 			}
 			var f build.Figures
 			if f, err = build.FiguresOf(report, k); err == nil {
+				if facts.Running {
+					f.LeaveOutInFlight()
+				}
 				err = c.compare(t, &f, report.Observations, figuresOf(plan, t))
 			}
 		}

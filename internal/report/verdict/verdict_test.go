@@ -432,6 +432,10 @@ func TestJudge(t *testing.T) {
 		{"notifications are awaited at the end", func(r *run) {
 			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, WaitingAtEnd: 2})
 		}, failed, ReasonNotificationErrors, "2 were awaited at the end; set a threshold on NotificationErrorRate", 2},
+		{"notifications are awaited while the test runs", func(r *run) {
+			r.facts.Running = true
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 50, InTime: 50, Awaited: 100, WaitingAtEnd: 50})
+		}, pass, ReasonPassed, "", 0},
 		{"a threshold allows missing notifications", func(r *run) {
 			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, Missing: 2})
 			r.judgesListener("l", "2%")
