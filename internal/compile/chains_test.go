@@ -203,6 +203,10 @@ func TestWarningsOfChains(t *testing.T) {
 			[]string{`spec.chains[0].steps[1].clearCookies: chain "session" keeps no cookies; cookies: true makes it`}},
 		{"a condition that never holds", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "")} }),
 			[]string{"spec.chains[0].steps[1].when[0].equals: never holds, because an empty text counts as no value; exists: false holds then"}},
+		{"a value that is not empty", step(1, func(s *v1alpha1.Step) {
+			s.When = []v1alpha1.Condition{builder.When("${session}", "")}
+			s.When[0].Not = true
+		}), nil},
 		{"a capture that may be missing", step(0, func(s *v1alpha1.Step) { s.OnFailure = "Continue" }), []string{
 			`spec.templates[1].path: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`,
 			`spec.templates[2].path: capture "session" is empty in step "delete" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`,

@@ -32,7 +32,7 @@ func (c *compiler) conditions(path *field.Path, in []v1alpha1.Condition) (out []
 		next := condition{path: at, match: c.comparison(at, &in[i].Comparison,
 			"exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed")}
 		next.value = c.text(at.Child("value"), in[i].Value, nil, "")
-		if in[i].Equals != nil && *in[i].Equals == "" {
+		if in[i].Equals != nil && *in[i].Equals == "" && !in[i].Not {
 			c.warn(at.Child("equals"), "never holds, because an empty text counts as no value; exists: false holds then")
 		}
 		out = append(out, next)
