@@ -66,9 +66,9 @@ func withoutTLS(targets []v1alpha1.Target) (out []string) {
 
 // adapt takes away what goes with the target that was meant and cannot go with another.
 func adapt(t *v1alpha1.Target) {
-	t.Protocol, t.TLS, t.HTTP1 = v1alpha1.ProtocolAuto, nil, nil
+	t.Protocol, t.FollowAltSvc, t.TLS, t.HTTP1 = v1alpha1.ProtocolAuto, false, nil, nil
 	if t.Connecting != nil {
-		t.Connecting.LocalAddresses = nil
+		t.Connecting.LocalAddresses, t.Connecting.Interface = nil, ""
 	}
 }
 

@@ -330,7 +330,8 @@ func TestOverrideReplacesTheWholeAddress(t *testing.T) {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 	spec.Targets[0].TLS, spec.Targets[0].HTTP1 = &v1alpha1.TLS{}, &v1alpha1.HTTP1{}
-	spec.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"192.0.2.1"}}
+	spec.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"192.0.2.1"}, Interface: "n6"}
+	spec.Targets[0].FollowAltSvc = true
 	if err := parseOverride("http://demo").apply(spec, true); err != nil {
 		t.Fatal(err)
 	}
