@@ -97,11 +97,24 @@ func (s *Inspection) gather(in *rv.Step) {
 		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
 		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location,
 			Reference: c.reference, without: c.without})
+		s.resolves = s.resolves || c.location || c.reference
 	}
 	s.WantHeaders = len(s.Captures) > 0
 	if !simple {
 		s.inspect()
 	}
+}
+
+// keepPath keeps what is resolved against the path of the request, if the response changes that. Without Inspect, a
+// field is captured as it comes, before a cookie or another URI that comes later.
+func (s *Step) keepPath(cookies bool) {
+	if !s.changesPath() {
+		return
+	}
+	if !s.Inspect && (cookies || s.resolves && len(s.captures) > 1) {
+		s.inspect()
+	}
+	s.WantRequest = s.WantRequest || s.resolves
 }
 
 // changesPath returns whether a response to the step sets a value that the path of its request has.
@@ -126,9 +139,7 @@ func (s *Inspection) inspect() {
 		}
 	}
 	for i := range s.captures {
-		c := &s.captures[i]
-		s.need(c.source)
-		s.resolves = s.resolves || c.location || c.reference
+		s.need(s.captures[i].source)
 	}
 	s.WantBody, s.WantHeaders = s.needsBody, s.WantFields
 }

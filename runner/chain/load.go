@@ -246,7 +246,7 @@ func (b *builder) buildStep(in *rv.Step) Step {
 	default:
 		s.CodeOnly, s.WantHeaders = true, true
 	}
-	s.WantRequest = s.WantRequest || s.resolves && s.changesPath()
+	s.keepPath(b.chain.Cookies)
 	s.beginWithURI()
 	if in.RedirectField != "" {
 		s.RedirectField = []byte(in.RedirectField)

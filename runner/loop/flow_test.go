@@ -534,6 +534,40 @@ func TestCookies(t *testing.T) {
 	}
 }
 
+// TestResponseChangesThePath: what a response sets belongs to the path that was sent, and not to that of the next request.
+func TestResponseChangesThePath(t *testing.T) {
+	capture := func(slot int, field string) rv.Capture { return rv.Capture{Slot: slot, Source: header(field)} }
+	p := steps(every10ms(4),
+		step("first", func(s *rv.Step) { s.Capture = []rv.Capture{capture(0, "x-next")} }),
+		step("cart", func(s *rv.Step) {
+			s.Path = rv.Text{{Literal: "/carts/"}, {Capture: 1}, {Literal: "/items"}}
+			s.Capture = []rv.Capture{capture(0, "x-next"), {Slot: 1, Source: header("location"), Location: true}}
+		}),
+		step("item", func(s *rv.Step) { s.Path = rv.Text{{Capture: 2}} }),
+		step("old", func(s *rv.Step) { s.Path = lit("/carts/1/x") }))
+	p.Chains[0].Captures = []string{"id", "item"}
+	for _, cookies := range []bool{false, true} {
+		p.Chains[0].Cookies = cookies
+		next := 0
+		b := newBench(t, p, func(*simRequest) reply {
+			next++
+			return reply{Status: 200, Headers: []string{"x-next", fmt.Sprint(next), "location", "item", "set-cookie", fmt.Sprintf("s=%d", next)}}
+		})
+		b.run()
+		var got []string
+		for _, r := range b.served {
+			got = append(got, strings.TrimSpace(r.Fields[":path"]+" "+r.Fields["cookie"]))
+		}
+		want := []string{"/first", "/carts/1/items", "/carts/1/item", "/carts/1/x"}
+		if cookies {
+			want = []string{"/first", "/carts/1/items s=1", "/carts/1/item s=2; s=1", "/carts/1/x s=3; s=1"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("cookies %v (-want +got):\n%s", cookies, diff)
+		}
+	}
+}
+
 func TestFollowAuthority(t *testing.T) {
 	body := rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/_links/self/href"}
 	for name, capture := range map[string]rv.Capture{
