@@ -23,9 +23,9 @@ type Variable struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	Name string `json:"name"`
 	// scope is how often the runner draws a value. Instance is once for each chain instance. Step is once for each
-	// request. Worker is once for each worker thread. Global is once for the whole test, so all shards have the
-	// same value. Default: Instance. env, perShard and constant have one value, so they do not allow another
-	// scope. timestamp does not allow Global.
+	// request, so that when of the step and match of await cannot read it. Worker is once for each worker thread. Global
+	// is once for the whole test, so all shards have the same value. Default: Instance. env, perShard and constant have
+	// one value, so they do not allow another scope. timestamp does not allow Global.
 	// +optional
 	// +kubebuilder:default=Instance
 	Scope VariableScope `json:"scope,omitempty"`

@@ -137,7 +137,8 @@ func (c *compiler) publish(flat [][]flatStep) {
 		for j := range flat[i] {
 			for _, m := range flat[i][j].request.captures {
 				if g := c.globals[m.name]; g != nil && g.order != i {
-					c.fail(m.path.Child("name"), "%q is what setup chain %q captures for all chains, so that chain %q must not capture it too", m.name, g.chain, c.spec.Chains[i].Name)
+					c.fail(m.path.Child("name"), "%q is what setup chain %q captures for all chains, so that chain %q must not "+
+						"capture it too", m.name, g.chain, c.spec.Chains[i].Name)
 				}
 			}
 		}
@@ -286,12 +287,12 @@ func (c *compiler) resolveMatch(s *scope, in *match) rv.Match {
 // resolveConditions resolves the conditions of a field of a step. Conditions can read captures that may be empty.
 func (c *compiler) resolveConditions(s *scope, f *flatStep, name string, in []condition) (out []rv.Condition) {
 	guarded := s.guarded
-	s.step, s.guarded = f.name, true
+	s.step, s.guarded, s.early = f.name, true, name == "when"
 	for i := range in {
 		c.place(s.place.In(name, i), in[i].path)
 		out = append(out, rv.Condition{Value: c.resolve(s, in[i].value), Match: c.resolveMatch(s, &in[i].match)})
 	}
-	s.guarded = guarded
+	s.guarded, s.early = guarded, false
 	return out
 }
 

@@ -36,6 +36,10 @@ func FuzzManifest(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Add([]byte(minimal))
+	f.Add([]byte(parts{
+		variables: "{name: v, uuid: {}, scope: Step}", listeners: "{name: l}",
+		steps: `{template: get, when: [{value: "${v}", exists: true}]}, {name: b, await: {listener: l, match: {path: "/${v}"}}}`,
+	}.manifest()))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		m, err := compile.Load(bytes.NewReader(input))
 		if err != nil {

@@ -77,6 +77,7 @@ const inPath = "a path (white space, control and non-ASCII characters and # must
 
 func TestMistakesInVariables(t *testing.T) {
 	const v, path = "spec.variables[0]", "spec.templates[0].path"
+	const early = `${v} has a new value for each request, and none before the request`
 	checkMistakes(t, []mistake{
 		{"no kind", variable("scope: Step", "v"), []string{v + ": exactly one of range, list, csv, subscribers, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
 		{"two kinds", variable("uuid: {}, counter: {}", "v"), []string{v + ": exactly one of range, list, csv, subscribers, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
@@ -122,6 +123,9 @@ func TestMistakesInVariables(t *testing.T) {
 		{"short key of resStar", parts{variables: "{name: v, constant: {value: a0}}", templates: `{name: get, path: '/${resStar(v, v, v, v)}'}`}, []string{path + `: variable "v": its value must have 32 hexadecimal digits, because resStar uses it as a key`}},
 		{"unknown argument", parts{variables: "{name: v, subscribers: {count: 1}}", templates: `{name: get, path: '/${hxresStar(v.supi, w)}'}`}, []string{path + `: variable "w" is not defined`}},
 		{"argument without a column", parts{variables: "{name: v, subscribers: {count: 1}}", templates: `{name: get, path: '/${resStar(v.supi, v.k, v.supi, v)}'}`}, []string{path + `: variable "v" has no column "k": aka is not set`, path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"value of a request before it", parts{variables: "{name: v, uuid: {}, scope: Step}", steps: `{template: get, when: [{value: "${v}", equals: "${sha256(v)}"}, {value: "${traceparent(1)}", exists: true}], repeat: {count: 2, until: [{value: "${v}", exists: true}]}}`}, []string{
+			`spec.chains[0].steps[0].when[0].value: ` + early, `spec.chains[0].steps[0].when[0].equals: ` + early,
+			`spec.chains[0].steps[0].when[1].value: ${traceparent(1)} has a new value for each request, and none before the request`}},
 		{"OP and OPc", variable("subscribers: {count: 1, aka: {k: {value: 000102030405060708090a0b0c0d0e0f}}}", "v.k"), []string{v + ".subscribers.aka: exactly one of op and opc is needed"}},
 		{"key", variable("constant: {valueFrom: {secretKeyRef: {name: s}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: is needed"}},
 		{"key that could be elsewhere", variable("constant: {valueFrom: {secretKeyRef: {name: s, key: ../a}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},

@@ -241,6 +241,8 @@ func (c *compiler) matchKey(at *field.Path, m *v1alpha1.NotificationMatch) (key 
 // resolveAwait fills in what a step waits for.
 func (c *compiler) resolveAwait(s *scope, a *awaited, out *rv.Step) {
 	c.place(s.place.In("await", -1), a.key.path)
+	s.early = true
 	out.Await = &rv.Await{Listener: max(a.listener, 0), Key: c.resolve(s, a.key)}
+	s.early = false
 	out.Timeout = a.timeout
 }

@@ -104,6 +104,7 @@ func TestMistakesInListeners(t *testing.T) {
 		{"another query", awaiting(events, "listener: events, match: {jsonPath: $.a, equals: '${id}'}}}, {name: b, await: {listener: events, match: {jsonPath: $.b, equals: '${id}'}"), []string{
 			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by jsonPath $.a; use another listener`,
 		}},
+		{"a value of each request", awaiting(events, "listener: events, match: {path: '/n/${traceparent(1)}'}"), []string{at + `.await.match.path: ${traceparent(1)} has a new value for each request, and none before the request`}},
 		{"an undefined variable", awaiting(events, "listener: events, match: {path: '/n/${x}'}"), []string{at + `.await.match.path: variable "x" is not defined`}},
 		{"other matches", awaiting(events, "listener: events, "+match+"}}, {name: b, await: {listener: events, match: {jsonPointer: /id, equals: '${id}'}"), []string{
 			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by path; use another listener`,

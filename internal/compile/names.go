@@ -40,6 +40,8 @@ type scope struct {
 	place rv.Place // of the step
 	// guarded: empty captures are provided for, in conditions and by them.
 	guarded bool
+	// early: the step needs the text before its request, which draws the variables of scope Step.
+	early bool
 }
 
 func newScope(chain *v1alpha1.Chain, order int) *scope {
@@ -101,7 +103,7 @@ func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (par
 	name := ref.Name
 	if i, isVariable := c.variableIndex[ref.Name]; isVariable {
 		if name = c.answer(i, ref); name == "" {
-			return rv.Part{Variable: i + 1, Column: ref.Column}, true
+			return rv.Part{Variable: i + 1, Column: ref.Column}, c.drawn(s, path, i)
 		}
 	}
 	if !c.captured[name] {
@@ -110,8 +112,8 @@ func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (par
 	if makers := s.makers[name]; len(makers) > 0 {
 		markRead(makers)
 		if maker, unsure := s.unsure[name]; unsure && !s.guarded {
-			c.warn(path, "capture %q is empty in step %q of chain %q when step %q, which makes it, was skipped or has failed; a condition (when) can say what to do then",
-				name, s.step, s.chain, maker)
+			c.warn(path, "capture %q is empty in step %q of chain %q when step %q, which makes it, was skipped or has failed; "+
+				"a condition (when) can say what to do then", name, s.step, s.chain, maker)
 		}
 		return rv.Part{Capture: s.slots[name] + 1}, true
 	}
@@ -127,6 +129,16 @@ func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (par
 	}
 	markRead(g.makers)
 	return rv.Part{Global: slices.Index(c.plan.Globals, name) + 1}, true
+}
+
+// drawn reports whether variable i has a value when the step needs the text.
+func (c *compiler) drawn(s *scope, path *field.Path, i int) bool {
+	v := &c.plan.Variables[i]
+	early := s.early && v.Scope == rv.ScopeStep
+	if early {
+		c.fail(path, "${%s} has a new value for each request, and none before the request", v.Name)
+	}
+	return !early
 }
 
 func markRead(makers []*capture) {
