@@ -36,10 +36,13 @@ func FuzzManifest(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Add([]byte(minimal))
-	f.Add([]byte(parts{
-		variables: "{name: v, uuid: {}, scope: Step}", listeners: "{name: l}",
-		steps: `{template: get, when: [{value: "${v}", exists: true}]}, {name: b, await: {listener: l, match: {path: "/${v}"}}}`,
-	}.manifest()))
+	for _, p := range []parts{
+		{variables: "{name: v, uuid: {}, scope: Step}", steps: `{template: get, when: [{value: "${v}", exists: true}]}`},
+		{listeners: "{name: l}", steps: `{template: get}, {name: b, await: {listener: l, match: {path: "/${traceparent(1)}"}}}`},
+		{listeners: "{name: l}", templates: `{name: get, expect: {checks: [{name: a, header: x, lessThan: "${listener.l.port}"}]}}`},
+	} {
+		f.Add([]byte(p.manifest()))
+	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		m, err := compile.Load(bytes.NewReader(input))
 		if err != nil {

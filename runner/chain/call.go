@@ -76,7 +76,7 @@ func (b *builder) call(in *rv.Step, s *Step) (body text) {
 	for _, m := range in.GRPC.Messages {
 		var marked strings.Builder
 		for i := range m {
-			if p := &m[i]; isLiteral(p) {
+			if p := &m[i]; p.IsLiteral() {
 				marked.WriteString(p.Literal)
 			} else {
 				marked.WriteString(grpc.Mark(len(parts)))
@@ -109,11 +109,6 @@ func (b *builder) waits(in *rv.GRPC, method *grpc.Method, s *Step) {
 		}
 		before = w.Before
 	}
-}
-
-// isLiteral returns whether a part is no placeholder.
-func isLiteral(p *rv.Part) bool {
-	return p.Variable+p.Capture+p.Global+p.Listener == 0 && p.Content == nil && len(p.Functions) == 0
 }
 
 func (b *builder) pieces(in []grpc.Piece, parts []*rv.Part) (out text) {

@@ -63,11 +63,11 @@ func (m *Matcher) setExists(from rv.Match) error {
 
 // literal is the text, if it has no placeholders.
 func literal(t rv.Text) (text string, ok bool) {
-	for _, p := range t {
-		if p.Variable != 0 || p.Capture != 0 || p.Global != 0 || p.Content != nil {
+	for i := range t {
+		if !t[i].IsLiteral() {
 			return "", false
 		}
-		text += p.Literal
+		text += t[i].Literal
 	}
 	return text, true
 }

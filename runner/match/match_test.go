@@ -49,6 +49,16 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// TestWantOfRun: what is not known before the run need not be a number.
+func TestWantOfRun(t *testing.T) {
+	for _, part := range []rv.Part{{Variable: 1}, {Capture: 1}, {Global: 1}, {Listener: 1, Column: rv.ListenerPort}, {Content: &rv.Content{}},
+		{Literal: "x", Functions: []rv.Function{{Name: rv.FunctionHexDecode}}}} {
+		if _, err := New(rv.Match{Op: rv.MatchLessThan, Want: rv.Text{part}}); err != nil {
+			t.Errorf("%+v: %v", part, err)
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	for _, tc := range []struct {
 		pattern, value string

@@ -593,6 +593,11 @@ type Part struct {
 	Functions []Function `json:"functions,omitempty"`
 }
 
+// IsLiteral returns whether the part is no placeholder.
+func (p *Part) IsLiteral() bool {
+	return p.Variable+p.Listener+p.Capture+p.Global == 0 && p.Content == nil && len(p.Functions) == 0
+}
+
 // Function changes a value.
 type Function struct {
 	Name FunctionName `json:"name"`
