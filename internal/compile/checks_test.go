@@ -68,6 +68,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"JSONPath without its root", source(v1alpha1.ValueSource{JSONPath: "nfInstances[0]"}),
 			[]string{capture + ".jsonPath: is not a JSONPath query: position 1: a path begins with $ (RFC 9535)"}},
 		{"no XPath", source(v1alpha1.ValueSource{XPath: "//a["}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
+		{"XPath of a processing instruction", source(v1alpha1.ValueSource{XPath: "//processing-instruction()"}), []string{capture + ".xpath: must not select processing instructions"}},
 		{"XPath with a variable", source(v1alpha1.ValueSource{XPath: "$a/b"}), []string{capture + ".xpath: is not an XPath 1.0 expression, such as //item[1]/@id"}},
 		{"nothing of the request", source(v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{}}),
 			[]string{capture + ".request: exactly one of body, header, jsonPath, jsonPointer, method and path is needed"}},

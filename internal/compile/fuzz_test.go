@@ -40,6 +40,7 @@ func FuzzManifest(f *testing.F) {
 		{variables: "{name: v, uuid: {}, scope: Step}", steps: `{template: get, when: [{value: "${v}", exists: true}]}`},
 		{listeners: "{name: l}", steps: `{template: get}, {name: b, await: {listener: l, match: {path: "/${traceparent(1)}"}}}`},
 		{listeners: "{name: l}", templates: `{name: get, expect: {checks: [{name: a, header: x, lessThan: "${listener.l.port}"}]}}`},
+		{templates: `{name: get, capture: [{name: a, xpath: "//processing-instruction()"}]}`},
 	} {
 		f.Add([]byte(p.manifest()))
 	}

@@ -6,10 +6,10 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"github.com/antchfx/xpath"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/internal/jsontext"
+	"github.com/h2surge/h2surge/internal/xpathtext"
 )
 
 // regex compiles a regular expression; nil: it is not valid. The message does not quote it.
@@ -47,7 +47,10 @@ func (c *checker) jsonPath(at *field.Path, path string) string {
 }
 
 func (c *checker) xpath(at *field.Path, expression string) string {
-	if _, err := xpath.Compile(expression); err != nil {
+	switch _, err := xpathtext.Compile(expression); {
+	case errors.Is(err, xpathtext.ErrInstruction):
+		c.fail(at, "must not select processing instructions")
+	case err != nil:
 		c.fail(at, "is not an XPath 1.0 expression, such as //item[1]/@id")
 	}
 	return expression

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/antchfx/xpath"
+
+	"github.com/h2surge/h2surge/internal/xpathtext"
 )
 
 // xpathExpression is an expression of XPath 1.0. What a prefix stands for is not known to it: it is compared
@@ -23,32 +24,17 @@ type xpathExpression struct {
 }
 
 func newXPath(text string) (*xpathExpression, error) {
-	first, err := compileXPath(text)
+	first, err := xpathtext.Compile(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", text, err)
 	}
 	e := &xpathExpression{}
 	e.compiled.Put(first)
 	e.compiled.New = func() any {
-		again, _ := compileXPath(text) // it was valid before
+		again, _ := xpathtext.Compile(text) // it was valid before
 		return again
 	}
 	return e, nil
-}
-
-func compileXPath(text string) (compiled *xpath.Expr, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%q: %v", text, p)
-		}
-	}()
-	if strings.Contains(text, "processing-instruction(") {
-		return nil, fmt.Errorf("%q: processing instructions cannot be selected", text) // the library would take any node
-	}
-	if compiled, err = xpath.Compile(text); err != nil {
-		return nil, fmt.Errorf("%q: %w", text, err)
-	}
-	return compiled, nil
 }
 
 // value appends the string value (XPath 1.0 section 4.2, string()) to dst and returns what it appended. An
