@@ -144,6 +144,35 @@ func TestLockTakesNoTime(t *testing.T) {
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
 }
 
+// A wait for a lock ends also if the test needs the lock no more.
+func TestLockRemovedAfterAWait(t *testing.T) {
+	w := newWorld(t)
+	w.apply(locked("a", load).Build())
+	w.awaitLoad("a", 100)
+	w.apply(locked("b", load).Deadline(3600).Build())
+	w.awaitLocked("b", "a")
+	w.later(2 * time.Hour)
+	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.Lock = "" })
+	w.awaitLoad("b", 100)
+}
+
+// The time of a second wait for a lock does not count either.
+func TestLockAfterASuspensionTakesNoTime(t *testing.T) {
+	w := newWorld(t)
+	w.apply(locked("a", load).Build())
+	w.awaitLoad("a", 100)
+	w.apply(locked("b", load).Deadline(3600).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
+	w.awaitPhase("b", v1alpha1.PhaseSuspended)
+	w.suspend("b", false)
+	w.awaitLocked("b", "a")
+	w.later(2 * time.Hour)
+	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](36000) }) // brings a pass
+	lt := w.await("b", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 3 })
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForLock)
+	w.edit("a", func(s *v1alpha1.LoadTestSpec) { s.Stop = true })
+	w.awaitLoad("b", 100)
+}
+
 // A suspended test does not wait for its lock, so the deadline counts; the time in which it waited before does not.
 func TestDeadlineOfASuspendedTestWithALock(t *testing.T) {
 	w := newWorld(t)
@@ -275,4 +304,46 @@ func TestAnotherQueue(t *testing.T) {
 		t.Errorf("the second Job has labels %v", job.Labels)
 	}
 	w.awaitGone(&batchv1.Job{}, "moved-1")
+}
+
+// The time in a queue does not count, whatever ends it.
+func TestQueueThatATestLeaves(t *testing.T) {
+	for name, tt := range map[string]struct{ leave, enter func(*v1alpha1.LoadTestSpec) }{
+		"suspended": {func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }, func(s *v1alpha1.LoadTestSpec) { s.Suspend = false }},
+		"invalid": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) },
+			func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](1000) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.holding(func(*batchv1.Job, int) bool { return true })
+			w.apply(twoShards("left", load).Deadline(3600).Build())
+			w.awaitPhase("left", v1alpha1.PhaseStarting)
+			w.suspendJob("left-1", true, nil)
+			w.Eventually(func() bool { return w.run("left").Queued }).Should(gomega.BeTrue())
+			w.later(2 * time.Hour)
+			w.edit("left", tt.leave)
+			w.awaitGone(&batchv1.Job{}, "left-1")
+			w.await("left", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
+			w.holding(nil)
+			w.edit("left", tt.enter)
+			w.awaitLoad("left", 100)
+		})
+	}
+}
+
+// A Job that is refused does not wait in the queue of the Job before.
+func TestQueueOfAJobThatIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(twoShards("replaced", load).Deadline(3600).Build())
+	w.awaitPhase("replaced", v1alpha1.PhaseStarting)
+	w.suspendJob("replaced-1", true, nil)
+	w.Eventually(func() bool { return w.run("replaced").Queued }).Should(gomega.BeTrue())
+	w.later(2 * time.Hour)
+	lift := w.refuseJobs()
+	w.edit("replaced", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+	w.awaitMessage("replaced", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job replaced-2: ")
+	lift()
+	w.holding(nil)
+	w.awaitLoad("replaced", 100)
 }

@@ -299,6 +299,20 @@ func (o *observer) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
 	return err == nil && lock.Holds(f.LoadTest, of), err
 }
 
+// unlocked fills the facts with why the test has no lock. A suspended test waits for its user and not for its lock.
+func (o *observer) unlocked(ctx context.Context, f *run.Facts) error {
+	name := f.LoadTest.Spec.Lock
+	if name == "" || f.Held() {
+		return nil
+	}
+	of, err := o.lock(ctx, o.client, f)
+	if err == nil && !lock.Holds(f.LoadTest, of) {
+		f.Unlocked = run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", name,
+			lock.Why(f.LoadTest.Name, of)))
+	}
+	return err
+}
+
 // lock returns the lock of the test; nil: it does not exist.
 func (o *observer) lock(ctx context.Context, from client.Reader, f *run.Facts) (*statev1alpha1.LoadTestLock, error) {
 	out := &statev1alpha1.LoadTestLock{}

@@ -48,8 +48,11 @@ func shut(f *run.Facts) *run.Blocker {
 	return f.Blocked
 }
 
-// admitted notes that a queue admitted the Job: the deadline counts from then.
+// admitted notes whether the test waits for its lock or in a queue: the deadline counts from the end of the wait.
 func (r *reconciler) admitted(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if err := r.observe.unlocked(ctx, f); err != nil {
+		return nil, err
+	}
 	return nil, r.perform.store(ctx, f, func(run *record.Record) error { return decide.Admitted(f, run) })
 }
 

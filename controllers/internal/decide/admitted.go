@@ -5,25 +5,15 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// Admit records that the test left a queue, or that it does not wait for its lock.
-func Admit(f *run.Facts, next *record.Record) error {
-	now := f.MicroTime()
-	next.Admitted = &now
-	return nil
-}
-
-// Admitted records when a queue admitted the Job of the test: activeDeadlineSeconds counts from then.
+// Admitted records whether the test waits for its lock or in a queue, and when a wait ended: activeDeadlineSeconds
+// counts from then. A wait also ends because the test needs the lock no more, or its suspended Job was deleted.
 func Admitted(f *run.Facts, next *record.Record) error {
-	if f.Job == nil {
-		return nil
+	waits := f.Unlocked != nil || f.Job != nil && run.JobSuspended(f.Job)
+	missed := next.Admitted == nil && f.Job != nil && run.WasSuspended(f.Job) // no pass saw the Job suspended
+	if !waits && (next.Queued || missed) {
+		now := f.MicroTime()
+		next.Admitted = &now
 	}
-	waits := run.JobSuspended(f.Job)
-	missed := next.Admitted == nil && run.WasSuspended(f.Job) // no pass saw the Job suspended
-	if waits == next.Queued && (waits || !missed) {
-		return nil
-	}
-	if next.Queued = waits; waits {
-		return nil
-	}
-	return Admit(f, next)
+	next.Queued = waits
+	return nil
 }

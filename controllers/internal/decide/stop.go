@@ -10,13 +10,11 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest.
+// overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest, or since the end
+// of its last wait for a lock or a queue.
 func overdue(f *run.Facts) bool {
 	d := f.LoadTest.Spec.ActiveDeadlineSeconds
-	if d == nil {
-		return false
-	}
-	if inQueue(f) {
+	if d == nil || f.Record.Queued {
 		return false
 	}
 	from := f.FirstSeen()
@@ -28,17 +26,6 @@ func overdue(f *run.Facts) bool {
 		f.Again(wait)
 	}
 	return wait <= 0
-}
-
-// inQueue returns whether the test did not start because it needs its lock, or because a queue suspends its Job.
-func inQueue(f *run.Facts) bool {
-	switch {
-	case f.StartDecided() || f.Record.End != nil:
-		return false
-	case f.LoadTest.Spec.Lock != "" && f.Record.Admitted == nil:
-		return true
-	}
-	return f.Job != nil && run.JobSuspended(f.Job)
 }
 
 // Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.

@@ -30,10 +30,9 @@ type Record struct {
 	Secret types.UID `json:"secret,omitempty"`
 	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
 	Losses int `json:"losses,omitempty"`
-	// Admitted is when the test last got its lock, was suspended before it had it, or a queue last admitted its Job.
-	// activeDeadlineSeconds counts from then; nil: from Created.
+	// Admitted is when Queued was last true. activeDeadlineSeconds counts from then; nil: from Created.
 	Admitted *metav1.MicroTime `json:"admitted,omitempty"`
-	// Queued: a queue suspends the Job of the test, which has not started.
+	// Queued: the test, which has not started, waits for its lock, or a queue suspends its Job.
 	Queued bool `json:"queued,omitempty"`
 	// Start is the decision to start; nil: the test has not started.
 	Start *Start `json:"start,omitempty"`

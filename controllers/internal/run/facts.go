@@ -49,6 +49,8 @@ type Facts struct {
 	ConfigMaps []Child
 	// Addresses is the address policy of a plan that is compiled now.
 	Addresses *runnerv1alpha1.AddressPolicy
+	// Unlocked is why a test that waits for its lock does not have it; nil: it has it, or does not wait for one.
+	Unlocked *Blocker
 	// Blocked is why the run does not go on; nil: it does.
 	Blocked *Blocker
 	// Present is what the spec says of rates and shards while the test runs. Edits are the differences to the record that
