@@ -47,6 +47,8 @@ var (
 		"outcome")
 
 	descPhase   = gauge("phase", "1 for the current phase of the LoadTest.", "phase")
+	descWaiting = gauge("waiting", "1 while the test waits for other tests: for its lock, or in a queue such as Kueue.",
+		"reason")
 	descVerdict = gauge("verdict", "1 for the outcome of the verdict; absent until the run ends.", "outcome")
 	descPassed  = gauge("passed",
 		"1 if the condition Passed is True, 0 if it is False; absent during the run and if the result is inconclusive.")
@@ -64,6 +66,9 @@ var (
 		"Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1%.", "percentile")
 	descErrors = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
 )
+
+// turns are the reasons of RunnersReady while the test waits for other tests. That can last, and is no trouble.
+var turns = []string{v1alpha1.ReasonWaitingForLock, v1alpha1.ReasonQueued}
 
 // outcomes of a verdict, so that counters are there before the first run ends.
 var outcomes = []runnerv1alpha1.Outcome{
@@ -204,6 +209,10 @@ func (s seriesOf) counter(d *prometheus.Desc, n int64, labels ...string) {
 
 func (s seriesOf) life(st *v1alpha1.LoadTestStatus, now time.Time) {
 	s.gauge(descPhase, 1, string(st.Phase))
+	if ready := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionRunnersReady); ready != nil &&
+		slices.Contains(turns, ready.Reason) {
+		s.gauge(descWaiting, 1, ready.Reason)
+	}
 	if st.Shards != nil {
 		s.gauge(descLost, float64(st.Shards.Lost))
 	}

@@ -163,6 +163,29 @@ h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1
 	}
 }
 
+// TestWaiting: a test that waits for its turn is told from one that is stuck.
+func TestWaiting(t *testing.T) {
+	c, reg, _ := registered(time.Minute, 10)
+	before := &v1alpha1.LoadTestStatus{}
+	for _, tc := range []struct {
+		blocked *run.Blocker
+		waits   int
+	}{
+		{run.NotReady(v1alpha1.ReasonWaitingForLock, "lock amf is held by core/other"), 1},
+		{run.NotReady(v1alpha1.ReasonQueued, "the Job is suspended by a queue"), 1},
+		{run.NotReady(v1alpha1.ReasonWaitingForPods, "a pod is missing"), 0},
+	} {
+		f := runtest.New()
+		f.Problem = tc.blocked
+		after := status.Of(f)
+		c.Observe(pcf, before, after)
+		if n := series(t, reg)["h2surge_loadtest_waiting"]; n != tc.waits {
+			t.Errorf("%s: %d series, want %d", tc.blocked.Reason, n, tc.waits)
+		}
+		before = after
+	}
+}
+
 func TestLastValuesStayForATime(t *testing.T) {
 	c, reg, clock := registered(15*time.Minute, 10)
 	running := status.Of(walk()[2])

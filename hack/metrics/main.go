@@ -33,7 +33,8 @@ var labels = []struct{ name, values string }{
 		"of a run: `Passed`, `Failed`, `Inconclusive`, `Error`, `Stopped`"},
 	{"class", "`1xx` to `5xx`; status codes from 600 count as `5xx`"},
 	{"check", "name of a check of the step that failed"},
-	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, `location`, `notification`"},
+	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, " +
+		"`location`, `notification`; of a test that waits: `WaitingForLock`, `Queued`"},
 	{"listener", "a listener of the spec, at most 8"},
 	{"operation", "a service operation of the spec, or CHAIN/STEP for a step without one; at most 256"},
 	{"status", "status code of a response; empty without a response"},
