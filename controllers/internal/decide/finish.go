@@ -82,8 +82,8 @@ func verdictFacts(f *run.Facts) verdict.Facts {
 	return facts
 }
 
-// setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window since
-// this operator started counts, unless a failure is stored and the window passed.
+// setThresholds sets what the verdict needs of thresholds that were compared while the test ran. The worst window
+// counts, or a stored failure that this operator did not know when it compared the windows.
 func setThresholds(f *run.Facts, facts *verdict.Facts) {
 	facts.Seen = f.Record.Failed()
 	for name, o := range f.View.Seen {

@@ -88,8 +88,8 @@ type Observation struct {
 	Passed   bool
 	// After is the time from the start of the test.
 	After time.Duration
-	// Unanswered is true if a percentile was among requests without a response. Above is by how much a time was above
-	// its maximum, in microseconds.
+	// Unanswered is true if a percentile was among requests without a response. Above is by how much another value was
+	// above its maximum or below its minimum. Times are in microseconds.
 	Unanswered bool
 	Above      float64
 	// Drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -13,24 +14,38 @@ type Live struct {
 	plan  *runnerv1alpha1.Plan
 	watch *build.Watch
 	// windows is the worst window of each threshold so far.
-	windows []comparison
-	// failed are the first failures of thresholds on windows.
-	failed map[string]Observation
+	windows []worst
 }
+
+// worst is the worst window of a threshold. If it failed, the first window that failed was after the time since the
+// start.
+type worst struct {
+	comparison
+
+	after time.Duration
+}
+
+func (w *worst) isKnown() bool { return w.result.Observed != runnerv1alpha1.ObservedNone }
 
 // NewLive returns the comparisons of a run that begins with so many shards.
 func NewLive(plan *runnerv1alpha1.Plan, shards int) *Live {
-	l := &Live{plan: plan, watch: build.NewWatch(plan, shards), windows: make([]comparison, len(plan.Thresholds)),
-		failed: map[string]Observation{}}
+	l := &Live{plan: plan, watch: build.NewWatch(plan, shards), windows: make([]worst, len(plan.Thresholds))}
 	for i := range l.windows {
-		l.windows[i], _ = begin(&plan.Thresholds[i]) // an error is one of the plan, which Judge returns
+		l.windows[i].comparison, _ = begin(&plan.Thresholds[i]) // an error is one of the plan, which Judge returns
 		l.windows[i].result.Observed = runnerv1alpha1.ObservedNone
 	}
 	return l
 }
 
 // Restore notes that a threshold on windows failed before. It has failed, also if later windows pass.
-func (l *Live) Restore(name string, o Observation) { l.failed[name] = o }
+func (l *Live) Restore(name string, o Observation) {
+	for i := range l.windows {
+		if w := &l.windows[i]; w.result.Name == name && w.result.Window != "" {
+			w.saw(o)
+			w.after = o.After
+		}
+	}
+}
 
 // Add adds a snapshot. It returns an error if the snapshot does not fit the plan or the one before.
 func (l *Live) Add(s *runnerv1alpha1.Snapshot) error {
@@ -64,25 +79,22 @@ func (l *Live) window(i int, c *comparison) {
 	if c.result.Observed == runnerv1alpha1.ObservedNone {
 		return
 	}
-	worst, name := &l.windows[i], c.result.Name
-	if worst.result.Observed == runnerv1alpha1.ObservedNone || worse(c, worst) {
-		*worst = *c
-	}
-	if c.result.Passed {
+	w := &l.windows[i]
+	if w.isKnown() && !worse(c, &w.comparison) {
 		return
 	}
-	after := l.watch.Elapsed()
-	if o, before := l.failed[name]; before {
-		after = o.After
+	if !w.isKnown() || w.result.Passed {
+		w.after = l.watch.Elapsed()
 	}
-	l.failed[name] = worst.seen(after)
+	w.comparison = *c
 }
 
+// worse compares two results of a threshold. A percentile among requests without a response is greater than all others.
 func worse(c, than *comparison) bool {
-	if c.isMinimum {
-		return c.value < than.value
+	if c.unanswered != than.unanswered {
+		return c.unanswered != c.isMinimum
 	}
-	return c.value > than.value
+	return c.above > than.above
 }
 
 // Results returns what each threshold observed so far: in the worst window, or since the start. A value that is not
@@ -98,11 +110,7 @@ func (l *Live) Results() []runnerv1alpha1.ThresholdResult {
 func (l *Live) look(i int) comparison {
 	t := &l.plan.Thresholds[i]
 	if t.Window > 0 {
-		out := l.windows[i]
-		if o, failed := l.failed[t.Name]; failed {
-			out.saw(o)
-		}
-		return out
+		return l.windows[i].comparison
 	}
 	c, err := begin(t)
 	if err == nil {
@@ -116,18 +124,19 @@ func (l *Live) look(i int) comparison {
 }
 
 // Failed returns the thresholds on windows that failed so far, by name.
-func (l *Live) Failed() map[string]Observation { return l.failed }
+func (l *Live) Failed() map[string]Observation {
+	out := l.Seen()
+	maps.DeleteFunc(out, func(_ string, o Observation) bool { return o.Passed })
+	return out
+}
 
 // Seen returns what Judge needs of the windows: the worst window of each threshold.
 func (l *Live) Seen() map[string]Observation {
 	out := map[string]Observation{}
-	for i := range l.plan.Thresholds {
-		t := &l.plan.Thresholds[i]
-		c := l.look(i)
-		if t.Window == 0 || c.result.Observed == runnerv1alpha1.ObservedNone {
-			continue
+	for i := range l.windows {
+		if w := &l.windows[i]; w.isKnown() {
+			out[w.result.Name] = w.seen(w.after)
 		}
-		out[t.Name] = c.seen(l.failed[t.Name].After)
 	}
 	return out
 }

@@ -119,3 +119,40 @@ func TestLastWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestRestore: a failure that is stored is replaced by a worse window only, and keeps the time of the first failure.
+func TestRestore(t *testing.T) {
+	times := runnerv1alpha1.Threshold{Name: "t", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p50", Max: "5ms", Window: 2 * time.Second} // fails by 5 ms
+	errors := runnerv1alpha1.Threshold{Name: "t", Metric: runnerv1alpha1.MetricErrorRate, Max: "1%", Window: 2 * time.Second}
+	for name, tt := range map[string]struct {
+		threshold runnerv1alpha1.Threshold
+		stored    Observation
+		kept      bool
+	}{
+		"a longer time":       {times, Observation{Observed: "1.02s", Above: 1e6}, true},
+		"no response":         {times, Observation{Observed: "> 2s", Unanswered: true}, true},
+		"a shorter time":      {times, Observation{Observed: "6ms", Above: 1000}, false},
+		"a higher error rate": {errors, Observation{Observed: "60%", Above: 0.59}, true},
+		"a lower error rate":  {errors, Observation{Observed: "2%", Above: 0.01}, false},
+	} {
+		plan := &runnerv1alpha1.Plan{
+			Targets:    []runnerv1alpha1.Target{{Name: "front"}},
+			Chains:     []runnerv1alpha1.Chain{{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get", Timeout: timeoutOfEnding}}}},
+			Rates:      []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: loadOfEnding}},
+			Thresholds: []runnerv1alpha1.Threshold{tt.threshold},
+		}
+		run := endingRun{rate: 100, timesOut: func(i int, _ time.Duration) bool { return i%10 == 0 }}
+		l := NewLive(plan, 1)
+		tt.stored.After = 500 * time.Millisecond
+		l.Restore("t", tt.stored)
+		for after := time.Second; after <= 5*time.Second; after += time.Second {
+			if err := l.Add(run.snapshot(after)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := l.Seen()["t"]
+		if (got == tt.stored) != tt.kept || got.After != tt.stored.After || got.Passed || l.Failed()["t"] != got {
+			t.Errorf("%s: seen is %+v, failed %+v; stored was %+v", name, got, l.Failed()["t"], tt.stored)
+		}
+	}
+}

@@ -21,9 +21,7 @@ type comparison struct {
 	isMinimum bool
 	// unanswered is true if the observed percentile is among requests without a response.
 	unanswered bool
-	// value is the observed value. Times are in microseconds.
-	value float64
-	// above is by how much a time is above its maximum, in microseconds.
+	// above is by how much the observed value is above its maximum or below its minimum. Times are in microseconds.
 	above float64
 	// drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.
 	drops int64
@@ -192,7 +190,7 @@ const significant = 6
 // number compares, and writes the observed value with significant digits, or with all of them if rounding would
 // move the value to the other side of its limit.
 func (c *comparison) number(observed, limit float64, format func(v float64, digits int) string) {
-	c.value, c.result.Passed = observed, c.accepts(observed, limit)
+	c.above, c.result.Passed = c.beyond(observed, limit), c.accepts(observed, limit)
 	digits := significant
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(observed, 'g', digits, 64), 64)
 	if err != nil || c.accepts(rounded, limit) != c.result.Passed {
@@ -201,11 +199,14 @@ func (c *comparison) number(observed, limit float64, format func(v float64, digi
 	c.result.Observed = format(observed, digits)
 }
 
-func (c *comparison) accepts(observed, limit float64) bool {
+func (c *comparison) accepts(observed, limit float64) bool { return c.beyond(observed, limit) <= 0 }
+
+// beyond returns by how much a value is above a maximum or below a minimum.
+func (c *comparison) beyond(observed, limit float64) float64 {
 	if c.isMinimum {
-		return observed >= limit
+		return limit - observed
 	}
-	return observed <= limit
+	return observed - limit
 }
 
 // formatNumber writes a number with that many significant digits, or with all of them if digits is negative.
@@ -236,14 +237,13 @@ func (c *comparison) time(f *build.Figures) error {
 	observed := h.QuantileWithout(q, f.Earlier)
 	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
 	us := float64(limit) / float64(time.Microsecond)
-	c.value = float64(observed)
 	if _, is := runnerv1alpha1.LimitOf(observed); is {
 		// A request without a response is longer than every maximum.
-		c.value, c.unanswered = math.Inf(1), true
+		c.unanswered = true
 		c.result.Passed, c.result.Observed = c.isMinimum, build.FormatTime(observed)
 		return c.findDrops(f, us)
 	}
-	c.above, c.result.Passed = float64(observed)-us, c.accepts(float64(observed), us)
+	c.above, c.result.Passed = c.beyond(float64(observed), us), c.accepts(float64(observed), us)
 	c.result.Observed = formatTime(observed, limit)
 	return nil
 }
