@@ -186,7 +186,12 @@ func render(t *testing.T, build func() (any, error)) string {
 
 func runnerOf(t *testing.T, lt *v1alpha1.LoadTest) (*corev1.PodTemplateSpec, corev1.Container) {
 	t.Helper()
-	job, err := Job(jobInput(lt))
+	return runnerIn(t, jobInput(lt))
+}
+
+func runnerIn(t *testing.T, in JobInput) (*corev1.PodTemplateSpec, corev1.Container) {
+	t.Helper()
+	job, err := Job(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,11 +301,12 @@ func TestResources(t *testing.T) {
 		edits            []func(*v1alpha1.LoadTest)
 		requests, limits corev1.ResourceList
 	}{
-		"the operator's":                     {nil, list("100m", "128Mi"), nil},
+		"the operator's":                     {nil, list("100m", "128Mi"), list("", "256Mi")},
 		"the LoadTest's in their place":      {[]func(*v1alpha1.LoadTest){resourcesOf(list("1", ""), nil)}, list("1", ""), nil},
 		"podTemplate over the LoadTest's":    {[]func(*v1alpha1.LoadTest){resourcesOf(list("1", "1Gi"), nil), template(`{spec: {containers: [{name: runner, resources: {requests: {cpu: 2}}}]}}`)}, list("2", "1Gi"), nil},
 		"cpusPerShard with a memory request": {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(list("", "3Gi"), nil)}, list("2", "3Gi"), list("2", "3Gi")},
 		"cpusPerShard with a memory limit":   {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(list("", "1Gi"), list("", "3Gi"))}, list("2", "3Gi"), list("2", "3Gi")},
+		"cpusPerShard alone":                 {[]func(*v1alpha1.LoadTest){cpus(2)}, list("2", "1Gi"), list("2", "1Gi")},
 		"cpusPerShard without memory":        {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(nil, nil)}, list("2", "1Gi"), list("2", "1Gi")},
 		"cpusPerShard with another resource": {[]func(*v1alpha1.LoadTest){cpus(1), resourcesOf(nil, nic)}, list("1", "512Mi"), corev1.ResourceList{
 			"cpu": resource.MustParse("1"), "memory": resource.MustParse("512Mi"), "example.com/nic": resource.MustParse("1"),
@@ -308,7 +314,9 @@ func TestResources(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, c := runnerOf(t, loadTest(tt.edits...))
+			in := jobInput(loadTest(tt.edits...))
+			in.Runner.Resources.Limits = list("", "256Mi")
+			_, c := runnerIn(t, in)
 			equal := cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 			if diff := cmp.Diff(tt.requests, c.Resources.Requests, equal); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)

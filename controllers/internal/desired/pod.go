@@ -70,10 +70,14 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	return out, nil
 }
 
-// resources are those of the LoadTest, else those of the operator's configuration.
+// resources are those of the LoadTest, else those of the operator's configuration. These are for runners without
+// cpusPerShard: a limit for a pod with a small CPU request would end one with many CPUs.
 func resources(in JobInput) *corev1.ResourceRequirements {
-	if own := in.LoadTest.Spec.Runner.Resources; own != nil {
-		return own.DeepCopy()
+	switch runner := &in.LoadTest.Spec.Runner; {
+	case runner.Resources != nil:
+		return runner.Resources.DeepCopy()
+	case runner.CPUsPerShard != nil:
+		return &corev1.ResourceRequirements{}
 	}
 	return in.Runner.Resources.DeepCopy()
 }
