@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/antchfx/xmlquery"
+	"golang.org/x/net/html/charset"
 )
 
 const (
@@ -43,7 +44,9 @@ func parseXML(document []byte, b *budget) (*xmlquery.Node, error) {
 // xmlDepth is how deep elements are nested, as far as the document can be read.
 func xmlDepth(document []byte) int {
 	deepest, depth := 0, 0
-	for d := xml.NewDecoder(bytes.NewReader(document)); ; {
+	d := xml.NewDecoder(bytes.NewReader(document))
+	d.CharsetReader = charset.NewReaderLabel // as the library
+	for {
 		token, err := d.RawToken()
 		if err != nil {
 			return deepest

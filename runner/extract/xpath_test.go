@@ -105,11 +105,15 @@ func TestNotXML(t *testing.T) {
 
 func TestXMLBounds(t *testing.T) {
 	nested := func(depth int) string { return strings.Repeat("<a>", depth) + "x" + strings.Repeat("</a>", depth) }
+	const latin1 = "<?xml version='1.0' encoding='ISO-8859-1'?>"
 	for _, tc := range []struct {
 		name, document, want string
 	}{
 		{"deepest", nested(maxXMLDepth), "x"},
 		{"too deep", nested(maxXMLDepth + 1), none},
+		{"deepest in Latin-1", latin1 + nested(maxXMLDepth), "x"},
+		{"too deep in Latin-1", latin1 + nested(maxXMLDepth+1), none},
+		{"too deep after a character that is not UTF-8", latin1 + "<a>\xe4" + nested(maxXMLDepth) + "</a>", none},
 		{"wide", "<a>" + strings.Repeat("<b/>", 2*maxXMLDepth) + "x</a>", "x"},
 		{"too wide", "<a>" + strings.Repeat("<b/>", maxXMLMarkup) + "x</a>", none},
 		{"markup in CDATA", "<a><![CDATA[" + strings.Repeat("<a>", 2*maxXMLDepth) + "]]></a>", strings.Repeat("<a>", 2*maxXMLDepth)},
