@@ -145,7 +145,7 @@ func (c *converter) variable(op *operation, name string) string {
 		}
 	}
 	v, invented := c.parameterValue(parameter)
-	made := cmp.Or(simple(v, escape), "1")
+	made := cmp.Or(simple(parameter, v, escape), "1")
 	at := fmt.Sprintf("spec.variables[%d]", len(c.Spec().Variables))
 	c.Origin(at, place(op.method, op.path))
 	if column := subscriberColumn(plainText(v)); column != "" && invented {
@@ -179,7 +179,7 @@ func (c *converter) parameters(t *v1alpha1.Template, at string, op *operation) {
 		v, _ := c.parameterValue(p)
 		switch p.raw("in").text() {
 		case "query":
-			if made := query(p, name, v); made != "" {
+			if made := strings.Join(pairs(p, name, v, escape), "&"); made != "" {
 				t.Path += separator + convert.Literal(made)
 				separator = "&"
 			}
@@ -188,11 +188,12 @@ func (c *converter) parameters(t *v1alpha1.Template, at string, op *operation) {
 			if lower == "accept" || lower == "content-type" || lower == "authorization" {
 				continue // said elsewhere
 			}
-			if h, ok := c.Header(at+".headers", place(op.method, op.path), lower, convert.Literal(simple(v, asIs))); ok {
+			text := convert.Literal(simple(p, v, asIs))
+			if h, ok := c.Header(at+".headers", place(op.method, op.path), lower, text); ok {
 				t.Headers = append(t.Headers, h)
 			}
 		case "cookie":
-			cookies = append(cookies, name+"="+simple(v, asIs))
+			cookies = append(cookies, pairs(p, name, v, asIs)...)
 		}
 	}
 	if len(cookies) > 0 {
@@ -240,7 +241,7 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	case isJSON(kind):
 		body = made
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
-		body = form(made)
+		body = form(made, media.raw("encoding"))
 	case given != nil:
 		body = []byte(plainText(given))
 	default:

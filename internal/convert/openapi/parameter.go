@@ -43,56 +43,6 @@ func (c *converter) exampleOf(v value) json.RawMessage {
 	return nil
 }
 
-// query is a parameter of a query, as its style says: form, exploded unless it says otherwise, or
-// deepObject. One with a content is JSON.
-func query(p value, name string, v json.RawMessage) string {
-	if p.raw("content").is() {
-		return escape(name) + "=" + escape(string(v))
-	}
-	explode := p.raw("explode").text() != "false"
-	var parts []string
-	members, isObject := membersOf(v)
-	items, isArray := itemsOf(v)
-	switch {
-	case isObject && p.raw("style").text() == "deepObject":
-		for _, m := range members {
-			parts = append(parts, escape(name+"["+m.name+"]")+"="+escape(plainText(m.value)))
-		}
-	case isObject && explode:
-		for _, m := range members {
-			parts = append(parts, escape(m.name)+"="+escape(plainText(m.value)))
-		}
-	case isArray && explode:
-		for _, item := range items {
-			parts = append(parts, escape(name)+"="+escape(plainText(item)))
-		}
-	default:
-		return escape(name) + "=" + simple(v, escape)
-	}
-	return strings.Join(parts, "&")
-}
-
-// simple is the style of paths and headers (RFC 6570 3.2.2), not exploded. encode is done to each
-// part.
-func simple(v json.RawMessage, encode func(string) string) string {
-	var parts []string
-	members, isObject := membersOf(v)
-	items, isArray := itemsOf(v)
-	switch {
-	case isObject:
-		for _, m := range members {
-			parts = append(parts, encode(m.name), encode(plainText(m.value)))
-		}
-	case isArray:
-		for _, item := range items {
-			parts = append(parts, encode(plainText(item)))
-		}
-	default:
-		return encode(plainText(v))
-	}
-	return strings.Join(parts, ",")
-}
-
 // escape makes a text fit for any place of a path or query.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
@@ -160,14 +110,4 @@ func list(items []json.RawMessage) json.RawMessage {
 		parts = append(parts, string(item))
 	}
 	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
-}
-
-// form is application/x-www-form-urlencoded of an object.
-func form(object json.RawMessage) []byte {
-	var parts []string
-	members, _ := membersOf(object)
-	for _, m := range members {
-		parts = append(parts, url.QueryEscape(m.name)+"="+url.QueryEscape(plainText(m.value)))
-	}
-	return []byte(strings.Join(parts, "&"))
 }
