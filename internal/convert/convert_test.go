@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -107,6 +108,33 @@ func TestGather(t *testing.T) {
 	}
 	if d.Gather("f", "large", "", make([]byte, maxGathered)); !d.Failed() {
 		t.Error("what is too large and no file is possible")
+	}
+}
+
+// TestLargeForApply: "kubectl apply" puts a copy of each object into an annotation, which has at most 256 KiB.
+func TestLargeForApply(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		fill func(*Draft)
+		want []string
+	}{
+		{"small", func(d *Draft) { d.Gather("f", "small", "", make([]byte, 1000)) }, nil},
+		{"file", func(d *Draft) { d.Gather("f", "large", "", bytes.Repeat([]byte("a"), 300<<10)) }, []string{"ConfigMap: is too large for kubectl apply; use kubectl apply --server-side, or kubectl h2surge run"}},
+		{"body", func(d *Draft) {
+			d.Body(&d.Spec().Templates[0], "b", "", bytes.Repeat([]byte("a"), MaxBody))
+		}, []string{"LoadTest: is too large for kubectl apply; use kubectl apply --server-side, or kubectl h2surge run"}},
+	} {
+		d := filled()
+		tc.fill(d)
+		out, warnings, err := d.Manifest()
+		if diff := cmp.Diff(tc.want, warnings); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", tc.name, err, diff)
+		}
+		for _, w := range tc.want {
+			if !bytes.Contains(out, []byte("#   "+w+"\n")) {
+				t.Errorf("%s: no comment says: %s", tc.name, w)
+			}
+		}
 	}
 }
 

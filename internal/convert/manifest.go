@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/internal/compile"
@@ -20,6 +21,7 @@ func (d *Draft) Manifest() (out []byte, warnings []string, err error) {
 		return nil, d.Warnings(), d.Err()
 	}
 	d.inline()
+	d.warnOfSize()
 	if out, err = d.encode(); err != nil {
 		return nil, d.Warnings(), err
 	}
@@ -82,27 +84,28 @@ func (d *Draft) named(errs field.ErrorList) error {
 	return errors.Join(out...)
 }
 
-func (d *Draft) encode() ([]byte, error) {
-	test, err := ordered(d.LoadTest)
-	if err != nil {
-		return nil, err
-	}
-	d.comment(test)
-	docs := []*yaml.Node{test}
+// objects are those of the manifest, in their order.
+func (d *Draft) objects() []runtime.Object {
+	out := []runtime.Object{&d.LoadTest}
 	if cm := d.configMap(); cm != nil {
-		n, err := ordered(cm)
+		out = append(out, cm)
+	}
+	for i := range d.secrets {
+		out = append(out, &d.secrets[i])
+	}
+	return out
+}
+
+func (d *Draft) encode() ([]byte, error) {
+	var docs []*yaml.Node
+	for _, o := range d.objects() {
+		n, err := ordered(o)
 		if err != nil {
 			return nil, err
 		}
 		docs = append(docs, n)
 	}
-	for _, s := range d.secrets {
-		n, err := ordered(s)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, n)
-	}
+	d.comment(docs[0])
 	b := bytes.NewBufferString(d.head())
 	for i, doc := range docs {
 		if i > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/cli/command"
+	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/reflection"
 	"github.com/h2surge/h2surge/internal/roots"
@@ -42,12 +43,10 @@ func (o *convertOptions) proto() *cobra.Command {
 			if err != nil {
 				return command.Usagef("%s: %s", mask.Line(args[0]), mask.Line(err.Error()))
 			}
-			if !p.raw {
-				if set, err = o.configMap(set); err != nil {
-					return err
-				}
+			if p.raw {
+				return o.finish(cmd, set, nil, nil)
 			}
-			return o.finish(cmd, set, nil, nil)
+			return o.finishConfigMap(cmd, set)
 		},
 	}
 	flags := cmd.Flags()
@@ -62,14 +61,19 @@ func (o *convertOptions) proto() *cobra.Command {
 // maxConfigMap is the limit of Kubernetes, in bytes.
 const maxConfigMap = 1 << 20
 
-// configMap returns the manifest of a ConfigMap with a set of descriptors.
-func (o *convertOptions) configMap(set []byte) ([]byte, error) {
+// finishConfigMap writes the manifest of a ConfigMap with a set of descriptors.
+func (o *convertOptions) finishConfigMap(cmd *cobra.Command, set []byte) error {
 	if len(set) > maxConfigMap {
-		return nil, command.Usagef("the proto files take %d bytes, and a ConfigMap has at most %d; name some with --service, or write a file with --descriptor-set",
-			len(set), maxConfigMap)
+		return command.Usagef("the proto files take %d bytes, and a ConfigMap has at most %d; "+
+			"name some with --service, or write a file with --descriptor-set", len(set), maxConfigMap)
 	}
-	return fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %q\nbinaryData:\n  services.binpb: %s\n",
-		o.named("protos", nil).Name, base64.StdEncoding.EncodeToString(set)), nil
+	out := fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %q\nbinaryData:\n  services.binpb: %s\n",
+		o.named("protos", nil).Name, base64.StdEncoding.EncodeToString(set))
+	var warnings []string
+	if len(out) > convert.MaxApplied {
+		warnings = []string{"ConfigMap: " + convert.TooLargeToApply}
+	}
+	return o.finish(cmd, out, warnings, nil)
 }
 
 // askWithin bounds the questions to the server.
