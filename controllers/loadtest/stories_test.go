@@ -665,10 +665,19 @@ func TestEditAfterFinish(t *testing.T) {
 	if lt.Status.Phase != v1alpha1.PhaseCompleted || lt.Status.StartedGeneration != 1 {
 		t.Errorf("phase %s, generation %d ran", lt.Status.Phase, lt.Status.StartedGeneration)
 	}
+	for i, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostFail} { // which the plan does not have
+		w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path, s.Runner.OnShardLost = "/", policy })
+		lt = w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == int64(4+i) })
+		if edited := strings.Contains(conditionsOf(lt), v1alpha1.EditedAfterFinish); edited != (policy == v1alpha1.ShardLostContinue) {
+			t.Errorf("onShardLost %s is reported: %v", policy, edited)
+		}
+	}
+	w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+	w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 6 })
 	// Without its report the run stays ended.
 	w.must(w.client.Delete(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "done-report"}}))
 	w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/" })
-	lt = w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 4 })
+	lt = w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 7 })
 	if lt.Status.Phase != v1alpha1.PhaseCompleted || lt.Status.Results.Requests.Sent != 1000 {
 		t.Errorf("phase %s, results %+v", lt.Status.Phase, lt.Status.Results)
 	}

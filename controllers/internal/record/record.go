@@ -86,6 +86,8 @@ type Start struct {
 	With []int `json:"with,omitempty"`
 	// Live are the values of the plan, which later changes replace.
 	Live Live `json:"live"`
+	// Unplanned is run.Unplanned of the spec; empty: an earlier version made the decision.
+	Unplanned string `json:"unplanned,omitempty"`
 }
 
 // Live is what can change while the test runs.
@@ -279,6 +281,8 @@ type End struct {
 	Started           bool         `json:"started"`
 	StartTime         *metav1.Time `json:"startTime,omitempty"`
 	StartedGeneration int64        `json:"startedGeneration,omitempty"`
+	// Unplanned is that of the spec that started, else of the one that the run ended with; empty: it is not known.
+	Unplanned string `json:"unplanned,omitempty"`
 	// UnstartedGeneration is the generation of the spec with PlanHash if the run ended before its start.
 	UnstartedGeneration int64                    `json:"unstartedGeneration,omitempty"`
 	PlanHash            string                   `json:"planHash,omitempty"`

@@ -27,6 +27,9 @@ func (f *Facts) DescribesAnother() (bool, error) {
 	if len(errs) > 0 {
 		return true, nil
 	}
+	if was := f.Record.End.Unplanned; was != "" && was != Unplanned(&f.LoadTest.Spec) {
+		return true, nil
+	}
 	if f.Record.Start == nil {
 		hash, err := plan.Hash(compiled)
 		return hash != f.Record.End.PlanHash, err

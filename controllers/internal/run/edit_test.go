@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -91,6 +93,64 @@ func TestPresent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDescribesAnother: fields that the plan does not have, after the end of a test that started and of one that did not.
+func TestDescribesAnother(t *testing.T) {
+	tests := map[string]struct {
+		edit func(*v1alpha1.LoadTestSpec)
+		want bool
+	}{
+		"nothing":          {func(*v1alpha1.LoadTestSpec) {}, false},
+		"a TTL":            {func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](1) }, false},
+		"suspend and stop": {func(s *v1alpha1.LoadTestSpec) { s.Suspend, s.Stop = true, true }, false},
+		"the budget":       {func(s *v1alpha1.LoadTestSpec) { s.Runner.PodDisruptionBudget = v1alpha1.PodDisruptionBudgetDisabled }, false},
+		"a template":       {func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" }, true},
+		"the shards":       {func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 2 }, true},
+		"the lock":         {func(s *v1alpha1.LoadTestSpec) { s.Lock = "core" }, true},
+		"resources":        {func(s *v1alpha1.LoadTestSpec) { s.Runner.Resources = &corev1.ResourceRequirements{} }, true},
+		"the pod template": {func(s *v1alpha1.LoadTestSpec) { s.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte("{}")} }, true},
+		"a timeout":        {func(s *v1alpha1.LoadTestSpec) { s.Runner.StartTimeout = &v1alpha1.Duration{Duration: time.Hour} }, true},
+		"the least shards": {func(s *v1alpha1.LoadTestSpec) { s.Runner.MinShards = ptr.To[int32](1) }, true},
+		"the retention":    {func(s *v1alpha1.LoadTestSpec) { s.Runner.ResultRetention = &v1alpha1.Duration{Duration: time.Hour} }, true},
+		"what losses do":   {func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostContinue }, true},
+	}
+	for name, tt := range tests {
+		for _, started := range []bool{true, false} {
+			f := runtest.New(runtest.WithJob)
+			f.LoadTest = builder.Minimal("pcf").Build()
+			f.LoadTest.Namespace = "core"
+			compiled, hash := planOf(t, f)
+			f.Plan, f.Record.Plan.Hash = compiled, hash
+			if started {
+				runtest.Started(f)
+			}
+			f.Record.End = &record.End{PlanHash: hash, Unplanned: run.Unplanned(&f.LoadTest.Spec)}
+			tt.edit(&f.LoadTest.Spec)
+			if got, err := f.DescribesAnother(); got != tt.want || err != nil {
+				t.Errorf("%s (started: %v): %v, %v; want %v", name, started, got, err, tt.want)
+			}
+			f.Record.End.Unplanned = "" // of an earlier version
+			_, now := planOf(t, f)
+			if got, err := f.DescribesAnother(); got != (now != hash) || err != nil {
+				t.Errorf("%s (started: %v), without the digest: %v, %v", name, started, got, err)
+			}
+		}
+	}
+}
+
+// planOf returns the plan of the present spec, and its hash.
+func planOf(t *testing.T, f *run.Facts) (*runnerv1alpha1.Plan, string) {
+	t.Helper()
+	compiled, _, errs := compile.Compile("core/pcf", &f.LoadTest.Spec)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	hash, err := plan.Hash(compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled, hash
 }
 
 func TestPresentShards(t *testing.T) {

@@ -45,11 +45,11 @@ func End(f *run.Facts, v *runnerv1alpha1.Verdict) *record.End {
 	}
 	if end.Started {
 		start := metav1.NewTime(f.Record.Start.Time.Time)
-		end.StartTime = &start
+		end.StartTime, end.Unplanned = &start, f.Record.Start.Unplanned
 		end.Results, end.Summary, end.Skew, end.Search = results(f), summary(&end.Shards, f.View, f.Report),
 			skew(f.View, f.Report), searchStatus(f, true)
 	} else {
-		end.UnstartedGeneration = f.LoadTest.Generation
+		end.UnstartedGeneration, end.Unplanned = f.LoadTest.Generation, run.Unplanned(&f.LoadTest.Spec)
 	}
 	return end
 }
