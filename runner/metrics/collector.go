@@ -52,6 +52,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
+	gauge(to, descAsksForRate, bit(c.plan.AsksForRate()))
 	collectState(to, s)
 	collectProtocols(to, c.plan, s)
 	collectTotals(to, s)
@@ -75,13 +76,17 @@ func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
+// bit is 1 for true.
+func bit(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func collectState(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	for _, state := range states {
-		v := 0.0
-		if s.State == state {
-			v = 1
-		}
-		gauge(to, descState, v, string(state))
+		gauge(to, descState, bit(s.State == state), string(state))
 	}
 }
 
@@ -103,11 +108,7 @@ func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 		counter(to, descOnceSent, float64(n.Sent), string(phase))
 		counter(to, descOnceSucceeded, float64(n.Succeeded), string(phase))
 	}
-	exhausted := 0.0
-	if s.Exhausted {
-		exhausted = 1
-	}
-	gauge(to, descExhausted, exhausted)
+	gauge(to, descExhausted, bit(s.Exhausted))
 	counters(to, descCauses, build.Causes(s.Causes))
 	for _, f := range build.Failures(s.Failures) {
 		counter(to, descFailures, float64(f.Count), string(f.Of), string(f.Cause), f.Detail, f.Address)

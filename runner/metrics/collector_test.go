@@ -65,6 +65,18 @@ func fixed(s *runnerv1alpha1.Snapshot) func() *runnerv1alpha1.Snapshot {
 	return func() *runnerv1alpha1.Snapshot { return s }
 }
 
+// TestAsksForRate: only a plan that asks for a rate needs a generator that keeps up.
+func TestAsksForRate(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		plan := metricsPlan()
+		plan.Rates[0].ClosedLoop = closed
+		got := gather(t, NewCollector(plan, fixed(metricsSnapshot(10*time.Second, 500))), "asks_for_rate")
+		if len(got) != 1 || got[0].GetGauge().GetValue() == 1 == closed {
+			t.Errorf("closed loop %t: %v", closed, got)
+		}
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	c := NewCollector(metricsPlan(), fixed(metricsSnapshot(10*time.Second, 500)))
 	want := `

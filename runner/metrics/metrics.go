@@ -109,6 +109,9 @@ var (
 	descAsked = own.Gauge("asked_requests_per_second",
 		"This runner's share of the rate of the current stage. After a change of the load: requests scheduled per second since the previous scrape. 0 if the test is suspended, in a closed loop, or if no stage is active.")
 
+	descAsksForRate = own.Gauge("asks_for_rate",
+		"1 if a measured stage has a rate, or a threshold is on the rate, else 0: the runner is then never the bottleneck.")
+
 	descAchieved = own.Gauge("achieved_requests_per_second",
 		"Requests sent per second since the previous scrape, warm-up included.")
 

@@ -52,3 +52,11 @@ func (p *Plan) stagesWithFigures() (out []int) {
 	}
 	return out
 }
+
+// AsksForRate reports whether a measured stage has a rate, or a threshold is on the rate. Otherwise the generator is
+// never the bottleneck of the test.
+func (p *Plan) AsksForRate() bool {
+	return slices.ContainsFunc(p.Rates, func(r Rate) bool { return !r.WarmUp && !r.ClosedLoop }) ||
+		slices.ContainsFunc(p.Thresholds, func(t Threshold) bool { return t.Metric == MetricRate }) ||
+		slices.ContainsFunc(p.Baselines, func(b Baseline) bool { return b.Metric == MetricRate })
+}

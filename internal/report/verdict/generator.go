@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -14,7 +13,7 @@ const Throttled = "it was throttled for "
 
 // cause says how the generator may have been the bottleneck; "": it was not.
 func cause(in *input) string {
-	if !asksForRate(in.plan) {
+	if !in.plan.AsksForRate() {
 		return ""
 	}
 	var out []string
@@ -25,23 +24,6 @@ func cause(in *input) string {
 		out = append(out, Throttled+build.FormatTime(in.report.Generator.ThrottledMicroseconds))
 	}
 	return strings.Join(out, " and ")
-}
-
-// asksForRate reports whether a measured stage has a rate, or a threshold is on the rate.
-func asksForRate(plan *runnerv1alpha1.Plan) bool {
-	for i := range plan.Rates {
-		if !plan.Rates[i].WarmUp && !plan.Rates[i].ClosedLoop {
-			return true
-		}
-	}
-	for i := range plan.Thresholds {
-		if plan.Thresholds[i].Metric == runnerv1alpha1.MetricRate {
-			return true
-		}
-	}
-	return slices.ContainsFunc(plan.Baselines, func(b runnerv1alpha1.Baseline) bool {
-		return b.Metric == runnerv1alpha1.MetricRate
-	})
 }
 
 func worstLag(r *runnerv1alpha1.Report) int64 {
