@@ -12,7 +12,7 @@ type Listener struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// port is the port of the first worker of a runner. Each further worker has the next port.
-	// Ports of two listeners must not overlap.
+	// Ports of two listeners must not overlap, and in a cluster the ports 8443 and 9090 are those of the runner itself.
 	// It is 1024 to 65000. Default: the system chooses a port for each worker.
 	// +optional
 	// +kubebuilder:validation:Minimum=1024

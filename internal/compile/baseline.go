@@ -61,7 +61,7 @@ func InCluster(spec *v1alpha1.LoadTestSpec) (errs field.ErrorList) {
 				field.OmitValueType{}, "the operator cannot read a file; use configMapRef"))
 		}
 	}
-	return errs
+	return append(errs, runnerPorts(spec)...)
 }
 
 // BaselineField is the source of a baseline and the field of the spec that names it.

@@ -1,12 +1,14 @@
 package compile
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -80,6 +82,22 @@ func (c *planner) overlaps(path *field.Path) {
 			}
 		}
 	}
+}
+
+// runnerPorts reports listeners that would need a port where the runner pod itself listens, on all its addresses.
+func runnerPorts(spec *v1alpha1.LoadTestSpec) (errs field.ErrorList) {
+	workers := max(ptr.Deref(spec.Runner.CPUsPerShard, 1), 1)
+	for i := range spec.Listeners {
+		first := ptr.Deref(spec.Listeners[i].Port, 0)
+		for _, own := range []int32{rv.ControlPort, rv.MetricsPort} {
+			if first <= own && own < first+workers {
+				errs = append(errs, field.Invalid(specPath.Child("listeners").Index(i).Child("port"), field.OmitValueType{},
+					fmt.Sprintf("the runner itself needs port %d; the listener has the ports %d to %d, one for each worker",
+						own, first, first+workers-1)))
+			}
+		}
+	}
+	return errs
 }
 
 func (c *checker) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.ListenerTLS {

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 // awaiting is a manifest whose chain subscribes and awaits a notification. step replaces the body of await.
@@ -135,6 +138,29 @@ func TestMistakesInListeners(t *testing.T) {
 			`spec.chains[0].steps[0].await: no request is before it in chain "gets" that causes a notification`,
 		}},
 	})
+}
+
+// TestPortsOfTheRunner: a listener cannot have a port where the runner pod listens, or a range of workers with one.
+func TestPortsOfTheRunner(t *testing.T) {
+	for _, tt := range []struct {
+		port, cpus int32
+		want       []string
+	}{
+		{8443, 0, []string{"spec.listeners[0].port: the runner itself needs port 8443; the listener has the ports 8443 to 8443, one for each worker"}},
+		{9090, 1, []string{"spec.listeners[0].port: the runner itself needs port 9090; the listener has the ports 9090 to 9090, one for each worker"}},
+		{8441, 4, []string{"spec.listeners[0].port: the runner itself needs port 8443; the listener has the ports 8441 to 8444, one for each worker"}},
+		{8440, 0, nil},
+		{8439, 4, nil},
+		{8444, 4, nil},
+	} {
+		spec := v1alpha1.LoadTestSpec{Listeners: []v1alpha1.Listener{{Name: "events", Port: &tt.port}, {Name: "any"}}}
+		if tt.cpus > 0 {
+			spec.Runner.CPUsPerShard = &tt.cpus
+		}
+		if diff := cmp.Diff(tt.want, compile.ErrorLines(compile.InCluster(&spec)), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("port %d, %d CPUs (-want +got):\n%s", tt.port, tt.cpus, diff)
+		}
+	}
 }
 
 func TestListenerTLS(t *testing.T) {
