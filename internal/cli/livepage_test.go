@@ -121,11 +121,13 @@ func TestSoFar(t *testing.T) {
 	next.Name = "high"
 	plan := &rv.Plan{
 		Targets: []rv.Target{{}}, Rates: []rv.Rate{second, next},
-		Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second, Operation: "o"}}}},
+		Chains: []rv.Chain{{Name: "c", Steps: []rv.Step{{Name: "s", Timeout: time.Second, Operation: "o"}, {Name: "next", Timeout: time.Second}}}},
 		Thresholds: []rv.Threshold{
 			{Name: "step", Metric: rv.MetricErrorRate, Max: "25%", Of: rv.Selector{Chain: "c", Step: "s"}},
 			{Name: "run", Metric: rv.MetricFailed, Max: "1"},
 			{Name: "rate", Metric: rv.MetricRate, Min: "10", Of: rv.Selector{Chain: "c", Step: "s"}},
+			{Name: "next", Metric: rv.MetricErrorRate, Max: "25%", Of: rv.Selector{Chain: "c", Step: "next"}},
+			{Name: "share", Metric: rv.MetricTimedOut, Max: "1%", Of: rv.Selector{Chain: "c", Step: "next"}},
 		},
 	}
 	for name, tc := range map[string]struct {
@@ -134,17 +136,17 @@ func TestSoFar(t *testing.T) {
 		thresholds      []string
 	}{
 		"no outcome yet": {0, 0, 0, nil},
-		"some in flight": {4, 3, 0.25, []string{"step 25% true", "run 1 true", "rate 10 true"}},
-		"none succeeded": {4, 0, 1, []string{"step 100% false", "run 4 false", "rate 10 true"}},
-		"all succeeded":  {4, 4, 0, []string{"step 0% true", "run 0 true", "rate 10 true"}},
+		"some in flight": {4, 3, 0.25, []string{"step 25% true", "run 1 true", "rate 10 true", "next none true", "share none true"}},
+		"none succeeded": {4, 0, 1, []string{"step 100% false", "run 4 false", "rate 10 true", "next none true", "share none true"}},
+		"all succeeded":  {4, 4, 0, []string{"step 0% true", "run 0 true", "rate 10 true", "next none true", "share none true"}},
 	} {
 		failed, inFlight := tc.done-tc.succeeded, 10-tc.done
 		s := &rv.Snapshot{
 			State: rv.StateRunning, Clock: int64(time.Second) + 1, StartedAt: 1,
 			Counters: rv.Counters{Requests: rv.Requests{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
-			Steps:    []rv.StepCounters{{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}},
+			Steps:    []rv.StepCounters{{Outcomes: rv.Outcomes{Sent: 10, Done: tc.done, Succeeded: tc.succeeded, FailedChecks: failed, InFlightAtEnd: inFlight}}, {Outcomes: rv.Outcomes{Sent: 10, InFlightAtEnd: 10}}},
 			Stages:   []rv.StageCounters{{Sent: 10, Slots: 10}, {}}, StageSelections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}, {}},
-			Selections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}},
+			Selections: []rv.SelectionCounters{{SelectionCounts: rv.SelectionCounts{Sent: 10, Done: tc.done, Succeeded: tc.succeeded}}, {SelectionCounts: rv.SelectionCounts{Sent: 10}}},
 			Chains:     []rv.ChainCounters{{}}, Targets: []rv.TargetTimes{{}},
 		}
 		r, err := soFar(&job{plan: plan}, s, build.NewWindows(plan, 1), verdict.Facts{}, time.Now())

@@ -60,7 +60,8 @@ const (
 
 // Facts are what is known about a run and not in its Report.
 type Facts struct {
-	// Running: the test has not ended, so that a request in flight is no failure.
+	// Running: the test has not ended, so that a request in flight is no failure, and neither is a threshold for which
+	// nothing was measured yet.
 	Running bool
 	// Interrupted: the user ended the command line's run by a signal.
 	Interrupted bool
