@@ -32,6 +32,9 @@ func (cs *Connections) Cancelled(c *Conn) {
 		cs.lose(c, c.cause(kind, ""))
 		return
 	}
+	if c.inFlight() == 0 && c.silentSince > 0 {
+		c.silentSince -= cs.now
+	}
 	cs.markDirty(c)
 	cs.armReset(c)
 	c.pool.Offer(c)

@@ -53,8 +53,9 @@ type Conn struct {
 	downSince int64
 	// receivedAt is when something last came.
 	receivedAt int64
-	// busySince is when a request was last put on the connection with no other one in flight.
-	busySince int64
+	// silentSince is when something last came or, if that is later, when a request was put on the connection with no other
+	// one in flight. After the last one in flight timed out, it is negative: how long the silence has lasted.
+	silentSince int64
 	// pingedAt is when the last PING was queued.
 	pingedAt int64
 	// failbackAt is when the first endpoint is tried again, or was last; zero: the connection is with it.

@@ -121,7 +121,7 @@ func (l *lifecycle) adopt(c *Conn, d *dial.Connection) bool {
 		l.lose(c, failure.Of(err, c.address))
 		return false
 	}
-	c.socket, c.receivedAt = socket, l.now
+	c.socket, c.receivedAt, c.silentSince = socket, l.now, l.now
 	c.pool.begin(c, d.Protocol, l.cfg.Handler)
 	return true
 }

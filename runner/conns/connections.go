@@ -145,7 +145,7 @@ func (cs *Connections) ConnectFor(target int32) {
 func (cs *Connections) Carried(c *Conn) {
 	c.opened++
 	if c.inFlight() == 1 {
-		c.busySince = cs.now
+		c.silentSince = cs.now + min(c.silentSince, 0)
 	}
 	cs.markDirty(c)
 	switch {

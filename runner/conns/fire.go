@@ -64,7 +64,7 @@ func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
 	silent := time.Duration(0)
 	if c.inFlight() > 0 {
-		silent = time.Duration(cs.now - max(c.receivedAt, c.busySince))
+		silent = time.Duration(cs.now - c.silentSince)
 	}
 	if silent >= limit {
 		cs.lose(c, c.cause(rv.CauseSilent, limit.String()))

@@ -49,7 +49,7 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 			return
 		}
 		cs.countOctets(c, 0, n)
-		c.receivedAt = cs.now
+		c.receivedAt, c.silentSince = cs.now, cs.now
 		if !cs.take(c, cs.read[:n]) {
 			return
 		}

@@ -195,6 +195,22 @@ func TestInactivityAfterAnIdleTime(t *testing.T) {
 	}
 }
 
+// TestInactivityWithTimeouts: a connection on which each request times out before the next one is sent is silent, too.
+func TestInactivityWithTimeouts(t *testing.T) {
+	p := gets(rv.Rate{Name: "slow", Count: 1, Period: 300 * time.Millisecond, Duration: 6 * time.Second})
+	p.Chains[0].Steps[0].Timeout, p.Targets[0].Connecting.InactivityTimeout = 200*time.Millisecond, 500*time.Millisecond
+	var b *bench
+	b = newBench(t, p, func(*simRequest) reply {
+		if len(b.conns) == 1 {
+			return reply{}
+		}
+		return reply{Status: 200}
+	})
+	if got := b.run(); got.TimedOut > 9 || got.Done == 0 || got.Done+got.TimedOut+got.Lost != got.Sent || len(b.conns) != 2 {
+		t.Errorf("got %+v over %d connections", got, len(b.conns))
+	}
+}
+
 // TestPing: a peer that is silent for an interval is asked, also if inactivityTimeout is shorter and no request is in flight.
 func TestPing(t *testing.T) {
 	for _, mute := range []bool{false, true} {
