@@ -21,12 +21,15 @@ import (
 // own are the operator's metrics of LoadTests.
 var own = metric.NewSet("h2surge_loadtest_")
 
-// rules has the metric of the address policy.
+// rules has the metrics of the address policy and of refused writes.
 var rules = metric.NewSet("h2surge_operator_")
 
 var descIncomplete = rules.Gauge("rule_incomplete",
 	"1 for each rule of targets.deniedByDefault that lacks addresses, because the operator has no right to list them.",
 	"rule")
+
+var descRefused = rules.Counter("writes_refused_total",
+	"Writes that the API server refuses, for example because of a quota. A write counts in each pass over its LoadTest.")
 
 // Families are the operator's metrics: those of a Collector, and those of checkpoints.
 func Families() []metric.Family {
@@ -88,6 +91,8 @@ type Collector struct {
 	ended map[string]int64                                  // runs by outcome; guarded by mu
 	tests map[types.NamespacedName]*v1alpha1.LoadTestStatus // guarded by mu
 	rules []string                                          // rules that lack addresses; guarded by mu
+	// refused counts writes. mu guards it.
+	refused int
 }
 
 // NewCollector keeps what has ended for the time keep, and of no more than most LoadTests.
@@ -131,6 +136,13 @@ func (c *Collector) ObserveRules(incomplete []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rules = incomplete
+}
+
+// ObserveRefused takes the number of writes of a pass that the API server refuses.
+func (c *Collector) ObserveRefused(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused += n
 }
 
 // Forget says that the LoadTest was deleted.
@@ -179,6 +191,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for outcome, n := range c.ended {
 		to <- prometheus.MustNewConstMetric(descRuns, prometheus.CounterValue, float64(n), outcome)
 	}
+	to <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(c.refused))
 	for _, rule := range c.rules {
 		to <- prometheus.MustNewConstMetric(descIncomplete, prometheus.GaugeValue, 1, rule)
 	}

@@ -96,7 +96,7 @@ func TestMetricsOfARun(t *testing.T) {
 		before = after
 	}
 	want := map[string]int{
-		"h2surge_loadtest_runs_total": 5, "h2surge_loadtest_phase": 1, "h2surge_loadtest_passed": 1,
+		"h2surge_operator_writes_refused_total": 1, "h2surge_loadtest_runs_total": 5, "h2surge_loadtest_phase": 1, "h2surge_loadtest_passed": 1,
 		"h2surge_loadtest_verdict": 1, "h2surge_loadtest_duration_seconds": 1, "h2surge_loadtest_runners_lost": 1,
 		"h2surge_loadtest_requests_sent_total": 1, "h2surge_loadtest_requests_total": 5, "h2surge_loadtest_requests_dropped_total": 1,
 		"h2surge_loadtest_asked_requests_per_second": 1, "h2surge_loadtest_rate_requests_per_second": 1,

@@ -31,6 +31,7 @@ type reporter struct {
 
 // status patches the status if it has changed, and sends the events of the change.
 func (w *reporter) status(ctx context.Context, f *run.Facts) error {
+	w.metrics.ObserveRefused(len(f.Refused))
 	before := f.LoadTest.Status.DeepCopy()
 	whole := status.Of(f)
 	after := status.Brief(whole)
@@ -121,6 +122,7 @@ func (w *reporter) statusRefused(ctx context.Context, lt *v1alpha1.LoadTest, err
 	if text == "" {
 		return ctrl.Result{}, err
 	}
+	w.metrics.ObserveRefused(1)
 	if c := w.memory.of(lt); !c.statusRefused {
 		c.statusRefused = true
 		event.Send(ctx, w.events, lt, []event.Event{event.Warning(v1alpha1.ReasonWriteRefused, "Run",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -95,5 +96,36 @@ func TestAnswerOfTheStatus(t *testing.T) {
 	}
 	if end.Results.Requests.Sent != 7 {
 		t.Errorf("the record has %d requests, want 7", end.Results.Requests.Sent)
+	}
+}
+
+// TestRefusedWritesAreCounted: no pass fails because of them, so an alert needs a count of its own, also if the status cannot be written.
+func TestRefusedWritesAreCounted(t *testing.T) {
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "loadtests"}, "a", errors.New("not today"))
+	lt := builder.Minimal("a").Build()
+	lt.UID = "0a1b2c3d-0000"
+	c := fake.NewClientBuilder().WithScheme(scheme()).WithObjects(lt).WithStatusSubresource(lt).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return denied
+		},
+	}).Build()
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	r := newReconciler(cfg, c, c, newAddressRules(&cfg.Targets, "", c))
+	collector, registry, _ := registered(time.Minute, 10)
+	r.report.events, r.report.metrics = &events.FakeRecorder{}, collector
+	pass := func(f *run.Facts) error {
+		f.LoadTest, f.Record, f.View, f.Config, f.Now = lt, &record.Record{}, &shards.View{}, cfg, time.Unix(1e9, 0)
+		return r.report.status(t.Context(), f)
+	}
+	want := 0.0
+	for _, f := range []*run.Facts{{}, {Refused: []run.Refusal{{What: "the Job", Text: "not today"}}}} {
+		want += 1 + float64(len(f.Refused)) // the status, and the others
+		if _, err := r.report.statusRefused(t.Context(), lt, pass(f)); err != nil {
+			t.Fatal(err)
+		}
+		if n := counted(t, registry, "h2surge_operator_writes_refused_total"); n != want {
+			t.Errorf("%v refused writes, want %v", n, want)
+		}
 	}
 }
