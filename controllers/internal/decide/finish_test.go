@@ -73,7 +73,7 @@ func TestRecordsStored(t *testing.T) {
 
 // TestSetThresholds: the verdict has the whole observation of a threshold whose failure is stored.
 func TestSetThresholds(t *testing.T) {
-	o := verdict.Observation{Observed: "> 5s", After: 3 * time.Second, Unanswered: true, Above: 7, Drops: 9}
+	o := verdict.Observation{Observed: "> 5s", After: 3 * time.Second, Unanswered: true, Above: 7, Drops: 9, Dropped: 10}
 	for _, abort := range []bool{false, true} {
 		stored := record.ThresholdOf("fast", o)
 		stored.Abort = abort

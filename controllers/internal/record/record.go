@@ -251,10 +251,11 @@ type Threshold struct {
 	Observed string `json:"observed"`
 	// After is the time from the start, in nanoseconds.
 	After time.Duration `json:"after"`
-	// Unanswered, Above and Drops are those of verdict.Observation.
+	// Unanswered, Above, Drops and Dropped are those of verdict.Observation.
 	Unanswered bool    `json:"unanswered,omitempty"`
 	Above      float64 `json:"above,omitempty"`
 	Drops      int64   `json:"drops,omitempty"`
+	Dropped    int64   `json:"dropped,omitempty"`
 	// Abort is true if the threshold ended the test.
 	Abort bool `json:"abort,omitempty"`
 }
@@ -262,13 +263,13 @@ type Threshold struct {
 // ThresholdOf returns a threshold that failed with an observation.
 func ThresholdOf(name string, o verdict.Observation) Threshold {
 	return Threshold{Name: name, Observed: o.Observed, After: o.After, Unanswered: o.Unanswered, Above: o.Above,
-		Drops: o.Drops}
+		Drops: o.Drops, Dropped: o.Dropped}
 }
 
 // Observation returns that of ThresholdOf.
 func (t *Threshold) Observation() verdict.Observation {
 	return verdict.Observation{Observed: t.Observed, After: t.After, Unanswered: t.Unanswered, Above: t.Above,
-		Drops: t.Drops}
+		Drops: t.Drops, Dropped: t.Dropped}
 }
 
 // End is how a run ended, as status shows it from then on.

@@ -274,7 +274,7 @@ func TestThresholdIsStored(t *testing.T) {
 	for stored, want := range map[string]verdict.Observation{
 		`{"name":"fast","observed":"2s","after":3000000000,"above":1900000}`:          {Observed: "2s", After: 3 * time.Second, Above: 1_900_000},
 		`{"name":"fast","observed":"\u003e 5s","after":3000000000,"unanswered":true}`: {Observed: "> 5s", After: 3 * time.Second, Unanswered: true},
-		`{"name":"fast","observed":"5%","after":3000000000,"drops":7}`:                {Observed: "5%", After: 3 * time.Second, Drops: 7},
+		`{"name":"fast","observed":"5%","after":3000000000,"drops":7,"dropped":8}`:    {Observed: "5%", After: 3 * time.Second, Drops: 7, Dropped: 8},
 		`{"name":"fast","observed":"2s","after":3000000000}`:                          {Observed: "2s", After: 3 * time.Second},
 	} {
 		encoded, err := json.Marshal(ThresholdOf("fast", want))

@@ -26,16 +26,20 @@ func (c *comparison) findDrops(f *build.Figures, limit float64) error {
 		}
 		observed = func(n int64) float64 { return float64(h.QuantileWithout(q, f.Earlier+n)) }
 	}
-	all := int(f.Requests.Dropped)
+	c.dropped = f.Requests.Dropped
+	all := int(c.dropped)
 	if n := sort.Search(all+1, func(n int) bool { return observed(int64(n)) <= limit }); n <= all {
 		c.drops = int64(n)
 	}
 	return nil
 }
 
-// byLimit returns whether so many requests were dropped because of the operator's limit that the threshold failed.
+// byLimit returns whether so many requests were dropped because of the operator's limit that the threshold failed. The
+// report has the causes of the whole run only. In a part of it, the limit has dropped at least what remains if all
+// requests with another cause were dropped there.
 func (in *input) byLimit(c *comparison) bool {
-	return c.drops > 0 && c.drops <= droppedFor(in.report, runnerv1alpha1.CauseRequestLimit)
+	others := in.report.Requests.Dropped - droppedFor(in.report, runnerv1alpha1.CauseRequestLimit)
+	return c.drops > 0 && c.drops <= c.dropped-others
 }
 
 // droppedFor counts the dropped requests of measured stages that have one of the causes.

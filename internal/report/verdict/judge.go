@@ -95,6 +95,8 @@ type Observation struct {
 	Above      float64
 	// Drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.
 	Drops int64
+	// Dropped is how many requests were dropped of those that such a maximum is on.
+	Dropped int64
 }
 
 // FactsOf returns the problem of the shard with the lowest number that has one.

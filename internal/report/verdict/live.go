@@ -89,8 +89,12 @@ func (l *Live) window(i int, c *comparison) {
 	w.comparison = *c
 }
 
-// worse compares two results of a threshold. A percentile among requests without a response is greater than all others.
+// worse compares two results of a threshold. A failure that dropped requests do not explain is worse than one that they
+// do, which the operator's limit can excuse. A percentile among requests without a response is greater than all others.
 func worse(c, than *comparison) bool {
+	if !c.result.Passed && !than.result.Passed && (c.drops == 0) != (than.drops == 0) {
+		return c.drops == 0
+	}
 	if c.unanswered != than.unanswered {
 		return c.unanswered != c.isMinimum
 	}

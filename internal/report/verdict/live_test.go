@@ -156,3 +156,19 @@ func TestRestore(t *testing.T) {
 		}
 	}
 }
+
+// TestWorstWindow: what dropped requests explain does not hide a window that failed without them.
+func TestWorstWindow(t *testing.T) {
+	explained, other := comparison{above: 0.05, drops: 50}, comparison{above: 0.04}
+	held := comparison{above: -0.01, result: runnerv1alpha1.ThresholdResult{Passed: true}}
+	higher := comparison{above: 0.06, drops: 60}
+	for name, order := range map[string][2]comparison{
+		"not explained, and a higher value": {other, explained},
+		"both explained":                    {higher, explained},
+		"explained, and one that held":      {explained, held},
+	} {
+		if worst, than := order[0], order[1]; !worse(&worst, &than) || worse(&than, &worst) {
+			t.Errorf("%s: %+v is not worse than %+v", name, worst, than)
+		}
+	}
+}

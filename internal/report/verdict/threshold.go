@@ -25,6 +25,8 @@ type comparison struct {
 	above float64
 	// drops is the fewest dropped requests without which a maximum that failed would have held; 0: it would not have.
 	drops int64
+	// dropped is how many requests were dropped of those that a maximum that failed is on.
+	dropped int64
 }
 
 func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts *Facts) ([]comparison, error) {
@@ -64,13 +66,13 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts *Fa
 // saw sets what was observed while the test ran.
 func (c *comparison) saw(o Observation) {
 	c.result.Observed, c.result.Passed = o.Observed, o.Passed
-	c.unanswered, c.above, c.drops = o.Unanswered, o.Above, o.Drops
+	c.unanswered, c.above, c.drops, c.dropped = o.Unanswered, o.Above, o.Drops, o.Dropped
 }
 
 // seen returns what was observed.
 func (c *comparison) seen(after time.Duration) Observation {
 	return Observation{Observed: c.result.Observed, Passed: c.result.Passed, After: after, Unanswered: c.unanswered,
-		Above: c.above, Drops: c.drops}
+		Above: c.above, Drops: c.drops, Dropped: c.dropped}
 }
 
 // begin returns the comparison of a threshold without the observed value.

@@ -120,6 +120,17 @@ func (r *run) isLimitedToo(n int64) {
 	})
 }
 
+// dropsInStages drops requests of a stage, without a free stream, and requests of another one because of the operator's
+// limit. The threshold is on one of them.
+func (r *run) dropsInStages(noStream, limited, inStage int64) {
+	r.isLimited(noStream + limited)
+	r.report.Failures[0].Cause = runnerv1alpha1.CauseNoStream
+	r.isLimitedToo(limited)
+	q := runnerv1alpha1.SelectionCounts{Sent: 400 - inStage, Done: 400 - inStage, Succeeded: 400 - inStage, Dropped: inStage}
+	r.report.Selections = []runnerv1alpha1.SelectionResult{{SelectionCounters: runnerv1alpha1.SelectionCounters{SelectionCounts: q}, WindowSeconds: 4}}
+	r.plan.Thresholds = []runnerv1alpha1.Threshold{{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Max: "1%", Of: runnerv1alpha1.Selector{Stage: "hold"}}}
+}
+
 // failsHalf gets a wrong response to every other request.
 func (r *run) failsHalf() {
 	q := &r.report.Requests
@@ -272,6 +283,8 @@ func TestJudge(t *testing.T) {
 			r.mostlyDropped()
 			r.isLimitedToo(1)
 		}, failed, ReasonThresholdsFailed, "clean: ErrorRate 71%", 2},
+		{"limited in another stage", func(r *run) { r.dropsInStages(100, 500, 100) }, failed, ReasonThresholdsFailed, "clean: ErrorRate in stage hold 25%", 2},
+		{"limited in the stage", func(r *run) { r.dropsInStages(1, 100, 101) }, inconclusive, ReasonGeneratorBound, "clean: ErrorRate in stage hold 25.25%", 3},
 		{"hardly limited, rate short, generator lags", func(r *run) {
 			r.isLimited(1)
 			r.lags()
