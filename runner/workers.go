@@ -240,7 +240,7 @@ func (ws *workers) do(f func(*loop.Worker)) {
 }
 
 // share is change with another share, which is divided among the workers. If there are more workers than connections to
-// a target, or than subscribers with a USIM, some get an empty share.
+// a target of requests, or than subscribers with a USIM, some get an empty share.
 func (ws *workers) share(change slots.Change, s *rv.Share) {
 	parts := split.Workers(s, min(len(ws.all), ws.program.MaxWorkers(s)))
 	for i, w := range ws.all {

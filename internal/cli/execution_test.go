@@ -241,8 +241,9 @@ func TestPlace(t *testing.T) {
 		{name: "-t", shards: 1, threads: 2, connections: 4, allowed: 4, want: 2},
 		{name: "-t beyond the CPUs", shards: 1, threads: 8, connections: 8, allowed: 2, want: 2, warned: true},
 	} {
-		plan := &rv.Plan{Shards: tc.shards, CPUsPerShard: tc.perShard}
-		p := place(plan, &rv.Share{Connections: []int{tc.connections}}, tc.threads, []int{0, 1, 2, 3}[:tc.allowed])
+		plan := &rv.Plan{Shards: tc.shards, CPUsPerShard: tc.perShard, Chains: []rv.Chain{{Steps: []rv.Step{{}}}}}
+		p := place(plan, &rv.Share{Connections: []int{tc.connections, 1}}, // no step sends to the second target
+			tc.threads, []int{0, 1, 2, 3}[:tc.allowed])
 		if len(p.cpus) != tc.want || (len(p.warnings) > 0) != tc.warned {
 			t.Errorf("%s: CPUs %v, warnings %v", tc.name, p.cpus, p.warnings)
 		}

@@ -15,13 +15,13 @@ type placement struct {
 }
 
 // place takes as many workers as all shards would have in a cluster, but no more than there are
-// CPUs for, and no more than there are connections. Each is pinned to a CPU of its own.
+// CPUs for, and no more than there are connections to a target of requests. Each is pinned to a CPU of its own.
 func place(plan *rv.Plan, share *rv.Share, threads int, allowed []int) placement {
 	wanted := plan.Shards * max(1, plan.CPUsPerShard)
 	if threads > 0 {
 		wanted = threads
 	}
-	n := max(1, min(wanted, len(allowed), split.MaxWorkers(share)))
+	n := max(1, min(wanted, len(allowed), split.MaxWorkers(share, plan.SentTo())))
 	p := placement{cpus: slices.Clone(allowed[:n])}
 	if threads > len(allowed) { // a manifest's shards are meant for more machines than this
 		p.warnings = append(p.warnings, fmt.Sprintf("-t: %d CPUs may be used, so there will be %d workers, not %d",

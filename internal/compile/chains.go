@@ -312,14 +312,7 @@ func (c *planner) asterisk(r *request, target int) {
 
 // warnUnused warns of targets, templates, variables and captures that are not used.
 func (c *compiler) warnUnused() {
-	targets := map[int]bool{}
-	for i := range c.plan.Chains {
-		for j := range c.plan.Chains[i].Steps {
-			if s := &c.plan.Chains[i].Steps[j]; s.Await == nil {
-				targets[s.Target] = true
-			}
-		}
-	}
+	targets := c.plan.SentTo()
 	for i, t := range c.spec.Targets {
 		switch {
 		case targets[i]:

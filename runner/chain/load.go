@@ -18,7 +18,7 @@ import (
 //
 // Files are kept as long as the program. A table can have 1 GiB; see table.
 func Load(p *rv.Plan, r Resources) (*Program, error) {
-	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
+	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed, sentTo: p.SentTo()}
 	g.encodings.all = map[encodingKey]*encoding{}
 	b := builder{g: g, res: &r, shards: p.Shards}
 	if err := checkPlan(p); err != nil { // the rest relies on it

@@ -29,6 +29,8 @@ type Program struct {
 	encodings encodings
 
 	variables []*variable
+	// sentTo has the targets that a step sends to; see Plan.SentTo.
+	sentTo map[int]bool
 	// globalURIs has, for each global, whether a path begins with it.
 	globalURIs []bool
 }

@@ -160,7 +160,7 @@ func (c *challenge) sequences(u *usim) *fiveg.Sequences {
 // MaxWorkers returns how many workers a share can have, at least 1. Each worker needs a subscriber of its own: two
 // workers with one subscriber would not know the sequence numbers that the other one accepts.
 func (g *Program) MaxWorkers(share *rv.Share) int {
-	n := int64(split.MaxWorkers(share))
+	n := int64(split.MaxWorkers(share, g.sentTo))
 	for i := range g.Steps {
 		if c := g.Steps[i].usim; c != nil && g.Chains[g.Steps[i].Chain].Phase == rv.PhaseLoad {
 			n = min(n, split.Values(c.v.spans(share, c.variable)))

@@ -236,6 +236,7 @@ func TestEAP(t *testing.T) {
 }
 
 // TestMaxWorkers: each worker of a share has a subscriber of its own, if the share has one at least.
+// TestMaxWorkers: the second target of a share is one that no step sends to.
 func TestMaxWorkers(t *testing.T) {
 	usims := program(t, usimPlan(usimSubscribers(10, rv.OrderSequential), rv.AnswerRESStar))
 	others := program(t, drawPlan(lit("x"), usimSubscribers(10, rv.OrderSequential)))
@@ -243,7 +244,7 @@ func TestMaxWorkers(t *testing.T) {
 		values rv.Span
 		want   int
 	}{{rv.Span{To: 3}, 3}, {rv.Span{From: 4, To: 10}, 4}, {rv.Span{}, 1}} {
-		s := &rv.Share{Connections: []int{4}, Variables: [][]rv.Span{{tt.values}}}
+		s := &rv.Share{Connections: []int{4, 1}, Variables: [][]rv.Span{{tt.values}}}
 		if got := usims.MaxWorkers(s); got != tt.want {
 			t.Errorf("%+v: %d workers, want %d", tt.values, got, tt.want)
 		}

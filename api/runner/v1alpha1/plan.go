@@ -108,6 +108,17 @@ func (p *Plan) EachStep(f func(i int, chain *Chain, step *Step)) {
 	}
 }
 
+// SentTo has the targets, as indexes into Targets, that a step sends requests to.
+func (p *Plan) SentTo() map[int]bool {
+	out := map[int]bool{}
+	p.EachStep(func(_ int, _ *Chain, s *Step) {
+		if s.Await == nil {
+			out[s.Target] = true
+		}
+	})
+	return out
+}
+
 // PlanKind is the kind of a Plan document.
 const PlanKind = "Plan"
 

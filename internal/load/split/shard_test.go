@@ -249,14 +249,16 @@ func TestMaxWorkers(t *testing.T) {
 	}{
 		{[]int{4}, nil, 4},
 		{[]int{4, 1}, nil, 1},
+		{[]int{4, 5, 6, 1}, nil, 4},
 		{[]int{0}, nil, 1},
 		{nil, nil, MaxShards},
 		{[]int{9, 3, 7}, nil, 3},
 		{[]int{9}, []int{0, 2, 5}, 2},
 		{[]int{9}, []int{0, 0}, 9},
 	}
+	sentTo := map[int]bool{0: true, 1: true, 2: true} // not to the fourth
 	for _, tt := range tests {
-		if got := MaxWorkers(&runnerv1alpha1.Share{Connections: tt.connections, MaxInFlight: tt.maxInFlight}); got != tt.want {
+		if got := MaxWorkers(&runnerv1alpha1.Share{Connections: tt.connections, MaxInFlight: tt.maxInFlight}, sentTo); got != tt.want {
 			t.Errorf("connections %v, instances %v: %d workers, want %d", tt.connections, tt.maxInFlight, got, tt.want)
 		}
 	}

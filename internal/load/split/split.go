@@ -94,12 +94,14 @@ func Whole(plan *runnerv1alpha1.Plan) runnerv1alpha1.Share {
 	return s
 }
 
-// MaxWorkers returns how many workers a share can have, at least 1. Each worker needs a connection to each target, and
-// an instance of each chain with a maxInFlight.
-func MaxWorkers(share *runnerv1alpha1.Share) int {
+// MaxWorkers returns how many workers a share can have, at least 1. Each worker needs a connection to each target that
+// requests are sent to, and an instance of each chain with a maxInFlight.
+func MaxWorkers(share *runnerv1alpha1.Share, sentTo map[int]bool) int {
 	n := MaxShards
-	for _, c := range share.Connections {
-		n = min(n, c)
+	for t, c := range share.Connections {
+		if sentTo[t] {
+			n = min(n, c)
+		}
 	}
 	for _, c := range share.MaxInFlight {
 		if c > 0 {
@@ -111,7 +113,8 @@ func MaxWorkers(share *runnerv1alpha1.Share) int {
 
 // Workers distributes a share over the n workers of a process: slot j of the share belongs to worker j modulo n.
 // Shard and Shards are those of the share. n must be from 1 to MaxWorkers: with more, some workers would have no
-// connection to a target, or no limit of a chain that has one. Worker 0 runs setup and teardown, if the share does.
+// connection to a target of requests, or no limit of a chain that has one. Worker 0 runs setup and teardown, if the
+// share does.
 func Workers(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 	out := divide(share, n)
 	for i := range out {
