@@ -31,7 +31,7 @@ func (r *Runner) export() {
 		Transport: observe.Transport(&observe.Config{Context: ctx, Policy: r.policy, Network: r.opts.Network,
 			Resolver: dial.NewResolver(r.opts.Network)}, e, t, r.tls[i]),
 	}
-	run := &otlp.Run{Plan: r.plan, Snapshot: func() *rv.Snapshot { return r.snapshot(true, r.ctx) },
+	run := &otlp.Run{Plan: r.plan, Snapshot: func() *rv.Snapshot { return r.snapshot(r.ctx, true) },
 		Source: render.OTLPSource{Shard: strconv.Itoa(r.share.Shard), Pod: r.opts.Pod}}
 	exporter := otlp.Start(receiver, run, func(err error) {
 		if err != nil {

@@ -12,13 +12,13 @@ import (
 
 // Snapshot returns what has been counted so far. It waits for each worker's present turn to end, once the test
 // runs no longer than answerWithin, and merges what they have recorded on the caller's goroutine.
-func (r *Runner) Snapshot() *rv.Snapshot { return r.snapshot(true, r.done) }
+func (r *Runner) Snapshot() *rv.Snapshot { return r.snapshot(r.done, true) }
 
 // Totals is Snapshot without the response times of steps, unless the snapshot is final.
-func (r *Runner) Totals() *rv.Snapshot { return r.snapshot(false, r.done) }
+func (r *Runner) Totals() *rv.Snapshot { return r.snapshot(r.done, false) }
 
 // snapshot returns a snapshot, which is final once ended has ended.
-func (r *Runner) snapshot(steps bool, ended context.Context) *rv.Snapshot {
+func (r *Runner) snapshot(ended context.Context, steps bool) *rv.Snapshot {
 	r.foldMu.Lock()
 	defer r.foldMu.Unlock()
 	r.sequence++
@@ -26,7 +26,7 @@ func (r *Runner) snapshot(steps bool, ended context.Context) *rv.Snapshot {
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
 		Boot: r.boot, Sequence: r.sequence,
 	}
-	c := r.describe(s, ended)
+	c := r.describe(ended, s)
 	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)),
 		stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)),
 		lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
@@ -53,7 +53,7 @@ func (r *Runner) snapshot(steps bool, ended context.Context) *rv.Snapshot {
 }
 
 // describe fills in what the control messages have set, and the state.
-func (r *Runner) describe(s *rv.Snapshot, ended context.Context) *workers {
+func (r *Runner) describe(ended context.Context, s *rv.Snapshot) *workers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Revision, s.Generation, s.StartAt = r.last.Revision, r.last.Generation, r.startAt

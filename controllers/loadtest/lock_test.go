@@ -393,6 +393,9 @@ func TestWaitingForALockListsNothing(t *testing.T) {
 	r := newReconciler(nil, c, c, nil)
 	for _, lt := range tests[1:] {
 		s := &run.Facts{Now: time.Now(), LoadTest: lt, Record: &record.Record{}, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}
+		if err := r.observe.unlocked(context.Background(), s); err != nil {
+			t.Error(err)
+		}
 		b, err := r.locked(context.Background(), s)
 		if err != nil || b == nil || !strings.HasPrefix(b.Message, "lock core is held by LoadTest default/t0") {
 			t.Errorf("%s: %+v, %v", lt.Name, b, err)

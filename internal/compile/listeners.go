@@ -70,9 +70,14 @@ func (c *compiler) listeners() {
 	}
 }
 
+// portsEach are the ports of a listener: one for each worker.
+func portsEach(spec *v1alpha1.LoadTestSpec) int32 {
+	return max(ptr.Deref(spec.Runner.CPUsPerShard, 1), 1)
+}
+
 // overlaps reports listeners that would need the same port.
 func (c *planner) overlaps(path *field.Path) {
-	workers := max(c.plan.CPUsPerShard, 1)
+	workers := int(portsEach(c.spec))
 	for i := range c.plan.Listeners {
 		a := &c.plan.Listeners[i]
 		for k := range i {
@@ -86,7 +91,7 @@ func (c *planner) overlaps(path *field.Path) {
 
 // runnerPorts reports listeners that would need a port where the runner pod itself listens, on all its addresses.
 func runnerPorts(spec *v1alpha1.LoadTestSpec) (errs field.ErrorList) {
-	workers := max(ptr.Deref(spec.Runner.CPUsPerShard, 1), 1)
+	workers := portsEach(spec)
 	for i := range spec.Listeners {
 		first := ptr.Deref(spec.Listeners[i].Port, 0)
 		for _, own := range []int32{rv.ControlPort, rv.MetricsPort} {

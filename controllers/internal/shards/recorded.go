@@ -45,8 +45,8 @@ func (g *Group) takeStored() {
 	}
 }
 
-// keepsShare: a runner is lost, and no other one may send what is left of its share, because only Rebalance gives it away.
-// Its shard gets another runner after a change removed it.
+// keepsShare: a runner is lost, and no other one may send what is left of its share, because only Rebalance gives it
+// away. Its shard gets another runner after a change removed it.
 func (g *Group) keepsShare(s *runner) bool {
 	return s.loss != nil && s.member && g.d.Policy != v1alpha1.ShardLostRebalance &&
 		slices.Contains(g.changes.newest().Members, s.index)
