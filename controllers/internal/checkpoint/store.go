@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -159,33 +160,37 @@ func (s *Store) known(ctx context.Context, key Key) (*statev1alpha1.LoadTestChec
 		return o, nil
 	}
 	o, err := s.read(ctx, key)
-	if o != nil && err == nil {
-		s.remember(key, o)
+	if o == nil || err != nil {
+		return nil, err
 	}
-	return o, err
+	if !isOf(o, key) {
+		return nil, apierrors.NewBadRequest("LoadTestCheckpoint " + o.Name + " belongs to another runner; delete it")
+	}
+	s.remember(key, o)
+	return o, nil
 }
 
-// read returns the stored object; nil: it does not exist. The object of another runner is a refusal, because it stays
-// until a user deletes it.
+// read returns the object with the name of key; nil: it does not exist. It can be that of another runner.
 func (s *Store) read(ctx context.Context, key Key) (*statev1alpha1.LoadTestCheckpoint, error) {
 	o := &statev1alpha1.LoadTestCheckpoint{}
 	err := s.reader.Get(ctx, types.NamespacedName{Namespace: key.LoadTest.Namespace, Name: key.Name()}, o)
-	switch {
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(err) {
 		return nil, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
-	case o.Checkpoint.Pod != key.Pod || o.Checkpoint.Shard != int32(key.Shard) || !belongsTo(o, key.Run):
-		return nil, apierrors.NewBadRequest("LoadTestCheckpoint " + o.Name + " belongs to another runner; delete it")
 	}
 	return o, nil
 }
 
-func belongsTo(o *statev1alpha1.LoadTestCheckpoint, run types.UID) bool {
-	return slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == run })
+// isOf returns whether o is the checkpoint of key and not that of another runner.
+func isOf(o *statev1alpha1.LoadTestCheckpoint, key Key) bool {
+	return o.Checkpoint.Pod == key.Pod && o.Checkpoint.Shard == int32(key.Shard) && slices.ContainsFunc(o.OwnerReferences,
+		func(r metav1.OwnerReference) bool { return r.UID == key.Run })
 }
 
-// Get returns what is stored of a runner; nil: nothing is. The API server is asked each time.
+// Get returns what is stored of a runner; nil: nothing is. The API server is asked each time. The object of another
+// runner is damage, because it stays until a user deletes it, and the run must not wait for that.
 func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 	o, err := s.read(ctx, key)
 	if err != nil {
@@ -194,17 +199,25 @@ func (s *Store) Get(ctx context.Context, key Key) (*Checkpoint, error) {
 	if o == nil {
 		return nil, nil
 	}
-	snapshot, err := Decode(o.Checkpoint.Snapshot)
+	snapshot, err := contentOf(o, key)
 	if err != nil {
 		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s: %v", o.Name, err)}, nil
-	}
-	if snapshot.Shard != key.Shard {
-		return &Checkpoint{Damage: fmt.Sprintf("LoadTestCheckpoint %s has a snapshot of shard %d, not of shard %d", o.Name,
-			snapshot.Shard, key.Shard)}, nil
 	}
 	return &Checkpoint{
 		Snapshot: snapshot, Final: o.Checkpoint.Final, Time: o.Checkpoint.Time.Time, Dropped: o.Checkpoint.Dropped,
 	}, nil
+}
+
+// contentOf returns the snapshot in the object with the name of key.
+func contentOf(o *statev1alpha1.LoadTestCheckpoint, key Key) (*runnerv1alpha1.Snapshot, error) {
+	if !isOf(o, key) {
+		return nil, errors.New("it belongs to another runner")
+	}
+	snapshot, err := Decode(o.Checkpoint.Snapshot)
+	if err == nil && snapshot.Shard != key.Shard {
+		err = fmt.Errorf("its snapshot is of shard %d, not of shard %d", snapshot.Shard, key.Shard)
+	}
+	return snapshot, err
 }
 
 // DeleteAll deletes the checkpoints of a run. Call it when the report is stored.
