@@ -78,7 +78,8 @@ type written struct {
 	size int
 }
 
-// problem is the refused write of a run: of the runner that was first refused, until a write of that one succeeds.
+// problem is the refused write of a run: of the runner that was first refused, until what that one has is stored. If it
+// ends before, another runner of the run takes its place.
 type problem struct {
 	key Key
 	err error
@@ -127,7 +128,9 @@ func (w *Writer) Problem(run types.UID) error {
 // round writes a checkpoint of each runner whose counts changed, the oldest checkpoint first.
 func (w *Writer) round(ctx context.Context) {
 	keys := w.opts.Source.Live()
-	w.take(keys, time.Now())
+	for _, loadTest := range w.take(keys, time.Now()) {
+		w.opts.Changed(loadTest)
+	}
 	slices.SortStableFunc(keys, w.order)
 	refused := map[types.UID]bool{}
 	for _, key := range keys {
@@ -160,18 +163,36 @@ func (w *Writer) order(a, b Key) int {
 	return cmp.Or(x.failed.Compare(y.failed), x.at.Compare(y.at))
 }
 
-// take sets the runners that are live now.
-func (w *Writer) take(keys []Key, now time.Time) {
+// take sets the runners that are live now. It returns the LoadTests whose problem ended with their last runner.
+func (w *Writer) take(keys []Key, now time.Time) (ended []types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, runs := make(map[Key]*written, len(keys)), map[types.UID]*problem{}
+	known, heirs := make(map[Key]*written, len(keys)), map[types.UID]Key{}
 	for _, key := range keys {
 		known[key] = cmp.Or(w.known[key], &written{at: now})
-		if p := w.runs[key.Run]; p != nil && p.key == key {
-			runs[key.Run] = p
+		if heir, ok := heirs[key.Run]; !ok || known[key].failed.After(known[heir].failed) {
+			heirs[key.Run] = key
 		}
 	}
-	w.known, w.runs = known, runs
+	w.known = known
+	return w.bequeath(heirs)
+}
+
+// bequeath makes the problem of a runner that is not live any more that of the run's heir: only a write tells whether
+// the cause is gone. The heir is the runner that failed last, because the write of another one can succeed.
+func (w *Writer) bequeath(heirs map[types.UID]Key) (ended []types.NamespacedName) {
+	for run, p := range w.runs {
+		heir, ok := heirs[run]
+		switch {
+		case w.known[p.key] != nil:
+		case ok:
+			p.key = heir
+		default:
+			delete(w.runs, run)
+			ended = append(ended, p.key.LoadTest)
+		}
+	}
+	return ended
 }
 
 // write stores the last snapshot of a runner when the budget allows it.
@@ -183,7 +204,11 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	defer cancel()
 	store := w.stores(key)
 	s, received := w.opts.Source.Latest(ctx, key)
-	if store == nil || s == nil || w.isStored(key, s, received) {
+	if store == nil || s == nil {
+		return nil
+	}
+	if w.isStored(key, s, received) {
+		w.report(key, nil)
 		return nil
 	}
 	e, err := Encode(s, MaxBytes)

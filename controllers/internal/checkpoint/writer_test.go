@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,13 @@ func (r *runners) Latest(_ context.Context, k Key) (*runnerv1alpha1.Snapshot, ti
 	}
 	out := *s
 	return &out, time.Now().Add(-pollAge)
+}
+
+// remove ends runners.
+func (r *runners) remove(which func(Key) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.of, func(k Key, _ *runnerv1alpha1.Snapshot) bool { return which(k) })
 }
 
 // stage is a Writer over fakes, in a synctest bubble.
@@ -248,9 +256,7 @@ func TestWriterForgets(t *testing.T) {
 		s := newStage(t, from, 1<<20)
 		defer s.cancel()
 		pass(MinInterval)
-		from.mu.Lock()
-		clear(from.of)
-		from.mu.Unlock()
+		from.remove(func(Key) bool { return true })
 		pass(MinInterval)
 		if len(s.known) != 0 {
 			t.Errorf("%d runners are known after the end of the run", len(s.known))
@@ -343,6 +349,65 @@ func TestWriterForeignObject(t *testing.T) {
 		pass(MinInterval)
 		if s.Problem("run0") != nil || s.changes != 2 {
 			t.Errorf("problem %v, %d changes after the deletion, want none and 2", s.Problem("run0"), s.changes)
+		}
+	})
+}
+
+// TestWriterProblemOutlivesItsRunner: the end of the runner that was refused first does not end the refusal. It is over
+// when the counts of the other runners are stored, or when no runner is left.
+func TestWriterProblemOutlivesItsRunner(t *testing.T) {
+	for name, tt := range map[string]struct {
+		then func(*stage)
+		// problem is whether the run has one after then, changes is how often that changed.
+		problem bool
+		changes int
+	}{
+		"the others are refused": {func(*stage) {}, true, 1},
+		"the others are stored":  {func(s *stage) { s.refuse(nil) }, false, 2},
+		"no other is left":       {func(s *stage) { s.remove(func(k Key) bool { return k.Run == "run0" }) }, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, newRunners(2, 3, 1), 1<<20)
+				defer s.cancel()
+				s.refuseOf("orders0", apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("no")))
+				pass(MinInterval + time.Second)
+				first := s.runs["run0"].key
+				s.remove(func(k Key) bool { return k == first })
+				tt.then(s)
+				pass(MinInterval)
+				if got := s.Problem("run0"); (got != nil) != tt.problem || s.changes != tt.changes {
+					t.Errorf("problem %v, %d changes; want %t and %d", got, s.changes, tt.problem, tt.changes)
+				}
+				if got := strings.Count(strings.Join(s.log, "\n"), "Checkpoints are not stored"); got != 1 {
+					t.Errorf("%d messages about the refusal, want 1: %q", got, s.log)
+				}
+			})
+		})
+	}
+}
+
+// TestWriterIdleRunnerHasNoProblem: the runner whose object belonged to another one is lost, and the others are stored
+// and do nothing.
+func TestWriterIdleRunnerHasNoProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := newRunners(1, 3, 1)
+		from.idle = true
+		s := newStage(t, from, 1<<20)
+		defer s.cancel()
+		foreign := newObject(runKey(0, 1))
+		foreign.OwnerReferences = nil
+		if err := s.server.Create(t.Context(), foreign); err != nil {
+			t.Fatal(err)
+		}
+		pass(3*MinInterval + time.Second)
+		if s.Problem("run0") == nil {
+			t.Fatal("no problem with the object of another runner")
+		}
+		s.remove(func(k Key) bool { return k == runKey(0, 1) })
+		pass(MinInterval)
+		if got := s.Problem("run0"); got != nil || s.changes != 2 {
+			t.Errorf("problem %v, %d changes; want none and 2", got, s.changes)
 		}
 	})
 }
