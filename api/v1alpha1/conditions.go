@@ -70,6 +70,9 @@ const (
 	// ReasonWaitingForLock means that another LoadTest of the namespace has the lock of the test (spec.lock), or was
 	// created earlier and waits for it, too. The message names it.
 	ReasonWaitingForLock = "WaitingForLock"
+	// ReasonLockNotGiven means that no LoadTest can use the lock of the test (spec.lock): a Job or a pod of its last
+	// holder, which the message names, has not ended, or the lock was never given to a LoadTest.
+	ReasonLockNotGiven = "LockNotGiven"
 	// ReasonJobCreationFailed means that the API server refuses the Job of the runners.
 	ReasonJobCreationFailed = "JobCreationFailed"
 	// ReasonWriteRefused means that the API server refuses an object of the test other than the Job, for example

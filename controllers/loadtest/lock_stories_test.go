@@ -103,9 +103,9 @@ func TestLockOfADeletedTest(t *testing.T) {
 	w.runner("a-1-0").Silence() // else the operator ends them
 	w.runner("a-1-1").Silence()
 	w.must(w.client.Delete(w.ctx, a))
-	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a, whose Job a-1 has not ended")
+	w.awaitMessage("b", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonLockNotGiven, "held by LoadTest "+w.ns+"/a, whose Job a-1 has not ended")
 	w.must(w.client.Delete(w.ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a-1"}}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a, whose pod a-1-0 has not ended")
+	w.awaitMessage("b", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonLockNotGiven, "held by LoadTest "+w.ns+"/a, whose pod a-1-0 has not ended")
 	w.sweep(a)
 	w.awaitPhase("b", v1alpha1.PhaseCompleted)
 }

@@ -50,8 +50,8 @@ var (
 		"outcome")
 
 	descPhase   = gauge("phase", "1 for the current phase of the LoadTest.", "phase")
-	descWaiting = gauge("waiting", "1 while the test waits for other tests: for its lock, or in a queue such as Kueue.",
-		"reason")
+	descWaiting = gauge("waiting",
+		"1 while the test waits for other tests: for the lock that one has, or in a queue such as Kueue.", "reason")
 	descVerdict = gauge("verdict", "1 for the outcome of the verdict; absent until the run ends.", "outcome")
 	descPassed  = gauge("passed",
 		"1 if the condition Passed is True, 0 if it is False; absent during the run and if the result is inconclusive.")

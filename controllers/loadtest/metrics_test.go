@@ -172,6 +172,7 @@ func TestWaiting(t *testing.T) {
 		waits   int
 	}{
 		{run.NotReady(v1alpha1.ReasonWaitingForLock, "lock amf is held by core/other"), 1},
+		{run.NotReady(v1alpha1.ReasonLockNotGiven, "lock amf is held by core/other, whose pod other-1-0 has not ended"), 0},
 		{run.NotReady(v1alpha1.ReasonQueued, "the Job is suspended by a queue"), 1},
 		{run.NotReady(v1alpha1.ReasonWaitingForPods, "a pod is missing"), 0},
 	} {

@@ -307,7 +307,7 @@ func (o *observer) unlocked(ctx context.Context, f *run.Facts) error {
 	}
 	of, err := o.lock(ctx, o.client, f)
 	if err == nil && !lock.Holds(f.LoadTest, of) {
-		f.Unlocked = run.NotReady(v1alpha1.ReasonWaitingForLock, fmt.Sprintf("lock %s is %s", name,
+		f.Unlocked = run.NotReady(lock.Reason(of), fmt.Sprintf("lock %s is %s", name,
 			lock.Why(f.LoadTest.Name, of)))
 	}
 	return err

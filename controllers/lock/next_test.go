@@ -151,15 +151,19 @@ func TestWhy(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		lock       *statev1alpha1.LoadTestLock
+		reason     string
 	}{
-		{"b", "not given to a LoadTest yet", nil},
-		{"b", "held by LoadTest ns/a", lock},
-		{"c", "held by LoadTest ns/a; before this test: LoadTest ns/b", lock},
-		{"d", "held by LoadTest ns/a; before this test: LoadTest ns/b and 1 more", lock},
-		{"b", "held by LoadTest ns/a, whose pod a-1-0 has not ended", left},
+		{"b", "not given to a LoadTest yet", nil, v1alpha1.ReasonLockNotGiven},
+		{"b", "held by LoadTest ns/a", lock, v1alpha1.ReasonWaitingForLock},
+		{"c", "held by LoadTest ns/a; before this test: LoadTest ns/b", lock, v1alpha1.ReasonWaitingForLock},
+		{"d", "held by LoadTest ns/a; before this test: LoadTest ns/b and 1 more", lock, v1alpha1.ReasonWaitingForLock},
+		{"b", "held by LoadTest ns/a, whose pod a-1-0 has not ended", left, v1alpha1.ReasonLockNotGiven},
 	} {
 		if got := Why(tt.name, tt.lock); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+		if got := Reason(tt.lock); got != tt.reason {
+			t.Errorf("%s is %q: reason %s, want %s", tt.name, tt.want, got, tt.reason)
 		}
 	}
 	for _, tt := range []struct {

@@ -38,6 +38,15 @@ func Why(name string, lock *statev1alpha1.LoadTestLock) string {
 	return out
 }
 
+// Reason returns the reason of RunnersReady of a LoadTest that does not have a lock. It tells a wait for another test,
+// which can last, from a lock that is not passed on. lock is nil if it does not exist.
+func Reason(lock *statev1alpha1.LoadTestLock) string {
+	if lock == nil || lock.Holder.Left != "" {
+		return v1alpha1.ReasonLockNotGiven
+	}
+	return v1alpha1.ReasonWaitingForLock
+}
+
 // affected returns the LoadTests for which a lock has changed: the old and the new holder, and those that wait for
 // another reason than before. Nil: the lock did not exist, or does not exist any more.
 func affected(before, after *statev1alpha1.LoadTestLock) []reconcile.Request {

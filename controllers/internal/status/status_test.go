@@ -80,6 +80,11 @@ func lockHeld(s *run.Facts) {
 	s.Block(run.NotReady(v1alpha1.ReasonWaitingForLock, "lock core is held by LoadTest ns/other"))
 }
 
+func lockNotGiven(s *run.Facts) {
+	lockHeld(s)
+	s.Block(run.NotReady(v1alpha1.ReasonLockNotGiven, "lock core is held by LoadTest ns/other, whose pod other-1-0 has not ended"))
+}
+
 func changeRefused(s *run.Facts) { s.NotApplied = "spec.runner.shards: too many" }
 
 func warned(s *run.Facts) { s.Warnings = "spec.rates[0]: no warm-up" }
@@ -169,7 +174,7 @@ func states() map[string][]*run.Facts {
 		"the API server refuses an object":    {runtest.New(refused("Job pcf-1")), runtest.New(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
 		"starting: in a queue":                {starting(queuedJob)},
-		"waiting for its lock":                {runtest.New(lockHeld)},
+		"waiting for its lock":                {runtest.New(lockHeld), runtest.New(lockNotGiven)},
 		"starting: a pod cannot be scheduled": {starting(unschedulable)},
 		"starting: connecting":                {starting(runtest.PodsRun, runtest.RunnersAre(readyState, connecting))},
 		"starting: no token yet":              {starting(runtest.PodsRun, runtest.RunnersAre(connecting, readyState), noToken)},
