@@ -74,9 +74,23 @@ func TestCheckpointsRefused(t *testing.T) {
 	w.wantEvents("unsafe", "PlanReady", "RunnersReady", "Started", "WriteRefused")
 }
 
-// TestDamagedCheckpoint: what is stored of a lost runner cannot be read. The test ends without its counts, and says so.
+// TestDamagedCheckpoint: what is stored of a lost runner cannot be read, or is of another one. The test ends without its
+// counts, and says so.
 func TestDamagedCheckpoint(t *testing.T) {
-	for name, recorded := range map[string]bool{"before the loss": false, "after the loss": true} {
+	unreadable := func(c *statev1alpha1.Checkpoint) { c.Snapshot = []byte("damaged") }
+	foreign := func(c *statev1alpha1.Checkpoint) {
+		if c.Shard == 1 { // the lost one
+			c.Pod = "another"
+		}
+	}
+	for name, tt := range map[string]struct {
+		recorded bool
+		damage   func(*statev1alpha1.Checkpoint)
+	}{
+		"before the loss":   {false, unreadable},
+		"after the loss":    {true, unreadable},
+		"of another runner": {false, foreign},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.checkpoints = checkpointsAtOnce
@@ -84,18 +98,18 @@ func TestDamagedCheckpoint(t *testing.T) {
 			w.apply(twoShards("damaged", load).Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostContinue }).Build())
 			w.awaitLoad("damaged", 500)
 			w.Eventually(w.sequences).Should(gomega.HaveLen(2))
-			if recorded {
+			if tt.recorded {
 				w.kill("damaged-1-1")
 				w.await("damaged", "aware of the loss", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
 			}
 			w.endOperator()
-			if !recorded {
+			if !tt.recorded {
 				w.kill("damaged-1-1")
 			}
-			w.damageCheckpoints()
+			w.damageCheckpoints(tt.damage)
 			w.operator()
 			lt := w.await("damaged", "aware of the loss", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
-			if !recorded && !strings.Contains(conditionsOf(lt), "its counts are missing: LoadTestCheckpoint ") {
+			if !tt.recorded && !strings.Contains(conditionsOf(lt), "its counts are missing: LoadTestCheckpoint ") {
 				t.Errorf("conditions do not say that counts are missing:\n%s", conditionsOf(lt))
 			}
 			w.endLoad("damaged")
@@ -107,12 +121,12 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
-func (w *world) damageCheckpoints() {
+func (w *world) damageCheckpoints(damage func(*statev1alpha1.Checkpoint)) {
 	w.Helper()
 	var list statev1alpha1.LoadTestCheckpointList
 	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
 	for i := range list.Items {
-		list.Items[i].Checkpoint.Snapshot = []byte("damaged")
+		damage(&list.Items[i].Checkpoint)
 		w.must(w.client.Update(w.ctx, &list.Items[i]))
 	}
 }
