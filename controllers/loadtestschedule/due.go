@@ -3,30 +3,22 @@ package loadtestschedule
 import (
 	"fmt"
 	"time"
-	_ "time/tzdata" // the image of the operator has no time zones of its own
 
 	"github.com/robfig/cron/v3"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/crontab"
 )
 
 // parse returns the scheduled times of a spec.
 func parse(spec *v1alpha1.LoadTestScheduleSpec, now time.Time) (cron.Schedule, error) {
-	location, err := time.LoadLocation(spec.TimeZone)
+	location, err := crontab.Location(spec.TimeZone)
 	if err != nil {
-		return nil, fmt.Errorf("spec.timeZone: %w; allowed: the name of a time zone, such as Europe/Berlin", err)
+		return nil, fmt.Errorf("spec.timeZone: %w", err)
 	}
-	parsed, err := cron.ParseStandard(spec.Schedule)
+	times, err := crontab.Parse(spec.Schedule, location, now)
 	if err != nil {
 		return nil, fmt.Errorf("spec.schedule: %w", err)
-	}
-	fixed, ok := parsed.(*cron.SpecSchedule)
-	if !ok {
-		return nil, fmt.Errorf("spec.schedule: %q has no fixed times; allowed: five fields, or @hourly, @daily, @weekly, @monthly or @yearly", spec.Schedule)
-	}
-	times := &zoned{of: *fixed, zone: location}
-	if times.Next(now).IsZero() {
-		return nil, fmt.Errorf("spec.schedule: %q has no time in the next five years", spec.Schedule)
 	}
 	return times, nil
 }

@@ -23,7 +23,7 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for name, code := range map[string]int{"mistakes": 1, "files": 1, "places": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1, "twins": 1} {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "places": 1, "sound": 0, "warnings": 0, "uris": 0, "never": 1, "helm": 0, "several": 1, "list": 1, "twins": 1, "schedule": 1} {
 		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
 		if got.code != code || got.errors != "" {
 			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)

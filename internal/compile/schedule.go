@@ -1,9 +1,13 @@
 package compile
 
 import (
+	"strings"
+	"time"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/crontab"
 )
 
 const (
@@ -29,9 +33,7 @@ func (l *loader) schedule(content map[string]any) {
 		l.failf("metadata.name", "must have at most %d characters", maxScheduleName)
 	}
 	spec, _ := content["spec"].(map[string]any)
-	if times, is := spec["schedule"].(string); is && times != "" && !matches(schedulePattern, times) {
-		l.failf("spec.schedule", "must have five fields (minute, hour, day of the month, month, day of the week), or be @hourly, @daily, @weekly, @monthly or @yearly")
-	}
+	l.times(spec)
 	template, _ := spec["template"].(map[string]any)
 	if inner, is := template["spec"].(map[string]any); is {
 		t.structure.value(field.NewPath("spec"), specSchema, inner)
@@ -41,4 +43,27 @@ func (l *loader) schedule(content map[string]any) {
 	}
 	orElse(&t.loadTest.Namespace, defaultNamespace)
 	l.own(t, before)
+}
+
+// times checks the scheduled times of a LoadTestSchedule, as the API server and the operator do.
+func (l *loader) times(spec map[string]any) {
+	zone, _ := spec["timeZone"].(string)
+	location, err := crontab.Location(zone)
+	if err != nil {
+		l.failf("spec.timeZone", "%v", err)
+		location = time.UTC
+	}
+	times, _ := spec["schedule"].(string)
+	switch {
+	case times == "":
+	case strings.Contains(times, "TZ"):
+		l.failf("spec.schedule", "must not contain TZ; use timeZone")
+	case !matches(schedulePattern, times):
+		l.failf("spec.schedule", "must have five fields (minute, hour, day of the month, month, day of the week), "+
+			"or be @hourly, @daily, @weekly, @monthly or @yearly")
+	default:
+		if _, err := crontab.Parse(times, location, time.Now()); err != nil {
+			l.failf("spec.schedule", "%v", err)
+		}
+	}
 }

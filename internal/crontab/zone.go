@@ -1,4 +1,4 @@
-package loadtestschedule
+package crontab
 
 import (
 	"time"
