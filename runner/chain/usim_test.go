@@ -235,8 +235,8 @@ func TestEAP(t *testing.T) {
 	}
 }
 
-// TestMaxWorkers: each worker of a share has a subscriber of its own, if the share has one at least.
-// TestMaxWorkers: the second target of a share is one that no step sends to.
+// TestMaxWorkers: each worker of a share has a subscriber of its own, if the share has one at least. The second target of a share is one that no
+// step sends to.
 func TestMaxWorkers(t *testing.T) {
 	usims := program(t, usimPlan(usimSubscribers(10, rv.OrderSequential), rv.AnswerRESStar))
 	others := program(t, drawPlan(lit("x"), usimSubscribers(10, rv.OrderSequential)))

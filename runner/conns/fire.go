@@ -62,7 +62,7 @@ func (cs *Connections) fireConnect(c *Conn, limit time.Duration) {
 // fireInactivity loses a connection that owes responses and is silent. A peer without a request is not silent. The
 // timer is not moved with every read; it looks at the last one when it fires and is set again for what is left.
 func (cs *Connections) fireInactivity(c *Conn, limit time.Duration) {
-	silent := time.Duration(0)
+	silent := time.Duration(-min(c.silentSince, 0))
 	if c.inFlight() > 0 {
 		silent = time.Duration(cs.now - c.silentSince)
 	}

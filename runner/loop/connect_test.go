@@ -195,19 +195,23 @@ func TestInactivityAfterAnIdleTime(t *testing.T) {
 	}
 }
 
-// TestInactivityWithTimeouts: a connection on which each request times out before the next one is sent is silent, too.
+// TestInactivityWithTimeouts: a connection on which each request times out before the next one is sent is silent, too, also if no request is in
+// flight each time that the timer fires.
 func TestInactivityWithTimeouts(t *testing.T) {
-	p := gets(rv.Rate{Name: "slow", Count: 1, Period: 300 * time.Millisecond, Duration: 6 * time.Second})
-	p.Chains[0].Steps[0].Timeout, p.Targets[0].Connecting.InactivityTimeout = 200*time.Millisecond, 500*time.Millisecond
-	var b *bench
-	b = newBench(t, p, func(*simRequest) reply {
-		if len(b.conns) == 1 {
-			return reply{}
+	for timeout, limit := range map[time.Duration]time.Duration{200 * time.Millisecond: 500 * time.Millisecond, 100 * time.Millisecond: 600 * time.Millisecond} {
+		p := gets(rv.Rate{Name: "slow", Count: 1, Period: 300 * time.Millisecond, Duration: 6 * time.Second})
+		p.Chains[0].Steps[0].Timeout, p.Targets[0].Connecting.InactivityTimeout = timeout, limit
+		var b *bench
+		b = newBench(t, p, func(*simRequest) reply {
+			if len(b.conns) == 1 {
+				return reply{}
+			}
+			return reply{Status: 200}
+		})
+		got := b.run()
+		if most := int64(limit/timeout) + 3; got.TimedOut > most || got.Done+got.TimedOut+got.Lost != got.Sent || len(b.conns) != 2 {
+			t.Errorf("timeout %v, inactivityTimeout %v: got %+v over %d connections, want at most %d timeouts", timeout, limit, got, len(b.conns), most)
 		}
-		return reply{Status: 200}
-	})
-	if got := b.run(); got.TimedOut > 9 || got.Done == 0 || got.Done+got.TimedOut+got.Lost != got.Sent || len(b.conns) != 2 {
-		t.Errorf("got %+v over %d connections", got, len(b.conns))
 	}
 }
 
