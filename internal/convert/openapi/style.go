@@ -20,11 +20,22 @@ func styleOf(p value, standard string) (style string, explode bool) {
 	return style, explode
 }
 
-// pairs are a parameter of a query, cookies or a property of a form. A parameter with a content is JSON. encode is done
-// to each name and value.
+// content is the text of a parameter that has a content, in its media type: JSON, or a string as it stands.
+func content(p value, v json.RawMessage) (text string, has bool) {
+	kinds := p.raw("content").names()
+	if len(kinds) == 0 {
+		return "", false
+	}
+	if isJSON(kinds[0]) {
+		return string(v), true
+	}
+	return plainText(v), true
+}
+
+// pairs are a parameter of a query, cookies or a property of a form. encode is done to each name and value.
 func pairs(p value, name string, v json.RawMessage, encode func(string) string) (out []string) {
-	if p.raw("content").is() {
-		return []string{encode(name) + "=" + encode(string(v))}
+	if text, has := content(p, v); has {
+		return []string{encode(name) + "=" + encode(text)}
 	}
 	style, explode := styleOf(p, "form")
 	members, isObject := membersOf(v)
@@ -47,10 +58,10 @@ func pairs(p value, name string, v json.RawMessage, encode func(string) string) 
 	return []string{encode(name) + "=" + strings.Join(texts, cmp.Or(separators[style], ","))}
 }
 
-// simple is a parameter of a path or a header field, in the style of RFC 6570 3.2.2. One with a content is JSON.
+// simple is a parameter of a path or a header field, in the style of RFC 6570 3.2.2, unless it has a content.
 func simple(p value, v json.RawMessage, encode func(string) string) string {
-	if p.raw("content").is() {
-		return encode(string(v))
+	if text, has := content(p, v); has {
+		return encode(text)
 	}
 	_, explode := styleOf(p, "simple")
 	return strings.Join(parts(v, explode, encode), ",")
@@ -79,18 +90,29 @@ func parts(v json.RawMessage, explode bool, encode func(string) string) (out []s
 	return out
 }
 
-// form is application/x-www-form-urlencoded of an object. A property that is an object is JSON if its encoding has no
-// style.
+// form is application/x-www-form-urlencoded of an object.
 func form(object json.RawMessage, encoding value) []byte {
 	var out []string
 	members, _ := membersOf(object)
 	for _, m := range members {
 		in := encoding.raw(m.name)
-		if _, isObject := membersOf(m.value); isObject && !in.raw("style").is() {
+		if inJSON(in, m.value) {
 			out = append(out, url.QueryEscape(m.name)+"="+url.QueryEscape(string(m.value)))
 			continue
 		}
 		out = append(out, pairs(in, m.name, m.value, url.QueryEscape)...)
 	}
 	return []byte(strings.Join(out, "&"))
+}
+
+// inJSON: a property of a form is JSON if it is an object or has such a contentType. The contentType has no effect
+// beside style, explode and allowReserved, not even that which an object has by default.
+func inJSON(encoding value, v json.RawMessage) bool {
+	for _, name := range []string{"style", "explode", "allowReserved"} {
+		if encoding.raw(name).is() {
+			return false
+		}
+	}
+	_, isObject := membersOf(v)
+	return isObject || isJSON(encoding.raw("contentType").text())
 }
