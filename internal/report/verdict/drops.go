@@ -39,7 +39,16 @@ func (c *comparison) findDrops(f *build.Figures, limit float64) error {
 // requests with another cause were dropped there.
 func (in *input) byLimit(c *comparison) bool {
 	others := in.report.Requests.Dropped - droppedFor(in.report, runnerv1alpha1.CauseRequestLimit)
-	return c.drops > 0 && c.drops <= c.dropped-others
+	return c.drops > 0 && others <= c.spare()
+}
+
+// spare is how many of the dropped requests can have another cause than the operator's limit, if the limit is to excuse
+// the failure; -1: dropped requests do not explain it.
+func (c *comparison) spare() int64 {
+	if c.drops == 0 {
+		return -1
+	}
+	return c.dropped - c.drops
 }
 
 // droppedFor counts the dropped requests of measured stages that have one of the causes.

@@ -13,15 +13,17 @@ import (
 type Live struct {
 	plan  *runnerv1alpha1.Plan
 	watch *build.Watch
-	// windows is the worst window of each threshold so far.
+	// windows are the windows of each threshold so far.
 	windows []worst
 }
 
-// worst is the worst window of a threshold. If it failed, the first window that failed was after the time since the
-// start.
+// worst is what the windows of a threshold come to: the comparison in the window that decides, with the result of the
+// window with the worst value. If it failed, the first window that failed was after the time since the start.
 type worst struct {
 	comparison
 
+	// shown is the window with the worst value.
+	shown comparison
 	after time.Duration
 }
 
@@ -42,7 +44,7 @@ func (l *Live) Restore(name string, o Observation) {
 	for i := range l.windows {
 		if w := &l.windows[i]; w.result.Name == name && w.result.Window != "" {
 			w.saw(o)
-			w.after = o.After
+			w.shown, w.after = w.comparison, o.After
 		}
 	}
 }
@@ -80,25 +82,34 @@ func (l *Live) window(i int, c *comparison) {
 		return
 	}
 	w := &l.windows[i]
-	if w.isKnown() && !worse(c, &w.comparison) {
-		return
+	known := w.isKnown()
+	if !known || worse(c, &w.shown) {
+		if !known || w.shown.result.Passed {
+			w.after = l.watch.Elapsed()
+		}
+		w.shown = *c
 	}
-	if !w.isKnown() || w.result.Passed {
-		w.after = l.watch.Elapsed()
+	if !known || decides(c, &w.comparison) {
+		w.comparison = *c
 	}
-	w.comparison = *c
+	w.result = w.shown.result
 }
 
-// worse compares two results of a threshold. A failure that dropped requests do not explain is worse than one that they
-// do, which the operator's limit can excuse. A percentile among requests without a response is greater than all others.
+// worse compares two results of a threshold. A percentile among requests without a response is greater than all others.
 func worse(c, than *comparison) bool {
-	if !c.result.Passed && !than.result.Passed && (c.drops == 0) != (than.drops == 0) {
-		return c.drops == 0
-	}
 	if c.unanswered != than.unanswered {
 		return c.unanswered != c.isMinimum
 	}
 	return c.above > than.above
+}
+
+// decides returns whether a result decides over another one. Of two failures, it is the one that the operator's limit
+// excuses the least, so that what it excuses hides nothing else; otherwise, the worse one.
+func decides(c, over *comparison) bool {
+	if spare := over.spare(); !c.result.Passed && !over.result.Passed && c.spare() != spare {
+		return c.spare() < spare
+	}
+	return worse(c, over)
 }
 
 // Results returns what each threshold observed so far: in the worst window, or since the start. A value that is not

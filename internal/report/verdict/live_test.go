@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,18 +158,46 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestWorstWindow: what dropped requests explain does not hide a window that failed without them.
+// TestWorstWindow: the highest value is shown, and the window that the operator's limit excuses the least decides, in any order.
 func TestWorstWindow(t *testing.T) {
-	explained, other := comparison{above: 0.05, drops: 50}, comparison{above: 0.04}
-	held := comparison{above: -0.01, result: runnerv1alpha1.ThresholdResult{Passed: true}}
-	higher := comparison{above: 0.06, drops: 60}
-	for name, order := range map[string][2]comparison{
-		"not explained, and a higher value": {other, explained},
-		"both explained":                    {higher, explained},
-		"explained, and one that held":      {explained, held},
+	// A second is a window of requests that succeed, that fail a check, and that are dropped.
+	type second struct{ succeeded, failed, dropped int64 }
+	for name, tt := range map[string]struct {
+		max      string
+		seconds  []second
+		noStream int64
+		outcome  runnerv1alpha1.Outcome
+		observed string
+	}{
+		"no request is limited":        {"1%", []second{{500, 0, 500}, {980, 20, 0}}, 500, runnerv1alpha1.OutcomeFailed, "50%"},
+		"limited, and checks fail":     {"1%", []second{{500, 0, 500}, {980, 20, 0}}, 0, runnerv1alpha1.OutcomeFailed, "50%"},
+		"limited in both":              {"1%", []second{{500, 0, 500}, {900, 0, 100}}, 0, runnerv1alpha1.OutcomeInconclusive, "50%"},
+		"limited in one":               {"10%", []second{{1400, 0, 600}, {850, 0, 150}}, 100, runnerv1alpha1.OutcomeFailed, "30%"},
+		"limited in both, for a tenth": {"10%", []second{{1400, 0, 600}, {850, 0, 150}}, 90, runnerv1alpha1.OutcomeInconclusive, "30%"},
+		"limited, and one passes":      {"1%", []second{{500, 0, 500}, {995, 5, 0}}, 0, runnerv1alpha1.OutcomeInconclusive, "50%"},
 	} {
-		if worst, than := order[0], order[1]; !worse(&worst, &than) || worse(&than, &worst) {
-			t.Errorf("%s: %+v is not worse than %+v", name, worst, than)
+		for range 2 {
+			r := good()
+			r.plan.Thresholds = []runnerv1alpha1.Threshold{{Name: "t", Metric: runnerv1alpha1.MetricErrorRate, Max: tt.max, Window: time.Second}}
+			l := NewLive(&r.plan, 1)
+			s := runnerv1alpha1.Snapshot{Boot: "b", State: runnerv1alpha1.StateRunning, StartAt: 1, StartedAt: 1, Clock: 1, Stages: make([]runnerv1alpha1.StageCounters, 1)}
+			for _, of := range append([]second{{}}, tt.seconds...) {
+				c := &s.Counters
+				c.Sent, c.Done, c.Succeeded = c.Sent+of.succeeded+of.failed, c.Done+of.succeeded+of.failed, c.Succeeded+of.succeeded
+				c.FailedChecks, c.Dropped = c.FailedChecks+of.failed, c.Dropped+of.dropped
+				s.Sequence, s.Clock = s.Sequence+1, s.Clock+int64(time.Second)
+				if err := l.Add(&s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.isLimited(s.Counters.Dropped)
+			r.report.Failures[0].Cause = runnerv1alpha1.CauseNoStream
+			r.isLimitedToo(s.Counters.Dropped - tt.noStream)
+			v, err := Judge(&r.plan, &r.report, Facts{Seen: l.Seen()})
+			if shown := l.Results()[0]; err != nil || v.Outcome != tt.outcome || v.Thresholds[0] != shown || shown.Observed != tt.observed {
+				t.Errorf("%s, %v: got %+v, %v, shown %+v; want %s, %s", name, tt.seconds, v, err, shown, tt.outcome, tt.observed)
+			}
+			slices.Reverse(tt.seconds)
 		}
 	}
 }
