@@ -71,7 +71,8 @@ const (
 	// created earlier and waits for it, too. The message names it.
 	ReasonWaitingForLock = "WaitingForLock"
 	// ReasonLockNotGiven means that no LoadTest can use the lock of the test (spec.lock): a Job or a pod of its last
-	// holder, which the message names, has not ended, or the lock was never given to a LoadTest.
+	// holder, which the message names, has not ended, or the lock was never given to a LoadTest, or its holder does not
+	// need it any more and the API server refuses to give it to another one.
 	ReasonLockNotGiven = "LockNotGiven"
 	// ReasonJobCreationFailed means that the API server refuses the Job of the runners.
 	ReasonJobCreationFailed = "JobCreationFailed"

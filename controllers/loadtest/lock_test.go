@@ -372,7 +372,7 @@ func TestLockInterleavings(t *testing.T) {
 	}
 }
 
-// TestWaitingForALockListsNothing: a pass of a test that waits for its lock reads the lock only, however many tests wait.
+// TestWaitingForALockListsNothing: a pass of a test that waits for its lock reads the lock and its holder only, however many tests wait.
 func TestWaitingForALockListsNothing(t *testing.T) {
 	w := newLockWorld(t, 1)
 	tests := apiserver.Objects[*v1alpha1.LoadTest](w.api)
@@ -403,5 +403,47 @@ func TestWaitingForALockListsNothing(t *testing.T) {
 	}
 	if lists != 0 {
 		t.Errorf("%d lists for %d tests that wait", lists, lockTests-1)
+	}
+}
+
+// TestLockThatIsNotPassedOn: while the API server refuses to pass the lock on, the test that waits does not wait for the last holder. Another pass
+// finds that, because the lock does not change.
+func TestLockThatIsNotPassedOn(t *testing.T) {
+	for name, leave := range map[string]func(*lockWorld){
+		"ended":     func(w *lockWorld) { edit(w, "t0", end) },
+		"deleted":   func(w *lockWorld) { remove[*v1alpha1.LoadTest](w, "t0") },
+		"suspended": func(w *lockWorld) { edit(w, "t0", func(lt *v1alpha1.LoadTest) { lt.Spec.Suspend = true }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newLockWorld(t, 1)
+			direct := w.direct("operator")
+			cache := w.behind(direct)
+			r, locks := newReconciler(nil, cache, direct, nil), lock.New(cache, direct, &events.FakeRecorder{}, time.Now)
+			pass := func(want string) (lockErr error) {
+				for _, kind := range cachedKinds {
+					cache.sync(kind, w.api)
+				}
+				_, lockErr = locks.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: lockNamespace, Name: "core"}})
+				cache.sync(reflect.TypeFor[*statev1alpha1.LoadTestLock](), w.api)
+				s := &run.Facts{LoadTest: apiserver.Find[*v1alpha1.LoadTest](w.api, lockNamespace, "t1"), Record: &record.Record{}}
+				if err := r.observe.unlocked(t.Context(), s); err != nil || s.Unlocked == nil || s.Unlocked.Reason != want || s.Unlocked.Retry == 0 {
+					t.Errorf("%+v, %v; want %s, and another pass", s.Unlocked, err, want)
+				}
+				return lockErr
+			}
+			if err := pass(v1alpha1.ReasonWaitingForLock); err != nil {
+				t.Error(err)
+			}
+			leave(w)
+			w.api.Fault = func(r apiserver.Request) (f apiserver.Fault) {
+				if r.Verb == "update" && r.Name == "core" {
+					f.Err = apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestlocks"}, "core", errors.New("a policy"))
+				}
+				return f
+			}
+			if err := pass(v1alpha1.ReasonLockNotGiven); !apierrors.IsForbidden(err) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

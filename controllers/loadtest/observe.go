@@ -299,6 +299,10 @@ func (o *observer) hasLock(ctx context.Context, f *run.Facts) (bool, error) {
 	return err == nil && lock.Holds(f.LoadTest, of), err
 }
 
+// lockInterval is the time between two passes of a test that waits for its lock. A lock that the API server does not
+// let go on to another test does not change, so no event says that its holder has ended.
+const lockInterval = time.Minute
+
 // unlocked fills the facts with why the test has no lock. A suspended test waits for its user and not for its lock.
 func (o *observer) unlocked(ctx context.Context, f *run.Facts) error {
 	name := f.LoadTest.Spec.Lock
@@ -306,11 +310,16 @@ func (o *observer) unlocked(ctx context.Context, f *run.Facts) error {
 		return nil
 	}
 	of, err := o.lock(ctx, o.client, f)
-	if err == nil && !lock.Holds(f.LoadTest, of) {
-		f.Unlocked = run.NotReady(lock.Reason(of), fmt.Sprintf("lock %s is %s", name,
-			lock.Why(f.LoadTest.Name, of)))
+	if err != nil || lock.Holds(f.LoadTest, of) {
+		return err
 	}
-	return err
+	holder, err := lock.Holder(ctx, o.client, of)
+	if err != nil {
+		return fmt.Errorf("LoadTestLock %s: %w", name, err)
+	}
+	f.Unlocked = run.NotReady(lock.Reason(of, holder), fmt.Sprintf("lock %s is %s", name, lock.Why(f.LoadTest.Name, of)))
+	f.Unlocked.Retry = lockInterval
+	return nil
 }
 
 // lock returns the lock of the test; nil: it does not exist.

@@ -146,23 +146,30 @@ func TestWhy(t *testing.T) {
 	passed.Holder, passed.Waiting = statev1alpha1.LockHolder{Name: "b", UID: "uid-b"}, []string{"c", "d"}
 	left := lock.DeepCopy()
 	left.Holder.Left = "pod a-1-0"
+	released := lock.DeepCopy()
+	released.Holder.Released = true
+	holds, over := test("a", 1), test("a", 1, started, ended)
 	longer, shorter := lock.DeepCopy(), lock.DeepCopy()
 	longer.Waiting, shorter.Waiting = []string{"b", "c", "d", "e"}, []string{"b", "d"}
 	for _, tt := range []struct {
 		name, want string
 		lock       *statev1alpha1.LoadTestLock
+		holder     *v1alpha1.LoadTest
 		reason     string
 	}{
-		{"b", "not given to a LoadTest yet", nil, v1alpha1.ReasonLockNotGiven},
-		{"b", "held by LoadTest ns/a", lock, v1alpha1.ReasonWaitingForLock},
-		{"c", "held by LoadTest ns/a; before this test: LoadTest ns/b", lock, v1alpha1.ReasonWaitingForLock},
-		{"d", "held by LoadTest ns/a; before this test: LoadTest ns/b and 1 more", lock, v1alpha1.ReasonWaitingForLock},
-		{"b", "held by LoadTest ns/a, whose pod a-1-0 has not ended", left, v1alpha1.ReasonLockNotGiven},
+		{"b", "not given to a LoadTest yet", nil, nil, v1alpha1.ReasonLockNotGiven},
+		{"b", "held by LoadTest ns/a", lock, &holds, v1alpha1.ReasonWaitingForLock},
+		{"c", "held by LoadTest ns/a; before this test: LoadTest ns/b", lock, &holds, v1alpha1.ReasonWaitingForLock},
+		{"d", "held by LoadTest ns/a; before this test: LoadTest ns/b and 1 more", lock, &holds, v1alpha1.ReasonWaitingForLock},
+		{"b", "held by LoadTest ns/a, whose pod a-1-0 has not ended", left, &over, v1alpha1.ReasonLockNotGiven},
+		{"b", "held by LoadTest ns/a", lock, &over, v1alpha1.ReasonLockNotGiven},
+		{"b", "held by LoadTest ns/a", lock, nil, v1alpha1.ReasonLockNotGiven},
+		{"b", "held by LoadTest ns/a", released, &holds, v1alpha1.ReasonLockNotGiven},
 	} {
 		if got := Why(tt.name, tt.lock); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
-		if got := Reason(tt.lock); got != tt.reason {
+		if got := Reason(tt.lock, tt.holder); got != tt.reason {
 			t.Errorf("%s is %q: reason %s, want %s", tt.name, tt.want, got, tt.reason)
 		}
 	}

@@ -105,16 +105,28 @@ func (r *reconciler) facts(ctx context.Context, lock *statev1alpha1.LoadTestLock
 	if keeps, _ := f.keeps(lock, len(f.others(lock)) > 0); keeps || lock.Holder.UID == "" {
 		return f, nil
 	}
-	f.holder = &v1alpha1.LoadTest{}
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: lock.Namespace, Name: lock.Holder.Name}, f.holder)
-	if client.IgnoreNotFound(err) != nil {
-		return f, fmt.Errorf("reading the holder of the lock: %w", err)
-	}
-	if err != nil || f.holder.UID != lock.Holder.UID {
-		f.holder = nil
+	var err error
+	if f.holder, err = Holder(ctx, r.reader, lock); err != nil {
+		return f, err
 	}
 	f.left, err = r.leftOf(ctx, lock.Namespace, &lock.Holder)
 	return f, err
+}
+
+// Holder returns the LoadTest that got a lock last; nil: there is no lock, or the LoadTest does not exist any more.
+func Holder(ctx context.Context, from client.Reader, lock *statev1alpha1.LoadTestLock) (*v1alpha1.LoadTest, error) {
+	if lock == nil {
+		return nil, nil
+	}
+	out := &v1alpha1.LoadTest{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: lock.Namespace, Name: lock.Holder.Name}, out)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the holder of the lock: %w", err)
+	}
+	if err != nil || out.UID != lock.Holder.UID {
+		return nil, nil
+	}
+	return out, nil
 }
 
 // leftOf returns a Job or a pod of a LoadTest that has not ended; empty: all have.

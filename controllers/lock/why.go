@@ -39,9 +39,10 @@ func Why(name string, lock *statev1alpha1.LoadTestLock) string {
 }
 
 // Reason returns the reason of RunnersReady of a LoadTest that does not have a lock. It tells a wait for another test,
-// which can last, from a lock that is not passed on. lock is nil if it does not exist.
-func Reason(lock *statev1alpha1.LoadTestLock) string {
-	if lock == nil || lock.Holder.Left != "" {
+// which can last, from a lock that is not passed on: something is left of the last test, or the API server refuses the
+// lock. lock and its holder are nil if they do not exist.
+func Reason(lock *statev1alpha1.LoadTestLock, holder *v1alpha1.LoadTest) string {
+	if lock == nil || lock.Holder.Left != "" || lock.Holder.Released || holder == nil || !wants(holder, lock.Name) {
 		return v1alpha1.ReasonLockNotGiven
 	}
 	return v1alpha1.ReasonWaitingForLock
