@@ -604,7 +604,7 @@ type Part struct {
 	Functions []Function `json:"functions,omitempty"`
 }
 
-// IsLiteral returns whether the part is no placeholder.
+// IsLiteral returns whether the part is a text of the manifest and not a placeholder.
 func (p *Part) IsLiteral() bool {
 	return p.Variable+p.Listener+p.Capture+p.Global == 0 && p.Content == nil && len(p.Functions) == 0
 }
