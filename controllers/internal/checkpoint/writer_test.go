@@ -112,8 +112,11 @@ func newStage(t *testing.T, from *runners, bytesPerSecond int) *stage {
 	return s
 }
 
-// pass lets d pass and all that is due then happen.
-func pass(d time.Duration) {
+// pass lets d pass and all that is due then happen. A round of the Writer begins with the lock of the runners, so what
+// the test has read happens before.
+func (s *stage) pass(d time.Duration) {
+	s.runners.mu.Lock()
+	s.runners.mu.Unlock() //nolint:staticcheck // the section is empty on purpose
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -131,11 +134,11 @@ func TestWriterStoresEachRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, newRunners(2, 3, 1), 1<<20)
 		defer s.cancel()
-		pass(MinInterval + time.Second)
+		s.pass(MinInterval + time.Second)
 		if got := len(s.stored(t)); got != 6 {
 			t.Errorf("%d checkpoints after the first interval, want 6", got)
 		}
-		pass(2 * MinInterval)
+		s.pass(2 * MinInterval)
 		if s.creates != 6 || s.updates != 12 {
 			t.Errorf("%d creates and %d updates after three intervals, want 6 and 12", s.creates, s.updates)
 		}
@@ -152,7 +155,7 @@ func TestWriterSkipsWhatHasNotChanged(t *testing.T) {
 		from.idle = true
 		s := newStage(t, from, 1<<20)
 		defer s.cancel()
-		pass(10*MinInterval + time.Second)
+		s.pass(10*MinInterval + time.Second)
 		if s.creates != 2 || s.updates != 0 {
 			t.Errorf("%d creates and %d updates, want 2 and 0", s.creates, s.updates)
 		}
@@ -168,7 +171,7 @@ func TestWriterStoresWhenTheSnapshotWasReceived(t *testing.T) {
 		begin := time.Now()
 		s := newStage(t, newRunners(1, 1, 1), 1<<20)
 		defer s.cancel()
-		pass(MinInterval + time.Second)
+		s.pass(MinInterval + time.Second)
 		want := begin.Add(MinInterval - pollAge)
 		if stored := s.stored(t); len(stored) != 1 || !stored[0].Checkpoint.Time.Time.Equal(want) {
 			t.Errorf("checkpoints %v, want one of %s", stored, want)
@@ -183,7 +186,7 @@ func TestWriterKeepsTheBudget(t *testing.T) {
 		s := newStage(t, newRunners(10, 20, 1), budget)
 		defer s.cancel()
 		begin := time.Now()
-		pass(2 * time.Minute)
+		s.pass(2 * time.Minute)
 		limit := time.Since(begin).Seconds()*budget + MaxBytes
 		if s.stats.bytes > limit || s.stats.bytes < limit*0.8 {
 			t.Errorf("%.0f bytes in two minutes, want nearly %.0f", s.stats.bytes, limit)
@@ -204,7 +207,7 @@ func TestWriterRefused(t *testing.T) {
 		s := newStage(t, newRunners(1, 3, 1), 1<<20)
 		defer s.cancel()
 		s.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota")))
-		pass(3*MinInterval + time.Second)
+		s.pass(3*MinInterval + time.Second)
 		if s.creates != 3 || s.changes != 1 || len(s.log) != 1 {
 			t.Errorf("%d writes, %d changes, log %q in three rounds; want 3, 1 and one message", s.creates, s.changes, s.log)
 		}
@@ -212,7 +215,7 @@ func TestWriterRefused(t *testing.T) {
 			t.Errorf("problem %v, want the text of the API server", err)
 		}
 		s.refuse(nil)
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if got := len(s.stored(t)); got != 3 || s.changes != 2 || s.Problem("run0") != nil {
 			t.Errorf("%d checkpoints, %d changes, problem %v; want 3, 2 and none", got, s.changes, s.Problem("run0"))
 		}
@@ -225,7 +228,7 @@ func TestWriterWithoutAPIServer(t *testing.T) {
 		s := newStage(t, newRunners(3, 3, 1), 1<<20)
 		defer s.cancel()
 		s.refuse(errors.New("connection refused"))
-		pass(2*MinInterval + time.Second)
+		s.pass(2*MinInterval + time.Second)
 		if s.creates != 2 || s.changes != 0 || len(s.log) != 0 {
 			t.Errorf("%d writes, %d changes, log %q; want one write a round and no message", s.creates, s.changes, s.log)
 		}
@@ -237,12 +240,12 @@ func TestWriterLeads(t *testing.T) {
 		s := newStage(t, newRunners(1, 1, 1), 1<<20)
 		defer s.cancel()
 		s.leads.Store(false)
-		pass(3 * MinInterval)
+		s.pass(3 * MinInterval)
 		if s.creates != 0 {
 			t.Errorf("%d writes of a process that is not the leader", s.creates)
 		}
 		s.leads.Store(true)
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if s.creates != 1 {
 			t.Errorf("%d writes after the election, want 1", s.creates)
 		}
@@ -255,9 +258,9 @@ func TestWriterForgets(t *testing.T) {
 		from := newRunners(1, 1, 1)
 		s := newStage(t, from, 1<<20)
 		defer s.cancel()
-		pass(MinInterval)
+		s.pass(MinInterval)
 		from.remove(func(Key) bool { return true })
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if len(s.known) != 0 {
 			t.Errorf("%d runners are known after the end of the run", len(s.known))
 		}
@@ -271,7 +274,7 @@ func TestMetrics(t *testing.T) {
 		s := newStage(t, newRunners(1, 1, 0), 1<<20)
 		defer s.cancel()
 		s.Register(reg)
-		pass(MinInterval + 2*time.Second)
+		s.pass(MinInterval + 2*time.Second)
 		families, err := reg.Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -297,7 +300,7 @@ func TestWriterPassesOver(t *testing.T) {
 		s := newStage(t, newRunners(3, 1, 1), 1<<20)
 		defer s.cancel()
 		s.refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"))
-		pass(MinInterval + time.Second)
+		s.pass(MinInterval + time.Second)
 		if s.creates != 3 || s.changes != 0 {
 			t.Errorf("%d writes, %d changes; want one write for each run and no problem", s.creates, s.changes)
 		}
@@ -311,12 +314,12 @@ func TestWriterOfARunWithoutAnswers(t *testing.T) {
 		s := newStage(t, newRunners(2, 3, 1), 1<<20)
 		defer s.cancel()
 		s.refuseOf("orders0", context.DeadlineExceeded)
-		pass(4*MinInterval + time.Second)
+		s.pass(4*MinInterval + time.Second)
 		if got := len(s.stored(t)); got != 3 || s.updates < 6 {
 			t.Errorf("%d checkpoints and %d updates after four rounds, want 3 of orders1 and at least 6", got, s.updates)
 		}
 		s.refuse(nil)
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if got := len(s.stored(t)); got != 6 {
 			t.Errorf("%d checkpoints after a round with answers, want 6", got)
 		}
@@ -333,7 +336,7 @@ func TestWriterForeignObject(t *testing.T) {
 		if err := s.server.Create(t.Context(), foreign); err != nil {
 			t.Fatal(err)
 		}
-		pass(4*MinInterval + time.Second)
+		s.pass(4*MinInterval + time.Second)
 		if got := len(s.stored(t)); got != 6 || s.updates < 5*2 {
 			t.Errorf("%d checkpoints and %d updates after four rounds, want 6 and at least 10", got, s.updates)
 		}
@@ -346,7 +349,7 @@ func TestWriterForeignObject(t *testing.T) {
 		if err := s.server.Delete(t.Context(), foreign); err != nil {
 			t.Fatal(err)
 		}
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if s.Problem("run0") != nil || s.changes != 2 {
 			t.Errorf("problem %v, %d changes after the deletion, want none and 2", s.Problem("run0"), s.changes)
 		}
@@ -371,11 +374,11 @@ func TestWriterProblemOutlivesItsRunner(t *testing.T) {
 				s := newStage(t, newRunners(2, 3, 1), 1<<20)
 				defer s.cancel()
 				s.refuseOf("orders0", apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("no")))
-				pass(MinInterval + time.Second)
+				s.pass(MinInterval + time.Second)
 				first := s.runs["run0"].key
 				s.remove(func(k Key) bool { return k == first })
 				tt.then(s)
-				pass(MinInterval)
+				s.pass(MinInterval)
 				if got := s.Problem("run0"); (got != nil) != tt.problem || s.changes != tt.changes {
 					t.Errorf("problem %v, %d changes; want %t and %d", got, s.changes, tt.problem, tt.changes)
 				}
@@ -400,12 +403,12 @@ func TestWriterIdleRunnerHasNoProblem(t *testing.T) {
 		if err := s.server.Create(t.Context(), foreign); err != nil {
 			t.Fatal(err)
 		}
-		pass(3*MinInterval + time.Second)
+		s.pass(3*MinInterval + time.Second)
 		if s.Problem("run0") == nil {
 			t.Fatal("no problem with the object of another runner")
 		}
 		s.remove(func(k Key) bool { return k == runKey(0, 1) })
-		pass(MinInterval)
+		s.pass(MinInterval)
 		if got := s.Problem("run0"); got != nil || s.changes != 2 {
 			t.Errorf("problem %v, %d changes; want none and 2", got, s.changes)
 		}
