@@ -136,6 +136,11 @@ func lead(ctx context.Context) {
 func (o *operator) observe(phase v1alpha1.Phase, r *rv.Report) {
 	st := o.status.DeepCopy()
 	st.Phase, st.Shards = phase, &v1alpha1.ShardCounts{Desired: 2, Ready: 2}
+	ready := metav1.Condition{Type: v1alpha1.ConditionRunnersReady, Status: metav1.ConditionTrue, Reason: "Ready"}
+	if phase == v1alpha1.PhasePending {
+		ready.Status, ready.Reason = metav1.ConditionFalse, v1alpha1.ReasonWaitingForLock
+	}
+	meta.SetStatusCondition(&st.Conditions, ready)
 	if r != nil {
 		st.StartTime = &metav1.Time{Time: o.started}
 		st.Results = resultsOf(r)
