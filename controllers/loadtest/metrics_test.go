@@ -163,7 +163,7 @@ h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1
 	}
 }
 
-// TestWaiting: a test that waits for its turn is told from one that is stuck.
+// TestWaiting: a test that waits for its turn has a series, and one that is stuck has none.
 func TestWaiting(t *testing.T) {
 	c, reg, _ := registered(time.Minute, 10)
 	before := &v1alpha1.LoadTestStatus{}

@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 		"ForcedBeforeTheStart": `0s operators; 0s links; 0s test lost=2 rate=5 seconds=11 shards=4;
 			1ms@update:LoadTestRun+698ms evict; 18ms@patch:Job+1.743s node ms=1389 runner=4; 3.333s force ms=3089;
 			6.003s node`,
-		// The Job replaces a lost runner of a loop that ends by requests, with Continue: nobody sends its share again.
+		// The Job replaces a lost runner of a loop that ends by requests, with Continue: no other runner sends its share again.
 		"LostShareOfALoop": `0s operators; 0s links delay=9; 0s test lost=1 profile=4 rate=60 seconds=80 shards=2; 4s suspend;
 			9s force ms=50; 20.1s suspend`,
 	} {
