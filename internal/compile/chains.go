@@ -107,15 +107,20 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 }
 
 func (c *planner) inFlight(at *field.Path, n int) int {
-	workers := c.plan.Shards * max(c.plan.CPUsPerShard, 1)
-	switch {
-	case n < c.plan.Shards:
+	if n < c.plan.Shards {
 		c.fail(at, "must be at least runner.shards, one for each shard")
-	case n < workers:
-		c.warn(at, "%d is below the %d workers of all shards, of which no more than that can work: each needs an instance", n,
-			workers)
+	} else {
+		c.eachWorker(at, n, "an instance")
 	}
 	return n
+}
+
+// eachWorker warns if there are fewer of something than workers that need one each.
+func (c *planner) eachWorker(at *field.Path, n int, what string) {
+	if workers := c.plan.Shards * max(c.plan.CPUsPerShard, 1); n < workers {
+		c.warn(at, "%d is below the %d workers of all shards, of which no more than that can work: each needs %s", n,
+			workers, what)
+	}
 }
 
 // publish lists the captures of setup chains, which all other chains can read.
@@ -310,12 +315,15 @@ func (c *planner) asterisk(r *request, target int) {
 	}
 }
 
-// warnUnused warns of targets, templates, variables and captures that are not used.
+// warnUnused warns of targets, workers, templates, variables and captures that are not used.
 func (c *compiler) warnUnused() {
 	targets := c.plan.SentTo()
 	for i, t := range c.spec.Targets {
 		switch {
 		case targets[i]:
+			if n := c.plan.Targets[i].Connections; n >= c.plan.Shards { // else it is an error
+				c.eachWorker(specPath.Child("targets").Index(i).Child("connections"), n, "a connection")
+			}
 		case c.observed[i]:
 			c.plan.Targets[i].Connecting = rv.Connecting{OnDemand: true} // no load, no connections
 		default:

@@ -188,7 +188,11 @@ func TestWarningsOfChains(t *testing.T) {
 			setup(s, "Setup", v1alpha1.Template{Name: "begin"})
 			s.Chains[1].Weight = 2
 		}, []string{"spec.chains[1].weight: has no effect on a Setup chain, which runs once"}},
-		{"fewer instances than workers", func(s *spec) { s.Chains[0].MaxInFlight, s.Runner.CPUsPerShard = ptr.To[int32](3), ptr.To[int32](4) },
+		{"fewer connections than workers", func(s *spec) { s.Runner.CPUsPerShard = ptr.To[int32](4) },
+			[]string{"spec.targets[0].connections: 1 is below the 4 workers of all shards, of which no more than that can work: each needs a connection"}},
+		{"fewer instances than workers", func(s *spec) {
+			s.Chains[0].MaxInFlight, s.Runner.CPUsPerShard, s.Targets[0].Connections = ptr.To[int32](3), ptr.To[int32](4), ptr.To[int32](4)
+		},
 			[]string{"spec.chains[0].maxInFlight: 3 is below the 4 workers of all shards, of which no more than that can work: each needs an instance"}},
 		{"a delay beyond the end", func(s *spec) {
 			s.Chains = append(s.Chains, v1alpha1.Chain{Name: "late", Target: "target", StartDelay: duration(time.Second), Steps: []v1alpha1.Step{{Template: "create"}}})
