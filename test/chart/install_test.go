@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -46,8 +49,16 @@ func edit(t *testing.T, file, before, after string) {
 	}
 }
 
-// What an installation goes through: an earlier chart, an upgrade, a rollback, the end, and a new
-// beginning. The CRD follows the chart up and down, and stays with the LoadTests.
+var recreate = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+
+func rolling(surge, unavailable string) appsv1.DeploymentStrategy {
+	return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
+		MaxSurge: ptr.To(intstr.Parse(surge)), MaxUnavailable: ptr.To(intstr.Parse(unavailable)),
+	}}
+}
+
+// What an installation goes through: an earlier chart, an upgrade, a rollback, changes of the update strategy, the end,
+// and a new beginning. The CRD follows the chart up and down, and stays with the LoadTests.
 func TestLifecycle(t *testing.T) {
 	c := startCluster(t)
 	c.namespace(t, "h2surge-life")
@@ -77,6 +88,27 @@ func TestLifecycle(t *testing.T) {
 	state("", 1)
 	c.helm(t, on("upgrade", release, chartDir)...)
 	state("lt", 1)
+	for _, s := range []struct {
+		values string
+		want   appsv1.DeploymentStrategy
+	}{
+		{"leaderElection.enabled=false", recreate},
+		{"leaderElection.enabled=true", rolling("25%", "25%")},
+		{"strategy.type=Recreate", recreate},
+		{"strategy.rollingUpdate.maxUnavailable=0", rolling("25%", "0")},
+		{"strategy.type=Recreate", recreate},
+		{"strategy.type=RollingUpdate", rolling("25%", "25%")},
+		{"strategy.type=Recreate", recreate},
+	} {
+		c.helm(t, on("upgrade", release, chartDir, "--set", s.values)...)
+		deployment := &appsv1.Deployment{}
+		if err := c.get(t, deployment, "h2surge-life", "h2surge-controller-manager"); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.want, deployment.Spec.Strategy); diff != "" {
+			t.Errorf("%s: strategy (-want +got):\n%s", s.values, diff)
+		}
+	}
 
 	lt := builder.Minimal("kept").Namespace("h2surge-life").Build()
 	if err := c.Create(t.Context(), lt); err != nil {

@@ -52,6 +52,18 @@ app.kubernetes.io/component: runner
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
+{{- /* The update strategy with all its fields. The API server would set those that are missing, and no later server-side apply removes
+    such a field, but Recreate does not allow rollingUpdate. Without a Lease, two pods at a time would run every LoadTest twice. */ -}}
+{{- define "h2surge.strategy" -}}
+{{- $rolling := dict "type" "RollingUpdate" "rollingUpdate" (dict "maxSurge" "25%" "maxUnavailable" "25%") }}
+{{- $strategy := mergeOverwrite $rolling (.Values.strategy | default dict) }}
+{{- if and .Values.leaderElection.enabled (ne $strategy.type "Recreate") }}
+{{- toYaml $strategy }}
+{{- else -}}
+type: Recreate
+{{- end }}
+{{- end }}
+
 {{- define "h2surge.image" -}}
 {{- with .Values.image }}
 {{- if .digest }}
