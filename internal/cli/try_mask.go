@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
@@ -141,16 +143,27 @@ func (m *tryMask) field(name, value string) string {
 	return m.text(value)
 }
 
-// captured hides a value that was captured from a field or member with a secret name, here and in all later
-// requests.
+// captured hides a value that was captured from a secret source, here and in all later requests.
 func (m *tryMask) captured(name, value string, from *rv.Source) string {
-	source := from.Name
-	if i := strings.LastIndexByte(from.Pointer, '/'); i >= 0 {
-		source = from.Pointer[i+1:]
+	if m.hides(from) {
+		m.add(value, "capture "+name)
 	}
-	if m.off || !mask.IsSecret(source) {
-		return m.text(value)
+	return m.found(value, from)
+}
+
+// found hides a value from a secret source.
+func (m *tryMask) found(value string, from *rv.Source) string {
+	if m.hides(from) {
+		return mask.Hidden
 	}
-	m.add(value, "capture "+name)
-	return mask.Hidden
+	return m.text(value)
+}
+
+// hides reports whether the values of a source are secret: whether a header field, member or element that it names may
+// be. Members of a secret member are secret, too, as in the body that is shown.
+func (m *tryMask) hides(from *rv.Source) bool {
+	names := strings.FieldsFunc(from.Name+" "+from.Pointer+" "+from.JSONPath+" "+from.XPath, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
+	})
+	return !m.off && slices.ContainsFunc(names, mask.IsSecret)
 }

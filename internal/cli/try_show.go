@@ -324,14 +324,17 @@ func (t *tried) check(out *triedCheck, in *rv.Check, f *chain.Finding) {
 		}
 		return
 	}
-	want, found := strconv.Quote(string(f.Want)), strconv.Quote(string(f.Found))
+	value := func(b []byte) string { return strconv.Quote(t.mask.found(string(b), in.Source)) }
+	want, found := value(f.Want), value(f.Found)
 	if in.Source.Kind == rv.SourceResponseTime {
 		want, found = nanoseconds(f.Want), nanoseconds(f.Found)
 	}
 	switch in.Match.Op {
 	case rv.MatchMatches:
 		want = strconv.Quote(in.Match.Pattern)
-	case rv.MatchExists, rv.MatchLessThan, rv.MatchGreaterThan:
+	case rv.MatchExists:
+		want = string(f.Want)
+	case rv.MatchLessThan, rv.MatchGreaterThan:
 		want = strings.Trim(want, `"`)
 	}
 	if !f.HasFound {

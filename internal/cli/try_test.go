@@ -174,22 +174,29 @@ func TestTryOfATargetThatSteersTerminals(t *testing.T) {
 	}
 }
 
-// TestTryMasks: no output has a secret, whatever the format.
+// TestTryMasks: no output has a secret, whatever the format and whatever reads it.
 func TestTryMasks(t *testing.T) {
 	at := "http://" + tryTarget(t).Addr().String()
+	unescaped := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\"`, `"`)
 	for _, format := range []string{"text", "json", "yaml"} {
-		got := tries(t, "", "testdata/try/passed.yaml", "--target-url", at, "-o", format, "--full")
-		if got.code != 0 {
-			t.Errorf("-o %s: exit code %d, %s", format, got.code, got.errors)
-		}
-		for _, secret := range []string{"s3cr3t", "tok-4711", "cookie-4712"} {
-			if strings.Contains(got.out, secret) {
-				t.Errorf("-o %s shows %s", format, secret)
+		for file, shown := range map[string][]string{
+			"passed": {"secret keys/api", "/things/1", strings.Repeat("0123456789abcdef", 200)},
+			"sources": {"with <capture t>", "<authToken><capture x>", "60", `"/access_token" is "***"`,
+				`"/refresh_token" is no value`, `"/expires" is "60"`, `set-cookie is "***"`},
+		} {
+			got := tries(t, "", "testdata/try/"+file+".yaml", "--target-url", at, "-o", format, "--full")
+			if got.code != 0 {
+				t.Errorf("%s -o %s: exit code %d, %s", file, format, got.code, got.errors)
 			}
-		}
-		for _, shown := range []string{"secret keys/api", "/things/1", strings.Repeat("0123456789abcdef", 200)} {
-			if !strings.Contains(got.out, shown) {
-				t.Errorf("-o %s lacks %.40s", format, shown)
+			for _, secret := range []string{"s3cr3t", "tok-4711", "cookie-4712", "xml-4713"} {
+				if strings.Contains(got.out, secret) {
+					t.Errorf("%s -o %s shows %s", file, format, secret)
+				}
+			}
+			for _, want := range shown {
+				if !strings.Contains(unescaped.Replace(got.out), want) {
+					t.Errorf("%s -o %s lacks %.40s", file, format, want)
+				}
 			}
 		}
 	}
