@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -292,6 +294,36 @@ func TestKubeRunInterrupted(t *testing.T) {
 	code, _, errs = f.kubectl(kubeManifest, "run", "-f", "-", "--follow", "--stop-on-interrupt")
 	if want := "pcf is stopping; to get its report: kubectl h2surge report pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
 		t.Errorf("twice: exit code %d\n%s", code, errs)
+	}
+}
+
+// unread is a pipe whose reader has ended, such as head.
+type unread struct{}
+
+func (unread) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestKubeUnread: following ends like an interrupt if nothing reads its lines.
+func TestKubeUnread(t *testing.T) {
+	runs := func(lt *v1alpha1.LoadTest) {
+		if begins(lt); lt.Spec.Stop {
+			ends(lt)
+		}
+	}
+	for _, tc := range []struct {
+		args       string
+		objects    []client.Object
+		code, seen int // seen is the number of looks
+	}{
+		{"watch pcf", []client.Object{loadTest()}, 141, 1},
+		{"run -f - --follow", nil, 4, 1},
+		{"run -f - --follow --stop-on-interrupt", []client.Object{stored(t, rv.Verdict{Outcome: rv.OutcomeStopped})}, 141, 3},
+	} {
+		const most = 100
+		f := &fakeCluster{t: t, ticks: always(), objects: tc.objects, steps: append(slices.Repeat([]func(*v1alpha1.LoadTest){runs}, most), ends)}
+		code := command.Execute(t.Context(), newRootCommand(f.kube()), strings.Fields(tc.args), strings.NewReader(kubeManifest), unread{}, unread{})
+		if seen := most + 1 - len(f.steps); code != tc.code || seen != tc.seen {
+			t.Errorf("%s: exit code %d after %d looks, want %d after %d", tc.args, code, seen, tc.code, tc.seen)
+		}
 	}
 }
 

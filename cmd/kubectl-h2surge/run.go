@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -236,13 +237,8 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	defer stop()
 	wishes, release := r.kube.interrupts(false, func() {})
 	defer release()
-	err := r.cluster.Follow(ctx, r.test.Name, func(l cluster.Look) bool {
-		r.test = l.Test
-		if r.follow {
-			r.progress(l)
-		}
-		return !cluster.Finished(l.Test)
-	}, func() bool { return r.nextLook(ctx, ticks, wishes) })
+	err := r.cluster.Follow(ctx, r.test.Name, func(l cluster.Look) bool { return r.show(ctx, l) },
+		func() bool { return r.nextLook(ctx, ticks, wishes) })
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return command.Failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout,
@@ -253,16 +249,32 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	return kubeError(err)
 }
 
-func (r *kubeRun) progress(l cluster.Look) {
+// show takes one look; false: it is the last one. A reader of the progress that has ended, such as head, counts as an
+// interrupt.
+func (r *kubeRun) show(ctx context.Context, l cluster.Look) bool {
+	r.test = l.Test
+	unread := r.follow && errors.Is(r.progress(l), syscall.EPIPE)
+	switch {
+	case cluster.Finished(l.Test):
+		return false
+	case unread && !r.stopped:
+		r.left = !r.stops(ctx)
+	}
+	return !r.left
+}
+
+func (r *kubeRun) progress(l cluster.Look) error {
+	line := cluster.Line(l.Test, r.kube.now())
 	if l.Trouble != nil {
-		fmt.Fprintln(r.stderr, "no answer from the API server: "+mask.Line(l.Trouble.Error()))
-		return
+		line = "no answer from the API server: " + mask.Line(l.Trouble.Error())
+	} else {
+		for _, probe := range cluster.ProbeLines(l.Test, r.probes) {
+			r.probes++
+			fmt.Fprintln(r.stderr, probe)
+		}
 	}
-	for _, line := range cluster.ProbeLines(l.Test, r.probes) {
-		r.probes++
-		fmt.Fprintln(r.stderr, line)
-	}
-	fmt.Fprintln(r.stderr, cluster.Line(l.Test, r.kube.now()))
+	_, err := fmt.Fprintln(r.stderr, line)
+	return err
 }
 
 // nextLook waits until it is time to look again; false: the user wants to leave.

@@ -112,7 +112,7 @@ func (v *watching) close() {
 	}
 }
 
-// show draws one look; false: there will be nothing new.
+// show draws one look; false: there will be nothing new, or nothing reads it.
 func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 	ended := cluster.Finished(l.Test)
 	v.history.Add(l.Test)
@@ -128,8 +128,8 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 			v.probes++
 			fmt.Fprintln(v.out, line)
 		}
-		fmt.Fprintln(v.out, text)
-		return !ended
+		_, err := fmt.Fprintln(v.out, text)
+		return !ended && err == nil
 	}
 	size, ok := v.kube.size(v.out)
 	if !ok {
