@@ -225,12 +225,19 @@ func (x *Exchange) clear() {
 	x.BodySize, x.Cut, x.ResponseTime, x.early = 0, false, 0, 0
 }
 
-// Head keeps octets that come before the header fields.
-func (s *Exchanges) Head(x *Exchange, parts ...[]byte) {
-	for _, p := range parts {
-		x.octets = append(x.octets, p...)
-	}
+// Head says where an exchange has the parts of a request that was received and that come before its header fields.
+// Pseudo-header fields come in any order.
+type Head struct{ Method, Scheme, Authority, Path Span }
+
+// Span is a part of the octets of an exchange, valid until it is used for another one.
+type Span struct{ begin, end uint32 }
+
+// HeadPart keeps a part of a Head. Parts come before the header fields.
+func (s *Exchanges) HeadPart(x *Exchange, p []byte) Span {
+	at := uint32(len(x.octets))
+	x.octets = append(x.octets, p...)
 	s.settle(x)
+	return Span{at, uint32(len(x.octets))}
 }
 
 // Field keeps a header field. A session has checked the size of the header, so this memory has no other bound.
@@ -300,17 +307,15 @@ func (s *Exchanges) Complete(x *Exchange, status int, responseTime int64) *messa
 	return &x.Exchange
 }
 
-var schemeHTTP = []byte("http")
-
 // CompleteRequest makes the exchange have the request that was received, and a response with this status and the same
-// fields and body. The octets of the exchange begin with the method, the path and the authority, which have these
-// sizes.
-func (s *Exchanges) CompleteRequest(x *Exchange, method, path, authority, status int) {
+// fields and body.
+func (s *Exchanges) CompleteRequest(x *Exchange, head Head, status int) {
 	r := s.Complete(x, status, 0).Response
-	rest := x.octets[method:]
 	x.request = message.Message{
-		Method: x.octets[:method], Scheme: schemeHTTP, Path: rest[:path], Authority: rest[path : path+authority],
+		Method: x.at(head.Method), Scheme: x.at(head.Scheme), Authority: x.at(head.Authority), Path: x.at(head.Path),
 		Fields: r.Fields, Body: r.Body,
 	}
 	x.Request = &x.request
 }
+
+func (x *Exchange) at(s Span) []byte { return x.octets[s.begin:s.end] }

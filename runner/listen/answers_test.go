@@ -23,7 +23,8 @@ const ruled = `{apiVersion: h2surge.io/v1alpha1, kind: Target, rules: [
 {name: late, match: {path: /late}, responses: [{body: "${request.path}", delay: {fixed: 10ms}}]},
 {name: silent, match: {path: /silent}, responses: [{unanswered: 1}]},
 {name: reset, match: {path: /reset}, responses: [{reset: 1}]},
-{name: close, match: {path: /close}, responses: [{close: 1}]}]}`
+{name: close, match: {path: /close}, responses: [{close: 1}]},
+{name: secure, match: {path: /s, headers: [{name: ":scheme", equals: https}]}, responses: [{body: "${request.header.:scheme}://${request.header.:authority}"}]}]}`
 
 func newRuledBench(t *testing.T) *bench {
 	t.Helper()
@@ -73,6 +74,7 @@ func TestRules(t *testing.T) {
 		{path: "/silent", rule: "silent", open: 1},
 		{path: "/reset", rule: "reset", want: []string{"INTERNAL_ERROR"}},
 		{path: "/close", rule: "close", closed: true},
+		{path: "/s", want: []string{"200", "https://nf"}, rule: "secure"},
 	} {
 		t.Run(tt.path+tt.body[:min(len(tt.body), 9)], func(t *testing.T) {
 			b := newRuledBench(t)

@@ -93,7 +93,7 @@ func (b *bench) notify(path, body string) {
 	_ = fr.WriteSettings()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "nf"}} {
+	for _, f := range [][2]string{{":method", "POST"}, {":authority", "nf"}, {":scheme", "https"}, {":path", path}} {
 		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
 	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})

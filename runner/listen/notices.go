@@ -16,10 +16,8 @@ const (
 
 // notice is a notification in an exchange.
 type notice struct {
-	x *book.Exchange
-	// method, path and authority are the sizes of these parts of the request, which exchange.octets begins with in this
-	// order.
-	method, path, authority int
+	x    *book.Exchange
+	head book.Head
 }
 
 // OnRequest implements h2.ServerHandler.
@@ -29,8 +27,8 @@ func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 		c.refuseNotification(id, http2.ErrCodeRefusedStream)
 		return 0
 	}
-	n := notice{x: ls.exchanges.Alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
-	ls.exchanges.Head(n.x, method, path)
+	n := notice{x: ls.exchanges.Alloc(ls.all[c.listener].plan.MaxBody)}
+	n.head.Method, n.head.Path = ls.exchanges.HeadPart(n.x, method), ls.exchanges.HeadPart(n.x, path)
 	return uint32(ls.open.put(n))
 }
 
@@ -38,9 +36,10 @@ func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 func (c *served) OnHeader(_, tok uint32, name, value []byte) {
 	n := &c.ls.open.all[tok]
 	switch {
+	case string(name) == ":scheme":
+		n.head.Scheme = c.ls.exchanges.HeadPart(n.x, value)
 	case string(name) == ":authority":
-		c.ls.exchanges.Head(n.x, value)
-		n.authority = len(value)
+		n.head.Authority = c.ls.exchanges.HeadPart(n.x, value)
 	case name[0] != ':':
 		c.ls.exchanges.Field(n.x, name, value)
 	}
@@ -108,7 +107,7 @@ const acceptedStatus = 200
 // whole returns the exchange with the notification as its request, and also as its response, so that checks and
 // captures find it there.
 func (ls *Listeners) whole(n notice) *book.Exchange {
-	ls.exchanges.CompleteRequest(n.x, n.method, n.path, n.authority, acceptedStatus)
+	ls.exchanges.CompleteRequest(n.x, n.head, acceptedStatus)
 	return n.x
 }
 
