@@ -14,7 +14,8 @@ import (
 
 var specPath = field.NewPath("spec")
 
-func (c *compiler) chains() {
+// chains compiles the chains. It returns false if the plan has too many steps or too large ones, and then lacks some.
+func (c *compiler) chains() bool {
 	path := specPath.Child("chains")
 	flat := make([][]flatStep, len(c.spec.Chains))
 	steps := 0
@@ -25,10 +26,11 @@ func (c *compiler) chains() {
 		flat[i] = c.flatten(at.Child("steps"), chain)
 		steps += len(flat[i])
 	}
+	c.phases(path)
 	if steps > plan.MaxSteps {
 		c.fail(path, "%d steps in all chains together, at most %d are possible", steps, plan.MaxSteps)
+		return false
 	}
-	c.phases(path)
 	c.addAnswers()
 	c.oneUSIMEach(flat)
 	c.publish(flat)
@@ -39,8 +41,12 @@ func (c *compiler) chains() {
 			}
 		}
 	}
+	if c.size.large {
+		return false
+	}
 	c.weights()
 	c.warnUnused()
+	return true
 }
 
 // phases checks the phases and delays of all chains together.
@@ -165,7 +171,7 @@ func (c *compiler) steps(i int, flat []flatStep) {
 		}
 	}
 	c.bindings(s, flat, out)
-	for from := 0; from < len(flat); {
+	for from := 0; from < len(flat) && !c.size.large; {
 		to := from + 1
 		for to < len(flat) && flat[to].group > 0 && flat[to].group == flat[from].group {
 			to++
@@ -198,7 +204,11 @@ func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 			}
 			made[m.name] = j
 		}
-		out.Steps = append(out.Steps, c.step(s, &flat[j]))
+		step := c.step(s, &flat[j])
+		if !c.fits(&step) {
+			return
+		}
+		out.Steps = append(out.Steps, step)
 	}
 	for j := range flat {
 		s.made(&flat[j])

@@ -69,10 +69,11 @@ func compileChecked(name string, given *v1alpha1.LoadTestSpec, s *structure, pla
 	c.observe()
 	c.templates()
 	c.profiles()
-	c.chains()
-	c.rates()
-	c.search()
-	c.thresholds()
+	if c.chains() {
+		c.rates()
+		c.search()
+		c.thresholds()
+	}
 	if len(s.errs)+len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}
@@ -104,6 +105,7 @@ type compiler struct {
 	globals      map[string]*global
 	variableRead map[string]bool
 	usims        usims
+	size         sizer
 	tables       map[int]*table // by the index of a csv variable
 	// hidden: a script or a file, which only runners see, may read any variable or capture.
 	hidden bool

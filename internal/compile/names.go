@@ -81,6 +81,8 @@ func (s *scope) again(step *flatStep) {
 // resolve replaces the names in a text by what they mean at this step.
 func (c *compiler) resolve(s *scope, t text) (out rv.Text) {
 	named := func(ref *syntax.Reference) (rv.Part, bool) { return c.named(s, t.path, ref) }
+	out = slices.Grow(out, len(t.pieces))
+	c.size.octets += partSize * len(t.pieces)
 	for _, p := range t.pieces {
 		if p.Ref == nil {
 			out = append(out, rv.Part{Literal: p.Literal})
