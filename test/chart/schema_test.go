@@ -55,6 +55,7 @@ func TestRefused(t *testing.T) {
 		{"test's deadline", "test: {activeDeadlineSeconds: 1}", "at '/test/activeDeadlineSeconds': minimum"},
 
 		{"replicas without a leader", "{replicas: 2, leaderElection: {enabled: false}}", "replicas: must be 1 if leaderElection.enabled is false"},
+		{"no name of the Lease", "leaderElection: {id: ''}", "at '/leaderElection/id'"},
 		{"probe of another path", "livenessProbe: {httpGet: {path: /}}", "at '/livenessProbe/httpGet': got object, want integer"},
 		{"strategy", "strategy: {type: BlueGreen}", "at '/strategy/type'"},
 		{"volume without name", "extraVolumes: [{emptyDir: {}}]", "at '/extraVolumes/0': missing property 'name'"},

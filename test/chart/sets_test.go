@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -87,6 +88,11 @@ metrics:
     relabelings: [{targetLabel: cluster, replacement: lab}]
     metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: "go_.*"}]
 `, scraped},
+	"second release in a namespace": {`
+crd: {install: false}
+leaderElection: {id: second.h2surge.io}
+metrics: {prometheusRule: {enabled: true}, dashboards: {enabled: true}}
+`, second},
 	"network policies": {policies, limited},
 	"network policies in namespaces": {`
 watchNamespaces: [team-a, team-b]
@@ -304,6 +310,28 @@ func highlyAvailable(t *testing.T, all []*unstructured.Unstructured) {
 	}
 	if !*operatorConfig(t, all).LeaderElection.Enabled || !slices.Contains(names(all, "RoleBinding"), "h2surge-leader-election") {
 		t.Error("the replicas do not elect a leader")
+	}
+}
+
+// The operator has a Lease of its own, which its Role, its alert and its dashboard know.
+func second(t *testing.T, all []*unstructured.Unstructured) {
+	const id = "second.h2surge.io"
+	if got := operatorConfig(t, all).LeaderElection.ID; got != id {
+		t.Errorf("Lease %s, want %s", got, id)
+	}
+	var named []string
+	for _, r := range as[rbacv1.Role](t, find(t, all, "Role", "h2surge-leader-election")).Rules {
+		named = append(named, r.ResourceNames...)
+	}
+	if !slices.Equal(named, []string{id}) {
+		t.Errorf("Leases of the Role: %q, want %s", named, id)
+	}
+	for _, o := range []*unstructured.Unstructured{
+		find(t, all, "PrometheusRule", "h2surge"), find(t, all, "ConfigMap", "h2surge-dashboard-fleet"),
+	} {
+		if text := fmt.Sprint(o.Object); !strings.Contains(text, id) || strings.Contains(text, "manager.h2surge.io") {
+			t.Errorf("%s %s: another Lease in\n%s", o.GetKind(), o.GetName(), text)
+		}
 	}
 }
 

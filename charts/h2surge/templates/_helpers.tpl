@@ -84,6 +84,7 @@ namespaces:
 {{- end }}
 leaderElection:
   enabled: {{ .Values.leaderElection.enabled }}
+  id: {{ .Values.leaderElection.id | quote }}
 metrics:
   bindAddress: {{ ternary ":8443" "0" .Values.metrics.enabled | quote }}
   secure: {{ .Values.metrics.secure }}

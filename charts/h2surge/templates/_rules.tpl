@@ -169,7 +169,7 @@
   verbs: [create]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  resourceNames: [manager.h2surge.io]
+  resourceNames: [{{ .Values.leaderElection.id | quote }}]
   verbs: [get, update]
 {{- end }}
 
