@@ -132,14 +132,15 @@ func (f *Flow) Release() {
 	}
 }
 
-// HasUnpaced returns whether a step is ready that needs no slot. In a pause, those of the load wait for slots; see
-// Release.
+// HasUnpaced returns whether a step is ready that needs no slot. In a pause, and when the time after the load has
+// passed, those of the load wait for slots; see Release and Within.
 func (f *Flow) HasUnpaced(paused bool) bool {
+	waits := paused || f.now >= f.until
 	for f.unpaced.Len() > 0 {
 		r := f.unpaced.Front()
 		in := f.all[r.Instance]
 		switch {
-		case in.Stage < 0 || !in.stale() && !paused:
+		case in.Stage < 0 || !in.stale() && !waits:
 			return true
 		case in.stale():
 			f.unpaced.Pop()

@@ -159,3 +159,45 @@ func TestLeaseDuringGracefulStop(t *testing.T) {
 		})
 	}
 }
+
+// TestGracefulStopUnderALimit: at the end of the load, all instances are in a pause, and their always steps wait for the request limit. After
+// gracefulStop, none of these steps is sent.
+func TestGracefulStopUnderALimit(t *testing.T) {
+	const ms, limit, sent = time.Millisecond, 100, 199 // those of a full bucket and of a second
+	for name, tt := range map[string]struct {
+		// answers is how long a response takes, teardown how long after the worker the last one has ended its load.
+		answers, teardown time.Duration
+		ended             time.Duration
+	}{
+		"requests are in flight at the end": {answers: 50 * ms, ended: 5090 * ms},
+		"none is in flight at the end":      {answers: 2 * ms, teardown: 700 * ms, ended: 5702 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chains := perSecond(limit, 4*time.Second)
+			chains.ChainsPerSecond = true
+			p := made(chains, 10*time.Second)
+			p.Chains = append(p.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: []rv.Step{step("end")}})
+			p.RequestLimit = limit
+			b := newBench(t, p, func(*simRequest) reply { return reply{After: tt.answers, Status: 200, Headers: []string{"x-id", "1"}} })
+			b.w.cfg.GracefulStop = time.Second
+			b.teardownAfter = tt.teardown
+			b.run()
+			for i, r := range b.served {
+				last := i == len(b.served)-1
+				if at := r.At - time.Duration(b.startAt); at >= 5*time.Second != last || (r.Fields[":path"] == "/end") != last {
+					t.Fatalf("request %d of %d at %v: %s", i, len(b.served), at, r.Fields[":path"])
+				}
+			}
+			want := rv.GracefulCounters{
+				OnceCounters: rv.OnceCounters{Sent: sent, Succeeded: sent}, Aborted: sent, CutOff: 4*limit - sent,
+				AlwaysCounts: rv.AlwaysCounts{AlwaysSent: sent},
+			}
+			if diff := cmp.Diff(want, b.w.rec.Graceful); diff != "" {
+				t.Errorf("after the load (-want +got):\n%s", diff)
+			}
+			if ended := time.Duration(b.clock - b.startAt).Truncate(ms); ended != tt.ended {
+				t.Errorf("ended after %v, want %v", ended, tt.ended)
+			}
+		})
+	}
+}
