@@ -146,6 +146,28 @@ func TestClosedLoopKeepsItsSteps(t *testing.T) {
 	}
 }
 
+// TestSuspensionAfterTheLastSlot: a suspension that comes while the last responses are awaited continues the load, which so ends after it.
+func TestSuspensionAfterTheLastSlot(t *testing.T) {
+	const ms = time.Millisecond
+	p := gets(perSecond(100, time.Second))
+	b := newBench(t, p, ok(300*ms))
+	b.change(900*ms, 250*ms, true, p.Rates...)
+	b.change(2000*ms, 0, false, p.Rates...)
+	phases := map[time.Duration]Phase{}
+	b.onStart = append(b.onStart, func() {
+		for _, at := range []time.Duration{1100 * ms, 1500 * ms} {
+			b.in(time.Duration(b.startAt+int64(at)-b.clock), func() { phases[at] = b.w.Phase() })
+		}
+	})
+	got := b.run()
+	if diff := cmp.Diff(map[time.Duration]Phase{1100 * ms: Draining, 1500 * ms: Running}, phases); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+	if end := time.Duration(b.w.Read().EndedAt - b.startAt); got.Sent != 100 || end != 2100*ms {
+		t.Errorf("sent %d, ended after %v", got.Sent, end)
+	}
+}
+
 func TestSuspensionOutlastsTheDeadline(t *testing.T) {
 	p := gets(perSecond(100, time.Second))
 	p.Deadline = 1500 * time.Millisecond

@@ -55,7 +55,7 @@ func (w *Worker) advance() {
 	case w.slots.Over():
 		w.run.phase = Draining
 	case w.slots.Begun():
-		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
+		w.run.phase = Running // again, if a late change continues a load that was over
 	case w.conns.Awaited() > 0:
 		w.run.phase = Connecting
 	case !w.authorizations.suffice():

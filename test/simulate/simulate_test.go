@@ -45,6 +45,8 @@ func TestStories(t *testing.T) {
 		// A LoadTest that has a lock, and no Job yet, is replaced while the operator does not watch.
 		"ReplacedWithALock": `0s operators; 0s links; 0s test extra=1; 1ms forbid kind=2 ms=20000; 3s another extra=1;
 			10s gone; 10.001s replace`,
+		// A runner that is frozen hears of a suspension after its last slot, so the suspension continues its load.
+		"SuspensionAfterTheLastSlot": `0s operators; 0s links; 0s test rate=5 seconds=5; 4.2s freeze ms=14700; 6s suspend`,
 		// A tenant creates a Job in the name of the operator, and deletes it at the end of the faults.
 		"ForgedJob": `0s operators; 0s links; 0s test; 200ms forge kind=3 owner=1; 8s evict`,
 		// The Secret is deleted while the API server refuses the Job of the attempt. It is created again, and the answer is lost.

@@ -19,6 +19,7 @@ func TestStateNext(t *testing.T) {
 		{Active, Connects, Active, false},
 		{Active, Removed, Leaving, true},
 		{Leaving, Drains, Draining, true},
+		{Draining, Started, Active, true}, // a late suspension continues its load
 		{Ready, Removed, Ready, false},
 		{Leaving, Started, Leaving, false}, // it answered before it got the change
 		{Lost, Started, Lost, false},
@@ -52,7 +53,7 @@ func TestRandomStates(t *testing.T) {
 		case now.Final() && !next.Final(), now.Over() && !next.Over(), (now == Lost || now == Recovered) && next == Left:
 			t.Fatalf("%s on %s leads to %s", now, on, next)
 		}
-		if next == Active && now != Active {
+		if next == Active && now != Active && now != Draining {
 			starts++
 		}
 		if starts > 1 {

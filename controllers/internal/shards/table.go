@@ -70,7 +70,7 @@ var table = [...]Behaviour{
 		Name:   "Draining",
 		Means:  "it sent its last request, and waits for responses, runs the teardown chains, or sends its last figures",
 		Poll:   Hurried,
-		On:     map[Event]State{Ended: Done, GaveUp: Lost},
+		On:     map[Event]State{Started: Active, Ended: Done, GaveUp: Lost},
 		Orders: []Order{sendTooLate, sendStop, sendTeardown},
 		Stores: "its checkpoints",
 	},
