@@ -1,8 +1,14 @@
 package loadtest_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -227,6 +234,36 @@ func TestJobRefused(t *testing.T) {
 	lift()
 	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
 	w.wantEvents("refused", "PlanReady", "JobCreationFailed", "RunnersReady", "Started", "Completed")
+}
+
+// The API server answers 409 if it cannot count a new object in a ResourceQuota, because others change the quota, too.
+func TestConflictOfAQuota(t *testing.T) {
+	w := newWorld(t)
+	w.endOperator()
+	var jobs, budgets atomic.Bool // were refused
+	kube := rest.CopyConfig(apiServer)
+	kube.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			apply := req.Method == http.MethodPatch && !strings.HasSuffix(req.URL.Path, "/status")
+			if apply && strings.Contains(req.URL.Path, "/jobs/") && !jobs.Swap(true) ||
+				apply && strings.Contains(req.URL.Path, "/poddisruptionbudgets/") && !budgets.Swap(true) {
+				status := apierrors.NewConflict(corev1.Resource("resourcequotas"), "all", errors.New("the object has been modified")).ErrStatus
+				body, err := json.Marshal(status)
+				return &http.Response{StatusCode: http.StatusConflict, Header: http.Header{"Content-Type": {"application/json"}},
+					Body: io.NopCloser(bytes.NewReader(body)), Request: req}, err
+			}
+			return rt.RoundTrip(req)
+		})
+	})
+	done, cancel, _ := w.replica(kube)
+	t.Cleanup(func() { cancel(); w.must(<-done) })
+	lt := w.apply(twoShards("counted", load).Build())
+	w.awaitLoad("counted", 100)
+	w.Eventually(func() int { return w.budget(lt) }).Should(gomega.Equal(2))
+	w.wantEvents("counted", "PlanReady", "RunnersReady", "Started")
+	if !jobs.Load() || !budgets.Load() {
+		t.Errorf("the API server refused a Job: %t, a budget: %t", jobs.Load(), budgets.Load())
+	}
 }
 
 // refuseJobs is refuseObjects for Jobs.

@@ -183,13 +183,14 @@ func (p *performer) storeSecret(ctx context.Context, f *run.Facts, uid types.UID
 }
 
 // applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.
+// Other conflicts pass, such as that of a ResourceQuota that others change, too.
 func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
 	ac, err := desired.Apply(job)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.client.Apply(ctx, ac, client.FieldOwner(desired.FieldManager)); err != nil {
-		if apierrors.IsConflict(err) {
+		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
 			return nil, &conflictError{what: "Job " + job.Name}
 		}
 		return nil, fmt.Errorf("applying Job %s: %w", job.Name, err)
