@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,37 @@ func TestReportFormat(t *testing.T) {
 		}
 		if text := strings.TrimPrefix(string(b), "h2surge report of "); !strings.Contains(text[:min(60, len(text))], begins) {
 			t.Errorf("%s begins with %.60q, want %q", name, b, begins)
+		}
+	}
+}
+
+// TestReportReplaces: a report replaces the content of what has the name, and not a symbolic link or an open file.
+func TestReportReplaces(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.json")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "latest")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "redirected"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	for _, tc := range []struct{ name, file string }{{link, file}, {fmt.Sprintf("/proc/self/fd/%d", f.Fd()), f.Name()}} {
+		before, err := os.Lstat(tc.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--output-file", tc.name)
+		after, err := os.Lstat(tc.name)
+		if got.code != 0 || err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s: exit code %d, %s; %v", tc.name, got.code, got.errors, err)
+		}
+		if again := h2surge(t, nil, nil, "report", tc.file); again.code != 0 || !strings.Contains(again.out, "Verdict: Passed") {
+			t.Errorf("%s: the saved report: %+v", tc.name, again)
 		}
 	}
 }

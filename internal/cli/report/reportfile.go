@@ -19,6 +19,7 @@ import (
 // whole report.
 type File struct {
 	name   string
+	at     string // name without symbolic links
 	format string
 	file   *os.File
 	temp   bool // file is a temporary file in the same directory, to be renamed
@@ -65,19 +66,30 @@ func openFile(name string) (*File, error) {
 	if name == "" {
 		return nil, errors.New("the name of the file is missing")
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(name); err == nil && (!info.Mode().IsRegular() || isOpen(name)) {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return nil, command.CannotRead(name, err)
 		}
 		return &File{name: name, format: formatOf(name), file: f}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	at, err := filepath.EvalSymlinks(name)
+	if err != nil { // there is no such file
+		at = name
+	}
+	f, err := os.CreateTemp(filepath.Dir(at), "."+filepath.Base(at)+".*")
 	if err != nil {
 		return nil, command.CannotRead(name, err)
 	}
-	return &File{name: name, format: formatOf(name), file: f, temp: true}, nil
+	return &File{name: name, at: at, format: formatOf(name), file: f, temp: true}, nil
+}
+
+// isOpen reports whether a name stands for a file that a process has opened, such as the one to which a shell redirects
+// standard output.
+func isOpen(name string) bool {
+	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||
+		strings.HasPrefix(name, "/proc/")
 }
 
 // endings are the endings of names that select another format than JSON.
@@ -100,13 +112,33 @@ func (r *File) save(write func(io.Writer) error) error {
 		err = closing
 	}
 	if err == nil && r.temp {
-		err = os.Rename(r.file.Name(), r.name)
+		err = r.replace()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	r.saved = true
 	return nil
+}
+
+// replace gives the temporary file its name. A file that cannot be replaced, such as one that is mounted into a
+// container, gets the content.
+func (r *File) replace() error {
+	failed := os.Rename(r.file.Name(), r.at)
+	if failed == nil {
+		return nil
+	}
+	if _, err := os.Stat(r.at); err != nil {
+		return failed
+	}
+	content, err := os.ReadFile(r.file.Name())
+	if err == nil {
+		err = os.WriteFile(r.at, content, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(r.file.Name())
 }
 
 func (r *File) write(write func(io.Writer) error) error {
