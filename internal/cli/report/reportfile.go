@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"compress/gzip"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -78,11 +79,25 @@ func openFile(name string) (*File, error) {
 	if err != nil { // there is no such file
 		at = name
 	}
-	f, err := os.CreateTemp(filepath.Dir(at), "."+filepath.Base(at)+".*")
+	f, err := createBeside(at)
 	if err != nil {
 		return nil, command.CannotRead(name, err)
 	}
 	return &File{name: name, at: at, format: formatOf(name), file: f, temp: true}, nil
+}
+
+// createBeside creates a temporary file in the directory of another one. It has the mode that a redirection of a shell
+// leaves: that of the other file, or what the umask allows.
+func createBeside(at string) (*os.File, error) {
+	name := filepath.Join(filepath.Dir(at), "."+filepath.Base(at)+"."+rand.Text()[:8])
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if info, missing := os.Stat(at); missing == nil {
+		_ = f.Chmod(info.Mode().Perm()) // some file systems have no modes
+	}
+	return f, nil
 }
 
 // isOpen reports whether a name stands for a file that a process has opened, such as the one to which a shell redirects
@@ -142,13 +157,6 @@ func (r *File) replace() error {
 }
 
 func (r *File) write(write func(io.Writer) error) error {
-	if r.temp {
-		// CreateTemp makes it for the owner alone; a report is as public as what a shell's
-		// redirection would make.
-		if err := r.file.Chmod(0o644); err != nil {
-			return err
-		}
-	}
 	if !strings.HasSuffix(r.name, ".gz") {
 		return write(r.file)
 	}

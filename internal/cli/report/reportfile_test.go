@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -33,5 +34,38 @@ func TestSaveInPlace(t *testing.T) {
 	left, unreadable := os.ReadDir(dir)
 	if got, unread := os.ReadFile(file.Name()); err != nil || unread != nil || string(got) != "a report" || unreadable != nil || len(left) > 0 {
 		t.Errorf("%v, %v, %v: %q, want %q; left in the directory: %v", err, unread, unreadable, got, "a report", left)
+	}
+}
+
+// TestReportMode: a report has the mode that a shell's redirection would give it.
+func TestReportMode(t *testing.T) {
+	for _, tc := range []struct {
+		umask       int
+		there, want os.FileMode // there is the mode of the file before; 0: there is none
+	}{
+		{0o022, 0, 0o644},
+		{0o077, 0, 0o600},
+		{0o022, 0o600, 0o600},
+		{0o077, 0o664, 0o664},
+	} {
+		name := filepath.Join(t.TempDir(), "r.json")
+		if tc.there != 0 {
+			if err := os.WriteFile(name, nil, tc.there); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(name, tc.there); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := syscall.Umask(tc.umask)
+		f, err := openFile(name)
+		if err == nil {
+			err = f.save(func(io.Writer) error { return nil })
+		}
+		syscall.Umask(before)
+		info, missing := os.Stat(name)
+		if err != nil || missing != nil || info.Mode() != tc.want {
+			t.Errorf("umask %o, mode %o before: %v, %v, mode %v, want %o", tc.umask, tc.there, err, missing, info.Mode(), tc.want)
+		}
 	}
 }
