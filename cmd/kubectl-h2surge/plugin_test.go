@@ -76,6 +76,9 @@ func (f *fakeCluster) get(ctx context.Context, c client.WithWatch, key client.Ob
 	if lt, is := into.(*v1alpha1.LoadTest); is && err == nil && len(f.steps) > 0 {
 		f.steps[0](lt)
 		f.steps = f.steps[1:]
+		if lt.DeletionTimestamp != nil {
+			return errors.Join(c.Delete(ctx, lt), c.Get(ctx, key, into))
+		}
 		f.save(lt)
 	}
 	return err
@@ -213,6 +216,12 @@ func TestKubeRun(t *testing.T) {
 		ends(lt)
 		lt.Status.Report, lt.Status.Verdict = nil, &v1alpha1.Verdict{Outcome: string(rv.OutcomeStopped), Reason: "Stopped", Message: "nothing was sent"}
 	}
+	deleted := func(lt *v1alpha1.LoadTest) { lt.DeletionTimestamp = &metav1.Time{Time: noon} }
+	replaced := func(lt *v1alpha1.LoadTest) { lt.UID = "another" }
+	lost := func(lt *v1alpha1.LoadTest) {
+		ends(lt)
+		lt.Status.Report.ConfigMapRef.Name = "deleted"
+	}
 	report := filepath.Join(t.TempDir(), "r.html")
 	for _, tc := range []struct {
 		name  string
@@ -231,6 +240,11 @@ func TestKubeRun(t *testing.T) {
 		{"a file that cannot be written", []string{"run", "-f", "-", "--wait", "-o", "json", "--output-file", "/dev/full"}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 5, `"kind"`, []string{"write /dev/full: no space left"}},
 		{"invalid", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){unready}, false, 1, "", []string{"the spec is invalid", "\nspec.a: is wrong\nspec.b: too\n"}},
 		{"without a report", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){nothing}, false, 4, "", []string{"Stopped (Stopped): nothing was sent"}},
+		{"deleted", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){begins, deleted}, false, 5, "", []string{"pcf was deleted\n"}},
+		{"replaced", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){begins, replaced}, false, 5, "", []string{"pcf was deleted and created again\n"}},
+		{"its report is deleted", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){lost}, false, 5, "", []string{`the report of pcf: configmaps "deleted" not found`}},
+		{"a short TTL", []string{"run", "-f", "-", "--wait"}, kubeManifest + "  ttlSecondsByOutcome: {passed: 0}\n", []func(*v1alpha1.LoadTest){ends}, false, 0, "Verdict: Passed",
+			[]string{"warning: spec.ttlSecondsByOutcome: the operator can delete the test before h2surge has its report; use at least 5 seconds\n"}},
 		{"mistakes", []string{"run", "-f", "-"}, strings.Replace(kubeManifest, "target: t,", "target: x,", 1), nil, false, 1, "", []string{"stdin:7: spec.chains[0].target"}},
 		{"it exists", []string{"run", "-f", "-"}, kubeManifest, nil, true, 1, "", []string{"LoadTest default/pcf already exists", "--name"}},
 		{"too late", []string{"run", "-f", "-", "--wait", "--timeout", "1ns"}, kubeManifest, nil, false, 5, "", []string{"pcf has not ended after 1ns and continues; to stop it: kubectl h2surge stop pcf"}},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,7 +61,7 @@ const kubeExitCodes = `Exit codes:
   3  inconclusive: the generator was the bottleneck (without thresholds, the code is
      0), or a runner was lost and the test continued without it
   4  stopped, or Ctrl-C ended following
-  5  the test could not run, or --timeout ended following`
+  5  the test could not run or was deleted, or --timeout ended following`
 
 // kubeRun are the flags of "kubectl h2surge run".
 type kubeRun struct {
@@ -133,6 +135,7 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer r.reportFiles.Discard()
+	r.warnOfTTL(&m.LoadTest.Spec)
 	if r.test, err = r.cluster.Submit(cmd.Context(), m); err != nil {
 		return kubeError(err)
 	}
@@ -211,6 +214,27 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	return r.full.Check(r.output)
 }
 
+// shortTTL is the time in seconds in which the report of a finished test is fetched, also by a busy machine.
+const shortTTL = 5
+
+// warnOfTTL warns if the operator can delete the test before its report is fetched.
+func (r *kubeRun) warnOfTTL(spec *v1alpha1.LoadTestSpec) {
+	by := cmp.Or(spec.TTLSecondsByOutcome, &v1alpha1.TTLByOutcome{})
+	for _, f := range []struct {
+		name string
+		ttls []*int32
+	}{
+		{"ttlSecondsAfterFinished", []*int32{spec.TTLSecondsAfterFinished}},
+		{"ttlSecondsByOutcome", []*int32{by.Passed, by.Failed, by.Inconclusive, by.Error, by.Stopped}},
+	} {
+		short := slices.ContainsFunc(f.ttls, func(ttl *int32) bool { return ttl != nil && *ttl < shortTTL })
+		if short && (r.follow || r.wait) {
+			fmt.Fprintf(r.stderr, "warning: spec.%s: the operator can delete the test before h2surge has its report; "+
+				"use at least %d seconds\n", f.name, shortTTL)
+		}
+	}
+}
+
 // maxTestName is the bound of a LoadTest's name, in characters.
 const maxTestName = 50
 
@@ -245,8 +269,10 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 			r.again("stop"))
 	case err == nil && r.left:
 		return command.Exit(verdict.ExitStopped, r.farewell())
+	case err != nil: // the manifest was right
+		return command.Failf("%v", err)
 	}
-	return kubeError(err)
+	return nil
 }
 
 // show takes one look; false: it is the last one. A reader of the progress that has ended, such as head, counts as an
@@ -331,7 +357,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	}
 	result, err := fetchReport(ctx, r.cluster, r.test)
 	if err != nil {
-		return kubeError(err)
+		return command.Failf("%v", err)
 	}
 	if err := command.All(r.reportFiles.Save(result), r.full.Print(r.stdout, r.output, result, r.outputFiles),
 		r.push.Send(ctx, result)); err != nil {
