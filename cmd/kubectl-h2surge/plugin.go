@@ -139,10 +139,15 @@ func kubeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	var status apierrors.APIStatus
-	var network *url.Error
-	if errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500 {
+	if unavailable(err) {
 		return command.Failf("%v", err)
 	}
 	return command.Exit(verdict.ExitUsage, err.Error())
+}
+
+// unavailable reports whether the cluster cannot be reached or fails, so that a later request can succeed.
+func unavailable(err error) bool {
+	var status apierrors.APIStatus
+	var network *url.Error
+	return errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,6 +41,8 @@ type fakeCluster struct {
 	// patched is called after a patch.
 	patched func(*v1alpha1.LoadTest)
 	down    bool // it cannot be reached
+	// outages are how many of the next requests for objects of a type get no answer.
+	outages map[string]int
 
 	size   cluster.Size // zero: there is no terminal
 	ticks  chan time.Time
@@ -59,6 +63,9 @@ func always() chan time.Time {
 
 func (f *fakeCluster) connect(o cluster.Options) (*cluster.Cluster, error) {
 	f.asked = o
+	if f.outages == nil {
+		f.outages = map[string]int{}
+	}
 	f.client = fake.NewClientBuilder().WithScheme(cluster.Scheme()).WithObjects(f.objects...).
 		WithInterceptorFuncs(interceptor.Funcs{Get: f.get, Patch: f.patch}).Build()
 	namespace := "default"
@@ -69,7 +76,8 @@ func (f *fakeCluster) connect(o cluster.Options) (*cluster.Cluster, error) {
 }
 
 func (f *fakeCluster) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	if f.down {
+	kind := fmt.Sprintf("%T", into)
+	if f.outages[kind]--; f.down || f.outages[kind] >= 0 {
 		return &url.Error{Op: "Get", URL: "http://127.0.0.1:1", Err: errors.New("connection refused")}
 	}
 	err := c.Get(ctx, key, into)
@@ -272,6 +280,31 @@ func TestKubeRun(t *testing.T) {
 	}
 	if page, err := os.ReadFile(report); err != nil || !bytes.Contains(page, []byte("<html")) {
 		t.Errorf("the saved page: %v, %d bytes", err, len(page))
+	}
+}
+
+// TestKubeRunOutages: a request without an answer is sent again, until the test has ended and its report is here.
+func TestKubeRunOutages(t *testing.T) {
+	wishes := make(chan os.Signal, 1)
+	wishes <- os.Interrupt
+	for _, tc := range []struct {
+		args    string
+		outages map[string]int
+		wishes  chan os.Signal
+		code    int
+		want    string
+	}{
+		{"--wait", map[string]int{"*v1alpha1.LoadTest": 1}, nil, 0, "Verdict: Passed"},
+		{"--follow", map[string]int{"*v1alpha1.LoadTest": 1, "*v1.ConfigMap": 2}, nil, 0, "no answer from the API server: "},
+		{"--wait", map[string]int{"*v1.ConfigMap": 1}, nil, 0, "Verdict: Passed"},
+		{"--wait --timeout 1ms", map[string]int{"*v1.ConfigMap": math.MaxInt}, nil, 5, "1ms"},
+		{"--wait", map[string]int{"*v1.ConfigMap": math.MaxInt}, wishes, 4, "has ended; to get its report: kubectl h2surge report pcf-"},
+	} {
+		f := &fakeCluster{t: t, ticks: always(), wishes: tc.wishes, outages: tc.outages, objects: []client.Object{stored(t, passedVerdict())}, steps: []func(*v1alpha1.LoadTest){ends}}
+		code, out, errs := f.kubectl(kubeManifest, strings.Fields("run -f - --generate-name "+tc.args)...)
+		if code != tc.code || !strings.Contains(out+errs, tc.want) {
+			t.Errorf("%s, %v: exit code %d, want %d and %q\n%s%s", tc.args, tc.outages, code, tc.code, tc.want, out, errs)
+		}
 	}
 }
 

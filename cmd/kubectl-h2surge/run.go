@@ -145,10 +145,11 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 		fmt.Fprintln(r.stderr, "to watch it: "+r.again("watch"))
 		return nil
 	}
-	if err := r.toTheEnd(cmd.Context()); err != nil {
+	result, err := r.toTheEnd(cmd.Context())
+	if err != nil {
 		return err
 	}
-	return r.conclude(cmd.Context())
+	return r.conclude(cmd.Context(), result)
 }
 
 // manifest connects to the cluster, and returns the manifest of the new run: from files, or with --from from the
@@ -250,8 +251,8 @@ func (r *kubeRun) rename(meta *metav1.ObjectMeta) {
 	}
 }
 
-// toTheEnd follows the test until its end, or returns why it stopped following.
-func (r *kubeRun) toTheEnd(ctx context.Context) error {
+// toTheEnd follows the test until its end and returns its report, nil if it has none; or why it stopped following.
+func (r *kubeRun) toTheEnd(ctx context.Context) (*rv.Report, error) {
 	if r.timeout > 0 {
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, r.timeout)
@@ -261,18 +262,37 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	defer stop()
 	wishes, release := r.kube.interrupts(false, func() {})
 	defer release()
-	err := r.cluster.Follow(ctx, r.test.Name, func(l cluster.Look) bool { return r.show(ctx, l) },
-		func() bool { return r.nextLook(ctx, ticks, wishes) })
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return command.Failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout,
-			r.again("stop"))
-	case err == nil && r.left:
-		return command.Exit(verdict.ExitStopped, r.farewell())
-	case err != nil: // the manifest was right
-		return command.Failf("%v", err)
+	wait := func() bool { return r.nextLook(ctx, ticks, wishes) }
+	err := r.cluster.Follow(ctx, r.test.Name, r.test, func(l cluster.Look) bool { return r.show(ctx, l) }, wait)
+	var result *rv.Report
+	if err == nil && !r.left && r.test.Status.Report != nil {
+		result, err = r.fetch(ctx, wait)
 	}
-	return nil
+	switch {
+	case r.left:
+		return nil, command.Exit(verdict.ExitStopped, r.farewell())
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, command.Failf("%s", r.late())
+	case err != nil: // the manifest was right
+		return nil, command.Failf("%v", err)
+	}
+	return result, nil
+}
+
+// fetch returns the report of the test. While the cluster is unavailable, it asks again each time wait returns.
+func (r *kubeRun) fetch(ctx context.Context, wait func() bool) (*rv.Report, error) {
+	for {
+		result, err := fetchReport(ctx, r.cluster, r.test)
+		if err == nil || !unavailable(err) {
+			return result, err
+		}
+		if r.follow {
+			_ = r.progress(cluster.Look{Test: r.test, Trouble: err})
+		}
+		if !wait() {
+			return nil, err
+		}
+	}
 }
 
 // show takes one look; false: it is the last one. A reader of the progress that has ended, such as head, counts as an
@@ -333,31 +353,38 @@ func (r *kubeRun) stops(ctx context.Context) bool {
 	return r.stopped
 }
 
+// late is the message if the time of --timeout has passed.
+func (r *kubeRun) late() string {
+	if cluster.Finished(r.test) {
+		return fmt.Sprintf("%s has ended, and its report was not available after %s; to get it: %s", r.test.Name, r.timeout,
+			r.again("report"))
+	}
+	return fmt.Sprintf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout, r.again("stop"))
+}
+
 func (r *kubeRun) farewell() string {
-	if r.stopped {
+	switch {
+	case cluster.Finished(r.test):
+		return fmt.Sprintf("%s has ended; to get its report: %s", r.test.Name, r.again("report"))
+	case r.stopped:
 		return fmt.Sprintf("%s is stopping; to get its report: %s", r.test.Name, r.again("report"))
 	}
 	return fmt.Sprintf("%s continues; to stop it: %s", r.test.Name, r.again("stop"))
 }
 
 // conclude shows the report of a test that has ended, and ends as "h2surge run" would have.
-func (r *kubeRun) conclude(ctx context.Context) error {
-	st := &r.test.Status
+func (r *kubeRun) conclude(ctx context.Context, result *rv.Report) error {
 	if cluster.Invalid(r.test) {
 		lines := []string{"the operator reports that the spec is invalid:"}
-		for _, c := range st.Conditions {
+		for _, c := range r.test.Status.Conditions {
 			if c.Type == v1alpha1.ConditionPlanReady {
 				lines = append(lines, strings.Split(c.Message, "\n")...)
 			}
 		}
 		return command.Exit(verdict.ExitUsage, lines...)
 	}
-	if st.Report == nil {
+	if result == nil {
 		return r.withoutReport()
-	}
-	result, err := fetchReport(ctx, r.cluster, r.test)
-	if err != nil {
-		return command.Failf("%v", err)
 	}
 	if err := command.All(r.reportFiles.Save(result), r.full.Print(r.stdout, r.output, result, r.outputFiles),
 		r.push.Send(ctx, result)); err != nil {

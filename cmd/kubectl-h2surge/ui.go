@@ -66,7 +66,7 @@ func (u *ui) run(ctx context.Context, name string) error {
 	defer stop()
 	wishes, release := u.kube.interrupts(false, func() {})
 	defer release()
-	err := u.cluster.Follow(ctx, name, func(l cluster.Look) bool { return u.show(ctx, l) },
+	err := u.cluster.Follow(ctx, name, nil, func(l cluster.Look) bool { return u.show(ctx, l) },
 		func() bool { return nextLook(ctx, ticks, wishes, nil) })
 	if err != nil || !u.final {
 		return kubeError(err)

@@ -77,7 +77,7 @@ func (v *watching) run(ctx context.Context, name string, in io.Reader) error {
 	}
 	wishes, release := v.kube.interrupts(false, func() { restore(); v.close() })
 	defer release()
-	err := v.cluster.Follow(ctx, name, func(l cluster.Look) bool { return v.show(ctx, l) },
+	err := v.cluster.Follow(ctx, name, nil, func(l cluster.Look) bool { return v.show(ctx, l) },
 		func() bool { return nextLook(ctx, ticks, wishes, keys) })
 	restore()
 	v.close()

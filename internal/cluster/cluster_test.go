@@ -436,17 +436,19 @@ func TestFollow(t *testing.T) {
 	other := running()
 	other.UID = "2"
 	for _, tc := range []struct {
-		name string
-		get  []any // what each look finds
-		want string
-		err  string
+		name  string
+		known *v1alpha1.LoadTest
+		get   []any // what each look finds
+		want  string
+		err   string
 	}{
-		{"to the end", []any{running(), running(), ended()}, "Running Running Completed", ""},
-		{"a hiccup", []any{running(), hiccup, ended()}, "Running Running! Completed", ""},
-		{"never seen", []any{hiccup}, "", "connection refused"},
-		{"deleted", []any{running(), apierrors.NewNotFound(schema.GroupResource{Resource: "loadtests"}, "pcf")}, "Running", "pcf was deleted"},
-		{"created again", []any{running(), other}, "Running", "pcf was deleted and created again"},
-		{"forbidden", []any{running(), apierrors.NewForbidden(schema.GroupResource{}, "pcf", nil)}, "Running", "forbidden"},
+		{"to the end", nil, []any{running(), running(), ended()}, "Running Running Completed", ""},
+		{"a hiccup", nil, []any{running(), hiccup, ended()}, "Running Running! Completed", ""},
+		{"a hiccup of a known test", running(), []any{hiccup, ended()}, "Running! Completed", ""},
+		{"never seen", nil, []any{hiccup}, "", "connection refused"},
+		{"deleted", nil, []any{running(), apierrors.NewNotFound(schema.GroupResource{Resource: "loadtests"}, "pcf")}, "Running", "pcf was deleted"},
+		{"created again", nil, []any{running(), other}, "Running", "pcf was deleted and created again"},
+		{"forbidden", nil, []any{running(), apierrors.NewForbidden(schema.GroupResource{}, "pcf", nil)}, "Running", "forbidden"},
 	} {
 		c := New(builder().WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -460,7 +462,7 @@ func TestFollow(t *testing.T) {
 			},
 		}).Build(), "core", false)
 		var seen []string
-		err := c.Follow(t.Context(), "pcf", func(l Look) bool {
+		err := c.Follow(t.Context(), "pcf", tc.known, func(l Look) bool {
 			word := string(l.Test.Status.Phase)
 			if l.Trouble != nil {
 				word += "!"
@@ -479,11 +481,11 @@ func TestFollow(t *testing.T) {
 
 func TestFollowEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	err := with(running()).Follow(ctx, "pcf", func(Look) bool { return true }, func() bool { cancel(); return true })
+	err := with(running()).Follow(ctx, "pcf", nil, func(Look) bool { return true }, func() bool { cancel(); return true })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := with(running()).Follow(t.Context(), "pcf", func(Look) bool { return true }, func() bool { return false }); err != nil {
+	if err := with(running()).Follow(t.Context(), "pcf", nil, func(Look) bool { return true }, func() bool { return false }); err != nil {
 		t.Errorf("left: %v", err)
 	}
 }

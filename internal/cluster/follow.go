@@ -23,10 +23,10 @@ type Look struct {
 
 // Follow fetches a test, and again each time wait returns, and calls each with the result. It ends if wait or each
 // returns false, if the context ends, or if the test was deleted or must not be read. A temporary error is in the Look
-// that each gets, except for the first request, whose error Follow returns.
-func (c *Cluster) Follow(ctx context.Context, name string, each func(Look) bool, wait func() bool) error {
-	var look Look
-	for {
+// that each gets. If known is nil, the test may not exist, and Follow returns the error of the first request.
+func (c *Cluster) Follow(ctx context.Context, name string, known *v1alpha1.LoadTest, each func(Look) bool,
+	wait func() bool) error {
+	for look := (Look{Test: known}); ; {
 		lt, err := c.Get(ctx, name)
 		switch {
 		case ctx.Err() != nil:
