@@ -45,7 +45,8 @@ type bench struct {
 type peer struct {
 	data int32
 	out  []byte // to be read from the socket
-	// pending: the socket is not connected. full: it takes nothing. ended and broken: it has no more octets than out.
+	// pending: the socket is not connected. full: it takes nothing, and of HTTP/3 no requests. ended and broken: it has no
+	// more octets than out.
 	pending, full, ended, broken bool
 	// wantsRoom: Net reports when the socket takes octets. closed: the socket is closed.
 	wantsRoom, closed bool
@@ -120,7 +121,7 @@ func (b *bench) Read(fd int, to []byte) (n int, st netio.Status) {
 
 func (b *bench) Send(fd int, octets []byte) (int, netio.Status) {
 	switch p := b.peers[fd]; {
-	case p.pending || p.full:
+	case p.pending || p.full && h3.Kind(octets[0]) != h3.Cancel:
 		return 0, netio.Again
 	case p.broken || p.ended:
 		return 0, netio.Closed
@@ -254,14 +255,42 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// settings3 returns the record with SETTINGS of HTTP/3.
+func settings3() []byte {
+	const control, settings, empty = 0, 4, 0
+	return h3.AppendRecord(nil, &h3.Record{Kind: h3.Peer, Data: []byte{control, settings, empty}})
+}
+
+// TestCancelOfFull: a connection of HTTP/3 that takes no requests takes the cancellation of one.
+func TestCancelOfFull(t *testing.T) {
+	b := newBench(t, func(t *rv.Target) { t.Protocol = rv.ProtocolH3 })
+	b.cs.Open(0, 1, 0, true)
+	b.dialled(nil)
+	b.peers[0].out = h3.AppendRecord(settings3(), &h3.Record{Kind: h3.Credit})
+	b.deliver()
+	b.check(t, 1)
+	c := b.cs.To(0).Take()
+	id := c.OpenRequest(c.h3.Begin(), 1, nil, 0)
+	b.cs.Carried(c)
+	b.peers[0].full = true
+	b.check(t, 1)
+	if !c.socket.AwaitsWritable() {
+		t.Fatal("the connection takes the request")
+	}
+	c.Cancel(id, 0)
+	b.cs.Cancelled(c)
+	b.check(t, 1)
+	if r, _ := h3.NextRecord(c.h3.Pending()); r.Kind != h3.Request {
+		t.Errorf("record %+v waits", r)
+	}
+}
+
 // TestFailbackAfterEarlyData: a trial that can send early data has no answer of its endpoint, and does not take the place
 // before SETTINGS have come.
 func TestFailbackAfterEarlyData(t *testing.T) {
 	b := newBench(t, func(t *rv.Target) { t.Protocol = rv.ProtocolH3 })
 	early := h3.AppendRecord(h3.AppendRecord(nil, &h3.Record{Kind: h3.Early}), &h3.Record{Kind: h3.Credit})
-	const control, settings, empty = 0, 4, 0
-	answer := h3.AppendRecord(nil, &h3.Record{Kind: h3.Handshaken, Code: h3.AcceptedEarly})
-	answer = h3.AppendRecord(answer, &h3.Record{Kind: h3.Peer, Data: []byte{control, settings, empty}})
+	answer := append(h3.AppendRecord(nil, &h3.Record{Kind: h3.Handshaken, Code: h3.AcceptedEarly}), settings3()...)
 	b.cs.Open(0, 1, 0, true)
 	b.dialled(errors.New("refused"))
 	b.pass(firstBackoff)

@@ -2,13 +2,14 @@ package conns
 
 import "github.com/h2surge/h2surge/runner/netio"
 
-// Flush writes what this turn has made, one call for each connection as a rule. It ends the turn.
+// Flush writes what this turn has made, one call for each connection as a rule. It ends the turn. A connection of
+// HTTP/3 that takes no requests takes the end of one.
 func (cs *Connections) Flush() {
 	cs.closeLeaving()
 	for _, c := range cs.dirty {
 		c.isDirty = false
 		full := !c.isAvailable && c.Free() == 0
-		if c.socket.IsOpen() && !c.socket.AwaitsWritable() {
+		if c.socket.IsOpen() && (!c.socket.AwaitsWritable() || c.h3 != nil) {
 			cs.write(c)
 			if full && c.pool.Offer(c) {
 				cs.cfg.SkipWait() // too much waited to be sent, and no longer does

@@ -17,11 +17,11 @@ import (
 type Streams interface {
 	// Notify sets what is called, by any goroutine, when Ready may return more than before.
 	Notify(notify func())
-	// Ready returns whether Read has something to return, and whether Send takes records.
+	// Ready returns whether Read has something to return, and whether Send takes all records.
 	Ready() (readable, writable bool)
 	// Read returns 0 and no error if there is nothing now. An error is the end.
 	Read(b []byte) (int, error)
-	// Send returns 0 and no error if it takes nothing now.
+	// Send returns 0 and no error if it does not take the first record now.
 	Send(b []byte) (int, error)
 	// Octets returns how many octets were sent and received since the last call.
 	Octets() (sent, received int64)

@@ -92,7 +92,8 @@ func (c *Client) GoAway() bool { return c.peerGone }
 // Shutdown ends the opening of requests.
 func (c *Client) Shutdown() { c.gone = true }
 
-// Pending returns the records to send. They are valid until the next call that adds some.
+// Pending returns the next records to send. There may be more after Wrote. They are valid until the next call that adds
+// some.
 func (c *Client) Pending() []byte { return c.out.pending() }
 
 // Wrote removes n octets that the transport has taken.
@@ -164,7 +165,7 @@ func (c *Client) Cancel(id uint32, _ int64) (reset bool) {
 
 // cancel resets both directions of a stream.
 func (c *Client) cancel(s *stream, code http2.ErrCode) {
-	c.out.buf = AppendRecord(c.out.buf, &Record{Kind: Cancel, Slot: s.slot, Stream: s.stream, Code: uint32(code)})
+	c.out.first = AppendRecord(c.out.first, &Record{Kind: Cancel, Slot: s.slot, Stream: s.stream, Code: uint32(code)})
 }
 
 // Receive takes all of p, the records that came from the transport. It keeps a cut record for the next call. An error
@@ -235,7 +236,7 @@ func (c *Client) fail(code http2.ErrCode, reason string) {
 		return
 	}
 	c.err = &ConnError{code, reason}
-	c.out.buf = AppendRecord(c.out.buf, &Record{Kind: Close, Code: uint32(code), Data: []byte(reason)})
+	c.out.first = AppendRecord(c.out.first, &Record{Kind: Close, Code: uint32(code), Data: []byte(reason)})
 }
 
 // Close ends the session after its connection has ended. Each open request ends as Lost.

@@ -52,15 +52,13 @@ func (c *conversation) get(tok uint32, body string, want protocol.Want) (id uint
 // sent returns what is pending in words, and takes it.
 func (c *conversation) sent() string {
 	c.t.Helper()
-	p := c.Pending()
-	c.Wrote(len(p))
 	var out []string
-	for len(p) > 0 {
-		r, n := NextRecord(p)
+	for len(c.Pending()) > 0 {
+		r, n := NextRecord(c.Pending())
 		if n == 0 {
-			c.t.Fatalf("a cut record: % x", p)
+			c.t.Fatalf("a cut record: % x", c.Pending())
 		}
-		p = p[n:]
+		c.Wrote(n)
 		switch r.Kind {
 		case Control:
 			out = append(out, fmt.Sprintf("CONTROL % x", r.Data))

@@ -9,20 +9,31 @@ const outFull = 512 << 10
 // outBuffer holds the records to send. Whole records are appended at the end; the transport takes octets from the
 // front.
 type outBuffer struct {
-	buf  []byte
-	sent int // octets of buf that the transport took
+	// first are the records before those of buf: they do not wait for requests that the transport does not take.
+	first []byte
+	buf   []byte
+	sent  int // octets of buf that the transport took
 }
 
-func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
+func (o *outBuffer) pending() []byte {
+	if len(o.first) > 0 {
+		return o.first
+	}
+	return o.buf[o.sent:]
+}
 
 func (o *outBuffer) full() bool { return len(o.buf)-o.sent >= outFull }
 
-// wrote removes n octets from the front, which the transport has taken.
+// wrote removes n octets from the front of what is pending, which the transport has taken.
 func (o *outBuffer) wrote(n int) {
+	if len(o.first) > 0 {
+		o.first = append(o.first[:0], o.first[n:]...)
+		return
+	}
 	o.sent += n
 	switch {
 	case o.sent == len(o.buf) && cap(o.buf) > outKept:
-		*o = outBuffer{}
+		o.buf, o.sent = nil, 0
 	case o.sent == len(o.buf):
 		o.buf, o.sent = o.buf[:0], 0
 	case o.sent > cap(o.buf)/2: // else the buffer would grow while the transport takes only parts of it

@@ -24,7 +24,7 @@ const (
 	// Request has a whole request for the stream of a Credit.
 	Request
 	// Cancel: the session wants nothing more of a request stream, and sends no more on it. The transport resets both
-	// directions with Code.
+	// directions with Code. It may come before the Request of the stream.
 	Cancel
 	// Control has octets for the control stream of the session.
 	Control

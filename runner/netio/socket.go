@@ -194,7 +194,8 @@ func (s *Socket) CloseNotify() (sent int) {
 	return sent
 }
 
-// AwaitsWritable returns whether the Net reports when the socket takes octets. Write then need not be called before.
+// AwaitsWritable returns whether the Net reports when the socket takes octets. Write then need not be called before,
+// unless QUIC has a record to send that is not a request.
 func (s *Socket) AwaitsWritable() bool { return s.awaitsWritable }
 
 // AwaitWritable lets the Net report when the socket takes octets, or stops that.

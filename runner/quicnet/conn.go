@@ -38,7 +38,7 @@ type Conn struct {
 	control *quic.SendStream
 	// greeting is what the control stream sends before the handshake is complete.
 	greeting []byte
-	// notify is called without mu when Read returns more than before, or Send takes more.
+	// notify is called without mu when Read returns more than before, or Send takes requests again.
 	notify func()
 	lanes  []lane
 	in     []byte // records for the session
@@ -108,7 +108,7 @@ func (c *Conn) Notify(notify func()) {
 	notify()
 }
 
-// Ready returns whether Read has something to return, and whether Send takes records.
+// Ready returns whether Read has something to return, and whether Send takes requests.
 func (c *Conn) Ready() (readable, writable bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -216,11 +216,12 @@ func (c *client) run(t *testing.T, until func() bool) error {
 	t.Helper()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := c.conn.Send(c.Pending())
-		if err != nil {
-			t.Fatal(err)
+		for n := 1; n > 0; c.Wrote(n) {
+			var err error
+			if n, err = c.conn.Send(c.Pending()); err != nil {
+				t.Fatal(err)
+			}
 		}
-		c.Wrote(n)
 		for {
 			n, err := c.conn.Read(buf)
 			if err != nil {
@@ -379,33 +380,35 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestCancel: the server gets the cancellation, and the slot is free again.
+// TestCancel: the server gets the cancellation and the slot is free again, also if so much of the request waits for flow
+// control that no other one is sent.
 func TestCancel(t *testing.T) {
-	left := make(chan struct{})
-	s := serve(t, nil)
-	s.handle(func(_ http.ResponseWriter, r *http.Request) {
-		s.requests.Add(1)
-		<-r.Context().Done()
-		close(left)
-	})
-	c := mustDial(t, s, 1)
-	_ = c.run(t, func() bool { return c.Ready() && c.Free() == 1 })
-	id := c.get("/wait", "")
-	// The server has the request when it permits no earlier end: a second connection is not needed to know.
-	_ = c.run(t, func() bool {
-		if s.requests.Load() == 1 {
-			return true
-		}
-		c.conn.Notify(func() { c.wake() })
-		return false
-	})
-	c.Cancel(id, 0)
-	if err := c.run(t, func() bool { return c.Free() == 1 }); err != nil {
-		t.Fatal(err)
-	}
-	<-left
-	if len(c.done) != 0 {
-		t.Errorf("outcomes %v", c.done)
+	for name, octets := range map[string]int{"no body": 0, "a body that waits": 2 << 20} {
+		t.Run(name, func(t *testing.T) {
+			left := make(chan struct{})
+			s := serve(t, nil)
+			s.handle(func(_ http.ResponseWriter, r *http.Request) {
+				s.requests.Add(1)
+				if r.URL.Path == "/wait" {
+					<-r.Context().Done()
+					close(left)
+				}
+			})
+			c := mustDial(t, s, 2)
+			_ = c.run(t, func() bool { return c.Ready() && c.Free() == 2 })
+			id := c.get("/wait", string(make([]byte, octets)))
+			// The server has the request when it permits no earlier end: a second connection is not needed to know.
+			_ = c.run(t, func() bool { c.wake(); return s.requests.Load() == 1 })
+			c.get("/", "")
+			c.Cancel(id, 0)
+			if err := c.run(t, func() bool { return len(c.done) == 1 && c.Free() == 2 }); err != nil {
+				t.Fatal(err)
+			}
+			<-left
+			if c.count(protocol.Completed) != 1 {
+				t.Errorf("outcomes %v", c.done)
+			}
+		})
 	}
 }
 

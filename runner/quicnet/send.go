@@ -11,16 +11,16 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// Send sends the records at the begin of b, and returns how many octets it took. It takes none while too many octets
-// wait for flow control.
+// Send sends the records at the begin of b, and returns how many octets it took. It takes no Request while too many
+// octets wait for flow control. It always takes the other records, because Cancel can end such a wait.
 func (c *Conn) Send(b []byte) (n int, err error) {
 	for n < len(b) {
-		if _, writable := c.Ready(); !writable {
-			break
-		}
 		r, length := h3.NextRecord(b[n:])
 		if length == 0 {
 			return n, errors.New("the session has sent a part of a record")
+		}
+		if _, writable := c.Ready(); r.Kind == h3.Request && !writable {
+			break
 		}
 		n += length
 		c.send(&r)
