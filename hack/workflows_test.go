@@ -2,6 +2,7 @@ package hack
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -65,6 +66,40 @@ func readFile(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// TestPublish runs the last step of a release with programs that print their arguments. A pre-release is not the latest image, which the
+// README runs.
+func TestPublish(t *testing.T) {
+	var workflow struct {
+		Jobs struct {
+			Release struct{ Steps []struct{ Run string } }
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, "../.github/workflows/release.yaml"), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	steps := workflow.Jobs.Release.Steps
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "bin/tools"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"gh", "bin/tools/crane"} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\necho ${0##*/} $*\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for version, want := range map[string]string{
+		"v0.1.0":      "gh release edit v0.1.0 --draft=false\ncrane tag registry/h2surge:v0.1.0 latest\n",
+		"v0.2.0-rc.1": "gh release edit v0.2.0-rc.1 --draft=false\n",
+	} {
+		cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", steps[len(steps)-1].Run)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "IMAGE=registry/h2surge", "VERSION=" + version}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%s: %v, %q, want %q", version, err, out, want)
+		}
+	}
 }
 
 // TestJobsOfCI: the workflow has the jobs of .ci/run. Its jobs build their tools themselves, and e2e is a job of its own.
