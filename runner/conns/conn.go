@@ -69,7 +69,7 @@ type Conn struct {
 	firesAt  int64
 	inTimers int
 
-	_ [40]byte // whole cache lines
+	_ [24]byte // whole cache lines
 }
 
 // role is what a connection counts as.

@@ -193,7 +193,8 @@ func checkFailback(t *testing.T, protocol rv.Protocol, direct bool, how behaviou
 }
 
 // TestUnsentRequestsAreNotLost: HTTP/1.1 requests are put on a connection while the loop connects it. If the connect
-// fails, none of their octets was sent, so they go to the next connection. TCP that hangs fails after connectTimeout.
+// fails, none of their octets was sent, so they go to the next connection. TCP that hangs fails after connectTimeout. A
+// connect that fails counts as a failure, and not as a connect.
 func TestUnsentRequestsAreNotLost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -203,11 +204,15 @@ func TestUnsentRequestsAreNotLost(t *testing.T) {
 		{"refused", func(b *bench, on bool) { b.down[0] = on }, rv.CauseRefused},
 		{"hangs", func(b *bench, on bool) { b.hangs = on }, rv.CauseConnectTimeout},
 	} {
-		for _, pipeline := range []int{0, 4} {
-			t.Run(fmt.Sprintf("%s/pipeline=%d", tt.name, pipeline), func(t *testing.T) {
+		for _, how := range []struct {
+			protocol rv.Protocol
+			pipeline int
+		}{{rv.ProtocolHTTP1, 0}, {rv.ProtocolHTTP1, 4}, {rv.ProtocolH2C, 1}} {
+			pipeline := how.pipeline
+			t.Run(fmt.Sprintf("%s/%s/pipeline=%d", tt.name, how.protocol, pipeline), func(t *testing.T) {
 				p := gets(perSecond(100, time.Second))
 				p.Chains[0].Steps[0].Timeout, p.Drain = 5*time.Second, 5*time.Second
-				p.Targets[0].Protocol, p.Targets[0].ConnectTimeout = rv.ProtocolHTTP1, 100*time.Millisecond
+				p.Targets[0].Protocol, p.Targets[0].ConnectTimeout = how.protocol, 100*time.Millisecond
 				if p.Targets[0].HTTP1.Pipeline = pipeline; pipeline == 0 {
 					p.Targets[0].HTTP1.NoKeepAlive = true
 				}
@@ -225,6 +230,15 @@ func TestUnsentRequestsAreNotLost(t *testing.T) {
 				got := b.run()
 				if want := (&rvTotals{Sent: 100, Done: 100, Succeeded: 100, Retried: got.Retried}); !cmp.Equal(want, got) {
 					t.Errorf("got %+v", got)
+				}
+				accepted := int64(0)
+				for _, c := range b.conns {
+					if !c.pending && !c.refused {
+						accepted++
+					}
+				}
+				if n := b.w.rec.Connects; n > accepted {
+					t.Errorf("%d connects, but the peer accepted %d connections", n, accepted)
 				}
 				detail := ""
 				if tt.cause == rv.CauseConnectTimeout {

@@ -105,7 +105,8 @@ type simConn struct {
 	hungUp   bool // by the worker
 	endpoint int
 	watching bool
-	// broken: reading and writing fail with why.
+	// broken: the next Read or Send fails with it. As the kernel does, it reports the error once: then Read gives Ended and
+	// Send EPIPE.
 	broken error
 	// bad: it answers nothing.
 	bad bool
@@ -113,8 +114,8 @@ type simConn struct {
 	raw bool
 	// full: the socket takes nothing more from the worker.
 	full bool
-	// pending: the loop's own connect is under way; wantsRoom: the worker waits for its end.
-	pending, wantsRoom bool
+	// pending: the loop's own connect is under way; refused: it failed; wantsRoom: the worker waits for its end.
+	pending, refused, wantsRoom bool
 }
 
 type happening struct {
@@ -224,7 +225,7 @@ func (s *sim) Connect(address string, _ bool) (*dial.Connection, bool, error) {
 	}
 	s.in(time.Millisecond, func() {
 		if c.pending = false; s.refuses(c.endpoint) {
-			c.broken = syscall.ECONNREFUSED
+			c.refused, c.broken = true, syscall.ECONNREFUSED
 			c.Out.Reset()
 		}
 	})
@@ -242,8 +243,7 @@ func (s *sim) Read(fd int, b []byte) (int, netio.Status) {
 		switch {
 		case c.pending:
 		case c.broken != nil:
-			s.why = c.broken
-			return 0, netio.Closed
+			return 0, c.fail()
 		case c.Closed:
 			return 0, netio.Ended
 		}
@@ -259,10 +259,7 @@ func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 		return 0, netio.Again
 	}
 	if c.Closed && !c.raw || c.broken != nil {
-		if s.why = c.broken; s.why == nil {
-			s.why = syscall.ECONNRESET
-		}
-		return 0, netio.Closed
+		return 0, c.fail()
 	}
 	s.clock += int64(s.sendCost)
 	c.In.Write(b)
@@ -273,6 +270,13 @@ func (s *sim) Send(fd int, b []byte) (int, netio.Status) {
 		s.t.Fatalf("the worker sent %v", err)
 	}
 	return len(b), netio.OK
+}
+
+// fail reports the error of a closed connection.
+func (c *simConn) fail() netio.Status {
+	c.s.why = cmp.Or(c.broken, error(syscall.EPIPE))
+	c.broken, c.Closed = nil, true
+	return netio.Closed
 }
 
 func (s *sim) Why() error { return s.why }

@@ -1,10 +1,14 @@
 package netio
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestConnectReaches: a Net connects to each kind of address that needs no look-up.
@@ -68,5 +72,45 @@ func TestConnectLeavesToTheDialer(t *testing.T) {
 		if _, ok, err := n.Connect(address, true); ok || err != nil {
 			t.Errorf("Connect(%q) = %v, %v; want the dialer", address, ok, err)
 		}
+	}
+}
+
+// TestConnectRefused: the error of a connect is not lost if the socket is written to before it is read.
+func TestConnectRefused(t *testing.T) {
+	n, release, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	closed, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0) // bound and not listening, so that no other gets its port
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(closed) //nolint:errcheck // the test is over
+	if err := unix.Bind(closed, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(closed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok, err := n.Connect(fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port), false)
+	if !ok || err != nil {
+		t.Fatalf("Connect = %v, %v", ok, err)
+	}
+	s, err := Open(n, c, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if k, _, err := n.Wait(make([]Event, 1), 10*time.Second); k != 1 || err != nil {
+		t.Fatalf("Wait = %d, %v", k, err)
+	}
+	out := pending("0123456789")
+	if _, st, _ := s.Write(&out); st != Closed {
+		t.Errorf("Write = %v, want Closed", st)
+	}
+	if _, st := s.Read(make([]byte, 16)); st != Closed || !errors.Is(s.Why(), unix.ECONNREFUSED) {
+		t.Errorf("Read = %v, %v; want Closed, %v", st, s.Why(), unix.ECONNREFUSED)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"syscall"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -21,6 +22,8 @@ type Socket struct {
 	data    int32
 	// awaitsWritable: the Net reports when the socket takes octets.
 	awaitsWritable bool
+	// broken is the error that sending got; nil: none.
+	broken error
 }
 
 const (
@@ -67,8 +70,16 @@ func (s *Socket) Close() {
 	*s = Socket{}
 }
 
-// Read reads octets, over TLS encrypted ones.
-func (s *Socket) Read(b []byte) (int, Status) { return s.net.Read(s.fd, b) }
+// Read reads octets, over TLS encrypted ones. After sending has failed, it returns what came before, and then Closed.
+func (s *Socket) Read(b []byte) (n int, st Status) {
+	if n, st = s.net.Read(s.fd, b); st == Ended && s.broken != nil {
+		st = Closed
+	}
+	return
+}
+
+// Why returns the error behind the last Closed of Read.
+func (s *Socket) Why() error { return cmp.Or(s.broken, s.net.Why()) }
 
 // Input is a session that takes what a socket has received.
 type Input interface {
@@ -134,6 +145,9 @@ func (s *Socket) Write(from Output) (sent int, st Status, err error) {
 	} else {
 		sent, st, err = s.writeSecure(from)
 	}
+	if st == Closed {
+		s.keepWhy()
+	}
 	return sent, st, cmp.Or(err, s.AwaitWritable(st == Again))
 }
 
@@ -166,6 +180,14 @@ func (s *Socket) writeSecure(from Output) (sent int, st Status, err error) {
 			return sent, st, err
 		}
 		from.Wrote(len(p))
+	}
+}
+
+// keepWhy keeps the error of sending for Read, because the kernel reports it once, and then a clean end. It does not
+// keep EPIPE: the peer has ended the connection before, or the error was reported already.
+func (s *Socket) keepWhy() {
+	if why := s.net.Why(); s.broken == nil && !errors.Is(why, syscall.EPIPE) {
+		s.broken = why
 	}
 }
 

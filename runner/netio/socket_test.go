@@ -2,6 +2,7 @@ package netio
 
 import (
 	"errors"
+	"syscall"
 	"testing"
 
 	"github.com/h2surge/h2surge/runner/dial"
@@ -13,6 +14,7 @@ type narrow struct {
 	takes  int
 	then   Status
 	broken error // of Interest
+	why    error // of the last Send that was closed
 	// interest counts the calls of Interest. closed: Close was called.
 	interest int
 	closed   bool
@@ -33,6 +35,11 @@ func (n *narrow) Send(_ int, b []byte) (int, Status) {
 	}
 	return k, OK
 }
+
+// Read ends: Send has taken the error of the socket.
+func (*narrow) Read(int, []byte) (int, Status) { return 0, Ended }
+
+func (n *narrow) Why() error { return n.why }
 
 // pending is an Output.
 type pending []byte
@@ -73,6 +80,40 @@ func TestSocketWrite(t *testing.T) {
 			s.Close()
 			if s.Close(); s.IsOpen() || !n.closed {
 				t.Error("the socket is open")
+			}
+		})
+	}
+}
+
+// TestSocketReadAfterWrite: a socket reports its error once. If Write got it, Read reports it again, and not a clean end.
+// EPIPE is not an error of the socket: the peer has ended the connection before, or the error was reported already.
+func TestSocketReadAfterWrite(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		writes []error
+		status Status
+		why    error
+	}{
+		{name: "no write", status: Ended},
+		{name: "reset", writes: []error{syscall.ECONNRESET}, status: Closed, why: syscall.ECONNRESET},
+		{name: "refused, then written again", writes: []error{syscall.ECONNREFUSED, syscall.EPIPE}, status: Closed, why: syscall.ECONNREFUSED},
+		{name: "ended by the peer", writes: []error{syscall.EPIPE}, status: Ended},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := &narrow{then: Closed}
+			s, err := Open(n, &dial.Connection{}, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n.why = range tt.writes {
+				out := pending("0123456789")
+				if _, st, _ := s.Write(&out); st != Closed {
+					t.Fatalf("Write = %v", st)
+				}
+			}
+			n.why = nil
+			if _, st := s.Read(nil); st != tt.status || st == Closed && s.Why() != tt.why {
+				t.Errorf("Read = %v, %v; want %v, %v", st, s.Why(), tt.status, tt.why)
 			}
 		})
 	}
