@@ -14,9 +14,10 @@ const defaultFailback = 5 * time.Second
 const trialTime = 250 * time.Millisecond
 
 // armFailback sets the timer of the next trial. It survives the socket, so that connections that live for one
-// request only come back, too.
+// request only come back, too. The connection of a chain instance has none: the instance would lose it, and the next
+// instance begins with the first endpoint in any case.
 func (l *lifecycle) armFailback(c *Conn) {
-	if c.role != place || !c.isFailedOver() {
+	if c.role != place || !c.isFailedOver() || c.pool.Plan.Connecting.PerInstance {
 		c.failbackAt = 0
 		return
 	}

@@ -110,8 +110,11 @@ func (l *lifecycle) remove(c *Conn) {
 const reopenAfter = 20 * time.Millisecond
 
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
-// something to send.
+// something to send. With PerInstance, the next chain instance begins with the first endpoint.
 func (l *lifecycle) connectAgain(c *Conn) {
+	if c.pool.Plan.Connecting.PerInstance {
+		c.shift = 0
+	}
 	onDemand := l.cfg.Demand.Over() || c.pool.Plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
 		l.handle(c, wanted)

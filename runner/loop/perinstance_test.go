@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -55,6 +57,39 @@ func TestPerInstanceAfterLoss(t *testing.T) {
 	p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true, MaxRequests: 1}
 	b := newBench(t, p, ok(time.Millisecond))
 	if got := b.run(); got.Done != 20 || len(b.conns) != 20 {
-		t.Errorf("%d requests are done over %d connections, want 20 over 20", got.Done, len(b.conns))
+		t.Errorf("%d requests are done over %d connections, want 30 over 20", got.Done, len(b.conns))
+	}
+}
+
+// TestPerInstanceFailsOver: an instance whose first endpoint is down stays on the connection to the next one. The next
+// instance begins with the first endpoint again.
+func TestPerInstanceFailsOver(t *testing.T) {
+	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
+		for _, direct := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/direct=%v", protocol, direct), func(t *testing.T) {
+				p := group(rv.Rate{Name: "r", Count: 1, Period: 10 * time.Second, ChainsPerSecond: true, Duration: 30 * time.Second})
+				p.Drain = 8 * time.Second
+				p.Chains[0].Steps = []rv.Step{step("a"), step("b", func(s *rv.Step) { s.Think = &rv.Think{Fixed: 8 * time.Second} })}
+				p.Targets[0].Connections, p.Targets[0].Protocol = 1, protocol
+				p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true}
+				b := newBench(t, p, ok(time.Millisecond))
+				b.direct, b.down = direct, map[int]bool{0: true}
+				b.in(4*time.Second, func() { b.down[0] = false })
+				b.run()
+				got := ""
+				for _, r := range b.served {
+					got += fmt.Sprintf("%s on connection %d to endpoint %d\n", r.Fields[":path"], r.Conn, b.conns[r.Conn].endpoint)
+				}
+				want := "/a on connection 0 to endpoint 1\n/b on connection 0 to endpoint 1\n" +
+					"/a on connection 1 to endpoint 0\n/b on connection 1 to endpoint 0\n" +
+					"/a on connection 2 to endpoint 0\n/b on connection 2 to endpoint 0\n"
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if len(b.conns) != 3 {
+					t.Errorf("%d connections, want 3", len(b.conns))
+				}
+			})
+		}
 	}
 }
