@@ -41,9 +41,9 @@ func (f *Flow) hurry(a chain.Activation) bool {
 	return true
 }
 
-// countAlways counts a step of an aborted instance, once for all its attempts.
-func (f *Flow) countAlways(in *Instance, a chain.Activation) {
-	if in.always && a.Attempt == 0 && a.Hop == 0 && in.Repeated == 0 {
-		f.host.Always(in, true)
-	}
+// FollowsAbort returns whether an activation is that of an always step of an aborted instance. It is true for the first
+// of all attempts only, so that each step counts once.
+func (f *Flow) FollowsAbort(a chain.Activation) bool {
+	in := f.all[a.Instance]
+	return in.aborted != "" && in.always && a.Attempt == 0 && a.Hop == 0 && in.Repeated == 0
 }

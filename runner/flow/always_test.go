@@ -35,7 +35,7 @@ func TestWithin(t *testing.T) {
 			h := &host{}
 			f := newFlow(t, &rv.Plan{Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: tt.steps}}}, h)
 			a, _ := take(f, h, true)
-			f.BeginStep(a)
+			send(f, h, a)
 			f.Within(tt.after)
 			h.log = nil
 			f.Ended(a, "", 0)
@@ -43,7 +43,7 @@ func TestWithin(t *testing.T) {
 				f.Within(tt.before)
 			}
 			for a, ok := take(f, h, false); ok; a, ok = take(f, h, false) {
-				f.BeginStep(a)
+				send(f, h, a)
 				f.Ended(a, "", 0)
 			}
 			if f.Sleeps() {

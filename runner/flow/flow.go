@@ -20,7 +20,8 @@ type Host interface {
 	ChainBegan(chain int)
 	// Continues returns whether an aborted instance can send its always steps.
 	Continues(in *Instance) bool
-	// Always counts an always step: one that an aborted instance has begun (sent), or one that lacks a captured value.
+	// Always counts an always step that sends no request: one that awaits a notification after an abort (sent), or one
+	// that lacks a captured value.
 	Always(in *Instance, sent bool)
 	// ChainEnded counts an instance that has ended. The parameter why is what aborted it, or "" if it completed.
 	ChainEnded(instance int32, why string)
@@ -153,9 +154,6 @@ func (f *Flow) Redirected(a chain.Activation) {
 func (f *Flow) BeginStep(a chain.Activation) {
 	in := f.all[a.Instance]
 	in.begun = true
-	if in.aborted != "" {
-		f.countAlways(in, a)
-	}
 	if a.Hop == 0 {
 		in.BeginStep(&f.program.Steps[a.Step], f.wall)
 	}
@@ -253,8 +251,8 @@ func (f *Flow) makeReady(a chain.Activation) {
 		f.drop(a.Instance)
 		return
 	case f.program.Steps[a.Step].Await != nil:
-		if in.aborted != "" {
-			f.countAlways(in, a)
+		if f.FollowsAbort(a) {
+			f.host.Always(in, true)
 		}
 		f.host.Await(a)
 		return

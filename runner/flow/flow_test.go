@@ -50,6 +50,14 @@ func step(name string, edits ...func(*rv.Step)) rv.Step {
 	return s
 }
 
+// send sends the request of a step.
+func send(f *Flow, h *host, a chain.Activation) {
+	f.BeginStep(a)
+	if f.FollowsAbort(a) {
+		h.log = append(h.log, "always sent")
+	}
+}
+
 func newFlow(t *testing.T, p *rv.Plan, h *host) *Flow {
 	t.Helper()
 	p.Targets = []rv.Target{{Name: "t", Connections: 1, Endpoints: []rv.Endpoint{{Scheme: "http", Authority: "t", Address: "t:80"}}}}
@@ -135,7 +143,7 @@ func TestFlow(t *testing.T) {
 					break
 				}
 				first = false
-				f.BeginStep(a)
+				send(f, h, a)
 				f.Ended(a, why, 0)
 			}
 			if f.Sleeps() {

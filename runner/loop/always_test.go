@@ -44,6 +44,10 @@ func TestAlways(t *testing.T) {
 		p.Chains[0] = rv.Chain{Name: "load", Weight: 1, Steps: []rv.Step{step("load")}}
 		return p
 	}
+	limited := func(p *rv.Plan, limit int64) *rv.Plan {
+		p.RequestLimit = limit
+		return p
+	}
 	for name, tt := range map[string]struct {
 		plan  *rv.Plan
 		grace time.Duration
@@ -57,6 +61,7 @@ func TestAlways(t *testing.T) {
 		"whole":                     {plan: made(chains, 0), grace: time.Second, peer: whole},
 		"failed check":              {plan: made(chains, 0), grace: time.Second, peer: fails("/use", reply{After: 2 * ms, Status: 500}), during: rv.AlwaysCounts{AlwaysSent: 100}},
 		"paced by slots":            {plan: made(perSecond(100, time.Second), 0), grace: time.Second, peer: fails("/use", reply{After: 2 * ms, Status: 500}), during: rv.AlwaysCounts{AlwaysSent: 33}, ended: rv.GracefulCounters{Aborted: 1}, after: rv.AlwaysCounts{AlwaysSent: 1}},
+		"dropped by the limit":      {plan: limited(made(chains, 0), 100), grace: time.Second, peer: fails("/use", reply{After: 2 * ms, Status: 500}), left: 51, during: rv.AlwaysCounts{AlwaysSent: 49}},
 		"reset":                     {plan: made(chains, 0), grace: time.Second, peer: fails("/use", reply{After: 2 * ms, Resets: true, Reset: http2.ErrCodeInternal}), during: rv.AlwaysCounts{AlwaysSent: 100}},
 		"timeout":                   {plan: made(chains, 0), grace: 2 * time.Second, peer: fails("/use", reply{}), after: rv.AlwaysCounts{AlwaysSent: 100}, ended: rv.GracefulCounters{Aborted: 100}},
 		"not created":               {plan: made(chains, 0), grace: time.Second, peer: fails("/create", reply{After: 2 * ms, Status: 500}), during: rv.AlwaysCounts{AlwaysSkipped: 100}},
@@ -92,6 +97,9 @@ func TestAlways(t *testing.T) {
 			}
 			if created == 0 && tt.during.AlwaysSkipped == 0 || created-deleted != tt.left {
 				t.Errorf("%d created, %d deleted, want %d left", created, deleted, tt.left)
+			}
+			if n := r.Chains[0].AlwaysSent + r.Graceful.AlwaysSent; n > int64(deleted) {
+				t.Errorf("%d always steps were sent, the peer counted %d", n, deleted)
 			}
 			if diff := cmp.Diff([]rv.AlwaysCounts{tt.during, tt.after}, []rv.AlwaysCounts{r.Chains[0].AlwaysCounts, r.Graceful.AlwaysCounts}); diff != "" {
 				t.Errorf("always steps (-want +got):\n%s", diff)

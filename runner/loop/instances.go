@@ -68,15 +68,7 @@ func (i *instances) Continues(in *flow.Instance) bool {
 }
 
 // Always implements flow.Host.
-func (i *instances) Always(in *flow.Instance, sent bool) {
-	switch {
-	case in.Stage < 0:
-	case i.slots.Over():
-		i.rec.Graceful.Count(sent)
-	case in.Measured:
-		i.rec.Chains[in.Chain].Count(sent)
-	}
-}
+func (i *instances) Always(in *flow.Instance, sent bool) { i.countAlways(in, i.slots.Over(), sent) }
 
 // ChainEnded implements flow.Host.
 func (i *instances) ChainEnded(instance int32, why string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/book"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/conns"
+	"github.com/h2surge/h2surge/runner/flow"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/notification"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -226,6 +227,17 @@ func (o *outcomes) endRequest(id book.ID) chain.Activation {
 	o.slots.Count(r.Stage, -1)
 	o.requests.End(id)
 	return a
+}
+
+// countAlways counts an always step of an instance: in the figures of the time after the load (late), or of the chain.
+func (o *outcomes) countAlways(in *flow.Instance, late, sent bool) {
+	switch {
+	case in.Stage < 0:
+	case late:
+		o.rec.Graceful.Count(sent)
+	case in.Measured:
+		o.rec.Chains[in.Chain].Count(sent)
+	}
 }
 
 // Arrived implements listen.Host.

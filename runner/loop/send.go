@@ -102,8 +102,12 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 		return false
 	}
 	s.requests.Sent(id, stream, c.Index(), s.now)
-	s.flow.At(r.Instance).Sent(s.now)
+	in := s.flow.At(r.Instance)
+	in.Sent(s.now)
 	if !r.Retried {
+		if s.flow.FollowsAbort(r.Activation) { // counted here, because a request that waits may be dropped
+			s.countAlways(in, r.Stage == book.StageGraceful, true)
+		}
 		over := r.Stage >= 0 && s.slots.OfStage(int(r.Stage)).Over()
 		s.rec.Sent(r, over, over && s.slots.Over(), c.Down(r.Picked, s.now))
 		if len(step.Credentials) > 0 && !s.targets.At(c.Target()).Uncredentialed && s.authorizations.lack(step) {
