@@ -33,6 +33,7 @@ func TestAlways(t *testing.T) {
 		}
 	}
 	whole := fails("none", reply{})
+	slow := func(*simRequest) reply { return reply{After: 200 * ms, Status: 200, Headers: []string{"x-id", "1"}} }
 	chains := perSecond(100, time.Second)
 	chains.ChainsPerSecond = true
 	one := chains
@@ -46,6 +47,10 @@ func TestAlways(t *testing.T) {
 	}
 	limited := func(p *rv.Plan, limit int64) *rv.Plan {
 		p.RequestLimit = limit
+		return p
+	}
+	narrow := func(p *rv.Plan) *rv.Plan {
+		p.Targets[0].MaxConcurrentStreams = 1
 		return p
 	}
 	for name, tt := range map[string]struct {
@@ -76,6 +81,9 @@ func TestAlways(t *testing.T) {
 		"interrupted": {plan: made(chains, 300*ms), grace: 100 * ms, peer: whole, act: func(b *bench) {
 			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
 		}, left: 31, ended: rv.GracefulCounters{CutOff: 31}},
+		"interrupted while requests wait": {plan: narrow(made(chains, 0)), grace: time.Second, peer: slow, act: func(b *bench) {
+			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
+		}, left: 3, ended: rv.GracefulCounters{CutOff: 50}},
 		"teardown": {plan: setup(made(chains, 0)), peer: fails("/use", reply{After: 2 * ms, Status: 500})},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,10 +78,9 @@ func (i *instances) ChainEnded(instance int32, why string) {
 	switch {
 	case in.Stage < 0:
 		i.onceEnded(in, why)
+	case i.loadOver && i.graceful(): // endLoad has counted it as cut off
 	case in.Late:
-		if !i.loadOver { // else it is cut off
-			i.rec.EndedLate(why)
-		}
+		i.rec.EndedLate(why)
 	case in.Measured:
 		i.rec.Ended(in.Chain, why)
 	}
@@ -107,17 +106,19 @@ func explain(why string, last tally.Outcome) string {
 	return why
 }
 
-// continues returns whether chain instances continue after the load. Then they may send their remaining steps for the
-// time of Config.GracefulStop. These requests need no slot and are in no figure but Graceful. Requests of the load that
-// are in flight keep their counts.
+// graceful returns whether chain instances may continue after the load.
+func (i *instances) graceful() bool { return i.cfg.GracefulStop > 0 && i.trial == nil }
+
+// continues returns whether chain instances continue now, after the load. Then they may send their remaining steps for
+// the time of Config.GracefulStop. These requests need no slot and are in no figure but Graceful. Requests of the load
+// that are in flight keep their counts.
 func (i *instances) continues() bool {
-	after := i.cfg.GracefulStop
-	return after > 0 && !i.loadOver && i.trial == nil && i.slots.Over() && i.now < i.slots.GracefulUntil(after)
+	return i.graceful() && !i.loadOver && i.slots.Over() && i.now < i.slots.GracefulUntil(i.cfg.GracefulStop)
 }
 
 // endLoad ends the load for all instances. It counts those that have not ended as cut off.
 func (i *instances) endLoad() {
-	if i.cfg.GracefulStop > 0 && !i.loadOver && i.trial == nil && i.slots.Begun() {
+	if i.graceful() && !i.loadOver && i.slots.Begun() {
 		i.rec.CutOff(i.flow.Unfinished())
 	}
 	i.loadOver = true
