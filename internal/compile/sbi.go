@@ -95,8 +95,9 @@ func (c *compiler) addSBI(s *scope, r *request, out *rv.Step) {
 	}
 	if slot, follows := s.bindings[out.Target]; follows {
 		add(sbiRoutingBinding, rv.Text{{Capture: 1 + slot, Functions: []rv.Function{{Name: rv.FunctionRoutingBinding}}}})
-		out.Capture = append(out.Capture, rv.Capture{Slot: slot, Source: rv.Source{Kind: rv.SourceHeader, Name: sbiBinding},
-			Keep: true})
+		out.Capture = append(out.Capture, rv.Capture{
+			Slot: slot, Source: rv.Source{Kind: rv.SourceHeader, Name: sbiBinding, Joined: true}, Keep: true,
+		})
 	}
 }
 

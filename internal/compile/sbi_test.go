@@ -74,7 +74,7 @@ func TestSBI(t *testing.T) {
 				t.Errorf("a step of another target: %v", got)
 			}
 			captures := len(plan.Chains[0].Captures)
-			kept := rv.Capture{Slot: 1, Source: rv.Source{Kind: rv.SourceHeader, Name: "3gpp-sbi-binding"}, Keep: true}
+			kept := rv.Capture{Slot: 1, Source: rv.Source{Kind: rv.SourceHeader, Name: "3gpp-sbi-binding", Joined: true}, Keep: true}
 			if tt.binding && (captures != 2 || !cmp.Equal(steps[0].Capture[0], kept) || len(steps[2].Capture) != 0) || !tt.binding && captures != 1 {
 				t.Errorf("captures %v, of the first step %+v", plan.Chains[0].Captures, steps[0].Capture)
 			}

@@ -278,6 +278,12 @@ func TestCapturesAreBounded(t *testing.T) {
 	if !in.Capture(0, []byte("v")) || string(in.Captured(0)) != "v" {
 		t.Error("a small value was not captured")
 	}
+	if !in.CaptureMore(0, []byte("w")) || string(in.Captured(0)) != "v, w" {
+		t.Errorf("two lines are captured as %q", in.Captured(0))
+	}
+	if in.CaptureMore(0, make([]byte, MaxCaptured-5)) || in.Has(0) {
+		t.Error("lines with more than MaxCaptured bytes were captured")
+	}
 }
 
 func TestCompileTellsTheFault(t *testing.T) {

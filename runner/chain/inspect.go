@@ -40,6 +40,8 @@ type Inspection struct {
 type Capture struct {
 	Slot   int
 	Header string
+	// Joined values are those of all lines of the field, for Instance.CaptureMore.
+	Joined bool
 	// Location and Reference values are URIs, for Instance.CaptureURI.
 	Location, Reference bool
 	without             without
@@ -95,8 +97,8 @@ func (s *Inspection) gather(in *rv.Step) {
 	for i := range in.Capture {
 		c, source := &s.captures[i], &in.Capture[i].Source
 		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
-		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location,
-			Reference: c.reference, without: c.without})
+		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Joined: source.Joined,
+			Location: c.location, Reference: c.reference, without: c.without})
 		s.resolves = s.resolves || c.location || c.reference
 	}
 	s.WantHeaders = len(s.Captures) > 0

@@ -95,6 +95,14 @@ func (in *Instance) Capture(slot int, value []byte) bool {
 	return true
 }
 
+// CaptureMore adds a line of a field to the value in a slot, which has the earlier lines. It returns false if
+// MaxCaptured is reached. The slot then has no value.
+func (in *Instance) CaptureMore(slot int, line []byte) bool {
+	joined := append(append(in.src.value[:0], in.Captured(slot)...), ", "...)
+	in.src.value = append(joined, line...)
+	return in.Capture(slot, in.src.value)
+}
+
 // compact frees the memory of replaced values. Steps that are repeated often need it.
 func (in *Instance) compact() {
 	kept := make([]byte, 0, len(in.buf))

@@ -13,6 +13,7 @@ func TestValueAllocatesNothing(t *testing.T) {
 	for _, s := range []rv.Source{
 		{Kind: rv.SourceHeader, Name: "location"},
 		{Kind: rv.SourceHeader, Name: "location", Regex: "[0-9]+"},
+		{Kind: rv.SourceHeader, Name: "location", Joined: true},
 		{Kind: rv.SourceStatus},
 		{Kind: rv.SourceBody},
 		{Kind: rv.SourceBodySize},

@@ -18,6 +18,7 @@ import (
 type Extractor struct {
 	kind    rv.SourceKind
 	name    string
+	joined  bool
 	part    string // of a multipart response
 	pointer *jsontext.Pointer
 	path    *jsontext.Path
@@ -28,7 +29,7 @@ type Extractor struct {
 
 // New fails when s is not a Source that the API describes. The error names the field.
 func New(s rv.Source) (*Extractor, error) {
-	e := &Extractor{kind: s.Kind, name: s.Name, part: s.Part, group: s.Group}
+	e := &Extractor{kind: s.Kind, name: s.Name, joined: s.Joined, part: s.Part, group: s.Group}
 	if err := e.setKind(s); err != nil {
 		return nil, err
 	}
@@ -146,7 +147,11 @@ func (e *Extractor) ofResponse(dst []byte, m *message.Message) (value []byte, ok
 	}
 	switch e.kind {
 	case rv.SourceHeader:
-		return m.Header(e.name)
+		if !e.joined {
+			return m.Header(e.name)
+		}
+		out, ok := m.AppendJoined(dst, e.name)
+		return out[len(dst):], ok
 	case rv.SourceStatus:
 		return strconv.AppendInt(dst, int64(m.Status), 10)[len(dst):], m.Status != 0
 	}

@@ -54,6 +54,8 @@ func TestValue(t *testing.T) {
 	}{
 		{"header", rv.Source{Kind: rv.SourceHeader, Name: "location"}, "http://h/app-sessions/17?x"},
 		{"empty header", rv.Source{Kind: rv.SourceHeader, Name: "empty"}, ""},
+		{"all lines", rv.Source{Kind: rv.SourceHeader, Name: "location", Joined: true}, "http://h/app-sessions/17?x, second"},
+		{"all lines of none", rv.Source{Kind: rv.SourceHeader, Name: "accept", Joined: true}, none},
 		{"no header", rv.Source{Kind: rv.SourceHeader, Name: "accept"}, none},
 		{"status", rv.Source{Kind: rv.SourceStatus}, "201"},
 		{"body", rv.Source{Kind: rv.SourceBody}, `{"a":{"b":"c\u00e4"},"n":[1,2]}`},

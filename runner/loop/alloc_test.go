@@ -78,6 +78,23 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	}
 }
 
+// TestBindingsAllocateNothing: responses with two lines of a header field, which are captured as one value.
+func TestBindingsAllocateNothing(t *testing.T) {
+	p := cannedChain()
+	steps := p.Chains[0].Steps
+	steps[0].Capture[0].Source.Joined, steps[0].Capture[0].Location = true, false
+	steps[1].Path, steps[2].Path = lit("/u"), lit("/d")
+	steps[2].Headers = []rv.Header{{Name: lit("lines"), Value: rv.Text{{Capture: 1}}}}
+	created := append([]byte{0, 0, 37, 1, 5, 0, 0, 0, 0}, cannedCreated[9:]...)
+	w := cannedWorker(t, p, &canned{clock: 1, created: append(created, cannedCreated[14:]...)})
+	from := sent(w)
+	const turns = 1000
+	checkAllocations(t, w, turns)
+	if n := sent(w) - from; n < turns || w.rec.Steps[0].FailedChecks > 0 {
+		t.Errorf("%d requests, failed checks %v", n, w.rec.Steps[0].FailedBy.Counts())
+	}
+}
+
 // TestCallsAllocateNothing: calls of gRPC with placeholders in nested messages, also compressed, and streams whose
 // second message waits.
 func TestCallsAllocateNothing(t *testing.T) {

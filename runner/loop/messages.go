@@ -217,8 +217,7 @@ func (m *messages) OnTrailer(tok uint32, name, value []byte) {
 	m.takeField(r, s, m.flow.At(r.Instance), name, value)
 }
 
-// takeField keeps a field for checks and samples, and stores the value of each capture of it. If several fields have
-// the same name, it stores the first.
+// takeField keeps a field for checks and samples, and stores the value of each capture of it.
 func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, name, value []byte) {
 	if s.Inspect {
 		m.requests.Field(r, name, value)
@@ -235,17 +234,25 @@ func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, 
 	}
 	for i := range s.Captures {
 		c := &s.Captures[i]
-		if string(name) != c.Header || r.Captured(i) {
+		if string(name) != c.Header {
 			continue
 		}
-		if c.Location || c.Reference {
-			if s.CaptureURI(&in.Instance, c, requestOf(r), m.endpointOf(r), value) {
-				r.MarkCaptured(i)
+		if r.Captured(i) {
+			if c.Joined {
+				in.CaptureMore(c.Slot, value)
 			}
-		} else if in.Capture(c.Slot, value) {
+		} else if m.capture(r, s, in, c, value) {
 			r.MarkCaptured(i)
 		}
 	}
+}
+
+// capture stores the value of a capture. It returns false if it is not a URI, or too long.
+func (m *messages) capture(r *book.Request, s *chain.Step, in *flow.Instance, c *chain.Capture, value []byte) bool {
+	if c.Location || c.Reference {
+		return s.CaptureURI(&in.Instance, c, requestOf(r), m.endpointOf(r), value)
+	}
+	return in.Capture(c.Slot, value)
 }
 
 // isRedirect returns whether a response asks for the same request at another URI. Other statuses of class 3xx allow or

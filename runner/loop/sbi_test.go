@@ -9,23 +9,27 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// TestBinding: an instance keeps the last binding that a response had, and sends it as a routing binding. The next instance
-// begins without one.
+// TestBinding: an instance keeps the last binding that a response had, of all its field lines, and sends it as a routing
+// binding. The next instance begins without one.
 func TestBinding(t *testing.T) {
 	follows := func(s *rv.Step) {
 		s.Headers = []rv.Header{{Name: lit("routing"), OmitEmpty: true, Value: rv.Text{{Capture: 1, Functions: []rv.Function{{Name: rv.FunctionRoutingBinding}}}}}}
-		s.Capture = []rv.Capture{{Source: header("3gpp-sbi-binding"), Keep: true}}
+		s.Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "3gpp-sbi-binding", Joined: true}, Keep: true}}
 	}
-	p := steps(every10ms(10), step("a", follows), step("b", follows), step("c", follows), step("d", follows), step("e", follows, func(s *rv.Step) {
+	inspected := func(s *rv.Step) {
 		s.Expect.Checks = []rv.Check{{Name: "inspected", Source: &rv.Source{Kind: rv.SourceStatus}, Match: &rv.Match{Op: rv.MatchEquals, Want: lit("200")}}}
-	}))
+	}
+	p := steps(every10ms(12), step("a", follows), step("b", follows), step("c", follows), step("d", follows), step("e", follows, inspected), step("f", follows))
 	p.Chains[0].Captures = []string{"binding"}
-	bindings := map[string]string{"/b": "bl=nf-set; nfset=b; group=1", "/c": "", "/d": "bl=nf-set; nfset=d"}
+	const callback = "bl=nf-set; nfset=x; scope=callback"
+	bindings := map[string][]string{"/b": {callback, "bl=nf-set; nfset=b; group=1"}, "/c": nil, "/d": {"bl=nf-set; nfset=d"},
+		"/e": {callback, "bl=nf-set; nfset=e", "bl=nf-set; nfset=y"}}
 	b := newBench(t, p, func(r *simRequest) reply {
-		if binding := bindings[r.Fields[":path"]]; binding != "" {
-			return reply{Status: 200, Headers: []string{"3gpp-sbi-binding", binding}}
+		out := reply{Status: 200}
+		for _, binding := range bindings[r.Fields[":path"]] {
+			out.Headers = append(out.Headers, "3gpp-sbi-binding", binding)
 		}
-		return reply{Status: 200}
+		return out
 	})
 	got := b.run()
 	var seen []string
@@ -33,8 +37,9 @@ func TestBinding(t *testing.T) {
 		value, sent := r.Fields["routing"]
 		seen = append(seen, fmt.Sprintf("%s %v %s", r.Fields[":path"], sent, value))
 	}
-	want := []string{"/a false ", "/b false ", "/c true bl=nf-set; nfset=b", "/d true bl=nf-set; nfset=b", "/e true bl=nf-set; nfset=d"}
-	if diff := cmp.Diff(append(want, want...), seen); diff != "" || got.Succeeded != 10 {
+	want := []string{"/a false ", "/b false ", "/c true bl=nf-set; nfset=b", "/d true bl=nf-set; nfset=b", "/e true bl=nf-set; nfset=d",
+		"/f true bl=nf-set; nfset=e"}
+	if diff := cmp.Diff(append(want, want...), seen); diff != "" || got.Succeeded != 12 {
 		t.Errorf("%+v, requests (-want +got):\n%s", got, diff)
 	}
 }

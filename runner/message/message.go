@@ -36,6 +36,21 @@ func (m *Message) Header(name string) (value []byte, ok bool) {
 	return nil, false
 }
 
+// AppendJoined appends the values of all fields with this lower-case name, joined with commas, which together are one
+// list (RFC 9110 5.3).
+func (m *Message) AppendJoined(dst []byte, name string) (out []byte, ok bool) {
+	for i := range m.Fields {
+		if string(m.Fields[i].Name) != name {
+			continue
+		}
+		if ok {
+			dst = append(dst, ", "...)
+		}
+		dst, ok = append(dst, m.Fields[i].Value...), true
+	}
+	return dst, ok
+}
+
 // Set replaces the value of all fields with this lower-case name by one value. It keeps name and value.
 func (m *Message) Set(name, value []byte) {
 	kept := m.Fields[:0]

@@ -1040,6 +1040,9 @@ type Source struct {
 	Kind SourceKind `json:"kind"`
 	// Name of a header field, lower case.
 	Name string `json:"name,omitempty"`
+	// Joined joins all lines of the header field of a response with commas (RFC 9110 5.3). Otherwise the first line
+	// counts.
+	Joined bool `json:"joined,omitempty"`
 	// Part is the part of a multipart response that a source of the content refers to: the Content-ID without angle
 	// brackets or, with a slash, the media type. Empty: the whole content.
 	Part string `json:"part,omitempty"`
