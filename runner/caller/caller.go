@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -52,16 +53,23 @@ func isNamed(c *x509.Certificate, name string) bool {
 		}
 	}
 	for _, u := range c.URIs {
-		if u.String() == name {
+		if sameURI(u.String(), name) {
 			return true
 		}
 	}
-	for _, ip := range c.IPAddresses {
-		if ip.String() == name {
+	address := net.ParseIP(name)
+	for _, a := range c.IPAddresses {
+		if a.Equal(address) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameURI compares the URNs of UUIDs without regard to case (RFC 8141 3.1, RFC 9562 4).
+func sameURI(a, b string) bool {
+	const uuid = "urn:uuid:"
+	return a == b || len(a) > len(uuid) && strings.EqualFold(a[:len(uuid)], uuid) && strings.EqualFold(a, b)
 }
 
 // Verdict is what a check has found.

@@ -229,19 +229,32 @@ func TestKeyErrors(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	urn, err := url.Parse("urn:uuid:1")
-	if err != nil {
-		t.Fatal(err)
+	var uris []*url.URL
+	for _, s := range []string{"urn:uuid:1ab", "URN:UUID:2AB", "spiffe://core/Smf"} {
+		uri, err := url.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uris = append(uris, uri)
 	}
-	c := []*x509.Certificate{{DNSNames: []string{"SMF.example.org"}, URIs: []*url.URL{urn}, IPAddresses: []net.IP{net.ParseIP("192.0.2.1")}}}
+	c := []*x509.Certificate{{DNSNames: []string{"SMF.example.org"}, URIs: uris,
+		IPAddresses: []net.IP{net.ParseIP("192.0.2.1").To4(), net.ParseIP("2001:db8::a")}}}
 	for _, tt := range []struct {
 		name string
 		c    []*x509.Certificate
 		want bool
 	}{
 		{"smf.example.org", c, true},
-		{"urn:uuid:1", c, true},
+		{"urn:uuid:1ab", c, true},
+		{"urn:uuid:1AB", c, true},
+		{"URN:uuid:2ab", c, true},
+		{"urn:uuid:1", c, false},
+		{"spiffe://core/Smf", c, true},
+		{"spiffe://core/smf", c, false},
 		{"192.0.2.1", c, true},
+		{"192.0.2.2", c, false},
+		{"2001:DB8:0::a", c, true},
+		{"2001:db8::b", c, false},
 		{"example.org", c, false},
 		{"smf.example.org", nil, false},
 	} {
