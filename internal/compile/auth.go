@@ -167,7 +167,8 @@ func asTarget(to *rv.OAuth2, t *rv.Target, of *rv.Endpoint) bool {
 	for i := range t.Endpoints {
 		e := &t.Endpoints[i]
 		port := defaultPorts[e.Scheme]
-		if e.Scheme != of.Scheme || strings.TrimSuffix(e.Authority, port) != strings.TrimSuffix(of.Authority, port) {
+		host, ofHost := strings.TrimSuffix(e.Authority, port), strings.TrimSuffix(of.Authority, port)
+		if e.Scheme != of.Scheme || !strings.EqualFold(host, ofHost) {
 			continue
 		}
 		if e.Address != of.Address {

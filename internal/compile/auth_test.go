@@ -69,6 +69,7 @@ func TestTokenEndpointOfATarget(t *testing.T) {
 	}{
 		"of the target":        {"https://nrf.example/oauth2/token?a=b", rv.OAuth2{Address: "192.0.2.1:8443", ServerName: "nrf", InsecureSkipVerify: true}},
 		"with its port":        {"https://nrf.example:443/oauth2/token", rv.OAuth2{Address: "192.0.2.1:8443", ServerName: "nrf", InsecureSkipVerify: true}},
+		"in other letters":     {"https://NRF.Example/oauth2/token", rv.OAuth2{Address: "192.0.2.1:8443", ServerName: "nrf", InsecureSkipVerify: true}},
 		"of another port":      {"https://nrf.example:8443/oauth2/token", rv.OAuth2{}},
 		"without TLS":          {"http://nrf.example/oauth2/token", rv.OAuth2{}},
 		"of the target itself": {"http://target.example/oauth2/token", rv.OAuth2{}},
