@@ -291,6 +291,13 @@ func (w *without) take(inst *Instance, slot int) bool {
 // Otherwise captures the default if a response has no such field. It reports whether the absence is allowed.
 func (c *Capture) Otherwise(inst *Instance) bool { return c.without.take(inst, c.Slot) }
 
+// Drop empties the slot of the capture, unless it keeps earlier values.
+func (c *Capture) Drop(inst *Instance) {
+	if !c.without.keep {
+		inst.release(c.Slot)
+	}
+}
+
 // statusSet holds status codes 0 to 639.
 type statusSet [10]uint64
 

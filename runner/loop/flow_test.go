@@ -156,6 +156,17 @@ func TestFlow(t *testing.T) {
 			[]string{"0 /a", "10 /c", "20 /a", "30 /c"}, "2 2 0",
 		},
 		{
+			"what failed after its header captures nothing, and continues",
+			steps(every10ms(4), step("a", captureX, func(s *rv.Step) { s.OnFailure.Continue = true }), step("b", func(s *rv.Step) { s.When = equals(1, "go") }), step("c")),
+			func(r *simRequest) reply {
+				if r.Fields[":path"] == "/a" { // the client resets it
+					return reply{Status: 200, Headers: []string{"x", "go", "content-length", "2"}, Body: []byte("b")}
+				}
+				return reply{Status: 200}
+			},
+			[]string{"0 /a", "10 /c", "20 /a", "30 /c"}, "2 2 0",
+		},
+		{
 			"a failure may not matter",
 			steps(every10ms(4), step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b")), fails("/a", 9),
 			[]string{"0 /a", "10 /b", "20 /a", "30 /b"}, "2 2 0",

@@ -255,6 +255,17 @@ func (m *messages) capture(r *book.Request, s *chain.Step, in *flow.Instance, c 
 	return in.Capture(c.Slot, value)
 }
 
+// dropCaptures forgets what was captured of the header of a response that failed later, because a failed response
+// captures nothing.
+func (m *messages) dropCaptures(r *book.Request) {
+	s := &m.program.Steps[r.Step]
+	for i := range s.Captures {
+		if r.Captured(i) {
+			s.Captures[i].Drop(&m.flow.At(r.Instance).Instance)
+		}
+	}
+}
+
 // isRedirect returns whether a response asks for the same request at another URI. Other statuses of class 3xx allow or
 // require another method (RFC 9110 15.4).
 func isRedirect(s *chain.Step, status int16) bool {

@@ -101,6 +101,7 @@ func (o *outcomes) finishFailed(id book.ID, why tally.Unanswered, cause failure.
 	o.rec.Failed(r, why, cause, o.conns.At(r.Conn).Address(), o.now)
 	o.rec.SampleUnanswered(r, &o.flow.At(r.Instance).Instance, abortReason[why], o.now)
 	o.trial.Failed(id, abortReason[why], cause)
+	o.dropCaptures(r)
 	o.flow.Ended(o.endRequest(id), abortReason[why], 0)
 }
 
