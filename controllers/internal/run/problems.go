@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/internal/compile"
 )
@@ -126,20 +127,17 @@ func PodProblem(pod *corev1.Pod) *Blocker {
 const mountGrace = 10 * time.Second
 
 // MountProblem reports a pod that has a node and no volumes. The kubelet reports the missing object or key
-// only in an event of the pod, so the message lists all objects that the spec mounts.
+// only in an event of the pod, so the message lists all objects that the pod mounts.
 func (f *Facts) MountProblem(pod *corev1.Pod) *Blocker {
 	since, waits := waitsForVolumes(pod)
 	if !waits {
 		return nil
 	}
-	var files []string
+	files := []string{"ConfigMap " + f.Record.Plan.Name, "Secret " + desired.TLSName(f.LoadTest)}
 	for _, m := range compile.Mounts(&f.LoadTest.Spec) {
 		for _, item := range m.Items {
 			files = append(files, fmt.Sprintf("%s %s (key %s)", m.Kind, m.Name, item.Key))
 		}
-	}
-	if len(files) == 0 {
-		return nil
 	}
 	if left := since.Add(mountGrace).Sub(f.Now); left > 0 {
 		f.Again(left)

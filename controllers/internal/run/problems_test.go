@@ -64,7 +64,7 @@ func TestMountProblem(t *testing.T) {
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(runtest.Now.Add(-scheduled))},
 		}}}
 	}
-	const missing = "pod pcf-1-0 and 1 more cannot mount its volumes; check that these exist: Secret users (key users.csv)"
+	const own = "pod pcf-1-0 and 1 more cannot mount its volumes; check that these exist: ConfigMap pcf-plan-0123456789, Secret pcf-tls-0a1b2c3d"
 	tests := map[string]struct {
 		pod       *corev1.Pod
 		variables []v1alpha1.Variable
@@ -73,14 +73,15 @@ func TestMountProblem(t *testing.T) {
 	}{
 		"no node yet":         {&corev1.Pod{}, []v1alpha1.Variable{table}, "", 0},
 		"a moment ago":        {pod(corev1.ConditionFalse, 4*time.Second), []v1alpha1.Variable{table}, "", 6 * time.Second},
-		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, missing, 0},
+		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, own + ", Secret users (key users.csv)", 0},
 		"its image is pulled": {pod(corev1.ConditionTrue, time.Minute), []v1alpha1.Variable{table}, "", 0},
-		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, "", 0},
+		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, own, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := runtest.New(runtest.WithJob)
 			f.LoadTest.Spec.Variables = tt.variables
+			f.LoadTest.UID, f.Record.Plan.Name = "0a1b2c3d-0000", "pcf-plan-0123456789"
 			f.Pods[0], f.Pods[1] = tt.pod.DeepCopy(), tt.pod.DeepCopy()
 			f.Pods[0].Name, f.Pods[1].Name = "pcf-1-0", "pcf-1-1"
 			got := ""
