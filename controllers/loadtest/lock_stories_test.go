@@ -228,6 +228,16 @@ func (w *world) suspendJob(name string, suspend bool, change func(*batchv1.Job))
 	}).Should(gomega.Succeed())
 }
 
+// finalizers makes these the finalizers of a pod.
+func (w *world) finalizers(name string, all ...string) {
+	w.Helper()
+	pod := &corev1.Pod{}
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, pod))
+	before := pod.DeepCopy()
+	pod.Finalizers = all
+	w.must(w.client.Patch(w.ctx, pod, client.MergeFrom(before)))
+}
+
 // Kueue suspends the Job at its creation, adds a node selector and a toleration when it admits it, and can suspend it again.
 func TestKueue(t *testing.T) {
 	w := newWorld(t)
@@ -256,12 +266,16 @@ func TestKueue(t *testing.T) {
 	w.suspendJob("queued-1", false, admitted)
 	w.runner("queued-1-0")
 	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWaitingForPods, "1 of 2 pods are running")
+	w.finalizers("queued-1-0", "example.com/terminates")
 	w.suspendJob("queued-1", true, nil) // another workload preempts it
 	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonQueued, "is suspended by a queue")
-	w.awaitGone(&corev1.Pod{}, "queued-1-0")
 	w.later(time.Hour)
+	w.suspendJob("queued-1", false, nil) // while the pod that it had terminates
+	w.runner("queued-1-0-again-1")
+	w.awaitMessage("queued", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWaitingForPods, "1 of 2 pods are running")
+	w.finalizers("queued-1-0")
+	w.awaitGone(&corev1.Pod{}, "queued-1-0")
 	w.holding(nil)
-	w.suspendJob("queued-1", false, nil)
 	w.awaitLoad("queued", 100)
 
 	job := &batchv1.Job{}
@@ -269,8 +283,8 @@ func TestKueue(t *testing.T) {
 	if job.Labels["kueue.x-k8s.io/queue-name"] != "load" || job.Spec.Template.Spec.NodeSelector["pool"] != "load" || len(job.Spec.Template.Spec.Tolerations) != 2 {
 		t.Errorf("labels %v, node selector %v, tolerations %v", job.Labels, job.Spec.Template.Spec.NodeSelector, job.Spec.Template.Spec.Tolerations)
 	}
-	if n := w.run("queued").Attempt; n != 1 {
-		t.Errorf("the operator made %d Jobs", n)
+	if run := w.run("queued"); run.Attempt != 1 || run.Losses != 0 {
+		t.Errorf("the operator made %d Jobs, and %d of them lost a runner", run.Attempt, run.Losses)
 	}
 	w.later(time.Hour) // the deadline counts from the last admission
 	end := w.awaitPhase("queued", v1alpha1.PhaseFailed)

@@ -43,7 +43,7 @@ func Starters(f *run.Facts, next *record.Record) {
 
 // CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.
 func CanStart(f *run.Facts) bool {
-	if !f.View.AllReady() {
+	if !f.View.AllReady() || slices.ContainsFunc(f.View.Members, func(i int) bool { return !healthy(f, i) }) {
 		return false
 	}
 	if with := f.Starters(); with != nil {
@@ -100,6 +100,9 @@ func replaced(f *run.Facts, shard int) bool {
 		return false
 	}
 	pod, seen := f.Pods[shard], &f.View.Shards[shard].Pod
+	if pod == nil && run.WasSuspended(f.Job) {
+		return false // a queue can have ended it
+	}
 	return seen.UID != "" && strings.HasPrefix(seen.Name, f.Job.Name+"-") && (pod == nil || pod.UID != seen.UID)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -96,6 +97,31 @@ func TestStarters(t *testing.T) {
 				t.Errorf("fails by %q, want %q", reason, tt.fails)
 			}
 		})
+	}
+}
+
+// TestNoPodOfAReadyRunner: the pod was deleted by force, or a queue suspended the Job and its watch is behind that of pods.
+func TestNoPodOfAReadyRunner(t *testing.T) {
+	for name, tt := range map[string]struct {
+		queued bool
+		failed int32
+		want   string
+	}{
+		"by a user":               {want: "Runner 0 (pod pcf-1-0-x) was deleted before the start"},
+		"by a queue":              {queued: true},
+		"by a user after a queue": {queued: true, failed: 1, want: "A runner was lost before the start"},
+	} {
+		f := runtest.New(runtest.WithJob, runtest.RunnersAre(runnerv1alpha1.StateReady, runnerv1alpha1.StateReady))
+		f.Pods[0], f.Pods[1] = &corev1.Pod{}, &corev1.Pod{}
+		runtest.PodsRun(f)
+		f.View.Shards[0].Pod = shards.Pod{Name: "pcf-1-0-x", UID: "x"}
+		delete(f.Pods, 0)
+		if f.Job.Status.Failed = tt.failed; tt.queued {
+			f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
+		}
+		if got := lostBeforeStart(f); got != tt.want || CanStart(f) {
+			t.Errorf("%s: lost %q, can start %t; want %q, false", name, got, CanStart(f), tt.want)
+		}
 	}
 }
 

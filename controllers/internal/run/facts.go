@@ -101,11 +101,17 @@ func (f *Facts) JobUID() types.UID {
 	return ""
 }
 
-// AddPod makes a pod that of its shard, unless its runner is over or an older one is there.
+// AddPod makes a pod that of its shard, unless its runner is over, an older one is there or a queue ended it.
 func (f *Facts) AddPod(shard int, pod *corev1.Pod) {
-	if f.Pods[shard] == nil && !f.IsRecorded(shard, pod.UID) {
+	if f.Pods[shard] == nil && !f.IsRecorded(shard, pod.UID) && !f.endedByQueue(pod) {
 		f.Pods[shard] = pod
 	}
+}
+
+// endedByQueue returns whether a pod is deleted before the start and the Job can be suspended for that. The pod can
+// terminate while the queue admits the Job again. If a user deleted it, the Job controller counts a failure.
+func (f *Facts) endedByQueue(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && !f.StartDecided() && WasSuspended(f.Job)
 }
 
 // IsRecorded returns whether the record has a runner that ended.
