@@ -42,6 +42,22 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
+// emptyFails matches an array that bash before 4.4, as on macOS, refuses with "set -u" if it is empty.
+var emptyFails = regexp.MustCompile(`(?:^|[^+])"\$\{\w+\[@\]\}"`)
+
+// TestActionsRunInBashOfMacOS reads the scripts of the actions, which also run on macOS, with bash 3.2.
+func TestActionsRunInBashOfMacOS(t *testing.T) {
+	scripts, _ := filepath.Glob("../.github/actions/*/*.sh")
+	if len(scripts) < 3 {
+		t.Fatalf("scripts %v", scripts)
+	}
+	for _, file := range scripts {
+		for _, array := range emptyFails.FindAllString(string(readFile(t, file)), -1) {
+			t.Errorf(`%s: %s fails if it is empty; allowed: ${args[@]+"${args[@]}"}`, file, array)
+		}
+	}
+}
+
 // each calls f for each string below v that has a key.
 func each(v any, f func(key, value string)) {
 	switch v := v.(type) {

@@ -4,8 +4,8 @@
 set -uo pipefail
 rm -f h2surge-report.*
 read -ra args <<<"${ARGS:-}"
-h2surge run -f "$MANIFEST" ${TARGET_URL:+--target-url "$TARGET_URL"} -q "${args[@]}" --output-file h2surge-report.json --output-file h2surge-report.html \
-  --output-file h2surge-report.xml --output-file h2surge-summary.md
+h2surge run -f "$MANIFEST" ${TARGET_URL:+--target-url "$TARGET_URL"} -q ${args[@]+"${args[@]}"} --output-file h2surge-report.json \
+  --output-file h2surge-report.html --output-file h2surge-report.xml --output-file h2surge-summary.md
 code=$?
 # Annotations: one for each failed threshold, else one for the reason. A line must not end in the middle.
 escape='gsub("%"; "%25") | gsub("\r"; "%0D") | gsub("\n"; "%0A")'
