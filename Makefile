@@ -197,7 +197,7 @@ cgroup2-test: ## Check CPUs, throttling and memory limits on cgroup v2, in an em
 .PHONY: release-test
 release-test: $(TOOLS)/crane $(TOOLS)/helm bin/h2surge ## Install from the archive of "make airgap" for this platform: local registry, Helm, envtest; run the scripts of the actions.
 	rm -f dist/h2surge-airgap-*.tar.gz
-	$(MAKE) -s airgap PLATFORMS=linux/$$(go env GOARCH) IMG=registry.example/h2surge:v0.1.0 VERSION=v0.1.0 KUBECTL=$$(hack/envtest-assets.sh)/kubectl
+	$(MAKE) -s airgap PLATFORMS=linux/$$(go env GOARCH) IMG=registry.example:5000/h2surge:v0.1.0 VERSION=v0.1.0 KUBECTL=$$(hack/envtest-assets.sh)/kubectl
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags release -count=1 ./test/release | $(GOTEST)
 
 .PHONY: release-check

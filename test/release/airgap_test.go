@@ -102,7 +102,7 @@ func TestAirgap(t *testing.T) {
 	crane := filepath.Join(bin, "crane")
 	host := registry(t, crane)
 	published := strings.TrimSpace(read(t, filepath.Join(dir, "IMAGE")))
-	repository, tag, _ := strings.Cut(published, ":")
+	tag := published[strings.LastIndex(published, ":")+1:]
 	private := host + "/mirror/h2surge"
 	command(t, dir, crane, "push", "image", private+":"+tag)
 
@@ -127,13 +127,24 @@ func TestAirgap(t *testing.T) {
 	})
 	t.Run("chart", func(t *testing.T) { testChart(t, dir, host, private, tag) })
 	t.Run("install.yaml", func(t *testing.T) {
-		file := filepath.Join(dir, "install.yaml")
-		text := strings.ReplaceAll(read(t, file), repository+":", private+":")
+		file := filepath.Join(t.TempDir(), "install.yaml")
+		text := command(t, dir, "bash", "-c", rename(t, dir, private))
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		testInstall(t, file, private+":"+tag)
 	})
+}
+
+// rename returns the command of the page in the archive that prints install.yaml with the image of another registry.
+func rename(t *testing.T, dir, image string) string {
+	t.Helper()
+	_, after, _ := strings.Cut(read(t, filepath.Join(dir, "air-gapped.md")), "\n$ sed ")
+	arguments, _, ok := strings.Cut(after, " | kubectl apply -f -\n")
+	if !ok {
+		t.Fatal("air-gapped.md has no sed for install.yaml")
+	}
+	return "sed " + strings.ReplaceAll(arguments, "registry.internal:5000/h2surge", image)
 }
 
 func read(t *testing.T, file string) string {
