@@ -262,13 +262,14 @@ bin/manager bin/runner bin/h2surge bin/kubectl-h2surge: bin/%:
 	go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: rootfs
-rootfs: $(TOOLS)/cyclonedx-gomod ## Build the files of the image: dist/root/OS/ARCH, with a CycloneDX document of each program's modules.
+rootfs: $(TOOLS)/cyclonedx-gomod ## Build the files of the image, with the same modes for each umask: dist/root/OS/ARCH, with a CycloneDX document of each program's modules.
 	@for p in $(PLATFORMS); do \
-	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc dist/root/$$p/sbom && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
+	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc dist/root/$$p/sbom && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
 	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge kubectl-h2surge=kubectl-h2surge; do \
 	    GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} && \
 	    $(SBOM) -version $(VERSION) -output dist/root/$$p/sbom/$${c%%=*}.cdx.json dist/root/$$p/$${c%%=*} || exit 1; \
 	  done; \
+	  chmod -R u=rwX,go=rX dist/root/$$p && install -d -m 1777 dist/root/$$p/tmp || exit 1; \
 	done
 
 .PHONY: image

@@ -1,6 +1,6 @@
 #!/bin/bash
-# image-test.sh IMAGE VERSION: builds the Dockerfile with buildah, in storage of its own, and compares what a container sees of that image and of
-# dist/h2surge.tar. Times, layers and history, in which builders differ, do not count.
+# image-test.sh IMAGE VERSION: builds the Dockerfile with buildah, in storage of its own, from files that "make rootfs" builds again with a narrow
+# umask, and compares what a container sees of that image and of dist/h2surge.tar. Times, layers and history, in which builders differ, do not count.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 platform=linux/$(go env GOARCH)
@@ -20,6 +20,7 @@ contents() {
 {{$k}}={{$v}}{{end}}{{end}}' "$1" | grep -v '^io.buildah'
 }
 
+(umask 077 && make -s rootfs VERSION="$2")
 "${b[@]}" build -q --platform "$platform" --build-arg VERSION="$2" -t built . >/dev/null
 "${b[@]}" tag "$("${b[@]}" pull -q "docker-archive:dist/h2surge.tar")" packed
 contents packed >"$work/packed"

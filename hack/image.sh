@@ -14,8 +14,7 @@ shift 4
 . hack/registry.sh
 registry_up
 pack() { # ARCHIVE FOLDER
-  chmod -R u=rwX,go=rX "$2" # the umask does not count
-  [ ! -d "$2/tmp" ] || chmod 1777 "$2/tmp"
+  find "$2" ! -perm -1000 -exec chmod u=rwX,go=rX {} + # the umask does not count; a folder such as tmp stays sticky
   (cd "$2" && tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c -- *) >"$1"
 }
 
