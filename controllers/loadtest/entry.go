@@ -5,9 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -41,6 +44,8 @@ type entry struct {
 	checkpoints *checkpoint.Store
 	// statusAt is when the status of a running test was written last; guarded by the mu of the memory.
 	statusAt time.Time
+	// status is what this process wants to be stored; guarded by the mu of the memory.
+	status *v1alpha1.LoadTestStatus
 	// written is the LoadTest after our last status write; superseded are the versions before
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
@@ -111,6 +116,27 @@ func (m *memory) checkpoints(of checkpoint.Key) *checkpoint.Store {
 		return e.checkpoints
 	}
 	return nil
+}
+
+// ofOthers selects a status that this process did not write. A former leader may have written it after this one looked,
+// and no other event may come.
+func (m *memory) ofOthers() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(u event.UpdateEvent) bool {
+		was, is := u.ObjectOld.(*v1alpha1.LoadTest), u.ObjectNew.(*v1alpha1.LoadTest)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		e := m.runs[client.ObjectKeyFromObject(is)]
+		return e != nil && e.status != nil && !equality.Semantic.DeepEqual(*e.status, is.Status) &&
+			!equality.Semantic.DeepEqual(was.Status, is.Status)
+	}}
+}
+
+// wants notes the status that this process writes, or finds stored.
+func (m *memory) wants(lt *v1alpha1.LoadTest, status *v1alpha1.LoadTestStatus) {
+	e := m.of(lt)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.status = status
 }
 
 func (m *memory) forget(name types.NamespacedName) {

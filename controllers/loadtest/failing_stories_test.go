@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -70,6 +73,21 @@ func TestUnreadableRecord(t *testing.T) {
 			w.wantSent(w.awaitPhase("newer", v1alpha1.PhaseCompleted), 300_000)
 		})
 	}
+}
+
+// TestLateStatusOfAPredecessor: a status that a former leader wrote, and that reached the API server after the successor looked, does not stay.
+func TestLateStatusOfAPredecessor(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("late", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/${nowhere}" }).Build())
+	ended := w.awaitPhase("late", v1alpha1.PhaseInvalid)
+	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		lt := w.get("late")
+		ended = lt.DeepCopy()
+		meta.SetStatusCondition(&lt.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonRetryingAfterError, Message: "The operator failed 3 times in a row, and tries again", ObservedGeneration: lt.Generation})
+		return w.client.Status().Update(w.ctx, lt)
+	}))
+	w.await("late", "what it was", func(lt *v1alpha1.LoadTest) bool { return cmp.Equal(ended.Status, lt.Status) })
 }
 
 // rewriteRecord changes the run record, and returns it as it was.

@@ -37,6 +37,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 	after := status.Brief(whole)
 	known := w.memory.of(f.LoadTest)
 	if equality.Semantic.DeepEqual(before, after) && !known.statusUncertain {
+		w.memory.wants(f.LoadTest, after)
 		w.metrics.Observe(f.Key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
@@ -72,6 +73,7 @@ func (w *reporter) status(ctx context.Context, f *run.Facts) error {
 // patchStatus writes the status of written, which is lt otherwise. What follows from an old status must not be written:
 // a transition would be reported twice. So it is a conflict if lt is not the newest version.
 func (w *reporter) patchStatus(ctx context.Context, lt, written *v1alpha1.LoadTest) error {
+	w.memory.wants(lt, written.Status.DeepCopy())
 	err := w.client.Status().Patch(ctx, written, client.MergeFromWithOptions(lt, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)

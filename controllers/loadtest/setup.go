@@ -152,7 +152,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtest").
-		For(&v1alpha1.LoadTest{}, builder.WithPredicates(ofUsers())).
+		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or(ofUsers(), r.memory.ofOthers()))).
 		Owns(&batchv1.Job{}).
 		Owns(configMapMetadata(), builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
