@@ -422,6 +422,8 @@ type Check struct {
 // +kubebuilder:validation:MaxProperties=1
 type JSONSchema struct {
 	// inline is the schema itself.
+	// It has at most 10000 objects, arrays and booleans, 524288 characters in all JSON Pointers to them together, and
+	// regular expressions together as large as a{100000}.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless

@@ -133,10 +133,10 @@ func (c *checker) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Sourc
 	if re == nil {
 		return source
 	}
-	source.Regex, source.Group = in.Regex, min(re.NumSubexp(), 1)
+	source.Regex, source.Group = in.Regex, min(re.MaxCap(), 1)
 	if in.Group != nil {
-		if source.Group = int(*in.Group); source.Group > re.NumSubexp() {
-			c.fail(at.Child("group"), "is beyond the %d groups of regex", re.NumSubexp())
+		if source.Group = int(*in.Group); source.Group > re.MaxCap() {
+			c.fail(at.Child("group"), "is beyond the %d groups of regex", re.MaxCap())
 		}
 	}
 	return source

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"errors"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 
@@ -12,9 +11,10 @@ import (
 	"github.com/h2surge/h2surge/internal/xpathtext"
 )
 
-// regex compiles a regular expression; nil: it is not valid. The message does not quote it.
-func (c *checker) regex(at *field.Path, expression string) *regexp.Regexp {
-	re, err := regexp.Compile(expression)
+// regex parses a regular expression; nil: it is not valid. The message does not quote it. Only runners compile it,
+// because the program of a{1000} is large.
+func (c *checker) regex(at *field.Path, expression string) *syntax.Regexp {
+	re, err := syntax.Parse(expression, syntax.Perl)
 	if err == nil {
 		return re
 	}
@@ -40,7 +40,7 @@ func (c *checker) pointer(at *field.Path, pointer string) string {
 
 // jsonPath checks the syntax of RFC 9535. The message has the position of the mistake.
 func (c *checker) jsonPath(at *field.Path, path string) string {
-	if _, err := jsontext.ParsePath(path); err != nil {
+	if err := jsontext.CheckPath(path); err != nil {
 		c.fail(at, "is not a JSONPath query: %v", err)
 	}
 	return path

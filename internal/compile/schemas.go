@@ -30,7 +30,9 @@ func (c *checker) inlineSchema(at *field.Path, raw []byte) string {
 	if text == "" {
 		return ""
 	}
-	if problem := SchemaProblem(text); problem != "" {
+	if problem := schemaTooLarge(text); problem != "" {
+		c.fail(at, "%s", problem)
+	} else if problem := SchemaProblem(text); problem != "" {
 		c.fail(at, "%s", problem)
 	}
 	return text

@@ -2,11 +2,12 @@ package compile_test
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
@@ -15,10 +16,10 @@ import (
 
 // allocated returns how many octets a function allocates.
 func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
 	f()
-	runtime.ReadMemStats(&after)
+	goruntime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
 
@@ -47,6 +48,13 @@ func TestSize(t *testing.T) {
 		}
 	}
 	script := func(t *v1alpha1.Template) { t.Script = &v1alpha1.Script{Lua: "--" + strings.Repeat("x", 65_000)} }
+	schema := func(format string, args ...any) func(*spec) {
+		return send(1, func(t *v1alpha1.Template) {
+			inline := &runtime.RawExtension{Raw: fmt.Appendf(nil, format, args...)}
+			t.Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{{Name: "a", JSONSchema: &v1alpha1.JSONSchema{Inline: inline}}}}
+		})
+	}
+	const largeSchema = "spec.templates[0].expect.checks[0].jsonSchema.inline: is too large to compile; allowed: at most 10000 objects, arrays and booleans, 524288 characters of all their JSON Pointers together, and regular expressions together as large as a{100000}"
 	for _, tc := range []struct {
 		name string
 		edit func(*spec)
@@ -58,6 +66,27 @@ func TestSize(t *testing.T) {
 		{"long parts", send(11, parts), []string{}},
 		{"too long parts", send(12, parts), []string{tooLarge}},
 		{"scripts", send(64, script), []string{}},
+		{"a schema with large expressions", schema(`{"pattern":"^[a-z]{1,1000}$","patternProperties":{"(\\pL{10}){10}":{"pattern":"a*"}},"properties":{"a":{"pattern":"%s"}}}`, strings.Repeat("a{1000}", 45)), []string{}},
+		{"a schema with too large expressions", schema(`{"properties":{"a":{"pattern":"%[1]s"},"b":{"pattern":"%[1]s"}}}`, strings.Repeat("a{1000}", 3300)), []string{largeSchema}},
+		{"a schema with many small ones", schema(`{"allOf":[%s{}]}`, strings.Repeat(`{"patternProperties":{"a{1000}":{}}},`, 200)), []string{largeSchema}},
+		{"a schema with classes", schema(`{"pattern":"%s"}`, strings.Repeat(`\\pL`, 3000)), []string{largeSchema}},
+		{"a schema with many subschemas", schema(`{"allOf":[%strue]}`, strings.Repeat(`{},true,`, 4500)), []string{}},
+		{"a schema with too many subschemas", schema(`{"allOf":[%strue]}`, strings.Repeat(`{},true,`, 5000)), []string{largeSchema}},
+		{"a deep schema", schema(`{%s"type":"string"%s}`, strings.Repeat(`"not":{`, 300), strings.Repeat("}", 300)), []string{}},
+		{"a too deep schema", schema(`{%s"type":"string"%s}`, strings.Repeat(`"not":{`, 700), strings.Repeat("}", 700)), []string{largeSchema}},
+		{"a schema with a long name", schema(`{"properties":{"%s":{"allOf":[%s{}]}}}`, strings.Repeat("x", 10_000), strings.Repeat("{},", 1000)), []string{largeSchema}},
+		{"captures with large expressions", send(1, func(t *v1alpha1.Template) {
+			regex := v1alpha1.ValueSource{Header: "a", Regex: strings.Repeat("a{1000}", 146)}
+			for i := range 16 {
+				t.Capture = append(t.Capture, v1alpha1.Capture{Name: fmt.Sprintf("c%d", i), ValueSource: regex})
+			}
+		}), []string{}},
+		{"paths with large expressions", send(1, func(t *v1alpha1.Template) {
+			path := v1alpha1.ValueSource{JSONPath: "$[?match(@, '" + strings.Repeat("a{1000}", 140) + "')]"}
+			for i := range 16 {
+				t.Capture = append(t.Capture, v1alpha1.Capture{Name: fmt.Sprintf("c%d", i), ValueSource: path})
+			}
+		}), []string{}},
 		{"too many steps", func(s *spec) {
 			send(64, placeholders(100))(s)
 			for i := range s.Chains[0].Steps {

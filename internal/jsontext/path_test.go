@@ -130,6 +130,9 @@ func TestPathErrors(t *testing.T) {
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
+		if checked := CheckPath(path); checked == nil || checked.Error() != err.Error() {
+			t.Errorf("%s: checked: %v, want %v", path, checked, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package jsontext
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,8 +13,16 @@ import (
 )
 
 // ParsePath reads a JSONPath query, such as $.nfInstances[?@.nfType=='UDM'].nfServices[0]. An error is a *PathError.
-func ParsePath(s string) (p *Path, err error) {
-	r := pathReader{text: s}
+func ParsePath(s string) (*Path, error) { return (&pathReader{text: s}).read() }
+
+// CheckPath returns the error of ParsePath. It does not compile regular expressions, because the program of a{1000} is
+// large.
+func CheckPath(s string) error {
+	_, err := (&pathReader{text: s, checks: true}).read()
+	return err
+}
+
+func (r *pathReader) read() (p *Path, err error) {
 	defer func() {
 		switch mistake := recover().(type) {
 		case nil:
@@ -23,14 +32,14 @@ func ParsePath(s string) (p *Path, err error) {
 			panic(mistake)
 		}
 	}()
-	if !utf8.ValidString(s) {
+	if !utf8.ValidString(r.text) {
 		r.fail("is not UTF-8")
 	}
 	if !r.take("$") {
 		r.fail("a path begins with $")
 	}
 	segments := r.segments()
-	if r.at < len(s) {
+	if r.at < len(r.text) {
 		r.fail("unexpected %q; a segment begins with . or [", r.text[r.at:r.at+1])
 	}
 	return &Path{segments}, nil
@@ -41,6 +50,8 @@ type pathReader struct {
 	text  string
 	at    int
 	depth int
+	// checks: nothing evaluates the path.
+	checks bool
 }
 
 // maxPathDepth is how deep filters and parentheses may be nested.
@@ -441,8 +452,11 @@ func (r *pathReader) regex() (out logical, is bool) {
 	if name == "match" {
 		pattern = `\A` + pattern + `\z`
 	}
-	var err error
-	if out.regex, err = regexp.Compile(pattern); err != nil {
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	if err == nil && !r.checks {
+		out.regex, err = regexp.Compile(pattern)
+	}
+	if err != nil {
 		r.at = at
 		r.fail("is not a regular expression")
 	}
