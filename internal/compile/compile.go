@@ -107,6 +107,10 @@ type compiler struct {
 	usims        usims
 	size         sizer
 	tables       map[int]*table // by the index of a csv variable
+	// judged has what is wrong with the values that are inserted; see judge.
+	judged map[insertion]string
+	// nameClasses are by the index of a variable; see nameClass.
+	nameClasses map[int]string
 	// hidden: a script or a file, which only runners see, may read any variable or capture.
 	hidden bool
 }

@@ -124,9 +124,12 @@ func (c *checker) variedName(path *field.Path, pieces []syntax.Piece, possible, 
 			return
 		}
 	}
+	whole, err := regexp.Compile("^(?:" + possible + ")$")
+	if err != nil {
+		return
+	}
 	for _, name := range refusedNames {
-		problem := headerProblem(name, value)
-		if is, err := regexp.MatchString("^(?:"+possible+")$", name); err == nil && is && problem != "" {
+		if problem := headerProblem(name, value); problem != "" && whole.MatchString(name) {
 			c.fail(path, "can become %s, which %s", name, problem)
 		}
 	}
@@ -151,14 +154,28 @@ func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string,
 	v := &c.plan.Variables[i]
 	changed := slices.ContainsFunc(ref.Functions,
 		func(f syntax.Function) bool { return f.Name != rv.FunctionUpper && f.Name != rv.FunctionLower })
-	values := c.known(i, "")
-	switch {
-	case changed || v.Random != nil && v.Random.String != nil:
+	if changed || v.Random != nil && v.Random.String != nil {
 		return ".*", true
-	case len(values) == 0 && v.Env == nil:
-		return digits, true
 	}
-	return alternatives(values), true
+	return c.nameClass(i), true
+}
+
+// nameClass returns the regular expression of namePlaceholder for variable i without functions. It is made once: a list
+// can be long.
+func (c *compiler) nameClass(i int) string {
+	class, known := c.nameClasses[i]
+	if known {
+		return class
+	}
+	class = digits
+	if values := c.known(i, ""); len(values) > 0 || c.plan.Variables[i].Env != nil {
+		class = alternatives(values)
+	}
+	if c.nameClasses == nil {
+		c.nameClasses = map[int]string{}
+	}
+	c.nameClasses[i] = class
+	return class
 }
 
 // namesHeaders reports whether a variable can be in the name of a header. Values of the other types are not tokens, or
@@ -173,8 +190,9 @@ func alternatives(values []known) string {
 	out := []string{`\x00`}
 	for _, v := range values {
 		lower := strings.ToLower(v.value)
-		if slices.ContainsFunc(refusedNames, func(name string) bool { return strings.Contains(name, lower) }) {
-			out = append(out, regexp.QuoteMeta(lower))
+		possible := slices.ContainsFunc(refusedNames, func(name string) bool { return strings.Contains(name, lower) })
+		if quoted := regexp.QuoteMeta(lower); possible && !slices.Contains(out, quoted) {
+			out = append(out, quoted)
 		}
 	}
 	return "(?:" + strings.Join(out, "|") + ")"

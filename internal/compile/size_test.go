@@ -3,6 +3,7 @@ package compile_test
 import (
 	"fmt"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,23 @@ func TestSize(t *testing.T) {
 				t.Capture = append(t.Capture, v1alpha1.Capture{Name: fmt.Sprintf("c%d", i), ValueSource: path})
 			}
 		}), []string{}},
+		{"references to a long table", func(s *spec) {
+			csv := &v1alpha1.CSV{Columns: []string{"c", "d"}, Text: strings.Repeat("1,2\n", 8192)}
+			s.Variables = []v1alpha1.Variable{{Name: "v", CSV: csv}}
+			s.Templates[0].Path = "/" + strings.Repeat("${v.c}${v.d}", 200)
+			s.Templates[0].Headers = []v1alpha1.Header{{Name: "a", Value: new(strings.Repeat("${v.c}", 1000) + "${pad(v.c,2)}${pad(v.c,3)}")}}
+		}, []string{}},
+		{"keys from a long table", func(s *spec) {
+			csv := &v1alpha1.CSV{Columns: []string{"k"}, Text: strings.Repeat("465b5ce8b199b49faa5f0a2ee238a6bc\n", 1985)}
+			s.Variables = []v1alpha1.Variable{{Name: "v", CSV: csv}, builder.List("a", "x")}
+			s.Templates[0].Body = strings.Repeat("${resStar(a,v.k,v.k,a)}", 1000)
+		}, []string{}},
+		{"names of headers from a long list", func(s *spec) {
+			s.Variables = []v1alpha1.Variable{builder.List("v", slices.Repeat([]string{"co"}, 4096)...)}
+			for i := range 4 {
+				s.Templates[0].Headers = append(s.Templates[0].Headers, v1alpha1.Header{Name: fmt.Sprintf("x-%d%s", i, strings.Repeat("${v}", 16)), Value: new("a")})
+			}
+		}, []string{}},
 		{"too many steps", func(s *spec) {
 			send(64, placeholders(100))(s)
 			for i := range s.Chains[0].Steps {

@@ -144,5 +144,5 @@ func ofSubscribers(column string) []known {
 		value = "2001:db8::/64"
 	case rv.ColumnSUPI, rv.ColumnSUCI, rv.ColumnGPSI, rv.ColumnPEI, rv.ColumnK, rv.ColumnOPc:
 	}
-	return []known{{value, fmt.Sprintf("column %q", column)}}
+	return []known{{value, fmt.Sprintf("column %q", column), -1}}
 }

@@ -31,9 +31,10 @@ func (t *table) known(column string) (out []known) {
 	if t.computed {
 		return ofSubscribers(column)
 	}
-	k := t.index(column)
+	k, what := t.index(column), fmt.Sprintf("value of column %q in row", column)
+	out = slices.Grow(out, len(t.rows))
 	for i, row := range t.rows {
-		out = append(out, known{row[k], fmt.Sprintf("value of column %q in row %d", column, i)})
+		out = append(out, known{row[k], what, i})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -112,16 +113,17 @@ func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
 // insertable checks what is known of a variable's values against the place they are inserted in.
 // Runners check the rest.
 func (c *compiler) insertable(t text, i int, ref *syntax.Reference) {
-	values := c.known(i, ref.Column)
-	if len(values) == 0 { // what it has is possible everywhere, or only known to runners
-		values = []known{{"0", "value"}}
-	}
-	for _, k := range values {
-		if !t.valid(applied(ref.Functions, k.value)) {
-			c.fail(t.path, "variable %q: its %s has a character that is not possible in %s", ref.Name, k.what, t.place)
-			return
+	c.judge(t.path, insertion{i, ref.Column, signature(ref.Functions), t.place}, func(values []known) string {
+		if len(values) == 0 { // what it has is possible everywhere, or only known to runners
+			values = []known{{"0", "value", -1}}
 		}
-	}
+		for _, k := range values {
+			if !t.valid(applied(ref.Functions, k.value)) {
+				return fmt.Sprintf("its %s has a character that is not possible in %s", k.name(), t.place)
+			}
+		}
+		return ""
+	})
 }
 
 // usimKeys checks the arguments of resStar whose values are known: K and OPc are keys.
@@ -141,12 +143,14 @@ func (c *compiler) knownKey(path *field.Path, user string, key *syntax.Reference
 	if !isVariable || c.plan.Variables[i].Subscribers != nil || !c.hasColumn(i, key) {
 		return
 	}
-	for _, k := range c.known(i, key.Column) {
-		if _, err := rv.Key([]byte(k.value)); err != nil {
-			c.fail(path, "variable %q: its %s %v, because %s uses it as a key", key.Name, k.what, err, user)
-			return
+	c.judge(path, insertion{i, key.Column, "", user}, func(values []known) string {
+		for _, k := range values {
+			if _, err := rv.Key([]byte(k.value)); err != nil {
+				return fmt.Sprintf("its %s %v, because %s uses it as a key", k.name(), err, user)
+			}
 		}
-	}
+		return ""
+	})
 }
 
 // hasColumn reports whether a reference to variable i names a column that the variable has, or no column if the

@@ -9,14 +9,23 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/placeholder"
 )
 
-// known is a possible value of a variable, and its name in messages.
-type known struct{ value, what string }
+// known is a possible value of a variable. Messages name it by its number, because the value can be secret.
+type known struct {
+	value, what string
+	number      int // -1: what says all
+}
 
-// numbered names values by their numbers, because the values can be secret.
+func (k *known) name() string {
+	if k.number < 0 {
+		return k.what
+	}
+	return fmt.Sprintf("%s %d", k.what, k.number)
+}
+
 func numbered(what string, values []string) []known {
 	out := make([]known, len(values))
 	for i, v := range values {
-		out[i] = known{v, fmt.Sprintf("%s number %d", what, i)}
+		out[i] = known{v, what + " number", i}
 	}
 	return out
 }
@@ -35,22 +44,22 @@ func (c *compiler) known(i int, column string) []known {
 	case v.Random != nil:
 		return knownRandom(v.Random)
 	case v.Timestamp != nil && (v.Timestamp.Format == rv.TimeIMFFixdate || v.Timestamp.Format == rv.TimeIMFFixdateMilli):
-		return []known{{"Fri, 02 Jan 2026 15:04:05 GMT", "format"}}
+		return []known{{"Fri, 02 Jan 2026 15:04:05 GMT", "format", -1}}
 	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeRFC3339:
-		return []known{{"2026-01-02T15:04:05Z", "format"}}
+		return []known{{"2026-01-02T15:04:05Z", "format", -1}}
 	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeRFC3339Milli:
-		return []known{{"2026-01-02T15:04:05.000Z", "format"}}
+		return []known{{"2026-01-02T15:04:05.000Z", "format", -1}}
 	case v.Env != nil && v.Env.Default != nil:
-		return []known{{*v.Env.Default, "default"}}
+		return []known{{*v.Env.Default, "default", -1}}
 	case v.Constant != nil && v.Constant.File == "" && v.Constant.Env == "":
-		return []known{{v.Constant.Text, "value"}}
+		return []known{{v.Constant.Text, "value", -1}}
 	}
 	return nil
 }
 
 func knownRandom(r *rv.Random) []known {
 	if r.String != nil {
-		return []known{{r.String.Alphabet, "alphabet"}}
+		return []known{{r.String.Alphabet, "alphabet", -1}}
 	}
 	values := make([]string, len(r.Choice))
 	for i, choice := range r.Choice {
