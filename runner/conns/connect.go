@@ -144,10 +144,8 @@ func (l *lifecycle) awaitUsable(c *Conn) {
 func (l *lifecycle) becomeOpen(c *Conn) {
 	c.pool.failures = 0
 	c.beginTable(c.pool.encoderTable)
-	c.pool.streams = int64(c.Free())
-	if c.pool.Plan.Connecting.PerInstance {
-		c.pool.streams = 1 // most instances have one request in flight
-	}
+	c.pool.newest = c
+	c.pool.countStreams()
 	if c.role == failbackTrial && !l.takePlaceOfOriginal(c) {
 		l.handle(c, removed)
 		return

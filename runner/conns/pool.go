@@ -38,7 +38,8 @@ type Pool struct {
 	spare []*h1.Client
 	// connecting is the sum of Conn.connecting.
 	connecting int
-	// streams is how many requests the connection that was opened last can hold.
+	// newest is the connection that was opened last, and streams is how many requests it can hold, or could.
+	newest  *Conn
 	streams int64
 	// unconnected is why requests are dropped while no connection is open or connecting: the last end of a connection, or
 	// the last failure to open one.
@@ -188,6 +189,19 @@ func (p *Pool) places() (out []*Conn) {
 		}
 	}
 	return out
+}
+
+// countStreams sets streams while the newest connection is open. One of HTTP/3 has the first streams when it opens, and
+// then more as the transport opens them.
+func (p *Pool) countStreams() {
+	switch c := p.newest; {
+	case p.Plan.Connecting.PerInstance:
+		p.streams = 1 // most instances have one request in flight
+	case c.h3 != nil:
+		p.streams = int64(c.h3.Slots())
+	default:
+		p.streams = int64(c.Free())
+	}
 }
 
 // Streams returns how many requests the connection can hold that was opened last.

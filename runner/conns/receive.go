@@ -131,6 +131,9 @@ func (l *lifecycle) received(c *Conn) {
 		l.lose(c, c.cause(rv.CauseClosed, ""))
 		return
 	}
+	if c.h3 != nil && c.state == open && c.pool.newest == c {
+		c.pool.countStreams()
+	}
 	if len(c.client.Pending()) > 0 {
 		l.markDirty(c)
 	}

@@ -82,6 +82,10 @@ func (c *Client) Free() int {
 // InFlight returns how many requests will get an OnDone.
 func (c *Client) InFlight() int { return c.count }
 
+// Slots returns how many requests the transport has been able to hold at a time. It grows while the transport opens the
+// first streams.
+func (c *Client) Slots() int { return len(c.streams) }
+
 // Draining reports that no more requests can be opened, because the peer sent GOAWAY. The owner opens another
 // connection, and closes this one when InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
