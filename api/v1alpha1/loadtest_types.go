@@ -509,7 +509,7 @@ type Target struct {
 	// protoFrom are the proto files of the target. The name of a file ends with .proto, or it is a set of descriptors as
 	// protoc --include_imports --descriptor_set_out writes it. An import is the file whose path ends with it, or else
 	// whose name is its last element; imports of google/protobuf, and common ones of google/api and google/rpc, need no
-	// file. Steps with grpc need them. With an http url, protocol Auto is h2c then. Default: none. Bounds: 16 sources.
+	// file. Steps with grpc need them. Protocol Auto is then h2c or h2. Default: none. Bounds: 16 sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

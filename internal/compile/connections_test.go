@@ -25,17 +25,31 @@ func compiledTarget(t *testing.T, edit func(*v1alpha1.Target)) (runnerv1alpha1.T
 	return p.Targets[0], warnings
 }
 
-// TestOneALPNProtocolSettlesIt: what a peer without ALPN would be spoken to must not depend on it.
+// TestOneALPNProtocolSettlesIt: what a peer without ALPN would be spoken to must not depend on it. Proto files settle it,
+// too, unless the list does not.
 func TestOneALPNProtocolSettlesIt(t *testing.T) {
-	for alpn, want := range map[string]runnerv1alpha1.Protocol{
-		"h2": runnerv1alpha1.ProtocolH2, "http/1.1": runnerv1alpha1.ProtocolHTTP1,
-		"h2 http/1.1": runnerv1alpha1.ProtocolALPN, "http/1.1 h2": runnerv1alpha1.ProtocolALPN,
+	for _, tc := range []struct {
+		alpn, protos string
+		want         runnerv1alpha1.Protocol
+		offered      string
+	}{
+		{"h2", "", runnerv1alpha1.ProtocolH2, "h2"},
+		{"http/1.1", "", runnerv1alpha1.ProtocolHTTP1, "http/1.1"},
+		{"h2 http/1.1", "", runnerv1alpha1.ProtocolALPN, "h2 http/1.1"},
+		{"http/1.1 h2", "", runnerv1alpha1.ProtocolALPN, "http/1.1 h2"},
+		{"", "", runnerv1alpha1.ProtocolALPN, "h2 http/1.1"},
+		{"", "a.proto", runnerv1alpha1.ProtocolH2, "h2"},
+		{"h2", "a.proto", runnerv1alpha1.ProtocolH2, "h2"},
+		{"http/1.1 h2", "a.proto", runnerv1alpha1.ProtocolALPN, "http/1.1 h2"},
 	} {
 		got, _ := compiledTarget(t, func(target *v1alpha1.Target) {
-			target.URL, target.TLS = "https://a", &v1alpha1.TLS{ALPN: strings.Fields(alpn)}
+			target.URL, target.TLS = "https://a", &v1alpha1.TLS{ALPN: strings.Fields(tc.alpn)}
+			if tc.protos != "" {
+				target.ProtoFrom = []v1alpha1.ContentSource{{File: tc.protos}}
+			}
 		})
-		if offered := strings.Join(got.TLS.ALPN, " "); got.Protocol != want || offered != alpn {
-			t.Errorf("%s: protocol %s, want %s; offered %s", alpn, got.Protocol, want, offered)
+		if offered := strings.Join(got.TLS.ALPN, " "); got.Protocol != tc.want || offered != tc.offered {
+			t.Errorf("%+v: protocol %s; offered %s", tc, got.Protocol, offered)
 		}
 	}
 }

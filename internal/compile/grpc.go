@@ -121,6 +121,8 @@ func (c *checker) callable(at *field.Path, t *rv.Target) {
 			t.Name)
 	case t.Protocol == rv.ProtocolHTTP1, t.Protocol == rv.ProtocolH3:
 		c.fail(at, "needs HTTP/2, and target %q uses %s", t.Name, t.Protocol.HTTP())
+	case t.Protocol == rv.ProtocolALPN:
+		c.fail(at, "needs HTTP/2, and tls.alpn of target %q offers http/1.1, too", t.Name)
 	}
 }
 
@@ -131,7 +133,11 @@ func (c *compiler) protos(at *field.Path, t *v1alpha1.Target, out *rv.Target) {
 		c.place(rv.Place{List: rv.PlaceTargets, Index: len(c.plan.Targets)}.In("protos", i), at)
 		out.Protos = append(out.Protos, rv.Content{File: c.contentSource(at, &t.ProtoFrom[i])})
 	}
-	if len(out.Protos) > 0 && out.Protocol == rv.ProtocolDiscovered {
+	switch {
+	case len(out.Protos) == 0:
+	case out.Protocol == rv.ProtocolDiscovered:
 		out.Protocol = rv.ProtocolH2C
+	case out.Protocol == rv.ProtocolALPN && (t.TLS == nil || len(t.TLS.ALPN) == 0):
+		out.Protocol = rv.ProtocolH2
 	}
 }

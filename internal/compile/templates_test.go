@@ -56,6 +56,10 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"a call and an inherited path", parts{templates: "{name: get, extends: b, grpc: {service: a.B, method: C}}, {name: b, path: /a}"},
 			[]string{at + ".grpc: sets method, path and body; remove what else sets them", noProtos}},
 		{"a call without proto files", template("grpc: {service: a.B, method: C}"), []string{noProtos}},
+		{"a call over what the server chooses", parts{
+			targets:   "{name: target, url: 'https://a.example', connections: 2, tls: {alpn: [h2, http/1.1]}, protoFrom: [{file: a.proto}]}",
+			templates: "{name: get, grpc: {service: a.B, method: C}}",
+		}, []string{at + `.grpc: needs HTTP/2, and tls.alpn of target "target" offers http/1.1, too`}},
 		{"a deadline after the timeout", template("timeout: 1s, grpc: {service: a.B, method: C, deadline: 1001ms}"), []string{at + ".grpc.deadline: must be at most timeout, which is 1s", noProtos}},
 		{"a deadline after the default", template("grpc: {service: a.B, method: C, deadline: 6s}"), []string{at + ".grpc.deadline: must be at most timeout, which is 5s", noProtos}},
 		{"no deadline", template("grpc: {service: a.B, method: C, deadline: 0s}"), []string{at + ".grpc.deadline: must be greater than 0 and at most 1h", noProtos}},
