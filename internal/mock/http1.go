@@ -237,11 +237,11 @@ func (c *http1Conn) receive(tok uint32, p []byte, err error) {
 	}
 }
 
-// abort ends a request whose connection ends, unless it has ended.
+// abort ends a request whose connection or stream ends, unless it has ended.
 func (c *http1Conn) abort(tok uint32) {
 	if len(c.answers) == 0 {
 		c.session.OnReset(c.requests, tok)
-		c.answers <- http1Answer{fate: rules.Close}
+		c.answers <- http1Answer{fate: rules.Reset}
 	}
 }
 

@@ -83,6 +83,12 @@ func (h *http3Server) start(asks *http1) (stop func()) {
 
 type http3Key struct{}
 
+// http3Conn is a connection and its number.
+type http3Conn struct {
+	*quic.Conn
+	number uint64
+}
+
 // accepted counts a connection, and at its end its octets.
 func (h *http3Server) accepted(ctx context.Context, q *quic.Conn) context.Context {
 	s := h.srv
@@ -99,19 +105,22 @@ func (h *http3Server) accepted(ctx context.Context, q *quic.Conn) context.Contex
 		s.count.received += octets.BytesReceived
 		s.count.sent += octets.BytesSent
 	})
-	return context.WithValue(ctx, http3Key{}, s.accepted)
+	return context.WithValue(ctx, http3Key{}, http3Conn{q, s.accepted})
 }
 
 // ServeHTTP implements http.Handler.
 func (h *http3Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	number, _ := r.Context().Value(http3Key{}).(uint64)
-	c := &session{srv: h.srv, table: staticState, onOutput: func() {}, number: number}
+	q := r.Context().Value(http3Key{}).(http3Conn) //nolint:errcheck,forcetypeassert // see accepted
+	c := &session{srv: h.srv, table: staticState, onOutput: func() {}, number: q.number}
 	c.http1 = &http1Conn{session: c, answers: make(chan http1Answer, 1)}
 	switch a := h.asks.ask(c.http1, r); a.fate {
 	case rules.Answered:
 		a.write(w)
 	case rules.Unanswered:
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	case rules.Close:
+		_ = q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeInternalError), "") // always nil
 		panic(http.ErrAbortHandler)
 	default:
 		panic(http.ErrAbortHandler) // the stream is reset

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 )
 
@@ -75,5 +76,37 @@ func TestHTTP3Unanswered(t *testing.T) {
 	cancel()
 	if st := s.Stats(); st.Requests != 1 || st.Unanswered != 1 || st.Answered != 0 {
 		t.Errorf("counts %+v", st)
+	}
+}
+
+// TestHTTP3Faults: a reset ends the stream, and a close the connection.
+func TestHTTP3Faults(t *testing.T) {
+	for fault, want := range map[string]uint64{"reset": 2, "close": 1} {
+		t.Run(fault, func(t *testing.T) {
+			s := start(t, Options{
+				Listen: "127.0.0.1:0", ListenHTTP3: "127.0.0.1:0",
+				Rules: ruleSet(t, "rules: [{name: a, match: {path: /}, responses: [{"+fault+": 1}]}]"),
+			}, (*Server).Serve)
+			secure := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{http3.NextProtoH3}} //nolint:gosec // its certificate is its own
+			conn, err := quic.DialAddr(t.Context(), s.HTTP3Addr().String(), secure, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.CloseWithError(0, "") //nolint:errcheck // always nil
+			client := new(http3.Transport).NewClientConn(conn)
+			for range 2 {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.HTTP3Addr().String()+"/", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w, err := client.RoundTrip(r); err == nil {
+					_ = w.Body.Close()
+					t.Errorf("status %d", w.StatusCode)
+				}
+			}
+			if st := s.Stats(); st.Requests != want || st.Connections != 1 {
+				t.Errorf("%d requests on %d connections, want %d on 1", st.Requests, st.Connections, want)
+			}
+		})
 	}
 }
