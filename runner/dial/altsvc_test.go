@@ -40,7 +40,8 @@ func TestHTTP3Of(t *testing.T) {
 	}
 }
 
-// TestAlternatives: the connection goes where the origin says. Its TLS is for the origin, which is asked once.
+// TestAlternatives: the connection goes where the origin says. Its TLS is for the origin, which is asked once, from the
+// local address of the connection.
 func TestAlternatives(t *testing.T) {
 	var asked atomic.Int64
 	offer := `h2=":1", h3=":4433"; ma=60`
@@ -48,6 +49,9 @@ func TestAlternatives(t *testing.T) {
 		asked.Add(1)
 		if r.Method != http.MethodHead || r.URL.Path != "/base" || r.ProtoMajor != 2 {
 			t.Errorf("%s %s over %s", r.Method, r.URL, r.Proto)
+		}
+		if from, _, _ := net.SplitHostPort(r.RemoteAddr); from != "127.0.0.2" {
+			t.Errorf("asked from %s", from)
 		}
 		w.Header().Set("Alt-Svc", offer)
 	}))
@@ -62,7 +66,7 @@ func TestAlternatives(t *testing.T) {
 	r := &Request{
 		Endpoint: &rv.Endpoint{Scheme: "https", Authority: "example.com", Address: at, BasePath: "/base"},
 		Protocol: rv.ProtocolH3, Timeout: time.Minute, TLS: &tls.Config{RootCAs: roots}, Resolver: NewResolver(nil),
-		Alternatives: new(Alternatives),
+		LocalAddresses: []string{"127.0.0.2"}, Alternatives: new(Alternatives),
 		QUIC: func(_ context.Context, _ net.Addr, address string, secure *tls.Config) (Streams, error) {
 			if to = address; secure.ServerName != "example.com" {
 				t.Errorf("the name of the server is %q", secure.ServerName)

@@ -180,6 +180,14 @@ func openWithin(ctx context.Context, r *Request, begin time.Time, address string
 	return open(ctx, r, begin, "tcp", address)
 }
 
+// from returns the local address of the connection; nil: the system's choice.
+func (r *Request) from() net.IP {
+	if n := len(r.LocalAddresses); n > 0 {
+		return net.ParseIP(r.LocalAddresses[r.Number%n])
+	}
+	return nil
+}
+
 // open connects to an address and shakes hands.
 func open(ctx context.Context, r *Request, begin time.Time, network, address string) (*Connection, error) {
 	if r.Protocol == rv.ProtocolH3 {
@@ -187,9 +195,8 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	}
 	// No keep-alive probes: each request has a timeout.
 	d := net.Dialer{KeepAlive: -1}
-	if n := len(r.LocalAddresses); n > 0 && network == "tcp" {
-		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
-		d.ControlContext = lateBind
+	if ip := r.from(); ip != nil && network == "tcp" {
+		d.LocalAddr, d.ControlContext = &net.TCPAddr{IP: ip}, lateBind
 	}
 	dialContext := d.DialContext
 	if r.Network != nil {

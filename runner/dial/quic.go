@@ -39,8 +39,8 @@ func openQUIC(ctx context.Context, r *Request, begin time.Time, network, address
 	}
 	r.report(Handshaking)
 	var from net.Addr
-	if n := len(r.LocalAddresses); n > 0 {
-		from = &net.UDPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
+	if ip := r.from(); ip != nil {
+		from = &net.UDPAddr{IP: ip}
 	}
 	dialed := time.Now()
 	c, err := r.QUIC(ctx, from, address, named(r.TLS, r.Endpoint.Authority))
