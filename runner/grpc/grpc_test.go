@@ -4,12 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 const common = `syntax = "proto3"; package shop.v1; message Money { string currency = 1; sint64 units = 2; }`
@@ -265,4 +271,55 @@ func TestAppendJSON(t *testing.T) {
 			t.Errorf("%s %x: %s, %v; want %q, %q", tt.method, tt.body, got, err, tt.want, tt.err)
 		}
 	}
+}
+
+// TestAnyOfResponse: a message is JSON, whatever type its google.protobuf.Any has, also inside another one.
+func TestAnyOfResponse(t *testing.T) {
+	s, err := NewSchema([]File{{Name: "a.proto", Content: []byte(`syntax = "proto3";
+import "google/protobuf/any.proto";
+message R { string name = 1; google.protobuf.Any extra = 2; }
+service S { rpc Get(R) returns (R); }`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Method("S", "Get")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := &anypb.Any{TypeUrl: "type.googleapis.com/x.Unknown", Value: []byte("\x08\x05")}
+	inside := anyOf(t, unknown)
+	for _, tt := range []struct {
+		extra *anypb.Any
+		want  string
+	}{
+		{unknown, `{"@type":"type.googleapis.com/x.Unknown","value":"CAU="}`},
+		{&anypb.Any{TypeUrl: "x"}, `{"@type":"x","value":""}`},
+		{inside, `{"@type":"type.googleapis.com/google.protobuf.Any","value":{"@type":"type.googleapis.com/x.Unknown","value":"CAU="}}`},
+		{anyOf(t, durationpb.New(1500*time.Millisecond)), `{"@type":"type.googleapis.com/google.protobuf.Duration","value":"1.500s"}`},
+		{anyOf(t, &errdetails.ErrorInfo{Reason: "a"}), `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"a","domain":"","metadata":{}}`},
+		{anyOf(t, structpb.NewBoolValue(true)), `{"@type":"type.googleapis.com/google.protobuf.Value","value":true}`},
+	} {
+		message := dynamicpb.NewMessage(m.method.Output())
+		fields := message.Descriptor().Fields()
+		message.Set(fields.ByName("name"), protoreflect.ValueOfString("a"))
+		octets, _ := proto.Marshal(tt.extra)
+		extra := message.Mutable(fields.ByName("extra")).Message().Interface()
+		if err := proto.Unmarshal(octets, extra); err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.AppendJSON(nil, Response{Body: frame(message)}, new(Gzip))
+		want := `{"name":"a","extra":` + tt.want + "}"
+		if text := strings.ReplaceAll(string(got), `, "`, `,"`); err != nil || text != want {
+			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+	}
+}
+
+func anyOf(t *testing.T, m proto.Message) *anypb.Any {
+	t.Helper()
+	out, err := anypb.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -18,7 +18,8 @@ type Response struct {
 }
 
 // AppendJSON appends the messages of a response in the JSON mapping of Protocol Buffers: the one message of a unary
-// call, or a list of those of a stream. Fields without a value are there with their default. It allocates.
+// call, or a list of those of a stream. Fields without a value are there with their default. A google.protobuf.Any
+// whose type is not known has its octets in base64, as a detail of a failure has. It allocates.
 func (m *Method) AppendJSON(dst []byte, r Response, g *Gzip) ([]byte, error) {
 	streams := m.method.IsStreamingServer()
 	if streams {
@@ -87,5 +88,6 @@ func (m *Method) appendMessage(dst, octets []byte) ([]byte, error) {
 	if err := (proto.UnmarshalOptions{Resolver: m.schema.types}).Unmarshal(octets, message); err != nil {
 		return dst, fmt.Errorf("a message is not a %s: %w", m.method.Output().FullName(), bare(err))
 	}
-	return protojson.MarshalOptions{EmitUnpopulated: true, Resolver: m.schema.types}.MarshalAppend(dst, message)
+	options := protojson.MarshalOptions{EmitUnpopulated: true, Resolver: anyTypes{m.schema.types}}
+	return options.MarshalAppend(dst, message)
 }

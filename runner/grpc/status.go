@@ -6,13 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
-	"strings"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
@@ -60,8 +56,8 @@ func Code(status []byte) string { return Name(Number(status)) }
 type Failure struct{ Status, Message, Details []byte }
 
 // AppendJSON appends the failure as google.rpc.Status in the JSON mapping: code, message, and details. A detail has its
-// type as @type, and the fields of its message if the type is of the schema or of google/rpc/error_details.proto;
-// otherwise value has its octets in base64. It allocates.
+// type as @type, and the fields of its message if the type is of the schema or a well-known one; otherwise value has
+// its octets in base64. It allocates.
 func (f Failure) AppendJSON(dst []byte, s *Schema) []byte {
 	dst = strconv.AppendInt(append(dst, `{"code":`...), int64(Number(f.Status)), 10)
 	dst = appendText(append(dst, `,"message":`...), string(unescape(f.Message)))
@@ -77,31 +73,13 @@ func (f Failure) AppendJSON(dst []byte, s *Schema) []byte {
 
 // appendDetail appends one detail.
 func (s *Schema) appendDetail(dst []byte, detail *anypb.Any) []byte {
-	options := protojson.MarshalOptions{EmitUnpopulated: true, Resolver: detailTypes{s.types}}
+	options := protojson.MarshalOptions{EmitUnpopulated: true, Resolver: anyTypes{s.types}}
 	if out, err := options.MarshalAppend(dst, detail); err == nil && detail.TypeUrl != "" {
 		return out
 	}
 	dst = appendText(append(dst, `{"@type":`...), detail.TypeUrl)
 	dst = appendText(append(dst, `,"value":`...), base64.StdEncoding.EncodeToString(detail.Value))
 	return append(dst, '}')
-}
-
-// detailTypes are the types of a schema, and those of google/rpc/error_details.proto.
-type detailTypes struct{ *dynamicpb.Types }
-
-// FindMessageByURL implements protojson.MarshalOptions.Resolver. The schema comes first: it can have a newer version of
-// the file.
-func (t detailTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
-	found, err := t.Types.FindMessageByURL(url)
-	if err == nil {
-		return found, nil
-	}
-	name := protoreflect.FullName(url[strings.LastIndexByte(url, '/')+1:])
-	file := errdetails.File_google_rpc_error_details_proto
-	if d := file.Messages().ByName(name.Name()); d != nil && d.FullName() == name {
-		return dynamicpb.NewMessageType(d), nil
-	}
-	return nil, err
 }
 
 // appendText appends a JSON string.
