@@ -266,6 +266,32 @@ func TestConflictOfAQuota(t *testing.T) {
 	}
 }
 
+// An object of the test uses up a quota, and the operator needs it again. The API server asks the quota before it looks whether the object exists.
+func TestQuotaIsUsedUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		resource corev1.ResourceName
+		probe    client.Object
+		then     func(*world)
+	}{
+		"the Secret, for another Job": {corev1.ResourceSecrets, &corev1.Secret{}, func(w *world) {
+			w.edit("again", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+			w.Eventually(func() bool { return w.exists(&batchv1.Job{}, "again-2") }).Should(gomega.BeTrue())
+		}},
+		"the plan, for another operator": {corev1.ResourceConfigMaps, &corev1.ConfigMap{}, (*world).operator},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.holding(func(*batchv1.Job, int) bool { return true })
+			w.apply(twoShards("again", load).Build())
+			w.awaitPhase("again", v1alpha1.PhaseStarting)
+			w.refuseObjects(tt.resource, tt.probe)
+			tt.then(w)
+			w.holding(nil)
+			w.awaitLoad("again", 100)
+		})
+	}
+}
+
 // refuseJobs is refuseObjects for Jobs.
 func (w *world) refuseJobs() (lift func()) {
 	probe := &batchv1.Job{}

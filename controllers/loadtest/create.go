@@ -16,6 +16,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -23,7 +24,7 @@ import (
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
 //     kubelet mounts it.
 //   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads
-//     a Service of the same name only to see whose it is; the garbage collector deletes it.
+//     a Service of the same name only to see whether it exists and whose it is; the garbage collector deletes it.
 //   - jobs create and patch: server-side apply.
 //   - loadtests/finalizers update: the owner reference of a Job blocks the deletion of its LoadTest in the foreground.
 //     The admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables, requires this right for it.
@@ -96,18 +97,15 @@ func conflict(f *run.Facts, err error) (bool, error) {
 	return true, nil
 }
 
-// create makes a child, or reads the one that is there into it. A child of another owner is
-// neither changed nor taken over: a conflictError is returned.
+// create makes a child, or reads the one that is there into it. It reads first, because a quota that is used up refuses
+// to create an object that exists. A child of another owner is neither changed nor taken over: a conflictError is
+// returned.
 func (p *performer) create(ctx context.Context, lt *v1alpha1.LoadTest, child client.Object) error {
-	what := fmt.Sprintf("%s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName())
-	err := p.client.Create(ctx, child)
-	if !apierrors.IsAlreadyExists(err) {
-		return wrap(err, "creating "+what)
-	}
-	if _, err := existing(ctx, p.reader, lt, child); err != nil {
+	if found, err := existing(ctx, p.reader, lt, child); found || err != nil {
 		return err
 	}
-	return nil
+	return wrap(p.client.Create(ctx, child),
+		fmt.Sprintf("creating %s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName()))
 }
 
 // existing reads a child past the cache, which only has what carries our label. It returns false
@@ -150,9 +148,10 @@ func (p *performer) beginWait(ctx context.Context, f *run.Facts) error {
 	})
 }
 
-// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The record gets the UID of a new
-// one, because the end of the run deletes only that. While a creation has no answer, the record has no UID: the Secret
-// of an earlier pass can have been deleted since.
+// makeSecret leaves one that exists alone: its name holds the UID of the LoadTest. The operator cannot read it, so it
+// creates it again: a quota that is used up refuses that, and the run continues with the Secret of the record. The
+// record gets the UID of a new one, because the end of the run deletes only that. While a creation has no answer, the
+// record has no UID: the Secret of an earlier pass can have been deleted since.
 func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 	authority, err := p.pki.Get(ctx)
 	if err != nil {
@@ -166,9 +165,11 @@ func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 	if err := p.storeSecret(ctx, f, ""); err != nil {
 		return err
 	}
-	if err := p.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
+	err = p.client.Create(ctx, secret)
+	if apierrors.IsAlreadyExists(err) || before != "" && refusal.Of(err) != "" {
 		return p.storeSecret(ctx, f, before)
-	} else if err != nil {
+	}
+	if err != nil {
 		return fmt.Errorf("creating the runners' certificate: %w", err)
 	}
 	return p.storeSecret(ctx, f, secret.UID)

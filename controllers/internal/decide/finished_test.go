@@ -116,16 +116,3 @@ func TestDeletedTwice(t *testing.T) {
 		}
 	}
 }
-
-// TestAttemptForgetsTheSecret: another attempt creates the Secret again if a user deleted it. Its UID can be lost with the answer, and the end of the
-// test must not look for the one of the attempt before.
-func TestAttemptForgetsTheSecret(t *testing.T) {
-	for attempt, want := range map[int]types.UID{1: "first", 2: ""} {
-		f := runtest.New(runtest.WithJob)
-		f.PlanDigest = "0a1b2c3d4e5f"
-		next := &record.Record{State: record.Preparing, Attempt: 1, Secret: "first"}
-		if err := Prepare(f, next, attempt, 0, "template"); err != nil || next.Secret != want {
-			t.Errorf("attempt %d: Secret %q, error %v; want %q", attempt, next.Secret, err, want)
-		}
-	}
-}

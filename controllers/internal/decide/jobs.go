@@ -46,7 +46,7 @@ func Prepare(f *run.Facts, next *record.Record, attempt, losses int, template st
 			Name: desired.PlanName(f.LoadTest, f.PlanDigest), Hash: f.PlanHash, Digest: f.PlanDigest, Template: template,
 			Generation: f.LoadTest.Generation,
 		}
-		next.Changes, next.Secret = nil, ""
+		next.Changes = nil
 		next.Append(record.Change{
 			Revision: 1, Generation: f.LoadTest.Generation, Members: split.All(f.Plan.Shards),
 			Rates: record.RatesOf(f.Plan.Rates), DecidedAt: f.MicroTime(),

@@ -105,20 +105,23 @@ func (s *Server) put(k *kind, before *stored, after client.Object) *stored {
 	return w.after
 }
 
-// create stores a new object. The caller holds mu.
+// create stores a new object. As the real one, it asks the admission before it looks whether the object exists. The
+// caller holds mu.
 func (s *Server) create(k *kind, o client.Object) (*stored, error) {
+	exists := k.objects[client.ObjectKeyFromObject(o)] != nil
 	switch {
 	case o.GetName() == "":
 		return nil, apierrors.NewBadRequest("metadata.name: required")
-	case k.objects[client.ObjectKeyFromObject(o)] != nil:
-		return nil, apierrors.NewAlreadyExists(k.resource, o.GetName())
-	case o.GetUID() != "":
+	case o.GetUID() != "" && !exists:
 		return nil, k.conflict(o.GetName(), "the UID in the precondition is that of an object that does not exist")
 	}
 	if s.Admit != nil {
 		if err := s.Admit(nil, o); err != nil {
 			return nil, err
 		}
+	}
+	if exists {
+		return nil, apierrors.NewAlreadyExists(k.resource, o.GetName())
 	}
 	o.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.version+1)))
 	o.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
