@@ -19,9 +19,9 @@ type Arrivals interface {
 	Before(offset int64) int64
 }
 
-// arrivalsOf returns the arrivals of a rate from a slot on, at the active time elapsed of its stage. It returns nil for
-// a closed loop.
-func arrivalsOf(r *rv.Rate, elapsed, slot int64) Arrivals {
+// arrivalsOf returns the arrivals of a rate from a slot on, at the active time elapsed of its stage. Before are those
+// of the same stage with an earlier rate, or nil. It returns nil for a closed loop.
+func arrivalsOf(r *rv.Rate, elapsed, slot int64, before Arrivals) Arrivals {
 	if r.ClosedLoop {
 		return nil
 	}
@@ -34,7 +34,8 @@ func arrivalsOf(r *rv.Rate, elapsed, slot int64) Arrivals {
 	}
 	switch r.Arrivals {
 	case rv.ArrivalsPoisson:
-		return newPoisson(l, r.Seed, slot)
+		process, _ := before.(*poisson)
+		return newPoisson(l, r.Seed, slot, process)
 	case rv.ArrivalsBurst:
 		return burst{of: l, size: r.BurstSize}
 	}

@@ -129,7 +129,7 @@ func position(r *rv.Rate, base, n int64) int64 {
 	case rv.ArrivalsPoisson:
 		p := points[r.Seed]
 		if p == nil {
-			p = newPoisson(Even{1, 1}, r.Seed, 0)
+			p = newPoisson(Even{1, 1}, r.Seed, 0, nil)
 			points[r.Seed] = p
 		}
 		units := p.position(n)

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 const (
@@ -40,10 +41,14 @@ type poisson struct {
 	generator     rand.PCG
 }
 
-// newPoisson returns the arrivals of a process from point first on.
-func newPoisson(l law, seed uint64, first int64) *poisson {
+// newPoisson returns the arrivals of a process from point first on. Before are those of the same process with an
+// earlier law, or nil.
+func newPoisson(l law, seed uint64, first int64, before *poisson) *poisson {
 	p := &poisson{law: l, seed: seed, first: first, marks: []int64{0}, counts: distribution(), points: make([]int64, 0,
 		maxPoints)}
+	if before != nil {
+		p.marks = slices.Clip(before.marks)
+	}
 	p.enter(0, 0)
 	if first > 0 {
 		p.origin = p.position(first - 1)
@@ -84,12 +89,10 @@ func (p *poisson) position(n int64) int64 {
 // before it. It is true for block 0, and false for all blocks after the first for which it is false.
 func (p *poisson) seek(reached func(block, before int64) bool) {
 	block, before := p.block, p.before
-	if !reached(block, before) {
-		i := len(p.marks) - 1
-		for i > 0 && !reached(int64(i)*blocksPerMark, p.marks[i]) {
-			i--
-		}
-		block, before = int64(i)*blocksPerMark, p.marks[i]
+	later := p.marks[1:]
+	mark := sort.Search(len(later), func(i int) bool { return !reached(int64(i+1)*blocksPerMark, later[i]) })
+	if at := int64(mark) * blocksPerMark; at > block || !reached(block, before) {
+		block, before = at, p.marks[mark]
 	}
 	for {
 		next := before + p.count(block)

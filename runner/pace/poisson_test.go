@@ -14,7 +14,7 @@ import (
 func TestPoissonRandomAccess(t *testing.T) {
 	const points = 600_000 // more than two marks
 	all := make([]int64, points)
-	p := newPoisson(Even{1, 1}, 5, 0)
+	p := newPoisson(Even{1, 1}, 5, 0, nil)
 	for n := range all {
 		all[n] = p.position(int64(n))
 	}
@@ -22,14 +22,14 @@ func TestPoissonRandomAccess(t *testing.T) {
 		t.Fatal("the points are not ascending")
 	}
 	r := rand.New(rand.NewPCG(1, 4))
-	p = newPoisson(Even{1, 1}, 5, 0)
+	p = newPoisson(Even{1, 1}, 5, 0, nil)
 	for range 3000 {
 		n := r.IntN(points)
 		if got := p.position(int64(n)); got != all[n] {
 			t.Fatalf("point %d is at %d, want %d", n, got, all[n])
 		}
 		first := r.IntN(n + 1)
-		later := newPoisson(Even{1, 1}, 5, int64(first))
+		later := newPoisson(Even{1, 1}, 5, int64(first), nil)
 		origin := int64(0)
 		if first > 0 {
 			origin = all[first-1]
@@ -40,8 +40,22 @@ func TestPoissonRandomAccess(t *testing.T) {
 	}
 }
 
+// TestPoissonOfAnotherRate: after a change of the rate, the process has the marks of the blocks that it was computed for, and goes to a later
+// block by them.
+func TestPoissonOfAnotherRate(t *testing.T) {
+	const n = 20 * blocksPerMark * blockMean
+	before := newPoisson(Even{1, 1}, 5, 0, nil)
+	want := before.position(n)
+	p := newPoisson(Even{2, 1}, 5, 1, before)
+	looks := 0
+	p.seek(func(_, before int64) bool { looks++; return before <= n })
+	if got := p.position(n); got != want || looks > 2*blocksPerMark {
+		t.Errorf("point %d is at %d, want %d, after %d blocks", n, got, want, looks)
+	}
+}
+
 func TestPoissonFarAway(t *testing.T) {
-	p := newPoisson(Even{100_000_000, second}, 1, 0)
+	p := newPoisson(Even{100_000_000, second}, 1, 0, nil)
 	const n = 1_000_000_000
 	due := p.Due(n)
 	if seconds := float64(due) / 1e9; math.Abs(seconds-10) > 6*math.Sqrt(n)/1e8 {

@@ -166,6 +166,9 @@ func (s *Schedule) leave() {
 
 // enter makes a segment the current one.
 func (s *Schedule) enter(n int) {
+	for i := max(1, min(n, s.current+1)); i <= n; i++ {
+		s.segments[i].countEarlier(&s.segments[i-1])
+	}
 	s.current = n
 	g := &s.segments[n]
 	s.next, s.due, s.takenBelow = Never, Never, 0

@@ -74,6 +74,33 @@ func TestBoundOfRequests(t *testing.T) {
 	}
 }
 
+// TestPoissonIsNotCountedAhead: a start, and a change that suspends or resumes the load, do not compute the arrivals up to the end of the
+// stage. They cost time for each slot: here for 3.6 * 10^9 of them.
+func TestPoissonIsNotCountedAhead(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	rates := []rv.Rate{
+		{Count: 1_000_000, Period: time.Second, Arrivals: rv.ArrivalsPoisson, Duration: time.Hour},
+		{Count: 1, Period: time.Second, Duration: time.Second},
+	}
+	s := New(rates, whole)
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"start", func() { s.Start(0); s.Advance(1) }},
+		{"suspend", func() { s.Change(Change{At: ms, Rates: rates, Suspended: true}) }},
+		{"resume", func() { s.Change(Change{At: 2 * ms, Rates: rates}) }},
+	} {
+		step.do()
+		if n := len(s.segments[s.current].arrivals.(*poisson).marks); n > 2 {
+			t.Fatalf("%s: the process was computed up to block %d", step.name, n*blocksPerMark)
+		}
+	}
+	if end := s.LoadEnd(); end != int64(time.Hour+time.Second)+ms {
+		t.Errorf("the load ends after %v", time.Duration(end))
+	}
+}
+
 // TestRequestsInBursts: the stage has all of its requests, and lasts as long as without bursts, also if the last burst is smaller.
 func TestRequestsInBursts(t *testing.T) {
 	const ms = int64(time.Millisecond)

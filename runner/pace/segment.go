@@ -27,8 +27,8 @@ type segment struct {
 	rate       *rv.Rate
 	arrivals   Arrivals
 	zero, base int64
-	// earlier is the number of slots of all workers in the stages before. pauses is the time for which these stages were
-	// suspended.
+	// earlier is the number of slots of all workers in the stages before; see countEarlier. pauses is the time for
+	// which these stages were suspended.
 	earlier, pauses int64
 }
 
@@ -36,13 +36,13 @@ type segment struct {
 func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
 	next := segment{
 		stage: stage, at: at, end: Never, begun: at, suspended: g.suspended, slots: g.slots,
-		earlier: g.passed(at), pauses: g.pauses + g.paused(at),
+		pauses: g.pauses + g.paused(at),
 	}
 	if stage < len(rates) {
 		next.rate = &rates[stage]
 		next.suspended = next.suspended || next.rate.Hold
 		next.own = ownSlots(next.rate, next.slots)
-		next.arrivals = arrivalsOf(next.rate, 0, 0)
+		next.arrivals = arrivalsOf(next.rate, 0, 0, nil)
 		next.end = next.stageEnd()
 	}
 	return next
@@ -66,7 +66,7 @@ func (g *segment) change(c *Change) segment {
 		next.rate = rate
 	} else if !rate.SameRate(g.rate) {
 		next.zero, next.base = next.elapsed, min(g.before(c.At), g.limit())
-		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base)
+		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base, g.arrivals)
 	}
 	next.end = next.stageEnd()
 	return next
@@ -179,6 +179,15 @@ func (g *segment) passed(t int64) int64 {
 		n = max(0, t-g.begun)
 	}
 	return g.earlier + n
+}
+
+// countEarlier sets the number of slots in the stages before g, which follows the segment before. It is called when the
+// worker comes to g and not when the stages are derived: the count of ArrivalsPoisson costs time for each slot.
+func (g *segment) countEarlier(before *segment) {
+	g.earlier = before.earlier
+	if g.stage != before.stage {
+		g.earlier = before.passed(g.at)
+	}
 }
 
 // limit is the number of slots that the stage may have.
