@@ -77,7 +77,7 @@ func (m *state) next(at int64) {
 		case m.rate.Requests > 0:
 			m.earlier += m.rate.Requests
 		default:
-			m.earlier += at - m.begun
+			m.earlier += m.active
 		}
 	}
 	m.stage++
@@ -276,7 +276,7 @@ func (m *model) change(c Change) {
 	}
 	m.visited = max(0, before.stage)
 	if c.Slots != nil && !before.over() && before.stage >= 0 && before.rate.ClosedLoop && before.rate.Requests == 0 && !cmp.Equal(before.slots, *c.Slots) {
-		m.position[before.stage] = max(m.position[before.stage], c.At-before.begun)
+		m.position[before.stage] = max(m.position[before.stage], before.active)
 	}
 }
 
@@ -386,7 +386,7 @@ func (p *pair) passed(at *state, t int64) int64 {
 	case at.rate.Requests > 0:
 		return at.earlier + at.rate.Requests
 	}
-	return at.earlier + max(0, t-at.begun)
+	return at.earlier + at.active
 }
 
 // closedLoop sends some requests of a closed loop.

@@ -104,7 +104,7 @@ func (s *Schedule) share(g *segment, at int64) {
 			continue
 		case r.ClosedLoop:
 			if i == g.stage {
-				s.position[i] = max(s.position[i], at-g.begun)
+				s.position[i] = max(s.position[i], g.active(at))
 			}
 			continue
 		case i == g.stage:
@@ -257,7 +257,8 @@ func (s *Schedule) Slot() int64 { return s.next }
 func (s *Schedule) Earlier() int64 { return s.segments[s.current].earlier }
 
 // Passed returns how many slots all workers had before an instant that is not after the current segment. All workers
-// come to the same number. In a closed loop without a bound on requests, each nanosecond counts as a slot.
+// come to the same number. In a closed loop without a bound on requests, each nanosecond of active time counts as a
+// slot.
 func (s *Schedule) Passed(at int64) int64 {
 	n := s.current
 	for n > 0 && s.segments[n].at >= at {

@@ -165,8 +165,8 @@ func (g *segment) before(t int64) int64 {
 }
 
 // passed returns how many slots all workers had in this stage and the stages before, up to an instant of the segment.
-// Slots of a closed loop have no instants: its bound counts or, if it has none, a slot for each nanosecond. This is
-// more than any number of requests.
+// Slots of a closed loop have no instants: its bound counts or, if it has none, a slot for each nanosecond of active
+// time. This is more than any number of requests.
 func (g *segment) passed(t int64) int64 {
 	if g.rate == nil {
 		return g.earlier
@@ -176,7 +176,7 @@ func (g *segment) passed(t int64) int64 {
 	case g.arrivals != nil:
 		n = min(n, g.before(t))
 	case g.rate.Requests == 0:
-		n = max(0, t-g.begun)
+		n = max(0, g.active(t))
 	}
 	return g.earlier + n
 }

@@ -3,6 +3,7 @@ package slots
 import (
 	"math"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/load/split"
 )
 
@@ -20,14 +21,30 @@ const afterShare = 1 << 50
 // slots, this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for
 // each stage, and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare
 // on.
-func (s *Schedules) number() {
-	base, several := int64(len(s.ofStage)+1)*maxResidues, int64(len(s.all))
+//
+// A closed loop has a slot for each nanosecond. If it is too long for perSlot numbers each, a slot has as many as fit,
+// and leaves half of all numbers to the other stages. For example, in 24 hours these are 53,000.
+func (s *Schedules) number(rates []rv.Rate) {
+	base, several, perSlot := int64(len(s.ofStage)+1)*maxResidues, int64(len(s.all)), s.perSlot
 	if several > 1 {
 		base = afterShare
 	}
-	for i := range s.all {
-		s.all[i].firstNumber, s.all[i].numbersPerSlot = base+s.perSlot*int64(i), s.perSlot*several
+	if slots := inClosedLoops(rates); slots > 0 {
+		perSlot = min(perSlot, math.MaxInt64/2/several/slots)
 	}
+	for i := range s.all {
+		s.all[i].firstNumber, s.all[i].numbersPerSlot = base+perSlot*int64(i), perSlot*several
+	}
+}
+
+// inClosedLoops returns how many slots closed loops without a bound on requests have, at most.
+func inClosedLoops(rates []rv.Rate) (slots int64) {
+	for i := range rates {
+		if rates[i].ClosedLoop && rates[i].Requests == 0 {
+			slots += int64(rates[i].Duration)
+		}
+	}
+	return slots
 }
 
 // Number returns the number from which the values are drawn that occur once in the test, for slot n of the current

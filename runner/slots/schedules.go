@@ -35,7 +35,7 @@ func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots, perSlot int
 		first = end
 	}
 	s.counts = len(s.all) > 1 && slices.ContainsFunc(rates, func(r rv.Rate) bool { return r.ClosedLoop })
-	s.number()
+	s.number(rates)
 	return s
 }
 

@@ -103,3 +103,35 @@ func TestSlots(t *testing.T) {
 		})
 	}
 }
+
+// TestNumbersOfLongClosedLoops: each slot has 400,020 numbers, and a slot of a closed loop is a nanosecond. All numbers fit, so that those after a
+// change of the share are none of those before.
+func TestNumbersOfLongClosedLoops(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, tt := range map[string]struct {
+		rates []rv.Rate
+		// at is when the share changes.
+		at time.Duration
+	}{
+		"short":               {[]rv.Rate{{ClosedLoop: true, Duration: time.Hour}}, time.Minute},
+		"long":                {[]rv.Rate{{ClosedLoop: true, Duration: 30 * day}}, day},
+		"after a closed loop": {[]rv.Rate{{ClosedLoop: true, Duration: 25 * day}, {Count: 1, Period: time.Second, Duration: day}}, 25*day + time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(&chain.Program{}, tt.rates, rv.Slots{Of: 1, Residues: []int64{0}}, 400_020)
+			s.Start(0, nil)
+			own := &s.All()[0]
+			first := own.Number(0)
+			half := &rv.Share{Slots: rv.Slots{Of: 2, Residues: []int64{1}}}
+			s.Add(Change{At: int64(tt.at), Rates: tt.rates, Share: half})
+			s.Apply(int64(tt.at), int64(tt.at), &taken{})
+			if got, next := own.Number(own.Slot()), own.Number(own.Slot()+1); got <= first || next <= got {
+				t.Errorf("the first number is %d, those after the change are %d and %d", first, got, next)
+			}
+			s.Halt(int64(tt.at + time.Minute))
+			if got := s.NumberAfterAll(); got <= first {
+				t.Errorf("the first number is %d, and %d after the load", first, got)
+			}
+		})
+	}
+}
