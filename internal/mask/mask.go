@@ -19,11 +19,15 @@ const name = `(?:[\w.-]*(?:token|secret|password|passwd|credential|key|private|a
 // and in earlier versions of them.
 const usim = `t?opc(?:value)?|opvalue|k(?:ausf|seaf|amf|asme)`
 
+// quoted matches a value in quotes, which are escaped in a JSON string. A quote before a comma, a colon, a bracket or
+// white space is the end of the JSON string that has the parameter.
+const quoted = `"(?:[^"\\,:}\]\s]|\\.)(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'|'[^"]*|\\"(?:\\\\\\"|[^"\\]|\\[^"])*(?:\\")?`
+
 var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
 	member = lazy.Regexp(`(?i)"(` + name + `)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
 	// param takes the description of a secret, which has spaces, as a whole.
-	param = lazy.Regexp(`(?i)\b(` + name + `)=(<[^>]*>|[^&\s"';,]+)`)
+	param = lazy.Regexp(`(?i)\b(` + name + `)=(<[^>]*>|` + quoted + `|[^&\s"';,]+)`)
 	// public is what makes public names match: a PDU session of the 5G core is not one of a user agent,
 	// authenticationMethod (TS 29.505) is the name of a method, and an idempotency key is a number of a request.
 	public = lazy.Regexp(`(?i)pdu-?session|authentication-?(?:method|type|managementfield)|` +
