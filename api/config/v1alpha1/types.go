@@ -48,7 +48,8 @@ type Limits struct {
 	// duration is the maximum length of the stages. A LoadTest whose stages end by requests needs
 	// spec.activeDeadlineSeconds. Default 0: no limit.
 	Duration metav1.Duration `json:"duration,omitzero"`
-	// connections is the maximum number of connections to all targets together. Default 0: no limit.
+	// connections is the maximum number of connections to all targets together. Those to authorities that responses
+	// name (followAuthority) do not count. Default 0: no limit.
 	Connections int `json:"connections,omitempty"`
 }
 
