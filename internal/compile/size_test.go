@@ -56,6 +56,11 @@ func TestSize(t *testing.T) {
 		})
 	}
 	const largeSchema = "spec.templates[0].expect.checks[0].jsonSchema.inline: is too large to compile; allowed: at most 10000 objects, arrays and booleans, 524288 characters of all their JSON Pointers together, and regular expressions together as large as a{100000}"
+	var undefined, notDefined []string
+	for i := range 2500 {
+		undefined = append(undefined, fmt.Sprintf("x%d", i))
+		notDefined = append(notDefined, fmt.Sprintf(`spec.templates[0].body: variable "x%d" is not defined`, i))
+	}
 	for _, tc := range []struct {
 		name string
 		edit func(*spec)
@@ -105,6 +110,16 @@ func TestSize(t *testing.T) {
 				s.Templates[0].Headers = append(s.Templates[0].Headers, v1alpha1.Header{Name: fmt.Sprintf("x-%d%s", i, strings.Repeat("${v}", 16)), Value: new("a")})
 			}
 		}, []string{}},
+		{"undefined names", func(s *spec) {
+			for i := range 60 {
+				t := v1alpha1.Template{Name: fmt.Sprintf("t%d", i)}
+				for k := range 16 {
+					t.Capture = append(t.Capture, v1alpha1.Capture{Name: fmt.Sprintf("capture%d_%d", i, k), ValueSource: builder.Header("a")})
+				}
+				s.Templates = append(s.Templates, t)
+			}
+			s.Templates[0].Body = "${" + strings.Join(undefined, "}${") + "}"
+		}, notDefined},
 		{"too many steps", func(s *spec) {
 			send(64, placeholders(100))(s)
 			for i := range s.Chains[0].Steps {

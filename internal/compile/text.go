@@ -160,8 +160,15 @@ func (c *compiler) hasColumn(i int, ref *syntax.Reference) bool {
 	return (table != nil) == (ref.Column != "") && (table == nil || table.index(ref.Column) >= 0)
 }
 
+// maxHints is how many errors a spec may have before no similar names are searched for more of them.
+const maxHints = 100
+
 // undefined reports a name that is neither a variable nor a capture.
 func (c *compiler) undefined(path *field.Path, name string) {
+	if len(c.errs) >= maxHints {
+		c.fail(path, "variable %q is not defined", name)
+		return
+	}
 	names := slices.Concat(slices.Collect(maps.Keys(c.variableIndex)), slices.Collect(maps.Keys(c.captured)))
 	slices.Sort(names)
 	near := didYouMean(name, names)
