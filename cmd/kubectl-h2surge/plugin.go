@@ -117,13 +117,11 @@ func (w *where) get(k *kube, cmd *cobra.Command, name string) (*cluster.Cluster,
 	return c, lt, kubeError(err)
 }
 
-// again is the command line of another command for a test, in the same cluster and namespace.
+// again is the command line of another command for a test, in the same cluster and namespace. It has the namespace also
+// if no flag selects it: a manifest can have another one than the kubeconfig.
 func (w *where) again(cmd *cobra.Command, c *cluster.Cluster, name string) func(string) string {
 	return func(command string) string {
-		parts := []string{cmd.Parent().CommandPath(), command, name}
-		if w.options.Namespace != "" || c.Namespace != "default" {
-			parts = append(parts, "-n", c.Namespace)
-		}
+		parts := []string{cmd.Parent().CommandPath(), command, name, "-n", c.Namespace}
 		if w.options.Context != "" {
 			parts = append(parts, "--context", w.options.Context)
 		}

@@ -241,7 +241,7 @@ func TestKubeRun(t *testing.T) {
 		out   string
 		errs  []string
 	}{
-		{"created only", []string{"run", "-f", "-"}, kubeManifest, nil, false, 0, "", []string{"created LoadTest", "to watch it: kubectl h2surge watch pcf"}},
+		{"created only", []string{"run", "-f", "-"}, kubeManifest, nil, false, 0, "", []string{"created LoadTest", "to watch it: kubectl h2surge watch pcf -n default"}},
 		{"another name and namespace", []string{"run", "-f", "-", "--name", "two", "-n", "core"}, kubeManifest, nil, true, 0, "",
 			[]string{"created LoadTest core/two", "kubectl h2surge watch two -n core"}},
 		{"wait", []string{"run", "-f", "-", "--wait", "-o", "json", "--output-file", report}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 0, `"kind"`, []string{"created LoadTest"}},
@@ -255,7 +255,7 @@ func TestKubeRun(t *testing.T) {
 			[]string{"warning: spec.ttlSecondsByOutcome: the operator can delete the test before h2surge has its report; use at least 5 seconds\n"}},
 		{"mistakes", []string{"run", "-f", "-"}, strings.Replace(kubeManifest, "target: t,", "target: x,", 1), nil, false, 1, "", []string{"stdin:7: spec.chains[0].target"}},
 		{"it exists", []string{"run", "-f", "-"}, kubeManifest, nil, true, 1, "", []string{"LoadTest default/pcf already exists", "--name"}},
-		{"too late", []string{"run", "-f", "-", "--wait", "--timeout", "1ns"}, kubeManifest, nil, false, 5, "", []string{"pcf has not ended after 1ns and continues; to stop it: kubectl h2surge stop pcf"}},
+		{"too late", []string{"run", "-f", "-", "--wait", "--timeout", "1ns"}, kubeManifest, nil, false, 5, "", []string{"pcf has not ended after 1ns and continues; to stop it: kubectl h2surge stop pcf -n default"}},
 		{"no file", []string{"run"}, "", nil, false, 1, "", []string{"-f FILE"}},
 		{"file is not there", []string{"run", "-f", "/does/not/exist"}, "", nil, false, 1, "", []string{"/does/not/exist: no such file"}},
 		{"both", []string{"run", "-f", "-", "--wait", "--follow"}, "", nil, false, 1, "", []string{"not allowed with --follow"}},
@@ -313,7 +313,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 	wishes <- os.Interrupt
 	f := &fakeCluster{t: t, wishes: wishes, size: cluster.Size{Width: 80, Height: 24}, steps: []func(*v1alpha1.LoadTest){begins}}
 	code, _, errs := f.kubectl(kubeManifest, "run", "-f", "-")
-	if want := "pcf continues; to stop it: kubectl h2surge stop pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
+	if want := "pcf continues; to stop it: kubectl h2surge stop pcf -n default\n"; code != 4 || !strings.HasSuffix(errs, want) {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
 
@@ -339,7 +339,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 	two <- os.Interrupt
 	f = &fakeCluster{t: t, wishes: two, steps: []func(*v1alpha1.LoadTest){begins}}
 	code, _, errs = f.kubectl(kubeManifest, "run", "-f", "-", "--follow", "--stop-on-interrupt")
-	if want := "pcf is stopping; to get its report: kubectl h2surge report pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
+	if want := "pcf is stopping; to get its report: kubectl h2surge report pcf -n default\n"; code != 4 || !strings.HasSuffix(errs, want) {
 		t.Errorf("twice: exit code %d\n%s", code, errs)
 	}
 }
@@ -405,9 +405,9 @@ func TestKubeCommands(t *testing.T) {
 		{"scale pcf", runs, 1, "SHARDS: the argument is missing"},
 		{"scale pcf 2", ended, 1, "pcf has already ended"},
 		{"scale pcf 2", none, 1, `"pcf" not found`},
-		{"status pcf", runs, 0, "next       kubectl h2surge watch pcf\n"},
-		{"status pcf --context c --kubeconfig k", runs, 0, "next       kubectl h2surge watch pcf --context c --kubeconfig k\n"},
-		{"status pcf", ended, 0, "next       kubectl h2surge report pcf\n"},
+		{"status pcf", runs, 0, "next       kubectl h2surge watch pcf -n default\n"},
+		{"status pcf --context c --kubeconfig k", runs, 0, "next       kubectl h2surge watch pcf -n default --context c --kubeconfig k\n"},
+		{"status pcf", ended, 0, "next       kubectl h2surge report pcf -n default\n"},
 		{"status pcf -o json", runs, 0, "\"kind\": \"LoadTest\",\n  \"metadata\": {\n    \"name\": \"pcf\""},
 		{"status pcf -o yaml", runs, 0, "  phase: Running\n"},
 		{"status pcf -o html", runs, 1, "-o: \"html\" is not a format"},
