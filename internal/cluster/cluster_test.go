@@ -116,18 +116,18 @@ func TestParseRate(t *testing.T) {
 	for _, tc := range []struct {
 		text string
 		old  int64
-		want int64 // 0: an error
+		want int64 // 0: an error, unless the stage pauses: old is 0
 	}{
 		{"5000", 1000, 5000}, {"1", 7, 1}, {"100000000", 7, 100000000},
 		{"+10%", 1000, 1100}, {"-10%", 1000, 900}, {"+2.5%", 1000, 1025}, {"-100%", 1000, 1}, {"-500%", 1000, 1},
-		{"+1%", 3, 4}, {"-1%", 3, 2}, {"+0%", 3, 3}, {"+1000%", 99999999, 100000000},
+		{"+1%", 3, 4}, {"-1%", 3, 2}, {"+0%", 3, 3}, {"-1%", 1, 1}, {"-10%", 0, 0}, {"+10%", 0, 1}, {"5", 0, 5}, {"+1000%", 99999999, 100000000},
 		{"0", 1, 0}, {"-5", 1, 0}, {"100000001", 1, 0}, {"10%", 1, 0}, {"%", 1, 0}, {"+%", 1, 0}, {"", 1, 0}, {"+NaN%", 1, 0}, {"+Inf%", 1, 0}, {"1e3", 1, 0},
 	} {
 		r, err := ParseRate(tc.text)
 		switch {
-		case tc.want == 0 && err == nil:
+		case tc.want == 0 && tc.old != 0 && err == nil:
 			t.Errorf("%q: no error", tc.text)
-		case tc.want == 0:
+		case tc.want == 0 && tc.old != 0:
 		case err != nil:
 			t.Errorf("%q: %v", tc.text, err)
 		case r.of(tc.old) != tc.want:

@@ -51,7 +51,8 @@ func ParseRate(s string) (RateChange, error) {
 	return RateChange{rate: n}, nil
 }
 
-// of returns the new rate. It is within the bounds, and a change in percent changes it by at least 1.
+// of returns the new rate. It is within the bounds, and a change in percent changes it by at least 1. A lower rate of a
+// stage that pauses is 0.
 func (r RateChange) of(old int64) int64 {
 	if r.rate > 0 {
 		return r.rate
@@ -63,7 +64,7 @@ func (r RateChange) of(old int64) int64 {
 	case n == old && r.percent < 0:
 		n--
 	}
-	return min(max(n, minRate), maxRate())
+	return min(max(n, min(minRate, old)), maxRate())
 }
 
 // ofRamp returns the new rate of an end of a ramp, which is changed in percent. It can be 0.
