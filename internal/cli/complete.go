@@ -15,7 +15,7 @@ func (s *source) completeNames(names func(*job) []string, directive cobra.ShellC
 	return func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		directive := directive | cobra.ShellCompDirectiveNoFileComp
 		manifest := *s
-		manifest.overrides = nil
+		manifest.overrides, manifest.reflection = nil, false // completion sends nothing
 		// cobra parses flags twice
 		manifest.files = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(s.files), args...))))
 		if len(manifest.files) == 0 || slices.ContainsFunc(manifest.files, notStored) {

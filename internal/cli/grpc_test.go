@@ -172,7 +172,11 @@ func TestReflection(t *testing.T) {
 	if r := runAny(t, withMap+"---\n"+named.out, "-f", "-"); r.Requests.Succeeded != 100 {
 		t.Errorf("with the ConfigMap of convert proto: %+v", r.Requests)
 	}
-	plain := "http://" + serve(t, mock.Options{}).Addr().String()
+	server := serve(t, mock.Options{})
+	plain := "http://" + server.Addr().String()
+	if got := completed(t, "try", "-f", file(t, "grpc.yaml", strings.ReplaceAll(manifest, "URL", plain)), "--reflection", "--chain", ""); got != ":4" || server.Stats().Requests > 0 {
+		t.Errorf("completion: %s after %d requests", got, server.Stats().Requests)
+	}
 	for _, tt := range []struct {
 		manifest string
 		args     []string
