@@ -59,7 +59,7 @@ func (e *triedExchange) curlConnection() []string {
 	}
 	if socket, is := strings.CutPrefix(e.Address, "unix:"); is {
 		words = append(words, "--unix-socket "+quoted(socket))
-	} else if !strings.Contains(e.Request.URL, "://"+e.Address) && e.Address != withPort(e.Request.URL) {
+	} else if e.Address != "" && e.Address != withPort(e.Request.URL) {
 		words = append(words, "--connect-to "+quoted("::"+e.Address))
 	}
 	if e.tls == nil {
@@ -76,10 +76,10 @@ func (e *triedExchange) curlConnection() []string {
 	return words
 }
 
-// withPort returns the host and the port of a URL.
+// withPort returns the host and the port of a URL, whose path may begin with the description of an unknown value.
 func withPort(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
-	authority, _, _ := strings.Cut(rest, "/")
+	authority := rest[:strings.IndexAny(rest+"/", "/<")]
 	if strings.LastIndexByte(authority, ':') > strings.LastIndexByte(authority, ']') {
 		return authority
 	}

@@ -105,6 +105,26 @@ func TestCurlCommentIsAComment(t *testing.T) {
 	}
 }
 
+// TestCurlConnects: a command connects where the request was sent, which another port of the URL does not hide.
+func TestCurlConnects(t *testing.T) {
+	for _, tc := range []struct {
+		url, address string
+		want         bool
+	}{
+		{"http://127.0.0.1:8080/", "127.0.0.1:8080", false},
+		{"http://127.0.0.1:8080/", "127.0.0.1:80", true},
+		{"http://127.0.0.1/", "127.0.0.1:80", false},
+		{"http://a.example/", "127.0.0.1:80", true},
+		{"http://a.example:8080<capture a>", "a.example:8080", false},
+		{"http://a.example/", "", false}, // of a dry run
+	} {
+		e := triedExchange{Outcome: outcomeNotSent, Address: tc.address, Request: &triedMessage{Method: "GET", URL: tc.url, HTTP: "HTTP/2"}}
+		if got := strings.Contains(e.curl(), "--connect-to '::"+tc.address+"'"); got != tc.want {
+			t.Errorf("%s at %s: --connect-to %v, want %v", tc.url, tc.address, got, tc.want)
+		}
+	}
+}
+
 // TestStandIns: what functions make of a stand-in is shown as that.
 func TestStandIns(t *testing.T) {
 	m := newTryMask(&job{}, true)
