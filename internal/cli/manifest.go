@@ -111,14 +111,14 @@ func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
 		if len(tests) > most {
 			tests = append(tests[:most], "...")
 		}
-		return nil, command.Usagef("-f: %d files have a LoadTest (%s); name one of them", len(texts),
-			strings.Join(tests, ", "))
+		return nil, command.Usagef("-f: %d files have more than ConfigMaps and Secrets (%s); name one of them",
+			len(texts), strings.Join(tests, ", "))
 	}
 	return texts[0], nil
 }
 
-// readManifests reads files and directories. Each file with a LoadTest is a manifest. Files with nothing but ConfigMaps
-// and Secrets belong to each of these manifests. The second result has a line for each file that cannot be read.
+// readManifests reads files and directories. Files with nothing but ConfigMaps and Secrets belong to each of the
+// other files, which are manifests. The second result has a line for each file that cannot be read.
 func readManifests(names []string, stdin io.Reader) (texts []*manifestText, unreadable []string) {
 	var tests, parts []manifestFile
 	for _, name := range names {
@@ -186,20 +186,31 @@ func readManifestFile(name string, stdin io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, compile.MaxManifest+1))
 }
 
-// onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that
-// is empty, is not such a file: it is checked as a manifest, which reports the mistake.
+// onlyObjects reports whether each object of a file, also of a List, is a ConfigMap or a Secret. A file that cannot be
+// parsed is not such a file: it is checked as a manifest, which reports the mistake.
 func onlyObjects(content []byte) bool {
 	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	found := false
 	for {
-		var o metav1.TypeMeta
-		if err := documents.Decode(&o); errors.Is(err, io.EOF) {
-			return found
-		} else if err != nil || o.Kind != "" && o.Kind != string(compile.ConfigMap) && o.Kind != string(compile.Secret) {
+		var o struct {
+			metav1.TypeMeta
+			Items []metav1.TypeMeta `json:"items"`
+		}
+		err := documents.Decode(&o)
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		if o.Kind != "List" {
+			o.Items = []metav1.TypeMeta{o.TypeMeta}
+		}
+		if slices.ContainsFunc(o.Items, otherObject) {
 			return false
 		}
-		found = found || o.Kind != ""
 	}
+}
+
+// otherObject reports whether an object is neither a ConfigMap nor a Secret. A document of comments has no kind.
+func otherObject(o metav1.TypeMeta) bool {
+	return o.Kind != "" && o.Kind != string(compile.ConfigMap) && o.Kind != string(compile.Secret)
 }
 
 // joined is one text of several files.

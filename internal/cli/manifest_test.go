@@ -55,6 +55,23 @@ func TestNamesOfManifests(t *testing.T) {
 	}
 }
 
+// TestFilesBesideATest: a file with ConfigMaps and Secrets only, also in a List, is not a manifest of its own.
+func TestFilesBesideATest(t *testing.T) {
+	for name, tc := range map[string]struct{ content, want string }{
+		"a List of ConfigMaps":   {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(configMap), "\n", "\n  ") + "\n", ""},
+		"a List with a LoadTest": {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(manifest), "\n", "\n  ") + "\n", "-f: 2 files have more than ConfigMaps and Secrets"},
+		"a LoadTest":             {manifest, "-f: 2 files have more than ConfigMaps and Secrets"},
+		"comments":               {"# nothing\n", ""},
+		"another kind":           {"apiVersion: v1\nkind: Service\n", "-f: 2 files have more than ConfigMaps and Secrets"},
+	} {
+		dir := dirOf(t, map[string]string{"a.yaml": manifest, "b.yaml": tc.content})
+		got := h2surge(t, nil, nil, "run", "-f", dir, "--dry-run")
+		if got.code != 0 && tc.want == "" || !strings.Contains(got.errors, tc.want) {
+			t.Errorf("%s: exit code %d, %q, want %q", name, got.code, got.errors, tc.want)
+		}
+	}
+}
+
 // Mistakes have the line of their own file, and a file that several manifests share is reported once.
 func TestLinesOfSeveralFiles(t *testing.T) {
 	dir := dirOf(t, map[string]string{
