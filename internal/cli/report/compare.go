@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,13 +65,17 @@ func (f *CompareFlags) Register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", command.OutputText, "`format`: text, json, yaml, html or markdown")
 	command.CompleteFlag(cmd, "output", compareFormats...)
 	flags.StringVar(&f.file, "output-file", "",
-		"`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON; -o overrides the ending")
+		"`file` to save the comparison in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, Markdown if .md, otherwise JSON, but not .xml, .csv, .hlog and .hgrm; -o overrides the ending")
 }
 
 // Check reports a mistake in the flags.
 func (f *CompareFlags) Check() error {
 	if f.file != "" && !f.flags.Changed("output") {
 		f.output = formatOf(f.file)
+		if !slices.Contains(compareFormats, f.output) {
+			return command.Usagef("--output-file: %s: a comparison cannot be saved as %s; allowed: .txt, .json, .yaml, .html, .md",
+				f.file, f.output)
+		}
 	}
 	return command.OneOf(f.output, compareFormats...)
 }
