@@ -95,14 +95,13 @@ func (l *rules) stop(h *history) {
 	}
 }
 
-// starts: the runners that are not lost started together, and have changes that are stored.
+// starts: the runners that sent load and are not lost started together, and have changes that are stored.
 func (l *rules) starts(h *history, runners []*process) {
 	var first time.Time
 	for _, p := range runners {
 		revision, since := p.position()
-		if p.job != h.record.Start.Job || since <= 0 || slices.ContainsFunc(h.record.Shards, func(s shard) bool {
-			return s.Pod == p.uid && s.Loss != nil
-		}) {
+		lost := func(s shard) bool { return s.Pod == p.uid && s.Loss != nil }
+		if p.job != h.record.Start.Job || since <= 0 || !h.senders[p.ip] || slices.ContainsFunc(h.record.Shards, lost) {
 			continue
 		}
 		at := p.stopped.now().Add(-since)

@@ -68,6 +68,8 @@ type history struct {
 	// arrived counts them, by second of the trial.
 	arrived map[int64]int64
 	total   int64
+	// senders are the addresses of runners that sent such requests.
+	senders map[string]bool
 	// counts are the stored counts, by pod. They are not those of the results if a checkpoint was damaged.
 	counts  map[types.UID]stored
 	damaged bool
@@ -152,7 +154,7 @@ func (l *rules) wrote(before, after client.Object) {
 		h := l.tests[o.UID]
 		if h == nil {
 			h = &history{lost: map[types.UID]time.Time{}, received: map[string]arrival{}, arrived: map[int64]int64{},
-				counts: map[types.UID]stored{}}
+				senders: map[string]bool{}, counts: map[types.UID]stored{}}
 			h.key, _, _ = strings.Cut(strings.TrimPrefix(o.Spec.Templates[0].Path, "/"), "/")
 			l.tests[o.UID], l.byKey[h.key] = h, h
 		}
@@ -421,7 +423,7 @@ func (l *rules) received(r *peer.Request, from string, sent time.Time) {
 			before.from,
 			before.at.Format(clock), from)
 	}
-	h.received[value] = arrival{from, now, late}
+	h.received[value], h.senders[from] = arrival{from, now, late}, true
 	l.allowed(h, from, sent)
 }
 

@@ -185,7 +185,7 @@ func (w *World) leads(r apiserver.Request) {
 	w.lead()
 	for _, o := range w.replicas {
 		switch {
-		case o.name != r.Client && !o.leads.IsZero() && o.leads.Before(r.Sent):
+		case o.name != r.Client && !o.leads.IsZero() && o.leads.Before(r.Sent) && r.Namespace == namespace:
 			w.Broken(rule, "%s: %s of %s %s, sent at %s; %s leads", r.Client, r.Verb, r.Kind, r.Name, r.Sent.Format(clock),
 				o.name)
 		case o.name == r.Client && o.leads.IsZero() && r.Sent.Equal(time.Now()) && r.Namespace == namespace:
