@@ -24,22 +24,23 @@ type dialer struct {
 	discovery dial.Discovery
 	// alternatives has where targets offer HTTP/3, by target of the plan.
 	alternatives []dial.Alternatives
-	// negotiated has the protocols that servers chose by ALPN, by negotiation.
+	// negotiated has the protocols that servers chose by ALPN, by destination.
 	negotiated sync.Map
 	// tls are by target of the plan, and then by the certificate of the client; nil: cleartext.
 	tls [][]*tls.Config
 	// from are the addresses to connect from, by target of the plan.
 	from [][]string
-	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
-	slots   []chan struct{}
+	// slots limit the connects under way, by the destination of a target's first endpoint, so that a target that hangs
+	// delays no other target. Targets that were followed have their own.
+	slots   sync.Map
 	policy  *policy.Policy
 	network dial.Network
 	// denied is called if the policy denies a connection.
 	denied func(err error)
 }
 
-// negotiation is the address of an endpoint of a target of the plan.
-type negotiation struct {
+// destination is the address of an endpoint of a target of the plan, or of one that was followed from it.
+type destination struct {
 	target  int
 	address string
 }
@@ -54,7 +55,6 @@ func newDialer(ctx context.Context, configs []*tls.Config, from [][]string, p *p
 	d.alternatives = make([]dial.Alternatives, len(configs))
 	for _, c := range configs {
 		d.tls = append(d.tls, dial.Identities(c))
-		d.slots = append(d.slots, make(chan struct{}, maxDialing))
 	}
 	return d
 }
@@ -73,7 +73,7 @@ func (d *dialer) Dial(a netio.Attempt) {
 	if t.AltSvc {
 		req.Alternatives = &d.alternatives[a.Origin]
 	}
-	slots := d.slots[a.Origin]
+	slots := d.slotsOf(a)
 	go func() {
 		select {
 		case <-d.ctx.Done():
@@ -89,12 +89,19 @@ func (d *dialer) Dial(a netio.Attempt) {
 			}
 		}
 		if err == nil && t.Protocol == rv.ProtocolALPN {
-			d.note(negotiation{a.Origin, req.Endpoint.Address}, c.Protocol)
+			d.note(destination{a.Origin, req.Endpoint.Address}, c.Protocol)
 		}
 		if !a.Connected(c, err) && err == nil {
 			c.Close()
 		}
 	}()
+}
+
+// slotsOf returns the slots that an attempt needs one of. All workers share them.
+func (d *dialer) slotsOf(a netio.Attempt) chan struct{} {
+	first := destination{a.Origin, a.Target.Endpoints[0].Address}
+	slots, _ := d.slots.LoadOrStore(first, make(chan struct{}, maxDialing))
+	return slots.(chan struct{}) //nolint:errcheck,forcetypeassert // see above
 }
 
 // quicTo returns what opens connections of QUIC to a target.
@@ -109,7 +116,7 @@ func quicTo(t *rv.Target) dial.QUIC {
 
 // note keeps what a server chose. HTTP/2 stays if the servers of an address differ, so that HTTP/1.1 means that all
 // chose it.
-func (d *dialer) note(at negotiation, chosen rv.Protocol) {
+func (d *dialer) note(at destination, chosen rv.Protocol) {
 	if before, known := d.negotiated.LoadOrStore(at, chosen); known && before != chosen {
 		d.negotiated.Store(at, rv.ProtocolH2)
 	}
@@ -120,7 +127,7 @@ func (d *dialer) found(target int, of rv.Protocol, address string) rv.Protocol {
 	if of == rv.ProtocolDiscovered {
 		return d.discovery.Found(address)
 	}
-	p, _ := d.negotiated.Load(negotiation{target, address})
+	p, _ := d.negotiated.Load(destination{target, address})
 	chosen, _ := p.(rv.Protocol)
 	return chosen
 }
