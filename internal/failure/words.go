@@ -23,7 +23,7 @@ var said = map[rv.Cause]string{
 	rv.CauseProtocol:        "the peer broke the protocol",
 	rv.CauseGoAway:          "the peer sent GOAWAY",
 	rv.CauseRstStream:       "the peer reset the stream",
-	rv.CauseSilent:          "the peer sent nothing within the inactivity timeout",
+	rv.CauseSilent:          "the peer sent nothing in time",
 	rv.CausePing:            "the peer did not answer PING",
 	rv.CauseOtherTimedOut:   "another request on the connection timed out",
 	rv.CauseDeadline:        "the deadline of the call passed",

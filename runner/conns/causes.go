@@ -3,6 +3,7 @@ package conns
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -17,6 +18,15 @@ import (
 // cause returns a cause of the given kind with the address of the connection.
 func (c *Conn) cause(kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
+}
+
+// brokenBy returns the cause of an error of the socket. TCP gives up an open connection if the peer acknowledges
+// nothing, with the same error as a connect that times out.
+func (c *Conn) brokenBy(err error) failure.Cause {
+	if connectingIn[c.state] == 0 && errors.Is(err, syscall.ETIMEDOUT) {
+		return c.cause(rv.CauseSilent, syscall.ETIMEDOUT.Error())
+	}
+	return failure.Of(err, c.address)
 }
 
 // violation returns the cause of a client's error, with the rule of the RFC that the peer broke.

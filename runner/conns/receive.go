@@ -45,7 +45,7 @@ func (cs *Connections) receive(c *Conn, ended bool) {
 			cs.peerEnded(c, c.socket.Secure == nil)
 			return
 		case netio.Closed:
-			cs.lose(c, failure.Of(c.socket.Why(), c.address))
+			cs.lose(c, c.brokenBy(c.socket.Why()))
 			return
 		}
 		cs.countOctets(c, 0, n)

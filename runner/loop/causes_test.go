@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,6 +162,20 @@ func TestCauses(t *testing.T) {
 			want: map[rv.Failure]int64{
 				{Of: rv.FailureConnection, Cause: rv.CauseSilent, Detail: "300ms", Address: at}:     1,
 				{Of: rv.FailureConnectionLost, Cause: rv.CauseSilent, Detail: "300ms", Address: at}: 1,
+			},
+		},
+		{
+			name: "TCP gives up",
+			serve: func(b *bench, r *simRequest) reply {
+				if len(b.served) == 10 {
+					b.conns[r.Conn].broken = syscall.ETIMEDOUT
+					return reply{}
+				}
+				return reply{Status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseSilent, Detail: "connection timed out", Address: at}:     1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseSilent, Detail: "connection timed out", Address: at}: 1,
 			},
 		},
 		{

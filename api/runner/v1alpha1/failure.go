@@ -92,7 +92,8 @@ const (
 	CauseGoAway Cause = "goAway"
 	// CauseRstStream: the peer reset the stream with RST_STREAM; Detail is its code.
 	CauseRstStream Cause = "rstStream"
-	// CauseSilent: nothing came for inactivityTimeout.
+	// CauseSilent: nothing came for inactivityTimeout, which is Detail, or TCP gave up because the peer acknowledged
+	// nothing.
 	CauseSilent Cause = "silent"
 	// CausePing: the peer did not answer a PING.
 	CausePing Cause = "ping"
