@@ -50,7 +50,7 @@ func ask(ctx context.Context, r *Request) (string, error) {
 	secure.NextProtos, secure.ClientSessionCache = nil, nil // those of the load are of HTTP/3
 	client := &http.Transport{
 		TLSClientConfig: secure, ForceAttemptHTTP2: true, DisableKeepAlives: true,
-		DialContext: Plain(r.Resolver, r.Network, r.Policy, r.from(), r.Endpoint.Address),
+		DialContext: Plain(r),
 	}
 	defer client.CloseIdleConnections()
 	url := r.Endpoint.Base()

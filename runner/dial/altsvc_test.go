@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -99,3 +101,61 @@ func TestAlternatives(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestAlternativesAfterAnAddressThatHangs: HEAD goes to the next address of the origin, in half of the time.
+func TestAlternativesAfterAnAddressThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &halfHanging{accepted: make(chan net.Conn)}
+		origin := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Alt-Svc", `h3=":4433"`)
+		}))
+		_ = origin.Listener.Close()
+		origin.Listener = n
+		origin.StartTLS()
+		defer origin.Close()
+		stop := errors.New("no server")
+		r := &Request{
+			Endpoint: &rv.Endpoint{Scheme: "https", Authority: "example.com", Address: "example.com:443"},
+			Protocol: rv.ProtocolH3, Timeout: time.Minute, Network: n, Resolver: fixed("192.0.2.1", "192.0.2.2"),
+			TLS:          origin.Client().Transport.(*http.Transport).TLSClientConfig, //nolint:errcheck,forcetypeassert // of httptest
+			Alternatives: new(Alternatives),
+			QUIC:         func(context.Context, net.Addr, string, *tls.Config) (Streams, error) { return nil, stop },
+		}
+		began := time.Now()
+		if _, err := Open(t.Context(), r); !errors.Is(err, stop) || time.Since(began) != r.Timeout/2 {
+			t.Errorf("error %v after %v, want %v after %v", err, time.Since(began), stop, r.Timeout/2)
+		}
+	})
+}
+
+// halfHanging is a Network in which 192.0.2.1 gives no answer, and the listener of all other addresses.
+type halfHanging struct {
+	Network
+	accepted chan net.Conn
+	close    sync.Once
+}
+
+func (n *halfHanging) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	if address == "192.0.2.1:443" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	c, s := net.Pipe()
+	n.accepted <- s
+	return c, nil
+}
+
+func (n *halfHanging) Accept() (net.Conn, error) {
+	c, ok := <-n.accepted
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (n *halfHanging) Close() error {
+	n.close.Do(func() { close(n.accepted) })
+	return nil
+}
+
+func (*halfHanging) Addr() net.Addr { return &net.TCPAddr{} }

@@ -170,14 +170,18 @@ func allowed(p *policy.Policy, hostPort string, all []string) error {
 	return nil
 }
 
-// openWithin tries one of the addresses that are left. Each of them gets an equal part of the time that is left.
+// openWithin tries one of the addresses that are left.
 func openWithin(ctx context.Context, r *Request, begin time.Time, address string, left int) (*Connection, error) {
-	if end, ok := ctx.Deadline(); ok && left > 1 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
-		defer cancel()
-	}
+	ctx, cancel := shareOf(ctx, left)
+	defer cancel()
 	return open(ctx, r, begin, "tcp", address)
+}
+
+// shareOf returns a context for one of the addresses that are left. Each of them gets an equal part of the time until
+// the deadline of ctx.
+func shareOf(ctx context.Context, left int) (context.Context, context.CancelFunc) {
+	end, _ := ctx.Deadline()
+	return context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
 }
 
 // from returns the local address of the connection; nil: the system's choice.

@@ -43,7 +43,9 @@ type client struct {
 // newClient returns a client of an endpoint. The target is nil if the endpoint is not one of a target.
 func newClient(c *Config, e *rv.Endpoint, t *rv.Target, secure *tls.Config) *client {
 	transport := &http.Transport{
-		DialContext: dial.Plain(c.Resolver, c.Network, c.Policy, nil, e.Address),
+		DialContext: dial.Plain(&dial.Request{
+			Endpoint: e, Resolver: c.Resolver, Network: c.Network, Policy: c.Policy, Timeout: timeout,
+		}),
 		// No Proxy: as with targets, nothing of the environment comes between.
 		Protocols: new(http.Protocols), MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
