@@ -262,25 +262,28 @@ func settings3() []byte {
 }
 
 // TestStreams: a connection of HTTP/3 can hold as many requests as the peer permits streams, also if it permits them after
-// SETTINGS. With PerInstance it holds one.
+// SETTINGS, and used ones are replaced in other slots. With PerInstance it holds one.
 func TestStreams(t *testing.T) {
 	for _, tc := range []struct {
 		perInstance bool
 		want        [3]int64 // with the first streams, with more, and with those that replace used ones
 	}{{false, [3]int64{1, 10, 10}}, {true, [3]int64{1, 1, 1}}} {
 		b := newBench(t, func(t *rv.Target) {
-			t.Protocol, t.MaxConcurrentStreams, t.Connecting.PerInstance = rv.ProtocolH3, 10, tc.perInstance
+			t.Protocol, t.MaxConcurrentStreams, t.Connecting.PerInstance = rv.ProtocolH3, 100, tc.perInstance
 		})
 		b.cs.Open(0, 1, 0, true)
 		b.dialled(nil)
 		credits := func(from, to uint32) (out []byte) {
 			for i := from; i < to; i++ {
-				out = h3.AppendRecord(out, &h3.Record{Kind: h3.Credit, Slot: i % 10, Stream: i})
+				out = h3.AppendRecord(out, &h3.Record{Kind: h3.Credit, Slot: i, Stream: i})
 			}
 			return out
 		}
 		var got [3]int64
 		for i, out := range [][]byte{append(settings3(), credits(0, 1)...), credits(1, 10), credits(10, 12)} {
+			if i == 2 {
+				b.useTwo(t)
+			}
 			b.peers[0].out = out
 			b.deliver()
 			b.check(t, 1)
@@ -290,6 +293,19 @@ func TestStreams(t *testing.T) {
 			t.Errorf("per instance %t: %v streams, want %v", tc.perInstance, got, tc.want)
 		}
 	}
+}
+
+// useTwo sends two requests on a connection of HTTP/3, and cancels them.
+func (b *bench) useTwo(t *testing.T) {
+	t.Helper()
+	for tok := range uint32(2) {
+		c := b.cs.To(0).Take()
+		id := c.OpenRequest(c.h3.Begin(), tok, nil, 0)
+		b.cs.Carried(c)
+		c.Cancel(id, 0)
+		b.cs.Cancelled(c)
+	}
+	b.check(t, 1)
 }
 
 // TestCancelOfFull: a connection of HTTP/3 that takes no requests takes the cancellation of one.

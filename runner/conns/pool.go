@@ -198,7 +198,7 @@ func (p *Pool) countStreams() {
 	case p.Plan.Connecting.PerInstance:
 		p.streams = 1 // most instances have one request in flight
 	case c.h3 != nil:
-		p.streams = int64(c.h3.Slots())
+		p.streams = int64(c.h3.MostStreams())
 	default:
 		p.streams = int64(c.Free())
 	}

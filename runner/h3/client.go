@@ -29,7 +29,9 @@ type Client struct {
 	// streams are the requests by slot.
 	streams []stream
 	count   int // of open streams
-	peers   []peerStream
+	// most is the largest number of streams that requests used or could use at a time.
+	most  int
+	peers []peerStream
 	// opened are the kinds of the peer's streams of which a connection has one each.
 	opened  [4]bool
 	settled bool // the peer's SETTINGS have come
@@ -82,9 +84,9 @@ func (c *Client) Free() int {
 // InFlight returns how many requests will get an OnDone.
 func (c *Client) InFlight() int { return c.count }
 
-// Slots returns how many requests the transport has been able to hold at a time. It grows while the transport opens the
-// first streams.
-func (c *Client) Slots() int { return len(c.streams) }
+// MostStreams returns how many streams requests have used or could use at a time, at most. It grows while the transport
+// opens the first streams. It is not the number of slots: a stream that replaces a used one can have another slot.
+func (c *Client) MostStreams() int { return c.most }
 
 // Draining reports that no more requests can be opened, because the peer sent GOAWAY. The owner opens another
 // connection, and closes this one when InFlight is 0.
@@ -223,6 +225,7 @@ func (c *Client) onCredit(r *Record) {
 		c.streams = append(c.streams, stream{})
 	}
 	c.credits.Push(credit{r.Slot, r.Stream})
+	c.most = max(c.most, c.credits.Len()+c.count)
 }
 
 // onReset handles the reset of a response (RFC 9114 4.1.1).

@@ -208,8 +208,8 @@ func (c *Conn) runLane(slot uint32, s *quic.Stream) {
 }
 
 // openStream waits until the peer permits a stream, and offers it to the session. It starts the next lane when this one
-// has its first stream, so that there are no more lanes than the peer permits streams, and one. It returns nil if the
-// connection has ended.
+// has its first stream, so that one lane at a time waits for its first. Lanes get streams in the order in which they
+// wait: in time, there can be more lanes than the peer permits streams. It returns nil if the connection has ended.
 func (c *Conn) openStream(slot uint32, first bool) *quic.Stream {
 	select {
 	case <-c.settled:
