@@ -57,7 +57,7 @@ func TestPerInstanceAfterLoss(t *testing.T) {
 	p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true, MaxRequests: 1}
 	b := newBench(t, p, ok(time.Millisecond))
 	if got := b.run(); got.Done != 20 || len(b.conns) != 20 {
-		t.Errorf("%d requests are done over %d connections, want 30 over 20", got.Done, len(b.conns))
+		t.Errorf("%d requests are done over %d connections, want 20 over 20", got.Done, len(b.conns))
 	}
 }
 
