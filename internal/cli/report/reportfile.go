@@ -19,12 +19,13 @@ import (
 // does not end with "permission denied", and a file that is there already is only replaced by a
 // whole report.
 type File struct {
-	name   string
-	at     string // name without symbolic links
-	format string
-	file   *os.File
-	temp   bool // file is a temporary file in the same directory, to be renamed
-	saved  bool
+	name     string
+	at       string // name without symbolic links
+	format   string
+	file     *os.File
+	temp     bool // file is a temporary file in the same directory, to be renamed
+	standard bool // file is standard output or standard error, and stays open
+	saved    bool
 }
 
 // OutputFileUsage is the usage of --output-file of the commands that run a test.
@@ -67,7 +68,11 @@ func openFile(name string) (*File, error) {
 	if name == "" {
 		return nil, errors.New("the name of the file is missing")
 	}
-	if info, err := os.Stat(name); err == nil && (!info.Mode().IsRegular() || isOpen(name)) {
+	info, err := os.Stat(name)
+	if f := standardFile(info); f != nil {
+		return &File{name: name, format: formatOf(name), file: f, standard: true}, nil
+	}
+	if err == nil && (!info.Mode().IsRegular() || isOpen(name)) {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
@@ -100,6 +105,17 @@ func createBeside(at string) (*os.File, error) {
 	return f, nil
 }
 
+// standardFile returns standard output or standard error if it is that file, else nil. The report and what the command
+// prints share one offset then: with two, each overwrites the other in a file.
+func standardFile(info os.FileInfo) *os.File {
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if standard, err := f.Stat(); err == nil && os.SameFile(info, standard) {
+			return f
+		}
+	}
+	return nil
+}
+
 // isOpen reports whether a name stands for a file that a process has opened, such as the one to which a shell redirects
 // standard output.
 func isOpen(name string) bool {
@@ -123,7 +139,7 @@ func formatOf(name string) string {
 // save writes the document, compressed when the name ends in .gz, and puts it in its place.
 func (r *File) save(write func(io.Writer) error) error {
 	err := r.write(write)
-	if closing := r.file.Close(); err == nil {
+	if closing := r.close(); err == nil {
 		err = closing
 	}
 	if err == nil && r.temp {
@@ -167,11 +183,18 @@ func (r *File) write(write func(io.Writer) error) error {
 	return z.Close()
 }
 
+func (r *File) close() error {
+	if r.standard {
+		return nil
+	}
+	return r.file.Close()
+}
+
 func (r *File) discard() {
 	if r.saved {
 		return
 	}
-	_ = r.file.Close() // nothing in it is wanted; it may be closed already
+	_ = r.close() // nothing in it is wanted; it may be closed already
 	if r.temp {
 		_ = os.Remove(r.file.Name())
 	}

@@ -37,6 +37,41 @@ func TestSaveInPlace(t *testing.T) {
 	}
 }
 
+// TestSaveToStandardOutput: the summary of a run follows the report if both go to the same redirected file.
+func TestSaveToStandardOutput(t *testing.T) {
+	byName, byDescriptor := (*os.File).Name, func(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+	for i, tc := range []struct {
+		standard **os.File
+		name     func(*os.File) string
+	}{
+		{&os.Stdout, byName}, {&os.Stdout, byDescriptor},
+		{&os.Stderr, byName}, {&os.Stderr, byDescriptor},
+	} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "redirected"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() //nolint:errcheck // the test reads what it wrote
+		before := *tc.standard
+		*tc.standard = file
+		f, err := openFile(tc.name(file))
+		*tc.standard = before
+		if err != nil {
+			t.Fatal(err)
+		}
+		saving := f.save(func(w io.Writer) error {
+			_, err := io.WriteString(w, "a report\n")
+			return err
+		})
+		f.discard()
+		_, printing := file.WriteString("a summary\n")
+		const want = "a report\na summary\n"
+		if got, err := os.ReadFile(file.Name()); saving != nil || printing != nil || err != nil || string(got) != want {
+			t.Errorf("%d: %v, %v, %v: %q, want %q", i, saving, printing, err, got, want)
+		}
+	}
+}
+
 // TestReportMode: a report has the mode that a shell's redirection would give it.
 func TestReportMode(t *testing.T) {
 	for _, tc := range []struct {
