@@ -83,12 +83,21 @@ func (l *lifecycle) drain(c *Conn) {
 // replace gives the place of a draining connection to a new one.
 func (l *lifecycle) replace(c *Conn) {
 	n := l.add(c.pool, c.number, place, l.now)
-	n.shift, n.failures, n.wasOpen = c.shift, c.failures, c.wasOpen
+	n.shift, n.failures, n.wasOpen = c.nextShift(), c.failures, c.wasOpen
 	if n.failbackAt = c.failbackAt; n.failbackAt != 0 {
 		l.arm(n, failbackTimer, max(1, time.Duration(n.failbackAt-l.now)))
 	}
 	c.role = surplus
 	l.handle(n, wanted)
+}
+
+// nextShift returns the shift of what follows in the place of a connection that has not failed. With PerInstance, the
+// next chain instance begins with the first endpoint.
+func (c *Conn) nextShift() int32 {
+	if c.pool.Plan.Connecting.PerInstance {
+		return 0
+	}
+	return c.shift
 }
 
 // remove ends a connection whose place is not needed any more.
@@ -110,11 +119,9 @@ func (l *lifecycle) remove(c *Conn) {
 const reopenAfter = 20 * time.Millisecond
 
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
-// something to send. With PerInstance, the next chain instance begins with the first endpoint.
+// something to send.
 func (l *lifecycle) connectAgain(c *Conn) {
-	if c.pool.Plan.Connecting.PerInstance {
-		c.shift = 0
-	}
+	c.shift = c.nextShift()
 	onDemand := l.cfg.Demand.Over() || c.pool.Plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
 		l.handle(c, wanted)

@@ -62,17 +62,28 @@ func TestPerInstanceAfterLoss(t *testing.T) {
 }
 
 // TestPerInstanceFailsOver: an instance whose first endpoint is down stays on the connection to the next one. The next
-// instance begins with the first endpoint again.
+// instance begins with the first endpoint again, also if the server sends GOAWAY, and another connection takes
+// the place of one that drains.
 func TestPerInstanceFailsOver(t *testing.T) {
-	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
+	for _, tt := range []struct {
+		protocol    rv.Protocol
+		goaway      bool // during the last request of an instance
+		connections int
+	}{{rv.ProtocolH2C, false, 3}, {rv.ProtocolHTTP1, false, 3}, {rv.ProtocolH2C, true, 4}} {
 		for _, direct := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/direct=%v", protocol, direct), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/goaway=%v/direct=%v", tt.protocol, tt.goaway, direct), func(t *testing.T) {
 				p := group(rv.Rate{Name: "r", Count: 1, Period: 10 * time.Second, ChainsPerSecond: true, Duration: 30 * time.Second})
 				p.Drain = 8 * time.Second
 				p.Chains[0].Steps = []rv.Step{step("a"), step("b", func(s *rv.Step) { s.Think = &rv.Think{Fixed: 8 * time.Second} })}
-				p.Targets[0].Connections, p.Targets[0].Protocol = 1, protocol
+				p.Targets[0].Connections, p.Targets[0].Protocol = 1, tt.protocol
 				p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true}
-				b := newBench(t, p, ok(time.Millisecond))
+				var b *bench
+				b = newBench(t, p, func(r *simRequest) reply {
+					if tt.goaway && r.Fields[":path"] == "/b" {
+						b.conns[r.Conn].GoAway()
+					}
+					return reply{After: time.Millisecond, Status: 200}
+				})
 				b.direct, b.down = direct, map[int]bool{0: true}
 				b.in(4*time.Second, func() { b.down[0] = false })
 				b.run()
@@ -86,8 +97,8 @@ func TestPerInstanceFailsOver(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if len(b.conns) != 3 {
-					t.Errorf("%d connections, want 3", len(b.conns))
+				if len(b.conns) != tt.connections {
+					t.Errorf("%d connections, want %d", len(b.conns), tt.connections)
 				}
 			})
 		}
