@@ -137,15 +137,10 @@ func kubeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if unavailable(err) {
+	var status apierrors.APIStatus
+	var network *url.Error
+	if errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500 {
 		return command.Failf("%v", err)
 	}
 	return command.Exit(verdict.ExitUsage, err.Error())
-}
-
-// unavailable reports whether the cluster cannot be reached or fails, so that a later request can succeed.
-func unavailable(err error) bool {
-	var status apierrors.APIStatus
-	var network *url.Error
-	return errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -41,8 +43,9 @@ type fakeCluster struct {
 	// patched is called after a patch.
 	patched func(*v1alpha1.LoadTest)
 	down    bool // it cannot be reached
-	// outages are how many of the next requests for objects of a type get no answer.
+	// outages are how many of the next requests for objects of a type fail with outage. If it is nil, they get no answer.
 	outages map[string]int
+	outage  error
 
 	size   cluster.Size // zero: there is no terminal
 	ticks  chan time.Time
@@ -78,7 +81,7 @@ func (f *fakeCluster) connect(o cluster.Options) (*cluster.Cluster, error) {
 func (f *fakeCluster) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	kind := fmt.Sprintf("%T", into)
 	if f.outages[kind]--; f.down || f.outages[kind] >= 0 {
-		return &url.Error{Op: "Get", URL: "http://127.0.0.1:1", Err: errors.New("connection refused")}
+		return cmp.Or[error](f.outage, &url.Error{Op: "Get", URL: "http://127.0.0.1:1", Err: errors.New("connection refused")})
 	}
 	err := c.Get(ctx, key, into)
 	if lt, is := into.(*v1alpha1.LoadTest); is && err == nil && len(f.steps) > 0 {
@@ -287,20 +290,32 @@ func TestKubeRun(t *testing.T) {
 func TestKubeRunOutages(t *testing.T) {
 	wishes := make(chan os.Signal, 1)
 	wishes <- os.Interrupt
+	whole := stored(t, passedVerdict())
+	empty := whole.DeepCopyObject().(*corev1.ConfigMap)
+	empty.BinaryData = nil
+	broken := whole.DeepCopyObject().(*corev1.ConfigMap)
+	broken.BinaryData[v1alpha1.KeyReport] = []byte("no report")
 	for _, tc := range []struct {
 		args    string
 		outages map[string]int
+		outage  error
+		stored  client.Object
 		wishes  chan os.Signal
 		code    int
 		want    string
 	}{
-		{"--wait", map[string]int{"*v1alpha1.LoadTest": 1}, nil, 0, "Verdict: Passed"},
-		{"--follow", map[string]int{"*v1alpha1.LoadTest": 1, "*v1.ConfigMap": 2}, nil, 0, "no answer from the API server: "},
-		{"--wait", map[string]int{"*v1.ConfigMap": 1}, nil, 0, "Verdict: Passed"},
-		{"--wait --timeout 1ms", map[string]int{"*v1.ConfigMap": math.MaxInt}, nil, 5, "1ms"},
-		{"--wait", map[string]int{"*v1.ConfigMap": math.MaxInt}, wishes, 4, "has ended; to get its report: kubectl h2surge report pcf-"},
+		{"--wait", map[string]int{"*v1alpha1.LoadTest": 1}, nil, whole, nil, 0, "Verdict: Passed"},
+		{"--follow", map[string]int{"*v1alpha1.LoadTest": 1, "*v1.ConfigMap": 2}, nil, whole, nil, 0, "no answer from the API server: "},
+		{"--wait", map[string]int{"*v1.ConfigMap": 1}, nil, whole, nil, 0, "Verdict: Passed"},
+		{"--wait", map[string]int{"*v1alpha1.LoadTest": 1, "*v1.ConfigMap": 1}, apierrors.NewTooManyRequests("busy", 1), whole, nil, 0, "Verdict: Passed"},
+		{"--wait", map[string]int{"*v1alpha1.LoadTest": 1, "*v1.ConfigMap": 1}, io.ErrUnexpectedEOF, whole, nil, 0, "Verdict: Passed"},
+		{"--wait", map[string]int{"*v1.ConfigMap": 9}, apierrors.NewForbidden(corev1.Resource("configmaps"), "r", nil), whole, nil, 5, "forbidden"},
+		{"--wait", nil, nil, empty, nil, 5, "has no key " + v1alpha1.KeyReport},
+		{"--wait", nil, nil, broken, nil, 5, "the report of pcf-"},
+		{"--wait --timeout 1ms", map[string]int{"*v1.ConfigMap": math.MaxInt}, nil, whole, nil, 5, "1ms"},
+		{"--wait", map[string]int{"*v1.ConfigMap": math.MaxInt}, nil, whole, wishes, 4, "has ended; to get its report: kubectl h2surge report pcf-"},
 	} {
-		f := &fakeCluster{t: t, ticks: always(), wishes: tc.wishes, outages: tc.outages, objects: []client.Object{stored(t, passedVerdict())}, steps: []func(*v1alpha1.LoadTest){ends}}
+		f := &fakeCluster{t: t, ticks: always(), wishes: tc.wishes, outages: tc.outages, outage: tc.outage, objects: []client.Object{tc.stored}, steps: []func(*v1alpha1.LoadTest){ends}}
 		code, out, errs := f.kubectl(kubeManifest, strings.Fields("run -f - --generate-name "+tc.args)...)
 		if code != tc.code || !strings.Contains(out+errs, tc.want) {
 			t.Errorf("%s, %v: exit code %d, want %d and %q\n%s%s", tc.args, tc.outages, code, tc.code, tc.want, out, errs)
@@ -356,17 +371,21 @@ func TestKubeUnread(t *testing.T) {
 			ends(lt)
 		}
 	}
+	const most = 100
+	noReport := map[string]int{"*v1.ConfigMap": most}
 	for _, tc := range []struct {
 		args       string
 		objects    []client.Object
+		step       func(*v1alpha1.LoadTest)
+		outages    map[string]int
 		code, seen int // seen is the number of looks
 	}{
-		{"watch pcf", []client.Object{loadTest()}, 141, 1},
-		{"run -f - --follow", nil, 4, 1},
-		{"run -f - --follow --stop-on-interrupt", []client.Object{stored(t, rv.Verdict{Outcome: rv.OutcomeStopped})}, 141, 3},
+		{"watch pcf", []client.Object{loadTest()}, runs, nil, 141, 1},
+		{"run -f - --follow", nil, runs, nil, 4, 1},
+		{"run -f - --follow", []client.Object{stored(t, passedVerdict())}, ends, noReport, 4, 1},
+		{"run -f - --follow --stop-on-interrupt", []client.Object{stored(t, rv.Verdict{Outcome: rv.OutcomeStopped})}, runs, nil, 141, 3},
 	} {
-		const most = 100
-		f := &fakeCluster{t: t, ticks: always(), objects: tc.objects, steps: append(slices.Repeat([]func(*v1alpha1.LoadTest){runs}, most), ends)}
+		f := &fakeCluster{t: t, ticks: always(), objects: tc.objects, outages: tc.outages, steps: append(slices.Repeat([]func(*v1alpha1.LoadTest){tc.step}, most), ends)}
 		code := command.Execute(t.Context(), newRootCommand(f.kube()), strings.Fields(tc.args), strings.NewReader(kubeManifest), unread{}, unread{})
 		if seen := most + 1 - len(f.steps); code != tc.code || seen != tc.seen {
 			t.Errorf("%s: exit code %d after %d looks, want %d after %d", tc.args, code, seen, tc.code, tc.seen)

@@ -50,9 +50,13 @@ func fetchReport(ctx context.Context, c *cluster.Cluster, lt *v1alpha1.LoadTest)
 	if err != nil {
 		return nil, err
 	}
+	return readReport(lt.Name, b)
+}
+
+func readReport(test string, b []byte) (*rv.Report, error) {
 	r, err := report.Read(bytes.NewReader(b))
 	if err != nil {
-		return nil, fmt.Errorf("the report of %s: %w", lt.Name, err)
+		return nil, fmt.Errorf("the report of %s: %w", test, err)
 	}
 	return r, nil
 }

@@ -279,17 +279,18 @@ func (r *kubeRun) toTheEnd(ctx context.Context) (*rv.Report, error) {
 	return result, nil
 }
 
-// fetch returns the report of the test. While the cluster is unavailable, it asks again each time wait returns.
+// fetch returns the report of the test. After a temporary error, it asks again each time wait returns.
 func (r *kubeRun) fetch(ctx context.Context, wait func() bool) (*rv.Report, error) {
 	for {
-		result, err := fetchReport(ctx, r.cluster, r.test)
-		if err == nil || !unavailable(err) {
-			return result, err
+		b, err := r.cluster.Report(ctx, r.test)
+		if err == nil {
+			return readReport(r.test.Name, b)
 		}
-		if r.follow {
-			_ = r.progress(cluster.Look{Test: r.test, Trouble: err})
+		if !cluster.Temporary(err) {
+			return nil, err
 		}
-		if !wait() {
+		r.left = r.follow && errors.Is(r.progress(cluster.Look{Test: r.test, Trouble: err}), syscall.EPIPE)
+		if r.left || !wait() {
 			return nil, err
 		}
 	}

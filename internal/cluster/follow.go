@@ -21,6 +21,12 @@ type Look struct {
 	Trouble error
 }
 
+// Temporary reports whether a request that got this error is to be sent again: unless the object does not exist or must
+// not be read.
+func Temporary(err error) bool {
+	return !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
+}
+
 // Follow fetches a test, and again each time wait returns, and calls each with the result. It ends if wait or each
 // returns false, if the context ends, or if the test was deleted or must not be read. A temporary error is in the Look
 // that each gets. If known is nil, the test may not exist, and Follow returns the error of the first request.
@@ -35,7 +41,7 @@ func (c *Cluster) Follow(ctx context.Context, name string, known *v1alpha1.LoadT
 			return err
 		case apierrors.IsNotFound(err):
 			return fmt.Errorf("%s was deleted", name)
-		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+		case err != nil && !Temporary(err):
 			return err
 		case err != nil:
 			look.Trouble = err

@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Report fetches the Report that status names, as JSON compressed with gzip.
+// Report fetches the Report that status names, as JSON compressed with gzip. A ConfigMap without the Report is an error
+// that is not temporary.
 func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, error) {
 	ref := lt.Status.Report
 	if ref == nil {
@@ -21,8 +23,9 @@ func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, er
 	}
 	b, has := cm.BinaryData[v1alpha1.KeyReport]
 	if !has {
-		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.ConfigMapRef.Name,
-			v1alpha1.KeyReport)
+		missing := apierrors.NewNotFound(corev1.Resource("configmaps"), cm.Name)
+		missing.ErrStatus.Message = fmt.Sprintf("ConfigMap %s has no key %s", cm.Name, v1alpha1.KeyReport)
+		return nil, fmt.Errorf("the report of %s: %w", lt.Name, missing)
 	}
 	return b, nil
 }
