@@ -284,6 +284,9 @@ func TestCapturesAreBounded(t *testing.T) {
 	if in.CaptureMore(0, make([]byte, MaxCaptured-5)) || in.Has(0) {
 		t.Error("lines with more than MaxCaptured bytes were captured")
 	}
+	if in.CaptureMore(0, []byte("x")) || in.Has(0) {
+		t.Errorf("lines of which one is missing are captured as %q", in.Captured(0))
+	}
 }
 
 func TestCompileTellsTheFault(t *testing.T) {

@@ -96,8 +96,11 @@ func (in *Instance) Capture(slot int, value []byte) bool {
 }
 
 // CaptureMore adds a line of a field to the value in a slot, which has the earlier lines. It returns false if
-// MaxCaptured is reached. The slot then has no value.
+// MaxCaptured is reached. The slot then has no value, also after further lines: they are only a part of the value.
 func (in *Instance) CaptureMore(slot int, line []byte) bool {
+	if !in.captures[slot].set {
+		return false
+	}
 	joined := append(append(in.src.value[:0], in.Captured(slot)...), ", "...)
 	in.src.value = append(joined, line...)
 	return in.Capture(slot, in.src.value)

@@ -241,7 +241,7 @@ func (m *messages) takeField(r *book.Request, s *chain.Step, in *flow.Instance, 
 			if c.Joined {
 				in.CaptureMore(c.Slot, value)
 			}
-		} else if m.capture(r, s, in, c, value) {
+		} else if m.capture(r, s, in, c, value) || c.Joined { // a first line that is too long is the first one, too
 			r.MarkCaptured(i)
 		}
 	}

@@ -2,11 +2,13 @@ package loop
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
 )
 
 // TestBinding: an instance keeps the last binding that a response had, of all its field lines, and sends it as a routing
@@ -41,6 +43,41 @@ func TestBinding(t *testing.T) {
 		"/f true bl=nf-set; nfset=e"}
 	if diff := cmp.Diff(append(want, want...), seen); diff != "" || got.Succeeded != 12 {
 		t.Errorf("%+v, requests (-want +got):\n%s", got, diff)
+	}
+}
+
+// TestLongBinding: an instance has no binding if a line of it does not fit, because the other lines do not say the same.
+func TestLongBinding(t *testing.T) {
+	const short = "bl=nf-set; nfset=b"
+	long := short + "; group=" + strings.Repeat("x", chain.MaxCaptured/2)
+	for name, lines := range map[string][]string{"first line": {long, short}, "second line": {short, long, short}} {
+		t.Run(name, func(t *testing.T) {
+			captures := func(slot int, field string) func(*rv.Step) {
+				return func(s *rv.Step) {
+					s.Capture = []rv.Capture{{Slot: slot, Source: rv.Source{Kind: rv.SourceHeader, Name: field, Joined: true}, Keep: true}}
+				}
+			}
+			p := steps(every10ms(3), step("a", captures(0, "other")), step("b", captures(1, "3gpp-sbi-binding")), step("c", func(s *rv.Step) {
+				s.Headers = []rv.Header{{Name: lit("routing"), OmitEmpty: true, Value: rv.Text{{Capture: 2}}}}
+			}))
+			p.Chains[0].Captures, p.Targets[0].Protocol = []string{"other", "binding"}, rv.ProtocolHTTP1
+			b := newBench(t, p, func(r *simRequest) reply {
+				out := reply{Status: 200}
+				switch r.Fields[":path"] {
+				case "/a":
+					out.Headers = []string{"other", long}
+				case "/b":
+					for _, line := range lines {
+						out.Headers = append(out.Headers, "3gpp-sbi-binding", line)
+					}
+				}
+				return out
+			})
+			got := b.run()
+			if value, sent := b.served[2].Fields["routing"]; sent || got.Succeeded != 3 {
+				t.Errorf("%+v, binding %q", got, value)
+			}
+		})
 	}
 }
 
