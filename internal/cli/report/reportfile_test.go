@@ -98,9 +98,15 @@ func TestReportMode(t *testing.T) {
 			err = f.save(func(io.Writer) error { return nil })
 		}
 		syscall.Umask(before)
-		info, missing := os.Stat(name)
-		if err != nil || missing != nil || info.Mode() != tc.want {
-			t.Errorf("umask %o, mode %o before: %v, %v, mode %v, want %o", tc.umask, tc.there, err, missing, info.Mode(), tc.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != tc.want {
+			t.Errorf("umask %o, mode %o before: mode %o, want %o", tc.umask, tc.there, info.Mode(), tc.want)
 		}
 	}
 }
