@@ -36,16 +36,32 @@ func TestReportReplaces(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(t.TempDir(), "latest")
-	if err := os.Symlink(file, link); err != nil {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	deep := filepath.Join(t.TempDir(), "deep")
+	if err := os.Mkdir(deep, 0o700); err != nil {
 		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		in("latest"): file, in("dangling"): "new.json", in("first"): in("second"), in("second"): "newer.json",
+		in("elsewhere"): deep, filepath.Join(deep, "up"): "../up.json",
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "redirected"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close() //nolint:errcheck // it is only read
-	for _, tc := range []struct{ name, file string }{{link, file}, {fmt.Sprintf("/proc/self/fd/%d", f.Fd()), f.Name()}} {
+	for _, tc := range []struct{ name, file string }{
+		{in("latest"), file},
+		{in("dangling"), in("new.json")},
+		{in("first"), in("newer.json")},
+		{in("elsewhere/up"), filepath.Join(filepath.Dir(deep), "up.json")},
+		{fmt.Sprintf("/proc/self/fd/%d", f.Fd()), f.Name()},
+	} {
 		before, err := os.Lstat(tc.name)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,15 +81,36 @@ func openFile(name string) (*File, error) {
 		}
 		return &File{name: name, format: formatOf(name), file: f}, nil
 	}
-	at, err := filepath.EvalSymlinks(name)
-	if err != nil { // there is no such file
-		at = name
+	at, err := withoutLinks(name)
+	if err != nil {
+		return nil, command.CannotRead(name, err)
 	}
 	f, err := createBeside(at)
 	if err != nil {
 		return nil, command.CannotRead(name, err)
 	}
 	return &File{name: name, at: at, format: formatOf(name), file: f, temp: true}, nil
+}
+
+// withoutLinks returns the name of the file to which symbolic links lead. The file may not exist yet.
+func withoutLinks(name string) (string, error) {
+	at, err := filepath.EvalSymlinks(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return at, err
+	}
+	dir, base := filepath.Split(name)
+	if dir, err = filepath.EvalSymlinks(cmp.Or(dir, ".")); err != nil {
+		return "", err
+	}
+	at = filepath.Join(dir, base)
+	to, notLink := os.Readlink(at)
+	switch {
+	case notLink != nil:
+		return at, nil
+	case !filepath.IsAbs(to): // not joined: a .. after a link to a directory leads to the parent of that directory
+		to = dir + string(filepath.Separator) + to
+	}
+	return withoutLinks(to)
 }
 
 // createBeside creates a temporary file in the directory of another one. It has the mode that a redirection of a shell
