@@ -2,6 +2,7 @@ package poll
 
 import (
 	"fmt"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -21,8 +22,10 @@ type Event struct {
 
 // Poller watches descriptors. All methods but Wake belong to one goroutine.
 type Poller struct {
-	epfd   int
+	epfd int
+	// wakeFD gets the octets of Wake; -1: closed. Guarded by waking: another descriptor can get its number.
 	wakeFD int
+	waking sync.Mutex
 	park   *park
 	raw    [maxEvents]unix.EpollEvent
 	// timeout of the present wait. It is here because the kernel reads it, and a Poller does not move.
@@ -66,7 +69,10 @@ func New() (*Poller, error) {
 func (p *Poller) Close() {
 	p.park.close()
 	_ = unix.Close(p.epfd)
+	p.waking.Lock()
+	defer p.waking.Unlock()
 	_ = unix.Close(p.wakeFD)
+	p.wakeFD = -1
 }
 
 // Add starts to watch fd for input and, if writable is true, until the socket accepts output. data must not be
@@ -178,8 +184,10 @@ func (p *Poller) epoll(most int, timeout time.Duration) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// Wake makes the present or next Wait return. Any goroutine may call it.
+// Wake makes the present or next Wait return. Any goroutine may call it, also after Close.
 func (p *Poller) Wake() {
+	p.waking.Lock()
+	defer p.waking.Unlock()
 	one := [8]byte{0: 1}
 	_, _ = unix.Write(p.wakeFD, one[:])
 }

@@ -99,6 +99,26 @@ func TestWakeEndsAWait(t *testing.T) {
 	}
 }
 
+// TestWakeAfterClose: descriptors that get the numbers of those of a closed poller receive nothing.
+func TestWakeAfterClose(t *testing.T) {
+	p, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	for range 4 {
+		fd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		p.Wake()
+		if _, errno := Read(fd, make([]byte, 8)); errno != unix.EAGAIN {
+			t.Errorf("descriptor %d: read returned %v, want EAGAIN", fd, errno)
+		}
+	}
+}
+
 func TestTimeouts(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		p := newPoller(t)
