@@ -124,8 +124,12 @@ func viable(f *run.Facts) int {
 			lost++
 		}
 	}
-	return f.Plan.Shards - max(lost, int(f.Job.Status.Failed))
+	return f.Plan.Shards - max(lost, endedPods(f))
 }
+
+// endedPods returns how many pods the Job controller counts as ended. A runner that is terminated before the start
+// exits with 0, so its pod can count as succeeded. The Job creates no other pod for its index.
+func endedPods(f *run.Facts) int { return int(f.Job.Status.Failed + f.Job.Status.Succeeded) }
 
 // lastAttempt returns whether the run ends with the next loss before its start.
 func lastAttempt(f *run.Facts) bool {
@@ -160,8 +164,8 @@ func lostBeforeStart(f *run.Facts) string {
 			}
 		}
 	}
-	// A pod that was deleted by force can leave nothing but the Job's count.
-	if f.Job.Status.Failed > 0 {
+	// A pod that was deleted can leave nothing but the Job's count.
+	if endedPods(f) > 0 {
 		return "A runner was lost before the start"
 	}
 	return ""

@@ -100,23 +100,24 @@ func TestStarters(t *testing.T) {
 	}
 }
 
-// TestNoPodOfAReadyRunner: the pod was deleted by force, or a queue suspended the Job and its watch is behind that of pods.
+// TestNoPodOfAReadyRunner: the pod was deleted, or a queue suspended the Job and its watch is behind that of pods.
 func TestNoPodOfAReadyRunner(t *testing.T) {
 	for name, tt := range map[string]struct {
-		queued bool
-		failed int32
-		want   string
+		queued            bool
+		failed, succeeded int32
+		want              string
 	}{
-		"by a user":               {want: "Runner 0 (pod pcf-1-0-x) was deleted before the start"},
-		"by a queue":              {queued: true},
-		"by a user after a queue": {queued: true, failed: 1, want: "A runner was lost before the start"},
+		"by a user":                         {want: "Runner 0 (pod pcf-1-0-x) was deleted before the start"},
+		"by a queue":                        {queued: true},
+		"by a user, after a queue":          {queued: true, succeeded: 1, want: "A runner was lost before the start"},
+		"by a user by force, after a queue": {queued: true, failed: 1, want: "A runner was lost before the start"},
 	} {
 		f := runtest.New(runtest.WithJob, runtest.RunnersAre(runnerv1alpha1.StateReady, runnerv1alpha1.StateReady))
 		f.Pods[0], f.Pods[1] = &corev1.Pod{}, &corev1.Pod{}
 		runtest.PodsRun(f)
 		f.View.Shards[0].Pod = shards.Pod{Name: "pcf-1-0-x", UID: "x"}
 		delete(f.Pods, 0)
-		if f.Job.Status.Failed = tt.failed; tt.queued {
+		if f.Job.Status.Failed, f.Job.Status.Succeeded = tt.failed, tt.succeeded; tt.queued {
 			f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
 		}
 		if got := lostBeforeStart(f); got != tt.want || CanStart(f) {

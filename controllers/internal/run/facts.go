@@ -109,7 +109,7 @@ func (f *Facts) AddPod(shard int, pod *corev1.Pod) {
 }
 
 // endedByQueue returns whether a pod is deleted before the start and the Job can be suspended for that. The pod can
-// terminate while the queue admits the Job again. If a user deleted it, the Job controller counts a failure.
+// terminate while the queue admits the Job again. The Job controller counts it only if a user or a drain deleted it.
 func (f *Facts) endedByQueue(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && !f.StartDecided() && WasSuspended(f.Job)
 }
