@@ -100,9 +100,6 @@ func replaced(f *run.Facts, shard int) bool {
 		return false
 	}
 	pod, seen := f.Pods[shard], &f.View.Shards[shard].Pod
-	if pod == nil && run.WasSuspended(f.Job) {
-		return false // a queue can have ended it
-	}
 	return seen.UID != "" && strings.HasPrefix(seen.Name, f.Job.Name+"-") && (pod == nil || pod.UID != seen.UID)
 }
 
@@ -119,8 +116,8 @@ func readyShards(f *run.Facts) (out []int) {
 // viable returns how many shards can become ready: those whose pods run or do not exist yet.
 func viable(f *run.Facts) int {
 	lost := 0
-	for i, pod := range f.Pods {
-		if pod != nil && !healthy(f, i) {
+	for i := range f.Plan.Shards {
+		if lostRunner(f, i) != "" {
 			lost++
 		}
 	}
@@ -152,21 +149,32 @@ func lostBeforeStart(f *run.Facts) string {
 		return "" // the Job controller deleted the pods, and creates others when the queue admits the Job again
 	}
 	for shard := range f.Shards() {
-		if replaced(f, shard) {
-			return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, f.View.Shards[shard].Pod.Name)
-		}
-		if pod := f.Pods[shard]; pod != nil {
-			if over, why := run.PodEnded(pod); over {
-				return fmt.Sprintf("Runner %d (pod %s) ended before the start: %s", shard, pod.Name, why)
-			}
-			if pod.DeletionTimestamp != nil {
-				return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, pod.Name)
-			}
+		if why := lostRunner(f, shard); why != "" {
+			return why
 		}
 	}
 	// A pod that was deleted can leave nothing but the Job's count.
 	if endedPods(f) > 0 {
 		return "A runner was lost before the start"
+	}
+	return ""
+}
+
+// lostRunner says why the runner of a shard is lost before the start; empty: it is not. If a queue suspended the Job,
+// it can have ended a pod that the collector still knows.
+func lostRunner(f *run.Facts, shard int) string {
+	if !run.WasSuspended(f.Job) && replaced(f, shard) {
+		return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, f.View.Shards[shard].Pod.Name)
+	}
+	pod := f.Pods[shard]
+	if pod == nil {
+		return ""
+	}
+	if over, why := run.PodEnded(pod); over {
+		return fmt.Sprintf("Runner %d (pod %s) ended before the start: %s", shard, pod.Name, why)
+	}
+	if pod.DeletionTimestamp != nil {
+		return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, pod.Name)
 	}
 	return ""
 }

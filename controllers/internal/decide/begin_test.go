@@ -105,10 +105,12 @@ func TestNoPodOfAReadyRunner(t *testing.T) {
 	for name, tt := range map[string]struct {
 		queued            bool
 		failed, succeeded int32
+		another           bool // there is another pod
 		want              string
 	}{
 		"by a user":                         {want: "Runner 0 (pod pcf-1-0-x) was deleted before the start"},
 		"by a queue":                        {queued: true},
+		"by a queue, and is back":           {queued: true, another: true},
 		"by a user, after a queue":          {queued: true, succeeded: 1, want: "A runner was lost before the start"},
 		"by a user by force, after a queue": {queued: true, failed: 1, want: "A runner was lost before the start"},
 	} {
@@ -116,7 +118,9 @@ func TestNoPodOfAReadyRunner(t *testing.T) {
 		f.Pods[0], f.Pods[1] = &corev1.Pod{}, &corev1.Pod{}
 		runtest.PodsRun(f)
 		f.View.Shards[0].Pod = shards.Pod{Name: "pcf-1-0-x", UID: "x"}
-		delete(f.Pods, 0)
+		if f.Pods[0].UID = "y"; !tt.another {
+			delete(f.Pods, 0)
+		}
 		if f.Job.Status.Failed, f.Job.Status.Succeeded = tt.failed, tt.succeeded; tt.queued {
 			f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
 		}
