@@ -95,20 +95,20 @@ func (l *rules) stop(h *history) {
 	}
 }
 
-// starts: the runners that sent load and are not lost started together, and have changes that are stored.
+// starts: the runners that are not lost have changes that are stored, and those that sent requests started together.
 func (l *rules) starts(h *history, runners []*process) {
 	var first time.Time
 	for _, p := range runners {
 		revision, since := p.position()
 		lost := func(s shard) bool { return s.Pod == p.uid && s.Loss != nil }
-		if p.job != h.record.Start.Job || since <= 0 || !h.senders[p.ip] || slices.ContainsFunc(h.record.Shards, lost) {
+		if p.job != h.record.Start.Job || since <= 0 || slices.ContainsFunc(h.record.Shards, lost) {
 			continue
 		}
 		at := p.stopped.now().Add(-since)
-		if first.IsZero() {
+		if l.heard[p.ip] && first.IsZero() {
 			first = at
 		}
-		if at.Sub(first).Abs() > slowest {
+		if l.heard[p.ip] && at.Sub(first).Abs() > slowest {
 			l.Broken("runners start together", "%s: runner %s at %s, others at %s", h.lt.Name, p.pod, at.Format(clock),
 				first.Format(clock))
 		}

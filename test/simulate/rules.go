@@ -42,6 +42,8 @@ type rules struct {
 	frozen map[string]time.Time
 	// spoiled is when a user or a tenant last changed what belongs to a test.
 	spoiled time.Time
+	// heard are the addresses of runners that sent a request to a target.
+	heard map[string]bool
 	// forged says of a ConfigMap that a tenant created it.
 	forged map[string]bool
 	// lates is when a runner was seen last that did not know a change.
@@ -68,8 +70,6 @@ type history struct {
 	// arrived counts them, by second of the trial.
 	arrived map[int64]int64
 	total   int64
-	// senders are the addresses of runners that sent such requests.
-	senders map[string]bool
 	// counts are the stored counts, by pod. They are not those of the results if a checkpoint was damaged.
 	counts  map[types.UID]stored
 	damaged bool
@@ -139,7 +139,7 @@ var order = []string{"Running", "Stopping", "Finishing", "Finished"}
 func newRules(r *trial.Run) *rules {
 	return &rules{Run: r, tests: map[types.UID]*history{}, byKey: map[string]*history{}, senders: map[string]time.Time{},
 		unfenced: map[string]bool{}, lates: map[string]time.Time{}, forged: map[string]bool{},
-		frozen: map[string]time.Time{}}
+		frozen: map[string]time.Time{}, heard: map[string]bool{}}
 }
 
 // wrote checks a write of the API server.
@@ -154,7 +154,7 @@ func (l *rules) wrote(before, after client.Object) {
 		h := l.tests[o.UID]
 		if h == nil {
 			h = &history{lost: map[types.UID]time.Time{}, received: map[string]arrival{}, arrived: map[int64]int64{},
-				senders: map[string]bool{}, counts: map[types.UID]stored{}}
+				counts: map[types.UID]stored{}}
 			h.key, _, _ = strings.Cut(strings.TrimPrefix(o.Spec.Templates[0].Path, "/"), "/")
 			l.tests[o.UID], l.byKey[h.key] = h, h
 		}
@@ -402,6 +402,7 @@ const scheduled = "scheduled"
 func (l *rules) received(r *peer.Request, from string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.heard[from] = true
 	key, value, _ := strings.Cut(strings.Trim(r.Fields[":path"], "/?"), "/")
 	if key == scheduled {
 		return
@@ -423,7 +424,7 @@ func (l *rules) received(r *peer.Request, from string, sent time.Time) {
 			before.from,
 			before.at.Format(clock), from)
 	}
-	h.received[value], h.senders[from] = arrival{from, now, late}, true
+	h.received[value] = arrival{from, now, late}
 	l.allowed(h, from, sent)
 }
 
