@@ -423,7 +423,7 @@ type Check struct {
 type JSONSchema struct {
 	// inline is the schema itself.
 	// It has at most 10000 objects, arrays and booleans, 524288 characters in all JSON Pointers to them together, and
-	// regular expressions together as large as a{100000}.
+	// regular expressions of at most 10000 characters each, and together as large as a{100000}.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless

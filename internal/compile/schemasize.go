@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp/syntax"
+	"unicode/utf8"
 )
 
 // The bounds of an inline schema, which the operator compiles. The library searches the subschemas one by one for each
@@ -32,8 +33,8 @@ func schemaTooLarge(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("is too large to compile; allowed: at most %d objects, arrays and booleans, %d characters of all "+
-		"their JSON Pointers together, and regular expressions together as large as a{%d}", maxSchemaValues,
-		maxSchemaPointers, maxSchemaInstructions)
+		"their JSON Pointers together, and regular expressions of at most %d characters each, and together as large "+
+		"as a{%d}", maxSchemaValues, maxSchemaPointers, maxExpression, maxSchemaInstructions)
 }
 
 func (s *schemaSize) exceeded() bool {
@@ -45,16 +46,15 @@ func (s *schemaSize) add(pointer int, name string, value any) {
 	if s.exceeded() {
 		return
 	}
-	text, isText := value.(string)
-	switch {
-	case isText && name == "pattern":
-		s.instructions += instructions(text)
-	case !isText:
-		s.values++
-		s.pointers += pointer
-	}
 	switch v := value.(type) {
+	case string:
+		if name == "pattern" {
+			s.instructions += instructions(v)
+		}
+	case bool:
+		s.addSubschema(pointer)
 	case map[string]any:
+		s.addSubschema(pointer)
 		for key, member := range v {
 			if name == "patternProperties" {
 				s.instructions += instructions(key)
@@ -62,20 +62,27 @@ func (s *schemaSize) add(pointer int, name string, value any) {
 			s.add(pointer+1+len(key), key, member)
 		}
 	case []any:
+		s.addSubschema(pointer)
 		for i, item := range v {
 			s.add(pointer+1+len(fmt.Sprint(i)), "", item)
 		}
 	}
 }
 
-// maxExpression bounds expressions that instructions parses. A parsed expression is larger: \pL has some 600 ranges of
-// characters.
+// addSubschema counts a value that may be a subschema.
+func (s *schemaSize) addSubschema(pointer int) {
+	s.values++
+	s.pointers += pointer
+}
+
+// maxExpression bounds the characters of an expression that instructions parses. A parsed expression is larger: \pL has
+// some 600 ranges of characters.
 const maxExpression = 10_000
 
 // instructions returns about how many instructions the program of a regular expression has. The program of a{1000} has
 // 1000. What is wrong with an expression is reported elsewhere.
 func instructions(expression string) int {
-	if len(expression) > maxExpression {
+	if utf8.RuneCountInString(expression) > maxExpression {
 		return maxSchemaInstructions + 1
 	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)

@@ -55,7 +55,7 @@ func TestSize(t *testing.T) {
 			t.Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{{Name: "a", JSONSchema: &v1alpha1.JSONSchema{Inline: inline}}}}
 		})
 	}
-	const largeSchema = "spec.templates[0].expect.checks[0].jsonSchema.inline: is too large to compile; allowed: at most 10000 objects, arrays and booleans, 524288 characters of all their JSON Pointers together, and regular expressions together as large as a{100000}"
+	const largeSchema = "spec.templates[0].expect.checks[0].jsonSchema.inline: is too large to compile; allowed: at most 10000 objects, arrays and booleans, 524288 characters of all their JSON Pointers together, and regular expressions of at most 10000 characters each, and together as large as a{100000}"
 	var undefined, notDefined []string
 	for i := range 2500 {
 		undefined = append(undefined, fmt.Sprintf("x%d", i))
@@ -78,6 +78,9 @@ func TestSize(t *testing.T) {
 		{"a schema with classes", schema(`{"pattern":"%s"}`, strings.Repeat(`\\pL`, 3000)), []string{largeSchema}},
 		{"a schema with many subschemas", schema(`{"allOf":[%strue]}`, strings.Repeat(`{},true,`, 4500)), []string{}},
 		{"a schema with too many subschemas", schema(`{"allOf":[%strue]}`, strings.Repeat(`{},true,`, 5000)), []string{largeSchema}},
+		{"a schema with many numbers", schema(`{"enum":[%snull]}`, strings.Repeat("0,", 10_001)), []string{}},
+		{"a schema with a long expression", schema(`{"pattern":"%s"}`, strings.Repeat("é", 10_000)), []string{}},
+		{"a schema with a too long expression", schema(`{"pattern":"%s"}`, strings.Repeat("a", 10_001)), []string{largeSchema}},
 		{"a deep schema", schema(`{%s"type":"string"%s}`, strings.Repeat(`"not":{`, 300), strings.Repeat("}", 300)), []string{}},
 		{"a too deep schema", schema(`{%s"type":"string"%s}`, strings.Repeat(`"not":{`, 700), strings.Repeat("}", 700)), []string{largeSchema}},
 		{"a schema with a long name", schema(`{"properties":{"%s":{"allOf":[%s{}]}}}`, strings.Repeat("x", 10_000), strings.Repeat("{},", 1000)), []string{largeSchema}},
