@@ -34,8 +34,9 @@ func (c *compiler) fits(step *rv.Step) bool {
 		c.fail(specPath.Child("chains"), "cannot be encoded as JSON")
 	}
 	if c.size.large = c.size.octets > plan.MaxCanonical; c.size.large {
-		c.fail(specPath.Child("chains"), "the steps together have more than %d octets, with %d more for each placeholder; "+
-			"use fewer steps, shorten texts, or put them into files", plan.MaxCanonical, partSize)
+		c.fail(specPath.Child("chains"), "the steps together have more than %d octets, with %d more for each "+
+			"placeholder and each text between them; use fewer steps, shorten texts, or put them into files",
+			plan.MaxCanonical, partSize)
 	}
 	return !c.size.large
 }

@@ -26,7 +26,7 @@ func allocated(f func()) uint64 {
 
 // TestSize: the compiler does not make a plan that is much larger than its LoadTest.
 func TestSize(t *testing.T) {
-	const tooLarge = "spec.chains: the steps together have more than 16777216 octets, with 100 more for each placeholder; use fewer steps, shorten texts, or put them into files"
+	const tooLarge = "spec.chains: the steps together have more than 16777216 octets, with 100 more for each placeholder and each text between them; use fewer steps, shorten texts, or put them into files"
 	const limit = 200 << 20
 	send := func(steps int, template func(*v1alpha1.Template)) func(*spec) {
 		return func(s *spec) {
