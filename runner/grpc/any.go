@@ -10,7 +10,7 @@ import (
 )
 
 // anyTypes are the types of a google.protobuf.Any in JSON: those of a schema, the well-known ones, and octets for all
-// others. So a message can be written whatever it holds.
+// others. An Any that has octets and no type, or octets that are not of its type, is still an error.
 type anyTypes struct{ *dynamicpb.Types }
 
 // FindMessageByURL implements protojson.MarshalOptions.Resolver. The schema comes first: it can have a newer version of
@@ -30,7 +30,10 @@ func (t anyTypes) FindMessageByURL(url string) (protoreflect.MessageType, error)
 // google/protobuf.
 var knownTypes = sync.OnceValue(func() *dynamicpb.Types {
 	files := new(protoregistry.Files)
-	for _, name := range []string{"any", "duration", "empty", "field_mask", "struct", "timestamp", "wrappers"} {
+	for _, name := range []string{
+		"any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct", "timestamp", "type",
+		"wrappers",
+	} {
 		_ = files.RegisterFile(wellKnown("google/protobuf/" + name + ".proto")) // each name is there once
 	}
 	for _, f := range googleapis() {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/sourcecontextpb"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -273,7 +274,8 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
-// TestAnyOfResponse: a message is JSON, whatever type its google.protobuf.Any has, also inside another one.
+// TestAnyOfResponse: a message is JSON, whatever type its google.protobuf.Any has, also inside another one. It is an
+// error if the octets are not of the type.
 func TestAnyOfResponse(t *testing.T) {
 	s, err := NewSchema([]File{{Name: "a.proto", Content: []byte(`syntax = "proto3";
 import "google/protobuf/any.proto";
@@ -290,13 +292,17 @@ service S { rpc Get(R) returns (R); }`)}})
 	inside := anyOf(t, unknown)
 	for _, tt := range []struct {
 		extra *anypb.Any
-		want  string
+		want  string // empty: an error
 	}{
+		{&anypb.Any{}, "{}"},
+		{&anypb.Any{Value: []byte("\x08\x05")}, ""},
+		{&anypb.Any{TypeUrl: "x/google.protobuf.Duration", Value: []byte("\xff")}, ""},
 		{unknown, `{"@type":"type.googleapis.com/x.Unknown","value":"CAU="}`},
 		{&anypb.Any{TypeUrl: "x"}, `{"@type":"x","value":""}`},
 		{inside, `{"@type":"type.googleapis.com/google.protobuf.Any","value":{"@type":"type.googleapis.com/x.Unknown","value":"CAU="}}`},
 		{anyOf(t, durationpb.New(1500*time.Millisecond)), `{"@type":"type.googleapis.com/google.protobuf.Duration","value":"1.500s"}`},
 		{anyOf(t, &errdetails.ErrorInfo{Reason: "a"}), `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"a","domain":"","metadata":{}}`},
+		{anyOf(t, &sourcecontextpb.SourceContext{FileName: "a"}), `{"@type":"type.googleapis.com/google.protobuf.SourceContext","fileName":"a"}`},
 		{anyOf(t, structpb.NewBoolValue(true)), `{"@type":"type.googleapis.com/google.protobuf.Value","value":true}`},
 	} {
 		message := dynamicpb.NewMessage(m.method.Output())
@@ -309,7 +315,7 @@ service S { rpc Get(R) returns (R); }`)}})
 		}
 		got, err := m.AppendJSON(nil, Response{Body: frame(message)}, new(Gzip))
 		want := `{"name":"a","extra":` + tt.want + "}"
-		if text := strings.ReplaceAll(string(got), `, "`, `,"`); err != nil || text != want {
+		if text := strings.ReplaceAll(string(got), `, "`, `,"`); (err != nil) != (tt.want == "") || err == nil && text != want {
 			t.Errorf("%s, %v; want %s", text, err, want)
 		}
 	}
