@@ -22,8 +22,9 @@ const afterShare = 1 << 50
 // each stage, and once more for what setup draws. Of several schedules, the slots have numbers in turn, from afterShare
 // on.
 //
-// A closed loop has a slot for each nanosecond. If it is too long for perSlot numbers each, a slot has as many as fit,
-// and leaves half of all numbers to the other stages. For example, in 24 hours these are 53,000.
+// A closed loop has a slot for each nanosecond. If it is too long for perSlot numbers each, a slot of any stage of any
+// schedule has as many as fit, and leaves half of all numbers to the other stages. For example, with one schedule and a
+// closed loop of 24 hours these are 53,000. An instance that needs more draws numbers of the next slots, too.
 func (s *Schedules) number(rates []rv.Rate) {
 	base, several, perSlot := int64(len(s.ofStage)+1)*maxResidues, int64(len(s.all)), s.perSlot
 	if several > 1 {
