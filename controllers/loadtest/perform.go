@@ -127,15 +127,16 @@ func (p *performer) do(ctx context.Context, f *run.Facts, op decide.Operation) e
 	return p.delete(ctx, op)
 }
 
-// apply leaves an object alone that a user changed or deleted: its event brings the next pass. Other conflicts pass,
-// such as that of a ResourceQuota.
+// apply leaves an object alone that a user changed or deleted: its event brings the next pass. With force, only the UID
+// can conflict: the object was deleted. Other conflicts are errors, such as that of a ResourceQuota.
 func (p *performer) apply(ctx context.Context, op decide.Operation) error {
 	options := []client.ApplyOption{client.FieldOwner(op.Manager)}
 	if op.Force {
 		options = append(options, client.ForceOwnership)
 	}
 	err := p.client.Apply(ctx, op.Apply, options...)
-	if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) || apierrors.IsNotFound(err) {
+	if op.Force && apierrors.IsConflict(err) || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) ||
+		apierrors.IsNotFound(err) {
 		return nil
 	}
 	return wrap(err, "applying "+op.What)
