@@ -26,7 +26,7 @@ type File struct {
 	file     *os.File
 	temp     bool // file is a temporary file in the same directory, to be renamed
 	standard bool // file is standard output or standard error, and stays open
-	saved    bool
+	saved    bool // file has the whole report, and is not removed
 }
 
 // OutputFileUsage is the usage of --output-file of the commands that run a test.
@@ -164,34 +164,39 @@ func (r *File) save(write func(io.Writer) error) error {
 	if closing := r.close(); err == nil {
 		err = closing
 	}
-	if err == nil && r.temp {
+	r.saved = err == nil
+	if r.saved && r.temp {
 		err = r.replace()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
-	r.saved = true
 	return nil
 }
 
 // replace gives the temporary file its name. A file that cannot be replaced, such as one that is mounted into a
-// container, gets the content.
+// container, gets the content. If that fails, too, it may have lost what it had, and the temporary file has the only
+// report.
 func (r *File) replace() error {
-	failed := os.Rename(r.file.Name(), r.at)
-	if failed == nil {
+	err := os.Rename(r.file.Name(), r.at)
+	if err == nil {
 		return nil
 	}
-	if _, err := os.Stat(r.at); err != nil {
-		return failed
+	if _, missing := os.Stat(r.at); missing == nil {
+		err = r.writeInPlace()
 	}
+	if err != nil {
+		return fmt.Errorf("%w; the report is in %s", err, r.file.Name())
+	}
+	return os.Remove(r.file.Name())
+}
+
+func (r *File) writeInPlace() error {
 	content, err := os.ReadFile(r.file.Name())
-	if err == nil {
-		err = os.WriteFile(r.at, content, 0o644)
-	}
 	if err != nil {
 		return err
 	}
-	return os.Remove(r.file.Name())
+	return os.WriteFile(r.at, content, 0o644)
 }
 
 func (r *File) write(write func(io.Writer) error) error {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -34,6 +35,33 @@ func TestSaveInPlace(t *testing.T) {
 	left, unreadable := os.ReadDir(dir)
 	if got, unread := os.ReadFile(file.Name()); err != nil || unread != nil || string(got) != "a report" || unreadable != nil || len(left) > 0 {
 		t.Errorf("%v, %v, %v: %q, want %q; left in the directory: %v", err, unread, unreadable, got, "a report", left)
+	}
+}
+
+// TestSaveFails: a report that cannot get its name stays in the temporary file, which the error names.
+func TestSaveFails(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close() //nolint:errcheck // nothing was written
+	for _, at := range []string{
+		t.TempDir(), filepath.Join(t.TempDir(), "removed", "r.json"), fmt.Sprintf("/proc/self/fd/%d", full.Fd()),
+	} {
+		f, err := openFile(filepath.Join(t.TempDir(), "r.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.at = at
+		failed := f.save(func(w io.Writer) error {
+			_, err := io.WriteString(w, "a report")
+			return err
+		})
+		f.discard()
+		got, err := os.ReadFile(f.file.Name())
+		if err != nil || string(got) != "a report" || failed == nil || !strings.Contains(failed.Error(), f.file.Name()) {
+			t.Errorf("%s: %v; the temporary file: %q, %v", at, failed, got, err)
+		}
 	}
 }
 
