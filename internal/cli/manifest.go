@@ -191,15 +191,17 @@ func readManifestFile(name string, stdin io.Reader) ([]byte, error) {
 func onlyObjects(content []byte) bool {
 	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {
-		var o struct {
+		var o *struct { // nil for a document that is empty or has only comments
 			metav1.TypeMeta
 			Items []metav1.TypeMeta `json:"items"`
 		}
 		err := documents.Decode(&o)
-		if err != nil {
+		switch {
+		case err != nil:
 			return errors.Is(err, io.EOF)
-		}
-		if o.Kind != "List" {
+		case o == nil:
+			continue
+		case o.Kind != "List":
 			o.Items = []metav1.TypeMeta{o.TypeMeta}
 		}
 		if slices.ContainsFunc(o.Items, otherObject) {
@@ -208,9 +210,9 @@ func onlyObjects(content []byte) bool {
 	}
 }
 
-// otherObject reports whether an object is neither a ConfigMap nor a Secret. A document of comments has no kind.
+// otherObject reports whether an object is neither a ConfigMap nor a Secret, such as a LoadTest without its kind.
 func otherObject(o metav1.TypeMeta) bool {
-	return o.Kind != "" && o.Kind != string(compile.ConfigMap) && o.Kind != string(compile.Secret)
+	return o.Kind != string(compile.ConfigMap) && o.Kind != string(compile.Secret)
 }
 
 // joined is one text of several files.

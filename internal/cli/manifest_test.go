@@ -61,7 +61,9 @@ func TestFilesBesideATest(t *testing.T) {
 		"a List of ConfigMaps":   {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(configMap), "\n", "\n  ") + "\n", ""},
 		"a List with a LoadTest": {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(manifest), "\n", "\n  ") + "\n", "-f: 2 files have more than ConfigMaps and Secrets"},
 		"a LoadTest":             {manifest, "-f: 2 files have more than ConfigMaps and Secrets"},
+		"a LoadTest but no kind": {strings.Replace(manifest, "kind: LoadTest\n", "", 1), "-f: 2 files have more than ConfigMaps and Secrets"},
 		"comments":               {"# nothing\n", ""},
+		"an empty document":      {"# nothing\n---\n" + configMap, ""},
 		"another kind":           {"apiVersion: v1\nkind: Service\n", "-f: 2 files have more than ConfigMaps and Secrets"},
 	} {
 		dir := dirOf(t, map[string]string{"a.yaml": manifest, "b.yaml": tc.content})
