@@ -407,8 +407,9 @@ type Target struct {
 	URL string `json:"url,omitempty"`
 	// protocol is the protocol of the target. Auto lets the server decide. With https it chooses by ALPN. With http,
 	// each runner offers HTTP/2 with prior knowledge on a connection of its own, and uses HTTP/1.1 if the server does
-	// not answer with SETTINGS; with sbi, Auto is h2c. http1 is HTTP/1.1. h2 is HTTP/2 over TLS and needs https. h2c is
-	// HTTP/2 without TLS, with prior knowledge, and needs http. h3 is HTTP/3 over QUIC and needs https. Default: Auto.
+	// not answer with SETTINGS; with sbi, Auto is h2c. With protoFrom, Auto is h2c or, if tls.alpn is not set, h2. http1
+	// is HTTP/1.1. h2 is HTTP/2 over TLS and needs https. h2c is HTTP/2 without TLS, with prior knowledge, and needs
+	// http. h3 is HTTP/3 over QUIC and needs https. Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	Protocol Protocol `json:"protocol,omitempty"`

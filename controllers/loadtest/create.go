@@ -166,7 +166,7 @@ func (p *performer) makeSecret(ctx context.Context, f *run.Facts) error {
 		return err
 	}
 	err = p.client.Create(ctx, secret)
-	if apierrors.IsAlreadyExists(err) || before != "" && refusal.Of(err) != "" {
+	if apierrors.IsAlreadyExists(err) || before != "" && refusal.OfQuota(err) {
 		return p.storeSecret(ctx, f, before)
 	}
 	if err != nil {

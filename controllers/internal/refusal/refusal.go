@@ -30,6 +30,11 @@ func Of(err error) string {
 	return message
 }
 
+// OfQuota returns whether a ResourceQuota refused the write. It does so before it looks whether the object exists.
+func OfQuota(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(Of(err), "exceeded quota")
+}
+
 // denied returns whether an admission webhook refused the write. The webhook chooses the status code.
 func denied(message string) bool {
 	return strings.HasPrefix(message, "admission webhook ") && strings.Contains(message, " denied the request")

@@ -43,5 +43,8 @@ func TestOf(t *testing.T) {
 		if got := Of(tt.err); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+		if got := OfQuota(tt.err); got != (name == "quota") {
+			t.Errorf("%s: refused by a quota: %t", name, got)
+		}
 	}
 }
