@@ -461,8 +461,13 @@ func TestProtocolError(t *testing.T) {
 					return ctx
 				}
 			})
+			s.handle(func(http.ResponseWriter, *http.Request) {})
 			c := mustDial(t, s, 1)
-			_ = c.run(t, c.Ready)
+			_ = c.run(t, func() bool { return c.Ready() && c.Free() == 1 })
+			c.get("/", "") // before the handshake is confirmed, the peer would get APPLICATION_ERROR (RFC 9000 10.2.3)
+			n, _ := c.conn.Send(c.Pending())
+			c.Wrote(n)
+			_ = c.run(t, func() bool { return len(c.done) == 1 })
 			record := h3.AppendRecord(nil, &h3.Record{Kind: h3.Close, Code: uint32(protocol.H3FrameError), Data: []byte("why")})
 			if n, err := c.conn.Send(record); n != len(record) || err != nil {
 				t.Fatal(n, err)
