@@ -105,10 +105,11 @@ func (l *rules) starts(h *history, runners []*process) {
 			continue
 		}
 		at := p.stopped.now().Add(-since)
-		if l.heard[p.ip] && first.IsZero() {
+		switch {
+		case !l.heard[p.ip]:
+		case first.IsZero():
 			first = at
-		}
-		if l.heard[p.ip] && at.Sub(first).Abs() > slowest {
+		case at.Sub(first).Abs() > slowest:
 			l.Broken("runners start together", "%s: runner %s at %s, others at %s", h.lt.Name, p.pod, at.Format(clock),
 				first.Format(clock))
 		}

@@ -182,13 +182,15 @@ func (w *World) supervise(r *replica) {
 // caller holds faults.mu.
 func (w *World) leads(r apiserver.Request) {
 	const rule = "no leader acts after its lease"
-	w.lead()
+	if w.lead(); r.Namespace != namespace {
+		return
+	}
 	for _, o := range w.replicas {
 		switch {
-		case o.name != r.Client && !o.leads.IsZero() && o.leads.Before(r.Sent) && r.Namespace == namespace:
+		case o.name != r.Client && !o.leads.IsZero() && o.leads.Before(r.Sent):
 			w.Broken(rule, "%s: %s of %s %s, sent at %s; %s leads", r.Client, r.Verb, r.Kind, r.Name, r.Sent.Format(clock),
 				o.name)
-		case o.name == r.Client && o.leads.IsZero() && r.Sent.Equal(time.Now()) && r.Namespace == namespace:
+		case o.name == r.Client && o.leads.IsZero() && r.Sent.Equal(time.Now()):
 			w.Broken(rule, "%s: %s of %s %s, and it does not lead", r.Client, r.Verb, r.Kind, r.Name)
 		}
 	}
