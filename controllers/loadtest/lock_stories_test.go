@@ -1,6 +1,7 @@
 package loadtest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -226,6 +226,13 @@ func (w *world) suspendJob(name string, suspend bool, change func(*batchv1.Job))
 		}
 		return w.client.Update(w.ctx, job)
 	}).Should(gomega.Succeed())
+	w.Eventually(func() bool {
+		job := &batchv1.Job{}
+		w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, job))
+		return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == batchv1.JobSuspended && (c.Status == corev1.ConditionTrue) == suspend
+		})
+	}).Should(gomega.BeTrue(), "the Job controller has seen suspend: %v of Job %s", suspend, name)
 }
 
 // finalizers makes these the finalizers of a pod.
@@ -304,7 +311,6 @@ func TestAnotherQueue(t *testing.T) {
 	w.awaitPhase("moved", v1alpha1.PhaseStarting)
 	w.suspendJob("moved-1", true, nil)
 	job := &batchv1.Job{}
-	w.Eventually(func() bool { return w.exists(job, "moved-1") && run.WasSuspended(job) }).Should(gomega.BeTrue())
 	w.edit("moved", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // a pass has seen all of the Job
 	w.await("moved", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
 	w.awaitMessage("moved", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonQueued, "")
