@@ -14,22 +14,20 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// chains compiles the chains. It returns false if the plan has too many steps or too large ones, and then lacks some.
+// chains compiles the chains. It returns false if the plan has too many steps or too large ones, and then lacks steps.
 func (c *compiler) chains() bool {
 	path := specPath.Child("chains")
+	c.phases(path)
+	if steps := countSteps(c.spec.Chains); steps > plan.MaxSteps {
+		c.fail(path, "%d steps in all chains together, at most %d are possible", steps, plan.MaxSteps)
+		return false
+	}
 	flat := make([][]flatStep, len(c.spec.Chains))
-	steps := 0
 	for i := range c.spec.Chains {
 		chain, at := &c.spec.Chains[i], path.Index(i)
 		c.place(rv.Place{List: rv.PlaceChains, Index: i}, at)
 		c.plan.Chains = append(c.plan.Chains, c.chain(at, chain))
 		flat[i] = c.flatten(at.Child("steps"), chain)
-		steps += len(flat[i])
-	}
-	c.phases(path)
-	if steps > plan.MaxSteps {
-		c.fail(path, "%d steps in all chains together, at most %d are possible", steps, plan.MaxSteps)
-		return false
 	}
 	c.addAnswers()
 	c.oneUSIMEach(flat)
@@ -47,6 +45,16 @@ func (c *compiler) chains() bool {
 	c.weights()
 	c.warnUnused()
 	return true
+}
+
+// countSteps returns the number of steps of all chains, with those in parallel.
+func countSteps(chains []v1alpha1.Chain) (n int) {
+	for i := range chains {
+		for j := range chains[i].Steps {
+			n += max(1, len(chains[i].Steps[j].Parallel))
+		}
+	}
+	return n
 }
 
 // phases checks the phases and delays of all chains together.

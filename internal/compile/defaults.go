@@ -59,7 +59,7 @@ func (s *schema) setDefaults(value reflect.Value) {
 			s.Items.setDefaults(value.Index(i))
 		}
 	case reflect.Struct:
-		for _, f := range jsonFields(value) {
+		for f := range jsonFields(value) {
 			of := s.Properties.field(f.name)
 			if of == nil {
 				continue

@@ -3,6 +3,7 @@ package compile
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 
@@ -63,7 +64,7 @@ func generic(v reflect.Value) (any, error) {
 
 func genericObject(v reflect.Value) (map[string]any, error) {
 	out := map[string]any{}
-	for _, f := range jsonFields(v) {
+	for f := range jsonFields(v) {
 		if f.absent {
 			continue
 		}
@@ -83,20 +84,28 @@ type jsonField struct {
 	absent bool
 }
 
-// jsonFields returns the fields of a struct and of those that it embeds.
-func jsonFields(v reflect.Value) (out []jsonField) {
+// jsonFields ranges over the fields of a struct and of those that it embeds.
+func jsonFields(v reflect.Value) iter.Seq[jsonField] {
+	return func(yield func(jsonField) bool) { eachJSONField(v, yield) }
+}
+
+func eachJSONField(v reflect.Value, yield func(jsonField) bool) bool {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch value := v.Field(i); {
 		case field.Anonymous && name == "" && value.Kind() == reflect.Struct:
-			out = append(out, jsonFields(value)...)
+			if !eachJSONField(value, yield) {
+				return false
+			}
 		case name != "":
-			out = append(out, jsonField{name, value, strings.Contains(options, "omitempty") && isEmpty(value) ||
-				strings.Contains(options, "omitzero") && value.IsZero()})
+			absent := strings.Contains(options, "omitempty") && isEmpty(value) || strings.Contains(options, "omitzero") && value.IsZero()
+			if !yield(jsonField{name, value, absent}) {
+				return false
+			}
 		}
 	}
-	return out
+	return true
 }
 
 // isEmpty reports what omitempty leaves out.

@@ -132,12 +132,12 @@ func TestSize(t *testing.T) {
 				}
 				step.Name, step.Template = "", ""
 			}
-			for i := 1; i < 32; i++ {
+			for i := 1; i < 8; i++ {
 				chain := s.Chains[0]
 				chain.Name = fmt.Sprintf("chain-%d", i)
 				s.Chains = append(s.Chains, chain)
 			}
-		}, []string{"spec.chains: 32768 steps in all chains together, at most 256 are possible"}},
+		}, []string{"spec.chains: 8192 steps in all chains together, at most 256 are possible"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			lt := builder.Minimal("test").Edit(tc.edit).Build()
