@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,8 +29,7 @@ func (s Simulation) Seeds(t *testing.T, fixed uint64) {
 	}
 	c := &campaign{process: s.process(t), T: t, last: fixed}
 	if *flagTime > 0 {
-		now := time.Now()
-		c.next, c.last, c.ends = uint64(now.Unix())<<20, 1<<63, now.Add(*flagTime)
+		c.next, c.last, c.ends = rand.Uint64()>>2, 1<<63, time.Now().Add(*flagTime)
 	}
 	c.Logf("seeds from %d", c.next)
 	var all sync.WaitGroup
