@@ -50,6 +50,9 @@ func (r *reconciler) compiled(ctx context.Context, f *run.Facts) (*run.Blocker, 
 
 // compile makes the plan of the pass, or returns what is wrong with the spec.
 func (o *observer) compile(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if b := f.Rejected(); b != nil {
+		return b, nil
+	}
 	if err := o.setAddresses(ctx, f); err != nil {
 		return nil, err
 	}

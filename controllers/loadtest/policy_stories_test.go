@@ -5,14 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
 func conditionOf(lt *v1alpha1.LoadTest, kind string) metav1.Condition {
@@ -47,6 +51,33 @@ func TestDeniedBeforeAnyPod(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeniedUntilAnEdit: an operator that allows what the one before denied does not run the test, which has finished, until a user edits it.
+func TestDeniedUntilAnEdit(t *testing.T) {
+	w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) { cfg.Limits.RequestsPerSecond = 500 })
+	w.apply(twoShards("denied", time.Second).Build())
+	denied := w.awaitPhase("denied", v1alpha1.PhaseInvalid)
+	w.endOperator()
+	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the pass of the next operator removes it
+		lt := w.get("denied")
+		apimeta.SetStatusCondition(&lt.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonRetryingAfterError, Message: "The operator failed 3 times in a row, and tries again"})
+		return w.client.Status().Update(w.ctx, lt)
+	}))
+	w.cfg.Limits.RequestsPerSecond = 0
+	w.operator()
+	lt := w.await("denied", "a pass", func(lt *v1alpha1.LoadTest) bool {
+		return conditionOf(lt, v1alpha1.ConditionReconciling).Reason != v1alpha1.ReasonRetryingAfterError
+	})
+	if diff := cmp.Diff(denied.Status, lt.Status); diff != "" {
+		t.Errorf("status (-denied +allowed):\n%s", diff)
+	}
+	if n := len(w.jobs()); n != 0 || w.exists(&statev1alpha1.LoadTestRun{}, desired.RunName(lt)) {
+		t.Errorf("%d Jobs, or a run record; want neither", n)
+	}
+	w.edit("denied", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](900) })
+	w.awaitPhase("denied", v1alpha1.PhaseCompleted)
 }
 
 // TestChangesAboveLimits: a rate and a number of shards above the limit have no effect, by edit or by the scale subresource.

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
@@ -25,6 +28,19 @@ type Blocker struct {
 func Invalid(reason, message string) *Blocker {
 	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage),
 		Final: true}
+}
+
+// Rejected returns the blocker of a test that has finished because its spec is invalid; nil: it has not. The spec stays
+// invalid until a user edits it: a test that has finished must not start because another version or configuration of
+// the operator allows what it did not.
+func (f *Facts) Rejected() *Blocker {
+	st := &f.LoadTest.Status
+	plan := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionPlanReady)
+	if plan == nil || plan.Status != metav1.ConditionFalse || plan.ObservedGeneration != f.LoadTest.Generation ||
+		!meta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished) {
+		return nil
+	}
+	return Invalid(plan.Reason, plan.Message)
 }
 
 // NotReady returns the blocker of a test whose runners are not ready.

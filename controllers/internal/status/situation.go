@@ -47,7 +47,8 @@ func situationOf(f *run.Facts, st *v1alpha1.LoadTestStatus) situation {
 	// False again.
 	case b != nil && b.Final:
 		const message = "The spec is invalid; see condition PlanReady"
-		is, not := cell{yes, b.Reason, message}, cell{no, b.Reason, message}
+		is := cell{yes, b.Reason, message + "; to run the test, edit the spec, or apply it under another name"}
+		not := cell{no, b.Reason, message}
 		return situation{v1alpha1.PhaseInvalid, cell{no, b.Reason, b.Message}, runners, is, not,
 			cell{no, v1alpha1.ReasonNotSucceeded, message}, reconciling(f, cell{}), cell{yes, b.Reason, b.Message}}
 	}
