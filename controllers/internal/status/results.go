@@ -197,10 +197,10 @@ func chainResults(chains []runnerv1alpha1.Chain, counters []runnerv1alpha1.Chain
 }
 
 // summary has the strings of kubectl get. Its rate is that of the moment while load is sent,
-// afterwards that of the whole test.
+// afterwards that of the whole test. The report of a test that ends before its start has no figures.
 func summary(n *v1alpha1.ShardCounts, view *shards.View, r *runnerv1alpha1.Report) *v1alpha1.Summary {
 	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
-	if r == nil || !view.Over() && view.StartedAt.IsZero() {
+	if view.Progress == nil || !view.Over() && view.StartedAt.IsZero() {
 		return out
 	}
 	out.Rate, out.Errors = build.FormatRate(view.Rate), build.FormatPercent(view.Progress.ErrorRate)

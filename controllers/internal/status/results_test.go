@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -112,6 +113,22 @@ func TestSetupIsLeftOut(t *testing.T) {
 		if v, ok := fields[name]; ok {
 			t.Errorf("%s is %v", name, v)
 		}
+	}
+}
+
+// TestReportBeforeTheStartRefused: the setup chains of the runners failed, and the API server refuses the report.
+func TestReportBeforeTheStartRefused(t *testing.T) {
+	s := runtest.New(runtest.WithJob, runtest.PodsRun, runtest.RunnersAre(done, done), refused("ConfigMap pcf-report"))
+	for i := range s.View.Shards {
+		s.View.Shards[i].Snapshot.StartedAt, s.View.Shards[i].Snapshot.Problem = 0, runnerv1alpha1.ProblemSetup
+	}
+	s.View.Progress, s.Report = nil, &runnerv1alpha1.Report{}
+	got := Of(s)
+	if diff := cmp.Diff(&v1alpha1.Summary{Shards: "0/2"}, got.Summary); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if c := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionRunnersReady); c.Reason != v1alpha1.ReasonWriteRefused {
+		t.Errorf("RunnersReady is %s because of %s", c.Status, c.Reason)
 	}
 }
 
