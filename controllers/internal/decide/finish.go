@@ -71,9 +71,9 @@ func recordsStored(f *run.Facts) bool {
 func verdictFacts(f *run.Facts) verdict.Facts {
 	facts := verdict.FactsOf(f.View.Snapshots(f.ToleratesLoss()))
 	if f.Report.Stopped == stopByDeadline && facts.Problem == "" {
-		facts = verdict.Facts{
-			Problem: runnerv1alpha1.ProblemDeadline,
-			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *f.LoadTest.Spec.ActiveDeadlineSeconds),
+		facts = verdict.Facts{Problem: runnerv1alpha1.ProblemDeadline, Message: "activeDeadlineSeconds passed"}
+		if d := f.LoadTest.Spec.ActiveDeadlineSeconds; d != nil { // a user can remove it meanwhile
+			facts.Message = fmt.Sprintf("activeDeadlineSeconds (%d) passed", *d)
 		}
 	}
 	facts.EndedByLoss = f.Report.Stopped == stopByTooFew || f.Report.Stopped == stopByLoss

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -41,6 +42,19 @@ func TestLossTolerated(t *testing.T) {
 		facts := verdictFacts(f)
 		if facts.LossTolerated != tt.want || (facts.Problem == "") != (tt.policy != v1alpha1.ShardLostFail) {
 			t.Errorf("%s: tolerated %v, problem %q", name, facts.LossTolerated, facts.Problem)
+		}
+	}
+}
+
+// TestStoppedByDeadline: a user can remove the deadline after it stopped the test.
+func TestStoppedByDeadline(t *testing.T) {
+	for want, deadline := range map[string]*int64{
+		"activeDeadlineSeconds (60) passed": ptr.To[int64](60), "activeDeadlineSeconds passed": nil,
+	} {
+		f := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runnerv1alpha1.StateDone, runnerv1alpha1.StateDone))
+		f.LoadTest.Spec.ActiveDeadlineSeconds, f.Report.Stopped = deadline, stopByDeadline
+		if facts := verdictFacts(f); facts.Problem != runnerv1alpha1.ProblemDeadline || facts.Message != want {
+			t.Errorf("problem %q, message %q; want %q", facts.Problem, facts.Message, want)
 		}
 	}
 }
