@@ -10,6 +10,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/internal/load/split"
 )
 
 // Begin decides the start.
@@ -27,13 +28,19 @@ func Begin(f *run.Facts, next *record.Record) error {
 }
 
 // Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods
-// of these shards are healthy, because the runners connect again with their larger shares.
+// of these shards are healthy, because the runners connect again with their larger shares. A choice from before the
+// present wait is of earlier pods: the test waits for all shards again.
 func Starters(f *run.Facts, next *record.Record) {
+	chosen, newest := f.Starters(), next.Newest()
+	earlier := chosen != nil && newest.DecidedAt.Time.Before(f.JobSince())
 	gone := func(i int) bool { return !healthy(f, i) }
-	if chosen := f.Starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
+	if chosen != nil && !earlier && !slices.ContainsFunc(chosen, gone) {
 		return
 	}
-	with, newest := enough(f), next.Newest()
+	with := enough(f)
+	if with == nil && earlier {
+		with = split.All(f.Plan.Shards)
+	}
 	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -61,7 +62,8 @@ func TestStarters(t *testing.T) {
 		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
 		"too many lost":            {minShards: 2, after: time.Second, edit: func(f *run.Facts) { podEnded(1, 2)(f); podEnded(2, 2)(f) }, fails: v1alpha1.ReasonRunnerLost},
 		"a pod was replaced":       {after: time.Second, edit: podReplaced(0), fails: v1alpha1.ReasonRunnerLost},
-		"chosen by another":        {minShards: 1, after: time.Second, edit: func(f *run.Facts) { f.Record.Append(record.Change{Revision: 2, Members: []int{0, 2}}) }, want: []int{0, 2}},
+		"chosen by another":        {minShards: 1, after: time.Second, edit: chosen(0), want: []int{0, 2}},
+		"chosen of earlier pods":   {minShards: 2, after: time.Second, edit: chosen(-time.Minute)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +129,13 @@ func TestNoPodOfAReadyRunner(t *testing.T) {
 		if got := lostBeforeStart(f); got != tt.want || CanStart(f) {
 			t.Errorf("%s: lost %q, can start %t; want %q, false", name, got, CanStart(f), tt.want)
 		}
+	}
+}
+
+// chosen makes the test start with two shards, by a decision some time after that for the Job.
+func chosen(after time.Duration) func(*run.Facts) {
+	return func(f *run.Facts) {
+		f.Record.Append(record.Change{Revision: 2, Members: []int{0, 2}, DecidedAt: metav1.NewMicroTime(runtest.Now.Add(after))})
 	}
 }
 
