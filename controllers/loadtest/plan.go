@@ -80,7 +80,8 @@ func usePlan(f *run.Facts, compiled *runnerv1alpha1.Plan) (err error) {
 	return err
 }
 
-// planStored sees to it that a ConfigMap has the plan, which tenants cannot change then.
+// planStored sees to it that a ConfigMap has the plan, which tenants cannot change then. A test that may not start yet
+// stores no plan: each change of the nodes makes another one, and all of them stay as long as the LoadTest.
 func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
 	c := r.memory.of(f.LoadTest)
 	if slices.Contains(f.ConfigMaps, c.storedPlan) && c.storedPlan.Name == desired.PlanName(f.LoadTest, f.PlanDigest) {
@@ -92,7 +93,7 @@ func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker
 		f.Block(run.Invalid(v1alpha1.ReasonPlanTooLarge, large.Error()))
 		return f.Blocked, r.hold(ctx, f)
 	}
-	if err != nil {
+	if err != nil || f.Unlocked != nil || f.Held() {
 		return nil, err
 	}
 	cm := desired.Plan(f.LoadTest, f.PlanDigest, gz, f.Warnings)

@@ -1,16 +1,23 @@
 package loadtest_test
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -50,6 +57,69 @@ func TestDeniedBeforeAnyPod(t *testing.T) {
 				t.Errorf("%d Jobs, want none", n)
 			}
 		})
+	}
+}
+
+// changeNodes replaces the operator by one that finds another node each time that it lists them.
+func (w *world) changeNodes() {
+	w.Helper()
+	w.endOperator()
+	var lists atomic.Int64
+	kube := rest.CopyConfig(apiServer)
+	kube.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Path != "/api/v1/nodes" {
+				return rt.RoundTrip(req)
+			}
+			body := fmt.Sprintf(`{"apiVersion":"v1","kind":"NodeList","items":[{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.%d"}]}}]}`, lists.Add(1))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		})
+	})
+	done, cancel, _ := w.replica(kube)
+	w.Cleanup(func() { cancel(); w.must(<-done) })
+}
+
+// plans are the names of the ConfigMaps that have plans of a test.
+func (w *world) plans(name string) (out []string) {
+	w.Helper()
+	var all corev1.ConfigMapList
+	w.must(w.client.List(w.ctx, &all, client.InNamespace(w.ns)))
+	for i := range all.Items {
+		if strings.HasPrefix(all.Items[i].Name, name+"-plan-") {
+			out = append(out, all.Items[i].Name)
+		}
+	}
+	return out
+}
+
+// TestNodesChangeBeforeTheStart: a test that may not start stores no plan, which stays until the LoadTest is deleted.
+func TestNodesChangeBeforeTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.changeNodes()
+	w.apply(locked("a", load).Build())
+	w.awaitLoad("a", 100)
+	w.apply(locked("waits", load).Build())
+	w.awaitLocked("waits", "held by LoadTest "+w.ns+"/a")
+	w.apply(twoShards("held", load).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
+	w.awaitPhase("held", v1alpha1.PhaseSuspended)
+	for ttl := range int32(2) {
+		w.later(2 * time.Minute)
+		for _, name := range []string{"waits", "held"} {
+			w.edit(name, func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To(3600 + ttl) }) // brings a pass
+			w.await(name, "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == int64(ttl)+2 })
+			if plans := w.plans(name); len(plans) != 0 {
+				t.Errorf("%s has plans %v, want none", name, plans)
+			}
+		}
+	}
+	w.edit("a", func(s *v1alpha1.LoadTestSpec) { s.Stop = true })
+	w.edit("held", func(s *v1alpha1.LoadTestSpec) { s.Suspend = false })
+	for _, name := range []string{"waits", "held"} {
+		w.awaitLoad(name, 100)
+		if plans := w.plans(name); len(plans) != 1 {
+			t.Errorf("%s has plans %v, want one", name, plans)
+		}
 	}
 }
 
