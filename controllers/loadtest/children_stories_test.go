@@ -338,9 +338,10 @@ func TestJobRefusedInTwoTurns(t *testing.T) {
 	w.awaitPhase("held", v1alpha1.PhaseFailed)
 }
 
-// A refusal of the Job has a bound of its own.
+// A refusal of the Job has a bound of its own. Nodes that change meanwhile do not lead to another Job.
 func TestJobRefusedForTooLong(t *testing.T) {
 	w := newWorld(t)
+	w.changeNodes()
 	w.refuseJobs()
 	w.apply(twoShards("never", time.Second).Build())
 	w.awaitMessage("never", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job never-1: ")

@@ -20,6 +20,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 )
@@ -239,11 +240,11 @@ func appendRange(dst []string, address string) []string {
 	return dst
 }
 
-// setAddresses finds the address policy of a plan that is compiled now. It stays the same as long as the run has a Job:
-// a node that joins must not lead to another plan and another Job.
+// setAddresses finds the address policy of a plan that is compiled now. It stays the same from the first attempt to
+// create the runners: a node that joins must not lead to another plan and another Job.
 func (o *observer) setAddresses(ctx context.Context, f *run.Facts) (err error) {
 	c := o.memory.of(f.LoadTest)
-	if c.addresses == nil || f.Job == nil {
+	if c.addresses == nil || f.Record.State == record.Pending {
 		if c.addresses, err = o.rules.policy(ctx, f.Now); err != nil {
 			return err
 		}
