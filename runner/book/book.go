@@ -27,6 +27,8 @@ type Book struct {
 	maxWait int64
 	// waiting requests have no stream yet, by target, oldest first.
 	waiting []ring.Ring[ID]
+	// reserved requests wait for a stream of the connection of their chain instance.
+	reserved ring.Ring[ID]
 	// expiries are the requests in flight, by timeout.
 	expiries  []expiry
 	exchanges Exchanges
@@ -99,8 +101,8 @@ func (b *Book) AnyInFlight() bool {
 	return slices.ContainsFunc(b.expiries, func(e expiry) bool { return e.first != None })
 }
 
-// Outstanding calls f with each request that is in flight, or was until the peer gave it back. Those are at the head of
-// their queue.
+// Outstanding calls f with each request that is in flight, or was until the peer gave it back. The latter are reserved,
+// or at the head of their queue.
 func (b *Book) Outstanding(f func(*Request)) {
 	for i := range b.expiries {
 		for id := b.expiries[i].first; id != None; id = b.all[id].next {
@@ -111,6 +113,11 @@ func (b *Book) Outstanding(f func(*Request)) {
 		q := &b.waiting[i]
 		for k := 0; k < q.Len() && b.all[q.At(k)].Retried; k++ {
 			f(&b.all[q.At(k)])
+		}
+	}
+	for k := range b.reserved.Len() {
+		if r := &b.all[b.reserved.At(k)]; r.Retried {
+			f(r)
 		}
 	}
 }
@@ -126,8 +133,15 @@ func (b *Book) Add(a chain.Activation, target int32, due, now int64, stage int16
 // At returns the record of a request. It is valid until the next call of Add or Shrink.
 func (b *Book) At(id ID) *Request { return &b.all[id] }
 
-// Wait puts a request at the end of its target's queue.
-func (b *Book) Wait(id ID) { b.waiting[b.all[id].Target].Push(id) }
+// Wait puts a request at the end of its target's queue, or at the head if the peer has given it back.
+func (b *Book) Wait(id ID) {
+	r := &b.all[id]
+	if q := &b.waiting[r.Target]; r.Retried {
+		q.PushFront(id)
+	} else {
+		q.Push(id)
+	}
+}
 
 // Waiting returns how many requests wait for a stream to a target.
 func (b *Book) Waiting(target int32) int { return b.waiting[target].Len() }
@@ -153,18 +167,26 @@ func (b *Book) IsOverdue(id ID, at int64) bool {
 	return at == pace.Never || b.all[id].Due+b.maxWait <= at
 }
 
-// PopOf removes the requests of a chain instance from the queue of a target, and appends them to dst.
-func (b *Book) PopOf(instance, target int32, dst []ID) []ID {
+// Reserve lets a request, which is in no queue, wait for the connection of its chain instance.
+func (b *Book) Reserve(id ID) { b.reserved.Push(id) }
+
+// Reserved returns how many requests wait for the connections of their chain instances.
+func (b *Book) Reserved() int { return b.reserved.Len() }
+
+// PopReserved removes and returns the request that was reserved first.
+func (b *Book) PopReserved() (id ID) { return b.reserved.Pop() }
+
+// ReserveAll reserves the requests of a chain instance in the queue of a target.
+func (b *Book) ReserveAll(instance, target int32) {
 	q := &b.waiting[target]
 	for range q.Len() {
 		id := q.Pop()
 		if b.all[id].Instance == instance {
-			dst = append(dst, id)
+			b.Reserve(id)
 		} else {
 			q.Push(id)
 		}
 	}
-	return dst
 }
 
 // NextOverdue returns when the first request has waited too long for a stream to one of the first targets.
@@ -221,7 +243,7 @@ func (b *Book) GiveBack(id ID, address string) {
 	if r.Exchange != nil {
 		r.Exchange.clear()
 	}
-	b.waiting[r.Target].PushFront(id)
+	b.Wait(id)
 }
 
 // End frees the record of a request, which has its outcome and is in no queue.

@@ -10,9 +10,11 @@ import (
 	"github.com/h2surge/h2surge/runner/pace"
 )
 
-// model is a book in plain lists: the requests that wait, by target, and those in flight, by timeout, in the order of sending.
+// model is a book in plain lists: the requests that wait, by target, those that are reserved, and those in flight, by
+// timeout, in the order of sending.
 type model struct {
 	waiting  [2][]ID
+	reserved []ID
 	inFlight [2][]ID
 }
 
@@ -27,7 +29,7 @@ func TestBook(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for now := int64(1); now < 100_000; now++ {
 		target, class := r.Int32N(2), r.IntN(2)
-		switch r.IntN(5) {
+		switch r.IntN(7) {
 		case 0, 1:
 			id := b.Add(chain.Activation{Step: r.Int32N(2)}, target, now-r.Int64N(3), now, 0)
 			b.Wait(id)
@@ -58,6 +60,18 @@ func TestBook(t *testing.T) {
 		case 4:
 			m.expire(t, &b, now)
 			m.dropOverdue(t, &b, target, now)
+		case 5:
+			if b.Waiting(target) > 0 {
+				id := b.Pop(target)
+				b.Reserve(id)
+				m.waiting[target], m.reserved = m.waiting[target][1:], append(m.reserved, id)
+			}
+		case 6:
+			if b.Reserved() > 0 {
+				id := b.PopReserved()
+				b.Wait(id)
+				m.wait(b.At(id), id)
+			}
 		}
 		m.check(t, &b)
 	}
@@ -68,6 +82,17 @@ func TestBook(t *testing.T) {
 		if n := len(m.waiting[target]); n > 0 {
 			t.Errorf("%d requests still wait for target %d", n, target)
 		}
+	}
+}
+
+// wait lets a request that was reserved wait for any connection.
+func (m *model) wait(r *Request, id ID) {
+	m.reserved = slices.DeleteFunc(m.reserved, func(i ID) bool { return i == id })
+	q := &m.waiting[r.Target]
+	if r.Retried {
+		*q = slices.Insert(*q, 0, id)
+	} else {
+		*q = append(*q, id)
 	}
 }
 
@@ -117,6 +142,11 @@ func (m *model) check(t *testing.T, b *Book) {
 			}
 		}
 	}
+	for _, id := range m.reserved {
+		if b.At(id).Retried {
+			outstanding++
+		}
+	}
 	for class, ids := range m.inFlight {
 		outstanding += len(ids)
 		if len(ids) > 0 {
@@ -128,7 +158,7 @@ func (m *model) check(t *testing.T, b *Book) {
 	if b.NextOverdue(2) != overdue || b.NextExpiry() != expiry || got != outstanding || b.AnyInFlight() != (expiry != pace.Never) {
 		t.Fatalf("overdue %d, expiry %d, outstanding %d, any in flight %v; want %d, %d, %d", b.NextOverdue(2), b.NextExpiry(), got, b.AnyInFlight(), overdue, expiry, outstanding)
 	}
-	if want := len(m.waiting[0]) + len(m.waiting[1]) + len(m.inFlight[0]) + len(m.inFlight[1]); b.InUse() != want {
+	if want := len(m.waiting[0]) + len(m.waiting[1]) + len(m.reserved) + len(m.inFlight[0]) + len(m.inFlight[1]); b.InUse() != want {
 		t.Fatalf("%d requests in use, want %d", b.InUse(), want)
 	}
 }

@@ -110,7 +110,9 @@ func sleepsOn(b *bench) string {
 			return "a request waits and no connection is opened: " + name
 		}
 	}
-	for _, id := range w.outcomes.owned {
+	for range w.requests.Reserved() {
+		id := w.requests.PopReserved()
+		w.requests.Reserve(id)
 		if r := w.requests.At(id); w.conns.To(r.Target).TakeFor(r.Instance) != nil {
 			return "a request waits and the connection of its instance has a free stream"
 		}

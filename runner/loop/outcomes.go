@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -22,8 +21,6 @@ import (
 type outcomes struct {
 	messages
 	slots *slots.Slots
-	// owned requests wait for a stream of the connection of their chain instance.
-	owned []book.ID
 }
 
 // abortReason is the reason that aborts a chain instance after such an outcome.
@@ -171,18 +168,17 @@ func (o *outcomes) dropWaiting(at int64) {
 			o.dropRequest(id, rv.AbortDropped, why)
 		}
 	}
-	o.dropOwned(at)
+	o.dropReserved(at)
 }
 
-// dropOwned is as dropWaiting, for the requests that wait for the connections of their chain instances.
-func (o *outcomes) dropOwned(at int64) {
-	for i := 0; i < len(o.owned); {
-		id := o.owned[i]
+// dropReserved is as dropWaiting, for the requests that wait for the connections of their chain instances.
+func (o *outcomes) dropReserved(at int64) {
+	for range o.requests.Reserved() {
+		id := o.requests.PopReserved()
 		if !o.requests.IsOverdue(id, at) {
-			i++
+			o.requests.Reserve(id)
 			continue
 		}
-		o.owned = slices.Delete(o.owned, i, i+1)
 		o.dropRequest(id, rv.AbortDropped, o.noStreamCause(int(o.requests.At(id).Target), at))
 	}
 }

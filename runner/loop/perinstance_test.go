@@ -7,7 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"golang.org/x/net/http2"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/book"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // TestPerInstance: each chain instance has a connection that carries its requests and no others, and that closes when it
@@ -58,6 +62,37 @@ func TestPerInstanceAfterLoss(t *testing.T) {
 	b := newBench(t, p, ok(time.Millisecond))
 	if got := b.run(); got.Done != 20 || len(b.conns) != 20 {
 		t.Errorf("%d requests are done over %d connections, want 20 over 20", got.Done, len(b.conns))
+	}
+}
+
+// TestPerInstanceCountsGivenBack: a request that GOAWAY gives back counts as in flight after each turn, both while it
+// waits for the end of the connection of its instance and while it waits for another connection, with other requests.
+func TestPerInstanceCountsGivenBack(t *testing.T) {
+	together := func(s *rv.Step) { s.Group = 1 }
+	p := steps(perSecond(40, 500*time.Millisecond), step("a", together), step("b", together))
+	p.Targets[0].Connections = 1
+	p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true}
+	var b *bench
+	b = newBench(t, p, func(r *simRequest) reply {
+		if r.Conn == 0 && r.Stream == 3 {
+			b.conns[0].Out.Write(h2.AppendGoAway(nil, 1, http2.ErrCodeNo, ""))
+			return reply{}
+		}
+		return reply{Status: 200, After: 300 * time.Millisecond}
+	})
+	withOthers := false // it has waited for any connection
+	b.everyTurn = func() {
+		if t.Failed() {
+			return
+		}
+		b.totals()
+		for id := range book.ID(b.w.requests.Len()) {
+			r := b.w.requests.At(id)
+			withOthers = withOthers || r.Retried && !r.InFlight && b.w.requests.Reserved() == 0 && b.w.requests.Waiting(0) > 1
+		}
+	}
+	if got := b.run(); got.Retried != 1 || !withOthers {
+		t.Errorf("%d requests were given back, want 1; it waited with others: %v", got.Retried, withOthers)
 	}
 }
 

@@ -55,19 +55,19 @@ func (s *sender) admitUnpaced() {
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free, and opens connections for the others.
 func (s *sender) sendWaiting() {
-	s.sendOwned()
+	s.sendReserved()
 	for i := range s.targets.Len() {
 		s.sendWaitingTo(int32(i))
 		s.conns.ConnectFor(int32(i)) // a closed loop needs all connections
 	}
-	s.sendOwned()
+	s.sendReserved()
 	s.dropWaiting(s.now)
 }
 
 func (s *sender) sendWaitingTo(target int32) {
 	for s.requests.Waiting(target) > 0 {
 		if s.conns.To(target).OwnedBy(s.requests.Oldest(target).Instance) != nil { // it is sent again
-			s.owned = append(s.owned, s.requests.Pop(target))
+			s.requests.Reserve(s.requests.Pop(target))
 			continue
 		}
 		c := s.conns.To(target).Take()
@@ -122,31 +122,30 @@ func (s *sender) send(id book.ID, c *conns.Conn) bool {
 // own gives a connection to the chain instance of a request, with those of its requests that wait.
 func (s *sender) own(c *conns.Conn, r *book.Request) {
 	if s.conns.To(c.Target()).Own(c, r.Instance) && s.flow.At(r.Instance).Outstanding() > 1 {
-		s.owned = s.requests.PopOf(r.Instance, c.Target(), s.owned)
+		s.requests.ReserveAll(r.Instance, c.Target())
 	}
 }
 
 // wait lets a request wait for a stream: of the connection of its chain instance, or of any.
 func (s *sender) wait(id book.ID) {
 	if r := s.requests.At(id); s.conns.To(r.Target).OwnedBy(r.Instance) != nil {
-		s.owned = append(s.owned, id)
+		s.requests.Reserve(id)
 		return
 	}
 	s.requests.Wait(id)
 }
 
-// sendOwned sends the requests that wait for the connections of their chain instances. If such a connection has ended,
-// a request waits for any.
-func (s *sender) sendOwned() {
-	all := s.owned
-	s.owned = s.owned[:0]
-	for _, id := range all {
+// sendReserved sends the requests that wait for the connections of their chain instances. If such a connection has
+// ended, a request waits for any.
+func (s *sender) sendReserved() {
+	for range s.requests.Reserved() {
+		id := s.requests.PopReserved()
 		r := s.requests.At(id)
 		switch p := s.conns.To(r.Target); {
 		case p.OwnedBy(r.Instance) == nil:
 			s.requests.Wait(id)
 		case p.TakeFor(r.Instance) == nil:
-			s.owned = append(s.owned, id)
+			s.requests.Reserve(id)
 		default:
 			s.send(id, p.TakeFor(r.Instance))
 		}
