@@ -275,19 +275,23 @@ func TestHTTP3Timeouts(t *testing.T) {
 	s := newQUIC(t, nil)
 	left := make(chan struct{}, 20)
 	s.handle(func(_ http.ResponseWriter, r *http.Request) {
-		if s.requests.Add(1)%10 == 0 {
-			<-r.Context().Done()
-			left <- struct{}{}
+		if r.URL.Path != "/hang" {
+			s.requests.Add(1)
+			return
 		}
+		<-r.Context().Done()
+		left <- struct{}{}
 	})
+	// Only the requests that hang have little time.
 	p := s.plan(s.socket.LocalAddr().String(), 200)
-	p.Chains[0].Steps[0].Timeout = 200 * time.Millisecond
+	hang := p.Chains[0].Steps[0]
+	hang.Path, hang.Timeout = text("/hang"), 200*time.Millisecond
+	p.Chains[0].Weight = 9
+	p.Chains = append(p.Chains, rv.Chain{Name: "hang", Weight: 1, Steps: []rv.Step{hang}})
 	got := mustExecute(t, p).Counters
-	for range 20 {
-		<-left
-	}
-	if got.Sent != 200 || got.TimedOut != 20 || got.Succeeded != 180 || s.requests.Load() != 200 {
-		t.Errorf("%+v; the server has %d requests", got, s.requests.Load())
+	<-left // a busy server can miss the others: their streams may be reset before it reads them
+	if got.Sent != 200 || got.TimedOut != 20 || got.Succeeded != 180 || s.requests.Load() != 180 {
+		t.Errorf("%+v; the server answered %d requests", got, s.requests.Load())
 	}
 }
 

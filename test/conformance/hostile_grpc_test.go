@@ -170,7 +170,7 @@ func TestHostileCalls(t *testing.T) {
 			_ = c.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream)
 		})},
 		{h2row: h2row{
-			name: "Requests a message, and no end before the deadline", plan: func(p *rv.Plan) { setTimeout(p, 200*time.Millisecond) },
+			name: "Requests a message, and no end before the deadline", plan: shortTimeout,
 			want: outcome{place: theStream, codes: []http2.ErrCode{http2.ErrCodeCancel}, timedOut: 1},
 			commit: func(c *h2conn, id uint32) {
 				c.headers(id, false, grpcHeader...)
