@@ -127,11 +127,14 @@ func TestAuth(t *testing.T) {
 func TestNoTokenNoLoad(t *testing.T) {
 	w := serve(t, true, func(http.ResponseWriter, *http.Request, string) string { return "" })
 	p := plain(w, true, 20, get("a"))
-	p.Targets[0].ConnectTimeout = 200 * time.Millisecond
 	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: filepath.Join(t.TempDir(), "none")}}
-	_, err := Run(t.Context(), p, split.Whole(p), Options{}, nil)
-	if err == nil || !strings.Contains(err.Error(), "tokenFile") || len(w.seen()) > 0 {
-		t.Errorf("error %v, the target has seen %v", err, w.seen())
+	r := connecting(t, p, split.Whole(p))
+	var s *rv.Snapshot
+	if !eventually(func() bool {
+		s = r.Snapshot()
+		return s.Counters.Connects == int64(p.Targets[0].Connections) && strings.Contains(s.Message, "tokenFile")
+	}) || s.State != rv.StateConnecting || len(w.seen()) > 0 {
+		t.Errorf("%s with %d connections, problem %q, the target has seen %v", s.State, s.Counters.Connects, s.Message, w.seen())
 	}
 }
 

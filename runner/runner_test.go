@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -313,10 +314,8 @@ func TestUnreachableTarget(t *testing.T) {
 	address := l.Addr().String()
 	_ = l.Close()
 	plan := lifeCycle(address, rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
-	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
-	s, err := Run(t.Context(), plan, split.Whole(plan), Options{}, nil)
-	if !errors.Is(err, errUnreachable) || s == nil || s.Problem != rv.ProblemConnect {
-		t.Errorf("error %v, snapshot %+v", err, s)
+	if got := problem(t, plan, "refused"); !strings.HasPrefix(got, "ConnectFailed: ") || !strings.Contains(got, "refused") {
+		t.Errorf("problem %q", got)
 	}
 }
 

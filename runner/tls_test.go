@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -87,7 +88,8 @@ func TestTLSProblemsAreTold(t *testing.T) {
 	}
 }
 
-// problem is why a runner cannot take a plan, or else what it reports while it connects: as soon as that has a text.
+// problem is why a runner cannot take a plan, or else the problem and the message that it reports
+// while it connects: as soon as that has a text.
 func problem(t *testing.T, plan *rv.Plan, text string) (got string) {
 	t.Helper()
 	r, err := New(plan, Options{})
@@ -99,7 +101,8 @@ func problem(t *testing.T, plan *rv.Plan, text string) (got string) {
 		return err.Error()
 	}
 	eventually(func() bool {
-		got = r.Snapshot().Message
+		s := r.Snapshot()
+		got = fmt.Sprintf("%s: %s", s.Problem, s.Message)
 		return strings.Contains(got, text)
 	})
 	return got

@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/internal/load/split"
 )
 
-// ready is a runner that has had a share and has connected.
-func ready(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
+// connecting returns a runner that has its share and connects.
+func connecting(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
 	t.Helper()
 	r, err := New(plan, Options{Workers: 2})
 	if err != nil {
@@ -22,6 +22,13 @@ func ready(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
 	if err := r.Update(rv.Update{Revision: 1, Share: share}); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// ready is a runner that has had a share and has connected.
+func ready(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
+	t.Helper()
+	r := connecting(t, plan, share)
 	await(t, r, rv.StateReady)
 	return r
 }
