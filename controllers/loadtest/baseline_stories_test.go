@@ -105,11 +105,8 @@ func TestHostileBaseline(t *testing.T) {
 // The first run of a schedule has no baseline, and is that of the second one.
 func TestBaselineOfASchedule(t *testing.T) {
 	w := newWorld(t)
-	s := w.schedule("regression")
-	s.Spec.Template.Spec.Thresholds = append(s.Spec.Template.Spec.Thresholds, v1alpha1.Threshold{Name: "same",
-		Metric: v1alpha1.MetricErrorRate, MaxIncrease: "1%", Baseline: &v1alpha1.Baseline{Schedule: "regression"}})
-	w.must(w.client.Create(w.ctx, s))
-	w.operator()
+	w.schedule("regression", v1alpha1.Threshold{Name: "same", Metric: v1alpha1.MetricErrorRate, MaxIncrease: "1%",
+		Baseline: &v1alpha1.Baseline{Schedule: "regression"}})
 	last := func() *v1alpha1.FinishedLoadTest { return w.scheduleStatus("regression").LastFinished }
 	w.Eventually(last).ShouldNot(gomega.BeNil())
 	first := w.get(last().Name)

@@ -12,12 +12,12 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// schedule returns a schedule that is due each minute, and sets the clock to a second before the next minute.
-func (w *world) schedule(name string) *v1alpha1.LoadTestSchedule {
+// schedule creates a schedule that is due each minute, and starts an operator whose clock is at the first of these minutes.
+// The API server stamps the schedule with the time of this machine, which may be in the next minute when it does.
+func (w *world) schedule(name string, thresholds ...v1alpha1.Threshold) *v1alpha1.LoadTestSchedule {
 	w.Helper()
-	now := time.Now()
-	w.ahead.Store(int64(now.Truncate(time.Minute).Add(59 * time.Second).Sub(now)))
-	return &v1alpha1.LoadTestSchedule{
+	w.endOperator()
+	s := &v1alpha1.LoadTestSchedule{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns},
 		Spec: v1alpha1.LoadTestScheduleSpec{
 			Schedule: "* * * * *",
@@ -27,6 +27,13 @@ func (w *world) schedule(name string) *v1alpha1.LoadTestSchedule {
 			},
 		},
 	}
+	spec := &s.Spec.Template.Spec
+	spec.Thresholds = append(spec.Thresholds, thresholds...)
+	w.must(w.client.Create(w.ctx, s))
+	due := s.CreationTimestamp.Truncate(time.Minute).Add(time.Minute)
+	w.ahead.Store(int64(time.Until(due)))
+	w.operator()
+	return s
 }
 
 func (w *world) scheduleStatus(name string) *v1alpha1.LoadTestScheduleStatus {
@@ -40,7 +47,6 @@ func (w *world) scheduleStatus(name string) *v1alpha1.LoadTestScheduleStatus {
 func TestSchedule(t *testing.T) {
 	w := newWorld(t)
 	s := w.schedule("minutely")
-	w.must(w.client.Create(w.ctx, s))
 	if s.Spec.TimeZone != "Etc/UTC" || s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyForbid || *s.Spec.HistoryLimits.Passed != 3 || s.Spec.Template.Spec.Runner.OnShardLost == "" {
 		t.Errorf("defaults: %+v", s.Spec)
 	}
