@@ -201,10 +201,14 @@ func TestLockTaken(t *testing.T) {
 	w.awaitPhase("a", v1alpha1.PhaseStarting)
 	b := w.apply(locked("b", load).Build())
 	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a")
-	lock := &statev1alpha1.LoadTestLock{}
-	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "core"}, lock))
-	lock.Holder.Name, lock.Holder.UID = b.Name, b.UID
-	w.must(w.client.Update(w.ctx, lock))
+	w.Eventually(func() error { // the operator writes it, too
+		lock := &statev1alpha1.LoadTestLock{}
+		if err := w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "core"}, lock); err != nil {
+			return err
+		}
+		lock.Holder.Name, lock.Holder.UID = b.Name, b.UID
+		return w.client.Update(w.ctx, lock)
+	}).Should(gomega.Succeed())
 	w.awaitLoad("b", 100)
 	w.awaitLocked("a", "held by LoadTest "+w.ns+"/b")
 	w.holding(nil)
