@@ -18,11 +18,11 @@ func TestFit(t *testing.T) {
 	report := runnerv1alpha1.Report{
 		Steps: steps, Histograms: &runnerv1alpha1.ReportHistograms{}, Windows: []runnerv1alpha1.Window{{Histogram: runnerv1alpha1.Histogram{Count: 1}}},
 	}
-	whole, dropped, err := fit(report, 1<<20, reportDetails)
+	whole, dropped, err := fit(report, 1<<20)
 	if err != nil || len(dropped) != 0 {
 		t.Fatalf("dropped %v (%v) although all fits", dropped, err)
 	}
-	small, dropped, err := fit(report, len(whole)/2, reportDetails)
+	small, dropped, err := fit(report, len(whole)/2)
 	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"windows.histogram", "histograms", "windows", "shards", "targets", "steps"}) {
 		t.Errorf("%d bytes, dropped %v (%v)", len(small), dropped, err)
 	}
@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 	if len(report.Steps) != 200 || report.Histograms == nil || report.Windows[0].Histogram.Count != 1 {
 		t.Error("fitting changed the report itself")
 	}
-	if _, _, err := fit(report, 10, reportDetails); err == nil {
+	if _, _, err := fit(report, 10); err == nil {
 		t.Error("something fits into 10 bytes")
 	}
 }

@@ -3,7 +3,6 @@ package loadtest
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -58,7 +57,7 @@ func (r *reconciler) endBeforeStart(ctx context.Context, f *run.Facts, why *run.
 func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alpha1.Report) error {
 	f.Report = report
 	end := status.End(f, &report.Verdict)
-	gz, dropped, err := fit(*f.Report, f.Config.Report.MaxBytes, reportDetails)
+	gz, dropped, err := fit(*f.Report, f.Config.Report.MaxBytes)
 	if err != nil {
 		end.Message = shorten.To(end.Message+"; the report is not stored: "+err.Error(), run.MaxMessage)
 		return r.storeEnd(ctx, f, end)
@@ -85,61 +84,4 @@ func (r *reconciler) storeEnd(ctx context.Context, f *run.Facts, end *record.End
 		f.Again(0)
 	}
 	return err
-}
-
-var reportDetails = []detail[runnerv1alpha1.Report]{
-	{"windows.histogram", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Windows = slices.Clone(r.Windows)
-		for i := range r.Windows {
-			r.Windows[i].Histogram = runnerv1alpha1.Histogram{}
-		}
-		return r
-	}},
-	{"histograms", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Histograms = nil
-		return r
-	}},
-	{"windows", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Windows, r.WindowsFrom = nil, 0
-		return r
-	}},
-	{"shards", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Shards = nil
-		return r
-	}},
-	{"targets", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Targets = nil
-		return r
-	}},
-	{"steps", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Steps = nil
-		return r
-	}},
-	{"observations.points", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Observations = slices.Clone(r.Observations)
-		for i := range r.Observations {
-			series := slices.Clone(r.Observations[i].Series)
-			for k := range series {
-				series[k].Points = nil
-			}
-			r.Observations[i].Series = series
-		}
-		return r
-	}},
-	{"samples", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Samples, r.Slowest = nil, nil
-		return r
-	}},
-	{"operations", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Operations = nil
-		return r
-	}},
-	{"generator.cpus", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Generator.CPUs = nil
-		return r
-	}},
-	{"causes", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
-		r.Causes, r.Failures = nil, nil
-		return r
-	}},
 }
