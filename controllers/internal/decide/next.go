@@ -7,6 +7,7 @@ import (
 
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
 // change takes over the change that the collector proposes. The runners get it after it is stored.
@@ -61,17 +62,18 @@ func Next(f *run.Facts, next *record.Record, ended []record.Shard) error {
 	return loadEnded(f, next)
 }
 
-// stop decides an early end.
+// stop decides an early end. The threshold that ends the test replaces its own earlier failure.
 func stop(f *run.Facts, next *record.Record) error {
 	if next.Stop != nil {
 		return nil
 	}
 	reason := cmp.Or(StopReason(f), stopByLosses(f, next))
-	if a := aborting(f, next); reason == "" && a != nil {
-		reason = a.reason()
+	if a := f.View.Abort; reason == "" && a != nil && next.State == record.Running {
+		reason = verdict.AbortReason(a.Name, a.After)
 		failed := record.ThresholdOf(a.Name, a.Observation)
 		failed.Abort = true
-		next.Thresholds = append(withoutThreshold(next.Thresholds, a.Name), failed)
+		same := func(t record.Threshold) bool { return t.Name == a.Name }
+		next.Thresholds = append(slices.DeleteFunc(next.Thresholds, same), failed)
 	}
 	if reason == "" {
 		return nil
