@@ -15,7 +15,8 @@ const (
 // Search makes the test look for the highest load at which all thresholds pass. The test sends probes, each at one
 // load. It multiplies the load by four until a probe fails, or divides it by four until one holds. Then it probes the
 // geometric mean of the highest load that held and the lowest one that failed, until they differ by at most precision,
-// and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
+// and probes both again. Between two probes it sends nothing until all responses came and no step awaits a
+// notification. Connections stay open.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || self.min <= self.start",message="start must be at least min",fieldPath=".start"
 // +kubebuilder:validation:XValidation:rule="!has(self.start) || !has(self.max) || self.start <= self.max",message="start must be at most max",fieldPath=".start"

@@ -17,8 +17,8 @@ The search sends probes, each at one load for --probe-duration. It multiplies th
 by four until a probe fails, or divides it by four until one holds. Then it probes the
 geometric mean of the highest load that held and the lowest one that failed, until they
 differ by at most --precision, and probes both again. Between two probes it sends
-nothing until all responses came. Connections stay open. --load says whether a load is a
-rate or a number of requests in flight.
+nothing until all responses came and no step awaits a notification. Connections stay
+open. --load says whether a load is a rate or a number of requests in flight.
 
 With URLs, a probe holds if the limits of the flags hold. With a manifest, it holds if
 all thresholds of the manifest pass; spec.search has the fields of the flags. Without a

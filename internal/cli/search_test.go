@@ -21,6 +21,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/internal/mock"
+	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
 // queueEngine sends to a simulated queue. It executes the probes of a search as a runner does: a stage that holds waits for an
@@ -325,5 +326,55 @@ spec:
 `, 0, "-f", "-")
 	if c := &report.Search.Probes[0].Thresholds[0]; !c.Passed || c.Observed == rv.ObservedNone {
 		t.Errorf("probe: %s", c)
+	}
+}
+
+// TestSearchAwaitsNotifications: the notifications of a probe count for this probe, although they come after its end.
+func TestSearchAwaitsNotifications(t *testing.T) {
+	waits(t)
+	for unsent, want := range map[string]func(rate string) bool{
+		"0":   func(rate string) bool { return rate == "0%" },
+		"50%": func(rate string) bool { return rate != "0%" && !strings.HasPrefix(rate, "-") },
+	} {
+		t.Run(unsent, func(t *testing.T) {
+			waits(t)
+			set, err := rules.Load([]byte(`apiVersion: h2surge.io/v1alpha1
+kind: Target
+rules:
+  - name: subscribe
+    match: {method: POST, path: "/"}
+    responses: [{status: 201}]
+    notify: [{name: late, uri: "${json:/callback}", delay: {fixed: 500ms}, unsent: `+unsent+`}]
+`), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			peer := serve(t, mock.Options{Rules: set, Seed: 1})
+			report := runAny(t, `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: search}
+spec:
+  targets: [{name: target, url: "http://`+peer.Addr().String()+`"}]
+  variables: [{name: id, counter: {}}]
+  listeners: [{name: events}]
+  chains:
+    - name: subscription
+      target: target
+      steps:
+        - name: subscribe
+          request: {method: POST, path: /, body: '{"callback":"${listener.events.url}/${id}"}', expect: {status: [201]}}
+        - {name: notification, await: {listener: events, match: {path: "/${id}"}, timeout: 3s}}
+  search: {start: 100, min: 25, max: 400, maxProbes: 2, probeDuration: 1s, settleDuration: 0s}
+  thresholds: [{name: complete, metric: NotificationErrorRate, max: 0%}]
+`, "-f", "-")
+			if n := len(report.Search.Probes); n != 2 {
+				t.Fatalf("%d probes, want 2", n)
+			}
+			for i, p := range report.Search.Probes {
+				if rate := p.Thresholds[0].Observed; !want(rate) {
+					t.Errorf("probe %d: %s of the notifications are missing", i+1, rate)
+				}
+			}
+		})
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
-// Waits returns whether all runners wait at the begin of a probe, and all their earlier requests have an outcome. No
-// request is in flight or waits for a stream then, so the difference of the snapshots at two such points is exactly
-// what was sent between them.
+// Waits returns whether all runners wait at the begin of a probe, and all their earlier requests and notifications
+// have an outcome. No request is in flight or waits for a stream then, and no step waits for a notification, so the
+// difference of the snapshots at two such points is exactly what was sent between them.
 func Waits(plan *rv.Plan, probe int, snapshots []rv.Snapshot) bool {
 	first, _ := plan.Search.Stages(probe)
 	found := false
@@ -28,11 +28,16 @@ func Waits(plan *rv.Plan, probe int, snapshots []rv.Snapshot) bool {
 	return found
 }
 
-// unsettled returns whether a runner has not ended the stages before one, or has requests of them without an outcome,
-// or has slots of that stage.
+// unsettled returns whether a runner has not ended the stages before one, or has requests or steps of them without an
+// outcome, or has slots of that stage.
 func unsettled(s *rv.Snapshot, stage int) bool {
 	if s.Counters.InFlightAtEnd+s.Counters.WarmUpInFlight > 0 || s.Stages[stage].Slots > 0 {
 		return true
+	}
+	for i := range s.Listeners {
+		if s.Listeners[i].Waiting > 0 {
+			return true
+		}
 	}
 	for i := range s.Stages[:stage] {
 		if c := &s.Stages[i]; c.Ended == 0 || c.Slots > c.Sent+c.Dropped {

@@ -31,6 +31,37 @@ func TestOutcomeOf(t *testing.T) {
 	}
 }
 
+// TestWaits: a runner that is ready for the second probe, and what keeps it from being ready.
+func TestWaits(t *testing.T) {
+	plan := &rv.Plan{Rates: make([]rv.Rate, 3), Search: &rv.Search{}}
+	for _, tt := range []struct {
+		name string
+		edit func(*rv.Snapshot)
+		want bool
+	}{
+		{"ready", func(*rv.Snapshot) {}, true},
+		{"another one has ended", func(s *rv.Snapshot) { s.State = rv.StateDone }, true},
+		{"its load runs", func(s *rv.Snapshot) { s.Suspended = false }, false},
+		{"a request is in flight", func(s *rv.Snapshot) { s.Counters.InFlightAtEnd = 1 }, false},
+		{"a request of the warm-up is in flight", func(s *rv.Snapshot) { s.Counters.WarmUpInFlight = 1 }, false},
+		{"a step waits for a notification", func(s *rv.Snapshot) { s.Listeners[1].Waiting = 1 }, false},
+		{"a notification waits for its step", func(s *rv.Snapshot) { s.Listeners[1].Early = 1 }, true},
+		{"a request waits for a stream", func(s *rv.Snapshot) { s.Stages[0].Slots = 11 }, false},
+		{"the probe has not ended", func(s *rv.Snapshot) { s.Stages[0].Ended = 0 }, false},
+		{"the next probe has begun", func(s *rv.Snapshot) { s.Stages[1].Slots = 1 }, false},
+	} {
+		snapshots := make([]rv.Snapshot, 2)
+		for i := range snapshots {
+			snapshots[i] = rv.Snapshot{State: rv.StateRunning, StartedAt: 1, Suspended: true, Listeners: make([]rv.ListenerCounters, 2),
+				Stages: []rv.StageCounters{{Sent: 9, Dropped: 1, Slots: 10, Ended: 5}, {}, {}}}
+		}
+		tt.edit(&snapshots[1])
+		if got := Waits(plan, 1, snapshots); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestFiguresAfterUnauthorized: a request that an earlier probe sent without its token says nothing about this one.
 func TestFiguresAfterUnauthorized(t *testing.T) {
 	const second = int64(time.Second)
