@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
@@ -15,9 +16,9 @@ type endingCache struct {
 }
 
 // newCache is ctrl.Options.NewCache.
-func newCache(process context.Context) cache.NewCacheFunc {
+func newCache(process context.Context, log logr.Logger) cache.NewCacheFunc {
 	return func(config *rest.Config, opts cache.Options) (cache.Cache, error) {
-		c, err := cache.New(config, opts)
+		c, err := newPartialCache(process, config, opts, log)
 		return endingCache{c, process}, err
 	}
 }

@@ -72,11 +72,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 // manager runs on while the API server does not answer. It is to be started with ctx.
 func NewManager(ctx context.Context, kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (
 	ctrl.Manager, loadtest.Leader, error) {
-	opts.NewCache = newCache(ctx)
 	log := opts.Logger
 	if log.GetSink() == nil {
 		log = ctrl.Log
 	}
+	opts.NewCache = newCache(ctx, log.WithName("cache"))
 	connections := leadership.NewConnections(log.WithName("apiserver"))
 	mgrConfig := connections.Configure(kube)
 	if !opts.LeaderElection {

@@ -97,11 +97,15 @@ func run(ctx context.Context, configFile string) error {
 	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{Leader: leader}); err != nil {
 		return err
 	}
-	// Both checks succeed while the API server does not answer: after a restart, the operator could not poll the runners.
+	// It succeeds while the API server does not answer: after a restart, the operator could not poll the runners.
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	caches := &ready{}
+	if err := mgr.Add(caches); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("caches", caches.check); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

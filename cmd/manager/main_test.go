@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -10,10 +11,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 )
@@ -80,6 +86,45 @@ func TestDeployedConfig(t *testing.T) {
 	if _, err := load(t.Context(), filepath.Join("..", "..", "config", "manager", "config.yaml"), nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// syncing is a cache that syncs when synced is closed.
+type syncing struct {
+	informertest.FakeInformers
+	synced chan struct{}
+}
+
+func (s *syncing) WaitForCacheSync(context.Context) bool {
+	<-s.synced
+	return true
+}
+
+// TestReady: the operator is ready when its caches have synced.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &syncing{synced: make(chan struct{})}
+		mgr, err := ctrl.NewManager(&rest.Config{}, ctrl.Options{
+			NewCache: func(*rest.Config, cache.Options) (cache.Cache, error) { return c, nil },
+			Metrics:  metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r ready
+		if err := mgr.Add(&r); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = mgr.Start(t.Context()) }()
+		synctest.Wait()
+		if r.check(nil) == nil {
+			t.Error("the operator is ready before its caches have synced")
+		}
+		close(c.synced)
+		synctest.Wait()
+		if err := r.check(nil); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestConfigurationIsLogged: all of it, and not only what it is called.

@@ -151,6 +151,13 @@ func (c *cluster) operate(t *testing.T, namespace string) {
 	as := rest.CopyConfig(c.config)
 	as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:h2surge-controller-manager", namespace)
 	as.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+	for _, ns := range cfg.Namespaces {
+		// The API server learns of new roles and bindings a little later.
+		eventually(t, "the permission in "+ns, func(ctx context.Context) bool {
+			reader, err := client.New(as, client.Options{Scheme: options.Scheme})
+			return err == nil && reader.List(ctx, &v1alpha1.LoadTestList{}, client.InNamespace(ns)) == nil
+		})
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, leader, err := controllers.NewManager(ctx, as, cfg, options)
 	if err != nil {

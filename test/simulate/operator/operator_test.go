@@ -2,13 +2,16 @@ package operator
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/test/builder"
 	"github.com/h2surge/h2surge/test/simulate/apiserver"
@@ -91,6 +94,52 @@ func TestStopAtTheStart(t *testing.T) {
 		begin := time.Now()
 		if r.Stop(); time.Since(begin) > 10*time.Second {
 			t.Errorf("it ended after %v", time.Since(begin))
+		}
+	})
+}
+
+// TestForbiddenNamespaces: a namespace that the operator may not read, such as a deleted one, does not stop the tests of the others. When the
+// operator may read it, the process ends, so that the next one watches it.
+func TestForbiddenNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var allowed atomic.Pointer[string]
+		s := apiserver.New(Scheme())
+		s.Fault = func(r apiserver.Request) apiserver.Fault {
+			if all := *allowed.Load(); !strings.HasPrefix(r.Namespace, "team-") || strings.Contains(all, r.Namespace) {
+				return apiserver.Fault{}
+			}
+			return apiserver.Fault{Err: apierrors.NewForbidden(schema.GroupResource{Resource: r.Kind}, r.Name, nil)}
+		}
+		cfg := Config()
+		cfg.Namespaces = []string{"team-a", "team-b", "team-c"}
+		for _, ns := range cfg.Namespaces {
+			if _, err := apiserver.Create(s, builder.Minimal("test").Namespace(ns).Build()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tt := range []struct{ allowed, then, err string }{
+			{"", "", "team-a, team-b, team-c"},
+			{"team-a", "team-a team-c", "team-c"},
+			{"team-a team-c", "team-a team-c", ""},
+		} {
+			allowed.Store(&tt.allowed)
+			r, err := Start(s, "a", cfg, controllers.Options{}, logr.Discard())
+			if err == nil {
+				time.Sleep(5 * time.Minute)
+				for _, ns := range cfg.Namespaces {
+					lt := apiserver.Find[*v1alpha1.LoadTest](s, ns, "test")
+					if watched := lt.Status.Phase != ""; watched != strings.Contains(tt.allowed, ns) {
+						t.Errorf("with rights in %q, the LoadTest of %s is %q", tt.allowed, ns, lt.Status.Phase)
+					}
+				}
+				allowed.Store(&tt.then)
+				time.Sleep(5 * time.Minute)
+				r.Stop()
+				err = r.Err
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("with rights in %q, error %v, want %q", tt.allowed, err, tt.err)
+			}
 		}
 	})
 }
