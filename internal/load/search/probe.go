@@ -71,8 +71,23 @@ func Figures(plan *rv.Plan, probe int, load int64, before, after []rv.Snapshot, 
 	out.Thresholds = v.Thresholds
 	if out.Outcome = outcomeOf(&v, report.Lag.P50); out.Outcome != rv.ProbeHeld {
 		out.Message = v.Message
+	} else if why := heldBack(plan, report); why != "" {
+		out.Outcome, out.Message = rv.ProbeGeneratorBound, why
 	}
 	return out, nil
+}
+
+// maxWaited is the largest share of the requests of a closed loop that may wait for the operator's limit.
+const maxWaited = 0.01
+
+// heldBack returns a message if the operator's limit kept the requests in flight below the concurrency of a probe, else
+// "". The requests that waited include those of the warm-up.
+func heldBack(plan *rv.Plan, report *rv.Report) string {
+	waited, sent := report.Generator.Limited.Waited, report.Requests.Sent+report.WarmUp.Sent
+	if !plan.Search.Concurrency || float64(waited) <= maxWaited*float64(sent) {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d of %d waited", verdict.HeldBack, waited, sent)
 }
 
 // outcomeOf returns what a verdict means for a search. If half of the requests left late, the load was too high for the

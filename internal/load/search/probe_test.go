@@ -62,31 +62,41 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestFiguresAfterUnauthorized: a request that an earlier probe sent without its token says nothing about this one.
-func TestFiguresAfterUnauthorized(t *testing.T) {
-	const second = int64(time.Second)
-	plan := &rv.Plan{
+// second is in nanoseconds.
+const second = int64(time.Second)
+
+// probes is a plan with two probes of 10 seconds each.
+func probes() *rv.Plan {
+	return &rv.Plan{
 		Name: "default/test", Targets: []rv.Target{{Name: "front", Auth: &rv.Auth{OAuth2: &rv.OAuth2{}}}},
 		Chains: []rv.Chain{{Name: "ping", Steps: []rv.Step{{Name: "get", Timeout: time.Second}}}},
 		Rates:  []rv.Rate{{Name: "probe-1", Count: 10, Period: time.Second}, {Name: "probe-2", Count: 10, Period: time.Second}},
 		Search: &rv.Search{Start: 10, Duration: 10 * time.Second},
 	}
-	at := func(sequence uint64, n, sentWithout int64, stages ...rv.StageCounters) []rv.Snapshot {
-		h := histogram.New()
-		h.RecordN(1000, n)
-		good := rv.Outcomes{Sent: n, Done: n, Succeeded: n}
-		return []rv.Snapshot{{
-			Boot: "b", Sequence: sequence, State: rv.StateRunning, Clock: 99 * second, StartAt: second, StartedAt: second, Suspended: true,
-			Counters: rv.Counters{Requests: rv.Requests{Outcomes: good}}, Stages: stages, Targets: make([]rv.TargetTimes, 1),
-			Steps:        []rv.StepCounters{{Outcomes: good, StatusCodes: map[string]int64{"200": n}, ResponseTime: h.Encode(), ServiceTime: h.Encode(), TimeToFirstByte: h.Encode()}},
-			Chains:       []rv.ChainCounters{{Started: n, Completed: n}},
-			StatusCodes:  map[string]int64{"200": n},
-			ResponseTime: h.Encode(), ServiceTime: h.Encode(), Lag: h.Encode(),
-			Authorizations: []rv.Authorization{{Target: "front", Tokens: 2, SentWithout: sentWithout}},
-		}}
+}
+
+// after returns the snapshot of a runner that waits after some probes. Each of them sent 100 requests.
+func after(ended int) []rv.Snapshot {
+	n := int64(ended) * 100
+	h := histogram.New()
+	h.RecordN(1000, n)
+	good := rv.Outcomes{Sent: n, Done: n, Succeeded: n}
+	stages := make([]rv.StageCounters, 2)
+	for i := range int64(ended) {
+		stages[i] = rv.StageCounters{Sent: 100, Slots: 100, Begun: i * 10 * second, Ended: (i + 1) * 10 * second}
 	}
-	first := rv.StageCounters{Sent: 100, Slots: 100, Ended: 10 * second}
-	last := rv.StageCounters{Sent: 100, Slots: 100, Begun: 10 * second, Ended: 20 * second}
+	return []rv.Snapshot{{
+		Boot: "b", Sequence: uint64(ended), State: rv.StateRunning, Clock: 99 * second, StartAt: second, StartedAt: second, Suspended: true,
+		Counters: rv.Counters{Requests: rv.Requests{Outcomes: good}}, Stages: stages, Targets: make([]rv.TargetTimes, 1),
+		Steps:        []rv.StepCounters{{Outcomes: good, StatusCodes: map[string]int64{"200": n}, ResponseTime: h.Encode(), ServiceTime: h.Encode(), TimeToFirstByte: h.Encode()}},
+		Chains:       []rv.ChainCounters{{Started: n, Completed: n}},
+		StatusCodes:  map[string]int64{"200": n},
+		ResponseTime: h.Encode(), ServiceTime: h.Encode(), Lag: h.Encode(),
+	}}
+}
+
+// TestFiguresAfterUnauthorized: a request that an earlier probe sent without its token says nothing about this one.
+func TestFiguresAfterUnauthorized(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before, after int64
 		want          rv.ProbeOutcome
@@ -94,9 +104,44 @@ func TestFiguresAfterUnauthorized(t *testing.T) {
 		"before the probe": {7, 7, rv.ProbeHeld},
 		"in the probe":     {7, 9, rv.ProbeInvalid},
 	} {
-		p, err := Figures(plan, 1, 10, at(1, 100, tt.before, first, rv.StageCounters{}), at(2, 200, tt.after, first, last), verdict.Facts{})
+		first, last := after(1), after(2)
+		first[0].Authorizations = []rv.Authorization{{Target: "front", Tokens: 2, SentWithout: tt.before}}
+		last[0].Authorizations = []rv.Authorization{{Target: "front", Tokens: 2, SentWithout: tt.after}}
+		p, err := Figures(probes(), 1, 10, first, last, verdict.Facts{})
 		if err != nil || p.Outcome != tt.want {
 			t.Errorf("%s: %+v, %v; want %s", name, p, err, tt.want)
+		}
+	}
+}
+
+// TestFiguresHeldBack: a concurrency that the operator's limit did not allow has not held.
+func TestFiguresHeldBack(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		concurrency bool
+		// before and after are the requests that have waited for the limit, and failed those of the probe that failed.
+		before, after, failed int64
+		want                  rv.ProbeOutcome
+		reason                string
+	}{
+		{"in an earlier probe", true, 100, 100, 0, rv.ProbeHeld, ""},
+		{"hardly", true, 100, 101, 0, rv.ProbeHeld, ""},
+		{"in this probe", true, 100, 102, 0, rv.ProbeGeneratorBound, "operator's limit"},
+		{"in this probe, and the target failed", true, 100, 102, 50, rv.ProbeFailed, "the error rate is 50%"},
+		{"a rate", false, 100, 102, 0, rv.ProbeHeld, ""},
+	} {
+		plan, first, last := probes(), after(1), after(2)
+		plan.Search.Concurrency = tt.concurrency
+		for i := range plan.Rates {
+			plan.Rates[i].ClosedLoop = tt.concurrency
+		}
+		first[0].Limited.Waited, last[0].Limited.Waited = tt.before, tt.after
+		for _, o := range []*rv.Outcomes{&last[0].Counters.Outcomes, &last[0].Steps[0].Outcomes} {
+			o.Succeeded, o.FailedChecks = o.Succeeded-tt.failed, tt.failed
+		}
+		p, err := Figures(plan, 1, 10, first, last, verdict.Facts{})
+		if err != nil || p.Outcome != tt.want || Reason(&p) != tt.reason {
+			t.Errorf("%s: %+v (%s), %v; want %s (%s)", tt.name, p, Reason(&p), err, tt.want, tt.reason)
 		}
 	}
 }
