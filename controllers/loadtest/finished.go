@@ -3,9 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -16,20 +14,11 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// startedBefore returns whether a test without a record has started: status or a Job of the previous build says so.
-// Such a test must not start again.
-func startedBefore(f *run.Facts) bool {
-	return f.LoadTest.Status.StartTime != nil || slices.ContainsFunc(f.FormerJobs, func(job *batchv1.Job) bool {
-		return job.Annotations[desired.AnnotationStart] != ""
-	})
-}
-
 const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was deleted, or an earlier version of the operator started the test. " +
 
 	"The operator stopped the test; the results are lost"
 
-// noRecord ends a test that has started and has no record. The passes after the end delete its Jobs: a Job can be all
-// that says that the test has started.
+// noRecord ends a test that has started and has no record. The passes after the end delete its Jobs.
 func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 	message := fmt.Sprintf(noRecordMessage, desired.RunName(f.LoadTest))
 	err := r.perform.store(ctx, f, func(run *record.Record) error {

@@ -14,7 +14,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
-	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
@@ -36,16 +35,11 @@ const (
 func (r *reconciler) compiled(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
 	b, err := r.observe.compile(ctx, f)
 	r.report.metrics.ObserveRules(r.observe.rules.incomplete())
-	switch {
-	case err != nil:
+	if b == nil || err != nil {
 		return nil, err
-	case b != nil:
-		f.Block(b)
-		return b, r.hold(ctx, f)
-	case !f.Stored:
-		return nil, r.perform.store(ctx, f, func(*record.Record) error { return nil })
 	}
-	return nil, nil
+	f.Block(b)
+	return b, r.hold(ctx, f)
 }
 
 // compile makes the plan of the pass, or returns what is wrong with the spec.

@@ -60,7 +60,7 @@ func (r *reconciler) phase(ctx context.Context, f *run.Facts) error {
 	case f.Stored:
 	case f.LoadTest.Status.CompletionTime != nil: // the record was deleted: only status is left
 		return r.leftovers(ctx, f)
-	case startedBefore(f):
+	case f.LoadTest.Status.StartTime != nil: // it must not start again
 		return r.noRecord(ctx, f)
 	}
 	return r.starting(ctx, f)

@@ -17,7 +17,7 @@ func overdue(f *run.Facts) bool {
 	if d == nil || f.Record.Queued {
 		return false
 	}
-	from := f.FirstSeen()
+	from := f.Record.Created.Time
 	if f.Record.Admitted != nil {
 		from = f.Record.Admitted.Time
 	}
@@ -36,11 +36,9 @@ const (
 	stopByTooFew   = "spec.runner.minShards"
 )
 
-// StopReason returns why the run must end early whatever the runners do; empty: it must not. A recorded decision stays.
+// StopReason returns why the run must end early whatever the runners do; empty: it must not.
 func StopReason(f *run.Facts) string {
 	switch {
-	case f.Record.Stop != nil:
-		return f.Record.Stop.Reason
 	case f.LoadTest.Spec.Stop:
 		return StopBySpec
 	case overdue(f):

@@ -53,7 +53,7 @@ func resourcesOf(requests, limits corev1.ResourceList) func(*v1alpha1.LoadTest) 
 // queued has labels and annotations that runner pods inherit, and others.
 func queued(lt *v1alpha1.LoadTest) {
 	lt.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "load", "team": "core", "secret-team": "x", LabelLoadTest: "other"}
-	lt.Annotations = map[string]string{"kueue.x-k8s.io/podset-required-topology": "zone", AnnotationStart: "2020-01-01T00:00:00Z", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+	lt.Annotations = map[string]string{"kueue.x-k8s.io/podset-required-topology": "zone", AnnotationGeneration: "7", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 }
 
 func jobInput(lt *v1alpha1.LoadTest) JobInput {

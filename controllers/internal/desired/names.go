@@ -42,8 +42,6 @@ const (
 	AnnotationPlanDigest = "h2surge.io/plan-digest"
 	// AnnotationTemplate is a hash of the pod template: it is in the Job, but not in the plan.
 	AnnotationTemplate = "h2surge.io/template-hash"
-	// AnnotationStart is on a Job whose test an earlier version of the operator started. It had no run record.
-	AnnotationStart = "h2surge.io/start"
 )
 
 // Keys in ConfigMaps.

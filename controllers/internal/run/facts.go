@@ -143,14 +143,6 @@ func (f *Facts) Held() bool {
 	return f.LoadTest.Spec.Suspend && !f.StartDecided() && f.Record.End == nil && f.PlanError() == nil
 }
 
-// FirstSeen is when the operator saw the first valid spec, by its own clock.
-func (f *Facts) FirstSeen() time.Time {
-	if !f.Stored {
-		return f.Now
-	}
-	return f.Record.Created.Time
-}
-
 // Policy returns spec.runner.onShardLost.
 func (f *Facts) Policy() v1alpha1.ShardLostAction {
 	if p := f.LoadTest.Spec.Runner.OnShardLost; p != "" {
@@ -198,11 +190,8 @@ const (
 	FieldShards  = "runner.shards"
 )
 
-// Starters are the shards that the test starts with, sorted; nil: all.
+// Starters are the shards that a test that has not started starts with, sorted; nil: all.
 func (f *Facts) Starters() []int {
-	if f.StartDecided() {
-		return f.Record.Start.With
-	}
 	if newest := f.Record.Newest(); newest != nil && len(newest.Members) < f.Plan.Shards {
 		return newest.Members
 	}
