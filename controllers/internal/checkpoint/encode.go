@@ -19,8 +19,7 @@ const MaxBytes = 64 << 10
 type Encoded struct {
 	// Gzip is the snapshot as JSON, compressed.
 	Gzip []byte
-	// Shard, Boot and Sequence are those of the snapshot.
-	Shard    int
+	// Boot and Sequence are those of the snapshot.
 	Boot     string
 	Sequence uint64
 	// Dropped names the parts that were left out, in the order in which they were left out.
@@ -187,7 +186,7 @@ func size(h runnerv1alpha1.Histogram) int { return len(h.Counts) / 4 * 3 }
 func Encode(snapshot *runnerv1alpha1.Snapshot, limit int) (Encoded, error) {
 	s := *snapshot
 	s.Globals = nil
-	out := Encoded{Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence}
+	out := Encoded{Boot: s.Boot, Sequence: s.Sequence}
 	if lacksStepTimes(&s) {
 		out.Dropped = append(out.Dropped, phases, stepTimes)
 	}

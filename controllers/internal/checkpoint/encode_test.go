@@ -115,8 +115,8 @@ func TestEncode(t *testing.T) {
 			if len(got.Gzip) > tt.limit || !slices.Equal(got.Dropped, tt.want) {
 				t.Errorf("%d bytes without %q, want at most %d without %q", len(got.Gzip), got.Dropped, tt.limit, tt.want)
 			}
-			if got.Shard != 3 || got.Boot != "b" || got.Sequence != 7 {
-				t.Errorf("identified as shard %d, boot %q, sequence %d", got.Shard, got.Boot, got.Sequence)
+			if got.Boot != "b" || got.Sequence != 7 {
+				t.Errorf("identified as boot %q, sequence %d", got.Boot, got.Sequence)
 			}
 			back, err := Decode(got.Gzip)
 			if err != nil {

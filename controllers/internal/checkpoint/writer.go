@@ -23,8 +23,8 @@ type Source interface {
 	// Live returns the runners that can have counts and are not stored as final.
 	Live() []Key
 	// Latest returns the last snapshot of a runner, and when it was received; nil: there is none, or the runner is not
-	// live any more. It can ask the runner.
-	Latest(context.Context, Key) (*runnerv1alpha1.Snapshot, time.Time)
+	// live any more.
+	Latest(Key) (*runnerv1alpha1.Snapshot, time.Time)
 }
 
 // Options are the parameters of a Writer.
@@ -203,7 +203,7 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	store := w.stores(key)
-	s, received := w.opts.Source.Latest(ctx, key)
+	s, received := w.opts.Source.Latest(key)
 	if store == nil || s == nil {
 		return nil
 	}

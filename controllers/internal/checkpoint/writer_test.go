@@ -63,7 +63,7 @@ func (r *runners) Live() (out []Key) {
 	return out
 }
 
-func (r *runners) Latest(_ context.Context, k Key) (*runnerv1alpha1.Snapshot, time.Time) {
+func (r *runners) Latest(k Key) (*runnerv1alpha1.Snapshot, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.of[k]

@@ -141,7 +141,7 @@ func (r *Registry) Live() []checkpoint.Key {
 
 // Latest implements checkpoint.Source: the last snapshot of a runner, which is shared and must not be changed, and when
 // it was received; nil: the run is not collected any more, or the shard has another pod.
-func (r *Registry) Latest(_ context.Context, of checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
+func (r *Registry) Latest(of checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
 	v := r.View(of.Run)
 	if v == nil || of.Shard >= len(v.Shards) || v.Shards[of.Shard].Pod.UID != of.Pod {
 		return nil, time.Time{}

@@ -18,16 +18,13 @@ type Blocker struct {
 	// Condition is the condition that reports it, with Reason and Message. PlanReady: the run needs a user. RunnersReady:
 	// the run waits, for example for its lock. Finished: the run ends before its start.
 	Condition, Reason, Message string
-	// Final is true if the spec is invalid, so that the test has finished until a user edits it, or if the run ends.
-	Final bool
 	// Retry is the time until the next try; zero: an event brings the next pass.
 	Retry time.Duration
 }
 
 // Invalid returns the blocker of an invalid spec.
 func Invalid(reason, message string) *Blocker {
-	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage),
-		Final: true}
+	return &Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: reason, Message: shorten.To(message, MaxMessage)}
 }
 
 // Rejected returns the blocker of a test that has finished because its spec is invalid; nil: it has not. The spec stays
@@ -53,7 +50,7 @@ const HeldMessage = "No runner is created while spec.suspend is true"
 
 // Never returns the blocker that ends a run that has not started.
 func Never(reason, message string) *Blocker {
-	return &Blocker{Condition: v1alpha1.ConditionFinished, Reason: reason, Message: message, Final: true}
+	return &Blocker{Condition: v1alpha1.ConditionFinished, Reason: reason, Message: message}
 }
 
 // Block notes what blocks the run.

@@ -45,7 +45,7 @@ func situationOf(f *run.Facts, st *v1alpha1.LoadTestStatus) situation {
 		return ended(f.Record.End, runners, reconciling(f, cell{}))
 	// Finished is True, so that a client that waits for it does not wait for ever. An edit that fixes the spec makes it
 	// False again.
-	case b != nil && b.Final:
+	case b != nil && b.Reason != v1alpha1.ReasonNameConflict:
 		const message = "The spec is invalid; see condition PlanReady"
 		is := cell{yes, b.Reason, message + "; to run the test, edit the spec, or apply it under another name"}
 		not := cell{no, b.Reason, message}
