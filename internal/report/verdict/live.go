@@ -25,6 +25,8 @@ type worst struct {
 	// shown is the window with the worst value.
 	shown comparison
 	after time.Duration
+	// failedAt is when the last window that failed ended, since the start.
+	failedAt time.Duration
 }
 
 func (w *worst) isKnown() bool { return w.result.Observed != runnerv1alpha1.ObservedNone }
@@ -44,7 +46,7 @@ func (l *Live) Restore(name string, o Observation) {
 	for i := range l.windows {
 		if w := &l.windows[i]; w.result.Name == name && w.result.Window != "" {
 			w.saw(o)
-			w.shown, w.after = w.comparison, o.After
+			w.shown, w.after, w.failedAt = w.comparison, o.After, o.After
 		}
 	}
 }
@@ -82,6 +84,9 @@ func (l *Live) window(i int, c *comparison) {
 		return
 	}
 	w := &l.windows[i]
+	if !c.result.Passed {
+		w.failedAt = l.watch.Elapsed()
+	}
 	known := w.isKnown()
 	if !known || worse(c, &w.shown) {
 		if !known || w.shown.result.Passed {
@@ -156,16 +161,19 @@ func (l *Live) Seen() map[string]Observation {
 	return out
 }
 
-// Abort returns the first threshold that failed and ends the test, and false if no threshold does. The last window ends
-// nothing.
+// Abort returns the first threshold that failed and ends the test, and false if no threshold does. It must fail after
+// AbortAfter: a window that failed before ends nothing, also later. Neither does the last window.
 func (l *Live) Abort() (runnerv1alpha1.ThresholdResult, Observation, bool) {
 	for i := range l.plan.Thresholds {
 		t := &l.plan.Thresholds[i]
 		if !t.AbortOnFail || t.Window > 0 && l.watch.IsComplete() {
 			continue
 		}
-		began, ok := l.watch.Begun(t.Of.Stage)
-		if !ok || l.watch.Elapsed() < began+t.AbortAfter {
+		at := l.watch.Elapsed()
+		if t.Window > 0 {
+			at = l.windows[i].failedAt
+		}
+		if began, ok := l.watch.Begun(t.Of.Stage); !ok || at < began+t.AbortAfter {
 			continue
 		}
 		if c := l.look(i); !c.result.Passed && c.result.Observed != runnerv1alpha1.ObservedNone {

@@ -158,6 +158,50 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestAbortAfter: a window that fails before abortAfter is over does not end the test, also not later.
+func TestAbortAfter(t *testing.T) {
+	// hang returns a run whose requests time out 2 s after these seconds.
+	hang := func(seconds ...time.Duration) *endingRun {
+		return &endingRun{rate: 100, timesOut: func(_ int, at time.Duration) bool { return slices.Contains(seconds, at/time.Second) }}
+	}
+	for name, tt := range map[string]struct {
+		run    *endingRun
+		failed time.Duration // a failure that is stored, when this process starts; 0: none
+		want   []int         // the seconds in which the test is ended
+	}{
+		"before":            {run: hang(0)},
+		"before and after":  {run: hang(0, 2), want: []int{5}},
+		"after":             {run: hang(2), want: []int{5}},
+		"a stored one":      {run: hang(), failed: 3 * time.Second},
+		"a stored one, too": {run: hang(2), failed: 3 * time.Second, want: []int{5}},
+		"stored, after":     {run: hang(), failed: 4 * time.Second, want: []int{4, 5}},
+	} {
+		plan := &runnerv1alpha1.Plan{
+			Targets: []runnerv1alpha1.Target{{Name: "front"}},
+			Chains:  []runnerv1alpha1.Chain{{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get", Timeout: timeoutOfEnding}}}},
+			Rates:   []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: loadOfEnding}},
+			Thresholds: []runnerv1alpha1.Threshold{{Name: "t", Metric: runnerv1alpha1.MetricErrorRate, Max: "20%", Window: time.Second,
+				AbortOnFail: true, AbortAfter: 4 * time.Second}},
+		}
+		l := NewLive(plan, 1)
+		if tt.failed > 0 {
+			l.Restore("t", Observation{Observed: "30%", Above: 0.1, After: tt.failed})
+		}
+		var got []int
+		for second := int(tt.failed / time.Second); second < 6; second++ {
+			if err := l.Add(tt.run.snapshot(time.Duration(second) * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, abort := l.Abort(); abort {
+				got = append(got, second)
+			}
+		}
+		if failed := len(l.Failed()) == 1; !slices.Equal(got, tt.want) || !failed {
+			t.Errorf("%s: ended in seconds %v, want %v; has failed: %v", name, got, tt.want, failed)
+		}
+	}
+}
+
 // TestWorstWindow: the highest value is shown, and the window that the operator's limit excuses the least decides, in any order.
 func TestWorstWindow(t *testing.T) {
 	// A second is a window of requests that succeed, that fail a check, and that are dropped.
