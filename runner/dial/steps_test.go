@@ -53,10 +53,11 @@ func TestStepsAreReported(t *testing.T) {
 		{name: "the second address of a name", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), steps: []Step{Connecting, Connecting}},
 		{name: "no such name", host: "a", resolver: missing, cause: rv.CauseNotResolved, detail: "a: no such host"},
 		{name: "the name server is silent", host: "a", resolver: silent, timeout: 100 * time.Millisecond, cause: rv.CauseNotResolved, detail: "a: no answer in time"},
-		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, timeout: 100 * time.Millisecond, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 100ms"},
+		{name: "the peer does not shake hands", host: "127.0.0.3", tls: shakesHands, timeout: 2 * time.Second, steps: []Step{Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 2s"},
 		{name: "nor does another address", host: "a", resolver: fixed("127.0.0.2", "127.0.0.3"), tls: shakesHands, timeout: 2 * time.Second, steps: []Step{Connecting, Connecting, Handshaking}, cause: rv.CauseTLS, detail: "the handshake timed out after 2s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			if tt.timeout == 0 {
 				tt.timeout = time.Minute
 			}
