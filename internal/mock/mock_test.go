@@ -106,7 +106,11 @@ func do(t *testing.T, c *http.Client, s *Server, method, path, body string) repl
 }
 
 func try(ctx context.Context, c *http.Client, s *Server, method, path, body string) (reply, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr().String()+path, strings.NewReader(body))
+	return send(ctx, c, s, method, path, strings.NewReader(body))
+}
+
+func send(ctx context.Context, c *http.Client, s *Server, method, path string, body io.Reader) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr().String()+path, body)
 	if err != nil {
 		return reply{}, err
 	}
@@ -184,7 +188,9 @@ func TestResources(t *testing.T) {
 		if diff := cmp.Diff(map[string]uint64{"200": 4, "201": 1, "204": 3, "404": 7, "405": 1}, st.ByStatus); diff != "" {
 			t.Errorf("byStatus (-want +got):\n%s", diff)
 		}
-		if st.Resources != 0 || st.Connections != 1 || st.OpenConnections != 1 {
+		// Go's client of HTTP/1.1 can open another connection while it takes back the first one.
+		_, one := c.Transport.(*http2.Transport)
+		if st.Resources != 0 || st.Connections < 1 || one && (st.Connections != 1 || st.OpenConnections != 1) {
 			t.Errorf("stats %+v", st)
 		}
 	})
@@ -334,7 +340,7 @@ func TestLatency(t *testing.T) {
 
 // TestLatencyAborted: what is reset while it waits is counted so, and no answer follows.
 func TestLatencyAborted(t *testing.T) {
-	onAll(t, Options{Latency: time.Second}, func(t *testing.T, s *Server, c *http.Client) {
+	onAll(t, Options{Latency: time.Minute}, func(t *testing.T, s *Server, c *http.Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 5)
 		for range 5 {
@@ -351,10 +357,7 @@ func TestLatencyAborted(t *testing.T) {
 			}
 		}
 		waitFor(t, s, func(st Stats) bool { return st.Aborted == 5 && st.Pending == 0 })
-		if got := do(t, c, s, "GET", "/", ""); got.Status != 200 {
-			t.Error(got)
-		}
-		if st := checkSum(t, s); st.Answered != 1 {
+		if st := checkSum(t, s); st.Answered != 0 {
 			t.Errorf("stats %+v", st)
 		}
 		s.mu.Lock()
@@ -438,16 +441,18 @@ func TestStatsHandler(t *testing.T) {
 
 // TestResetInFlight: what came before a reset is not counted after it.
 func TestResetInFlight(t *testing.T) {
-	s := start(t, Options{Latency: time.Second}, (*Server).Serve)
+	s := start(t, Options{}, (*Server).Serve)
 	c := client(t)
+	body, end := io.Pipe()
 	done := make(chan reply, 1)
 	go func() {
-		r, _ := try(t.Context(), c, s, "GET", "/", "")
+		r, _ := send(t.Context(), c, s, "POST", "/", body)
 		done <- r
 	}()
 	waitFor(t, s, func(st Stats) bool { return st.Pending == 1 })
 	s.Reset()
-	if r := <-done; r.Status != 200 {
+	_ = end.Close() // the answer follows
+	if r := <-done; r.Status != 201 {
 		t.Errorf("answer %+v", r)
 	}
 	if st := checkSum(t, s); st.Requests != 0 || st.Answered != 0 || st.Pending != 0 {
