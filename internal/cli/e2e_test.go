@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"net"
 	"os"
 	"regexp"
 	"runtime"
@@ -216,14 +215,8 @@ func TestEndToEndURL(t *testing.T) {
 
 func TestEndToEndDeadTarget(t *testing.T) {
 	waits(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
 	quick := strings.Replace(session, "connections: 3,", "connections: 3, connectTimeout: 300ms,", 1)
-	r := run(t, quick, 5, "-f", "-", "--target-url", "http://"+address)
+	r := run(t, quick, 5, "-f", "-", "--target-url", "http://"+refused(t))
 	if r.Requests.Sent != 0 || r.Verdict.Reason != "TargetUnreachable" {
 		t.Errorf("%+v, %+v", r.Requests, r.Verdict)
 	}

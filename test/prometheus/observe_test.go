@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,14 +36,15 @@ func TestObserve(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "h2surge")
 	run(t, "go", "build", "-trimpath", "-o", program, lab.Root+"/cmd/h2surge")
-	address, stats := free(t), free(t)
-	target := exec.Command(program, "target", "--listen", address, "--stats-listen", stats)
+	target := exec.Command(program, "target", "--listen", "127.0.0.1:0", "--stats-listen", "127.0.0.1:0")
+	says, err := target.StdoutPipe()
+	must(t, err)
 	must(t, target.Start())
 	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
-	lab.Await(t, "the target", func() bool {
-		r, err := http.Get("http://" + stats + "/metrics")
-		return err == nil && r.Body.Close() == nil
-	})
+	var stats, address string
+	_, err = fmt.Fscanf(says, "stats on http://%s\nlistening on %s\n", &stats, &address)
+	must(t, err)
+	stats = strings.TrimSuffix(stats, "/stats")
 	server := lab.Start(t, lab.Packaged, map[string]any{
 		"global":         map[string]any{"scrape_interval": "1s", "scrape_timeout": "1s"},
 		"scrape_configs": []map[string]any{{"job_name": "target", "static_configs": []map[string]any{{"targets": []string{stats}}}}},
@@ -80,15 +79,6 @@ func run(t *testing.T, program string, args ...string) []byte {
 	out, err := cmd.Output()
 	must(t, err)
 	return out
-}
-
-// free is an address that no process listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close() //nolint:errcheck // it took no connection
-	return l.Addr().String()
 }
 
 // cpuTime returns the user and system time of a process in seconds (proc_pid_stat(5)).
