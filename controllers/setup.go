@@ -46,12 +46,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Leader != nil {
 		leading = opts.Leader.Leading
 	}
-	if err := loadtestschedule.Setup(mgr, loadtestschedule.Options{Clock: opts.Clock, Leads: leading,
-		Storage: cfg.ResultStorage}); err != nil {
-		return err
-	}
 	for _, setup := range []func(ctrl.Manager, *configv1alpha1.OperatorConfig, func() time.Time,
-		func() bool) error{ttl.Setup, upload.Setup} {
+		func() bool) error{loadtestschedule.Setup, ttl.Setup, upload.Setup} {
 		if err := setup(mgr, cfg, opts.Clock, leading); err != nil {
 			return err
 		}

@@ -148,8 +148,8 @@ type LoadTestTemplate struct {
 	// metadata are the labels and annotations of the LoadTest. Default: none.
 	// +optional
 	Metadata TemplateMetadata `json:"metadata,omitzero"`
-	// spec is the spec of the LoadTest. The operator compiles it when it changes, and condition Ready of the schedule
-	// reports its errors.
+	// spec is the spec of the LoadTest. The operator compiles it when it changes. Condition Ready of the schedule
+	// reports its errors, and what the operator's configuration denies.
 	// +required
 	Spec LoadTestSpec `json:"spec"`
 }
@@ -270,7 +270,7 @@ const (
 	ReasonScheduled = "Scheduled"
 	// ReasonInvalidSchedule means that schedule or timeZone has an error.
 	ReasonInvalidSchedule = "InvalidSchedule"
-	// ReasonInvalidTemplate means that the spec of the template has errors.
+	// ReasonInvalidTemplate means that the template has errors, or that the operator's configuration denies it.
 	ReasonInvalidTemplate = "InvalidTemplate"
 	// ReasonWaiting means that a run is due and waits for the end or the deletion of an earlier LoadTest.
 	ReasonWaiting = "Waiting"

@@ -55,7 +55,7 @@ func (o *observer) compile(ctx context.Context, f *run.Facts) (*run.Blocker, err
 		return run.Invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n")), nil
 	}
 	f.Restrict(compiled)
-	if errs, err := f.Denied(compiled); len(errs) > 0 || err != nil {
+	if errs, err := run.Denied(f.Config, f.Addresses, &f.LoadTest.Spec, compiled); len(errs) > 0 || err != nil {
 		return run.Invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n")), err
 	}
 	if err := usePlan(f, compiled); err != nil {

@@ -79,23 +79,14 @@ func newAddressRules(cfg *configv1alpha1.TargetPolicy, apiServer string, reader 
 	return &addressRules{cfg: cfg, apiServer: rule, reader: reader, reading: semaphore.NewWeighted(1)}
 }
 
-// metadata are link-local addresses, with those of the metadata servers of most clouds, and the servers with other
-// addresses: of AWS and Google Cloud over IPv6, of Azure and of Alibaba Cloud.
-var metadata = runnerv1alpha1.AddressRule{
-	Name:  configv1alpha1.DeniedMetadata,
-	Hosts: []string{"metadata.google.internal"},
-	CIDRs: []string{"169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128", "168.63.129.16/32",
-		"100.100.100.200/32"},
-}
-
 func rangeOf(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	return netip.PrefixFrom(ip, ip.BitLen()).String()
 }
 
-// policy returns the rules of the configuration and then the built-in ones.
+// policy returns the rules of the configuration and then those of the cluster.
 func (a *addressRules) policy(ctx context.Context, now time.Time) (*runnerv1alpha1.AddressPolicy, error) {
-	out := &runnerv1alpha1.AddressPolicy{Allowed: rulesOf(a.cfg.Allowed), Denied: rulesOf(a.cfg.Denied)}
+	out := run.ConfiguredAddresses(a.cfg)
 	for _, name := range a.cfg.DeniedByDefault {
 		switch name {
 		case configv1alpha1.DeniedAPIServer:
@@ -104,8 +95,6 @@ func (a *addressRules) policy(ctx context.Context, now time.Time) (*runnerv1alph
 				return nil, err
 			}
 			out.Denied = append(out.Denied, rule)
-		case configv1alpha1.DeniedMetadata:
-			out.Denied = append(out.Denied, metadata)
 		case configv1alpha1.DeniedNodes:
 			nodes, err := a.nodeRanges(ctx, now)
 			if err != nil {
@@ -120,13 +109,6 @@ func (a *addressRules) policy(ctx context.Context, now time.Time) (*runnerv1alph
 		return nil, nil
 	}
 	return out, nil
-}
-
-func rulesOf(rules []configv1alpha1.AddressRule) (out []runnerv1alpha1.AddressRule) {
-	for _, r := range rules {
-		out = append(out, runnerv1alpha1.AddressRule{Name: r.Name, Hosts: r.Hosts, CIDRs: r.CIDRs})
-	}
-	return out
 }
 
 // nodeRanges returns the addresses of the nodes; nil: the operator may not list nodes.

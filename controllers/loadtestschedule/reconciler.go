@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/event"
 )
@@ -27,6 +28,7 @@ type reconciler struct {
 	client client.Client // asks before each write whether this process leads
 	reader client.Reader // past the cache
 	events events.EventRecorder
+	cfg    *configv1alpha1.OperatorConfig
 	clock  func() time.Time
 	// pending returns whether the report of a LoadTest must still be uploaded.
 	pending func(*v1alpha1.LoadTest) bool

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -72,7 +73,11 @@ func newWorld(t *testing.T, changes ...func(*v1alpha1.LoadTestScheduleSpec)) *wo
 			o.SetUID("uid-of-" + "test")
 			return c.Create(ctx, o, opts...)
 		}}).Build()
-	w.r = &reconciler{client: w.client, reader: w.client, events: w, clock: func() time.Time { return w.now }, pending: func(*v1alpha1.LoadTest) bool { return false }}
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{})
+	cfg.Limits.RequestsPerSecond, cfg.Runner.DeniedPodFields = 2000, []string{"spec.hostNetwork"}
+	cfg.Targets.Denied = []configv1alpha1.AddressRule{{Name: "billing", Hosts: []string{"billing.*"}}}
+	w.r = &reconciler{client: w.client, reader: w.client, events: w, cfg: cfg, clock: func() time.Time { return w.now }, pending: func(*v1alpha1.LoadTest) bool { return false }}
 	return w
 }
 
@@ -361,6 +366,39 @@ func TestErrors(t *testing.T) {
 	w.wantTests("02:00")
 	if meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionStalled) != nil {
 		t.Error("still stalled")
+	}
+}
+
+// TestErrorsOfTheTemplate: Ready reports before the first scheduled time what the operator would deny at each of them.
+func TestErrorsOfTheTemplate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit func(*v1alpha1.LoadTestTemplate)
+		want string
+	}{
+		"above a limit": {func(lt *v1alpha1.LoadTestTemplate) { lt.Spec.Rates[0].RequestsPerSecond = ptr.To[int64](2001) },
+			"spec.template.spec.rates: the highest rates of spec.rates and of all chains are together 2001 requests per second; allowed: at most 2000; denied by limits.requestsPerSecond"},
+		"a denied target": {func(lt *v1alpha1.LoadTestTemplate) { lt.Spec.Targets[0].URL = "http://billing.example" },
+			"spec.template.spec.targets[0].url: no LoadTest can send requests to this host; denied by rule billing in targets"},
+		"a target that is denied by default": {func(lt *v1alpha1.LoadTestTemplate) { lt.Spec.Targets[0].URL = "http://169.254.169.254" },
+			"spec.template.spec.targets[0].url: no LoadTest can send requests to this host; denied by rule Metadata in targets"},
+		"a denied pod field": {func(lt *v1alpha1.LoadTestTemplate) {
+			lt.Spec.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":true}}`)}
+		}, "spec.template.spec.runner.podTemplate.spec.hostNetwork: no LoadTest can set this field"},
+		"a label": {func(lt *v1alpha1.LoadTestTemplate) { lt.Metadata.Labels = map[string]string{"team": "core team"} },
+			"spec.template.metadata.labels: a valid label must be"},
+		"an annotation": {func(lt *v1alpha1.LoadTestTemplate) { lt.Metadata.Annotations = map[string]string{"a b": ""} },
+			"spec.template.metadata.annotations: name part must consist of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(s *v1alpha1.LoadTestScheduleSpec) { tt.edit(&s.Template) })
+			w.at("00:30:00")
+			w.wantReady(metav1.ConditionFalse, v1alpha1.ReasonInvalidTemplate, tt.want)
+			w.edit(func(s *v1alpha1.LoadTestScheduleSpec) {
+				s.Template.Spec, s.Template.Metadata = builder.Minimal("x").Build().Spec, v1alpha1.TemplateMetadata{}
+			})
+			w.at("00:31:00")
+			w.wantReady(metav1.ConditionTrue, v1alpha1.ReasonScheduled, "")
+		})
 	}
 }
 

@@ -19,36 +19,20 @@ import (
 	"github.com/h2surge/h2surge/controllers/upload"
 )
 
-// Options are what a test replaces; the zero value is right for production.
-type Options struct {
-	// Clock is what scheduled times are compared with. Default: time.Now.
-	Clock func() time.Time
-	// Leads returns whether this process may decide. Default: it always may.
-	Leads func() bool
-	// Storage is where reports are uploaded to; nil: they are not.
-	Storage *configv1alpha1.ResultStorage
-}
-
-// Setup adds the controller to a manager.
-func Setup(mgr ctrl.Manager, opts Options) error {
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
-	if opts.Leads == nil {
-		opts.Leads = func() bool { return true }
-	}
-	register(ctrlmetrics.Registry, mgr.GetClient(), opts.Leads)
+// Setup adds the controller to a manager. leads returns whether this process may decide.
+func Setup(mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, clock func() time.Time, leads func() bool) error {
+	register(ctrlmetrics.Registry, mgr.GetClient(), leads)
 	r := &reconciler{
-		client: leadership.Client(mgr.GetClient(), opts.Leads), reader: mgr.GetAPIReader(),
-		events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock,
-		pending: func(lt *v1alpha1.LoadTest) bool { return upload.Pending(lt, opts.Storage) },
+		client: leadership.Client(mgr.GetClient(), leads), reader: mgr.GetAPIReader(),
+		events: mgr.GetEventRecorder("h2surge"), cfg: cfg, clock: clock,
+		pending: func(lt *v1alpha1.LoadTest) bool { return upload.Pending(lt, cfg.ResultStorage) },
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("loadtestschedule").
 		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(changes.OfSpec())).
 		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends(r.pending))).
 		WithOptions(controller.Options{RateLimiter: refusal.Waits()}).
-		Complete(leadership.Reconciler(r, opts.Leads))
+		Complete(leadership.Reconciler(r, leads))
 	if err != nil {
 		return fmt.Errorf("creating the controller of LoadTestSchedules: %w", err)
 	}

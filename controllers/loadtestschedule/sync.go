@@ -8,13 +8,17 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
@@ -60,21 +64,35 @@ func (r *reconciler) syncTimes(_ context.Context, s *scope) error {
 	return nil
 }
 
-// syncTemplate compiles the template, so that its errors show before the scheduled time.
+// syncTemplate checks the template, so that its errors show before the scheduled time.
 func (r *reconciler) syncTemplate(_ context.Context, s *scope) error {
 	if s.problem != nil {
 		return nil
 	}
-	spec := &s.schedule.Spec.Template.Spec
-	_, _, errs := compile.Compile(s.schedule.Namespace+"/"+s.schedule.Name, spec)
-	if errs = append(errs, compile.InCluster(spec)...); len(errs) == 0 {
-		return nil
+	errs, err := r.templateErrors(s.schedule)
+	if len(errs) == 0 || err != nil {
+		return err
 	}
 	for _, err := range errs {
 		err.Field = "spec.template." + err.Field
 	}
 	s.problem = &problem{v1alpha1.ReasonInvalidTemplate, strings.Join(compile.ErrorLines(errs), "\n"), true}
 	return nil
+}
+
+// templateErrors returns why the API server or the operator would deny the LoadTests of a schedule, as far as it does
+// not depend on the cluster.
+func (r *reconciler) templateErrors(of *v1alpha1.LoadTestSchedule) (field.ErrorList, error) {
+	template, at := &of.Spec.Template, field.NewPath("metadata")
+	errs := slices.Concat(metav1validation.ValidateLabels(template.Metadata.Labels, at.Child("labels")),
+		apivalidation.ValidateAnnotations(template.Metadata.Annotations, at.Child("annotations")))
+	plan, _, invalid := compile.Compile(of.Namespace+"/"+of.Name, &template.Spec)
+	invalid = append(invalid, compile.InCluster(&template.Spec)...)
+	if len(invalid) > 0 {
+		return append(errs, invalid...), nil
+	}
+	denied, err := run.Denied(r.cfg, run.ConfiguredAddresses(&r.cfg.Targets), &template.Spec, plan)
+	return append(errs, denied...), err
 }
 
 // syncRun creates the LoadTest that is due, or notes what it waits for.

@@ -83,7 +83,7 @@ const editedAtStart = "the spec changed when the test started, in fields that ca
 func (f *Facts) compileLive(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
 	now, _, errs := compile.Compile(f.Key().String(), spec)
 	if len(errs) == 0 {
-		limits := f.liveLimits()
+		limits := liveLimits(f.Config)
 		if int(spec.Runner.Shards) <= f.Record.Live.Shards {
 			limits.Connections = 0 // the edit adds none
 		}
