@@ -35,6 +35,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/controllers/lock"
 )
@@ -100,9 +101,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		opts.Clock).register(ctrlmetrics.Registry)
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
-		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
-		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
-		Leading: opts.Leader.Leading,
+		Options: shards.Options{
+			Timeout: cfg.Runner.ControlTimeout.Duration, Unreachable: cfg.Runner.UnreachableTimeout.Duration,
+			Lead: cfg.Runner.StartLead.Duration,
+		},
+		Interval: cfg.Runner.SnapshotInterval.Duration, Term: opts.Leader.Term, Leading: opts.Leader.Leading,
 	}, transport.HTTPS(clientTLS(r.perform.pki), opts.Dial), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)

@@ -85,7 +85,7 @@ func (f *fleet) operator() {
 		_, _ = fmt.Sscan(address, &i)
 		return client{f, i}
 	}
-	opts := Options{Interval: time.Second, Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead, Leading: func() bool { return !f.replaced.Load() }}
+	opts := Options{Options: shards.Options{Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}, Interval: time.Second, Leading: func() bool { return !f.replaced.Load() }}
 	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -189,7 +189,7 @@ func (f *fleet) begin() { f.stored.Start = &record.Start{Time: metav1.NewMicroTi
 // run starts the test and lets a second of it pass.
 func (f *fleet) run() *shards.View {
 	f.t.Helper()
-	if v := f.wait(2 * time.Second); !v.AllReady() {
+	if v := f.wait(2 * time.Second); !v.AllReady {
 		f.t.Fatalf("not every runner is ready: %+v", v.Shards)
 	}
 	f.begin()
@@ -284,7 +284,7 @@ func TestRunToItsEnd(t *testing.T) {
 func TestOneEndsBeforeTheStart(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		f.runners[0].Fail(runnerv1alpha1.ProblemSetup, "step open: failed check status")
-		if v := f.wait(3 * time.Second); v.AllReady() {
+		if v := f.wait(3 * time.Second); v.AllReady {
 			t.Errorf("all are ready: %v", states(v))
 		}
 	})

@@ -228,7 +228,7 @@ func TestStartWithSome(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 20 * time.Second
 		f.runners[1].Connecting(10 * time.Second)
-		if v := f.wait(3 * time.Second); v.AllReady() {
+		if v := f.wait(3 * time.Second); v.AllReady {
 			t.Fatal("all are ready")
 		}
 		f.startWith(0, 2)

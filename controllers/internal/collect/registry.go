@@ -103,7 +103,7 @@ func (r *Registry) Abort(name types.NamespacedName, keep types.UID) {
 	defer r.mu.Unlock()
 	for uid, e := range r.runs {
 		if uid != keep && e.desired().Name == name {
-			e.abort()
+			close(e.aborts)
 			delete(r.runs, uid)
 		}
 	}

@@ -13,16 +13,11 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 )
 
-// Options are the times of a run.
+// Options are the times of a run, and who decides in it.
 type Options struct {
+	shards.Options
 	// Interval between two looks at a runner that works.
 	Interval time.Duration
-	// Timeout of one call.
-	Timeout time.Duration
-	// Unreachable is how long a runner may be silent while its pod seems to run.
-	Unreachable time.Duration
-	// Lead is the time between telling the runners to start and the start.
-	Lead time.Duration
 	// Term returns a number that grows with each change of the leader; nil: 0.
 	Term func() int64
 	// Leading returns whether no other operator can be the leader; nil: it always is so.
@@ -42,8 +37,7 @@ type run struct {
 	mu     sync.Mutex
 	wanted shards.Desired // guarded by mu
 	signal chan struct{}  // wanted has changed; capacity 1
-	aborts chan struct{}  // closed by abort
-	once   sync.Once
+	aborts chan struct{}  // ends the load at once and then the run; closed by Registry.Abort, once
 	view   atomic.Pointer[shards.View]
 
 	// ---
@@ -67,7 +61,7 @@ func newRun(d shards.Desired, opts Options, dial transport.Dial, load *transport
 	r := &run{
 		opts: opts, dial: dial, uid: d.UID, log: log, wake: wake, load: load, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
-		group: shards.New(d, shards.Options{Timeout: opts.Timeout, Unreachable: opts.Unreachable, Lead: opts.Lead}, now),
+		group: shards.New(d, opts.Options, now),
 		zero:  now, links: map[shards.ID]*transport.Link{}, outcomes: make(chan outcome),
 	}
 	r.view.Store(&shards.View{})
@@ -97,9 +91,6 @@ func (r *run) isOf(d *shards.Desired) bool {
 	have := r.desired()
 	return have.Record.Attempt == d.Record.Attempt && have.Job == d.Job
 }
-
-// abort ends the load at once and then the run.
-func (r *run) abort() { r.once.Do(func() { close(r.aborts) }) }
 
 // loop is the goroutine of the run. When ctx ends, the runners continue, and the next operator takes over.
 func (r *run) loop(ctx context.Context) {

@@ -50,7 +50,7 @@ func Starters(f *run.Facts, next *record.Record) {
 
 // CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.
 func CanStart(f *run.Facts) bool {
-	if !f.View.AllReady() || slices.ContainsFunc(f.View.Members, func(i int) bool { return !healthy(f, i) }) {
+	if !f.View.AllReady || slices.ContainsFunc(f.View.Members, func(i int) bool { return !healthy(f, i) }) {
 		return false
 	}
 	if with := f.Starters(); with != nil {

@@ -167,4 +167,11 @@ func (g *Group) all() runners {
 }
 
 // Addresses are those of the runners that have not ended, as far as it is known.
-func (g *Group) Addresses() []string { return g.runners.addresses() }
+func (g *Group) Addresses() (out []string) {
+	for _, s := range g.runners {
+		if s.pod.Address != "" && !s.state.Over() && !s.final() {
+			out = append(out, s.pod.Address)
+		}
+	}
+	return out
+}

@@ -11,7 +11,7 @@ import (
 func (g *Group) view() *View {
 	v := &View{
 		ShardsRevision: g.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: g.members.notDistributed,
-		allReady: g.runners.allReady(&g.changes),
+		AllReady: g.runners.allReady(&g.changes),
 		Members:  g.changes.newest().Members, Proposal: g.proposal, Begins: g.begins, Probe: g.probing.ended,
 		Generation: g.runners.generation(), Applied: slices.Clone(g.changes.applied),
 		Shards: make([]Shard, 0, len(g.runners)),

@@ -119,13 +119,3 @@ func (l runners) generation() int64 {
 	}
 	return 0
 }
-
-// addresses are those of the runners that have not ended, as far as it is known.
-func (l runners) addresses() (out []string) {
-	for _, s := range l {
-		if s.pod.Address != "" && !s.state.Over() && !s.final() {
-			out = append(out, s.pod.Address)
-		}
-	}
-	return out
-}

@@ -48,8 +48,8 @@ type View struct {
 	Thresholds   []runnerv1alpha1.ThresholdResult
 	Seen, Failed map[string]verdict.Observation
 	Abort        *Abort
-
-	allReady bool
+	// AllReady: every shard that the test starts with has its share and all connections.
+	AllReady bool
 }
 
 // Abort is a threshold that must end the test, with its value when it failed.
@@ -82,9 +82,6 @@ type Shard struct {
 	// Back: the runner was lost, and answers again.
 	Back bool
 }
-
-// AllReady says that every shard that the test is to start with has its part and all connections.
-func (v *View) AllReady() bool { return v.allReady }
 
 // Over says that nothing more comes of anybody who has or had a part of the load, or began to wait for one.
 func (v *View) Over() bool {
