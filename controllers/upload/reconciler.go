@@ -72,7 +72,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.show(ctx, lt, url, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")
 	case errors.Is(err, errDeleted):
 		err = r.show(ctx, lt, "", v1alpha1.ReasonUploadAbandoned, "The report is not uploaded: "+err.Error())
-	case !r.clock().Before(lt.Status.CompletionTime.Add(r.cfg.Deadline.Duration)):
+	case r.isLate(lt):
 		err = r.show(ctx, lt, "", v1alpha1.ReasonUploadAbandoned,
 			fmt.Sprintf("The report is not uploaded: the operator stopped after %d uploads: %v", n, err))
 	default:
@@ -80,6 +80,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			fmt.Sprintf("Upload %d failed, and the operator tries again: %v", n, err)))
 	}
 	return ctrl.Result{}, err
+}
+
+// isLate returns whether the deadline has passed. It counts from the first upload, whose failure is the last change of
+// the condition's status: the test can have ended long before, when the configuration had no storage.
+func (r *reconciler) isLate(lt *v1alpha1.LoadTest) bool {
+	c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReportStored)
+	return c != nil && !r.clock().Before(c.LastTransitionTime.Add(r.cfg.Deadline.Duration))
 }
 
 // upload returns the URL of the uploaded report. Each upload of a run writes the same objects.
