@@ -115,6 +115,13 @@ func (w *sightings) rates(from, to time.Time) (out []float64) {
 	return out
 }
 
+func mean(all []float64) (out float64) {
+	for _, v := range all {
+		out += v / float64(len(all))
+	}
+	return out
+}
+
 // conditionIs returns a function that is true of a LoadTest with this condition. An empty reason means any.
 func conditionIs(condition string, status metav1.ConditionStatus, reason, part string) func(*v1alpha1.LoadTest) bool {
 	return func(lt *v1alpha1.LoadTest) bool {
