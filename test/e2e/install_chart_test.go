@@ -62,7 +62,7 @@ func installedByHelm(t *testing.T) {
 	c.wantInstalled(previousVersion, 1)
 	s.wantCondition(s.loadTest("through"), v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 
-	s.mustKubectl("", "patch", "loadtest", "through", "--type=merge", "-p", `{"spec":{"stop":true}}`)
+	s.stop("through")
 	lt := s.awaitFinished("through")
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
 	s.wantSameAsTarget(lt)

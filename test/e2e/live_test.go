@@ -49,7 +49,8 @@ func TestLiveRate(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "suspend").withTarget()
-	s.apply(s.quickstart("paused", 2, hold(1000, 10*time.Second), withoutThresholds))
+	const rps, length = 1000, 30
+	s.apply(s.quickstart("paused", 2, hold(rps, length*time.Second), withoutThresholds))
 	s.awaitLoad(2000, short)
 	before := podIDs(s.runners())
 
@@ -67,11 +68,11 @@ func TestSuspend(t *testing.T) {
 	}
 
 	s.suspend("paused", false)
-	lt := s.awaitCondition("paused", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
+	lt := s.awaitCondition("paused", v1alpha1.ConditionFinished, metav1.ConditionTrue, length*time.Second+short)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
 	s.wantSameAsTarget(lt)
-	if sent := lt.Status.Results.Requests.Sent; sent != 10_000 {
-		t.Errorf("sent %d of 10000 requests", sent)
+	if sent := lt.Status.Results.Requests.Sent; sent != rps*length {
+		t.Errorf("sent %d of %d requests", sent, rps*length)
 	}
 }
 
@@ -94,7 +95,7 @@ func TestSuspendedFromTheBeginning(t *testing.T) {
 // the next one sees to it that both shards come to the same rates.
 func TestOperatorKilledAfterAChange(t *testing.T) {
 	s := newStory(t, "live-killed").withTarget()
-	s.apply(s.quickstart("live", 2, hold(1000, takeover+15*time.Second), withoutThresholds))
+	s.apply(s.quickstart("live", 2, hold(1000, 5*time.Minute), withoutThresholds))
 	s.awaitLoad(2000, short)
 	s.rate("live", 3000)
 	s.rate("live", 2000)
@@ -111,8 +112,9 @@ func TestOperatorKilledAfterAChange(t *testing.T) {
 	})
 	s.eventually(short, func() string { return s.targetSees(1800, 2200) })
 
+	s.stop("live")
 	lt := s.awaitCondition("live", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
-	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
 	s.wantSameAsTarget(lt)
 }
 

@@ -12,17 +12,18 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// TestLockOrder: of three tests with the same lock one runs at a time. The second one is deleted while it runs.
+// TestLockOrder: of three tests with the same lock one runs at a time. The first one is stopped, the second one is deleted while it runs.
 func TestLockOrder(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "lock").withTarget()
 	locked := func(spec *v1alpha1.LoadTestSpec) { spec.Lock = "target" }
-	s.apply(s.quickstart("a", 1, hold(200, 10*time.Second), withoutThresholds, locked))
+	s.apply(s.quickstart("a", 1, hold(200, 5*time.Minute), withoutThresholds, locked))
 	s.awaitSending("a")
 	s.apply(s.quickstart("b", 1, hold(200, 5*time.Minute), withoutThresholds, locked))
 	s.awaitLocked("b")
 	s.apply(s.quickstart("c", 1, hold(200, 2*time.Second), withoutThresholds, locked))
 	s.awaitLocked("c")
+	s.stop("a")
 	s.awaitSending("b")
 	a, b := s.loadTest("a"), s.loadTest("b")
 	if a.Status.CompletionTime == nil || b.Status.StartTime.Before(a.Status.CompletionTime) {

@@ -167,7 +167,7 @@ func TestStopTearsDown(t *testing.T) {
 	s := newStory(t, "teardown").withTarget(recording...)
 	s.applyShop(1_000_000, "201", 5*time.Minute)
 	s.awaitLoad(400, short)
-	s.mustKubectl("", "patch", "loadtest", "shop", "--type=merge", "-p", `{"spec":{"stop":true}}`)
+	s.stop("shop")
 	lt := s.awaitFinished("shop")
 
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)

@@ -20,7 +20,7 @@ func TestStoppedWithoutAnAnswer(t *testing.T) {
 	s.awaitLoad(200, short)
 	thaw := s.freeze(s.runners()[0])
 	begun := time.Now()
-	s.mustKubectl("", "patch", "loadtest", "mute", "--type=merge", "-p", `{"spec":{"stop":true}}`)
+	s.stop("mute")
 	lt := s.awaitCondition("mute", v1alpha1.ConditionFinished, metav1.ConditionTrue, 2*time.Minute) // unreachableTimeout is a minute
 	t.Logf("FIGURE spec.stop to the end without an answer: %v", time.Since(begun).Round(time.Second))
 	s.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonRunnerLost)

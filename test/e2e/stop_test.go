@@ -11,6 +11,12 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
+// stop ends the load of a test, as a user does.
+func (s *story) stop(name string) {
+	s.Helper()
+	s.mustKubectl("", "patch", "loadtest", name, "--type=merge", "-p", `{"spec":{"stop":true}}`)
+}
+
 // TestStop is the first half of story 6: spec.stop ends the load and keeps the results.
 func TestStop(t *testing.T) {
 	t.Parallel()
@@ -19,7 +25,7 @@ func TestStop(t *testing.T) {
 	s.apply(s.quickstart("stopped", 2, hold(1000, 5*time.Minute), withoutThresholds))
 	s.awaitLoad(3000, short)
 
-	s.mustKubectl("", "patch", "loadtest", "stopped", "--type=merge", "-p", `{"spec":{"stop":true}}`)
+	s.stop("stopped")
 	s.wantStopped("spec.stop", time.Now())
 
 	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/stopped", "--timeout", short.String())

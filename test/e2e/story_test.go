@@ -29,7 +29,7 @@ const (
 	short = 60 * time.Second
 	// takeover is for the next operator to act after one was killed: the Lease ends after 15 s, the election tries again
 	// after up to 4.4 s, and a pod has to start.
-	takeover = 30 * time.Second
+	takeover = 20*time.Second + short
 	// poll is how often a story looks.
 	poll = 100 * time.Millisecond
 )
