@@ -31,7 +31,7 @@ const (
 	docsDuration = 200 * time.Millisecond
 	// docsChains is for chains of several steps, whose last step comes late on a busy machine.
 	docsChains = 1600 * time.Millisecond
-	docsLimit  = "10s"
+	docsLimit  = "1m"
 )
 
 // TestHowTo runs each LoadTest that a page marks with "run", in less time and with less load, and compares what the report says with
@@ -218,6 +218,9 @@ func lessLoad(t *testing.T, doc string) string {
 	spec := o["spec"].(map[string]any)
 	longest := docsDuration
 	rates := asList(spec["rates"])
+	for _, template := range asList(spec["templates"]) {
+		waitLonger(template)
+	}
 	for _, each := range asList(spec["chains"]) {
 		chain := each.(map[string]any)
 		rates = append(rates, asList(chain["rates"])...)
@@ -226,9 +229,9 @@ func lessLoad(t *testing.T, doc string) string {
 			longest = docsChains
 		}
 		for _, each := range steps {
-			if await, ok := each.(map[string]any)["await"].(map[string]any); ok {
-				await["timeout"] = docsLimit
-			}
+			step := each.(map[string]any)
+			waitLonger(step["await"])
+			waitLonger(step["request"])
 		}
 		if _, later := chain["startAfter"]; later {
 			chain["startAfter"] = v1alpha1.Duration{Duration: docsDuration / 4}.String()
@@ -271,6 +274,13 @@ func lessLoad(t *testing.T, doc string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// waitLonger raises the timeout of a template, a request or an await, which may be nil.
+func waitLonger(of any) {
+	if fields, ok := of.(map[string]any); ok {
+		fields["timeout"] = docsLimit
+	}
 }
 
 func asList(v any) []any {

@@ -54,8 +54,8 @@ func TestSampleRemovesProfiles(t *testing.T) {
 	}
 	peer := serve(t, mock.Options{Rules: set, Seed: 1})
 	url := "http://" + peer.Addr().String()
-	// On a busy machine no request may time out: a chain instance whose token is late cannot deregister.
-	sample := strings.NewReplacer("timeout: 2s", "timeout: 1m", "gracefulStop: 10s", "gracefulStop: 2m").Replace(read("nrf-token.yaml"))
+	// A chain instance whose token is late, on a busy machine, can deregister.
+	sample := strings.Replace(read("nrf-token.yaml"), "gracefulStop: 10s", "gracefulStop: 2m", 1)
 	var out, errors bytes.Buffer
 	code := execute(t.Context(), []string{"h2surge", "run", "-o", "json", "-f", "-", "--target-url", "nrf=" + url, "--target-url", "udm=" + url},
 		strings.NewReader(lessLoad(t, sample)), &out, &errors, parts())
