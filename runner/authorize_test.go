@@ -162,19 +162,25 @@ func TestTokensExpire(t *testing.T) {
 // without a token, which is that of the target, and the error of the endpoint.
 func TestTokenEndpointFails(t *testing.T) {
 	t.Parallel()
-	n := newNRF(t, time.Second)
+	n := newNRF(t, 2*time.Second)
 	n.registered, n.forgets = true, true
-	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 3 * time.Second})
+	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: time.Minute})
 	const refused = `: answered 400: "invalid_client": "who are you?"`
-	why := ""
-	s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: 2}, func(s *rv.Snapshot) {
-		if s.State == rv.StateRunning && (why == "" || strings.HasSuffix(s.Message, refused)) { // a slow machine may also have a timeout
-			why = s.Message
-		}
-	})
-	if err != nil {
+	r := ready(t, plan, split.Whole(plan))
+	if err := r.Start(rv.Start{At: rv.Clock()}); err != nil {
 		t.Fatal(err)
 	}
+	why := ""
+	eventually(func() bool {
+		s := r.Snapshot()
+		why = s.Message
+		return strings.HasSuffix(why, refused) && s.Authorizations[0].SentWithout > 0
+	})
+	if err := r.Stop(rv.Stop{Reason: "the test has seen it", Drain: true}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	s := r.Snapshot()
 	law(t, s)
 	a := s.Authorizations[0]
 	if a.Failures == 0 || !strings.HasPrefix(a.LastFailure, "auth.oauth2.tokenURL http") || !strings.HasSuffix(a.LastFailure, refused) {
