@@ -27,8 +27,8 @@ func (in *input) judgesErrors() bool {
 }
 
 func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
-	r := in.report
-	if in.judgesErrors() || errorRate(r) <= defaultMaxErrorRate {
+	r, held := divided(in.report)
+	if in.judgesErrors() || r.ErrorRate <= defaultMaxErrorRate {
 		return nil
 	}
 	reached := in.droppedBy()
@@ -36,8 +36,19 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		reached = "; " + r.Bounds[i].Message
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
-		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
-		build.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
+		"the error rate is %s, above the default limit of %s: of %d requests, %s%s%s; set a threshold on ErrorRate for another limit",
+		build.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r),
+		notCounted(held), reached)
+}
+
+// notCounted returns the part of a message about the requests that divided leaves out, or "" if there are none.
+func notCounted(held *runnerv1alpha1.Report) string {
+	n := held.Requests.Dropped
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more do not count, because they were never sent%s", n,
+		causes(held, runnerv1alpha1.FailureDropped, n))
 }
 
 // droppedBy returns the end of a message that names the generator as a possible cause of dropped requests. It is ""
@@ -84,15 +95,27 @@ func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 	return nil
 }
 
-// errorRate returns the error rate without the requests that runners dropped because their leases expired, or because
-// of the operator's limit.
-func errorRate(r *runnerv1alpha1.Report) float64 {
-	held := droppedFor(r, runnerv1alpha1.CauseLeaseExpired, runnerv1alpha1.CauseRequestLimit)
-	all := r.Requests.Sent + r.Requests.Dropped - held
-	if held == 0 || all <= 0 {
-		return float64(r.ErrorRate)
+// notErrors are the causes of dropped requests that the default limit leaves out.
+var notErrors = []runnerv1alpha1.Cause{runnerv1alpha1.CauseLeaseExpired, runnerv1alpha1.CauseRequestLimit}
+
+// divided returns the report without the requests that were dropped because of notErrors, and what it leaves out.
+func divided(r *runnerv1alpha1.Report) (rest, held *runnerv1alpha1.Report) {
+	rest, held = new(*r), &runnerv1alpha1.Report{}
+	rest.Failures = nil
+	for i := range r.Failures {
+		f, to := &r.Failures[i], rest
+		if f.Of == runnerv1alpha1.FailureDropped && slices.Contains(notErrors, f.Cause) {
+			to = held
+			held.Requests.Dropped += f.Count
+		}
+		to.Failures = append(to.Failures, *f)
 	}
-	return 1 - float64(r.Requests.Succeeded)/float64(all)
+	q := &rest.Requests
+	q.Dropped -= held.Requests.Dropped
+	if all := q.Sent + q.Dropped; held.Requests.Dropped > 0 && all > 0 {
+		rest.ErrorRate = runnerv1alpha1.ErrorRate(float64(all-q.Succeeded) / float64(all))
+	}
+	return rest, held
 }
 
 // noChainCompleted is the verdict of a run in which no chain instance was completed: the responses do not contain

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"sort"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -51,10 +50,10 @@ func (c *comparison) spare() int64 {
 	return c.dropped - c.drops
 }
 
-// droppedFor counts the dropped requests of measured stages that have one of the causes.
-func droppedFor(r *runnerv1alpha1.Report, causes ...runnerv1alpha1.Cause) (n int64) {
+// droppedFor counts the dropped requests of measured stages that have a cause.
+func droppedFor(r *runnerv1alpha1.Report, cause runnerv1alpha1.Cause) (n int64) {
 	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && slices.Contains(causes, f.Cause) {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && f.Cause == cause {
 			n += f.Count
 		}
 	}

@@ -111,6 +111,16 @@ func (r *run) isLimited(dropped int64) {
 	}}
 }
 
+// isHeld drops requests for a cause that does not count, and others get status 503.
+func (r *run) isHeld(cause runnerv1alpha1.Cause, held, sent, wrong int64) {
+	r.noThresholds()
+	r.isLimited(held)
+	r.report.Failures[0].Cause = cause
+	r.report.Requests.Outcomes = runnerv1alpha1.Outcomes{Sent: sent, Done: sent, Succeeded: sent - wrong, FailedChecks: wrong}
+	r.report.ErrorRate = runnerv1alpha1.ErrorRate(float64(held+wrong) / float64(held+sent))
+	r.report.Steps = []runnerv1alpha1.StepResult{{FailedBy: map[string]int64{"status": wrong}, StatusCodes: map[string]int64{"503": wrong}}}
+}
+
 // isLimitedToo says of some of the dropped requests that the operator's limit is the cause.
 func (r *run) isLimitedToo(n int64) {
 	r.report.Generator.Limited.Dropped = n
@@ -273,6 +283,11 @@ func TestJudge(t *testing.T) {
 		{"limited, no thresholds", func(r *run) { r.isLimited(100); r.noThresholds() }, inconclusive, ReasonGeneratorBound, "100 were due", 0},
 		{"hardly limited, no thresholds", func(r *run) { r.isLimited(9); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
 		{"limited, failed checks", func(r *run) { r.isLimited(100); r.noThresholds(); r.report.Requests.Succeeded = 800 }, failed, ReasonTooManyErrors, "", 2},
+		{"hardly limited, errors at the default limit", func(r *run) { r.isHeld(runnerv1alpha1.CauseRequestLimit, 5, 1000, 10) }, pass, ReasonNoThresholds, "", 0},
+		{"limited, errors above the default limit", func(r *run) { r.isHeld(runnerv1alpha1.CauseRequestLimit, 2000, 8000, 160) }, failed, ReasonTooManyErrors,
+			"the error rate is 2%, above the default limit of 1%: of 8000 requests, 160 x status 503; 2000 more do not count, because they were never sent (limits.requestsPerSecond of the operator was reached); set a threshold", 2},
+		{"lease expired, errors above the default limit", func(r *run) { r.isHeld(runnerv1alpha1.CauseLeaseExpired, 2000, 8000, 160) }, failed, ReasonTooManyErrors,
+			"of 8000 requests, 160 x status 503; 2000 more do not count, because they were never sent (the lease of the runner expired); set a threshold", 2},
 		{"limited, slow responses", func(r *run) { r.isLimited(100); r.slowResponses() }, failed, ReasonThresholdsFailed, "fast", 2},
 		{"a closed loop is limited", (*run).waits, pass, ReasonPassed, "", 0},
 		{"a closed loop is limited, too few requests", func(r *run) { r.waits(); r.shortOfRate(90) }, inconclusive, ReasonGeneratorBound, "900 waited; much: Rate 90 < 100", 3},
