@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -103,18 +102,6 @@ func NewCollector(keep time.Duration, most int, clock func() time.Time) *Collect
 	}
 	for _, o := range outcomes {
 		c.ended[string(o)] = 0
-	}
-	return c
-}
-
-// register adds c, or returns the one that is there: a process may have several managers, one after
-// another.
-func (c *Collector) register(reg prometheus.Registerer) *Collector {
-	var already prometheus.AlreadyRegisteredError
-	if err := reg.Register(c); errors.As(err, &already) {
-		return already.ExistingCollector.(*Collector)
-	} else if err != nil {
-		panic(err) // two metrics of one name: a mistake in this file
 	}
 	return c
 }

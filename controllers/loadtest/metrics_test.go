@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
 	"github.com/h2surge/h2surge/controllers/internal/status"
+	"github.com/h2surge/h2surge/internal/metric"
 )
 
 // series counts what a scrape would get, by metric.
@@ -79,12 +80,12 @@ func registered(keep time.Duration, most int) (*Collector, *prometheus.Registry,
 	clock := runtest.Now
 	c := NewCollector(keep, most, func() time.Time { return clock })
 	reg := prometheus.NewPedanticRegistry()
-	return c.register(reg), reg, &clock
+	return metric.Register(reg, c), reg, &clock
 }
 
 func TestMetricsOfARun(t *testing.T) {
 	c, reg, _ := registered(time.Minute, 10)
-	if again := NewCollector(time.Minute, 10, time.Now).register(reg); again != c {
+	if again := metric.Register(reg, NewCollector(time.Minute, 10, time.Now)); again != c {
 		t.Error("a second manager has counters of its own")
 	}
 	before := &v1alpha1.LoadTestStatus{}
@@ -251,7 +252,7 @@ func TestLastValuesAreBounded(t *testing.T) {
 
 func TestIncompleteRules(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	c := NewCollector(time.Minute, 10, time.Now).register(reg)
+	c := metric.Register(reg, NewCollector(time.Minute, 10, time.Now))
 	for _, rules := range [][]string{{"APIServer", "Nodes"}, {"Nodes"}, nil} {
 		c.ObserveRules(rules)
 		if got := series(t, reg)["h2surge_operator_rule_incomplete"]; got != len(rules) {

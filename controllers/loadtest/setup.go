@@ -38,6 +38,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/controllers/internal/transport"
 	"github.com/h2surge/h2surge/controllers/lock"
+	"github.com/h2surge/h2surge/internal/metric"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -97,8 +98,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r.perform.pki = pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now)
 	r.report.events, r.report.clock, r.memory.statusInterval = mgr.GetEventRecorder("h2surge"), opts.Clock,
 		opts.StatusInterval
-	r.report.metrics = NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished,
-		opts.Clock).register(ctrlmetrics.Registry)
+	r.report.metrics = metric.Register(ctrlmetrics.Registry,
+		NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, opts.Clock))
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
 		Options: shards.Options{

@@ -2,7 +2,6 @@ package loadtestschedule
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -39,25 +38,13 @@ type source struct {
 	leads  func() bool
 }
 
-// register adds the collector, or changes the source of the one that is there: a process may have several managers, one
-// after another.
+// register adds the collector, or changes the source of the one that is there.
 func register(reg prometheus.Registerer, reader client.Reader, leads func() bool) {
-	c := &collector{}
-	var already prometheus.AlreadyRegisteredError
-	if err := reg.Register(c); errors.As(err, &already) {
-		c = already.ExistingCollector.(*collector)
-	} else if err != nil {
-		panic(err) // two metrics of one name: a mistake in this file
-	}
-	c.source.Store(&source{reader, leads})
+	metric.Register(reg, &collector{}).source.Store(&source{reader, leads})
 }
 
 // Describe implements prometheus.Collector.
-func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	out <- descLast
-	out <- descPassed
-	out <- descMissed
-}
+func (*collector) Describe(out chan<- *prometheus.Desc) { own.Describe(out) }
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {

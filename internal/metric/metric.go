@@ -3,6 +3,7 @@
 package metric
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,4 +68,16 @@ func (s *Set) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range s.descs {
 		to <- d
 	}
+}
+
+// Register adds c to a registry and returns it, or the collector of the same metrics that is there: a process may have
+// several managers, one after another.
+func Register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
+	var already prometheus.AlreadyRegisteredError
+	if err := reg.Register(c); errors.As(err, &already) {
+		return already.ExistingCollector.(C)
+	} else if err != nil {
+		panic(err) // two metrics of one name: a mistake in the code
+	}
+	return c
 }

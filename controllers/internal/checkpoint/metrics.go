@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -29,13 +28,8 @@ type collector struct{ of atomic.Pointer[Writer] }
 // Register adds the metrics of w to a registry, in place of those of another Writer.
 func (w *Writer) Register(reg prometheus.Registerer) {
 	c := &collector{}
-	c.of.Store(w)
-	var already prometheus.AlreadyRegisteredError
-	if err := reg.Register(c); errors.As(err, &already) {
-		already.ExistingCollector.(*collector).of.Store(w)
-	} else if err != nil {
-		panic(err) // two metrics of one name: a mistake in this file
-	}
+	c.of.Store(w) // a scrape can come at once
+	metric.Register(reg, c).of.Store(w)
 }
 
 // Describe is that of a prometheus.Collector.
