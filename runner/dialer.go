@@ -26,7 +26,7 @@ type dialer struct {
 	alternatives []dial.Alternatives
 	// negotiated has the protocols that servers chose by ALPN, by destination.
 	negotiated sync.Map
-	// tls are by target of the plan, and then by the certificate of the client; nil: cleartext.
+	// tls are by target of the plan, and then by client; nil: cleartext.
 	tls [][]*tls.Config
 	// from are the addresses to connect from, by target of the plan.
 	from [][]string
@@ -49,14 +49,10 @@ type destination struct {
 // overflow a listener's backlog (128 on many systems).
 const maxDialing = 64
 
-func newDialer(ctx context.Context, configs []*tls.Config, from [][]string, p *policy.Policy, n dial.Network,
+func newDialer(ctx context.Context, configs [][]*tls.Config, from [][]string, p *policy.Policy, n dial.Network,
 	denied func(error)) *dialer {
-	d := &dialer{ctx: ctx, resolver: dial.NewResolver(n), from: from, policy: p, network: n, denied: denied}
-	d.alternatives = make([]dial.Alternatives, len(configs))
-	for _, c := range configs {
-		d.tls = append(d.tls, dial.Identities(c))
-	}
-	return d
+	return &dialer{ctx: ctx, resolver: dial.NewResolver(n), alternatives: make([]dial.Alternatives, len(configs)),
+		tls: configs, from: from, policy: p, network: n, denied: denied}
 }
 
 // Dial implements netio.Dialer.

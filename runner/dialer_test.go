@@ -33,7 +33,7 @@ func TestHangingAuthorityDelaysNoOther(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDialer(t.Context(), []*tls.Config{nil}, make([][]string, 1), nil, partlyHanging{}, nil)
+				d := newDialer(t.Context(), [][]*tls.Config{{nil}}, make([][]string, 1), nil, partlyHanging{}, nil)
 				for range maxDialing {
 					d.Dial(netio.Attempt{Awaiter: make(outcome, 1), Target: to(hangs)})
 				}

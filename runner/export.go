@@ -29,7 +29,7 @@ func (r *Runner) export() {
 	receiver := &otlp.Receiver{
 		URL: otlp.URLOf(e.Scheme + "://" + e.Authority + e.BasePath),
 		Transport: observe.Transport(&observe.Config{Context: ctx, Policy: r.policy, Network: r.opts.Network,
-			Resolver: dial.NewResolver(r.opts.Network)}, e, t, r.tls[i]),
+			Resolver: dial.NewResolver(r.opts.Network)}, e, t, r.tls[i][0]),
 	}
 	run := &otlp.Run{Plan: r.plan, Snapshot: func() *rv.Snapshot { return r.snapshot(r.ctx, true) },
 		Source: render.OTLPSource{Shard: strconv.Itoa(r.share.Shard), Pod: r.opts.Pod}}

@@ -26,7 +26,7 @@ func newHTTP3Peer(t *testing.T, h http.Handler, verify func(tls.ConnectionState)
 		t.Fatal(err)
 	}
 	s := &http3.Server{Handler: h, TLSConfig: &tls.Config{
-		Certificates: []tls.Certificate{pair.TLS()}, VerifyConnection: verify,
+		Certificates: []tls.Certificate{pair.TLS()}, ClientAuth: tls.RequestClientCert, VerifyConnection: verify,
 	}}
 	ended := make(chan struct{})
 	go func() {
@@ -48,13 +48,23 @@ func http3Plan(address, ca string, rates ...rv.Rate) *rv.Plan {
 	return plan
 }
 
-// TestRunOverHTTP3: the runner counts what the peer counts, in closed loops and at a rate, with 1 and more workers.
+// TestRunOverHTTP3: the runner counts what the peer counts, in closed loops and at a rate, with 1 and more workers. It
+// sends its certificate.
 func TestRunOverHTTP3(t *testing.T) {
+	own := certtest.Self(t, "runner.test")
+	cert, key := own.Write(t, t.TempDir())
+	verify := func(c tls.ConnectionState) error {
+		if len(c.PeerCertificates) != 1 || !own.Equal(c.PeerCertificates[0]) {
+			t.Errorf("the peer got %d certificates, want that of the runner", len(c.PeerCertificates))
+		}
+		return nil
+	}
 	for _, workers := range []int{1, 2} {
 		p := &lifecycle{alive: map[string]bool{}, bodies: map[string]int{}}
-		address, ca := newHTTP3Peer(t, p, nil)
+		address, ca := newHTTP3Peer(t, p, verify)
 		plan := http3Plan(address, ca, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500},
 			rv.Rate{Name: "rate", Count: 500, Period: time.Second, Requests: 250})
+		plan.Targets[0].TLS.CertFile, plan.Targets[0].TLS.KeyFile = cert, key
 		s, err := Run(t.Context(), plan, split.Whole(plan), Options{Workers: workers}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -75,8 +75,8 @@ type Runner struct {
 	// exclusive: the CPUs are this process's own. idle is Spin or Sleep.
 	exclusive  bool
 	idle       rv.IdleStrategy
-	tls        []*tls.Config // by target; nil: cleartext
-	from       [][]string    // addresses to connect from, by target
+	tls        [][]*tls.Config // of dial.ClientConfigs
+	from       [][]string      // addresses to connect from, by target
 	policy     *policy.Policy
 	servers    servers          // by listener of the plan
 	callers    []*caller.Policy // by listener of the plan

@@ -12,9 +12,9 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// tlsConfigs makes the configuration of each target that has one. SSLKEYLOGFILE names a file that
-// gets the session keys, as with browsers and curl.
-func tlsConfigs(plan *rv.Plan) ([]*tls.Config, error) {
+// tlsConfigs makes the configurations of dial.ClientConfigs. SSLKEYLOGFILE names a file that gets the session keys, as
+// with browsers and curl.
+func tlsConfigs(plan *rv.Plan) ([][]*tls.Config, error) {
 	var keyLog io.Writer
 	secure := slices.ContainsFunc(plan.Targets, func(t rv.Target) bool { return t.TLS != nil })
 	if path := os.Getenv("SSLKEYLOGFILE"); path != "" && secure {

@@ -109,12 +109,14 @@ type OAuth2 struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
 	RefreshBefore *Duration `json:"refreshBefore,omitempty"`
-	// caFrom is the source of the certificate authorities that the runner trusts for an https:// token endpoint.
+	// caFrom is the source of the certificate authorities that the runner trusts for an https:// token endpoint. The
+	// runner reads them once, when it starts.
 	// Default: the authorities of the system.
 	// +optional
 	CAFrom *ContentSource `json:"caFrom,omitempty"`
-	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require. The
-	// runner reads it again for each token. Default: the runner presents no certificate, also if the target has one.
+	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require. If
+	// it changes, the runner uses the new one within a minute. Default: the runner presents no certificate, also if the
+	// target has one.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
 }

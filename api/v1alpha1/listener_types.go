@@ -88,12 +88,13 @@ type RulesSource struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clientNames) || self.clientNames.size() == 0 || has(self.clientCAFrom)",message="clientNames need clientCAFrom",fieldPath=".clientNames"
 type ListenerTLS struct {
-	// certificate is the source of the certificate of the listener and its private key.
+	// certificate is the source of the certificate of the listener and its private key. If it changes, new connections
+	// use the new one within a minute.
 	// Default: each runner makes a certificate when it starts. Only a peer that does not verify certificates accepts it.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
 	// clientCAFrom is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer
-	// needs a client certificate of one of them.
+	// needs a client certificate of one of them. The runner reads them once, when it starts.
 	// Default: the listener does not request a client certificate.
 	// +optional
 	ClientCAFrom *ContentSource `json:"clientCAFrom,omitempty"`

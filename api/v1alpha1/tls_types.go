@@ -20,19 +20,22 @@ type TLS struct {
 	// could then answer in place of the target. Default: false.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
-	// caFrom is the source of the certificate authorities that the runner trusts. They replace those of the system.
+	// caFrom is the source of the certificate authorities that the runner trusts. They replace those of the system. The
+	// runner reads them once, when it starts.
 	// Default: the authorities of the system; the image of the runner contains the public ones that Mozilla
 	// trusted when the image was built.
 	// +optional
 	CAFrom *ContentSource `json:"caFrom,omitempty"`
 	// certificate is the source of the client certificate that the runner sends if the target requests one (mutual
-	// TLS). Default: the runner has no client certificate.
+	// TLS). If it changes, new connections use the new one within a minute. Default: the runner has no client
+	// certificate.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
 	// certificateDirectory is a directory of client certificates. It has pairs of a certificate NAME.crt and its key
 	// NAME.key. Connection k of the test uses pair k modulo the number of pairs, in the order of their names, so that one
-	// test is many clients. In a cluster it is a path in the container of the runner, such as that of a Secret on a volume
-	// of runner.podTemplate. It cannot be used with certificate. Default: none. Bounds: at most 10000 pairs.
+	// test is many clients. Changed pairs are used as with certificate, added pairs are not. In a cluster it is a path
+	// in the container of the runner, such as that of a Secret on a volume of runner.podTemplate. It cannot be used
+	// with certificate. Default: none. Bounds: at most 10000 pairs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	CertificateDirectory string `json:"certificateDirectory,omitempty"`

@@ -99,7 +99,7 @@ func askTargets(p *rv.Plan, files []compile.File) error {
 		if at < 0 {
 			continue
 		}
-		files[at].Content, err = askTarget(ctx, &placed.Targets[i], services(p, i), secure[i])
+		files[at].Content, err = askTarget(ctx, &placed.Targets[i], services(p, i), secure[i][0])
 		switch {
 		case ctx.Err() != nil:
 			return command.Exit(verdict.ExitStopped, reasonInterrupted)

@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/test/certtest"
 )
 
-// TestClientCertificate checks that the token endpoint gets the certificate, a new one for the next token, and the form
-// of an NRF: no client_id.
+// TestClientCertificate checks that the token endpoint gets the certificate, the next one after it was replaced, and the
+// form of an NRF: no client_id.
 func TestClientCertificate(t *testing.T) {
 	e := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil || r.PostForm.Has("client_id") || r.PostForm.Get("nfType") != "AMF" {
@@ -35,14 +37,17 @@ func TestClientCertificate(t *testing.T) {
 		t.Errorf("without the files: %v", err)
 	}
 	certtest.Self(t, "one").Write(t, dir)
-	o, err := newOAuth2(c, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"one", "two"} {
-		certtest.Self(t, name).Write(t, dir)
-		if g, err := o.fetch(t.Context()); err != nil || string(g.value) != "Bearer "+name {
-			t.Errorf("%q, %v, want the token of %s", g.value, err, name)
+	synctest.Test(t, func(t *testing.T) {
+		o, err := newOAuth2(c, nil, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, name := range []string{"one", "two"} {
+			if g, err := o.fetch(t.Context()); err != nil || string(g.value) != "Bearer "+name {
+				t.Errorf("%q, %v, want the token of %s", g.value, err, name)
+			}
+			certtest.Self(t, "two").Write(t, dir)
+			time.Sleep(time.Minute)
+		}
+	})
 }

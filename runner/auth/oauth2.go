@@ -21,6 +21,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/internal/roots"
+	"github.com/h2surge/h2surge/runner/dial"
 )
 
 const (
@@ -99,12 +100,13 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 	config.ServerName = cmp.Or(c.ServerName, config.ServerName)
 	config.InsecureSkipVerify = config.InsecureSkipVerify || c.InsecureSkipVerify
 	if c.CertFile != "" {
-		// Read for each handshake, and so for each token: a mounted certificate is replaced before it expires.
-		config.Certificates, config.GetClientCertificate = nil, func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return certificate(c)
+		pair, err := dial.ReadPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("oauth2.certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
 		}
-		if _, err := certificate(c); err != nil {
-			return nil, err
+		config.Certificates = nil
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return pair.Current()
 		}
 	}
 	if c.CAFile == "" {
@@ -120,15 +122,6 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 		return nil, fmt.Errorf("oauth2.caFile %s: contains no certificate", c.CAFile)
 	}
 	return config, nil
-}
-
-// certificate reads the client certificate. Its error contains the names of the files only.
-func certificate(c *rv.OAuth2) (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("oauth2.certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
-	}
-	return &pair, nil
 }
 
 // ownFields are those that the other options make.
@@ -180,8 +173,8 @@ func (o *oauth2) fetch(ctx context.Context) (grant, error) {
 	}
 	hidden := o.forms(secret)
 	status, body, err := o.post(ctx, secret)
-	if denied := (*failure.Error)(nil); errors.As(err, &denied) {
-		return grant{}, fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, denied)
+	if known := (*failure.Error)(nil); errors.As(err, &known) {
+		return grant{}, fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, known)
 	}
 	if err != nil {
 		return grant{}, temporary{fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, hidden.strip(err))}

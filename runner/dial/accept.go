@@ -31,27 +31,27 @@ func ServerConfig(t *rv.ListenerTLS, host string) (*tls.Config, error) {
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	pair, err := serverCertificate(t, host)
-	if err != nil {
-		return nil, err
-	}
-	c.Certificates = []tls.Certificate{pair}
-	return c, nil
+	return c, setCertificate(c, t, host)
 }
 
-func serverCertificate(t *rv.ListenerTLS, host string) (tls.Certificate, error) {
+// setCertificate sets the certificate of a listener.
+func setCertificate(c *tls.Config, t *rv.ListenerTLS, host string) error {
 	if t.CertFile == "" && t.KeyFile == "" {
-		return selfSigned(host)
+		own, err := selfSigned(host)
+		c.Certificates = []tls.Certificate{own}
+		return err
 	}
-	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	pair, err := ReadPair(t.CertFile, t.KeyFile)
 	if err != nil {
-		return pair, rv.InField("certFile", err)
+		return rv.InField("certFile", err)
 	}
-	return pair, nil
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Current() }
+	return nil
 }
 
-// selfSignedFor is how long a certificate of selfSigned is valid. No test is longer.
-const selfSignedFor = 90 * 24 * time.Hour
+// selfSignedFor is how long a certificate of selfSigned is valid, because a runner makes it once. No test is longer: a
+// plan has at most 256 stages of 30 days, which is 21 years.
+const selfSignedFor = 25 * 365 * 24 * time.Hour
 
 // selfSigned makes a certificate for a host name or an IP address. Only a peer that does not verify certificates
 // accepts it.

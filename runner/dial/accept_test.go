@@ -65,6 +65,9 @@ func TestAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if longest := 256 * 30 * 24 * time.Hour; time.Until(leaf.NotAfter) < longest {
+		t.Errorf("the certificate of the listener expires at %v, in a test of %v", leaf.NotAfter, longest)
+	}
 	own := x509.NewCertPool()
 	own.AddCert(leaf)
 	h2 := []string{"h2"}

@@ -16,13 +16,14 @@ import (
 	"github.com/h2surge/h2surge/internal/roots"
 )
 
-// ClientConfigs returns the TLS configurations of the targets of a plan; nil: the target has none. It reports the
-// mistakes of all targets.
-func ClientConfigs(plan *rv.Plan, keyLog io.Writer) (out []*tls.Config, errs []*rv.PlanError) {
-	out = make([]*tls.Config, len(plan.Targets))
+// ClientConfigs returns the TLS configurations of the targets of a plan, each by client as ClientConfig does; a single
+// nil: the target has no TLS. It reports the mistakes of all targets.
+func ClientConfigs(plan *rv.Plan, keyLog io.Writer) (out [][]*tls.Config, errs []*rv.PlanError) {
+	out = make([][]*tls.Config, len(plan.Targets))
 	for i := range plan.Targets {
 		t := plan.Targets[i].TLS
 		if t == nil {
+			out[i] = []*tls.Config{nil}
 			continue
 		}
 		var err error
@@ -35,10 +36,10 @@ func ClientConfigs(plan *rv.Plan, keyLog io.Writer) (out []*tls.Config, errs []*
 	return out, errs
 }
 
-// ClientConfig makes the TLS configuration of a target. It reads the files that the plan names, so
-// that a missing or broken one is an error before any load. keyLog gets the session keys that decrypt
-// captures, as the file SSLKEYLOGFILE of other clients; nil: they are not written.
-func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
+// ClientConfig makes the TLS configurations of a target: one for each client certificate, or one if there is none. It
+// reads the files that the plan names, so that a missing or broken one is an error before any load. keyLog gets the
+// session keys that decrypt captures, as the file SSLKEYLOGFILE of other clients; nil: they are not written.
+func ClientConfig(t *rv.TLS, keyLog io.Writer) ([]*tls.Config, error) {
 	c := &tls.Config{
 		ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // the user asked for it, and the default is false
 		NextProtos: t.ALPN, KeyLogWriter: keyLog,
@@ -62,44 +63,47 @@ func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
 	if c.CurvePreferences, err = curves(t.Curves); err != nil {
 		return nil, rv.InField("curves", err)
 	}
-	if t.SessionResumption {
-		c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	}
-	return c, files(c, t)
-}
-
-func files(c *tls.Config, t *rv.TLS) error {
 	if t.CAFile != "" {
-		var err error
 		if c.RootCAs, err = authorities(t.CAFile); err != nil {
-			return rv.InField("caFile", err)
+			return nil, rv.InField("caFile", err)
 		}
 	} else if !t.InsecureSkipVerify {
 		roots.Use()
 	}
-	if t.CertDirectory != "" {
-		var err error
-		if c.Certificates, err = pairs(t.CertDirectory); err != nil {
-			return rv.InField("certDirectory", err)
+	return clients(c, t)
+}
+
+// clients returns c for each client certificate. Each client has sessions of its own.
+func clients(c *tls.Config, t *rv.TLS) (out []*tls.Config, err error) {
+	all := []*Pair{nil} // no certificate
+	switch {
+	case t.CertDirectory != "":
+		if all, err = pairs(t.CertDirectory); err != nil {
+			return nil, rv.InField("certDirectory", err)
 		}
-		return nil
+	case t.CertFile != "" || t.KeyFile != "":
+		if all[0], err = ReadPair(t.CertFile, t.KeyFile); err != nil {
+			return nil, rv.InField("certFile", err)
+		}
 	}
-	if t.CertFile == "" && t.KeyFile == "" {
-		return nil
+	for _, pair := range all {
+		client := c.Clone()
+		if pair != nil {
+			client.GetClientCertificate = pair.forServer
+		}
+		if t.SessionResumption {
+			client.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+		}
+		out = append(out, client)
 	}
-	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-	if err != nil {
-		return rv.InField("certFile", err)
-	}
-	c.Certificates = []tls.Certificate{pair}
-	return nil
+	return out, nil
 }
 
 // maxPairs bounds the certificates of a directory.
 const maxPairs = 10_000
 
 // pairs reads the certificates of a directory and their keys, in the order of their names.
-func pairs(dir string) (out []tls.Certificate, err error) {
+func pairs(dir string) (out []*Pair, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.crt"))
 	switch {
 	case err != nil:
@@ -110,30 +114,13 @@ func pairs(dir string) (out []tls.Certificate, err error) {
 		return nil, fmt.Errorf("%s has %d files *.crt; allowed: at most %d", dir, len(names), maxPairs)
 	}
 	for _, name := range names {
-		pair, err := tls.LoadX509KeyPair(name, strings.TrimSuffix(name, ".crt")+".key")
+		pair, err := ReadPair(name, strings.TrimSuffix(name, ".crt")+".key")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
 		}
 		out = append(out, pair)
 	}
 	return out, nil
-}
-
-// Identities returns a configuration for each certificate of c, or c if it has no more than one. Each has sessions of
-// its own, because a session is that of a client.
-func Identities(c *tls.Config) []*tls.Config {
-	if c == nil || len(c.Certificates) < 2 {
-		return []*tls.Config{c}
-	}
-	out := make([]*tls.Config, len(c.Certificates))
-	for i := range out {
-		out[i] = c.Clone()
-		out[i].Certificates = c.Certificates[i : i+1]
-		if c.ClientSessionCache != nil {
-			out[i].ClientSessionCache = tls.NewLRUClientSessionCache(0)
-		}
-	}
-	return out
 }
 
 // authorities reads certificates to trust.

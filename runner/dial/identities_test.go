@@ -2,7 +2,6 @@ package dial
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,21 +28,16 @@ func TestCertificateDirectory(t *testing.T) {
 		name := fmt.Sprintf("nf-%d", 2-i)
 		certtest.Self(t, name).WriteAs(t, dir, name)
 	}
-	c, err := ClientConfig(plan, nil)
+	all, err := ClientConfig(plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Identities(c)
 	if len(all) != 3 {
 		t.Fatalf("%d clients, want 3", len(all))
 	}
 	for i, c := range all {
-		leaf, err := x509.ParseCertificate(c.Certificates[0].Certificate[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := fmt.Sprintf("nf-%d", i); leaf.Subject.CommonName != want || len(c.Certificates) != 1 {
-			t.Errorf("client %d is %s, want %s", i, leaf.Subject.CommonName, want)
+		if got, want := sent(t, c, nil), fmt.Sprintf("nf-%d", i); got != want {
+			t.Errorf("client %d is %q, want %s", i, got, want)
 		}
 		if i > 0 && c.ClientSessionCache == all[0].ClientSessionCache {
 			t.Errorf("client %d has the sessions of another one", i)
@@ -55,10 +49,39 @@ func TestCertificateDirectory(t *testing.T) {
 	refused("nf-1.crt: open " + filepath.Join(dir, "nf-1.key"))
 }
 
-func TestOneIdentity(t *testing.T) {
-	for _, c := range []*tls.Config{nil, {}, {Certificates: make([]tls.Certificate, 1)}} {
-		if all := Identities(c); len(all) != 1 || all[0] != c {
-			t.Errorf("got %v, want the configuration", all)
+// sent returns the name in the certificate that a client sends to a server which accepts some authorities; nil: all.
+func sent(t *testing.T, c *tls.Config, authorities [][]byte) string {
+	t.Helper()
+	pair, err := c.GetClientCertificate(&tls.CertificateRequestInfo{AcceptableCAs: authorities, Version: tls.VersionTLS13,
+		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pair.Certificate) == 0 {
+		return ""
+	}
+	return pair.Leaf.Subject.CommonName
+}
+
+// TestOneCertificate: a client sends its certificate only to a server that accepts one of its authority.
+func TestOneCertificate(t *testing.T) {
+	own, other := certtest.Self(t, "own"), certtest.Self(t, "other")
+	cert, key := own.Write(t, t.TempDir())
+	all, err := ClientConfig(&rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", InsecureSkipVerify: true, CertFile: cert, KeyFile: key}, nil)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d clients, %v; want 1", len(all), err)
+	}
+	for _, tt := range []struct {
+		name        string
+		authorities [][]byte
+		want        string
+	}{
+		{"all authorities", nil, "own"},
+		{"its own authority", [][]byte{other.RawSubject, own.RawSubject}, "own"},
+		{"another authority", [][]byte{other.RawSubject}, ""},
+	} {
+		if got := sent(t, all[0], tt.authorities); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

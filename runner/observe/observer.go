@@ -27,8 +27,8 @@ type Config struct {
 	// Context ends with the runner.
 	Context context.Context
 	Plan    *rv.Plan
-	// TLS is the configuration of each target of the plan; nil: cleartext.
-	TLS      []*tls.Config
+	// TLS are the configurations of dial.ClientConfigs. An observer is the first client of each target.
+	TLS      [][]*tls.Config
 	Policy   *policy.Policy
 	Resolver *dial.Resolver
 	Network  dial.Network
@@ -81,7 +81,7 @@ func (o *Observer) source(of *rv.Observation, targets []rv.Target) (source, erro
 	e, t, secure := of.Endpoint, (*rv.Target)(nil), (*tls.Config)(nil)
 	name := ""
 	if of.Target > 0 {
-		t, secure = &targets[of.Target-1], o.config.TLS[of.Target-1]
+		t, secure = &targets[of.Target-1], o.config.TLS[of.Target-1][0]
 		e, name = &t.Endpoints[0], t.Name
 	}
 	key := name + " " + e.Scheme + "://" + e.Authority + e.BasePath

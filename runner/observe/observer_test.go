@@ -39,7 +39,7 @@ func observing(t *testing.T, h http.HandlerFunc, edit func(*rv.Target), all ...r
 	for i := range all {
 		all[i].Target, all[i].Interval = 1, time.Second
 	}
-	o, err := New(Config{Context: t.Context(), Plan: &rv.Plan{Targets: targets, Observe: all}, TLS: make([]*tls.Config, 1),
+	o, err := New(Config{Context: t.Context(), Plan: &rv.Plan{Targets: targets, Observe: all}, TLS: [][]*tls.Config{{nil}},
 		Resolver: dial.NewResolver(nil), Clock: rv.Clock, Log: slog.New(slog.DiscardHandler)}, targets)
 	if err != nil {
 		t.Fatal(err)

@@ -318,11 +318,12 @@ type TLS struct {
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 	// CAFile holds the certificates to trust, PEM; empty: the system's.
 	CAFile string `json:"caFile,omitempty"`
-	// CertFile and KeyFile are the client's certificate chain and key, PEM; empty: none.
+	// CertFile and KeyFile are the client's certificate chain and key, PEM; empty: none. Files that change are read
+	// again.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 	// CertDirectory has certificates NAME.crt and keys NAME.key, PEM. Connection k has pair k modulo their number. Empty:
-	// none.
+	// none. Files that change are read again.
 	CertDirectory string `json:"certDirectory,omitempty"`
 	// MinVersion and MaxVersion are "1.2" or "1.3".
 	MinVersion string `json:"minVersion"`
@@ -812,7 +813,7 @@ type Listener struct {
 // ListenerTLS secures the connections to a listener.
 type ListenerTLS struct {
 	// CertFile and KeyFile are the certificate chain and the key of the server, PEM. Empty: the runner makes a certificate
-	// when it starts.
+	// when it starts. Files that change are read again.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 	// ClientCAFile has the certificates that client certificates are verified with, PEM. If it is set, a peer must have a
