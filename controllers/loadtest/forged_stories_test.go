@@ -84,12 +84,13 @@ func TestForgedPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.apply(twoShards("forged", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
+			lift := w.refuseJobs()
+			w.apply(twoShards("forged", time.Second).Build())
 			of := w.planOf("forged")
 			w.endOperator() // it must find out without having seen the change
 			w.forge(of, change)
+			lift()
 			w.operator()
-			w.edit("forged", func(s *v1alpha1.LoadTestSpec) { s.Suspend = false })
 			lt := w.await("forged", "stalled", func(lt *v1alpha1.LoadTest) bool {
 				return hasCondition(lt, v1alpha1.ConditionStalled, v1alpha1.ReasonNameConflict)
 			})
@@ -106,7 +107,8 @@ func TestForgedPlan(t *testing.T) {
 // TestForgedPlanWhileWatching: a plan that is replaced between its creation and the start of the Job is noticed.
 func TestForgedPlanWhileWatching(t *testing.T) {
 	w := newWorld(t)
-	w.apply(twoShards("forged", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(twoShards("forged", time.Second).Build())
 	of := w.planOf("forged")
 	w.forge(of, otherPlan(t))
 	w.await("forged", "stalled", func(lt *v1alpha1.LoadTest) bool {
@@ -130,7 +132,7 @@ func TestPlanReplacedWhileRunning(t *testing.T) {
 func TestForgedJob(t *testing.T) {
 	w := newWorld(t)
 	lt := w.apply(twoShards("forged", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Suspend = true }).Build())
-	w.planOf("forged")
+	w.awaitPhase("forged", v1alpha1.PhaseSuspended)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "forged-1", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(lt, v1alpha1.GroupVersion.WithKind("LoadTest"))}}, Spec: foreignJob()}
 	w.must(w.client.Create(w.ctx, job))
