@@ -39,7 +39,7 @@ func limited(t *testing.T, all []*unstructured.Unstructured) {
 	if !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) || len(spec.Egress) != 5 || len(spec.Ingress) != 1 {
 		t.Fatalf("policy: %+v", spec)
 	}
-	for i, want := range []string{"53/UDP 53/TCP", "16443/TCP", "8443/TCP", "9000/TCP", "80/TCP"} {
+	for i, want := range []string{"53/UDP 53/TCP 5353/UDP 5353/TCP", "16443/TCP", "8443/TCP", "9000/TCP", "80/TCP"} {
 		if got := strings.Join(ports(spec.Egress[i]), " "); got != want {
 			t.Errorf("egress %d: ports %s, want %s", i, got, want)
 		}

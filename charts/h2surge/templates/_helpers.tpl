@@ -170,12 +170,17 @@ spec:
 {{- .Values.networkPolicy.runnerNamespaces | default .Values.watchNamespaces | toJson }}
 {{- end }}
 
+{{- /* The ports of DNS. A policy applies to the port of the pod: on OpenShift it is 5353, to which the Service maps port 53. */ -}}
+{{- define "h2surge.dnsPorts" -}}
+[{port: 53, protocol: UDP}, {port: 53, protocol: TCP}, {port: 5353, protocol: UDP}, {port: 5353, protocol: TCP}]
+{{- end }}
+
 {{- /* What the operator connects to. 8443 is the control port of runners (api/runner/v1alpha1). */ -}}
 {{- define "h2surge.operatorEgress" -}}
 {{- with .Values.networkPolicy.operatorEgress }}
 {{- if .enabled -}}
 egress:
-  - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+  - ports: {{ include "h2surge.dnsPorts" $ }}
   - ports:
       {{- range .apiServer.ports }}
       - {port: {{ . }}, protocol: TCP}
