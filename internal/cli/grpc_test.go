@@ -186,6 +186,7 @@ func TestReflection(t *testing.T) {
 		{strings.ReplaceAll(manifest, "URL", plain), []string{"run", "-f", "-"}, `needs protoFrom of target "orders", which has the proto files; h2surge convert proto asks a server for them`},
 		{withMap + "---\n" + named.out, []string{"run", "-f", "-", "--reflection"}, "--reflection: no step calls a target that has no protoFrom"},
 		{manifest, []string{"try", "-f", "-", "--reflection", "--dry-run"}, "--reflection: not allowed with --dry-run, which sends nothing"},
+		{strings.ReplaceAll(manifest, "URL", plain), []string{"run", "-f", "-", "--reflection", "--dry-run"}, "--reflection: not allowed with --dry-run, which sends nothing"},
 		{"", []string{"run", "--reflection", "-n", "1", plain}, "--reflection: allowed only with a manifest (-f)"},
 		{"", []string{"convert", "proto", plain}, ": the server answered 201, which is not an answer of gRPC"},
 		{"", []string{"convert", "proto", "orders:50051"}, "orders:50051: must begin with http:// or https://"},

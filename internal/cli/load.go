@@ -258,6 +258,14 @@ func (s *source) check(urlFlags []string) error {
 	return nil
 }
 
+// checkDryRun refuses questions to targets in a run that sends nothing.
+func (s *source) checkDryRun(dryRun bool) error {
+	if dryRun && s.reflection {
+		return command.Usagef("--reflection: not allowed with --dry-run, which sends nothing")
+	}
+	return nil
+}
+
 // reread reports whether the manifest can be read again: standard input cannot.
 func (s *source) reread() bool {
 	return len(s.files) > 0 && !slices.Contains(s.files, command.StdinName)

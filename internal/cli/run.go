@@ -167,6 +167,9 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.source.check(o.form.given()); err != nil {
 		return err
 	}
+	if err := o.source.checkDryRun(o.dryRun); err != nil {
+		return err
+	}
 	if o.dryRun {
 		if !cmd.Flags().Changed("output") {
 			o.output = command.OutputYAML

@@ -103,8 +103,8 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	if len(o.source.files) == 0 {
 		return command.Usagef("-f FILE: the argument is missing")
 	}
-	if o.dryRun && o.source.reflection {
-		return command.Usagef("--reflection: not allowed with --dry-run, which sends nothing")
+	if err := o.source.checkDryRun(o.dryRun); err != nil {
+		return err
 	}
 	return command.OneOf(o.output, tryFormats...)
 }
