@@ -2,9 +2,11 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/observe"
 )
 
@@ -17,6 +19,7 @@ func (r *Runner) newObserver() error {
 	o, err := observe.New(observe.Config{
 		Context: r.ctx, Plan: r.plan, TLS: r.tls, Policy: r.policy, Resolver: dial.NewResolver(r.opts.Network),
 		Network: r.opts.Network, Clock: r.opts.Clock, Log: r.opts.Logger,
+		Suspended: r.suspended,
 	}, r.program.Targets)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
@@ -35,6 +38,26 @@ func (r *Runner) Observe(on bool) {
 	defer r.mu.Unlock()
 	r.ordered = true
 	r.observer.Set(on)
+}
+
+// suspended returns whether the load is suspended. The run has started, so the workers stay the same.
+func (r *Runner) suspended() bool {
+	r.mu.Lock()
+	all := r.workers.all
+	r.mu.Unlock()
+	return slices.ContainsFunc(all, (*worker).suspended)
+}
+
+// suspended waits for the worker's next turn. The load of a worker that has ended is not suspended.
+func (w *worker) suspended() bool {
+	answer := make(chan bool, 1)
+	w.loop.Do(func(l *loop.Worker) { answer <- l.Suspended() })
+	select {
+	case is := <-answer:
+		return is
+	case <-w.ended:
+		return false
+	}
 }
 
 // prepareObserver checks the queries, once and before the runner is ready, on the runner with setup and teardown

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -59,6 +60,38 @@ func TestObservations(t *testing.T) {
 	if series.Label != "pod=a" || len(series.Points) < 1 || series.Points[0].At%interval != 0 || series.Points[0].Mean != 1 {
 		t.Errorf("series %+v", series)
 	}
+}
+
+// TestObservationsOfAPause: samples of a load that is suspended say so, those after it do not.
+func TestObservationsOfAPause(t *testing.T) {
+	plan := observed(t, newPrometheus(t, 200, upIsOne), rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour})
+	r, err := New(plan, Options{NoPin: true, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	share := split.Whole(plan)
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// reads waits for a sample of a load that is suspended, or of one that is not.
+	reads := func(suspended bool) {
+		t.Helper()
+		if !eventually(func() bool {
+			got := r.Snapshot().Observations
+			return len(got[0].Series) > 0 && slices.ContainsFunc(got[0].Series[0].Points, func(p rv.Point) bool { return p.Suspended == suspended })
+		}) {
+			t.Fatalf("no sample with suspended %t", suspended)
+		}
+	}
+	must(r.Update(rv.Update{Revision: 1, Share: share, Suspended: true}))
+	await(t, r, rv.StateReady)
+	must(r.Start(rv.Start{At: rv.Clock()}))
+	reads(true)
+	must(r.Update(rv.Update{Revision: 2, Share: share}))
+	reads(false)
 }
 
 // TestBadQuery: a query that the server cannot execute ends the run before the load, with the message of the server.

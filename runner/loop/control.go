@@ -24,6 +24,9 @@ func (w *Worker) Serve(listener int, c *dial.Connection) bool {
 // Phase is where the worker is.
 func (w *Worker) Phase() Phase { return w.run.phase }
 
+// Suspended returns whether no slot is due until a change.
+func (w *Worker) Suspended() bool { return w.slots.Suspended() }
+
 // Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
 // worker has missed that starts late: it walks through the stages as those did that were there.
 func (w *Worker) Start(at int64, globals []string, changes ...slots.Change) {

@@ -48,7 +48,7 @@ func (w *Worker) Read() Reading {
 	r := Reading{
 		InFlight: make([]int64, len(w.cfg.Program.Steps)), LeaseGaps: w.slots.Gaps(w.clock.now),
 		Limited:   w.chooser.limit.Held(),
-		Suspended: w.slots.Suspended(), Changed: w.slots.Changed(), Listeners: w.listeners.Counts(),
+		Suspended: w.Suspended(), Changed: w.slots.Changed(), Listeners: w.listeners.Counts(),
 		StartedAt: w.slots.StartedAt(), EndedAt: w.slots.EndedAt(), Lapsed: w.authorizations.lapsed(),
 		TeardownFailure: w.instances.once.Teardown.Failure(), Samples: w.rec.Samples(startAt),
 		Slowest: w.rec.Slowest(startAt),

@@ -33,7 +33,9 @@ type Config struct {
 	Resolver *dial.Resolver
 	Network  dial.Network
 	Clock    func() int64
-	Log      *slog.Logger
+	// Suspended returns whether the load is suspended.
+	Suspended func() bool
+	Log       *slog.Logger
 }
 
 // source reads the values of an observation. Only one goroutine uses it at a time.
@@ -174,6 +176,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 func (o *Observer) read(i int, at int64) {
 	ctx, cancel := context.WithTimeout(o.config.Context, timeout)
 	defer cancel()
+	suspended := o.config.Suspended()
 	values, err := o.sources[i].read(ctx)
 	if o.config.Context.Err() != nil {
 		return // the test has ended
@@ -182,7 +185,7 @@ func (o *Observer) read(i int, at int64) {
 	defer o.mu.Unlock()
 	r := &o.records[i]
 	if len(values) > 0 {
-		r.add(at, values)
+		r.add(at, suspended, values)
 	}
 	if err != nil && !errors.Is(err, errFirst) {
 		if len(r.gaps) == 0 {

@@ -40,7 +40,7 @@ func observing(t *testing.T, h http.HandlerFunc, edit func(*rv.Target), all ...r
 		all[i].Target, all[i].Interval = 1, time.Second
 	}
 	o, err := New(Config{Context: t.Context(), Plan: &rv.Plan{Targets: targets, Observe: all}, TLS: [][]*tls.Config{{nil}},
-		Resolver: dial.NewResolver(nil), Clock: rv.Clock, Log: slog.New(slog.DiscardHandler)}, targets)
+		Resolver: dial.NewResolver(nil), Clock: rv.Clock, Log: slog.New(slog.DiscardHandler), Suspended: func() bool { return false }}, targets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,18 +203,21 @@ func (s *scripted) read(ctx context.Context) ([]value, error) {
 }
 
 // TestRun: reads are whole intervals after the start. One that fails is a gap, and those that a slow server leaves no time
-// for are left out.
+// for are left out. Samples say whether the load was suspended when their read began.
 func TestRun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		source  scripted
 		off     bool
+		pauses  bool // from 1.95 s to 2.95 s
 		want    []int64
+		paused  []int64
 		gaps    []rv.ObservationGap
 		forgets bool
 	}{
 		"each second":      {source: scripted{values: []float64{1, 2, 3, 4}}, want: []int64{0, 1000, 2000, 3000}},
 		"a gap":            {source: scripted{values: []float64{1, 0, 0, 4}}, want: []int64{0, 3000}, gaps: []rv.ObservationGap{{From: 1000, To: 2000, Cause: "no answer within 5s", Reads: 2}}},
 		"a slow server":    {source: scripted{values: []float64{1}, takes: 1500 * time.Millisecond}, want: []int64{0, 2000}, forgets: true},
+		"a pause":          {source: scripted{values: []float64{1}, takes: 500 * time.Millisecond}, pauses: true, want: []int64{0, 1000, 2000, 3000}, paused: []int64{3000}},
 		"another runner's": {source: scripted{values: []float64{1}}, off: true, forgets: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +225,11 @@ func TestRun(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				zero := time.Now()
 				plan := &rv.Plan{Observe: []rv.Observation{{Name: "a", Interval: time.Second}}}
-				o := &Observer{config: Config{Context: ctx, Plan: plan, Log: slog.New(slog.DiscardHandler),
+				suspended := func() bool {
+					since := time.Since(zero)
+					return tc.pauses && since >= 1950*time.Millisecond && since < 2950*time.Millisecond
+				}
+				o := &Observer{config: Config{Context: ctx, Plan: plan, Log: slog.New(slog.DiscardHandler), Suspended: suspended,
 					Clock: func() int64 { return int64(time.Since(zero)) }}, sources: []source{&tc.source}, records: make([]record, 1)}
 				o.Set(!tc.off)
 				o.Run(int64(20 * time.Millisecond))
@@ -230,11 +237,17 @@ func TestRun(t *testing.T) {
 				cancel()
 				synctest.Wait()
 				got := o.Samples()[0]
-				var at []int64
+				var at, paused []int64
 				for _, s := range got.Series {
 					for _, p := range s.Points {
 						at = append(at, p.At)
+						if p.Suspended {
+							paused = append(paused, p.At)
+						}
 					}
+				}
+				if diff := cmp.Diff(tc.paused, paused); diff != "" {
+					t.Errorf("reads in the pause (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(tc.want, at); diff != "" {
 					t.Errorf("reads (-want +got):\n%s", diff)
@@ -271,7 +284,7 @@ func FuzzAnswers(f *testing.F) {
 		values, err := q.read(t.Context())
 		var r record
 		if len(values) > 0 {
-			r.add(0, values)
+			r.add(0, false, values)
 		}
 		if err != nil && len(cause(err)) > maxCause {
 			t.Errorf("a cause of %d bytes", len(cause(err)))

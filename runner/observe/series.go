@@ -36,8 +36,9 @@ type series struct {
 	points []rv.Point
 }
 
-// add adds the values of one read. Values that are not numbers are left out.
-func (r *record) add(at int64, values []value) {
+// add adds the values of one read, before which the load was suspended or not. Values that are not numbers are left
+// out.
+func (r *record) add(at int64, suspended bool, values []value) {
 	values = slices.DeleteFunc(values, func(v value) bool { return math.IsNaN(v.value) || math.IsInf(v.value, 0) })
 	if len(values) == 0 {
 		r.fail(at, "the value is not a number")
@@ -48,7 +49,7 @@ func (r *record) add(at int64, values []value) {
 	var sum float64
 	others := 0
 	for _, v := range values {
-		if !r.put(at, v) {
+		if !r.put(at, suspended, v) {
 			sum += v.value
 			others++
 		}
@@ -59,15 +60,15 @@ func (r *record) add(at int64, values []value) {
 		if i < 0 {
 			i, r.series = len(r.series), append(r.series, series{label: rv.SeriesOthers})
 		}
-		r.series[i].add(at, sum)
+		r.series[i].add(at, suspended, sum)
 	}
 }
 
 // put adds a value to its series. It returns false if the value is one of the others.
-func (r *record) put(at int64, v value) bool {
+func (r *record) put(at int64, suspended bool, v value) bool {
 	for i := range r.series {
 		if r.series[i].label == v.label {
-			r.series[i].add(at, v.value)
+			r.series[i].add(at, suspended, v.value)
 			return true
 		}
 	}
@@ -75,12 +76,12 @@ func (r *record) put(at int64, v value) bool {
 		return false
 	}
 	r.series = append(r.series, series{label: v.label})
-	r.series[len(r.series)-1].add(at, v.value)
+	r.series[len(r.series)-1].add(at, suspended, v.value)
 	return true
 }
 
-func (s *series) add(at int64, v float64) {
-	s.points = append(s.points, rv.Point{At: at, Mean: v, Max: v, Samples: 1})
+func (s *series) add(at int64, suspended bool, v float64) {
+	s.points = append(s.points, rv.Point{At: at, Mean: v, Max: v, Samples: 1, Suspended: suspended})
 }
 
 // fail notes a read that failed.
@@ -110,14 +111,25 @@ func halve(points []rv.Point) []rv.Point {
 	for i := 0; i < len(points); i += 2 {
 		p := points[i]
 		if i+1 < len(points) {
-			q := points[i+1]
-			n := float64(p.Samples + q.Samples)
-			p = rv.Point{At: q.At, Mean: p.Mean*(float64(p.Samples)/n) + q.Mean*(float64(q.Samples)/n), Max: max(p.Max, q.Max),
-				Samples: p.Samples + q.Samples}
+			p = join(p, points[i+1])
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// join returns a point with the samples of two. If the load was suspended for one of them only, the samples of the
+// other one remain: figures of stages must not contain those of a suspension.
+func join(p, q rv.Point) rv.Point {
+	switch {
+	case p.Suspended && !q.Suspended:
+		return q
+	case q.Suspended && !p.Suspended:
+		return p
+	}
+	n := float64(p.Samples + q.Samples)
+	return rv.Point{At: q.At, Mean: p.Mean*(float64(p.Samples)/n) + q.Mean*(float64(q.Samples)/n),
+		Max: max(p.Max, q.Max), Samples: p.Samples + q.Samples, Suspended: p.Suspended}
 }
 
 // samples returns a copy for a snapshot.

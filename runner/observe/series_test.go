@@ -18,8 +18,8 @@ func TestOthers(t *testing.T) {
 	for i := range rv.MaxSeries + 3 {
 		values = append(values, value{fmt.Sprintf("pod=%02d", i), float64(i)})
 	}
-	r.add(0, values)
-	r.add(1000, []value{{"pod=00", 7}, {"pod=99", 5}})
+	r.add(0, false, values)
+	r.add(1000, false, []value{{"pod=00", 7}, {"pod=99", 5}})
 	got := r.samples()
 	if len(got.Series) != rv.MaxSeries+1 || got.Others != 3 {
 		t.Fatalf("%d series, %d others", len(got.Series), got.Others)
@@ -37,10 +37,24 @@ func TestOthers(t *testing.T) {
 func TestJoin(t *testing.T) {
 	var r record
 	for i := range 9 {
-		r.add(int64(i), []value{{"", float64(i)}})
+		r.add(int64(i), false, []value{{"", float64(i)}})
 	}
 	r.join(4)
 	want := []rv.Point{{At: 3, Mean: 1.5, Max: 3, Samples: 4}, {At: 7, Mean: 5.5, Max: 7, Samples: 4}, {At: 8, Mean: 8, Max: 8, Samples: 1}}
+	if diff := cmp.Diff(want, r.samples().Series[0].Points); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+}
+
+// TestJoinSuspended: a point with samples under load has none that was read while the load was suspended.
+func TestJoinSuspended(t *testing.T) {
+	var r record
+	for i, load := range "LSSLSSLL" {
+		r.add(int64(i), load == 'S', []value{{"", float64(i)}})
+	}
+	r.join(4)
+	want := []rv.Point{{At: 0, Samples: 1}, {At: 3, Mean: 3, Max: 3, Samples: 1}, {At: 5, Mean: 4.5, Max: 5, Samples: 2, Suspended: true},
+		{At: 7, Mean: 6.5, Max: 7, Samples: 2}}
 	if diff := cmp.Diff(want, r.samples().Series[0].Points); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
@@ -52,8 +66,8 @@ func TestGaps(t *testing.T) {
 	r.fail(1, "a")
 	r.fail(2, "a")
 	r.fail(3, "b")
-	r.add(4, []value{{"", math.NaN()}})
-	r.add(5, []value{{"", 1}, {"x", math.Inf(1)}})
+	r.add(4, false, []value{{"", math.NaN()}})
+	r.add(5, false, []value{{"", 1}, {"x", math.Inf(1)}})
 	r.fail(6, "the value is not a number")
 	want := []rv.ObservationGap{{From: 1, To: 2, Cause: "a", Reads: 2}, {From: 3, To: 3, Cause: "b", Reads: 1},
 		{From: 4, To: 4, Cause: "the value is not a number", Reads: 1}, {From: 6, To: 6, Cause: "the value is not a number", Reads: 1}}

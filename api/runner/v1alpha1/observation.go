@@ -84,7 +84,7 @@ type SeriesResult struct {
 	Figures SeriesFigures `json:"figures,omitzero"`
 	// Stages has one entry for each of Report.Stages, in its order.
 	Stages []SeriesFigures `json:"stages,omitempty"`
-	// Points are all samples of the run, those of warm-up and pauses too, in the order of time.
+	// Points are the samples of the run, those of warm-up, pauses and suspensions too, in the order of time.
 	Points []Point `json:"points,omitempty"`
 }
 
@@ -97,7 +97,8 @@ type SeriesFigures struct {
 	Max     float64 `json:"max"`
 }
 
-// Point is one sample of a series, or several consecutive ones if a run has too many for one Point each.
+// Point is one sample of a series, or several consecutive ones if a run has too many for one Point each. Those under
+// load then replace those of a suspension next to them.
 type Point struct {
 	// At is the time of the last sample, in milliseconds since the start, on the axis of Window.From and Window.To.
 	At int64 `json:"at"`
@@ -105,6 +106,8 @@ type Point struct {
 	Mean    float64 `json:"mean"`
 	Max     float64 `json:"max"`
 	Samples int64   `json:"samples"`
+	// Suspended is true if the load was suspended when the samples were read. They belong to no stage.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // ObservationGap is a time in which an observation has no samples.

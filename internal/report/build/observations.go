@@ -96,12 +96,13 @@ func stageSpans(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) 
 	return out
 }
 
-// setSeriesFigures sets the figures of the measured stages together, and of each stage.
+// setSeriesFigures sets the figures of the measured stages together, and of each stage. The rate of a stage does not
+// include the time in which the load was suspended, so its figures do not, either.
 func setSeriesFigures(s *runnerv1alpha1.SeriesResult, stages []stageSpan) {
 	of := func(in func(at int64) bool) runnerv1alpha1.SeriesFigures {
 		var points []runnerv1alpha1.Point
 		for _, p := range s.Points {
-			if in(p.At) {
+			if !p.Suspended && in(p.At) {
 				points = append(points, p)
 			}
 		}

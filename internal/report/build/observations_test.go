@@ -1,6 +1,7 @@
 package build
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ func points(from, to int64, v float64) (out []runnerv1alpha1.Point) {
 }
 
 // TestObservations: a sample belongs to the stage in which it was read, or at whose end. Warm-up and pauses have figures
-// of their own only. After a loss another runner continues.
+// of their own only. A sample that was read while the load was suspended belongs to no stage. After a loss another runner
+// continues.
 func TestObservations(t *testing.T) {
 	second := int64(time.Second)
 	plan := &runnerv1alpha1.Plan{
@@ -32,6 +34,8 @@ func TestObservations(t *testing.T) {
 		{Series: []runnerv1alpha1.SeriesSamples{{Label: "others", Points: points(0, 0, 9)}, {Label: "pod=a", Points: points(0, 4, 10)}}, Others: 3},
 		{Gaps: []runnerv1alpha1.ObservationGap{gap}},
 	}}
+	suspended := runnerv1alpha1.Point{At: 2500, Mean: 99, Max: 99, Samples: 1, Suspended: true}
+	lost.Observations[0].Series[1].Points = slices.Insert(lost.Observations[0].Series[1].Points, 3, suspended)
 	next := runnerv1alpha1.Snapshot{Shard: 1, StartedAt: 1, Stages: stages, Observations: []runnerv1alpha1.ObservationSamples{
 		{Series: []runnerv1alpha1.SeriesSamples{{Label: "pod=a", Points: points(4, 7, 20)}}}, {},
 	}}
@@ -40,7 +44,7 @@ func TestObservations(t *testing.T) {
 	zero := runnerv1alpha1.SeriesFigures{}
 	want := []runnerv1alpha1.ObservationResult{
 		{Name: "cpu", Unit: "Cores", Others: 3, Series: []runnerv1alpha1.SeriesResult{
-			{Label: "pod=a", Points: append(points(0, 4, 10), points(5, 7, 21)...),
+			{Label: "pod=a", Points: slices.Concat(points(0, 2, 10), []runnerv1alpha1.Point{suspended}, points(3, 4, 13), points(5, 7, 21)),
 				Figures: runnerv1alpha1.SeriesFigures{Samples: 4, Mean: 17.75, P95: 23, Max: 23},
 				Stages: []runnerv1alpha1.SeriesFigures{{Samples: 2, Mean: 11.5, P95: 12, Max: 12}, {Samples: 3, Mean: 16, P95: 21, Max: 21},
 					{Samples: 1, Mean: 22, P95: 22, Max: 22}, {Samples: 1, Mean: 23, P95: 23, Max: 23}}},

@@ -68,7 +68,7 @@ func (l *Live) inWindow(t *runnerv1alpha1.Threshold) seriesFigures {
 	from := to - t.Window
 	return func(s *runnerv1alpha1.SeriesResult) runnerv1alpha1.SeriesFigures {
 		return build.SeriesFigures(slices.DeleteFunc(slices.Clone(s.Points), func(p runnerv1alpha1.Point) bool {
-			return p.At <= from.Milliseconds() || p.At > to.Milliseconds()
+			return p.Suspended || p.At <= from.Milliseconds() || p.At > to.Milliseconds()
 		}))
 	}
 }

@@ -63,8 +63,8 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestObservedInWindows: the worst window counts, and abortOnFail ends the test in it. What was read in another stage is
-// in no window.
+// TestObservedInWindows: the worst window counts, and abortOnFail ends the test in it. What was read in another stage, or
+// while the load was suspended, is in no window.
 func TestObservedInWindows(t *testing.T) {
 	const start = int64(1000 * time.Hour)
 	plan := good().plan
@@ -75,13 +75,15 @@ func TestObservedInWindows(t *testing.T) {
 		{Name: "run", Metric: runnerv1alpha1.MetricObserved, Observation: "cpu", Max: "4"},
 	}
 	l := NewLive(&plan, 1)
-	values := []float64{9, 9, 9, 1, 1, 5, 7, 1}
+	values := []float64{9, 9, 9, 1, 99, 1, 5, 7, 1}
+	samples := samplesOf(values...)
+	samples[4].Suspended = true
 	var aborted []int
 	for second := range values {
 		clock := start + int64(second)*int64(time.Second)
 		s := &runnerv1alpha1.Snapshot{Boot: "b", Sequence: uint64(second + 1), State: runnerv1alpha1.StateRunning, StartAt: start, StartedAt: start + 1, Clock: clock,
 			Stages:       []runnerv1alpha1.StageCounters{{}, {}},
-			Observations: []runnerv1alpha1.ObservationSamples{{Series: []runnerv1alpha1.SeriesSamples{{Points: samplesOf(values[:second+1]...)}}}}}
+			Observations: []runnerv1alpha1.ObservationSamples{{Series: []runnerv1alpha1.SeriesSamples{{Points: samples[:second+1]}}}}}
 		if second >= 2 {
 			s.Stages = []runnerv1alpha1.StageCounters{{Ended: 2 * int64(time.Second)}, {Begun: 2 * int64(time.Second)}}
 		}
@@ -96,7 +98,7 @@ func TestObservedInWindows(t *testing.T) {
 	if got[0].Observed != "6" || got[0].Passed || got[1].Observed != "3" || !got[1].Passed {
 		t.Errorf("results %+v", got)
 	}
-	if want := []int{6, 7}; !slices.Equal(aborted, want) {
+	if want := []int{7, 8}; !slices.Equal(aborted, want) {
 		t.Errorf("aborts in seconds %v, want %v", aborted, want)
 	}
 }
