@@ -355,7 +355,8 @@ func TestTryGRPC(t *testing.T) {
 	}
 }
 
-// TestTryFailedStream: of a stream that fails, the messages are shown that were sent and received.
+// TestTryFailedStream: of a stream that fails, the messages are shown that were sent and received. A dry run of a stream with waits
+// shows no content-length, because none is sent.
 func TestTryFailedStream(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -376,7 +377,7 @@ rules:
 		t.Fatal(err)
 	}
 	at := "http://" + serve(t, mock.Options{Rules: set, Seed: 1}).Addr().String()
-	got := tries(t, strings.NewReplacer("URL", at, "PROTO", dir+"/chat.proto").Replace(`apiVersion: h2surge.io/v1alpha1
+	manifest := strings.NewReplacer("URL", at, "PROTO", dir+"/chat.proto").Replace(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: chat}
 spec:
@@ -389,10 +390,18 @@ spec:
           request:
             grpc: {service: a.Chat, method: Talk, messages: [{s: a}, {"@wait": {answers: 1}}, {s: quit}, {"@wait": {answers: 9}}, {s: never}]}
   rates: [{name: hold, duration: 1s, requestsPerSecond: 10}]
-`), "-f", "-")
+`)
+	got := tries(t, manifest, "-f", "-")
 	for _, want := range []string{"failed: check CANCELLED", "> {\"s\":\"a\"}\n> {\"s\":\"quit\"}\n< ", "< {\"s\":\"re: a\"}"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("exit code %d, no %q in %s%s", got.code, want, got.out, got.errors)
+		}
+	}
+	const script = "script: {lua: \"function on_request(req) end\"}\n            grpc: {"
+	for _, manifest := range []string{manifest, strings.Replace(manifest, "grpc: {", script, 1)} {
+		got := tries(t, manifest, "-f", "-", "--dry-run")
+		if got.code != 0 || got.errors != "" || strings.Contains(got.out, "content-length") {
+			t.Errorf("exit code %d, %s%s", got.code, got.out, got.errors)
 		}
 	}
 }

@@ -244,8 +244,7 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 		}
 		body = m.Body
 	}
-	m = clone(m)
-	m.Body = slices.Clone(body)
+	m = m.Clone() // the slices that a script sets are valid until its next call
 	d.previous, e.Request, e.Address = m, m, at.Address
 	e.HTTP3 = t.Protocol == rv.ProtocolH3
 	if e.HTTP1 = t.Protocol == rv.ProtocolHTTP1; e.HTTP1 {
@@ -262,18 +261,6 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 		e.Head, _ = enc.AppendHeaders(nil, s, &d.instance, len(body), chain.Static, nil)
 	}
 	return nil
-}
-
-// clone copies what belongs to a script's call.
-func clone(m *message.Message) *message.Message {
-	out := &message.Message{
-		Method: slices.Clone(m.Method), Scheme: slices.Clone(m.Scheme), Authority: slices.Clone(m.Authority),
-		Path: slices.Clone(m.Path),
-	}
-	for _, f := range m.Fields {
-		out.Fields = append(out.Fields, message.Field{Name: slices.Clone(f.Name), Value: slices.Clone(f.Value)})
-	}
-	return out
 }
 
 // show adds a request to the output. The length of a body with a value that is not known is not known, either.

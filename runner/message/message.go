@@ -21,6 +21,18 @@ type Message struct {
 	Unsized bool
 }
 
+// Clone returns a copy of the message that shares no memory with it.
+func (m *Message) Clone() *Message {
+	out := *m
+	out.Method, out.Scheme = bytes.Clone(m.Method), bytes.Clone(m.Scheme)
+	out.Authority, out.Path = bytes.Clone(m.Authority), bytes.Clone(m.Path)
+	out.Body, out.Fields = bytes.Clone(m.Body), make([]Field, len(m.Fields))
+	for i, f := range m.Fields {
+		out.Fields[i] = Field{Name: bytes.Clone(f.Name), Value: bytes.Clone(f.Value)}
+	}
+	return &out
+}
+
 // IsHead returns whether the method is HEAD, so that the response has no content.
 func (m *Message) IsHead() bool {
 	return string(m.Method) == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word

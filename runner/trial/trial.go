@@ -182,7 +182,7 @@ func (t *Trial) show(id book.ID, s *chain.Step, failed, why string) {
 	r := t.requests.At(id)
 	e := t.of(id, why, failure.Cause{})
 	in, x := &t.flow.At(r.Instance).Instance, &r.Exchange.Exchange
-	e.Response = cloneMessage(x.Response)
+	e.Response = x.Response.Clone()
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
 	t.Exchange(e)
@@ -197,7 +197,7 @@ func (t *Trial) Redirected(id book.ID) {
 	e := t.of(id, "", failure.Cause{})
 	e.Redirected = true
 	x := &r.Exchange.Exchange
-	e.Response, e.BodySize, e.Cut = cloneMessage(x.Response), x.BodySize, x.Cut
+	e.Response, e.BodySize, e.Cut = x.Response.Clone(), x.BodySize, x.Cut
 	t.Exchange(e)
 }
 
@@ -229,7 +229,7 @@ func (t *Trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
 	e.Why, e.Cause = why, cause
 	e.Script, t.script = t.script, ""
 	if r.Exchange != nil && r.Exchange.Request != nil {
-		e.Request = cloneMessage(r.Exchange.Request)
+		e.Request = r.Exchange.Request.Clone()
 		if call := r.Call(); call != nil {
 			e.Request.Body = call.Sent(e.Request.Body)
 		}
@@ -260,7 +260,7 @@ func (t *Trial) Notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 	}
 	e := t.exchangeOf(a)
 	in := &t.flow.At(a.Instance).Instance
-	e.Request, e.Response = cloneMessage(x.Request), cloneMessage(x.Response)
+	e.Request, e.Response = x.Request.Clone(), x.Response.Clone()
 	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, &x.Exchange), s.CapturedValues(in)
 	t.Exchange(e)
@@ -269,16 +269,4 @@ func (t *Trial) Notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 func (t *Trial) exchangeOf(a chain.Activation) *Exchange {
 	in := t.flow.At(a.Instance)
 	return &Exchange{Chain: int(in.Chain), Step: int(a.Step), Attempt: int(a.Attempt), Repeat: int(in.Repeated)}
-}
-
-func cloneMessage(m *message.Message) *message.Message {
-	out := &message.Message{
-		Method: bytes.Clone(m.Method), Scheme: bytes.Clone(m.Scheme), Authority: bytes.Clone(m.Authority),
-		Path:   bytes.Clone(m.Path),
-		Status: m.Status, Body: bytes.Clone(m.Body),
-	}
-	for _, f := range m.Fields {
-		out.Fields = append(out.Fields, message.Field{Name: bytes.Clone(f.Name), Value: bytes.Clone(f.Value)})
-	}
-	return out
 }
