@@ -3,7 +3,6 @@ package loadtest
 import (
 	"context"
 
-	"github.com/h2surge/h2surge/controllers/internal/decide"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
@@ -13,13 +12,5 @@ func (r *reconciler) locked(ctx context.Context, f *run.Facts) (*run.Blocker, er
 	if f.Unlocked == nil {
 		return nil, nil
 	}
-	return f.Unlocked, r.holdAll(ctx, f)
-}
-
-// holdAll deletes the Jobs of a test that waits for its lock or its user.
-func (r *reconciler) holdAll(ctx context.Context, f *run.Facts) error {
-	if err := r.perform.must(ctx, f, decide.DeleteFormer(f)...); err != nil {
-		return err
-	}
-	return r.hold(ctx, f)
+	return f.Unlocked, r.hold(ctx, f)
 }

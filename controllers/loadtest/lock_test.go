@@ -391,6 +391,7 @@ func TestWaitingForALockListsNothing(t *testing.T) {
 	}
 	c := w.direct("operator")
 	r := newReconciler(nil, c, c, nil)
+	r.registry = &collect.Registry{}
 	for _, lt := range tests[1:] {
 		s := &run.Facts{Now: time.Now(), LoadTest: lt, Record: &record.Record{}, View: &shards.View{}, Plan: &runnerv1alpha1.Plan{Shards: 1}}
 		if err := r.observe.unlocked(context.Background(), s); err != nil {

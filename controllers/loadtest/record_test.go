@@ -100,6 +100,29 @@ func TestNoRecordIsRepeated(t *testing.T) {
 	}
 }
 
+// TestInvalidHasNoJobs: the API server refused the Job of an edited spec, and the Job of the spec before has not been deleted.
+func TestInvalidHasNoJobs(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "core", Name: "pcf-1"}}
+	s := runtest.New(runtest.WithJob)
+	s.Job, s.FormerJobs = nil, []*batchv1.Job{job}
+	s.LoadTest.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionPlanReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonInvalidSpec, ObservedGeneration: 1},
+		{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonInvalidSpec, ObservedGeneration: 1},
+	}
+	r := recording(t, s)
+	r.registry = &collect.Registry{}
+	if err := r.perform.client.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.phase(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	err := r.perform.reader.Get(t.Context(), client.ObjectKeyFromObject(job), job)
+	if !apierrors.IsNotFound(err) || s.Record.State != record.Pending {
+		t.Errorf("state %s, error %v, want Pending and no Job", s.Record.State, err)
+	}
+}
+
 // TestReportOfAFormerOperator: an operator that does not know that its successor chose another report creates none. The successor would not accept it.
 func TestReportOfAFormerOperator(t *testing.T) {
 	lt := builder.Minimal("a").Build()

@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-// hold deletes the Job of a test that has not started and must not start now.
+// hold deletes all Jobs of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
 	if c := r.memory.of(f.LoadTest); c.heldSince.IsZero() {
 		c.heldSince = f.Now
@@ -23,10 +23,11 @@ func (r *reconciler) hold(ctx context.Context, f *run.Facts) error {
 			return err
 		}
 	}
-	if f.Job == nil {
-		return nil
+	deletions := decide.DeleteFormer(f)
+	if f.Job != nil {
+		deletions = append(deletions, decide.DeleteJobs(f.Job)...)
 	}
-	if err := r.perform.must(ctx, f, decide.DeleteJobs(f.Job)...); err != nil {
+	if err := r.perform.must(ctx, f, deletions...); err != nil {
 		return err
 	}
 	r.registry.Forget(f.LoadTest.UID)

@@ -80,7 +80,7 @@ func (r *reconciler) notHeld(ctx context.Context, f *run.Facts) (*run.Blocker, e
 	if !f.LoadTest.Spec.Suspend {
 		return nil, nil
 	}
-	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.holdAll(ctx, f)
+	return run.NotReady(v1alpha1.ReasonSuspended, run.HeldMessage), r.hold(ctx, f)
 }
 
 // runnersExist sees to it that the Job for the plan exists, and that no other one does.
