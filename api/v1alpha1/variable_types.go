@@ -174,7 +174,8 @@ type ValueList struct {
 
 // CSV is a table (RFC 4180). Quoted fields can contain delimiters, line ends and doubled quotes. All rows must
 // have the same number of fields. A byte order mark at the start has no effect. Set exactly one of
-// configMapKeyRef, secretKeyRef, file and text.
+// configMapKeyRef, secretKeyRef, file and text. Each runner reads the table when it starts: do not change it while a
+// test runs.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.file), has(self.text)].filter(x, x).size() == 1",message="exactly one of configMapKeyRef, secretKeyRef, file and text is needed"
 type CSV struct {
