@@ -313,6 +313,8 @@ func TestMistakes(t *testing.T) {
 		{url},
 		{"convert", "k6", "script.js"},
 		{"convert", "vegeta"},
+		{"convert", "h2load"},
+		{"convert", "ab"},
 		{"run", "-R", "5", url},
 		{"run", "-z", "5s", url},
 		{"run", "-u", "5", url},

@@ -54,6 +54,8 @@ var notConverted = map[string]string{
 	"gatling":   "scripts cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
 	"jmeter":    "test plans cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
 	"artillery": "scenarios cannot be converted: record the requests as HAR in a browser for \"convert har\", or write a manifest",
+	"h2load":    "use h2surge run URL with the flags of h2load",
+	"ab":        "use h2surge run URL with the flags -n, -c, --h1 and --no-keepalive",
 	"wrk":       "use h2surge run URL with the flags -c and -D",
 	"wrk2":      "use h2surge run URL with the flags -c, -D and --rps",
 	"hey":       "use h2surge run URL with the flags -n, -c and -D",
