@@ -313,11 +313,11 @@ docker-buildx: rootfs ## Build the image for amd64 and arm64 with Docker and pus
 ##@ Deploy
 
 .PHONY: install
-install: ## Install the CRD.
+install: ## Install the CRDs.
 	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
-uninstall: ## Remove the CRD and all LoadTests.
+uninstall: delete-tests ## Remove the CRDs and all LoadTests.
 	$(KUBECTL) delete --ignore-not-found -k config/crd
 
 .PHONY: deploy
@@ -326,8 +326,16 @@ deploy: ## Install CRD, RBAC and operator, with the image IMG.
 	$(KUBECTL) apply -k dist/deploy
 
 .PHONY: undeploy
-undeploy: ## Remove everything that deploy installed.
+undeploy: delete-tests ## Remove everything that deploy installed, and all LoadTests.
 	$(KUBECTL) delete --ignore-not-found -k config/default
+
+# Without the CRDs, the garbage collector does not know who owns the Jobs, and these continue to send load.
+.PHONY: delete-tests
+delete-tests: ## Delete all LoadTestSchedules and LoadTests of the cluster, and wait until their Jobs are deleted.
+	@for kind in loadtestschedules loadtests; do \
+	  crd=$$($(KUBECTL) get crd $$kind.h2surge.io --ignore-not-found -o name) || exit; \
+	  [ -z "$$crd" ] || $(KUBECTL) delete $$kind.h2surge.io --all --all-namespaces --cascade=foreground || exit; \
+	done
 
 .PHONY: deploy-target
 deploy-target: ## Deploy the sample target of config/target into kubectl's namespace, with the image IMG, and wait until it runs.
