@@ -1,6 +1,7 @@
 package netio
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -114,11 +115,18 @@ func (n *streamsNet) ready(out []Event, waits bool) (got int) {
 	}
 	clear(n.listed[len(kept):])
 	if len(kept) > 1 && got == len(out) { // the next call begins with those that did not fit
-		kept = append(kept[got:], kept[:got]...)
+		rotate(kept, got)
 	}
 	n.listed = kept
 	n.waits = waits && got == 0
 	return got
+}
+
+// rotate moves the first k elements to the end.
+func rotate(all []*streamsConn, k int) {
+	slices.Reverse(all[:k])
+	slices.Reverse(all[k:])
+	slices.Reverse(all)
 }
 
 func (n *streamsNet) Interest(fd int, data int32, writable bool) error {
