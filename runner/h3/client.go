@@ -178,19 +178,33 @@ func (c *Client) cancel(s *stream, code http2.ErrCode) {
 // is a connection error: the record that closes the connection is pending.
 func (c *Client) Receive(p []byte, _ int64) error {
 	if len(c.carry) > 0 {
-		c.carry = append(c.carry, p...)
-		p = c.carry
+		p = c.resume(p)
 	}
 	for c.err == nil {
 		r, n := NextRecord(p)
 		if n == 0 {
+			c.carry = append(c.carry, p...)
 			break
 		}
 		p = p[n:]
 		c.take(&r)
 	}
-	c.carry = append(c.carry[:0], p...)
 	return c.err
+}
+
+// resume takes the cut record if p has its end, and returns what follows it. carry never grows beyond a record, so that
+// a connection keeps little memory.
+func (c *Client) resume(p []byte) []byte {
+	for range 2 { // the length is known after RecordLen octets
+		n := min(recordLen(c.carry)-len(c.carry), len(p))
+		c.carry = append(c.carry, p[:n]...)
+		p = p[n:]
+	}
+	if r, n := NextRecord(c.carry); n > 0 {
+		c.take(&r)
+		c.carry = c.carry[:0]
+	}
+	return p
 }
 
 func (c *Client) take(r *Record) {

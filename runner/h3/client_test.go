@@ -88,6 +88,27 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// TestCutRecordIsSmall: a connection keeps the memory of a cut record, not that of the read after it.
+func TestCutRecordIsSmall(t *testing.T) {
+	c := converse(t, Config{}, 1)
+	c.get(1, "", protocol.WantBody)
+	answer := on(0, false, headers(":status", "200"))
+	for range 100 {
+		answer = append(answer, on(0, false, content(strings.Repeat("x", 2000)))...)
+	}
+	for _, p := range [][]byte{answer[:3], answer[3:10], answer[10:40], answer[40:]} {
+		if err := c.Receive(p, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cap(c.carry) > 4096 {
+		t.Errorf("keeps %d octets", cap(c.carry))
+	}
+	if got, want := strings.Join(c.Take(), "\n"), "1 status 200\n1 data "+strings.Repeat("x", 200_000); got != want {
+		t.Errorf("%d octets of events, want %d", len(got), len(want))
+	}
+}
+
 func TestCancel(t *testing.T) {
 	c := converse(t, Config{}, 3)
 	first, second := c.get(1, "", protocol.WantBody), c.get(2, "", protocol.WantBody)

@@ -90,13 +90,17 @@ func putRecord(p []byte, r *Record, length int) {
 	binary.LittleEndian.PutUint32(p[16:], uint32(length))
 }
 
+// recordLen returns the length of the record at the begin of p, or RecordLen if p has less than that.
+func recordLen(p []byte) int {
+	if len(p) < RecordLen {
+		return RecordLen
+	}
+	return RecordLen + int(binary.LittleEndian.Uint32(p[16:]))
+}
+
 // NextRecord returns the record at the begin of p, and its length. The length is 0 if p has not all of it.
 func NextRecord(p []byte) (r Record, n int) {
-	if len(p) < RecordLen {
-		return r, 0
-	}
-	n = RecordLen + int(binary.LittleEndian.Uint32(p[16:]))
-	if len(p) < n {
+	if n = recordLen(p); len(p) < n {
 		return r, 0
 	}
 	return Record{
