@@ -66,9 +66,12 @@ func (c *planner) searchLoads(path *field.Path) (start, most int64) {
 	if s.Load == v1alpha1.SearchConcurrency {
 		start = defaultStartConcurrency
 		limit = int64(c.streamsOfMix())
-		for name, load := range map[string]int64{"min": s.Min, "max": s.Max} {
-			if load > limit {
-				c.fail(path.Child(name), "must be at most %d, the number of requests that the connections of all targets together carry at a time; raise connections or maxConcurrentStreams", limit)
+		for _, f := range []struct {
+			name string
+			load int64
+		}{{"min", s.Min}, {"max", s.Max}} {
+			if f.load > limit {
+				c.fail(path.Child(f.name), "must be at most %d, the number of requests that the connections of all targets together carry at a time; raise connections or maxConcurrentStreams", limit)
 			}
 		}
 	}

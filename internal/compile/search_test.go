@@ -16,6 +16,7 @@ import (
 
 // TestSearchLoads: the defaults depend on what the search changes and on the bounds that are given.
 func TestSearchLoads(t *testing.T) {
+	const tooMany = "must be at most 1024, the number of requests that the connections of all targets together carry at a time; raise connections or maxConcurrentStreams"
 	for _, tt := range []struct {
 		name    string
 		search  v1alpha1.Search
@@ -28,6 +29,7 @@ func TestSearchLoads(t *testing.T) {
 		{"a concurrency", v1alpha1.Search{Load: v1alpha1.SearchConcurrency}, runnerv1alpha1.Search{Concurrency: true, Start: 16, Min: 1, Max: 1024}, ""},
 		{"more than all streams", v1alpha1.Search{Load: v1alpha1.SearchConcurrency, Max: 1025}, runnerv1alpha1.Search{}, "spec.search.max: must be at most 1024"},
 		{"a minimum above all streams", v1alpha1.Search{Load: v1alpha1.SearchConcurrency, Min: 1025}, runnerv1alpha1.Search{}, "spec.search.min: must be at most 1024"},
+		{"both above all streams", v1alpha1.Search{Load: v1alpha1.SearchConcurrency, Min: 1025, Max: 1026}, runnerv1alpha1.Search{}, "spec.search.min: " + tooMany + "\nspec.search.max: " + tooMany},
 		{"no such load", v1alpha1.Search{Load: "Bytes"}, runnerv1alpha1.Search{}, "spec.search.load: must be RequestsPerSecond or Concurrency"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
