@@ -90,6 +90,7 @@ func TestMistakes(t *testing.T) {
 		{"run"},
 		{"run", "loadtest.yaml", "--wait", "--follow"},
 		{"run", "loadtest.yaml", "--timeout", "5s"},
+		{"run", "loadtest.yaml", "--timeout", "5s", "--stop-on-interrupt"},
 		{"run", "loadtest.yaml", "--timeout", "5"},
 		{"run", "loadtest.yaml", "--name", "A"},
 		{"run", "wrong.yaml"},

@@ -193,10 +193,15 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	case r.timeout < 0:
 		return command.Usagef("--timeout: must not be negative")
 	}
-	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "otlp-endpoint": r.push.Given(),
-		"timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
-		if given && !r.wait && !r.follow {
-			return command.Usagef("--%s: allowed only with --follow or --wait", name)
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"timeout", r.timeout > 0}, {"output-file", len(r.outputFiles) > 0}, {"otlp-endpoint", r.push.Given()},
+		{"stop-on-interrupt", r.stopOnInterrupt},
+	} {
+		if f.given && !r.wait && !r.follow {
+			return command.Usagef("--%s: allowed only with --follow or --wait", f.name)
 		}
 	}
 	most := maxTestName
