@@ -75,19 +75,18 @@ func Listen(given string, remote bool) (*Server, error) {
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
 // Show sets what the page shows. Another goroutine calls view, at most once, when a browser asks for the page.
-func (s *Server) Show(view func() (View, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.view = view
-	s.number++
-}
+func (s *Server) Show(view func() (View, error)) { s.set(view, false) }
 
 // Finish sets the final report.
 func (s *Server) Finish(r *rv.Report) {
-	s.Show(func() (View, error) { return View{Report: r}, nil })
+	s.set(func() (View, error) { return View{Report: r}, nil }, true)
+}
+
+func (s *Server) set(view func() (View, error), final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.final = true
+	s.view, s.final = view, final
+	s.number++
 }
 
 // Close stops the server. If a browser shows the page, Close first gives it a few seconds to get the final report.

@@ -168,6 +168,24 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestFinish: a reader of the state that comes while Finish runs sees the previous state or the final one. Close would
+// wait for a browser that has the final page without its mark.
+func TestFinish(t *testing.T) {
+	for range 1000 {
+		s := newServer()
+		s.Show(running(1))
+		go s.Finish(&rv.Report{Name: "default/t"})
+		for number, final := 1, false; number == 1; {
+			s.mu.Lock()
+			number, final = s.number, s.final
+			s.mu.Unlock()
+			if final != (number == 2) {
+				t.Fatalf("state %d: final is %t", number, final)
+			}
+		}
+	}
+}
+
 func TestListen(t *testing.T) {
 	if _, err := Listen("0.0.0.0:0", false); err == nil {
 		t.Error("an address of other machines is allowed")
