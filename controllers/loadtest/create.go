@@ -34,23 +34,22 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests/finalizers,verbs=update
 
-// createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server
-// refuses one of them. A Job that the API server calls invalid is a mistake in the user's template; the cause of
-// another refusal, such as a quota, can go away.
+// createRunners creates the Secret, the Service if listeners need names, and the Job. A Job that the API server calls
+// invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go away.
 func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv1.Job) (applied *batchv1.Job,
 	err error) {
 	secret := "Secret " + desired.TLSName(f.LoadTest)
-	if made, err := p.attempt(ctx, f, secret, func() error { return p.makeSecret(ctx, f) }); !made {
+	if err := p.attempt(ctx, f, secret, func() error { return p.makeSecret(ctx, f) }); err != nil {
 		return nil, err
 	}
 	if desired.HasNames(&f.LoadTest.Spec) {
 		service := desired.Service(f.LoadTest)
-		if made, err := p.attempt(ctx, f, "Service "+service.Name,
-			func() error { return p.create(ctx, f.LoadTest, service) }); !made {
+		if err := p.attempt(ctx, f, "Service "+service.Name,
+			func() error { return p.create(ctx, f.LoadTest, service) }); err != nil {
 			return nil, err
 		}
 	}
-	_, err = p.attempt(ctx, f, "Job "+job.Name, func() error {
+	err = p.attempt(ctx, f, "Job "+job.Name, func() error {
 		if err := p.beginWait(ctx, f); err != nil {
 			return err
 		}
@@ -58,7 +57,7 @@ func (p *performer) createRunners(ctx context.Context, f *run.Facts, job *batchv
 		if apierrors.IsInvalid(err) {
 			f.Block(run.Invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+
 				err.Error()))
-			return nil
+			return errRefused
 		}
 		return err
 	})
@@ -79,14 +78,12 @@ func (e *conflictError) Error() string {
 	return e.what + " exists, and the operator did not create it; delete it, or give the LoadTest another name"
 }
 
-// conflict notes a conflict. It returns any other error, and whether there was a conflict or an error.
-func conflict(f *run.Facts, err error) (bool, error) {
+// conflict notes a conflict, and returns errRefused for it. It returns any other error as it is.
+func conflict(f *run.Facts, err error) error {
 	var conflict *conflictError
 	switch {
-	case err == nil:
-		return false, nil
 	case !errors.As(err, &conflict):
-		return true, err
+		return err
 	case conflict.remains:
 		f.Block(&run.Blocker{Condition: v1alpha1.ConditionRunnersReady, Reason: v1alpha1.ReasonWaitingForPods,
 			Message: conflict.Error(), Retry: remainsInterval})
@@ -94,7 +91,7 @@ func conflict(f *run.Facts, err error) (bool, error) {
 		f.Block(&run.Blocker{Condition: v1alpha1.ConditionPlanReady, Reason: v1alpha1.ReasonNameConflict,
 			Message: conflict.Error(), Retry: conflictInterval})
 	}
-	return true, nil
+	return errRefused
 }
 
 // create makes a child, or reads the one that is there into it. It reads first, because a quota that is used up refuses
@@ -201,11 +198,10 @@ func (p *performer) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Jo
 	return applied, nil
 }
 
-// storeReport creates the ConfigMap of the report, unless an earlier pass did; false: the API server refuses it, or
-// another object has its name. The record has the digest and the end of the report first, because a tenant can create a
-// ConfigMap with the name and the owner, and a successor can know less of the run.
-func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap,
-	end *record.End) (bool, error) {
+// storeReport creates the ConfigMap of the report, unless an earlier pass did. The record has the digest and the end of
+// the report first, because a tenant can create a ConfigMap with the name and the owner, and a successor can know less
+// of the run.
+func (p *performer) storeReport(ctx context.Context, f *run.Facts, cm *corev1.ConfigMap, end *record.End) error {
 	return p.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
 		if found, err := p.hasReport(ctx, f); found || err != nil {
 			return err

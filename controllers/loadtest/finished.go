@@ -39,13 +39,12 @@ func (r *reconciler) noRecord(ctx context.Context, f *run.Facts) error {
 
 // leftovers deletes what is left of a finished test whose record was deleted.
 func (r *reconciler) leftovers(ctx context.Context, f *run.Facts) error {
-	_, err := r.perform.all(ctx, f, decide.Leftovers(f)...)
-	return err
+	return r.perform.try(ctx, f, decide.Leftovers(f)...)
 }
 
 // finished is a pass of a run that has ended: its runners end, and what it does not need any more goes.
 func (r *reconciler) finished(ctx context.Context, f *run.Facts) error {
-	if _, err := r.perform.all(ctx, f, decide.Finished(f)...); err != nil {
+	if err := r.perform.try(ctx, f, decide.Finished(f)...); err != nil {
 		return err
 	}
 	if err := r.release(ctx, f); err != nil {

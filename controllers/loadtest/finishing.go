@@ -18,7 +18,7 @@ import (
 func (r *reconciler) finish(ctx context.Context, f *run.Facts) error {
 	if f.Record.Ending != nil { // a runner can be lost since
 		found, err := r.perform.hasReport(ctx, f)
-		if taken, err := conflict(f, err); taken {
+		if err := conflict(f, err); err != nil {
 			return err
 		}
 		if found {
@@ -64,7 +64,7 @@ func (r *reconciler) end(ctx context.Context, f *run.Facts, report *runnerv1alph
 	}
 	cm := desired.Report(f.LoadTest, gz)
 	end.Report = &v1alpha1.ReportStatus{ConfigMapRef: v1alpha1.ConfigMapReference{Name: cm.Name}, Dropped: dropped}
-	if stored, err := r.perform.storeReport(ctx, f, cm, end); !stored || err != nil {
+	if err := r.perform.storeReport(ctx, f, cm, end); err != nil {
 		return err
 	}
 	return r.storeEnd(ctx, f, cmp.Or(f.Record.Ending, end)) // an earlier version stored none with the digest

@@ -23,7 +23,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
-// errRefused ends a pass after a write that attempt did not make. The facts have the reason for the status.
+// errRefused is the error of a write that was not made because the API server refuses it or a name is taken. The facts
+// have the reason for the status.
 var errRefused = errors.New("a write was refused")
 
 // performer makes the writes of a pass but for the status.
@@ -34,25 +35,23 @@ type performer struct {
 	memory *memory
 }
 
-// attempt makes a write of the run. It returns false if the write was not made: a name is taken, the API server
-// refuses the write, which the facts record for the status, or err is not nil. It repeats a refused write after a
-// second, later after up to refusal.MaxWait, and passes before that do not call the API server.
-func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, write func() error) (made bool, err error) {
+// attempt makes a write of the run. The error can be errRefused. It repeats a refused write after a second, later after
+// up to refusal.MaxWait, and passes before that do not call the API server.
+func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, write func() error) error {
 	c := p.memory.of(f.LoadTest)
 	before, refused := c.refused[what]
 	if refused && f.Now.Before(before.Next) {
 		f.Refuse(before)
-		return false, nil
+		return errRefused
 	}
-	err = write()
+	err := write()
 	text := refusal.Of(err)
 	if text == "" {
 		delete(c.refused, what)
-		stop, err := conflict(f, err)
-		return !stop, err
+		return conflict(f, err)
 	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return false, err // ends the run
+		return err // ends the run
 	}
 	if !refused {
 		before = run.Refusal{What: what, Since: f.Now}
@@ -61,7 +60,7 @@ func (p *performer) attempt(ctx context.Context, f *run.Facts, what string, writ
 	before.Text, before.Next = text, f.Now.Add(min(max(f.Now.Sub(before.Since), time.Second), refusal.MaxWait))
 	c.refused[what] = before
 	f.Refuse(before)
-	return false, nil
+	return errRefused
 }
 
 // refusedError returns the refusal that ended a pass without attempt, such as that of a read. ok is false if err is
@@ -89,32 +88,32 @@ func refusedError(f *run.Facts, err error) (w run.Refusal, ok bool) {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=patch;delete
 
-// all makes writes. It returns false if one was not made, because the API server refuses it.
-func (p *performer) all(ctx context.Context, f *run.Facts, all ...decide.Operation) (made bool, err error) {
-	made = true
+// must makes writes that the rest of the pass relies on. If one is refused, it makes the others, and the error is
+// errRefused.
+func (p *performer) must(ctx context.Context, f *run.Facts, all ...decide.Operation) (err error) {
 	c := p.memory.of(f.LoadTest)
 	for _, op := range all {
 		if op.Once != "" && c.once[op.What] == op.Once {
 			continue
 		}
-		ok, err := p.attempt(ctx, f, op.What, func() error { return p.do(ctx, f, op) })
-		if err != nil {
-			return false, err
-		}
-		if made = made && ok; ok && op.Once != "" {
+		switch failed := p.attempt(ctx, f, op.What, func() error { return p.do(ctx, f, op) }); {
+		case errors.Is(failed, errRefused):
+			err = failed
+		case failed != nil:
+			return failed
+		case op.Once != "":
 			c.once[op.What] = op.Once
 		}
 	}
-	return made, nil
+	return err
 }
 
-// must makes writes that the rest of the pass relies on. The error is errRefused if the API server refuses one.
-func (p *performer) must(ctx context.Context, f *run.Facts, all ...decide.Operation) error {
-	made, err := p.all(ctx, f, all...)
-	if err == nil && !made {
-		return errRefused
+// try makes writes that the rest of the pass does not rely on: the API server can refuse them.
+func (p *performer) try(ctx context.Context, f *run.Facts, all ...decide.Operation) error {
+	if err := p.must(ctx, f, all...); !errors.Is(err, errRefused) {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (p *performer) do(ctx context.Context, f *run.Facts, op decide.Operation) error {
@@ -169,11 +168,10 @@ func wrap(err error, doing string) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// store stores a decision in the run record. The caller acts on it only if there is no error. The error is errRefused
-// if the API server refuses the record.
+// store stores a decision in the run record. The caller acts on it only if there is no error.
 func (p *performer) store(ctx context.Context, f *run.Facts, change func(*record.Record) error) error {
 	var run *record.Record
-	made, err := p.attempt(ctx, f, "LoadTestRun "+desired.RunName(f.LoadTest), func() (err error) {
+	err := p.attempt(ctx, f, "LoadTestRun "+desired.RunName(f.LoadTest), func() (err error) {
 		run, err = p.memory.of(f.LoadTest).record.Save(ctx, f.LoadTest, func(run *record.Record) error {
 			if !f.Stored {
 				run.State, run.Created = record.Pending, f.MicroTime()
@@ -182,17 +180,13 @@ func (p *performer) store(ctx context.Context, f *run.Facts, change func(*record
 		})
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		take(f, run)
 	}
-	if !made {
-		return errRefused
-	}
-	take(f, run)
-	return nil
+	return err
 }
 
-// storeSnapshot stores the counts of a runner that ended. The error is errRefused if the API server refuses them.
+// storeSnapshot stores the counts of a runner that ended.
 func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record.Shard, seen *shards.Shard) error {
 	encoded, err := checkpoint.Encode(seen.Snapshot, f.Config.Report.MaxBytes)
 	if err != nil { // the others must not wait for it, because they send load
@@ -200,14 +194,11 @@ func (p *performer) storeSnapshot(ctx context.Context, f *run.Facts, rec *record
 		return nil
 	}
 	c, key := p.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
-	made, err := p.attempt(ctx, f, "LoadTestCheckpoint "+key.Name(), func() error {
+	err = p.attempt(ctx, f, "LoadTestCheckpoint "+key.Name(), func() error {
 		return c.checkpoints.Put(ctx, key, encoded, rec.State == record.ShardDone, seen.Received)
 	})
 	if err != nil {
 		return err
-	}
-	if !made {
-		return errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
 	c.counts[key] = counts{snapshot: seen.Snapshot}

@@ -91,17 +91,17 @@ func (r *reconciler) planStored(ctx context.Context, f *run.Facts) (*run.Blocker
 		return nil, err
 	}
 	cm := desired.Plan(f.LoadTest, f.PlanDigest, gz, f.Warnings)
-	made, err := r.perform.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
+	err = r.perform.attempt(ctx, f, "ConfigMap "+cm.Name, func() error {
 		err := r.perform.create(ctx, f.LoadTest, cm)
 		if err == nil {
 			_, err = decodePlan(cm, f.PlanDigest)
 		}
 		return err
 	})
-	if made {
+	if err == nil {
 		c.storedPlan = run.Child{Name: cm.Name, UID: cm.UID}
 	}
-	return shut(f), err // without this plan, the Job of an earlier one must not start
+	return nil, err // without this plan, the Job of an earlier one must not start
 }
 
 // storedPlan takes the plan that the runners execute: the spec can be another one since, and another version of the

@@ -137,9 +137,9 @@ func TestReportOfAFormerOperator(t *testing.T) {
 	if _, err := successor.Save(t.Context(), lt, func(run *record.Record) error { run.Report = "another"; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := r.perform.storeReport(t.Context(), s, cm, &record.End{})
-	if found, _ := existing(t.Context(), r.perform.reader, lt, cm.DeepCopy()); stored || !apierrors.IsConflict(err) || found {
-		t.Errorf("stored %v, error %v, created %v; want a conflict and no ConfigMap", stored, err, found)
+	err := r.perform.storeReport(t.Context(), s, cm, &record.End{})
+	if found, _ := existing(t.Context(), r.perform.reader, lt, cm.DeepCopy()); !apierrors.IsConflict(err) || found {
+		t.Errorf("error %v, created %v; want a conflict and no ConfigMap", err, found)
 	}
 	if newest, err := r.memory.of(lt).record.Load(t.Context(), lt); err != nil || newest.Report != "another" {
 		t.Errorf("the next pass has record %+v (%v), want that of the successor", newest, err)
@@ -153,7 +153,7 @@ func TestEndOfAStoredReport(t *testing.T) {
 		func(f *run.Facts) { f.Record.State = record.Finishing })
 	r := recording(t, s)
 	want := &record.End{Reason: v1alpha1.ReasonCompleted, Verdict: &v1alpha1.Verdict{Outcome: "Passed"}}
-	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), want); err != nil {
+	if err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), want); err != nil {
 		t.Fatal(err)
 	}
 	runtest.ShardLost(1)(s)
@@ -170,7 +170,7 @@ func TestEndOfAnEarlierVersion(t *testing.T) {
 	s := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runnerv1alpha1.StateDone, runnerv1alpha1.StateDone),
 		func(f *run.Facts) { f.Record.State = record.Finishing })
 	r := recording(t, s)
-	if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), nil); err != nil {
+	if err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.end(t.Context(), s, s.Report); err != nil || s.Record.End == nil || s.Record.State != record.Finished {
@@ -187,7 +187,7 @@ func TestEndBeforeTheStart(t *testing.T) {
 		s.LoadTest, s.Record.Ending = builder.Minimal("a").Build(), end
 		r := recording(t, s)
 		if stored {
-			if _, err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), end); err != nil {
+			if err := r.perform.storeReport(t.Context(), s, desired.Report(s.LoadTest, []byte("report")), end); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -82,7 +82,7 @@ func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobIn
 		if err := r.perform.reportIsFree(ctx, f.LoadTest); err != nil {
 			return err
 		}
-		if present, err = r.perform.createRunners(ctx, f, job); present == nil {
+		if present, err = r.perform.createRunners(ctx, f, job); err != nil {
 			return err
 		}
 	}

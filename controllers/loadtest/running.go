@@ -40,7 +40,7 @@ func (r *reconciler) running(ctx context.Context, f *run.Facts) error {
 	if _, err := r.order(f); err != nil {
 		return err
 	}
-	if _, err := r.perform.all(ctx, f, decide.Running(f)...); err != nil {
+	if err := r.perform.try(ctx, f, decide.Running(f)...); err != nil {
 		return err
 	}
 	return r.finish(ctx, f)

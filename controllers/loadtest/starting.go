@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -38,14 +39,6 @@ func (r *reconciler) starting(ctx context.Context, f *run.Facts) error {
 	}
 	f.Again(0) // it has started
 	return nil
-}
-
-// shut returns what an attempt of this pass noted; nil: nothing.
-func shut(f *run.Facts) *run.Blocker {
-	if f.Blocked == nil {
-		return f.WriteRefused()
-	}
-	return f.Blocked
 }
 
 // admitted notes whether the test waits for its lock or in a queue: the deadline counts from the end of the wait.
@@ -89,9 +82,9 @@ func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Block
 	if view := r.registry.View(f.LoadTest.UID); view != nil && f.Job != nil && !run.JobSuspended(f.Job) {
 		f.See(view) // what follows from it goes to the collector at once
 	}
-	if err := r.ensureJob(ctx, f); err != nil {
-		_, err := conflict(f, err)
-		return f.Blocked, err
+	err := conflict(f, r.ensureJob(ctx, f))
+	if err != nil && !errors.Is(err, errRefused) {
+		return nil, err
 	}
 	if len(f.Refused) == 0 {
 		return f.Blocked, r.perform.must(ctx, f, decide.DeleteFormer(f)...)
@@ -99,7 +92,7 @@ func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Block
 	if b := decide.RefusedForTooLong(f); b != nil && f.Job == nil {
 		return b, nil
 	}
-	return shut(f), nil // an existing Job is that of an earlier plan or attempt, and must not start
+	return nil, err // an existing Job is that of an earlier plan or attempt, and must not start
 }
 
 // connected lets the collector connect to the runners, and decides which shards the test starts with.
