@@ -71,7 +71,7 @@ func Reports(a, b Input, o Options) *Comparison {
 		Tolerance: rv.ErrorRate(o.Tolerance), ErrorTolerance: rv.ErrorRate(o.ErrorTolerance),
 		Remarks: remarks(a.Report, b.Report), Figures: figures(a.Report, b.Report, o),
 	}
-	c.judge(Lagged(a.Report) || Lagged(b.Report))
+	c.judge(a.Report, b.Report)
 	return c
 }
 
@@ -92,8 +92,10 @@ func Writer(r *rv.Report) string {
 }
 
 // judge sets the outcome. If the generator of a run lagged, worse times and rates do not show that the target is worse.
-// An error rate does.
-func (c *Comparison) judge(lagged bool) {
+// An error rate does, and so does the result of a search, which leaves out the probes that lagged.
+func (c *Comparison) judge(a, b *rv.Report) {
+	searched := a.Search != nil
+	lagged := !searched && (Lagged(a) || Lagged(b))
 	var worse []string
 	judged, times, errorRates := 0, 0, 0
 	for i := range c.Figures {
@@ -112,6 +114,9 @@ func (c *Comparison) judge(lagged bool) {
 		}
 	}
 	unsound := append(c.A.unsound("A"), c.B.unsound("B")...)
+	if why := incomparable(a.Search, b.Search); why != "" && len(unsound) == 0 {
+		unsound = append(unsound, "the highest loads cannot be compared: "+why)
+	}
 	switch {
 	case len(unsound) > 0:
 		c.Outcome, c.Message = rv.OutcomeInconclusive, strings.Join(unsound, "; ")
@@ -121,7 +126,7 @@ func (c *Comparison) judge(lagged bool) {
 		if lagged && errorRates == 0 {
 			c.Outcome, c.Message = rv.OutcomeInconclusive, c.Message+"; the generator lagged, so the target may not be the cause"
 		}
-	case times == 0:
+	case times == 0 && !searched:
 		c.Outcome = rv.OutcomeInconclusive
 		c.Message = "no response time can be judged, because the runs have too few requests: p50 needs 20, p99 needs 1000"
 	default:

@@ -136,6 +136,69 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestSearches: the highest loads are compared, and not the figures of the mix of all loads.
+func TestSearches(t *testing.T) {
+	search := func(o rv.SearchOutcome, highest int64) *rv.SearchResult {
+		return &rv.SearchResult{Outcome: o, Highest: highest}
+	}
+	inFlight := func(highest int64) *rv.SearchResult {
+		return &rv.SearchResult{Outcome: rv.SearchFound, Concurrency: true, Highest: highest}
+	}
+	for _, tt := range []struct {
+		name    string
+		a, b    *rv.SearchResult
+		change  func(a, b *rv.Report)
+		outcome rv.Outcome
+		message string // a part of it
+		want    map[Result][]string
+	}{
+		{"a lower rate", search(rv.SearchFound, 40_000), search(rv.SearchFound, 10_000), nil, rv.OutcomeFailed, "1 of 1 judged figures",
+			map[Result][]string{Worse: {"highest rate 40000/s -> 10000/s (-75%)"}}},
+		{"a lower rate, and the generator lagged at another load", search(rv.SearchFound, 40_000), search(rv.SearchFound, 10_000),
+			func(a, _ *rv.Report) { a.Lag.P99 = 50_000 }, rv.OutcomeFailed, "1 of 1 judged figures",
+			map[Result][]string{Worse: {"highest rate 40000/s -> 10000/s (-75%)"}}},
+		{"equal, and the mix is slower and has more errors", search(rv.SearchFound, 40_000), search(rv.SearchFound, 39_000), func(_, b *rv.Report) {
+			b.ResponseTime = times(100_000, 9000)
+			fail(b, 50_000)
+		}, rv.OutcomePassed, "none of 1 judged figures", nil},
+		{"a higher rate", search(rv.SearchFound, 10_000), search(rv.SearchMaximumHeld, 40_000), nil, rv.OutcomePassed, "none of 1",
+			map[Result][]string{Better: {"highest rate 10000/s -> 40000/s (+300%)"}}},
+		{"a lower concurrency", inFlight(64), inFlight(16), nil, rv.OutcomeFailed, "1 of 1",
+			map[Result][]string{Worse: {"highest concurrency 64 -> 16 (-75%)"}}},
+		{"no rate in B", search(rv.SearchMaximumHeld, 40_000), search(rv.SearchNotFound, 0), nil, rv.OutcomeFailed, "1 of 1",
+			map[Result][]string{Worse: {"highest rate 40000/s -> none"}}},
+		{"no rate in A", search(rv.SearchNotFound, 0), search(rv.SearchFound, 40_000), nil, rv.OutcomeInconclusive, "no load held in A", nil},
+		{"the maximum of B is lower than the result of A", search(rv.SearchFound, 40_000), search(rv.SearchMaximumHeld, 10_000), nil,
+			rv.OutcomeInconclusive, "the maximum of the search of B, 10000, is below 40000", nil},
+		{"the maximum of A is lower than the result of B", search(rv.SearchMaximumHeld, 10_000), search(rv.SearchFound, 40_000), nil,
+			rv.OutcomeInconclusive, "the maximum of the search of A, 10000, is below 40000", nil},
+		{"both maxima held", search(rv.SearchMaximumHeld, 40_000), search(rv.SearchMaximumHeld, 40_000), nil, rv.OutcomePassed, "none of 1", nil},
+		{"a rate and a concurrency", search(rv.SearchFound, 40_000), inFlight(16), nil, rv.OutcomeInconclusive, "A searched a rate, and B a concurrency", nil},
+		{"only A", search(rv.SearchFound, 40_000), nil, nil, rv.OutcomeInconclusive, "only A is a search", nil},
+		{"only B", nil, inFlight(16), nil, rv.OutcomeInconclusive, "only B is a search", nil},
+		{"B was stopped", search(rv.SearchFound, 40_000), search(rv.SearchIncomplete, 10_000), nil, rv.OutcomeInconclusive,
+			"the search of B has no result (Incomplete)", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := report(100_000), report(100_000)
+			a.Search, b.Search = tt.a, tt.b
+			if tt.change != nil {
+				tt.change(a, b)
+			}
+			c := compared(t, a, b)
+			if c.Outcome != tt.outcome || !strings.Contains(c.Message, tt.message) {
+				t.Errorf("%s: %s; want %s: %s", c.Outcome, c.Message, tt.outcome, tt.message)
+			}
+			if tt.want == nil {
+				tt.want = map[Result][]string{}
+			}
+			if diff := cmp.Diff(tt.want, found(c)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestFewRequests: a percentile needs ten slower requests.
 func TestFewRequests(t *testing.T) {
 	judged := func(n int64) (out []string) {
@@ -224,6 +287,8 @@ func TestRemarks(t *testing.T) {
 			s.ResponseTime.Count -= 5
 		},
 			[]string{"The response times of B leave out 5 requests without a response, as those of earlier versions do"}},
+		{"a search of other rates", func(b *rv.Report) { b.Rate.Asked, b.Search = 700, &rv.SearchResult{} },
+			[]string{"The figures of a search, without the highest load, are a mix of all probes and are not judged"}},
 		{"lag", func(b *rv.Report) { b.Generator.LagP99Microseconds = 12_000 }, []string{"The generator's lag p99 was 12ms in B: response times include it"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ const (
 	Microseconds Unit = "us"
 	PerSecond    Unit = "1/s"
 	Ratio        Unit = "ratio"
+	Count        Unit = "Count"
 )
 
 // Result is the result of one figure.
@@ -118,13 +119,17 @@ var phaseTimes = []percentile{percentiles[0], percentiles[3]}
 // set collects the figures of one step, of one target, or of the whole run.
 type set struct {
 	step, target, listener string
-	o                      Options
-	out                    []Figure
+	// mix: a run is a search, so the figures are of all its loads together and are not judged.
+	mix bool
+	o   Options
+	out []Figure
 }
 
 // figures returns the figures of the whole run, and those of each step that both runs have.
 func figures(a, b *rv.Report, o Options) []Figure {
 	s := set{o: o}
+	s.highest(a.Search, b.Search)
+	s.mix = a.Search != nil || b.Search != nil
 	s.rate(a, b)
 	s.errors("error rate", 1-succeeded(a), 1-succeeded(b))
 	s.errors("aborted chains", aborted(a), aborted(b))
@@ -266,6 +271,7 @@ func (p *percentile) slower(t *rv.Times) bool {
 // add judges a figure. Difference returns how much worse B is than A, and the tolerance, in the unit of the figure.
 func (s *set) add(f Figure, judged bool, difference func(a, b float64) (worse, allowed float64)) {
 	f.Result = NotJudged
+	judged = judged && !s.mix
 	switch {
 	case f.A == nil && f.B == nil:
 		return

@@ -22,7 +22,9 @@ func remarks(a, b *rv.Report) []string {
 		"The plans differ, in a field of the manifest: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
 	note(a.Version != b.Version, "A was measured with %s, B with %s", Writer(a), Writer(b))
 	out = append(out, stages(a, b)...)
-	note(!sameRate(&a.Rate, &b.Rate),
+	searched := a.Search != nil || b.Search != nil
+	note(searched, "The figures of a search, without the highest load, are a mix of all probes and are not judged")
+	note(!searched && !sameRate(&a.Rate, &b.Rate),
 		"The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
 		asked(a.Rate.Asked, a.Rate.AskedChains), asked(b.Rate.Asked, b.Rate.AskedChains))
 	note(a.Generator.Shards != b.Generator.Shards || a.Generator.Workers != b.Generator.Workers, "A had %s, B had %s",
